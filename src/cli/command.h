@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* What a command of `memoir` is: one file cmd_<name>.c that ends in a const descriptor
+ * `command_<name>`, and the word <name> in this folder's meson.build.
+ *
+ * main.c finds the command, parses its options from the rows, answers --help from them, and calls
+ * run() with what is left on the line.  Exit status: 0 done, 1 the work failed, 2 wrong usage. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum command_option_type {
+	COMMAND_FLAG,   /* bool *: set to true */
+	COMMAND_TEXT,   /* const char **: the argument */
+	COMMAND_NUMBER, /* uint64_t *: the argument */
+	COMMAND_CALL,   /* set(): for rows that are made from another table, or repeat */
+};
+
+struct command_option {
+	const char *name;     /* without the dashes */
+	char letter;          /* 0: none */
+	const char *argument; /* its name in the help; NULL: takes none */
+	const char *help;
+	enum command_option_type type;
+	void *target;
+	/* COMMAND_CALL: returns NULL, or what is wrong with the value. */
+	const char *(*set)(const struct command_option *row, const char *value);
+	const void *context;
+};
+
+struct command {
+	const char *name;
+	const char *args;     /* "FILE", "PROGRAM [ARGUMENT…]" */
+	const char *help;     /* one line */
+	const char *examples; /* lines for --help, or NULL */
+	const struct command_option *options; /* ends with a row without a name; may be NULL */
+	/* More rows, made at run time from another table (memoir run: the recorder's options). */
+	const struct command_option *(*more_options)(void);
+	bool stops_at_first_argument; /* options end at the first word that is none */
+	int (*run)(int argc, char **argv); /* argv[0] is the first word after the options */
+};
+
+extern const struct command *const commands[]; /* NULL at the end */

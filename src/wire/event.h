@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* One event as it stands in a ring: four words.
+ *
+ * Written by the recorder, read by the collector's drain, and what the recording's decoder hands
+ * back to the loader.  An event on a block is stamped inside the block's lifetime: an allocation
+ * after the real call returned, a deallocation before the real call is made, and it is published
+ * before that call too.  So no address can be seen in use again by an event that was published
+ * earlier than the deallocation that freed it. */
+#include <stdint.h>
+
+struct event {
+	uint64_t stamp; /* ticks: see shm_control.clock */
+	uint64_t word1; /* address : 56, op : 8 */
+	uint64_t word2; /* size : 48, call : 8, flags : 8 */
+	uint64_t word3; /* stack : 32, slack : 32 */
+};
+
+enum event_op {
+	OP_ALLOC = 1,    /* address, size, slack, flags, stack */
+	OP_FREE,         /* address, stack; size only from free_sized and its like */
+	OP_REALLOC_FROM, /* the block at address is given to realloc; ends with TO, FREED or FAILED */
+	OP_REALLOC_TO,   /* the same thread's innermost open FROM became this block */
+	OP_REALLOC_FREED,  /* realloc(p, 0) freed it */
+	OP_REALLOC_FAILED, /* the old block is still alive */
+	OP_THREAD, /* from here on the ring belongs to thread `address`; word2, word3: its name */
+	OP_COUNT
+};
+
+enum event_flags {
+	EVENT_MMAPPED = 1,        /* glibc: the block is a mapping of its own */
+	EVENT_NON_MAIN_ARENA = 2, /* glibc */
+	EVENT_ZEROED = 4,         /* calloc and MALLOCX_ZERO */
+};
+
+enum event_call {
+#define HOOK(name, class) CALL_##name,
+#include "wire/hooks.def"
+#undef HOOK
+	CALL_COUNT
+};
+
+#define EVENT_ADDRESS_MASK 0x00ffffffffffffffull
+#define EVENT_SIZE_MASK 0x0000ffffffffffffull
+#define STACK_NONE 0u /* no stack was taken: the root of the trie */
+
+static inline enum event_op event_op(const struct event *e)
+{
+	return (enum event_op)(e->word1 >> 56);
+}
+
+static inline uint64_t event_address(const struct event *e)
+{
+	return e->word1 & EVENT_ADDRESS_MASK;
+}
+
+static inline uint64_t event_size(const struct event *e)
+{
+	return e->word2 & EVENT_SIZE_MASK;
+}
+
+static inline unsigned event_call(const struct event *e)
+{
+	return (uint8_t)(e->word2 >> 48);
+}
+
+static inline unsigned event_flags(const struct event *e)
+{
+	return (uint8_t)(e->word2 >> 56);
+}
+
+static inline uint32_t event_stack(const struct event *e)
+{
+	return (uint32_t)e->word3;
+}
+
+static inline uint32_t event_slack(const struct event *e)
+{
+	return (uint32_t)(e->word3 >> 32);
+}

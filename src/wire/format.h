@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* The recording on disk.  docs/format.md is the specification in words.
+ *
+ * A file header, then chunks.  Each chunk carries its own length and checksum, so a file that was
+ * cut anywhere is good up to its last whole chunk.  Everything is little-endian. */
+#include <stdint.h>
+
+#define FORMAT_MAGIC "MEMOIR\x1a\n"
+#define FORMAT_VERSION 1u
+
+struct format_header {
+	char magic[8];
+	uint32_t version; /* readers refuse a greater one */
+	uint32_t size;    /* of this header; chunks start there */
+	uint8_t id[16];   /* random; the recording's name in caches and URLs */
+};
+
+#define FORMAT_CHUNK_MAGIC 0x6b68434du /* "MChk" */
+/* A chunk holds at most this much before compression: a reader may refuse more unread. */
+#define FORMAT_CHUNK_RAW_MAX (16u << 20)
+
+enum format_chunk_type {
+	CHUNK_INFO = 1, /* pairs: varint length, key, varint length, value; later ones win */
+	CHUNK_CLOCK,    /* u64 stamp, u64 CLOCK_MONOTONIC ns, u64 CLOCK_REALTIME ns */
+	CHUNK_MODULES,
+	CHUNK_NODES,
+	CHUNK_EVENTS,   /* see codec.h */
+	CHUNK_THREADS,  /* repeated: varint tid, varint length, name; later ones win */
+	CHUNK_FILE,     /* a piece of an embedded file */
+	CHUNK_COUNTERS, /* repeated: varint length, name, varint value; later ones win */
+	CHUNK_END,      /* the collector finished in order; empty */
+	CHUNK_INDEX,    /* where each chunk starts; then struct format_trailer ends the file */
+};
+/* A reader skips a chunk whose type it does not know. */
+
+enum format_codec { CODEC_RAW = 0, CODEC_ZSTD = 1, CODEC_LZ4 = 2 };
+
+struct format_chunk {
+	uint32_t magic;
+	uint8_t type;
+	uint8_t codec;
+	uint16_t reserved;
+	uint32_t stored_size; /* bytes that follow this header */
+	uint32_t raw_size;    /* after decompression */
+	uint64_t sequence;    /* counts chunks from 0 */
+	uint64_t checksum;    /* XXH3 of the 24 bytes above, then as the seed of XXH3 of the payload */
+};
+
+struct format_trailer {
+	uint64_t index_offset; /* of the CHUNK_INDEX header */
+	char magic[8];         /* FORMAT_TRAILER_MAGIC */
+};
+#define FORMAT_TRAILER_MAGIC "MEMOIRix"
+
+/* CHUNK_MODULES, repeated: varint index, bias, start, end, stamp; varint length, build id;
+ * varint length, path.  Index 0 is never used: it means "in no module".
+ *
+ * CHUNK_NODES: varint first id, varint count; then `count` times: varint (id - parent), zigzag
+ * varint (address - the previous node's address), varint module, varint flags.  Ids may come again
+ * or late; the last one wins.  parent < id always.
+ *
+ * CHUNK_FILE: varint file number, varint total size, varint offset of this piece, varint length,
+ * build id, varint length, path, then the bytes up to the end of the chunk.
+ *
+ * CHUNK_INDEX: repeated: varint type, varint offset of the chunk minus that of the one before,
+ * varint events in it. */
+
+_Static_assert(sizeof(struct format_header) == 32, "on disk");
+_Static_assert(sizeof(struct format_chunk) == 32, "on disk");
+_Static_assert(sizeof(struct format_trailer) == 16, "on disk");

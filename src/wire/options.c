@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The option table and its parser.  See options.h: freestanding, runs inside the target before
+ * its constructors as well as in `memoir run`. */
+#include "wire/options.h"
+
+#include <stddef.h>
+
+const struct option_row option_rows[] = {
+#define OPTION(field, type, env, flag, initial, help)                                              \
+	{ env, flag, initial, help, OPTION_##type, offsetof(struct options, field) },
+#include "wire/options.def"
+#undef OPTION
+};
+const unsigned option_row_count = sizeof(option_rows) / sizeof(option_rows[0]);
+
+static const char *const log_names[] = { "off", "error", "warn", "info", "debug", "trace", NULL };
+static const char *const full_names[] = { "wait", "drop", NULL };
+static const char *const true_names[] = { "1", "true", "yes", "on", NULL };
+static const char *const false_names[] = { "0", "false", "no", "off", "", NULL };
+
+static bool same(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+static int find(const char *const *names, const char *value)
+{
+	for (int i = 0; names[i]; i++)
+		if (same(names[i], value))
+			return i;
+	return -1;
+}
+
+static bool parse_uint(const char *s, uint64_t *ret_value)
+{
+	uint64_t v = 0;
+
+	if (!*s)
+		return false;
+	for (; *s; s++) {
+		if (*s < '0' || *s > '9' || v > (UINT64_MAX - 9) / 10)
+			return false;
+		v = v * 10 + (uint64_t)(*s - '0');
+	}
+	*ret_value = v;
+	return true;
+}
+
+bool options_set(struct options *o, const struct option_row *row, const char *value)
+{
+	void *field = (char *)o + row->offset;
+	uint64_t number;
+	int choice;
+
+	switch (row->type) {
+	case OPTION_STRING: {
+		char *out = field;
+		size_t n = 0;
+
+		while (value[n])
+			if (++n == OPTIONS_STRING_SIZE)
+				return false;
+		for (size_t i = 0; i <= n; i++)
+			out[i] = value[i];
+		return true;
+	}
+	case OPTION_BOOL:
+		if (find(true_names, value) >= 0)
+			*(bool *)field = true;
+		else if (find(false_names, value) >= 0)
+			*(bool *)field = false;
+		else
+			return false;
+		return true;
+	case OPTION_UINT:
+		if (!parse_uint(value, &number))
+			return false;
+		*(uint64_t *)field = number;
+		return true;
+	case OPTION_CHOICE_LOG:
+	case OPTION_CHOICE_FULL:
+		choice = find(row->type == OPTION_CHOICE_LOG ? log_names : full_names, value);
+		if (choice < 0)
+			return false;
+		*(uint32_t *)field = (uint32_t)choice;
+		return true;
+	}
+	return false;
+}
+
+const char *options_accepted(const struct option_row *row)
+{
+	switch (row->type) {
+	case OPTION_STRING:
+		return "a text of at most 4095 bytes";
+	case OPTION_BOOL:
+		return "1, true, yes, on, 0, false, no, off";
+	case OPTION_UINT:
+		return "a whole number";
+	case OPTION_CHOICE_LOG:
+		return "off, error, warn, info, debug, trace";
+	case OPTION_CHOICE_FULL:
+		return "wait, drop";
+	}
+	return "";
+}
+
+void options_init(struct options *o)
+{
+	for (unsigned i = 0; i < option_row_count; i++)
+		options_set(o, &option_rows[i], option_rows[i].initial);
+}
+
+/* The value of NAME=value in `entry`, or NULL if it is another variable's. */
+static const char *value_of(const char *entry, const char *name)
+{
+	while (*name && *entry == *name)
+		entry++, name++;
+	return !*name && *entry == '=' ? entry + 1 : NULL;
+}
+
+static size_t append(char *line, size_t used, size_t size, const char *text)
+{
+	while (*text && used + 1 < size)
+		line[used++] = *text++;
+	line[used] = 0;
+	return used;
+}
+
+static void warn_about(const struct option_row *row, const char *value, options_warn warn,
+		       void *context)
+{
+	char line[400];
+	size_t n = append(line, 0, sizeof(line), row->env);
+
+	n = append(line, n, sizeof(line), "=");
+	n = append(line, n, 200, value);
+	n = append(line, n, sizeof(line), " is not understood and ignored; accepted: ");
+	append(line, n, sizeof(line), options_accepted(row));
+	warn(context, line);
+}
+
+void options_from_environment(struct options *o, char *const *environment, options_warn warn,
+			      void *context)
+{
+	for (; *environment; environment++) {
+		for (unsigned i = 0; i < option_row_count; i++) {
+			const char *value = value_of(*environment, option_rows[i].env);
+
+			if (value && !options_set(o, &option_rows[i], value))
+				warn_about(&option_rows[i], value, warn, context);
+		}
+	}
+}

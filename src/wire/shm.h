@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* The memory that the recorder and the collector share.
+ *
+ * One memfd.  It starts with struct shm_control; everything else is a segment that the recorder
+ * takes from `next_offset` and announces in one of the tables below: a ring per thread, runs of
+ * trie nodes, runs of module records.  Nothing is ever given back, so an offset that was announced
+ * stays good.  The recorder maps segments one by one and keeps no descriptor; the collector has
+ * the descriptor and maps what it sees announced.
+ *
+ * Who writes what: the recorder everything, except fields marked (collector).  Tables are filled
+ * before the counter that announces them is raised with a release store. */
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "wire/event.h"
+#include "wire/options.h"
+
+#define SHM_MAGIC 0x31304d4853524d4dull /* "MMRSHM01" */
+#define SHM_ENV "MEMOIR_SHM" /* set by `memoir run`: the path of the memfd to attach to */
+
+#define SHM_FILE_SIZE (1ull << 38) /* sparse; set by the collector or the launcher */
+#define SHM_MAX_RINGS 16384
+#define SHM_MAX_NODE_SEGMENTS 16384
+#define SHM_MAX_MODULE_SEGMENTS 1024
+#define SHM_NODES_PER_SEGMENT 65536u
+#define SHM_MODULES_PER_SEGMENT 128u
+
+/* A frame of a stack: the node's chain of parents is the stack, outwards.  Node 0 is the root and
+ * stands for "no stack".  `pc` is written last and is not 0 once the node may be read.  The pc is
+ * a return address (the call is before it), except above a signal frame (NODE_EXACT). */
+struct shm_node {
+	_Atomic uint64_t pc; /* address : 48, module index : 16 (0 = in no module) */
+	uint32_t parent;
+	uint32_t flags;
+};
+
+enum shm_node_flags {
+	NODE_EXACT = 1,     /* pc is an interrupted instruction, not a return address */
+	NODE_TRUNCATED = 2, /* more frames were there than the limit allows: the outer ones are cut */
+	NODE_BROKEN = 4,    /* the walk ended here because the next frame made no sense */
+};
+
+/* A module that a frame was found in.  A range that is used again by another file gets a new
+ * index, so (index, pc) is exact however often libraries come and go. */
+struct shm_module {
+	uint64_t bias;       /* run-time address minus the ELF file's */
+	uint64_t start, end; /* mapped range */
+	uint64_t stamp;      /* when it was first seen */
+	uint8_t build_id_size;
+	uint8_t build_id[31];
+	char name[448]; /* as the loader knows it; empty for the executable; the end if too long */
+};
+
+/* Head page of a ring's segment; `1 << order` events follow it. */
+struct shm_ring {
+	uint32_t order;
+	_Atomic uint32_t owner_tid; /* kernel id of the thread that writes, 0 = nobody */
+	uint64_t pad0[7];
+	_Atomic uint64_t tail; /* events written and published */
+	uint64_t pad1[7];
+	_Atomic uint64_t head; /* (collector) events taken */
+	uint64_t pad2[7];
+	char pad3[4096 - 192];
+	struct event events[];
+};
+
+enum shm_clock { CLOCK_TSC, CLOCK_NANOSECONDS /* CLOCK_MONOTONIC */ };
+
+enum shm_state {
+	SHM_STARTING,
+	SHM_READY,  /* the recording is open, events are taken */
+	SHM_FAILED, /* `error` says why: the program runs on unrecorded */
+	SHM_CLOSED, /* the collector has finished the file */
+};
+
+/* What could not be recorded, or only in part; in this order in the recording. */
+#define SHM_COUNTERS(X)                                                                            \
+	X(dropped_ring_full, "events dropped because the ring was full (MEMOIR_WHEN_FULL=drop)")   \
+	X(dropped_no_ring, "events of threads that got no ring")                                   \
+	X(dropped_nested, "events in signal handlers nested too deep in a hook")                   \
+	X(dropped_no_collector, "events after the collector was gone")                             \
+	X(early_blocks, "blocks handed out before the allocator could be reached")                 \
+	X(realloc_failed, "realloc calls that failed")                                             \
+	X(stacks_truncated, "stacks deeper than the limit")                                        \
+	X(stacks_broken, "stacks that ended at a frame without usable unwind information")         \
+	X(stacks_lost, "events without a stack because the trie was full")                         \
+	X(ring_waits, "times that a thread waited for the collector")                              \
+	X(ring_wait_ns, "nanoseconds spent in those waits")                                        \
+	X(frames_walked, "frames unwound")                                                         \
+	X(stacks_walked, "stacks taken")                                                           \
+	X(private_bytes, "bytes of memory that the recorder took for itself")
+
+enum shm_counter {
+#define X(name, help) COUNTER_##name,
+	SHM_COUNTERS(X)
+#undef X
+	COUNTER_COUNT
+};
+
+struct shm_control {
+	uint64_t magic;
+	uint32_t clock; /* enum shm_clock */
+	_Atomic int32_t target_pid;    /* 0 until a program has attached: the first one does */
+	_Atomic int32_t collector_pid; /* (collector) */
+	_Atomic uint32_t state;        /* (collector) enum shm_state; a futex the recorder waits on */
+	_Atomic uint32_t gave_up;      /* the recorder found the collector gone and went on alone */
+	_Atomic uint32_t exiting;      /* process 1 at its end: waits for SHM_CLOSED */
+
+	_Atomic uint32_t doorbell; /* futex the collector sleeps on; the recorder adds and wakes */
+	_Atomic uint32_t asleep;   /* (collector) 1 while it sleeps */
+	_Atomic uint32_t drained;  /* (collector) futex: raised after every pass; a full ring waits */
+	_Atomic uint32_t flush_request; /* futex pair: raised by the recorder ... */
+	_Atomic uint32_t flush_done;    /* (collector) ... and copied here once it is on disk */
+
+	/* Raised by the collector when a file left the address space, and by dlclose: cached unwind
+	 * rules and modules must be looked up again. */
+	_Atomic uint32_t module_generation;
+
+	_Atomic uint64_t next_offset; /* of the next segment */
+	_Atomic uint32_t ring_count, node_count, node_segment_count, module_count,
+		module_segment_count;
+	_Atomic uint64_t counters[COUNTER_COUNT];
+
+	uint64_t start_stamp; /* ticks, monotonic and real time at attach */
+	uint64_t start_monotonic_ns, start_realtime_ns;
+	char error[256]; /* (collector) */
+	char output[4200]; /* (collector) the recording's path */
+	struct options options;
+
+	uint64_t ring_offset[SHM_MAX_RINGS];
+	uint64_t node_segment_offset[SHM_MAX_NODE_SEGMENTS];
+	uint64_t module_segment_offset[SHM_MAX_MODULE_SEGMENTS];
+};
+
+#define SHM_CONTROL_SIZE ((sizeof(struct shm_control) + 65535) & ~(size_t)65535)
+#define SHM_NODE_SEGMENT_SIZE (SHM_NODES_PER_SEGMENT * sizeof(struct shm_node))
+#define SHM_MODULE_SEGMENT_SIZE (SHM_MODULES_PER_SEGMENT * sizeof(struct shm_module))
+#define SHM_RING_SIZE(order) (sizeof(struct shm_ring) + (sizeof(struct event) << (order)))
+
+_Static_assert(sizeof(struct event) == 32, "two events a cache line");
+_Static_assert(sizeof(struct shm_node) == 16, "the budget is 64 bytes a node with its index");
+_Static_assert(sizeof(struct shm_module) == 512, "");
+_Static_assert(sizeof(struct shm_ring) == 4096, "");
