@@ -87,8 +87,6 @@ enum shm_state {
 	X(stacks_lost, "events without a stack because the trie was full")                         \
 	X(ring_waits, "times that a thread waited for the collector")                              \
 	X(ring_wait_ns, "nanoseconds spent in those waits")                                        \
-	X(frames_walked, "frames unwound")                                                         \
-	X(stacks_walked, "stacks taken")                                                           \
 	X(private_bytes, "bytes of memory that the recorder took for itself")
 
 enum shm_counter {

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The hooks: what the program calls instead of its allocator.
+ *
+ * Each calls the real function with the program's own arguments and returns its answer unchanged,
+ * errno included.  An allocation is recorded after the real call, a deallocation before it (see
+ * wire/event.h).  Compiled with frame pointers: a hook's own frame is where the walk starts. */
+#include "recorder/hooks.h"
+#include "recorder/real.h"
+#include "recorder/ring.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define FRAME ((const uint64_t *)__builtin_frame_address(0))
+
+/* The calling thread, if this call is to be recorded. */
+static inline struct rt_thread *enter(const uint64_t *frame)
+{
+	struct rt_thread *t = rt_self;
+
+	if (unlikely(!t || !atomic_load_explicit(&rt_live.on, memory_order_relaxed)))
+		t = hooks_enter_slow();
+	/* What the allocator calls for itself is part of the call that is being recorded. */
+	if (unlikely(frame[1] - rt.allocator_low < rt.allocator_size))
+		return NULL;
+	return t;
+}
+
+/* A hook runs inside another one on the same thread: a signal handler, or what was interrupted has
+ * been left by longjmp.  Then the stack is above it again, and it will never come back. */
+static __attribute__((noinline)) uint32_t nested_level(struct rt_thread *t, const uint64_t *frame)
+{
+	const struct walk *w = t->walks[0];
+	uint64_t at = (uint64_t)frame;
+
+	if (at > t->busy_at && t->busy_at >= w->stack_low && at < w->stack_high) {
+		t->depth = 0;
+		t->open = 0;
+		w = NULL;
+	}
+	return t->depth;
+}
+
+static inline uint32_t take_stack(struct rt_thread *t, const uint64_t *frame)
+{
+	uint32_t level = t->depth, node = STACK_NONE;
+	struct walk *w;
+
+	if (unlikely(level))
+		level = nested_level(t, frame);
+	if (unlikely(level >= RT_NESTING))
+		return STACK_NONE;
+	if (!level)
+		t->busy_at = (uint64_t)frame;
+	*(volatile uint32_t *)&t->depth = level + 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (unlikely(t->generation !=
+		     atomic_load_explicit(&rt.shm->module_generation, memory_order_relaxed)))
+		modules_refresh(t);
+	w = t->walks[level];
+	if (unlikely(!w))
+		w = thread_walk(t, level);
+	if (likely(w)) {
+		walk_stack(w, arch_caller(frame));
+		node = trie_node(t, w);
+	}
+	atomic_signal_fence(memory_order_seq_cst);
+	*(volatile uint32_t *)&t->depth = level;
+	return node;
+}
+
+/* Usable bytes and flags of a new block.  glibc keeps both in the word before it. */
+static inline uint64_t usable_size(void *p, uint64_t *flags)
+{
+	if (likely(rt.glibc)) {
+		uint64_t head = ((const uint64_t *)p)[-1];
+
+		if (unlikely(head & 2)) {
+			*flags |= EVENT_MMAPPED;
+			return (head & ~7ull) - 16;
+		}
+		*flags |= head & 4 ? EVENT_NON_MAIN_ARENA : 0;
+		return (head & ~7ull) - 8;
+	}
+	return real.malloc_usable_size(p);
+}
+
+static __attribute__((noinline)) void record_alloc(struct rt_thread *t, enum event_call call, void *p,
+						   size_t size, uint64_t flags,
+						   const uint64_t *frame, enum event_op op)
+{
+	uint64_t stamp = rt_now(), usable = usable_size(p, &flags), slack;
+	uint32_t stack = take_stack(t, frame);
+
+	slack = usable > size ? usable - size : 0;
+	if (unlikely(slack > UINT32_MAX))
+		slack = UINT32_MAX;
+	if (ring_has_room(t))
+		ring_put(t, stamp, ((uint64_t)p & EVENT_ADDRESS_MASK) | (uint64_t)op << 56,
+			 (size & EVENT_SIZE_MASK) | (uint64_t)call << 48 | flags << 56,
+			 stack | slack << 32);
+}
+
+static __attribute__((noinline)) void record_free(struct rt_thread *t, enum event_call call, void *p,
+						  size_t size, const uint64_t *frame)
+{
+	uint64_t stamp = rt_now();
+	uint32_t stack = rt.stacks_on_free ? take_stack(t, frame) : STACK_NONE;
+
+	if (ring_has_room(t))
+		ring_put(t, stamp, ((uint64_t)p & EVENT_ADDRESS_MASK) | (uint64_t)OP_FREE << 56,
+			 (size & EVENT_SIZE_MASK) | (uint64_t)call << 48, stack);
+}
+
+static void record_realloc_step(struct rt_thread *t, enum event_call call, void *p, enum event_op op)
+{
+	if (ring_has_room(t))
+		ring_put(t, rt_now(), ((uint64_t)p & EVENT_ADDRESS_MASK) | (uint64_t)op << 56,
+			 (uint64_t)call << 48, STACK_NONE);
+}
+
+/* The end of a realloc of `old`, which was announced with OP_REALLOC_FROM. */
+static void record_realloc_end(struct rt_thread *t, enum event_call call, void *old, void *p,
+			       size_t size, uint64_t flags, const uint64_t *frame)
+{
+	if (likely(p)) {
+		record_alloc(t, call, p, size, flags, frame, OP_REALLOC_TO);
+	} else if (size) {
+		rt_count(COUNTER_realloc_failed, 1);
+		record_realloc_step(t, call, old, OP_REALLOC_FAILED);
+	} else {
+		record_realloc_step(t, call, old, OP_REALLOC_FREED);
+	}
+}
+
+#define ALLOCATED(call, p, size, flags)                                                            \
+	do {                                                                                       \
+		struct rt_thread *t_ = enter(FRAME);                                               \
+		if (likely(t_ && (p)))                                                             \
+			record_alloc(t_, CALL_##call, p, size, flags, FRAME, OP_ALLOC);            \
+	} while (0)
+
+#define FREEING(call, p, size)                                                                     \
+	do {                                                                                       \
+		struct rt_thread *t_ = enter(FRAME);                                               \
+		if (likely(t_ && (p)))                                                             \
+			record_free(t_, CALL_##call, p, size, FRAME);                              \
+	} while (0)
+
+void *hook_malloc(size_t size)
+{
+	void *p = real.malloc(size);
+
+	ALLOCATED(malloc, p, size, 0);
+	return p;
+}
+
+void *hook_calloc(size_t n, size_t size)
+{
+	void *p = real.calloc(n, size);
+
+	ALLOCATED(calloc, p, n * size, EVENT_ZEROED);
+	return p;
+}
+
+/* A block from before the allocator could be reached moves into it. */
+static void *leave_early_area(void *old, size_t size)
+{
+	void *p = real.malloc(size);
+	size_t before = real_early_size(old);
+
+	if (p)
+		memcpy(p, old, before < size ? before : size);
+	return p;
+}
+
+void *hook_realloc(void *old, size_t size)
+{
+	struct rt_thread *t = enter(FRAME);
+	void *p;
+
+	if (unlikely(real_is_early(old))) {
+		p = leave_early_area(old, size);
+		ALLOCATED(realloc, p, size, 0);
+		return p;
+	}
+	if (unlikely(!t || !old)) {
+		p = real.realloc(old, size);
+		if (t && p)
+			record_alloc(t, CALL_realloc, p, size, 0, FRAME, OP_ALLOC);
+		return p;
+	}
+	record_realloc_step(t, CALL_realloc, old, OP_REALLOC_FROM);
+	p = real.realloc(old, size);
+	record_realloc_end(t, CALL_realloc, old, p, size, 0, FRAME);
+	return p;
+}
+
+void *hook_reallocarray(void *old, size_t n, size_t size)
+{
+	struct rt_thread *t = enter(FRAME);
+	size_t bytes;
+	void *p;
+
+	if (unlikely(__builtin_mul_overflow(n, size, &bytes)))
+		bytes = SIZE_MAX; /* fails */
+	if (unlikely(real_is_early(old) && bytes != SIZE_MAX)) {
+		p = leave_early_area(old, bytes);
+		ALLOCATED(reallocarray, p, bytes, 0);
+		return p;
+	}
+	if (unlikely(!t || !old)) {
+		p = real.reallocarray(old, n, size);
+		if (t && p)
+			record_alloc(t, CALL_reallocarray, p, bytes, 0, FRAME, OP_ALLOC);
+		return p;
+	}
+	record_realloc_step(t, CALL_reallocarray, old, OP_REALLOC_FROM);
+	p = real.reallocarray(old, n, size);
+	record_realloc_end(t, CALL_reallocarray, old, p, bytes, 0, FRAME);
+	return p;
+}
+
+void hook_free(void *p)
+{
+	FREEING(free, p, 0);
+	if (likely(!real_is_early(p)))
+		real.free(p);
+}
+
+void hook_free_sized(void *p, size_t size)
+{
+	FREEING(free_sized, p, 0);
+	if (likely(!real_is_early(p)))
+		real.free_sized(p, size);
+}
+
+void hook_free_aligned_sized(void *p, size_t alignment, size_t size)
+{
+	FREEING(free_aligned_sized, p, 0);
+	if (likely(!real_is_early(p)))
+		real.free_aligned_sized(p, alignment, size);
+}
+
+int hook_posix_memalign(void **ret, size_t alignment, size_t size)
+{
+	int error = real.posix_memalign(ret, alignment, size);
+
+	if (likely(!error))
+		ALLOCATED(posix_memalign, *ret, size, 0);
+	return error;
+}
+
+void *hook_memalign(size_t alignment, size_t size)
+{
+	void *p = real.memalign(alignment, size);
+
+	ALLOCATED(memalign, p, size, 0);
+	return p;
+}
+
+void *hook_aligned_alloc(size_t alignment, size_t size)
+{
+	void *p = real.aligned_alloc(alignment, size);
+
+	ALLOCATED(aligned_alloc, p, size, 0);
+	return p;
+}
+
+void *hook_valloc(size_t size)
+{
+	void *p = real.valloc(size);
+
+	ALLOCATED(valloc, p, size, 0);
+	return p;
+}
+
+void *hook_pvalloc(size_t size)
+{
+	void *p = real.pvalloc(size);
+
+	ALLOCATED(pvalloc, p, size, 0);
+	return p;
+}
+
+size_t hook_malloc_usable_size(void *p)
+{
+	return unlikely(real_is_early(p)) ? real_early_size(p) : real.malloc_usable_size(p);
+}
+
+pid_t hook_fork(void)
+{
+	pid_t pid = real.fork();
+
+	if (!pid)
+		hooks_in_child();
+	return pid;
+}
+
+int hook_dlclose(void *handle)
+{
+	int result = real.dlclose(handle);
+
+	if (rt.shm)
+		atomic_fetch_add(&rt.shm->module_generation, 1);
+	return result;
+}
+
+/* jemalloc's own interface. */
+
+void hook_cfree(void *p)
+{
+	FREEING(cfree, p, 0);
+	real.cfree(p);
+}
+
+#define MALLOCX_ZERO 0x40
+
+void *hook_mallocx(size_t size, int flags)
+{
+	void *p = real.mallocx(size, flags);
+
+	ALLOCATED(mallocx, p, size, flags & MALLOCX_ZERO ? EVENT_ZEROED : 0);
+	return p;
+}
+
+void *hook_rallocx(void *old, size_t size, int flags)
+{
+	struct rt_thread *t = enter(FRAME);
+	void *p;
+
+	if (t)
+		record_realloc_step(t, CALL_rallocx, old, OP_REALLOC_FROM);
+	p = real.rallocx(old, size, flags);
+	if (t)
+		record_realloc_end(t, CALL_rallocx, old, p, size, 0, FRAME);
+	return p;
+}
+
+/* Resizes in place; what it returns is the size that the block has now. */
+size_t hook_xallocx(void *p, size_t size, size_t extra, int flags)
+{
+	struct rt_thread *t = enter(FRAME);
+	size_t before = t ? real.sallocx(p, flags) : 0, now = real.xallocx(p, size, extra, flags);
+
+	if (t && now != before) {
+		record_realloc_step(t, CALL_xallocx, p, OP_REALLOC_FROM);
+		record_alloc(t, CALL_xallocx, p, now < size ? now : size, 0, FRAME, OP_REALLOC_TO);
+	}
+	return now;
+}
+
+size_t hook_sallocx(const void *p, int flags)
+{
+	return real.sallocx(p, flags);
+}
+
+size_t hook_nallocx(size_t size, int flags)
+{
+	return real.nallocx(size, flags);
+}
+
+void hook_dallocx(void *p, int flags)
+{
+	FREEING(dallocx, p, 0);
+	real.dallocx(p, flags);
+}
+
+void hook_sdallocx(void *p, size_t size, int flags)
+{
+	FREEING(sdallocx, p, 0);
+	real.sdallocx(p, size, flags);
+}
+
+/* C++ operators of an allocator that has its own.  The real ones may throw through us: nothing is
+ * held across the call. */
+#define OPERATOR_NEW(name, parameters, arguments)                                                  \
+	void *hook_##name parameters                                                               \
+	{                                                                                          \
+		void *p = real.name arguments;                                                     \
+                                                                                                   \
+		ALLOCATED(name, p, size, 0);                                                       \
+		return p;                                                                          \
+	}
+#define OPERATOR_DELETE(name, parameters, arguments)                                               \
+	void hook_##name parameters                                                                \
+	{                                                                                          \
+		FREEING(name, p, 0);                                                               \
+		real.name arguments;                                                               \
+	}
+
+OPERATOR_NEW(_Znwm, (size_t size), (size))
+OPERATOR_NEW(_Znam, (size_t size), (size))
+OPERATOR_NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void *tag), (size, tag))
+OPERATOR_NEW(_ZnamRKSt9nothrow_t, (size_t size, const void *tag), (size, tag))
+OPERATOR_NEW(_ZnwmSt11align_val_t, (size_t size, size_t align), (size, align))
+OPERATOR_NEW(_ZnamSt11align_val_t, (size_t size, size_t align), (size, align))
+OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag),
+	     (size, align, tag))
+OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag),
+	     (size, align, tag))
+OPERATOR_DELETE(_ZdlPv, (void *p), (p))
+OPERATOR_DELETE(_ZdaPv, (void *p), (p))
+OPERATOR_DELETE(_ZdlPvm, (void *p, size_t size), (p, size))
+OPERATOR_DELETE(_ZdaPvm, (void *p, size_t size), (p, size))
+OPERATOR_DELETE(_ZdlPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag))
+OPERATOR_DELETE(_ZdaPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag))
+OPERATOR_DELETE(_ZdlPvSt11align_val_t, (void *p, size_t align), (p, align))
+OPERATOR_DELETE(_ZdaPvSt11align_val_t, (void *p, size_t align), (p, align))
+OPERATOR_DELETE(_ZdlPvmSt11align_val_t, (void *p, size_t size, size_t align), (p, size, align))
+OPERATOR_DELETE(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t align), (p, size, align))
+OPERATOR_DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t align, const void *tag),
+		(p, align, tag))
+OPERATOR_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t align, const void *tag),
+		(p, align, tag))
+
+/* The names under which the program finds them. */
+#define HOOK(name, class)                                                                          \
+	extern __typeof(hook_##name) name##_exported __asm__(#name)                                \
+		__attribute__((alias("hook_" #name), visibility("default")));
+#define PATCH(name, class)
+#include "wire/hooks.def"
+#undef HOOK
+
+const struct hook_row hook_rows[] = {
+#define HOOK(name, class) { #name, (void *)hook_##name, (void **)&real.name, true },
+#define PATCH(name, class) { #name, (void *)hook_##name, (void **)&real.name, false },
+#include "wire/hooks.def"
+#undef HOOK
+};
+const unsigned hook_row_count = sizeof(hook_rows) / sizeof(hook_rows[0]);

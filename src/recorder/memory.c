@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Memory of the recorder: its own, and the segments that it shares with the collector.
+ *
+ * Slow paths only.  The lock blocks all signals while it is held, so a handler on the same thread
+ * never finds it taken; other threads wait in a futex.  The real allocator is never called under
+ * it.
+ *
+ * Segments are mapped without a descriptor (the program may close or count those): mremap with an
+ * old size of zero maps the same shared file once more, and beyond the old end if asked for more.
+ * So each segment is reached from the one before it, which keeps what is mapped small; a mapping
+ * of the whole sparse file would be filled with real pages by the program's mlockall. */
+#include "recorder/rt.h"
+#include "recorder/sys.h"
+
+static _Atomic uint32_t lock_word; /* 0 free, 1 taken, 2 taken and waited for */
+
+void rt_lock(struct rt_lock_state *s)
+{
+	uint32_t expected = 0;
+
+	sys_block_signals(&s->signals);
+	if (atomic_compare_exchange_strong(&lock_word, &expected, 1))
+		return;
+	while (atomic_exchange(&lock_word, 2))
+		sys_futex_wait(&lock_word, 2, 100000000);
+}
+
+void rt_unlock(const struct rt_lock_state *s)
+{
+	if (atomic_exchange(&lock_word, 0) == 2)
+		sys_futex_wake(&lock_word);
+	sys_restore_signals(&s->signals);
+}
+
+void *rt_map(size_t size)
+{
+	void *p = sys_map_private((size + 4095) & ~(size_t)4095);
+
+	if (p)
+		rt_count(COUNTER_private_bytes, size);
+	return p;
+}
+
+static char *anchor; /* the segment mapped last */
+static size_t anchor_size;
+
+void rt_memory_init(struct shm_control *control)
+{
+	anchor = (char *)control;
+	anchor_size = SHM_CONTROL_SIZE;
+	atomic_store(&control->next_offset, SHM_CONTROL_SIZE);
+}
+
+void *rt_map_segment(size_t size, uint64_t *ret_offset)
+{
+	uint64_t offset = atomic_load(&rt.shm->next_offset);
+	long both;
+	char *segment;
+
+	if (offset + size > SHM_FILE_SIZE)
+		return NULL;
+	both = SYS(SYS_mremap, anchor, 0, anchor_size + size, MREMAP_MAYMOVE, 0);
+	if (sys_failed(both))
+		return NULL;
+	sys_unmap((void *)both, anchor_size);
+	segment = (char *)both + anchor_size;
+	anchor = segment;
+	anchor_size = size;
+	atomic_store(&rt.shm->next_offset, offset + size);
+	*ret_offset = offset;
+	return segment;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Modules: which loaded file an address belongs to.
+ *
+ * Found when a frame is first met in one, through the loader's own lock-free search
+ * (_dl_find_object): dl_iterate_phdr would take the loader's lock, and a thread that holds a lock
+ * of the program while it allocates could then wait for a constructor that wants that lock.
+ * Slow path only, under the recorder's lock. */
+#include "recorder/rt.h"
+#include "recorder/sys.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "unwind/cfi.h"
+#include "unwind/rules.h"
+
+extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
+
+struct module {
+	uint64_t start, end;
+	struct cfi_image image;
+	const struct link_map *map;
+	uint32_t generation; /* when it was last seen to be there */
+	uint32_t index;
+};
+
+#define MAX_MODULES 65535u
+
+static struct module *modules; /* by index - 1; reserved whole, touched as it fills */
+static uint32_t module_count, generation = 1;
+static struct shm_module *record_segments[SHM_MAX_MODULE_SEGMENTS];
+
+/* The lock as the rule table wants it. */
+static struct rt_lock_state rules_lock_state;
+
+static bool rules_lock(void)
+{
+	struct rt_lock_state s;
+
+	rt_lock(&s);
+	rules_lock_state = s;
+	return true;
+}
+
+static void rules_unlock(void)
+{
+	struct rt_lock_state s = rules_lock_state;
+
+	rt_unlock(&s);
+}
+
+void modules_init(void)
+{
+	static const struct rules_host host = {
+		.map = rt_map,
+		.lock = rules_lock,
+		.unlock = rules_unlock,
+		.decode = modules_decode,
+	};
+
+	rules_init(&host);
+	modules = sys_map_private(MAX_MODULES * sizeof(*modules));
+}
+
+static struct shm_module *record_at(uint32_t index)
+{
+	uint32_t segment = index / SHM_MODULES_PER_SEGMENT;
+
+	if (!record_segments[segment]) {
+		uint64_t offset;
+		void *p = rt_map_segment(SHM_MODULE_SEGMENT_SIZE, &offset);
+
+		if (!p)
+			return NULL;
+		record_segments[segment] = p;
+		rt.shm->module_segment_offset[segment] = offset;
+		atomic_store_explicit(&rt.shm->module_segment_count, segment + 1,
+				      memory_order_release);
+	}
+	return &record_segments[segment][index % SHM_MODULES_PER_SEGMENT];
+}
+
+/* The GNU build id among the notes of an image, if there is one. */
+static void find_build_id(struct shm_module *record, const uint8_t *notes, uint64_t size)
+{
+	while (size >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *n = (const void *)notes;
+		uint64_t name = (n->n_namesz + 3ull) & ~3ull, desc = (n->n_descsz + 3ull) & ~3ull;
+		uint64_t whole = sizeof(*n) + name + desc;
+
+		if (whole > size)
+			return;
+		if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&
+		    !memcmp(n + 1, ELF_NOTE_GNU, 4) && n->n_descsz <= sizeof(record->build_id)) {
+			record->build_id_size = (uint8_t)n->n_descsz;
+			memcpy(record->build_id, notes + sizeof(*n) + name, n->n_descsz);
+			return;
+		}
+		notes += whole;
+		size -= whole;
+	}
+}
+
+static void describe(struct shm_module *record, const struct module *m)
+{
+	const ElfW(Ehdr) *ehdr = (const void *)m->start;
+	const char *name = m->map->l_name;
+	size_t length = strlen(name);
+
+	record->bias = m->map->l_addr;
+	record->start = m->start;
+	record->end = m->end;
+	record->stamp = rt_now();
+	if (length >= sizeof(record->name))
+		name += length - (sizeof(record->name) - 1);
+	memcpy(record->name, name, strlen(name));
+	if (memcmp(ehdr->e_ident, ELFMAG, SELFMAG) || ehdr->e_phentsize != sizeof(ElfW(Phdr)) ||
+	    ehdr->e_phoff + ehdr->e_phnum * sizeof(ElfW(Phdr)) > 4096)
+		return;
+	for (unsigned i = 0; i < ehdr->e_phnum && !record->build_id_size; i++) {
+		const ElfW(Phdr) *p = (const ElfW(Phdr) *)(m->start + ehdr->e_phoff) + i;
+		uint64_t at = m->map->l_addr + p->p_vaddr;
+
+		if (p->p_type == PT_NOTE && at >= m->start && at + p->p_memsz <= m->end)
+			find_build_id(record, (const uint8_t *)at, p->p_memsz);
+	}
+}
+
+static bool same_file(const struct module *m)
+{
+	static struct shm_module now; /* too large for a small stack; under the lock */
+	const struct shm_module *then = record_at(m->index);
+
+	memset(&now, 0, sizeof(now));
+	describe(&now, m);
+
+	return then && then->bias == now.bias && then->build_id_size == now.build_id_size &&
+	       !memcmp(then->build_id, now.build_id, sizeof(now.build_id)) &&
+	       !strcmp(then->name, now.name);
+}
+
+static struct module *add_module(const struct dl_find_object *o)
+{
+	struct module *m;
+	struct shm_module *record;
+
+	if (!modules || module_count >= MAX_MODULES - 1)
+		return NULL;
+	m = &modules[module_count];
+	*m = (struct module){
+		.start = (uint64_t)o->dlfo_map_start,
+		.end = (uint64_t)o->dlfo_map_end,
+		.map = o->dlfo_link_map,
+		.generation = generation,
+		.index = module_count + 1,
+		.image = { o->dlfo_map_start, o->dlfo_map_end, o->dlfo_eh_frame },
+	};
+	record = record_at(m->index);
+	if (!record)
+		return NULL;
+	describe(record, m);
+	module_count++;
+	/* Index 0 means "no module": the table in shared memory starts with an empty record. */
+	atomic_store_explicit(&rt.shm->module_count, module_count + 1, memory_order_release);
+	return m;
+}
+
+static struct module *find_module(uint64_t address)
+{
+	struct dl_find_object o;
+	struct module *old = NULL;
+
+	for (uint32_t i = module_count; i-- > 0 && !old;)
+		if (address - modules[i].start < modules[i].end - modules[i].start)
+			old = &modules[i];
+	if (old && old->generation == generation)
+		return old;
+	if (!_dl_find_object || _dl_find_object((void *)address, &o))
+		return NULL;
+	if (old && old->map == o.dlfo_link_map && old->start == (uint64_t)o.dlfo_map_start &&
+	    old->end == (uint64_t)o.dlfo_map_end && same_file(old)) {
+		old->generation = generation;
+		return old;
+	}
+	return add_module(&o);
+}
+
+unwind_rule modules_decode(uint64_t key)
+{
+	struct rt_lock_state lock;
+	struct module *m;
+	unwind_rule rule = rule_make(RULE_GUESS, 2, 2);
+
+	rt_lock(&lock);
+	m = find_module(key - 1);
+	if (m)
+		rule = rule_with_module(cfi_rule(&m->image, key - 1), m->index);
+	rt_unlock(&lock);
+	return rule;
+}
+
+void modules_refresh(struct rt_thread *t)
+{
+	struct rt_lock_state lock;
+	uint32_t now = atomic_load(&rt.shm->module_generation);
+	bool first;
+
+	rt_lock(&lock);
+	first = generation != now + 1;
+	generation = now + 1;
+	rt_unlock(&lock);
+	if (first)
+		rules_forget();
+	t->generation = now;
+	for (int i = 0; i < RT_NESTING; i++)
+		if (t->walks[i])
+			walk_forget(t->walks[i]);
+}

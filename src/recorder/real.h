@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* The allocator underneath: the functions that would have been called without us. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "recorder/rt.h"
+
+struct real {
+	void *(*malloc)(size_t);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void *(*reallocarray)(void *, size_t, size_t);
+	void (*free)(void *);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*memalign)(size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+	void (*free_sized)(void *, size_t);
+	void (*free_aligned_sized)(void *, size_t, size_t);
+	void (*cfree)(void *);
+	size_t (*malloc_usable_size)(void *);
+	void *(*mallocx)(size_t, int);
+	void *(*rallocx)(void *, size_t, int);
+	size_t (*xallocx)(void *, size_t, size_t, int);
+	size_t (*sallocx)(const void *, int);
+	size_t (*nallocx)(size_t, int);
+	void (*dallocx)(void *, int);
+	void (*sdallocx)(void *, size_t, int);
+	pid_t (*fork)(void);
+	int (*dlclose)(void *);
+	void *(*_Znwm)(size_t);
+	void *(*_Znam)(size_t);
+	void *(*_ZnwmRKSt9nothrow_t)(size_t, const void *);
+	void *(*_ZnamRKSt9nothrow_t)(size_t, const void *);
+	void *(*_ZnwmSt11align_val_t)(size_t, size_t);
+	void *(*_ZnamSt11align_val_t)(size_t, size_t);
+	void *(*_ZnwmSt11align_val_tRKSt9nothrow_t)(size_t, size_t, const void *);
+	void *(*_ZnamSt11align_val_tRKSt9nothrow_t)(size_t, size_t, const void *);
+	void (*_ZdlPv)(void *);
+	void (*_ZdaPv)(void *);
+	void (*_ZdlPvm)(void *, size_t);
+	void (*_ZdaPvm)(void *, size_t);
+	void (*_ZdlPvRKSt9nothrow_t)(void *, const void *);
+	void (*_ZdaPvRKSt9nothrow_t)(void *, const void *);
+	void (*_ZdlPvSt11align_val_t)(void *, size_t);
+	void (*_ZdaPvSt11align_val_t)(void *, size_t);
+	void (*_ZdlPvmSt11align_val_t)(void *, size_t, size_t);
+	void (*_ZdaPvmSt11align_val_t)(void *, size_t, size_t);
+	void (*_ZdlPvSt11align_val_tRKSt9nothrow_t)(void *, size_t, const void *);
+	void (*_ZdaPvSt11align_val_tRKSt9nothrow_t)(void *, size_t, const void *);
+};
+
+extern struct real real HIDDEN;
+/* Somebody's malloc comes before ours in lookup order. */
+extern bool real_comes_first HIDDEN;
+
+struct hook_row {
+	const char *name;
+	void *hook;         /* our function */
+	void **real;        /* its row in `real` */
+	bool exported;
+};
+extern const struct hook_row hook_rows[] HIDDEN;
+extern const unsigned hook_row_count HIDDEN;
+
+/* Blocks handed out before the allocator could be asked; never freed. */
+#define EARLY_SIZE 65536
+extern char real_early_area[EARLY_SIZE] HIDDEN;
+
+static inline bool real_is_early(const void *p)
+{
+	return (uintptr_t)p - (uintptr_t)real_early_area < EARLY_SIZE;
+}
+
+size_t real_early_size(const void *p) HIDDEN;

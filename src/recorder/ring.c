@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The slow half of the rings: a full one, and waking the collector.
+ *
+ * A thread that finds its ring full waits for the collector, but only for one that lives: it must
+ * never hang the program.  Called inside hooks, possibly in a signal handler. */
+#include "recorder/ring.h"
+#include "recorder/sys.h"
+
+#define PATIENCE_NS 100000000ull        /* without progress: is the collector still there? */
+#define PATIENCE_BLIND_NS 10000000000ull /* where /proc does not tell */
+
+static void ring_doorbell(struct shm_control *shm)
+{
+	atomic_fetch_add_explicit(&shm->doorbell, 1, memory_order_release);
+	sys_futex_wake(&shm->doorbell);
+}
+
+void ring_notify(struct rt_thread *t)
+{
+	struct shm_control *shm = rt.shm;
+
+	(void)t;
+	if (unlikely(atomic_load_explicit(&shm->state, memory_order_relaxed) != SHM_READY)) {
+		rt_stop(shm->error);
+		return;
+	}
+	if (atomic_load(&shm->asleep))
+		ring_doorbell(shm);
+}
+
+/* The state letter of a process as /proc shows it; 0 if it cannot be read, 'X' if it is gone. */
+static char process_state(int pid)
+{
+	char path[32] = "/proc/", digits[12], text[128];
+	int n = 0, at = 6;
+	long fd, size;
+
+	if (SYS(SYS_kill, pid, 0) == -ESRCH)
+		return 'X';
+	for (int rest = pid; rest; rest /= 10)
+		digits[n++] = (char)('0' + rest % 10);
+	while (n)
+		path[at++] = digits[--n];
+	for (const char *s = "/stat"; *s; s++)
+		path[at++] = *s;
+	path[at] = 0;
+	fd = SYS(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (sys_failed(fd))
+		return 0;
+	size = SYS(SYS_read, fd, text, sizeof(text) - 1);
+	SYS(SYS_close, fd);
+	for (long i = size - 3; i > 0; i--)
+		if (text[i] == ')')
+			return text[i + 2];
+	return 0;
+}
+
+/* Will the collector go on?  A stopped or dead one is not waited for. */
+static bool collector_works(struct shm_control *shm, uint64_t waited_ns)
+{
+	switch (process_state(atomic_load(&shm->collector_pid))) {
+	case 'X':
+	case 'Z':
+	case 'T':
+	case 't':
+		return false;
+	case 0:
+		return waited_ns < PATIENCE_BLIND_NS;
+	default:
+		return true;
+	}
+}
+
+bool ring_make_room(struct rt_thread *t)
+{
+	struct shm_control *shm = rt.shm;
+	uint64_t start = 0, progress = 0, now;
+	uint32_t drained, seen = 0;
+
+	for (;;) {
+		drained = atomic_load_explicit(&shm->drained, memory_order_acquire);
+		t->head = atomic_load_explicit(&t->ring->head, memory_order_acquire);
+		if (t->reserved - t->head + RING_MARGIN <= t->mask)
+			break;
+		if (rt.drop_when_full) {
+			rt_count(COUNTER_dropped_ring_full, 1);
+			return false;
+		}
+		if (t->open) { /* nothing can be drained before the interrupted hook goes on */
+			rt_count(COUNTER_dropped_nested, 1);
+			return false;
+		}
+		if (!atomic_load(&rt_live.on) || atomic_load(&shm->state) != SHM_READY) {
+			rt_stop(shm->error);
+			return false;
+		}
+		now = sys_clock_ns(CLOCK_MONOTONIC);
+		if (!start || drained != seen) {
+			seen = drained;
+			progress = now;
+			start = start ? start : now;
+		} else if (now - progress > PATIENCE_NS) {
+			if (!collector_works(shm, now - progress)) {
+				atomic_store(&shm->gave_up, 1);
+				rt_stop("the collector is gone or stopped");
+				return false;
+			}
+		}
+		ring_doorbell(shm);
+		sys_futex_wait(&shm->drained, drained, 10000000);
+	}
+	if (start) {
+		rt_count(COUNTER_ring_waits, 1);
+		rt_count(COUNTER_ring_wait_ns, sys_clock_ns(CLOCK_MONOTONIC) - start);
+	}
+	return true;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* The recorder's state inside the target, and what its files offer each other.
+ *
+ * All of it runs inside somebody else's process: from any thread, inside signal handlers, before
+ * constructors and after exit.  Nothing here allocates through libc, takes a libc lock or prints
+ * through stdio.  A function that takes a struct rt_thread may assume that it is the calling
+ * thread's own.  A failure drops the event and counts it; the program goes on. */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "recorder/x86_64/arch.h"
+#include "unwind/walk.h"
+#include "wire/shm.h"
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define HIDDEN __attribute__((visibility("hidden")))
+#define EXPORT __attribute__((visibility("default")))
+
+#define RT_NESTING 3 /* levels of signal handlers inside a hook that are recorded */
+
+/* The hash of a whole stack to its innermost node: direct-mapped, a thread's own. */
+struct rt_known_stack {
+	uint64_t hash;
+	uint32_t node;
+};
+
+struct rt_thread {
+	/* The ring.  `reserved` runs ahead of the published tail only inside a hook. */
+	struct event *events;
+	struct shm_ring *ring;
+	uint64_t reserved, head; /* head: as last seen */
+	uint64_t mask, notify_mask;
+	uint32_t open;          /* slots that are reserved and may be unwritten: see ring.h */
+
+	uint32_t depth;         /* hooks on this thread that are taking a stack */
+	uint64_t busy_at;       /* the outermost one's frame */
+	uint32_t generation;    /* of modules that the walks were made with */
+	int tid;
+
+	struct rt_known_stack *known;
+	uint64_t known_mask, known_misses;
+	struct walk *walks[RT_NESTING];
+};
+
+enum rt_state { RT_NEW, RT_STARTING, RT_ON, RT_OFF };
+
+struct rt {
+	_Atomic uint32_t state;
+	struct shm_control *shm;
+	uint32_t use_tsc;
+	uint32_t stack_depth;
+	bool stacks_on_free, drop_when_full;
+	bool glibc; /* the allocator in use is glibc's */
+	/* The allocator in use when it is not libc's: what it calls itself is not recorded. */
+	uint64_t allocator_low, allocator_size;
+	int pid;
+};
+
+/* A page of its own that becomes zero in a child of fork by itself (MADV_WIPEONFORK), however the
+ * fork was made. */
+struct rt_live {
+	_Atomic uint32_t on;
+	char pad[4096 - sizeof(uint32_t)];
+};
+
+extern struct rt rt HIDDEN;
+extern struct rt_live rt_live HIDDEN;
+extern __thread struct rt_thread *rt_self HIDDEN __attribute__((tls_model("initial-exec")));
+
+static inline void rt_count(enum shm_counter counter, uint64_t n)
+{
+	if (rt.shm)
+		atomic_fetch_add_explicit(&rt.shm->counters[counter], n, memory_order_relaxed);
+}
+
+uint64_t rt_now_slow(void) HIDDEN; /* CLOCK_MONOTONIC */
+
+static inline uint64_t rt_now(void)
+{
+	return likely(rt.use_tsc) ? arch_ticks() : rt_now_slow();
+}
+
+/* start.c: the life of a recording. */
+bool rt_start(void) HIDDEN;
+void rt_stop(const char *reason) HIDDEN;
+
+/* spawn.c: the collector process.  Returns its pid, or -errno. */
+long spawn_collector(const char *path, int memfd, char *const *environment) HIDDEN;
+
+/* say.c: lines on stderr, if that is still what it was at the start. */
+void say_init(void) HIDDEN;
+void say(const char *text, const char *more) HIDDEN;
+
+/* memory.c: the slow path's lock, private memory, segments of the shared memory. */
+struct rt_lock_state {
+	uint64_t signals;
+};
+void rt_lock(struct rt_lock_state *s) HIDDEN;
+void rt_unlock(const struct rt_lock_state *s) HIDDEN;
+void *rt_map(size_t size) HIDDEN;
+void rt_memory_init(struct shm_control *control) HIDDEN;
+/* With the lock held.  NULL if there is none to be had. */
+void *rt_map_segment(size_t size, uint64_t *ret_offset) HIDDEN;
+
+/* thread.c: registers the calling thread; NULL if it cannot be. */
+struct rt_thread *thread_register(void) HIDDEN;
+struct walk *thread_walk(struct rt_thread *t, unsigned level) HIDDEN;
+
+/* ring.c: waiting for room (false: drop the event, it is counted), waking the collector. */
+bool ring_make_room(struct rt_thread *t) HIDDEN;
+void ring_notify(struct rt_thread *t) HIDDEN;
+
+/* trie.c: from a walked stack to its node. */
+void trie_init(void) HIDDEN;
+uint32_t trie_node(struct rt_thread *t, struct walk *w) HIDDEN;
+
+/* modules.c: which file an address is in, and its unwind rule. */
+void modules_init(void) HIDDEN;
+unwind_rule modules_decode(uint64_t key) HIDDEN;
+/* After a library may have left: everything is looked up again. */
+void modules_refresh(struct rt_thread *t) HIDDEN;
+
+/* real.c: the allocator underneath. */
+void real_init(void) HIDDEN;
+
+/* redirect.c: callers that were bound past us. */
+void redirect_callers(void) HIDDEN;

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* One clear line on stderr when the program cannot be recorded.
+ *
+ * Written with one raw write.  A daemon may have put something else at descriptor 2 since the
+ * start; then nothing is written. */
+#include "recorder/rt.h"
+#include "recorder/sys.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static struct stat start;
+static bool have_start;
+
+static bool look(struct stat *ret)
+{
+	return !sys_failed(SYS(SYS_fstat, 2, ret));
+}
+
+void say_init(void)
+{
+	have_start = look(&start);
+}
+
+void say(const char *text, const char *more)
+{
+	char line[512] = "memoir: ";
+	size_t n = strlen(line);
+	struct stat now;
+
+	if (!have_start || !look(&now) || now.st_dev != start.st_dev || now.st_ino != start.st_ino ||
+	    now.st_rdev != start.st_rdev)
+		return;
+	for (; *text && n < sizeof(line) - 2; text++)
+		line[n++] = *text;
+	for (; more && *more && n < sizeof(line) - 2; more++)
+		line[n++] = *more;
+	line[n++] = '\n';
+	SYS(SYS_write, 2, line, n);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The life of a recording inside the target: start at the first hook, stop when the collector is
+ * gone, silence in children.
+ *
+ * The first hook usually runs in the loader, before libc knows its environment; that is read from
+ * the stack, where the kernel put it.  The constructor runs before all others (-z initfirst). */
+#include "recorder/hooks.h"
+#include "recorder/sys.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+#include <sys/resource.h>
+
+extern void *__libc_stack_end;
+extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
+
+#define START_TIMEOUT_NS 10000000000ull
+
+struct rt rt;
+struct rt_live rt_live __attribute__((aligned(4096)));
+__thread struct rt_thread *rt_self;
+
+uint64_t rt_now_slow(void)
+{
+	return sys_clock_ns(CLOCK_MONOTONIC);
+}
+
+static char **environment(void)
+{
+	uint64_t *start = __libc_stack_end;
+
+	return (char **)(start + 1 + *start + 1);
+}
+
+static const char *variable(const char *name)
+{
+	size_t n = strlen(name);
+
+	for (char **e = environment(); *e; e++)
+		if (!strncmp(*e, name, n) && (*e)[n] == '=')
+			return *e + n + 1;
+	return NULL;
+}
+
+/* `memoir run` made the shared memory and waits at its other end. */
+static struct shm_control *attach(const char *path)
+{
+	long fd = SYS(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0), p;
+	struct shm_control *control;
+	int32_t nobody = 0;
+
+	if (sys_failed(fd)) {
+		say("not recorded: cannot open the launcher's memory at ", path);
+		return NULL;
+	}
+	p = SYS(SYS_mmap, 0, SHM_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	SYS(SYS_close, fd);
+	if (sys_failed(p)) {
+		say("not recorded: cannot map the launcher's memory", NULL);
+		return NULL;
+	}
+	control = (void *)p;
+	if (control->magic != SHM_MAGIC ||
+	    !atomic_compare_exchange_strong(&control->target_pid, &nobody, -1)) {
+		/* A program that the first one started: the recording is not its own. */
+		sys_unmap(control, SHM_CONTROL_SIZE);
+		return NULL;
+	}
+	return control;
+}
+
+/* The collector's executable: named, or beside this library, or in libexec. */
+static bool find_collector(char *out, size_t size)
+{
+	static const char *const places[] = { "/memoir-collector", "/../memoir-collector",
+					      "/../../libexec/memoir/memoir-collector",
+					      "/../../../libexec/memoir/memoir-collector" };
+	const char *named = variable("MEMOIR_COLLECTOR"), *self, *slash;
+	struct dl_find_object o;
+
+	if (named) {
+		if (strlen(named) >= size)
+			return false;
+		memcpy(out, named, strlen(named) + 1);
+		return true;
+	}
+	if (!_dl_find_object || _dl_find_object((void *)find_collector, &o))
+		return false;
+	self = o.dlfo_link_map->l_name;
+	slash = strrchr(self, '/');
+	if (!slash || (size_t)(slash - self) + 64 > size)
+		return false;
+	for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		memcpy(out, self, (size_t)(slash - self));
+		memcpy(out + (slash - self), places[i], strlen(places[i]) + 1);
+		if (!SYS(SYS_access, out, 1 /* X_OK */))
+			return true;
+	}
+	return false;
+}
+
+/* The environment without what would make the collector record itself. */
+static char **collector_environment(void)
+{
+	char **from = environment(), **to;
+	size_t n = 0, used = 0;
+
+	while (from[n])
+		n++;
+	to = sys_map_private((n + 1) * sizeof(*to));
+	for (size_t i = 0; to && i < n; i++)
+		if (strncmp(from[i], "LD_", 3) != 0)
+			to[used++] = from[i];
+	return to;
+}
+
+static bool file_size_allowed(void)
+{
+	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+
+	/* Past it ftruncate would not only fail but send a signal. */
+	SYS(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit);
+	return limit.rlim_cur >= SHM_CONTROL_SIZE;
+}
+
+static void warn_option(void *context, const char *line)
+{
+	(void)context;
+	say(line, NULL);
+}
+
+/* Waits until the collector has opened the recording, or has said why it cannot. */
+static bool wait_until_ready(struct shm_control *control, long pid)
+{
+	uint64_t deadline = sys_clock_ns(CLOCK_MONOTONIC) + START_TIMEOUT_NS;
+
+	while (atomic_load(&control->state) == SHM_STARTING) {
+		if (SYS(SYS_kill, pid, 0) == -ESRCH || sys_clock_ns(CLOCK_MONOTONIC) > deadline)
+			break;
+		sys_futex_wait(&control->state, SHM_STARTING, 50000000);
+	}
+	if (atomic_load(&control->state) == SHM_READY)
+		return true;
+	say("not recorded: ", control->error[0] ? control->error : "the collector did not start");
+	return false;
+}
+
+static struct shm_control *start_collector(void)
+{
+	static char path[4096];
+	struct shm_control *control = NULL;
+	char **env;
+	long fd, p, pid;
+
+	if (!find_collector(path, sizeof(path))) {
+		say("not recorded: memoir-collector is not beside libmemoir.so; set MEMOIR_COLLECTOR",
+		    NULL);
+		return NULL;
+	}
+	fd = SYS(SYS_memfd_create, "memoir", MFD_CLOEXEC);
+	if (sys_failed(fd)) {
+		say("not recorded: the kernel gives no memfd", NULL);
+		return NULL;
+	}
+	if (!file_size_allowed() || sys_failed(SYS(SYS_ftruncate, fd, SHM_CONTROL_SIZE))) {
+		say("not recorded: the limit on file sizes (ulimit -f) is too low", NULL);
+		goto out;
+	}
+	p = SYS(SYS_mmap, 0, SHM_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	env = collector_environment();
+	if (sys_failed(p) || !env) {
+		say("not recorded: no memory (ulimit -v?)", NULL);
+		goto out;
+	}
+	control = (void *)p;
+	control->magic = SHM_MAGIC;
+	options_init(&control->options);
+	options_from_environment(&control->options, environment(), warn_option, NULL);
+	control->clock = arch_ticks_usable() ? CLOCK_TSC : CLOCK_NANOSECONDS;
+	control->start_stamp = arch_ticks_usable() ? arch_ticks() : rt_now_slow();
+	control->start_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	control->start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
+	atomic_store(&control->next_offset, SHM_CONTROL_SIZE);
+	atomic_store(&control->target_pid, sys_getpid());
+	pid = spawn_collector(path, (int)fd, env);
+	if (sys_failed(pid))
+		say("not recorded: cannot start ", path);
+	if (sys_failed(pid) || !wait_until_ready(control, pid)) {
+		sys_unmap(control, SHM_CONTROL_SIZE);
+		control = NULL;
+	}
+	sys_unmap(env, 0);
+out:
+	SYS(SYS_close, fd);
+	return control;
+}
+
+static bool program_is_instrumented(void)
+{
+	static const char *const runtimes[] = { "__asan_init", "__tsan_init", "__msan_init",
+						"__hwasan_init" };
+
+	for (unsigned i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
+		if (dlsym(RTLD_DEFAULT, runtimes[i]))
+			return true;
+	dlerror();
+	return false;
+}
+
+static bool start(void)
+{
+	const char *shared = variable(SHM_ENV);
+	struct shm_control *control;
+
+	say_init();
+	real_init();
+	if (program_is_instrumented()) {
+		say("not recorded: the program is built with a sanitizer, which is an allocator and "
+		    "a checker of its own",
+		    NULL);
+		return false;
+	}
+	rt.pid = sys_getpid();
+	control = shared ? attach(shared) : start_collector();
+	if (!control)
+		return false;
+	rt.shm = control;
+	rt.use_tsc = arch_ticks_usable();
+	rt.stack_depth = (uint32_t)control->options.stack_depth;
+	if (control->options.stack_depth < 1 || control->options.stack_depth > 4096)
+		rt.stack_depth = 512;
+	rt.stacks_on_free = control->options.stacks_on_free;
+	rt.drop_when_full = control->options.when_full == FULL_DROP;
+	if (shared) {
+		control->clock = rt.use_tsc ? CLOCK_TSC : CLOCK_NANOSECONDS;
+		control->start_stamp = rt_now();
+		control->start_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
+		control->start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
+	}
+	rt_memory_init(control);
+	modules_init();
+	trie_init();
+	if (!atomic_load(&control->node_count)) {
+		say("not recorded: no memory for the recorder (ulimit -v?)", NULL);
+		rt.shm = NULL;
+		return false;
+	}
+	SYS(SYS_madvise, &rt_live, sizeof(rt_live), MADV_WIPEONFORK);
+	atomic_store(&control->target_pid, rt.pid);
+	return true;
+}
+
+bool rt_start(void)
+{
+	uint32_t expected = RT_NEW;
+
+	if (!atomic_compare_exchange_strong(&rt.state, &expected, RT_STARTING))
+		return expected == RT_ON;
+	if (!start()) {
+		atomic_store(&rt.state, RT_OFF);
+		return false;
+	}
+	atomic_store(&rt_live.on, 1);
+	atomic_store(&rt.state, RT_ON);
+	return true;
+}
+
+void rt_stop(const char *reason)
+{
+	uint32_t expected = RT_ON;
+
+	if (!atomic_compare_exchange_strong(&rt.state, &expected, RT_OFF))
+		return;
+	atomic_store(&rt_live.on, 0);
+	if (reason && *reason)
+		say("recording ended early: ", reason);
+}
+
+struct rt_thread *hooks_enter_slow(void)
+{
+	struct rt_thread *t = NULL;
+	static __thread bool inside __attribute__((tls_model("initial-exec")));
+
+	if (inside)
+		return NULL;
+	inside = true;
+	if (rt_start() && atomic_load(&rt_live.on))
+		t = rt_self ? rt_self : thread_register();
+	inside = false;
+	return t;
+}
+
+void hooks_in_child(void)
+{
+	struct rt_thread *t = rt_self;
+
+	atomic_store(&rt_live.on, 0);
+	atomic_store(&rt.state, RT_OFF);
+	/* If a handler forked in the middle of a hook, that hook goes on in the child too: what it
+	 * writes must not reach the parent's ring. */
+	if (t)
+		SYS(SYS_mmap, t->ring, sizeof(*t->ring) + (t->mask + 1) * sizeof(struct event),
+		    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+/* Programs that this one starts are not recorded unless asked for: takes us out of LD_PRELOAD. */
+static void leave_environment(char **env)
+{
+	char **to = env;
+
+	for (char **from = env; *from; from++) {
+		char *e = *from;
+
+		if (!strncmp(e, SHM_ENV "=", sizeof(SHM_ENV)))
+			continue;
+		if (!strncmp(e, "LD_PRELOAD=", 11)) {
+			char *out = e + 11, *word = e + 11;
+
+			while (*word) {
+				size_t n = strcspn(word, ": "), skip = n + (word[n] != 0);
+				bool ours = n >= 12 && !strncmp(word + n - 12, "libmemoir.so", 12);
+
+				if (!ours) {
+					memmove(out, word, skip);
+					out += skip;
+				}
+				word += skip;
+			}
+			*out = 0;
+			if (out > e + 11 && (out[-1] == ':' || out[-1] == ' '))
+				*--out = 0;
+			if (out == e + 11)
+				continue;
+		}
+		*to++ = e;
+	}
+	*to = NULL;
+}
+
+__attribute__((constructor)) static void at_load(int argc, char **argv, char **env)
+{
+	(void)argc;
+	(void)argv;
+	rt_start();
+	if (rt.shm)
+		redirect_callers();
+	if (!rt.shm || !rt.shm->options.track_children)
+		leave_environment(env);
+}
+
+/* The death of process 1 takes its whole namespace along, the collector too: it waits. */
+__attribute__((destructor)) static void at_exit(void)
+{
+	uint64_t deadline;
+
+	if (rt.pid != 1 || !rt.shm || !atomic_load(&rt_live.on))
+		return;
+	deadline = sys_clock_ns(CLOCK_MONOTONIC) + 5000000000ull;
+	atomic_store(&rt.shm->exiting, 1);
+	atomic_fetch_add(&rt.shm->doorbell, 1);
+	sys_futex_wake(&rt.shm->doorbell);
+	while (atomic_load(&rt.shm->state) == SHM_READY && sys_clock_ns(CLOCK_MONOTONIC) < deadline)
+		sys_futex_wait(&rt.shm->state, SHM_READY, 50000000);
+}

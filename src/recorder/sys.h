@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* The recorder's only door to the kernel.
+ *
+ * Raw system calls: they set no errno, are no cancellation points, take no lock, and work before
+ * libc is initialised and after it has shut down.  They return what the kernel returned: a value,
+ * or -errno. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "recorder/x86_64/syscall.h"
+
+#define SYS(number, ...) sys_call(number, SYS_PAD(__VA_ARGS__, 0, 0, 0, 0, 0, 0))
+#define SYS_PAD(a, b, c, d, e, f, ...)                                                             \
+	(long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f)
+
+static inline bool sys_failed(long result)
+{
+	return (unsigned long)result >= -4095ul;
+}
+
+static inline void *sys_map_private(size_t size)
+{
+	long p = SYS(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return sys_failed(p) ? NULL : (void *)p;
+}
+
+static inline void sys_unmap(void *p, size_t size)
+{
+	SYS(SYS_munmap, p, size);
+}
+
+static inline int sys_gettid(void)
+{
+	return (int)SYS(SYS_gettid, 0);
+}
+
+static inline int sys_getpid(void)
+{
+	return (int)SYS(SYS_getpid, 0);
+}
+
+/* Not FUTEX_PRIVATE: the other side is another process. */
+static inline long sys_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns)
+{
+	struct timespec t = { (time_t)(timeout_ns / 1000000000), (long)(timeout_ns % 1000000000) };
+
+	return SYS(SYS_futex, word, FUTEX_WAIT, value, &t, 0, 0);
+}
+
+static inline void sys_futex_wake(_Atomic uint32_t *word)
+{
+	SYS(SYS_futex, word, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
+}
+
+static inline uint64_t sys_clock_ns(int clock)
+{
+	struct timespec t = { 0, 0 };
+
+	SYS(SYS_clock_gettime, clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+static inline void sys_block_signals(uint64_t *ret_old)
+{
+	uint64_t all = ~0ull;
+
+	SYS(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &all, ret_old, 8);
+}
+
+static inline void sys_restore_signals(const uint64_t *old)
+{
+	SYS(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, old, 0, 8);
+}
+
+/* May the eight bytes at p be read?  The kernel copies the new mask before it looks at the
+ * impossible `how`, so the answer costs one cheap call and changes nothing. */
+static inline bool sys_readable(const void *p)
+{
+	return SYS(SYS_rt_sigprocmask, ~0, p, 0, 8) != -EFAULT;
+}

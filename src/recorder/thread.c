@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Threads: a ring and a last stack for each.
+ *
+ * A thread registers at its first event.  Nothing runs at its end (a destructor of ours would have
+ * an order among the program's own): a ring whose thread is gone is found by asking the kernel when
+ * the next thread needs one, and goes on where it is, with an event that says whose it is now. */
+#include "recorder/ring.h"
+#include "recorder/sys.h"
+
+#include <linux/prctl.h>
+#include <string.h>
+
+extern void *__libc_stack_end;
+
+#define KNOWN_FIRST 1024u
+
+static struct rt_thread *threads[SHM_MAX_RINGS]; /* by ring; under the lock */
+static uint32_t scan_from;
+
+/* Fewer events for later threads: memory stays bounded however many there are. */
+static unsigned ring_order(uint32_t index)
+{
+	uint64_t wanted = rt.shm->options.ring_events;
+	unsigned order = index < 8 ? 15 : index < 64 ? 13 : 11;
+
+	if (wanted) {
+		order = 8;
+		while (order < 22 && 1ull << order < wanted)
+			order++;
+	}
+	return order;
+}
+
+static bool probe(const void *p)
+{
+	return sys_readable(p);
+}
+
+struct walk *thread_walk(struct rt_thread *t, unsigned level)
+{
+	struct walk *w = t->walks[level];
+	void *memory;
+
+	if (likely(w))
+		return w;
+	memory = rt_map(walk_size(rt.stack_depth));
+	if (!memory)
+		return NULL;
+	w = walk_init(memory, rt.stack_depth, probe);
+	t->walks[level] = w;
+	if (level) {
+		w->stack_low = t->walks[0]->stack_low;
+		w->stack_high = t->walks[0]->stack_high;
+	}
+	return w;
+}
+
+/* Is the thread that this ring belongs to gone?  Our own id on it means that too: it was another
+ * thread's with the same number. */
+static bool owner_is_gone(uint32_t index, int tid)
+{
+	int owner = (int)atomic_load(&threads[index]->ring->owner_tid);
+
+	return owner == tid || SYS(SYS_tgkill, rt.pid, owner, 0) == -ESRCH;
+}
+
+static struct rt_thread *take_over(int tid)
+{
+	uint32_t count = atomic_load(&rt.shm->ring_count);
+
+	for (uint32_t i = 0; i < count && i < 8; i++) {
+		uint32_t index = (scan_from + i) % count;
+
+		if (owner_is_gone(index, tid)) {
+			scan_from = index + 1;
+			return threads[index];
+		}
+	}
+	scan_from += 8;
+	return NULL;
+}
+
+static struct rt_thread *make_new(void)
+{
+	uint32_t index = atomic_load(&rt.shm->ring_count);
+	unsigned order = ring_order(index);
+	struct rt_thread *t;
+	struct shm_ring *ring;
+	uint64_t offset;
+
+	if (index == SHM_MAX_RINGS)
+		return NULL;
+	t = rt_map(sizeof(*t));
+	if (!t || !(t->known = rt_map(KNOWN_FIRST * sizeof(*t->known))) || !thread_walk(t, 0))
+		return NULL;
+	t->known_mask = KNOWN_FIRST - 1;
+	ring = rt_map_segment(SHM_RING_SIZE(order), &offset);
+	if (!ring)
+		return NULL;
+	ring->order = order;
+	t->ring = ring;
+	t->events = ring->events;
+	t->mask = (1ull << order) - 1;
+	t->notify_mask = (1ull << (order - 2)) - 1;
+	threads[index] = t;
+	rt.shm->ring_offset[index] = offset;
+	atomic_store_explicit(&rt.shm->ring_count, index + 1, memory_order_release);
+	return t;
+}
+
+static void announce(struct rt_thread *t)
+{
+	uint64_t name[2] = { 0, 0 };
+
+	SYS(SYS_prctl, PR_GET_NAME, name);
+	if (ring_has_room(t))
+		ring_put(t, rt_now(), (uint64_t)(unsigned)t->tid | (uint64_t)OP_THREAD << 56, name[0],
+			 name[1]);
+}
+
+struct rt_thread *thread_register(void)
+{
+	struct rt_lock_state lock;
+	struct rt_thread *t;
+	int tid = sys_gettid();
+	uint64_t high;
+
+	rt_lock(&lock);
+	t = take_over(tid);
+	if (!t)
+		t = make_new();
+	if (t) {
+		atomic_store(&t->ring->owner_tid, (uint32_t)tid);
+		t->tid = tid;
+		t->depth = t->open = 0;
+		high = tid == rt.pid ? (uint64_t)__libc_stack_end : arch_thread_pointer();
+		for (int i = 0; i < RT_NESTING; i++) {
+			if (t->walks[i]) {
+				t->walks[i]->count = 0;
+				walk_set_stack(t->walks[i], high);
+			}
+		}
+		rt_self = t;
+	} else {
+		rt_count(COUNTER_dropped_no_ring, 1);
+	}
+	rt_unlock(&lock);
+	if (t)
+		announce(t);
+	return t;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The stack trie: which node a stack is, new nodes where it is new.
+ *
+ * Nodes live in shared memory, where the collector reads them; the index from (parent, pc) to a
+ * node is private.  The index is a few open-addressing tables, each four times the one before;
+ * only the newest takes new entries, so that none is ever rehashed and readers need no lock.  An
+ * entry is one word, put in place by compare-and-swap.  Two threads that add the same frame at once
+ * leave one node that nobody refers to, which is harmless.
+ *
+ * In front of it each thread has a small direct-mapped table from the hash of the whole stack to
+ * its node: nearly every event is answered there. */
+#include "recorder/rt.h"
+#include "recorder/sys.h"
+
+#define LEVELS 14
+#define FIRST_SLOTS 16384ull
+#define KNOWN_MAX 32768u
+
+struct level {
+	_Atomic(_Atomic uint64_t *) slots; /* tag : 32, node : 32; 0 = free */
+	uint64_t mask;
+	_Atomic uint64_t count;
+};
+
+static struct level levels[LEVELS];
+static _Atomic uint32_t level_count;
+static _Atomic(struct shm_node *) segments[SHM_MAX_NODE_SEGMENTS];
+
+static struct shm_node *node_at(uint32_t id)
+{
+	return &atomic_load_explicit(&segments[id / SHM_NODES_PER_SEGMENT],
+				     memory_order_acquire)[id % SHM_NODES_PER_SEGMENT];
+}
+
+static bool add_segment(void)
+{
+	uint32_t n = atomic_load(&rt.shm->node_segment_count);
+	uint64_t offset;
+	struct shm_node *segment;
+
+	if (n == SHM_MAX_NODE_SEGMENTS || !(segment = rt_map_segment(SHM_NODE_SEGMENT_SIZE, &offset)))
+		return false;
+	atomic_store_explicit(&segments[n], segment, memory_order_release);
+	rt.shm->node_segment_offset[n] = offset;
+	atomic_store_explicit(&rt.shm->node_segment_count, n + 1, memory_order_release);
+	return true;
+}
+
+static bool add_level(void)
+{
+	uint32_t n = atomic_load(&level_count);
+	uint64_t slots = FIRST_SLOTS << 2 * n;
+	void *p;
+
+	if (n == LEVELS || !(p = rt_map(slots * sizeof(uint64_t))))
+		return false;
+	levels[n].mask = slots - 1;
+	atomic_store_explicit(&levels[n].slots, p, memory_order_release);
+	atomic_store_explicit(&level_count, n + 1, memory_order_release);
+	return true;
+}
+
+/* Called once, before any other thread can record. */
+void trie_init(void)
+{
+	struct rt_lock_state lock;
+
+	rt_lock(&lock);
+	if (add_segment() && add_level())
+		atomic_store(&rt.shm->node_count, 1); /* node 0: no stack */
+	rt_unlock(&lock);
+}
+
+/* A new node's id; 0 if there is no memory for it. */
+static uint32_t new_id(void)
+{
+	uint32_t id = atomic_load(&rt.shm->node_count);
+
+	for (;;) {
+		if (id / SHM_NODES_PER_SEGMENT >= atomic_load(&rt.shm->node_segment_count)) {
+			struct rt_lock_state lock;
+			bool more = true;
+
+			rt_lock(&lock);
+			if (id / SHM_NODES_PER_SEGMENT >= atomic_load(&rt.shm->node_segment_count))
+				more = add_segment();
+			rt_unlock(&lock);
+			if (!more)
+				return 0;
+		}
+		if (id && atomic_compare_exchange_weak(&rt.shm->node_count, &id, id + 1))
+			return id;
+		if (!id)
+			return 0;
+	}
+}
+
+static uint64_t hash_of(uint32_t parent, uint64_t pc, uint32_t flags)
+{
+	uint64_t h = (pc ^ (uint64_t)parent << 40 ^ parent ^ flags) * 0x9e3779b97f4a7c15ull;
+
+	return h ^ h >> 32;
+}
+
+static bool is_node(uint32_t id, uint32_t parent, uint64_t pc, uint32_t flags)
+{
+	struct shm_node *n = node_at(id);
+
+	return n->parent == parent && n->flags == flags &&
+	       atomic_load_explicit(&n->pc, memory_order_relaxed) == pc;
+}
+
+static uint32_t find_in(struct level *level, uint64_t hash, uint32_t parent, uint64_t pc,
+			uint32_t flags)
+{
+	_Atomic uint64_t *slots = atomic_load_explicit(&level->slots, memory_order_acquire);
+	uint64_t i = hash & level->mask, entry;
+
+	while ((entry = atomic_load_explicit(&slots[i], memory_order_acquire))) {
+		if (entry >> 32 == hash >> 32 && is_node((uint32_t)entry, parent, pc, flags))
+			return (uint32_t)entry;
+		i = (i + 1) & level->mask;
+	}
+	return 0;
+}
+
+static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t flags)
+{
+	uint64_t hash = hash_of(parent, pc, flags);
+	uint32_t n = atomic_load_explicit(&level_count, memory_order_acquire), id;
+	struct level *newest;
+	struct shm_node *node;
+
+	for (uint32_t i = n; i-- > 0;)
+		if ((id = find_in(&levels[i], hash, parent, pc, flags)))
+			return id;
+
+	newest = &levels[n - 1];
+	if (atomic_load_explicit(&newest->count, memory_order_relaxed) * 2 > newest->mask) {
+		struct rt_lock_state lock;
+
+		rt_lock(&lock);
+		if (atomic_load(&level_count) == n)
+			add_level();
+		rt_unlock(&lock);
+		newest = &levels[atomic_load(&level_count) - 1];
+		if (atomic_load(&newest->count) * 4 > newest->mask * 3)
+			return 0;
+	}
+	id = new_id();
+	if (!id)
+		return 0;
+	node = node_at(id);
+	node->parent = parent;
+	node->flags = flags;
+	atomic_store_explicit(&node->pc, pc, memory_order_release);
+
+	_Atomic uint64_t *slots = atomic_load_explicit(&newest->slots, memory_order_acquire);
+	uint64_t i = hash & newest->mask, entry = 0;
+
+	while (!atomic_compare_exchange_strong_explicit(&slots[i], &entry,
+							hash >> 32 << 32 | id, memory_order_acq_rel,
+							memory_order_acquire)) {
+		if (entry >> 32 == hash >> 32 && is_node((uint32_t)entry, parent, pc, flags))
+			return (uint32_t)entry;
+		i = (i + 1) & newest->mask;
+		entry = 0;
+	}
+	atomic_fetch_add_explicit(&newest->count, 1, memory_order_relaxed);
+	return id;
+}
+
+/* More stacks than the thread's table holds: it grows while that helps. */
+static void grow_known(struct rt_thread *t)
+{
+	uint64_t size = t->known_mask + 1;
+	struct rt_known_stack *bigger;
+
+	t->known_misses = 0;
+	if (size >= KNOWN_MAX || t->depth > 1 || !(bigger = rt_map(size * 4 * sizeof(*bigger))))
+		return;
+	for (uint64_t i = 0; i < size; i++)
+		bigger[t->known[i].hash & (size * 4 - 1)] = t->known[i];
+	sys_unmap(t->known, (size * sizeof(*bigger) + 4095) & ~4095ull);
+	t->known = bigger;
+	t->known_mask = size * 4 - 1;
+}
+
+static uint32_t flags_of(const struct walk *w, uint32_t frame)
+{
+	uint32_t flags = w->flags[frame] & FRAME_EXACT ? NODE_EXACT : 0;
+
+	if (frame == 0 && w->end == WALK_TRUNCATED)
+		flags |= NODE_TRUNCATED;
+	if (frame == 0 && w->end == WALK_BROKEN)
+		flags |= NODE_BROKEN;
+	return flags;
+}
+
+static __attribute__((noinline)) uint32_t look_up(struct rt_thread *t, struct walk *w)
+{
+	uint32_t known = w->count, node = 0;
+
+	while (known > 0 && !w->nodes[known - 1])
+		known--;
+	if (known)
+		node = w->nodes[known - 1];
+	if (!known && w->end == WALK_TRUNCATED)
+		rt_count(COUNTER_stacks_truncated, 1);
+	if (!known && w->end == WALK_BROKEN)
+		rt_count(COUNTER_stacks_broken, 1);
+	for (uint32_t k = known; k < w->count; k++) {
+		uint64_t pc = (w->frames[k].pc & 0xffffffffffffull) | (uint64_t)w->modules[k] << 48;
+
+		node = child_of(node, pc, flags_of(w, k));
+		if (!node) {
+			rt_count(COUNTER_stacks_lost, 1);
+			return 0;
+		}
+		w->nodes[k] = node;
+	}
+	if (++t->known_misses > 4 * t->known_mask)
+		grow_known(t);
+	return node;
+}
+
+uint32_t trie_node(struct rt_thread *t, struct walk *w)
+{
+	uint64_t hash;
+	struct rt_known_stack *k;
+
+	if (unlikely(!w->count))
+		return 0;
+	hash = w->hashes[w->count - 1];
+	k = &t->known[hash & t->known_mask];
+	if (likely(k->hash == hash)) {
+		w->nodes[w->count - 1] = k->node;
+		return k->node;
+	}
+	uint32_t node = look_up(t, w);
+
+	/* A handler may have come in and grown the table; and it may look while this is written. */
+	k = &t->known[hash & t->known_mask];
+	*(volatile uint64_t *)&k->hash = 0;
+	*(volatile uint32_t *)&k->node = node;
+	*(volatile uint64_t *)&k->hash = hash;
+	return node;
+}

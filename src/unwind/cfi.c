@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The decoder of .eh_frame.
+ *
+ * Runs inside the target on the first meeting with a return address: any thread, any signal
+ * handler, little stack.  Pure function of the image's bytes: no allocation, no lock, no call.
+ * Every read is checked against the image's bounds, so damaged tables give RULE_BROKEN, not a
+ * fault; fuzz/fuzz_cfi.c holds it to that. */
+#include "unwind/cfi.h"
+
+#include <stdbool.h>
+
+#include "unwind/x86_64/registers.h"
+
+enum pointer_encoding {
+	PE_ABSPTR = 0x00, PE_ULEB128 = 0x01, PE_UDATA2 = 0x02, PE_UDATA4 = 0x03, PE_UDATA8 = 0x04,
+	PE_SLEB128 = 0x09, PE_SDATA2 = 0x0a, PE_SDATA4 = 0x0b, PE_SDATA8 = 0x0c,
+	PE_PCREL = 0x10, PE_DATAREL = 0x30, PE_INDIRECT = 0x80, PE_OMIT = 0xff,
+};
+
+/* A cursor; `bad` sticks, and everything read after it is 0. */
+struct cursor {
+	const uint8_t *p, *end;
+	bool bad;
+};
+
+static uint64_t read_bytes(struct cursor *c, unsigned n)
+{
+	uint64_t v = 0;
+
+	if (c->bad || (size_t)(c->end - c->p) < n) {
+		c->bad = true;
+		return 0;
+	}
+	for (unsigned i = 0; i < n; i++)
+		v |= (uint64_t)c->p[i] << 8 * i;
+	c->p += n;
+	return v;
+}
+
+static uint64_t read_uleb(struct cursor *c)
+{
+	uint64_t v = 0;
+	unsigned shift = 0;
+	uint8_t byte;
+
+	do {
+		byte = (uint8_t)read_bytes(c, 1);
+		if (shift < 64)
+			v |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	return v;
+}
+
+static int64_t read_sleb(struct cursor *c)
+{
+	uint64_t v = 0;
+	unsigned shift = 0;
+	uint8_t byte;
+
+	do {
+		byte = (uint8_t)read_bytes(c, 1);
+		if (shift < 64)
+			v |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	if (shift < 64 && byte & 0x40)
+		v |= ~0ull << shift;
+	return (int64_t)v;
+}
+
+static uint64_t read_pointer(struct cursor *c, unsigned encoding, const uint8_t *data_base)
+{
+	uint64_t at = (uint64_t)c->p, v;
+
+	switch (encoding & 0x0f) {
+	case PE_ABSPTR:
+	case PE_UDATA8:
+	case PE_SDATA8:
+		v = read_bytes(c, 8);
+		break;
+	case PE_ULEB128:
+		v = read_uleb(c);
+		break;
+	case PE_SLEB128:
+		v = (uint64_t)read_sleb(c);
+		break;
+	case PE_UDATA2:
+		v = read_bytes(c, 2);
+		break;
+	case PE_SDATA2:
+		v = (uint64_t)(int16_t)read_bytes(c, 2);
+		break;
+	case PE_UDATA4:
+		v = read_bytes(c, 4);
+		break;
+	case PE_SDATA4:
+		v = (uint64_t)(int32_t)read_bytes(c, 4);
+		break;
+	default:
+		c->bad = true;
+		return 0;
+	}
+	switch (encoding & 0x70) {
+	case 0:
+		break;
+	case PE_PCREL:
+		v += at;
+		break;
+	case PE_DATAREL:
+		v += (uint64_t)data_base;
+		break;
+	default:
+		c->bad = true;
+		return 0;
+	}
+	return v;
+}
+
+static bool cursor_at(struct cursor *c, const struct cfi_image *image, uint64_t address)
+{
+	if (address < (uint64_t)image->low || address >= (uint64_t)image->high)
+		return false;
+	*c = (struct cursor){ image->low + (address - (uint64_t)image->low), image->high, false };
+	return true;
+}
+
+struct cie {
+	uint64_t code_align;
+	int64_t data_align;
+	uint64_t ra_register;
+	uint8_t pointer_encoding;
+	bool signal_frame, has_sizes;
+	struct cursor program;
+};
+
+/* A record's length, leaving c at what follows it with its end set; false at the terminator. */
+static bool enter_record(struct cursor *c)
+{
+	uint64_t size = read_bytes(c, 4);
+
+	if (size == 0xffffffff)
+		size = read_bytes(c, 8);
+	if (c->bad || !size || size > (uint64_t)(c->end - c->p))
+		return false;
+	c->end = c->p + size;
+	return true;
+}
+
+static bool read_cie(const struct cfi_image *image, uint64_t address, struct cie *cie)
+{
+	struct cursor c;
+	const uint8_t *augmentation, *data_end = NULL;
+	uint64_t version;
+
+	*cie = (struct cie){ .pointer_encoding = PE_ABSPTR };
+	if (!cursor_at(&c, image, address) || !enter_record(&c) || read_bytes(&c, 4) != 0)
+		return false;
+	version = read_bytes(&c, 1);
+	if (version != 1 && version != 3 && version != 4)
+		return false;
+	augmentation = c.p;
+	while (read_bytes(&c, 1))
+		;
+	if (version == 4 && (read_bytes(&c, 1) != 8 || read_bytes(&c, 1) != 0))
+		return false;
+	cie->code_align = read_uleb(&c);
+	cie->data_align = read_sleb(&c);
+	cie->ra_register = version == 1 ? read_bytes(&c, 1) : read_uleb(&c);
+	if (c.bad)
+		return false;
+	if (*augmentation == 'z') {
+		uint64_t size = read_uleb(&c);
+
+		if (c.bad || size > (uint64_t)(c.end - c.p))
+			return false;
+		data_end = c.p + size;
+		cie->has_sizes = true;
+		augmentation++;
+	}
+	for (; *augmentation; augmentation++) {
+		uint64_t encoding;
+
+		switch (*augmentation) {
+		case 'R':
+			cie->pointer_encoding = (uint8_t)read_bytes(&c, 1);
+			break;
+		case 'P':
+			encoding = read_bytes(&c, 1);
+			if (encoding != PE_OMIT)
+				read_pointer(&c, encoding & 0x0f, NULL);
+			break;
+		case 'L':
+			read_bytes(&c, 1);
+			break;
+		case 'S':
+			cie->signal_frame = true;
+			break;
+		case 'B':
+			break;
+		default:
+			if (!data_end)
+				return false;
+			goto skip;
+		}
+	}
+skip:
+	if (data_end)
+		c.p = data_end;
+	cie->program = c;
+	return !c.bad;
+}
+
+/* Parses the FDE at `address`; true if it describes pc. */
+static bool read_fde(const struct cfi_image *image, uint64_t address, uint64_t pc, struct cie *cie,
+		     struct cursor *ret_program, uint64_t *ret_start)
+{
+	struct cursor c;
+	uint64_t id_at, id, start, size;
+
+	if (!cursor_at(&c, image, address) || !enter_record(&c))
+		return false;
+	id_at = (uint64_t)c.p;
+	id = read_bytes(&c, 4);
+	if (c.bad || !id || !read_cie(image, id_at - id, cie))
+		return false;
+	start = read_pointer(&c, cie->pointer_encoding & 0x7f, NULL);
+	size = read_pointer(&c, cie->pointer_encoding & 0x0f, NULL);
+	if (c.bad || pc < start || pc - start >= size)
+		return false;
+	if (cie->has_sizes) {
+		uint64_t skip = read_uleb(&c);
+
+		if (c.bad || skip > (uint64_t)(c.end - c.p))
+			return false;
+		c.p += skip;
+	}
+	*ret_program = c;
+	*ret_start = start;
+	return true;
+}
+
+/* Binary search in the table that the linker made; entries are pairs of 32-bit offsets. */
+static bool search_table(const struct cfi_image *image, struct cursor c, uint64_t count, uint64_t pc,
+			 uint64_t *ret_fde)
+{
+	const uint8_t *base = image->eh_frame_hdr, *table = c.p;
+	uint64_t low = 0, high = count;
+
+	if (count > (uint64_t)(c.end - c.p) / 8)
+		return false;
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		struct cursor entry = { table + middle * 8, c.end, false };
+		uint64_t start = (uint64_t)base + (uint64_t)(int32_t)read_bytes(&entry, 4);
+
+		if (start <= pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return false;
+	c.p = table + (low - 1) * 8 + 4;
+	*ret_fde = (uint64_t)base + (uint64_t)(int32_t)read_bytes(&c, 4);
+	return true;
+}
+
+/* Finds the FDE of pc: by the table, or by going through .eh_frame where there is none. */
+static bool find_fde(const struct cfi_image *image, uint64_t pc, struct cie *cie,
+		     struct cursor *ret_program, uint64_t *ret_start)
+{
+	struct cursor c;
+	uint64_t frame_encoding, count_encoding, table_encoding, frames, count, fde;
+
+	if (!cursor_at(&c, image, (uint64_t)image->eh_frame_hdr) || read_bytes(&c, 1) != 1)
+		return false;
+	frame_encoding = read_bytes(&c, 1);
+	count_encoding = read_bytes(&c, 1);
+	table_encoding = read_bytes(&c, 1);
+	frames = read_pointer(&c, (unsigned)frame_encoding, image->eh_frame_hdr);
+	if (count_encoding != PE_OMIT && table_encoding == (PE_DATAREL | PE_SDATA4)) {
+		count = read_pointer(&c, (unsigned)count_encoding, image->eh_frame_hdr);
+		return !c.bad && search_table(image, c, count, pc, &fde) &&
+		       read_fde(image, fde, pc, cie, ret_program, ret_start);
+	}
+	while (!c.bad && cursor_at(&c, image, frames)) {
+		if (!enter_record(&c))
+			return false;
+		if (read_fde(image, frames, pc, cie, ret_program, ret_start))
+			return true;
+		frames = (uint64_t)c.end;
+	}
+	return false;
+}
+
+enum where { WHERE_SAME, WHERE_OFFSET, WHERE_EXPRESSION, WHERE_UNDEFINED, WHERE_OTHER };
+
+/* One row of the table that an FDE's program builds, for the three columns that matter. */
+struct row {
+	const uint8_t *cfa_expression; /* NULL: register and offset */
+	const uint8_t *fp_expression;
+	int32_t cfa_offset, fp_offset, ra_offset; /* greater ones make no rule: see narrow() */
+	uint8_t cfa_register, fp, ra;
+};
+
+/* An offset that does not fit becomes one that no rule accepts. */
+static int32_t narrow(int64_t offset)
+{
+	return offset > INT32_MAX || offset < INT32_MIN ? 1 : (int32_t)offset;
+}
+
+/* The numbers of a register: the two columns that are kept, or nothing. */
+static void set_column(struct row *row, uint64_t reg, uint64_t ra, enum where where, int64_t offset,
+		       const uint8_t *expression)
+{
+	if (reg == REGISTER_FP) {
+		row->fp = (uint8_t)where;
+		row->fp_offset = narrow(offset);
+		row->fp_expression = expression;
+	} else if (reg == ra) {
+		row->ra = (uint8_t)where;
+		row->ra_offset = narrow(offset);
+	}
+}
+
+static void restore_column(struct row *row, uint64_t reg, uint64_t ra, const struct row *initial)
+{
+	if (reg == REGISTER_FP) {
+		row->fp = initial->fp;
+		row->fp_offset = initial->fp_offset;
+		row->fp_expression = initial->fp_expression;
+	} else if (reg == ra) {
+		row->ra = initial->ra;
+		row->ra_offset = initial->ra_offset;
+	}
+}
+
+static const uint8_t *skip_block(struct cursor *c)
+{
+	uint64_t size = read_uleb(c);
+	const uint8_t *block = c->p;
+
+	if (c->bad || size > (uint64_t)(c->end - c->p)) {
+		c->bad = true;
+		return NULL;
+	}
+	c->p += size;
+	return block;
+}
+
+#define REMEMBERED 4
+
+/* Runs a program until the location passes pc.  `initial` is what DW_CFA_restore goes back to. */
+static bool run_program(struct cursor *c, const struct cie *cie, uint64_t location, uint64_t pc,
+			struct row *row, const struct row *initial)
+{
+	struct row remembered[REMEMBERED];
+	unsigned depth = 0;
+	uint64_t ra = cie->ra_register, reg, delta;
+
+	while (!c->bad && c->p < c->end) {
+		unsigned op = (unsigned)read_bytes(c, 1), low = op & 0x3f;
+
+		switch (op & 0xc0) {
+		case 0x40: /* DW_CFA_advance_loc */
+			delta = low;
+			goto advance;
+		case 0x80: /* DW_CFA_offset */
+			set_column(row, low, ra, WHERE_OFFSET,
+				   (int64_t)read_uleb(c) * cie->data_align, NULL);
+			continue;
+		case 0xc0: /* DW_CFA_restore */
+			restore_column(row, low, ra, initial);
+			continue;
+		}
+		switch (op) {
+		case 0x00: /* DW_CFA_nop */
+			break;
+		case 0x01: /* DW_CFA_set_loc */
+			location = read_pointer(c, cie->pointer_encoding & 0x7f, NULL);
+			if (location > pc)
+				return !c->bad;
+			break;
+		case 0x02: /* DW_CFA_advance_loc1 */
+			delta = read_bytes(c, 1);
+			goto advance;
+		case 0x03:
+			delta = read_bytes(c, 2);
+			goto advance;
+		case 0x04:
+			delta = read_bytes(c, 4);
+		advance:
+			location += delta * cie->code_align;
+			if (location > pc)
+				return !c->bad;
+			break;
+		case 0x05: /* DW_CFA_offset_extended */
+			reg = read_uleb(c);
+			set_column(row, reg, ra, WHERE_OFFSET,
+				   (int64_t)read_uleb(c) * cie->data_align, NULL);
+			break;
+		case 0x06: /* DW_CFA_restore_extended */
+			restore_column(row, read_uleb(c), ra, initial);
+			break;
+		case 0x07: /* DW_CFA_undefined */
+			set_column(row, read_uleb(c), ra, WHERE_UNDEFINED, 0, NULL);
+			break;
+		case 0x08: /* DW_CFA_same_value */
+			set_column(row, read_uleb(c), ra, WHERE_SAME, 0, NULL);
+			break;
+		case 0x09: /* DW_CFA_register */
+			reg = read_uleb(c);
+			read_uleb(c);
+			set_column(row, reg, ra, WHERE_OTHER, 0, NULL);
+			break;
+		case 0x0a: /* DW_CFA_remember_state */
+			if (depth == REMEMBERED)
+				return false;
+			remembered[depth++] = *row;
+			break;
+		case 0x0b: /* DW_CFA_restore_state */
+			if (!depth)
+				return false;
+			*row = remembered[--depth];
+			break;
+		case 0x0c: /* DW_CFA_def_cfa */
+			reg = read_uleb(c);
+			row->cfa_register = reg > 255 ? 255 : (uint8_t)reg;
+			row->cfa_offset = narrow((int64_t)read_uleb(c));
+			row->cfa_expression = NULL;
+			break;
+		case 0x0d: /* DW_CFA_def_cfa_register */
+			reg = read_uleb(c);
+			row->cfa_register = reg > 255 ? 255 : (uint8_t)reg;
+			row->cfa_expression = NULL;
+			break;
+		case 0x0e: /* DW_CFA_def_cfa_offset */
+			row->cfa_offset = narrow((int64_t)read_uleb(c));
+			break;
+		case 0x0f: /* DW_CFA_def_cfa_expression */
+			row->cfa_expression = c->p;
+			skip_block(c);
+			break;
+		case 0x10: /* DW_CFA_expression */
+			reg = read_uleb(c);
+			{
+				const uint8_t *at = c->p;
+
+				skip_block(c);
+				set_column(row, reg, ra, WHERE_EXPRESSION, 0, at);
+			}
+			break;
+		case 0x11: /* DW_CFA_offset_extended_sf */
+			reg = read_uleb(c);
+			set_column(row, reg, ra, WHERE_OFFSET, read_sleb(c) * cie->data_align, NULL);
+			break;
+		case 0x12: /* DW_CFA_def_cfa_sf */
+			reg = read_uleb(c);
+			row->cfa_register = reg > 255 ? 255 : (uint8_t)reg;
+			row->cfa_offset = narrow(read_sleb(c) * cie->data_align);
+			row->cfa_expression = NULL;
+			break;
+		case 0x13: /* DW_CFA_def_cfa_offset_sf */
+			row->cfa_offset = narrow(read_sleb(c) * cie->data_align);
+			break;
+		case 0x14: /* DW_CFA_val_offset */
+		case 0x15: /* DW_CFA_val_offset_sf */
+			reg = read_uleb(c);
+			read_uleb(c);
+			set_column(row, reg, ra, WHERE_OTHER, 0, NULL);
+			break;
+		case 0x16: /* DW_CFA_val_expression */
+			reg = read_uleb(c);
+			skip_block(c);
+			set_column(row, reg, ra, WHERE_OTHER, 0, NULL);
+			break;
+		case 0x2e: /* DW_CFA_GNU_args_size */
+			read_uleb(c);
+			break;
+		case 0x2f: /* DW_CFA_GNU_negative_offset_extended */
+			reg = read_uleb(c);
+			set_column(row, reg, ra, WHERE_OFFSET,
+				   -(int64_t)read_uleb(c) * cie->data_align, NULL);
+			break;
+		default:
+			return false;
+		}
+	}
+	return !c->bad;
+}
+
+/* Is the block at p exactly "frame register + offset", with or without a load from there?  That
+ * is what compilers write for a realigned stack. */
+static bool fp_expression(const struct cfi_image *image, const uint8_t *p, bool load,
+			  int64_t *ret_offset)
+{
+	struct cursor c = { p, image->high, false };
+	uint64_t size = read_uleb(&c);
+
+	if (c.bad || size > (uint64_t)(c.end - c.p))
+		return false;
+	c.end = c.p + size;
+	if (read_bytes(&c, 1) != 0x70 + REGISTER_FP) /* DW_OP_breg */
+		return false;
+	*ret_offset = read_sleb(&c);
+	if (load && read_bytes(&c, 1) != 0x06) /* DW_OP_deref */
+		return false;
+	return !c.bad && c.p == c.end;
+}
+
+static unwind_rule rule_of(const struct cfi_image *image, const struct row *row)
+{
+	const unwind_rule broken = rule_make(RULE_BROKEN, 0, 0);
+	int64_t saved = 0, offset = row->cfa_offset; /* bytes */
+	enum unwind_kind kind;
+
+	if (row->ra == WHERE_UNDEFINED)
+		return rule_make(RULE_END, 0, 0);
+	if (row->ra != WHERE_OFFSET || row->ra_offset != -8)
+		return broken;
+	if (row->cfa_expression) {
+		int64_t at;
+
+		if (!fp_expression(image, row->cfa_expression, true, &offset))
+			return broken;
+		kind = RULE_FP_DEREF;
+		if (row->fp == WHERE_EXPRESSION &&
+		    fp_expression(image, row->fp_expression, false, &at) && at == 0)
+			saved = 8;
+		else if (row->fp != WHERE_SAME)
+			return broken;
+	} else {
+		if (row->cfa_register == REGISTER_SP)
+			kind = RULE_SP;
+		else if (row->cfa_register == REGISTER_FP)
+			kind = RULE_FP;
+		else
+			return broken;
+		if (row->fp == WHERE_OFFSET)
+			saved = -row->fp_offset;
+		else if (row->fp != WHERE_SAME && row->fp != WHERE_UNDEFINED)
+			return broken;
+	}
+	if (offset & 7 || offset / 8 > RULE_OFFSET_MAX || offset / 8 < -RULE_OFFSET_MAX)
+		return broken;
+	if (saved & 7 || saved < 0 || saved / 8 > RULE_SAVED_MAX)
+		return broken;
+	return rule_make(kind, offset / 8, (uint64_t)saved / 8);
+}
+
+unwind_rule cfi_rule(const struct cfi_image *image, uint64_t address)
+{
+	struct cie cie;
+	struct cursor program;
+	struct row row = { .ra = WHERE_OTHER }, initial;
+	uint64_t start;
+
+	if (!image->eh_frame_hdr || !find_fde(image, address, &cie, &program, &start))
+		return rule_make(RULE_GUESS, 2, 2);
+	if (cie.signal_frame)
+		return rule_make(RULE_SIGNAL, 0, 0);
+	initial = row;
+	if (!run_program(&cie.program, &cie, start, UINT64_MAX, &row, &initial))
+		return rule_make(RULE_BROKEN, 0, 0);
+	initial = row;
+	if (!run_program(&program, &cie, start, address, &row, &initial))
+		return rule_make(RULE_BROKEN, 0, 0);
+	return rule_of(image, &row);
+}
