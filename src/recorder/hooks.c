@@ -61,8 +61,9 @@ static inline uint32_t take_stack(struct rt_thread *t, const uint64_t *frame)
 	if (unlikely(!w))
 		w = thread_walk(t, level);
 	if (likely(w)) {
-		walk_stack(w, arch_caller(frame));
-		node = trie_node(t, w);
+		node = walk_stack(w, arch_caller(frame))->node;
+		if (!node)
+			node = trie_node(t, w);
 	}
 	atomic_signal_fence(memory_order_seq_cst);
 	*(volatile uint32_t *)&t->depth = level;
@@ -163,27 +164,11 @@ void *hook_calloc(size_t n, size_t size)
 	return p;
 }
 
-/* A block from before the allocator could be reached moves into it. */
-static void *leave_early_area(void *old, size_t size)
-{
-	void *p = real.malloc(size);
-	size_t before = real_early_size(old);
-
-	if (p)
-		memcpy(p, old, before < size ? before : size);
-	return p;
-}
-
 void *hook_realloc(void *old, size_t size)
 {
 	struct rt_thread *t = enter(FRAME);
 	void *p;
 
-	if (unlikely(real_is_early(old))) {
-		p = leave_early_area(old, size);
-		ALLOCATED(realloc, p, size, 0);
-		return p;
-	}
 	if (unlikely(!t || !old)) {
 		p = real.realloc(old, size);
 		if (t && p)
@@ -204,11 +189,6 @@ void *hook_reallocarray(void *old, size_t n, size_t size)
 
 	if (unlikely(__builtin_mul_overflow(n, size, &bytes)))
 		bytes = SIZE_MAX; /* fails */
-	if (unlikely(real_is_early(old) && bytes != SIZE_MAX)) {
-		p = leave_early_area(old, bytes);
-		ALLOCATED(reallocarray, p, bytes, 0);
-		return p;
-	}
 	if (unlikely(!t || !old)) {
 		p = real.reallocarray(old, n, size);
 		if (t && p)
@@ -224,22 +204,19 @@ void *hook_reallocarray(void *old, size_t n, size_t size)
 void hook_free(void *p)
 {
 	FREEING(free, p, 0);
-	if (likely(!real_is_early(p)))
-		real.free(p);
+	real.free(p);
 }
 
 void hook_free_sized(void *p, size_t size)
 {
 	FREEING(free_sized, p, 0);
-	if (likely(!real_is_early(p)))
-		real.free_sized(p, size);
+	real.free_sized(p, size);
 }
 
 void hook_free_aligned_sized(void *p, size_t alignment, size_t size)
 {
 	FREEING(free_aligned_sized, p, 0);
-	if (likely(!real_is_early(p)))
-		real.free_aligned_sized(p, alignment, size);
+	real.free_aligned_sized(p, alignment, size);
 }
 
 int hook_posix_memalign(void **ret, size_t alignment, size_t size)
@@ -285,7 +262,7 @@ void *hook_pvalloc(size_t size)
 
 size_t hook_malloc_usable_size(void *p)
 {
-	return unlikely(real_is_early(p)) ? real_early_size(p) : real.malloc_usable_size(p);
+	return real.malloc_usable_size(p);
 }
 
 pid_t hook_fork(void)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Finding the allocator underneath.
  *
- * The first hook that runs, usually in the loader before any constructor, resolves them all with
- * dlsym.  dlsym may allocate: what it asks for meanwhile comes from a small static area, and a
- * block from there is never freed, only remembered by its address. */
+ * The first hook that runs, usually in the loader before any constructor, looks them all up in the
+ * tables of the loaded files.  Nothing is allocated and no lock is taken for that. */
 #include "recorder/real.h"
+#include "recorder/elf.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,97 +12,51 @@
 
 extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
 
-char real_early_area[EARLY_SIZE] __attribute__((aligned(64)));
-static _Atomic size_t early_used;
 bool real_comes_first;
+const struct link_map *real_map;
 
-struct early_head {
-	size_t size;
-	size_t pad;
-};
-
-static void *early_alloc(size_t alignment, size_t size)
-{
-	size_t at, start;
-
-	if (size > EARLY_SIZE)
-		return NULL;
-	alignment = alignment < 16 ? 16 : alignment;
-	at = atomic_load(&early_used);
-	do {
-		start = (at + sizeof(struct early_head) + alignment - 1) & ~(alignment - 1);
-		if (start + size > EARLY_SIZE)
-			return NULL;
-	} while (!atomic_compare_exchange_weak(&early_used, &at, start + size));
-	((struct early_head *)(real_early_area + start))[-1].size = size;
-	rt_count(COUNTER_early_blocks, 1);
-	return real_early_area + start;
-}
-
-size_t real_early_size(const void *p)
-{
-	return ((const struct early_head *)p)[-1].size;
-}
-
-/* What the table holds until it is resolved. */
+/* What the table holds until then. */
 
 static void *boot_malloc(size_t size)
 {
 	real_init();
-	return real.malloc == boot_malloc ? early_alloc(16, size) : real.malloc(size);
+	return real.malloc(size);
 }
 
 static void *boot_calloc(size_t n, size_t size)
 {
-	size_t bytes;
-
 	real_init();
-	if (real.calloc != boot_calloc)
-		return real.calloc(n, size);
-	return __builtin_mul_overflow(n, size, &bytes) ? NULL : early_alloc(16, bytes);
+	return real.calloc(n, size);
 }
 
 static void *boot_realloc(void *p, size_t size)
 {
 	real_init();
-	if (real.realloc != boot_realloc)
-		return real.realloc(p, size);
-	/* Early blocks never come here: the hook moves them itself. */
-	return p ? NULL : early_alloc(16, size);
+	return real.realloc(p, size);
 }
 
 static void boot_free(void *p)
 {
 	real_init();
-	if (real.free != boot_free)
-		real.free(p);
+	real.free(p);
 }
 
 static void *boot_memalign(size_t alignment, size_t size)
 {
 	real_init();
-	return real.memalign == boot_memalign ? early_alloc(alignment, size) :
-						real.memalign(alignment, size);
+	return real.memalign(alignment, size);
 }
 
 static void *boot_aligned_alloc(size_t alignment, size_t size)
 {
 	real_init();
-	return real.aligned_alloc == boot_aligned_alloc ? early_alloc(alignment, size) :
-							  real.aligned_alloc(alignment, size);
+	return real.aligned_alloc(alignment, size);
 }
 
 static int boot_posix_memalign(void **ret, size_t alignment, size_t size)
 {
-	void *p;
-
 	real_init();
-	if (real.posix_memalign != boot_posix_memalign)
-		return real.posix_memalign(ret, alignment, size);
-	p = early_alloc(alignment, size);
-	if (p)
-		*ret = p;
-	return p ? 0 : ENOMEM;
+	return real.posix_memalign(ret, alignment, size);
 }
 
 struct real real = {
@@ -147,44 +101,52 @@ static size_t plain_usable_size(void *p)
 	return 0;
 }
 
-static bool needed(const char *name, bool comes_first, bool foreign)
+static bool is_us(const struct link_map *map)
 {
-	/* Asking for what is not there makes dlsym build an error text: the ones that only other
-	 * allocators have are asked for only then. */
-	if (comes_first || foreign)
-		return true;
-	for (unsigned i = 0; i < hook_row_count; i++)
-		if (!strcmp(hook_rows[i].name, name))
-			return hook_rows[i].exported && strncmp(name, "free_", 5) != 0;
-	return true;
+	struct elf_image image;
+
+	return elf_read(map, &image) && elf_find(&image, hook_rows[0].name) == hook_rows[0].hook;
+}
+
+/* The first definition of a name from `map` on, ours left out. */
+static void *find_from(const struct link_map *map, const char *name, const struct link_map **ret_map)
+{
+	struct elf_image image;
+	void *p;
+
+	for (; map; map = map->l_next) {
+		if (!elf_read(map, &image) || is_us(map) || !(p = elf_find(&image, name)))
+			continue;
+		if (ret_map)
+			*ret_map = map;
+		return p;
+	}
+	return NULL;
 }
 
 void real_init(void)
 {
 	static _Atomic uint32_t started;
+	const struct link_map *us = _r_debug.r_map, *from, *libc = NULL;
 	struct real found = { 0 };
-	void *first, *libc;
 	struct dl_find_object o;
-	bool foreign;
 
 	if (atomic_exchange(&started, 1))
 		return;
-	first = dlsym(RTLD_DEFAULT, "malloc");
-	libc = dlsym(RTLD_DEFAULT, "__libc_malloc");
-	real_comes_first = first && first != hook_rows[0].hook;
-	found.malloc = real_comes_first ? first : dlsym(RTLD_NEXT, "malloc");
-	foreign = !libc || (void *)found.malloc != libc;
+	find_from(_r_debug.r_map, "malloc", &real_map);
+	while (us && !is_us(us))
+		us = us->l_next;
+	from = us;
+	for (const struct link_map *m = us; m; m = m->l_prev)
+		real_comes_first |= m == real_map;
+	if (real_comes_first)
+		from = _r_debug.r_map;
 	for (unsigned i = 0; i < hook_row_count; i++) {
-		const struct hook_row *row = &hook_rows[i];
-		void **slot = (void **)((char *)&found + ((char *)row->real - (char *)&real));
-		void *f;
+		void **slot = (void **)((char *)&found +
+					((char *)hook_rows[i].real - (char *)&real));
 
-		if (!needed(row->name, real_comes_first, foreign))
-			continue;
-		f = dlsym(real_comes_first ? RTLD_DEFAULT : RTLD_NEXT, row->name);
-		*slot = f == row->hook ? dlsym(RTLD_NEXT, row->name) : f;
+		*slot = find_from(from, hook_rows[i].name, NULL);
 	}
-	dlerror(); /* the program's first call must not see ours */
 	if (!found.reallocarray)
 		found.reallocarray = plain_reallocarray;
 	if (!found.free_sized)
@@ -193,8 +155,9 @@ void real_init(void)
 		found.free_aligned_sized = plain_free_aligned_sized;
 	if (!found.malloc_usable_size)
 		found.malloc_usable_size = plain_usable_size;
-	rt.glibc = !foreign;
-	if (foreign && _dl_find_object && !_dl_find_object((void *)found.malloc, &o)) {
+	find_from(_r_debug.r_map, "gnu_get_libc_version", &libc);
+	rt.glibc = real_map && real_map == libc;
+	if (!rt.glibc && _dl_find_object && !_dl_find_object((void *)found.malloc, &o)) {
 		rt.allocator_low = (uint64_t)o.dlfo_map_start;
 		rt.allocator_size = (uint64_t)o.dlfo_map_end - rt.allocator_low;
 	}

@@ -57,6 +57,8 @@ struct real {
 extern struct real real HIDDEN;
 /* Somebody's malloc comes before ours in lookup order. */
 extern bool real_comes_first HIDDEN;
+/* The file that the allocator is in. */
+extern const struct link_map *real_map HIDDEN;
 
 struct hook_row {
 	const char *name;
@@ -66,14 +68,3 @@ struct hook_row {
 };
 extern const struct hook_row hook_rows[] HIDDEN;
 extern const unsigned hook_row_count HIDDEN;
-
-/* Blocks handed out before the allocator could be asked; never freed. */
-#define EARLY_SIZE 65536
-extern char real_early_area[EARLY_SIZE] HIDDEN;
-
-static inline bool real_is_early(const void *p)
-{
-	return (uintptr_t)p - (uintptr_t)real_early_area < EARLY_SIZE;
-}
-
-size_t real_early_size(const void *p) HIDDEN;

@@ -8,55 +8,15 @@
  * table, as the loader would have filled it.
  *
  * Runs in our constructor, before all others and before any thread. */
+#include "recorder/elf.h"
 #include "recorder/real.h"
 #include "recorder/sys.h"
 
+#include <dlfcn.h>
 #include <elf.h>
-#include <link.h>
 #include <string.h>
 
-struct image {
-	uint64_t bias;
-	const ElfW(Sym) *symbols;
-	const char *strings;
-	const ElfW(Rela) *rela[2];
-	uint64_t rela_size[2];
-};
-
-static uint64_t absolute(const struct link_map *map, uint64_t p)
-{
-	return p < map->l_addr ? p + map->l_addr : p; /* the vdso's are not relocated */
-}
-
-static bool read_dynamic(const struct link_map *map, struct image *image)
-{
-	*image = (struct image){ .bias = map->l_addr };
-	for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
-		uint64_t p = absolute(map, d->d_un.d_ptr);
-
-		switch (d->d_tag) {
-		case DT_SYMTAB:
-			image->symbols = (const void *)p;
-			break;
-		case DT_STRTAB:
-			image->strings = (const void *)p;
-			break;
-		case DT_RELA:
-			image->rela[0] = (const void *)p;
-			break;
-		case DT_RELASZ:
-			image->rela_size[0] = d->d_un.d_val;
-			break;
-		case DT_JMPREL:
-			image->rela[1] = (const void *)p;
-			break;
-		case DT_PLTRELSZ:
-			image->rela_size[1] = d->d_un.d_val;
-			break;
-		}
-	}
-	return image->symbols && image->strings;
-}
+extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
 
 static const struct hook_row *row_named(const char *name)
 {
@@ -76,23 +36,29 @@ static void write_slot(uint64_t *slot, void *value)
 	*slot = (uint64_t)value;
 }
 
+/* Did the loader make the slot's page read-only?  It does that to whole pages only. */
 static bool in_relro(const struct link_map *map, uint64_t at)
 {
-	const ElfW(Ehdr) *e = (const void *)map->l_addr;
+	struct dl_find_object o;
+	const ElfW(Ehdr) *e;
 
-	if (!map->l_addr || memcmp(e->e_ident, ELFMAG, SELFMAG))
+	if (!_dl_find_object || _dl_find_object((void *)map->l_ld, &o))
+		return false;
+	e = o.dlfo_map_start;
+	if (memcmp(e->e_ident, ELFMAG, SELFMAG))
 		return false;
 	for (unsigned i = 0; i < e->e_phnum; i++) {
-		const ElfW(Phdr) *p = (const ElfW(Phdr) *)(map->l_addr + e->e_phoff) + i;
+		const ElfW(Phdr) *p = (const ElfW(Phdr) *)((const char *)e + e->e_phoff) + i;
+		uint64_t start = map->l_addr + p->p_vaddr;
 
-		if (p->p_type == PT_GNU_RELRO &&
-		    at - (map->l_addr + p->p_vaddr) < ((p->p_memsz + 4095) & ~4095ull))
+		if (p->p_type == PT_GNU_RELRO && at >= start &&
+		    at < ((start + p->p_memsz) & ~4095ull))
 			return true;
 	}
 	return false;
 }
 
-static void redirect_image(const struct link_map *map, const struct image *image)
+static void redirect_image(const struct link_map *map, const struct elf_image *image)
 {
 	for (int table = 0; table < 2; table++) {
 		uint64_t n = image->rela[table] ? image->rela_size[table] / sizeof(ElfW(Rela)) : 0;
@@ -110,7 +76,7 @@ static void redirect_image(const struct link_map *map, const struct image *image
 					image->symbols[ELF64_R_SYM(r->r_info)].st_name);
 			if (!row || !*row->real || (row->exported && !real_comes_first))
 				continue;
-			slot = (uint64_t *)(image->bias + r->r_offset);
+			slot = (uint64_t *)(map->l_addr + r->r_offset);
 			/* Bound elsewhere: the program's own, or another version. */
 			if (*slot != (uint64_t)*row->real && type != R_X86_64_JUMP_SLOT)
 				continue;
@@ -123,22 +89,14 @@ static void redirect_image(const struct link_map *map, const struct image *image
 	}
 }
 
-static bool inside(const struct link_map *map, uint64_t start, uint64_t size)
-{
-	return (uint64_t)map->l_ld - start < size;
-}
-
 void redirect_callers(void)
 {
-	struct image image;
+	struct elf_image image;
 
 	if (rt.glibc && !real_comes_first)
 		return;
-	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
-		if (inside(map, rt.allocator_low, rt.allocator_size) || !map->l_ld ||
-		    strstr(map->l_name, "libmemoir.so") || strstr(map->l_name, "linux-vdso"))
-			continue;
-		if (read_dynamic(map, &image))
+	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+		if (map != real_map && elf_read(map, &image) &&
+		    elf_find(&image, hook_rows[0].name) != hook_rows[0].hook)
 			redirect_image(map, &image);
-	}
 }

@@ -4,6 +4,7 @@
  *
  * The first hook usually runs in the loader, before libc knows its environment; that is read from
  * the stack, where the kernel put it.  The constructor runs before all others (-z initfirst). */
+#include "recorder/elf.h"
 #include "recorder/hooks.h"
 #include "recorder/sys.h"
 
@@ -196,29 +197,32 @@ out:
 	return control;
 }
 
-static bool program_is_instrumented(void)
+static const char *cannot_be_recorded(void)
 {
 	static const char *const runtimes[] = { "__asan_init", "__tsan_init", "__msan_init",
 						"__hwasan_init" };
+	struct elf_image image;
 
-	for (unsigned i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
-		if (dlsym(RTLD_DEFAULT, runtimes[i]))
-			return true;
-	dlerror();
-	return false;
+	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+		for (unsigned i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
+			if (elf_read(map, &image) && elf_find(&image, runtimes[i]))
+				return "the program is built with a sanitizer, which replaces "
+				       "the allocator itself";
+	if (real_map == _r_debug.r_map)
+		return "the program brings a malloc of its own inside its executable";
+	return NULL;
 }
 
 static bool start(void)
 {
-	const char *shared = variable(SHM_ENV);
+	const char *shared = variable(SHM_ENV), *why_not;
 	struct shm_control *control;
 
 	say_init();
 	real_init();
-	if (program_is_instrumented()) {
-		say("not recorded: the program is built with a sanitizer, which is an allocator and "
-		    "a checker of its own",
-		    NULL);
+	why_not = cannot_be_recorded();
+	if (why_not) {
+		say("not recorded: ", why_not);
 		return false;
 	}
 	rt.pid = sys_getpid();

@@ -134,12 +134,9 @@ struct rt_thread *thread_register(void)
 		t->tid = tid;
 		t->depth = t->open = 0;
 		high = tid == rt.pid ? (uint64_t)__libc_stack_end : arch_thread_pointer();
-		for (int i = 0; i < RT_NESTING; i++) {
-			if (t->walks[i]) {
-				t->walks[i]->count = 0;
+		for (int i = 0; i < RT_NESTING; i++)
+			if (t->walks[i])
 				walk_set_stack(t->walks[i], high);
-			}
-		}
 		rt_self = t;
 	} else {
 		rt_count(COUNTER_dropped_no_ring, 1);

@@ -186,38 +186,39 @@ static void grow_known(struct rt_thread *t)
 	t->known_mask = size * 4 - 1;
 }
 
-static uint32_t flags_of(const struct walk *w, uint32_t frame)
+static uint32_t flags_of(const struct walk *w, const struct walk_frame *f)
 {
-	uint32_t flags = w->flags[frame] & FRAME_EXACT ? NODE_EXACT : 0;
+	uint32_t flags = f->flags & FRAME_EXACT ? NODE_EXACT : 0;
 
-	if (frame == 0 && w->end == WALK_TRUNCATED)
+	if (f == w->frames && w->end == WALK_TRUNCATED)
 		flags |= NODE_TRUNCATED;
-	if (frame == 0 && w->end == WALK_BROKEN)
+	if (f == w->frames && w->end == WALK_BROKEN)
 		flags |= NODE_BROKEN;
 	return flags;
 }
 
-static __attribute__((noinline)) uint32_t look_up(struct rt_thread *t, struct walk *w)
+static uint32_t look_up(struct rt_thread *t, struct walk *w)
 {
-	uint32_t known = w->count, node = 0;
+	struct walk_frame *f = w->top;
+	uint32_t node = 0;
 
-	while (known > 0 && !w->nodes[known - 1])
-		known--;
-	if (known)
-		node = w->nodes[known - 1];
-	if (!known && w->end == WALK_TRUNCATED)
-		rt_count(COUNTER_stacks_truncated, 1);
-	if (!known && w->end == WALK_BROKEN)
-		rt_count(COUNTER_stacks_broken, 1);
-	for (uint32_t k = known; k < w->count; k++) {
-		uint64_t pc = (w->frames[k].pc & 0xffffffffffffull) | (uint64_t)w->modules[k] << 48;
+	while (f >= w->frames && !f->node)
+		f--;
+	if (f >= w->frames) {
+		node = f->node;
+	} else {
+		rt_count(COUNTER_stacks_truncated, w->end == WALK_TRUNCATED);
+		rt_count(COUNTER_stacks_broken, w->end == WALK_BROKEN);
+	}
+	while (++f <= w->top) {
+		uint64_t pc = (f->pc & 0xffffffffffffull) | (uint64_t)rule_module(f->rule) << 48;
 
-		node = child_of(node, pc, flags_of(w, k));
+		node = child_of(node, pc, flags_of(w, f));
 		if (!node) {
 			rt_count(COUNTER_stacks_lost, 1);
 			return 0;
 		}
-		w->nodes[k] = node;
+		f->node = node;
 	}
 	if (++t->known_misses > 4 * t->known_mask)
 		grow_known(t);
@@ -226,15 +227,15 @@ static __attribute__((noinline)) uint32_t look_up(struct rt_thread *t, struct wa
 
 uint32_t trie_node(struct rt_thread *t, struct walk *w)
 {
-	uint64_t hash;
+	struct walk_frame *top = w->top;
 	struct rt_known_stack *k;
+	uint64_t hash = top->hash;
 
-	if (unlikely(!w->count))
+	if (unlikely(top < w->frames))
 		return 0;
-	hash = w->hashes[w->count - 1];
 	k = &t->known[hash & t->known_mask];
 	if (likely(k->hash == hash)) {
-		w->nodes[w->count - 1] = k->node;
+		top->node = k->node;
 		return k->node;
 	}
 	uint32_t node = look_up(t, w);

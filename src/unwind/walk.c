@@ -39,34 +39,27 @@ static void *carve(uint8_t **p, size_t size)
 	return result;
 }
 
-/* Bytes of all arrays for one frame, and room to align each of them. */
-#define FRAME_BYTES                                                                                \
-	(2 * sizeof(struct walk_frame) + sizeof(uint64_t) + sizeof(unwind_rule) +                  \
-	 2 * sizeof(uint32_t) + sizeof(uint16_t) + 2 + CHECKS_PER_FRAME * 2 * sizeof(uint64_t))
-
 size_t walk_size(uint32_t limit)
 {
-	return sizeof(struct walk) + (limit + 1) * FRAME_BYTES + 12 * 64;
+	size_t n = limit + 2;
+
+	return sizeof(struct walk) + n * sizeof(struct walk_frame) +
+	       n * CHECKS_PER_FRAME * sizeof(struct walk_check) + n * sizeof(struct walk_fresh) +
+	       5 * 64;
 }
 
 struct walk *walk_init(void *memory, uint32_t limit, bool (*probe)(const void *p))
 {
 	struct walk *w = memory;
 	uint8_t *p = memory;
-	size_t n = limit + 1;
+	size_t n = limit + 2;
 
 	carve(&p, sizeof(*w));
-	w->frames = carve(&p, n * sizeof(*w->frames));
-	w->hashes = carve(&p, n * sizeof(*w->hashes));
-	w->nodes = carve(&p, n * sizeof(*w->nodes));
-	w->flags = carve(&p, n);
-	w->modules = carve(&p, n * sizeof(*w->modules));
-	w->check_start = carve(&p, n * sizeof(*w->check_start));
-	w->check_at = carve(&p, n * CHECKS_PER_FRAME * sizeof(*w->check_at));
-	w->check_value = carve(&p, n * CHECKS_PER_FRAME * sizeof(*w->check_value));
+	w->frames = (struct walk_frame *)carve(&p, n * sizeof(*w->frames)) + 1;
+	w->checks = carve(&p, n * CHECKS_PER_FRAME * sizeof(*w->checks));
 	w->fresh = carve(&p, n * sizeof(*w->fresh));
-	w->fresh_rules = carve(&p, n * sizeof(*w->fresh_rules));
-	w->fresh_flags = carve(&p, n);
+	w->frames[-1].slot = UINT64_MAX;
+	w->top = w->frames - 1;
 	w->limit = limit;
 	w->probe = probe;
 	return w;
@@ -74,6 +67,7 @@ struct walk *walk_init(void *memory, uint32_t limit, bool (*probe)(const void *p
 
 void walk_set_stack(struct walk *w, uint64_t high)
 {
+	w->top = w->frames - 1;
 	w->stack_high = high;
 	w->stack_low = high;
 	w->gap = 0;
@@ -81,7 +75,7 @@ void walk_set_stack(struct walk *w, uint64_t high)
 
 void walk_forget(struct walk *w)
 {
-	w->count = 0;
+	w->top = w->frames - 1;
 	memset(w->rules, 0, sizeof(w->rules));
 }
 
@@ -106,7 +100,7 @@ static bool on_own_stack(struct walk *w, uint64_t sp)
 	return true;
 }
 
-static bool readable_elsewhere(struct walk *w, uint64_t at)
+static __attribute__((noinline)) bool readable_elsewhere(struct walk *w, uint64_t at)
 {
 	if (at & 7)
 		return false;
@@ -130,37 +124,23 @@ static inline uint64_t word_at(uint64_t at)
 	return *(const uint64_t *)at;
 }
 
-/* Do the first n checks hold?  Returns n if so, else the index of the innermost that does not. */
-static uint32_t first_difference(struct walk *w, uint32_t n)
+/* The innermost of the n outermost checks that does not hold; n if all do.  Checks are read inwards
+ * to outwards and no further than the first difference: what lies behind it may be gone. */
+static __attribute__((noinline)) uint32_t first_difference(struct walk *w, uint32_t n)
 {
-	const uint64_t *const *at = w->check_at;
-	const uint64_t *value = w->check_value;
-	uint32_t i = n;
+	for (uint32_t i = n; i-- > 0;) {
+		const struct walk_check *c = &w->checks[i];
 
-	if (unlikely(w->careful)) {
-		while (i-- > 0)
-			if (!readable(w, (uint64_t)at[i]) || *at[i] != value[i])
-				return i;
-		return n;
-	}
-	while (i >= 8) {
-		uint64_t a, b;
-
-		i -= 8;
-		a = (*at[i] ^ value[i]) | (*at[i + 1] ^ value[i + 1]) | (*at[i + 2] ^ value[i + 2]) |
-		    (*at[i + 3] ^ value[i + 3]);
-		b = (*at[i + 4] ^ value[i + 4]) | (*at[i + 5] ^ value[i + 5]) |
-		    (*at[i + 6] ^ value[i + 6]) | (*at[i + 7] ^ value[i + 7]);
-		if (unlikely(a | b)) {
-			for (uint32_t k = i + 8; k-- > i;)
-				if (*at[k] != value[k])
-					return k;
-		}
-	}
-	while (i-- > 0)
-		if (*at[i] != value[i])
+		if (!readable(w, (uint64_t)c->at) || *c->at != c->value)
 			return i;
+	}
 	return n;
+}
+
+static inline bool frame_is(const struct walk_frame *f, uint64_t slot, uint64_t pc, uint64_t fp)
+{
+	return f->slot == slot && f->pc == pc && !(f->flags & FRAME_EXACT) &&
+	       (f->fp == fp || !(f->flags & FRAME_NEEDS_FP));
 }
 
 static inline unwind_rule find_rule(struct walk *w, uint64_t key)
@@ -175,30 +155,30 @@ static inline unwind_rule find_rule(struct walk *w, uint64_t key)
 	return c->rule;
 }
 
-/* From frame f (with regs) to the one outside it.  False at the end or if it cannot be. */
-static inline bool step(struct walk *w, unwind_rule rule, struct walk_frame *f, uint64_t *sp,
-			uint8_t *ret_flags)
+/* The rarer rules. */
+static __attribute__((noinline)) bool step_rarely(struct walk *w, struct walk_fresh *f, uint64_t *sp)
 {
-	uint64_t cfa, fp = f->fp, at;
+	uint64_t at;
 
-	*ret_flags = 0;
-	switch (rule_kind(rule)) {
-	case RULE_SP:
-		cfa = *sp + (uint64_t)rule_offset(rule);
-		break;
-	case RULE_FP:
-		cfa = fp + (uint64_t)rule_offset(rule);
-		break;
+	switch (rule_kind(f->rule)) {
 	case RULE_FP_DEREF:
-		at = fp + (uint64_t)rule_offset(rule);
-		if (at < *sp || !readable(w, at))
+		at = f->fp + (uint64_t)rule_offset(f->rule);
+		if (at < *sp || !readable(w, at) || !readable(w, f->fp))
 			return false;
-		cfa = word_at(at);
+		at = word_at(at); /* the CFA */
+		if (at <= *sp || !readable(w, at - 8))
+			return false;
+		f->fp_at = rule_saved(f->rule) ? f->fp : 0;
+		f->fp = rule_saved(f->rule) ? word_at(f->fp) : f->fp;
+		*sp = at;
 		break;
 	case RULE_GUESS:
-		if (fp < *sp || fp - *sp > MAX_FRAME)
+		if (f->fp < *sp || f->fp - *sp > MAX_FRAME || !readable(w, f->fp) ||
+		    !readable(w, f->fp + 8))
 			return false;
-		cfa = fp + 16;
+		*sp = f->fp + 16;
+		f->fp_at = f->fp;
+		f->fp = word_at(f->fp);
 		break;
 	case RULE_SIGNAL:
 		at = *sp;
@@ -210,140 +190,161 @@ static inline bool step(struct walk *w, unwind_rule rule, struct walk_frame *f, 
 		f->fp = word_at(at + SIGNAL_FRAME_FP);
 		f->fp_at = at + SIGNAL_FRAME_FP;
 		*sp = word_at(at + SIGNAL_FRAME_SP);
-		*ret_flags = FRAME_EXACT;
+		f->flags = FRAME_EXACT;
 		return f->pc != 0;
 	default:
 		return false;
 	}
+	f->slot = *sp - 8;
+	f->pc = word_at(f->slot);
+	f->flags = 0;
+	return f->pc != 0;
+}
+
+/* From frame f, whose rule is known, to the one outside it.  False at the end or if it cannot be;
+ * a pc of 0 is an end. */
+static inline bool step(struct walk *w, struct walk_fresh *f, uint64_t *sp)
+{
+	unwind_rule rule = f->rule;
+	uint64_t cfa, saved = rule_saved(rule);
+
+	if (likely(rule_kind(rule) == RULE_SP))
+		cfa = *sp + (uint64_t)rule_offset(rule);
+	else if (rule_kind(rule) == RULE_FP)
+		cfa = f->fp + (uint64_t)rule_offset(rule);
+	else
+		return step_rarely(w, f, sp);
 	if (unlikely(cfa <= *sp || !readable(w, cfa - 8)))
 		return false;
-	if (rule_saved(rule)) {
-		at = rule_kind(rule) == RULE_FP_DEREF ? fp : cfa - rule_saved(rule);
-		if (unlikely(!readable(w, at)))
+	if (saved) {
+		if (unlikely(!readable(w, cfa - saved)))
 			return false;
-		f->fp = word_at(at);
-		f->fp_at = at;
+		f->fp_at = cfa - saved;
+		f->fp = word_at(cfa - saved);
 	} else {
 		f->fp_at = 0;
 	}
 	f->slot = cfa - 8;
 	f->pc = word_at(f->slot);
+	f->flags = 0;
 	*sp = cfa;
 	return f->pc != 0;
 }
 
-static inline uint64_t mix(uint64_t hash, uint64_t value)
+/* Writes the checks of frame f, from its place in the list on; returns where the next go. */
+static inline uint32_t put_checks(struct walk *w, const struct walk_frame *f, uint64_t fp_at)
 {
-	hash = (hash << 5 ^ hash >> 59 ^ value) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 29;
+	struct walk_check *c = &w->checks[f->checks];
+
+	*c++ = (struct walk_check){ (const uint64_t *)f->slot, f->pc };
+	if (f->flags & FRAME_NEEDS_FP && fp_at)
+		*c++ = (struct walk_check){ (const uint64_t *)fp_at, f->fp };
+	if (unlikely(f->flags & FRAME_EXACT)) {
+		const uint64_t *sp_at = (const uint64_t *)f->slot;
+
+		sp_at += (SIGNAL_FRAME_SP - SIGNAL_FRAME_PC) / 8;
+		*c++ = (struct walk_check){ sp_at, *sp_at };
+	}
+	return (uint32_t)(c - w->checks);
 }
 
-/* Adds a frame's checks at the end of the list; frame k is then the innermost. */
-static inline uint32_t add_checks(struct walk *w, uint32_t c, uint32_t k)
+/* Puts the fresh frames on top of `met`, the innermost one that stays. */
+static inline void keep(struct walk *w, struct walk_frame *met, uint64_t met_fp_at, uint32_t fresh)
 {
-	const struct walk_frame *f = &w->frames[k];
+	struct walk_frame *f = met;
+	uint32_t checks = 0;
 
-	w->check_start[k] = c;
-	w->check_at[c] = (const uint64_t *)f->slot;
-	w->check_value[c++] = f->pc;
-	if (w->flags[k] & FRAME_NEEDS_FP && f->fp_at) {
-		w->check_at[c] = (const uint64_t *)f->fp_at;
-		w->check_value[c++] = f->fp;
-	}
-	if (unlikely(w->flags[k] & FRAME_EXACT)) {
-		w->check_at[c] = (const uint64_t *)(f->slot - SIGNAL_FRAME_PC + SIGNAL_FRAME_SP);
-		w->check_value[c] = *w->check_at[c];
-		c++;
-	}
-	return c;
-}
+	if (met >= w->frames)
+		/* It may now be reached through other inner frames, so its frame register may
+		 * have been read from elsewhere. */
+		checks = put_checks(w, met, met_fp_at);
+	else
+		met->hash = w->end;
+	while (fresh-- > 0) {
+		const struct walk_fresh *n = &w->fresh[fresh];
+		bool needs_fp = rule_uses_fp(n->rule) ||
+				(f->flags & FRAME_NEEDS_FP && !rule_saved(n->rule));
 
-/* Puts the fresh frames on top of the `met` outermost ones of the last stack. */
-static inline void keep_fresh(struct walk *w, uint32_t met, uint32_t fresh, uint64_t met_fp_at)
-{
-	uint32_t k = met, c = 0;
-	bool needs_fp = false;
-
-	if (met) {
-		/* The frame that was met may now be reached through other inner frames, so its
-		 * frame register may have been read from elsewhere. */
-		w->frames[met - 1].fp_at = met_fp_at;
-		c = add_checks(w, w->check_start[met - 1], met - 1);
-		needs_fp = w->flags[met - 1] & FRAME_NEEDS_FP;
+		f++;
+		if (f <= w->top && f->slot == n->slot && f->rule == n->rule && f == met + 1 &&
+		    f->pc != n->pc) {
+			f->other_pc = f->pc;
+			f->other_node = f->node;
+		} else {
+			f->other_pc = 0;
+		}
+		f->slot = n->slot;
+		f->pc = n->pc;
+		f->fp = n->fp;
+		f->rule = n->rule;
+		f->hash = walk_mix(f[-1].hash, n->pc, n->rule);
+		f->node = 0;
+		f->flags = n->flags | (needs_fp ? FRAME_NEEDS_FP : 0);
+		f->checks = checks;
+		checks = put_checks(w, f, n->fp_at);
 	}
-	w->known = met;
-	for (uint32_t i = fresh; i-- > 0; k++) {
-		unwind_rule rule = w->fresh_rules[i];
-		uint64_t pc = w->fresh[i].pc;
-
-		needs_fp = rule_uses_fp(rule) || (needs_fp && !rule_saved(rule));
-		w->frames[k] = w->fresh[i];
-		w->flags[k] = (uint8_t)(w->fresh_flags[i] | (needs_fp ? FRAME_NEEDS_FP : 0));
-		w->modules[k] = (uint16_t)rule_module(rule);
-		w->hashes[k] = mix(k ? w->hashes[k - 1] : w->end, pc ^ (rule >> 48 << 48));
-		w->nodes[k] = 0;
-		c = add_checks(w, c, k);
-	}
-	w->count = k;
+	w->top = f;
 }
 
 /* One walk; with `reuse` the last stack may be met.  Returns false if the result would have to be
  * cut or extended at its outer end, which only a walk without reuse can do. */
 static inline bool take(struct walk *w, struct walk_regs regs, bool reuse)
 {
-	struct walk_frame f = { regs.pc, regs.sp - 8, regs.fp, 0 };
+	struct walk_fresh f = { regs.sp - 8, regs.pc, regs.fp, 0, 0, 0 };
+	struct walk_frame *m = reuse ? w->top : w->frames - 1;
 	uint64_t sp = regs.sp;
-	uint32_t top = reuse ? w->count : 0, fresh = 0, met = 0;
-	uint8_t flags = 0, end = WALK_TRUNCATED;
-	bool careful = false;
+	uint32_t fresh = 0, depth;
+	uint8_t end = WALK_TRUNCATED;
+	bool careful = false, met = false;
 
 	if (unlikely(sp - w->stack_low >= w->stack_high - w->stack_low) && !on_own_stack(w, sp)) {
 		careful = true;
 		w->ok_page = (sp - 8) / PAGE;
 	}
 	while (fresh < w->limit) {
-		unwind_rule rule;
+		while (m->slot < f.slot)
+			m--;
+		if (frame_is(m, f.slot, f.pc, f.fp)) {
+			uint32_t bad;
 
-		while (top && w->frames[top - 1].slot < f.slot)
-			top--;
-		if (top && w->frames[top - 1].slot == f.slot && w->frames[top - 1].pc == f.pc &&
-		    !(w->flags[top - 1] & FRAME_EXACT) &&
-		    (w->frames[top - 1].fp == f.fp || !(w->flags[top - 1] & FRAME_NEEDS_FP))) {
-			uint32_t n = w->check_start[top - 1], bad = first_difference(w, n);
-
-			if (likely(bad == n)) {
-				met = top;
-				end = w->end;
-				careful |= w->careful;
+			if (likely(!w->careful && walk_checks_hold(w, m->checks))) {
+				met = true;
+				break;
+			}
+			bad = first_difference(w, m->checks);
+			if (bad == m->checks) {
+				met = careful = true;
 				break;
 			}
 			/* The frame that the failed check belongs to is not to be met again. */
-			while (w->check_start[top - 1] > bad)
-				top--;
-			top--;
+			while (m->checks > bad)
+				m--;
+			m--;
 		}
-		rule = find_rule(w, f.pc + (flags & FRAME_EXACT ? 1 : 0));
-		w->fresh[fresh] = f;
-		w->fresh_rules[fresh] = rule;
-		w->fresh_flags[fresh++] = flags;
-		if (!step(w, rule, &f, &sp, &flags)) {
-			end = rule_kind(rule) == RULE_END || !f.pc ? WALK_COMPLETE : WALK_BROKEN;
+		f.rule = find_rule(w, f.pc + (f.flags & FRAME_EXACT ? 1 : 0));
+		w->fresh[fresh++] = f;
+		if (!step(w, &f, &sp)) {
+			end = rule_kind(f.rule) == RULE_END || !f.pc ? WALK_COMPLETE : WALK_BROKEN;
 			break;
 		}
-		careful |= flags & FRAME_EXACT;
+		careful |= f.flags & FRAME_EXACT;
 	}
-	w->walked += fresh;
-	if (met && unlikely(met + fresh > w->limit ||
-			    (end == WALK_TRUNCATED && met + fresh != w->limit)))
-		return false;
-	w->end = end;
+	if (met) {
+		depth = (uint32_t)(m + 1 - w->frames) + fresh;
+		if (unlikely(depth > w->limit || (w->end == WALK_TRUNCATED && depth != w->limit)))
+			return false;
+	} else {
+		m = w->frames - 1;
+		w->end = end;
+	}
 	w->careful = careful;
-	keep_fresh(w, met, fresh, f.fp_at);
+	keep(w, m, f.fp_at, fresh);
 	return true;
 }
 
-void walk_stack(struct walk *w, struct walk_regs regs)
+__attribute__((noinline)) struct walk_frame *walk_slowly(struct walk *w, struct walk_regs regs)
 {
 	if (unlikely(!take(w, regs, true)))
 		take(w, regs, false);
+	return w->top;
 }

@@ -80,7 +80,6 @@ enum shm_state {
 	X(dropped_no_ring, "events of threads that got no ring")                                   \
 	X(dropped_nested, "events in signal handlers nested too deep in a hook")                   \
 	X(dropped_no_collector, "events after the collector was gone")                             \
-	X(early_blocks, "blocks handed out before the allocator could be reached")                 \
 	X(realloc_failed, "realloc calls that failed")                                             \
 	X(stacks_truncated, "stacks deeper than the limit")                                        \
 	X(stacks_broken, "stacks that ended at a frame without usable unwind information")         \

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Looking into a loaded ELF file's own tables.
+ *
+ * Instead of dlsym, which takes the loader's lock, allocates, leaves an error text behind for the
+ * program, and answers with the address of a PLT entry where an executable took a function's
+ * address. */
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recorder/rt.h"
+
+struct elf_image {
+	const struct link_map *map;
+	const ElfW(Sym) *symbols;
+	const char *strings;
+	const uint16_t *versions; /* NULL: none */
+	const uint32_t *gnu_hash;
+	const uint32_t *sysv_hash;
+	const ElfW(Rela) *rela[2]; /* data, then functions */
+	uint64_t rela_size[2];
+};
+
+/* False if the file has no symbols, or is the kernel's. */
+bool elf_read(const struct link_map *map, struct elf_image *ret) HIDDEN;
+/* The function that the file itself defines under this name, in its default version. */
+void *elf_find(const struct elf_image *image, const char *name) HIDDEN;
