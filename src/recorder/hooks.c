@@ -41,6 +41,24 @@ static __attribute__((noinline)) uint32_t nested_level(struct rt_thread *t, cons
 	return t->depth;
 }
 
+#ifdef MEMOIR_PARANOID
+/* For the test build: every stack is also walked from scratch, and must be the same. */
+static void compare_with_full_walk(struct rt_thread *t, const uint64_t *frame, uint32_t node)
+{
+	struct walk *w = thread_walk(t, RT_NESTING - 1);
+
+	if (!w)
+		return;
+	w->stack_low = t->walks[0]->stack_low;
+	w->stack_high = t->walks[0]->stack_high;
+	w->top = w->frames - 1;
+	w->stale = false;
+	walk_slowly(w, arch_caller(frame));
+	if (trie_node(t, w) != node)
+		__builtin_trap();
+}
+#endif
+
 static inline uint32_t take_stack(struct rt_thread *t, const uint64_t *frame)
 {
 	uint32_t level = t->depth, node = STACK_NONE;
@@ -61,9 +79,15 @@ static inline uint32_t take_stack(struct rt_thread *t, const uint64_t *frame)
 	if (unlikely(!w))
 		w = thread_walk(t, level);
 	if (likely(w)) {
-		node = walk_stack(w, arch_caller(frame))->node;
-		if (!node)
+		node = walk_stack(w, arch_caller(frame));
+		if (!node) {
 			node = trie_node(t, w);
+			walk_remember(w, arch_caller(frame), node);
+		}
+#ifdef MEMOIR_PARANOID
+		if (!level)
+			compare_with_full_walk(t, frame, node);
+#endif
 	}
 	atomic_signal_fence(memory_order_seq_cst);
 	*(volatile uint32_t *)&t->depth = level;

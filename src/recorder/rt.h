@@ -20,6 +20,10 @@
 #define HIDDEN __attribute__((visibility("hidden")))
 #define EXPORT __attribute__((visibility("default")))
 
+#define KNOWN_FIRST 1024u          /* entries of a thread's table of known stacks: at first, */
+#define KNOWN_MAX (1u << 18)       /* at most for the first threads (4 MiB), */
+#define KNOWN_MAX_LATER (1u << 14) /* and for later ones */
+
 #define RT_NESTING 3 /* levels of signal handlers inside a hook that are recorded */
 
 /* The hash of a whole stack to its innermost node: direct-mapped, a thread's own. */
@@ -42,7 +46,7 @@ struct rt_thread {
 	int tid;
 
 	struct rt_known_stack *known;
-	uint64_t known_mask, known_misses;
+	uint64_t known_mask, known_max, known_conflicts;
 	struct walk *walks[RT_NESTING];
 };
 

@@ -12,8 +12,6 @@
 
 extern void *__libc_stack_end;
 
-#define KNOWN_FIRST 1024u
-
 static struct rt_thread *threads[SHM_MAX_RINGS]; /* by ring; under the lock */
 static uint32_t scan_from;
 
@@ -94,6 +92,7 @@ static struct rt_thread *make_new(void)
 	if (!t || !(t->known = rt_map(KNOWN_FIRST * sizeof(*t->known))) || !thread_walk(t, 0))
 		return NULL;
 	t->known_mask = KNOWN_FIRST - 1;
+	t->known_max = index < 8 ? KNOWN_MAX : KNOWN_MAX_LATER;
 	ring = rt_map_segment(SHM_RING_SIZE(order), &offset);
 	if (!ring)
 		return NULL;

@@ -14,7 +14,6 @@
 
 #define LEVELS 14
 #define FIRST_SLOTS 16384ull
-#define KNOWN_MAX 32768u
 
 struct level {
 	_Atomic(_Atomic uint64_t *) slots; /* tag : 32, node : 32; 0 = free */
@@ -173,17 +172,31 @@ static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t flags)
 /* More stacks than the thread's table holds: it grows while that helps. */
 static void grow_known(struct rt_thread *t)
 {
-	uint64_t size = t->known_mask + 1;
+	uint64_t size = t->known_mask + 1, most = t->known_max;
 	struct rt_known_stack *bigger;
 
-	t->known_misses = 0;
-	if (size >= KNOWN_MAX || t->depth > 1 || !(bigger = rt_map(size * 4 * sizeof(*bigger))))
+	t->known_conflicts = 0;
+	if (size >= most || t->depth > 1 || !(bigger = rt_map(size * 4 * sizeof(*bigger))))
 		return;
 	for (uint64_t i = 0; i < size; i++)
 		bigger[t->known[i].hash & (size * 4 - 1)] = t->known[i];
 	sys_unmap(t->known, (size * sizeof(*bigger) + 4095) & ~4095ull);
 	t->known = bigger;
 	t->known_mask = size * 4 - 1;
+}
+
+static void remember(struct rt_thread *t, uint64_t hash, uint32_t node)
+{
+	struct rt_known_stack *k = &t->known[hash & t->known_mask];
+
+	if (k->hash && ++t->known_conflicts > t->known_mask / 2) {
+		grow_known(t);
+		k = &t->known[hash & t->known_mask];
+	}
+	/* A handler may look while this is written. */
+	*(volatile uint64_t *)&k->hash = 0;
+	*(volatile uint32_t *)&k->node = node;
+	*(volatile uint64_t *)&k->hash = hash;
 }
 
 static uint32_t flags_of(const struct walk *w, const struct walk_frame *f)
@@ -197,13 +210,20 @@ static uint32_t flags_of(const struct walk *w, const struct walk_frame *f)
 	return flags;
 }
 
-static uint32_t look_up(struct rt_thread *t, struct walk *w)
+/* Goes outwards to a frame whose node is known, then adds inwards what is missing. */
+static __attribute__((noinline)) uint32_t look_up(struct rt_thread *t, struct walk *w)
 {
 	struct walk_frame *f = w->top;
 	uint32_t node = 0;
 
-	while (f >= w->frames && !f->node)
-		f--;
+	while (f >= w->frames && !f->node) {
+		const struct rt_known_stack *k = &t->known[f->hash & t->known_mask];
+
+		if (k->hash == f->hash)
+			f->node = k->node;
+		else
+			f--;
+	}
 	if (f >= w->frames) {
 		node = f->node;
 	} else {
@@ -219,31 +239,19 @@ static uint32_t look_up(struct rt_thread *t, struct walk *w)
 			return 0;
 		}
 		f->node = node;
+		remember(t, f->hash, node);
 	}
-	if (++t->known_misses > 4 * t->known_mask)
-		grow_known(t);
 	return node;
 }
 
 uint32_t trie_node(struct rt_thread *t, struct walk *w)
 {
 	struct walk_frame *top = w->top;
-	struct rt_known_stack *k;
-	uint64_t hash = top->hash;
+	const struct rt_known_stack *k = &t->known[top->hash & t->known_mask];
 
 	if (unlikely(top < w->frames))
 		return 0;
-	k = &t->known[hash & t->known_mask];
-	if (likely(k->hash == hash)) {
-		top->node = k->node;
-		return k->node;
-	}
-	uint32_t node = look_up(t, w);
-
-	/* A handler may have come in and grown the table; and it may look while this is written. */
-	k = &t->known[hash & t->known_mask];
-	*(volatile uint64_t *)&k->hash = 0;
-	*(volatile uint32_t *)&k->node = node;
-	*(volatile uint64_t *)&k->hash = hash;
-	return node;
+	if (likely(k->hash == top->hash))
+		return top->node = k->node;
+	return look_up(t, w);
 }

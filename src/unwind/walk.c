@@ -45,7 +45,7 @@ size_t walk_size(uint32_t limit)
 
 	return sizeof(struct walk) + n * sizeof(struct walk_frame) +
 	       n * CHECKS_PER_FRAME * sizeof(struct walk_check) + n * sizeof(struct walk_fresh) +
-	       5 * 64;
+	       n * sizeof(uint64_t) + WALK_ENDS * sizeof(struct walk_end_seen) + 8 * 64;
 }
 
 struct walk *walk_init(void *memory, uint32_t limit, bool (*probe)(const void *p))
@@ -58,7 +58,11 @@ struct walk *walk_init(void *memory, uint32_t limit, bool (*probe)(const void *p
 	w->frames = (struct walk_frame *)carve(&p, n * sizeof(*w->frames)) + 1;
 	w->checks = carve(&p, n * CHECKS_PER_FRAME * sizeof(*w->checks));
 	w->fresh = carve(&p, n * sizeof(*w->fresh));
+	w->places = (uint64_t *)carve(&p, n * sizeof(*w->places)) + 1;
+	w->ends = carve(&p, WALK_ENDS * sizeof(*w->ends));
+	w->epoch = 1;
 	w->frames[-1].slot = UINT64_MAX;
+	w->places[-1] = 1;
 	w->top = w->frames - 1;
 	w->limit = limit;
 	w->probe = probe;
@@ -68,6 +72,8 @@ struct walk *walk_init(void *memory, uint32_t limit, bool (*probe)(const void *p
 void walk_set_stack(struct walk *w, uint64_t high)
 {
 	w->top = w->frames - 1;
+	w->stale = false;
+	w->epoch++;
 	w->stack_high = high;
 	w->stack_low = high;
 	w->gap = 0;
@@ -76,6 +82,8 @@ void walk_set_stack(struct walk *w, uint64_t high)
 void walk_forget(struct walk *w)
 {
 	w->top = w->frames - 1;
+	w->stale = false;
+	w->epoch++;
 	memset(w->rules, 0, sizeof(w->rules));
 }
 
@@ -145,7 +153,7 @@ static inline bool frame_is(const struct walk_frame *f, uint64_t slot, uint64_t 
 
 static inline unwind_rule find_rule(struct walk *w, uint64_t key)
 {
-	struct walk_cached_rule *c = &w->rules[(key ^ key >> 10) % WALK_RULES];
+	struct walk_cached_rule *c = &w->rules[(key ^ key >> 12) % WALK_RULES];
 
 	if (unlikely(c->key != key)) {
 		/* A handler that interrupts between the two stores has a walk of its own. */
@@ -248,6 +256,15 @@ static inline uint32_t put_checks(struct walk *w, const struct walk_frame *f, ui
 	return (uint32_t)(c - w->checks);
 }
 
+/* Two frames with the same place are the same frame on the same outer frames. */
+static inline uint64_t place_of(uint64_t outer, const struct walk_frame *f)
+{
+	uint64_t fp = f->flags & FRAME_NEEDS_FP ? f->fp << 16 | f->fp >> 48 : 0;
+	uint64_t h = (outer ^ f->slot << 13 ^ f->pc ^ fp) * 0xd6e8feb86659fd93ull;
+
+	return h ^ h >> 32;
+}
+
 /* Puts the fresh frames on top of `met`, the innermost one that stays. */
 static inline void keep(struct walk *w, struct walk_frame *met, uint64_t met_fp_at, uint32_t fresh)
 {
@@ -267,7 +284,7 @@ static inline void keep(struct walk *w, struct walk_frame *met, uint64_t met_fp_
 
 		f++;
 		if (f <= w->top && f->slot == n->slot && f->rule == n->rule && f == met + 1 &&
-		    f->pc != n->pc) {
+		    f->pc != n->pc && f->node) {
 			f->other_pc = f->pc;
 			f->other_node = f->node;
 		} else {
@@ -281,9 +298,12 @@ static inline void keep(struct walk *w, struct walk_frame *met, uint64_t met_fp_
 		f->node = 0;
 		f->flags = n->flags | (needs_fp ? FRAME_NEEDS_FP : 0);
 		f->checks = checks;
+		w->places[f - w->frames] = place_of(w->places[f - 1 - w->frames], f);
 		checks = put_checks(w, f, n->fp_at);
 	}
 	w->top = f;
+	w->met = met;
+	w->check_count = checks;
 }
 
 /* One walk; with `reuse` the last stack may be met.  Returns false if the result would have to be
@@ -307,7 +327,7 @@ static inline bool take(struct walk *w, struct walk_regs regs, bool reuse)
 		if (frame_is(m, f.slot, f.pc, f.fp)) {
 			uint32_t bad;
 
-			if (likely(!w->careful && walk_checks_hold(w, m->checks))) {
+			if (likely(!w->careful && walk_checks_hold(w->checks, m->checks))) {
 				met = true;
 				break;
 			}
@@ -342,9 +362,36 @@ static inline bool take(struct walk *w, struct walk_regs regs, bool reuse)
 	return true;
 }
 
-__attribute__((noinline)) struct walk_frame *walk_slowly(struct walk *w, struct walk_regs regs)
+__attribute__((noinline)) void walk_slowly(struct walk *w, struct walk_regs regs)
 {
+	if (w->stale) {
+		w->top->hash = walk_mix(w->top[-1].hash, w->top->pc, w->top->rule);
+		w->places[w->top - w->frames] = place_of(w->places[w->top - 1 - w->frames], w->top);
+		w->stale = false;
+	}
 	if (unlikely(!take(w, regs, true)))
 		take(w, regs, false);
-	return w->top;
+}
+
+void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
+{
+	struct walk_end_seen *e = walk_end_at(w, regs);
+	/* From one frame outside the one that was met: where the frame register of a frame was
+	 * saved depends on the next frame inwards, so that one has to be part of the end. */
+	struct walk_frame *on = w->met >= w->frames ? w->met - 1 : w->met;
+	uint32_t first = on >= w->frames ? on->checks : 0;
+
+	if (w->careful || w->end == WALK_TRUNCATED || w->top < w->frames ||
+	    w->check_count - first > WALK_END_CHECKS)
+		return;
+	e->flags_and_epoch = 0;
+	e->pc = regs.pc;
+	e->sp = regs.sp;
+	e->fp = regs.fp;
+	e->node = node;
+	e->depth = (uint32_t)(on + 1 - w->frames);
+	e->place = w->places[on - w->frames];
+	e->count = w->check_count - first;
+	memcpy(e->checks, w->checks + first, e->count * sizeof(*e->checks));
+	e->flags_and_epoch = (w->top->flags & FRAME_NEEDS_FP) | w->epoch << 1;
 }

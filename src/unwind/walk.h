@@ -33,7 +33,7 @@ struct walk_frame {
 	uint64_t pc;
 	uint64_t fp;   /* frame register in this frame */
 	unwind_rule rule;
-	uint64_t hash; /* of the frames from the outermost to this one */
+	uint64_t hash; /* of the pcs from the outermost to this one: which stack it is */
 	/* Another pc that was here, with the same rule and the same outer frames: a function that
 	 * allocates and frees calls us from two places in turn. */
 	uint64_t other_pc;
@@ -49,6 +49,22 @@ struct walk_check {
 	uint64_t value;
 };
 
+/* The inner end of a stack taken before, down to a frame that may still be there.  If the words
+ * that it rests on are unchanged too, it is the same stack again, and nothing is walked. */
+#define WALK_END_CHECKS 11u
+struct walk_end_seen {
+	uint64_t pc, sp, fp;
+	uint64_t place; /* of its outermost frame */
+	uint32_t depth; /* index of that frame + 1; 0: the end is the whole stack */
+	uint32_t node;
+	uint32_t count;
+	uint32_t flags_and_epoch; /* FRAME_NEEDS_FP of the innermost frame; epoch << 1 */
+	struct walk_check checks[WALK_END_CHECKS];
+	uint64_t pad[4];
+};
+
+#define WALK_ENDS 512u
+
 struct walk_fresh {
 	uint64_t slot, pc, fp;
 	uint64_t fp_at; /* where fp was read; 0: it is the inner frame's */
@@ -61,13 +77,14 @@ struct walk_cached_rule {
 	unwind_rule rule;
 };
 
-#define WALK_RULES 1024u
+#define WALK_RULES 4096u
 
 struct walk {
 	struct walk_frame *top;    /* innermost frame; frames - 1 when there is none */
 	struct walk_frame *frames; /* outermost first; frames[-1] is a sentinel above all stacks */
 	struct walk_check *checks; /* outermost first */
 	bool careful;              /* some frame is not on the thread's own stack */
+	bool stale;                /* hash and place of the top frame are those of other_pc */
 	uint8_t end;               /* enum walk_end of the stack kept */
 	uint32_t limit;
 
@@ -79,6 +96,11 @@ struct walk {
 	bool (*probe)(const void *p);
 
 	struct walk_fresh *fresh; /* innermost first */
+	struct walk_frame *met;   /* what the last walk met */
+	uint32_t check_count;
+	uint32_t epoch;           /* raised when everything is forgotten */
+	uint64_t *places; /* of each frame: a hash of all slots, pcs and registers up to it */
+	struct walk_end_seen *ends;
 	struct walk_cached_rule rules[WALK_RULES];
 };
 
@@ -89,7 +111,9 @@ struct walk *walk_init(void *memory, uint32_t limit, bool (*probe)(const void *p
 void walk_set_stack(struct walk *w, uint64_t high);
 /* Forgets the last stack and all rules. */
 void walk_forget(struct walk *w);
-struct walk_frame *walk_slowly(struct walk *w, struct walk_regs regs);
+/* Called once the node of the stack just taken is known, so that the stack is known next time. */
+void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node);
+void walk_slowly(struct walk *w, struct walk_regs regs);
 
 static inline uint32_t walk_depth(const struct walk *w)
 {
@@ -102,10 +126,9 @@ static inline uint64_t walk_mix(uint64_t hash, uint64_t pc, unwind_rule rule)
 	return hash ^ hash >> 29;
 }
 
-/* Do the n outermost checks hold? */
-static inline bool walk_checks_hold(const struct walk *w, uint32_t n)
+static inline bool walk_checks_hold(const struct walk_check *c, uint32_t n)
 {
-	const struct walk_check *c = w->checks, *end = c + (n & ~7u);
+	const struct walk_check *end = c + (n & ~7u);
 	uint64_t a = 0, b = 0;
 
 	for (; c < end; c += 8) {
@@ -119,32 +142,47 @@ static inline bool walk_checks_hold(const struct walk *w, uint32_t n)
 	return !(a | b);
 }
 
-/* Takes the stack and returns its innermost frame, whose hash is that of the whole.  Most events
- * come from the function that the last one came from. */
-static inline struct walk_frame *walk_stack(struct walk *w, struct walk_regs regs)
+static inline struct walk_end_seen *walk_end_at(struct walk *w, struct walk_regs regs)
+{
+	return &w->ends[((regs.pc ^ regs.sp << 7) * 0x9e3779b97f4a7c15ull >> 40) % WALK_ENDS];
+}
+
+/* Takes the stack.  Returns its node if it is one that was remembered; else 0, and the stack is in
+ * the frames, the innermost being w->top.  Most events come from the function that the last one
+ * came from, most others from a place that was seen before. */
+static inline uint32_t walk_stack(struct walk *w, struct walk_regs regs)
 {
 	struct walk_frame *top = w->top;
+	struct walk_end_seen *e;
 
-	if (__builtin_expect(top->slot == regs.sp - 8 &&
-				     (top->fp == regs.fp || !(top->flags & FRAME_NEEDS_FP)) &&
-				     !w->careful,
-			     1)) {
+	if (top->slot == regs.sp - 8 && (top->fp == regs.fp || !(top->flags & FRAME_NEEDS_FP)) &&
+	    !w->careful) {
 		if (top->pc == regs.pc) {
-			if (__builtin_expect(walk_checks_hold(w, top->checks), 1))
-				return top;
-		} else if (top->other_pc == regs.pc) {
-			if (__builtin_expect(walk_checks_hold(w, top->checks), 1)) {
+			if (__builtin_expect(walk_checks_hold(w->checks, top->checks), 1))
+				return top->node;
+		} else if (top->other_pc == regs.pc && top->node) {
+			if (__builtin_expect(walk_checks_hold(w->checks, top->checks), 1)) {
 				uint32_t node = top->node;
 
 				top->other_pc = top->pc;
 				top->pc = regs.pc;
 				top->node = top->other_node;
 				top->other_node = node;
-				top->hash = walk_mix(top[-1].hash, regs.pc, top->rule);
 				w->checks[top->checks].value = regs.pc;
-				return top;
+				/* Hash and place are brought up to date when they are needed. */
+				w->stale = true;
+				w->places[top - w->frames] = 0;
+				return top->node;
 			}
 		}
 	}
-	return walk_slowly(w, regs);
+	e = walk_end_at(w, regs);
+	if (e->pc == regs.pc && e->sp == regs.sp && e->flags_and_epoch >> 1 == w->epoch &&
+	    (e->fp == regs.fp || !(e->flags_and_epoch & FRAME_NEEDS_FP)) &&
+	    w->frames + e->depth <= top + 1 && w->places[(int64_t)e->depth - 1] == e->place &&
+	    !w->careful && walk_checks_hold(e->checks, e->count) &&
+	    walk_checks_hold(w->checks, w->frames[(int64_t)e->depth - 1].checks))
+		return e->node;
+	walk_slowly(w, regs);
+	return w->top->node;
 }
