@@ -349,6 +349,14 @@ static const uint8_t *skip_block(struct cursor *c)
 	return block;
 }
 
+/* The bytes may ask for anything; what overflows makes no rule. */
+static int64_t scaled(int64_t factor, int64_t by)
+{
+	int64_t product;
+
+	return __builtin_mul_overflow(factor, by, &product) ? INT64_MAX : product;
+}
+
 #define REMEMBERED 4
 
 /* Runs a program until the location passes pc.  `initial` is what DW_CFA_restore goes back to. */
@@ -368,7 +376,7 @@ static bool run_program(struct cursor *c, const struct cie *cie, uint64_t locati
 			goto advance;
 		case 0x80: /* DW_CFA_offset */
 			set_column(row, low, ra, WHERE_OFFSET,
-				   (int64_t)read_uleb(c) * cie->data_align, NULL);
+				   scaled((int64_t)read_uleb(c), cie->data_align), NULL);
 			continue;
 		case 0xc0: /* DW_CFA_restore */
 			restore_column(row, low, ra, initial);
@@ -398,7 +406,7 @@ static bool run_program(struct cursor *c, const struct cie *cie, uint64_t locati
 		case 0x05: /* DW_CFA_offset_extended */
 			reg = read_uleb(c);
 			set_column(row, reg, ra, WHERE_OFFSET,
-				   (int64_t)read_uleb(c) * cie->data_align, NULL);
+				   scaled((int64_t)read_uleb(c), cie->data_align), NULL);
 			break;
 		case 0x06: /* DW_CFA_restore_extended */
 			restore_column(row, read_uleb(c), ra, initial);
@@ -453,16 +461,17 @@ static bool run_program(struct cursor *c, const struct cie *cie, uint64_t locati
 			break;
 		case 0x11: /* DW_CFA_offset_extended_sf */
 			reg = read_uleb(c);
-			set_column(row, reg, ra, WHERE_OFFSET, read_sleb(c) * cie->data_align, NULL);
+			set_column(row, reg, ra, WHERE_OFFSET,
+				   scaled(read_sleb(c), cie->data_align), NULL);
 			break;
 		case 0x12: /* DW_CFA_def_cfa_sf */
 			reg = read_uleb(c);
 			row->cfa_register = reg > 255 ? 255 : (uint8_t)reg;
-			row->cfa_offset = narrow(read_sleb(c) * cie->data_align);
+			row->cfa_offset = narrow(scaled(read_sleb(c), cie->data_align));
 			row->cfa_expression = NULL;
 			break;
 		case 0x13: /* DW_CFA_def_cfa_offset_sf */
-			row->cfa_offset = narrow(read_sleb(c) * cie->data_align);
+			row->cfa_offset = narrow(scaled(read_sleb(c), cie->data_align));
 			break;
 		case 0x14: /* DW_CFA_val_offset */
 		case 0x15: /* DW_CFA_val_offset_sf */
@@ -481,7 +490,7 @@ static bool run_program(struct cursor *c, const struct cie *cie, uint64_t locati
 		case 0x2f: /* DW_CFA_GNU_negative_offset_extended */
 			reg = read_uleb(c);
 			set_column(row, reg, ra, WHERE_OFFSET,
-				   -(int64_t)read_uleb(c) * cie->data_align, NULL);
+				   scaled((int64_t)(0 - read_uleb(c)), cie->data_align), NULL);
 			break;
 		default:
 			return false;

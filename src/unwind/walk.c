@@ -306,6 +306,15 @@ static inline void keep(struct walk *w, struct walk_frame *met, uint64_t met_fp_
 	w->check_count = checks;
 }
 
+/* Did the walk stop where the stack does?  A frame register of 0 marks the outermost frame in code
+ * without unwind information: the loader's entry. */
+static bool is_end(const struct walk_fresh *f)
+{
+	enum unwind_kind kind = rule_kind(f->rule);
+
+	return kind == RULE_END || !f->pc || (kind == RULE_GUESS && !f->fp);
+}
+
 /* One walk; with `reuse` the last stack may be met.  Returns false if the result would have to be
  * cut or extended at its outer end, which only a walk without reuse can do. */
 static inline bool take(struct walk *w, struct walk_regs regs, bool reuse)
@@ -344,7 +353,7 @@ static inline bool take(struct walk *w, struct walk_regs regs, bool reuse)
 		f.rule = find_rule(w, f.pc + (f.flags & FRAME_EXACT ? 1 : 0));
 		w->fresh[fresh++] = f;
 		if (!step(w, &f, &sp)) {
-			end = rule_kind(f.rule) == RULE_END || !f.pc ? WALK_COMPLETE : WALK_BROKEN;
+			end = is_end(&f) ? WALK_COMPLETE : WALK_BROKEN;
 			break;
 		}
 		careful |= f.flags & FRAME_EXACT;
