@@ -112,6 +112,7 @@ static __attribute__((noinline)) bool readable_elsewhere(struct walk *w, uint64_
 {
 	if (at & 7)
 		return false;
+	w->elsewhere = true;
 	if (at / PAGE == w->ok_page)
 		return true;
 	if (!w->probe((const void *)at))
@@ -173,6 +174,7 @@ static __attribute__((noinline)) bool step_rarely(struct walk *w, struct walk_fr
 		at = f->fp + (uint64_t)rule_offset(f->rule);
 		if (at < *sp || !readable(w, at) || !readable(w, f->fp))
 			return false;
+		f->sp_at = at;
 		at = word_at(at); /* the CFA */
 		if (at <= *sp || !readable(w, at - 8))
 			return false;
@@ -185,6 +187,7 @@ static __attribute__((noinline)) bool step_rarely(struct walk *w, struct walk_fr
 		    !readable(w, f->fp + 8))
 			return false;
 		*sp = f->fp + 16;
+		f->sp_at = 0;
 		f->fp_at = f->fp;
 		f->fp = word_at(f->fp);
 		break;
@@ -197,7 +200,8 @@ static __attribute__((noinline)) bool step_rarely(struct walk *w, struct walk_fr
 		f->slot = at + SIGNAL_FRAME_PC;
 		f->fp = word_at(at + SIGNAL_FRAME_FP);
 		f->fp_at = at + SIGNAL_FRAME_FP;
-		*sp = word_at(at + SIGNAL_FRAME_SP);
+		f->sp_at = at + SIGNAL_FRAME_SP;
+		*sp = word_at(f->sp_at);
 		f->flags = FRAME_EXACT;
 		return f->pc != 0;
 	default:
@@ -234,25 +238,23 @@ static inline bool step(struct walk *w, struct walk_fresh *f, uint64_t *sp)
 	}
 	f->slot = cfa - 8;
 	f->pc = word_at(f->slot);
+	f->sp_at = 0;
 	f->flags = 0;
 	*sp = cfa;
 	return f->pc != 0;
 }
 
 /* Writes the checks of frame f, from its place in the list on; returns where the next go. */
-static inline uint32_t put_checks(struct walk *w, const struct walk_frame *f, uint64_t fp_at)
+static inline uint32_t put_checks(struct walk *w, const struct walk_frame *f, uint64_t fp_at,
+				  uint64_t sp_at)
 {
 	struct walk_check *c = &w->checks[f->checks];
 
 	*c++ = (struct walk_check){ (const uint64_t *)f->slot, f->pc };
 	if (f->flags & FRAME_NEEDS_FP && fp_at)
 		*c++ = (struct walk_check){ (const uint64_t *)fp_at, f->fp };
-	if (unlikely(f->flags & FRAME_EXACT)) {
-		const uint64_t *sp_at = (const uint64_t *)f->slot;
-
-		sp_at += (SIGNAL_FRAME_SP - SIGNAL_FRAME_PC) / 8;
-		*c++ = (struct walk_check){ sp_at, *sp_at };
-	}
+	if (unlikely(sp_at))
+		*c++ = (struct walk_check){ (const uint64_t *)sp_at, word_at(sp_at) };
 	return (uint32_t)(c - w->checks);
 }
 
@@ -265,18 +267,29 @@ static inline uint64_t place_of(uint64_t outer, const struct walk_frame *f)
 	return h ^ h >> 32;
 }
 
+/* The outermost frame is where it is because of what was read behind it, if that was a zero. */
+static inline uint32_t put_end(struct walk *w, const struct walk_fresh *beyond)
+{
+	w->frames[-1].hash = w->end;
+	if (beyond->pc)
+		return 0;
+	w->checks[0] = (struct walk_check){ (const uint64_t *)beyond->slot, 0 };
+	return 1;
+}
+
 /* Puts the fresh frames on top of `met`, the innermost one that stays. */
-static inline void keep(struct walk *w, struct walk_frame *met, uint64_t met_fp_at, uint32_t fresh)
+static inline void keep(struct walk *w, struct walk_frame *met, const struct walk_fresh *as,
+			uint32_t fresh)
 {
 	struct walk_frame *f = met;
 	uint32_t checks = 0;
 
 	if (met >= w->frames)
-		/* It may now be reached through other inner frames, so its frame register may
-		 * have been read from elsewhere. */
-		checks = put_checks(w, met, met_fp_at);
+		/* It may now be reached through other inner frames, so its registers may have been
+		 * read from elsewhere. */
+		checks = put_checks(w, met, as->fp_at, as->sp_at);
 	else
-		met->hash = w->end;
+		checks = put_end(w, as);
 	while (fresh-- > 0) {
 		const struct walk_fresh *n = &w->fresh[fresh];
 		bool needs_fp = rule_uses_fp(n->rule) ||
@@ -299,7 +312,7 @@ static inline void keep(struct walk *w, struct walk_frame *met, uint64_t met_fp_
 		f->flags = n->flags | (needs_fp ? FRAME_NEEDS_FP : 0);
 		f->checks = checks;
 		w->places[f - w->frames] = place_of(w->places[f - 1 - w->frames], f);
-		checks = put_checks(w, f, n->fp_at);
+		checks = put_checks(w, f, n->fp_at, n->sp_at);
 	}
 	w->top = f;
 	w->met = met;
@@ -319,16 +332,17 @@ static bool is_end(const struct walk_fresh *f)
  * cut or extended at its outer end, which only a walk without reuse can do. */
 static inline bool take(struct walk *w, struct walk_regs regs, bool reuse)
 {
-	struct walk_fresh f = { regs.sp - 8, regs.pc, regs.fp, 0, 0, 0 };
+	struct walk_fresh f = { .slot = regs.sp - 8, .pc = regs.pc, .fp = regs.fp };
 	struct walk_frame *m = reuse ? w->top : w->frames - 1;
 	uint64_t sp = regs.sp;
 	uint32_t fresh = 0, depth;
 	uint8_t end = WALK_TRUNCATED;
-	bool careful = false, met = false;
+	bool met = false;
 
-	if (unlikely(sp - w->stack_low >= w->stack_high - w->stack_low) && !on_own_stack(w, sp)) {
-		careful = true;
-		w->ok_page = (sp - 8) / PAGE;
+	w->elsewhere = false;
+	if (unlikely(sp - w->stack_low >= w->stack_high - w->stack_low)) {
+		w->elsewhere = !on_own_stack(w, sp);
+		w->ok_page = (sp - 8) / PAGE; /* in use */
 	}
 	while (fresh < w->limit) {
 		while (m->slot < f.slot)
@@ -342,7 +356,7 @@ static inline bool take(struct walk *w, struct walk_regs regs, bool reuse)
 			}
 			bad = first_difference(w, m->checks);
 			if (bad == m->checks) {
-				met = careful = true;
+				met = true;
 				break;
 			}
 			/* The frame that the failed check belongs to is not to be met again. */
@@ -356,18 +370,18 @@ static inline bool take(struct walk *w, struct walk_regs regs, bool reuse)
 			end = is_end(&f) ? WALK_COMPLETE : WALK_BROKEN;
 			break;
 		}
-		careful |= f.flags & FRAME_EXACT;
 	}
 	if (met) {
 		depth = (uint32_t)(m + 1 - w->frames) + fresh;
 		if (unlikely(depth > w->limit || (w->end == WALK_TRUNCATED && depth != w->limit)))
 			return false;
+		w->careful |= w->elsewhere;
 	} else {
 		m = w->frames - 1;
 		w->end = end;
+		w->careful = w->elsewhere;
 	}
-	w->careful = careful;
-	keep(w, m, f.fp_at, fresh);
+	keep(w, m, &f, fresh);
 	return true;
 }
 

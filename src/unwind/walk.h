@@ -68,6 +68,7 @@ struct walk_end_seen {
 struct walk_fresh {
 	uint64_t slot, pc, fp;
 	uint64_t fp_at; /* where fp was read; 0: it is the inner frame's */
+	uint64_t sp_at; /* where the stack register was read; 0: it follows from the inner frame */
 	unwind_rule rule;
 	uint32_t flags;
 };
@@ -93,6 +94,7 @@ struct walk {
 	uint64_t stack_low, stack_high;
 	uint64_t gap;     /* an unreadable place below stack_low, 0 if none was met */
 	uint64_t ok_page; /* readable elsewhere, good for one walk */
+	bool elsewhere;   /* this walk has read there */
 	bool (*probe)(const void *p);
 
 	struct walk_fresh *fresh; /* innermost first */
