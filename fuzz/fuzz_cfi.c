@@ -16,6 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint16_t header, address;
 	uint8_t *copy;
 	struct cfi_image image;
+	struct cfi_scratch scratch;
 
 	if (size < 5)
 		return 0;
@@ -28,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(copy, data, size);
 	image = (struct cfi_image){ copy, copy + size, copy + header % size };
 	for (int i = -4; i < 4; i++)
-		cfi_rule(&image, (uint64_t)(copy + address) + (uint64_t)i * 16);
+		cfi_rule(&image, (uint64_t)(copy + address) + (uint64_t)i * 16, &scratch);
 	free(copy);
 	return 0;
 }

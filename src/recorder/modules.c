@@ -189,6 +189,7 @@ static struct module *find_module(uint64_t address)
 
 unwind_rule modules_decode(uint64_t key)
 {
+	static struct cfi_scratch scratch; /* under the lock */
 	struct rt_lock_state lock;
 	struct module *m;
 	unwind_rule rule = rule_make(RULE_GUESS, 2, 2);
@@ -196,7 +197,7 @@ unwind_rule modules_decode(uint64_t key)
 	rt_lock(&lock);
 	m = find_module(key - 1);
 	if (m)
-		rule = rule_with_module(cfi_rule(&m->image, key - 1), m->index);
+		rule = rule_with_module(cfi_rule(&m->image, key - 1, &scratch), m->index);
 	rt_unlock(&lock);
 	return rule;
 }

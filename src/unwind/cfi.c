@@ -17,13 +17,7 @@ enum pointer_encoding {
 	PE_PCREL = 0x10, PE_DATAREL = 0x30, PE_INDIRECT = 0x80, PE_OMIT = 0xff,
 };
 
-/* A cursor; `bad` sticks, and everything read after it is 0. */
-struct cursor {
-	const uint8_t *p, *end;
-	bool bad;
-};
-
-static uint64_t read_bytes(struct cursor *c, unsigned n)
+static uint64_t read_bytes(struct cfi_cursor *c, unsigned n)
 {
 	uint64_t v = 0;
 
@@ -37,7 +31,7 @@ static uint64_t read_bytes(struct cursor *c, unsigned n)
 	return v;
 }
 
-static uint64_t read_uleb(struct cursor *c)
+static uint64_t read_uleb(struct cfi_cursor *c)
 {
 	uint64_t v = 0;
 	unsigned shift = 0;
@@ -52,7 +46,7 @@ static uint64_t read_uleb(struct cursor *c)
 	return v;
 }
 
-static int64_t read_sleb(struct cursor *c)
+static int64_t read_sleb(struct cfi_cursor *c)
 {
 	uint64_t v = 0;
 	unsigned shift = 0;
@@ -69,7 +63,7 @@ static int64_t read_sleb(struct cursor *c)
 	return (int64_t)v;
 }
 
-static uint64_t read_pointer(struct cursor *c, unsigned encoding, const uint8_t *data_base)
+static uint64_t read_pointer(struct cfi_cursor *c, unsigned encoding, const uint8_t *data_base)
 {
 	uint64_t at = (uint64_t)c->p, v;
 
@@ -117,25 +111,16 @@ static uint64_t read_pointer(struct cursor *c, unsigned encoding, const uint8_t 
 	return v;
 }
 
-static bool cursor_at(struct cursor *c, const struct cfi_image *image, uint64_t address)
+static bool cursor_at(struct cfi_cursor *c, const struct cfi_image *image, uint64_t address)
 {
 	if (address < (uint64_t)image->low || address >= (uint64_t)image->high)
 		return false;
-	*c = (struct cursor){ image->low + (address - (uint64_t)image->low), image->high, false };
+	*c = (struct cfi_cursor){ image->low + (address - (uint64_t)image->low), image->high, false };
 	return true;
 }
 
-struct cie {
-	uint64_t code_align;
-	int64_t data_align;
-	uint64_t ra_register;
-	uint8_t pointer_encoding;
-	bool signal_frame, has_sizes;
-	struct cursor program;
-};
-
 /* A record's length, leaving c at what follows it with its end set; false at the terminator. */
-static bool enter_record(struct cursor *c)
+static bool enter_record(struct cfi_cursor *c)
 {
 	uint64_t size = read_bytes(c, 4);
 
@@ -147,13 +132,13 @@ static bool enter_record(struct cursor *c)
 	return true;
 }
 
-static bool read_cie(const struct cfi_image *image, uint64_t address, struct cie *cie)
+static bool read_cie(const struct cfi_image *image, uint64_t address, struct cfi_cie *cie)
 {
-	struct cursor c;
+	struct cfi_cursor c;
 	const uint8_t *augmentation, *data_end = NULL;
 	uint64_t version;
 
-	*cie = (struct cie){ .pointer_encoding = PE_ABSPTR };
+	*cie = (struct cfi_cie){ .pointer_encoding = PE_ABSPTR };
 	if (!cursor_at(&c, image, address) || !enter_record(&c) || read_bytes(&c, 4) != 0)
 		return false;
 	version = read_bytes(&c, 1);
@@ -212,10 +197,10 @@ skip:
 }
 
 /* Parses the FDE at `address`; true if it describes pc. */
-static bool read_fde(const struct cfi_image *image, uint64_t address, uint64_t pc, struct cie *cie,
-		     struct cursor *ret_program, uint64_t *ret_start)
+static bool read_fde(const struct cfi_image *image, uint64_t address, uint64_t pc, struct cfi_cie *cie,
+		     struct cfi_cursor *ret_program, uint64_t *ret_start)
 {
-	struct cursor c;
+	struct cfi_cursor c;
 	uint64_t id_at, id, start, size;
 
 	if (!cursor_at(&c, image, address) || !enter_record(&c))
@@ -241,7 +226,7 @@ static bool read_fde(const struct cfi_image *image, uint64_t address, uint64_t p
 }
 
 /* Binary search in the table that the linker made; entries are pairs of 32-bit offsets. */
-static bool search_table(const struct cfi_image *image, struct cursor c, uint64_t count, uint64_t pc,
+static bool search_table(const struct cfi_image *image, struct cfi_cursor c, uint64_t count, uint64_t pc,
 			 uint64_t *ret_fde)
 {
 	const uint8_t *base = image->eh_frame_hdr, *table = c.p;
@@ -251,7 +236,7 @@ static bool search_table(const struct cfi_image *image, struct cursor c, uint64_
 		return false;
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
-		struct cursor entry = { table + middle * 8, c.end, false };
+		struct cfi_cursor entry = { table + middle * 8, c.end, false };
 		uint64_t start = (uint64_t)base + (uint64_t)(int32_t)read_bytes(&entry, 4);
 
 		if (start <= pc)
@@ -267,10 +252,10 @@ static bool search_table(const struct cfi_image *image, struct cursor c, uint64_
 }
 
 /* Finds the FDE of pc: by the table, or by going through .eh_frame where there is none. */
-static bool find_fde(const struct cfi_image *image, uint64_t pc, struct cie *cie,
-		     struct cursor *ret_program, uint64_t *ret_start)
+static bool find_fde(const struct cfi_image *image, uint64_t pc, struct cfi_cie *cie,
+		     struct cfi_cursor *ret_program, uint64_t *ret_start)
 {
-	struct cursor c;
+	struct cfi_cursor c;
 	uint64_t frame_encoding, count_encoding, table_encoding, frames, count, fde;
 
 	if (!cursor_at(&c, image, (uint64_t)image->eh_frame_hdr) || read_bytes(&c, 1) != 1)
@@ -296,14 +281,6 @@ static bool find_fde(const struct cfi_image *image, uint64_t pc, struct cie *cie
 
 enum where { WHERE_SAME, WHERE_OFFSET, WHERE_EXPRESSION, WHERE_UNDEFINED, WHERE_OTHER };
 
-/* One row of the table that an FDE's program builds, for the three columns that matter. */
-struct row {
-	const uint8_t *cfa_expression; /* NULL: register and offset */
-	const uint8_t *fp_expression;
-	int32_t cfa_offset, fp_offset, ra_offset; /* greater ones make no rule: see narrow() */
-	uint8_t cfa_register, fp, ra;
-};
-
 /* An offset that does not fit becomes one that no rule accepts. */
 static int32_t narrow(int64_t offset)
 {
@@ -311,7 +288,7 @@ static int32_t narrow(int64_t offset)
 }
 
 /* The numbers of a register: the two columns that are kept, or nothing. */
-static void set_column(struct row *row, uint64_t reg, uint64_t ra, enum where where, int64_t offset,
+static void set_column(struct cfi_row *row, uint64_t reg, uint64_t ra, enum where where, int64_t offset,
 		       const uint8_t *expression)
 {
 	if (reg == REGISTER_FP) {
@@ -324,7 +301,7 @@ static void set_column(struct row *row, uint64_t reg, uint64_t ra, enum where wh
 	}
 }
 
-static void restore_column(struct row *row, uint64_t reg, uint64_t ra, const struct row *initial)
+static void restore_column(struct cfi_row *row, uint64_t reg, uint64_t ra, const struct cfi_row *initial)
 {
 	if (reg == REGISTER_FP) {
 		row->fp = initial->fp;
@@ -336,7 +313,7 @@ static void restore_column(struct row *row, uint64_t reg, uint64_t ra, const str
 	}
 }
 
-static const uint8_t *skip_block(struct cursor *c)
+static const uint8_t *skip_block(struct cfi_cursor *c)
 {
 	uint64_t size = read_uleb(c);
 	const uint8_t *block = c->p;
@@ -357,13 +334,12 @@ static int64_t scaled(int64_t factor, int64_t by)
 	return __builtin_mul_overflow(factor, by, &product) ? INT64_MAX : product;
 }
 
-#define REMEMBERED 4
-
-/* Runs a program until the location passes pc.  `initial` is what DW_CFA_restore goes back to. */
-static bool run_program(struct cursor *c, const struct cie *cie, uint64_t location, uint64_t pc,
-			struct row *row, const struct row *initial)
+/* Runs a program on the row until the location passes pc.  DW_CFA_restore goes back to the
+ * initial row. */
+static bool run_program(struct cfi_cursor *c, struct cfi_scratch *s, uint64_t location, uint64_t pc)
 {
-	struct row remembered[REMEMBERED];
+	const struct cfi_cie *cie = &s->cie;
+	struct cfi_row *row = &s->row, *initial = &s->initial;
 	unsigned depth = 0;
 	uint64_t ra = cie->ra_register, reg, delta;
 
@@ -423,14 +399,14 @@ static bool run_program(struct cursor *c, const struct cie *cie, uint64_t locati
 			set_column(row, reg, ra, WHERE_OTHER, 0, NULL);
 			break;
 		case 0x0a: /* DW_CFA_remember_state */
-			if (depth == REMEMBERED)
+			if (depth == CFI_REMEMBERED)
 				return false;
-			remembered[depth++] = *row;
+			s->remembered[depth++] = *row;
 			break;
 		case 0x0b: /* DW_CFA_restore_state */
 			if (!depth)
 				return false;
-			*row = remembered[--depth];
+			*row = s->remembered[--depth];
 			break;
 		case 0x0c: /* DW_CFA_def_cfa */
 			reg = read_uleb(c);
@@ -504,7 +480,7 @@ static bool run_program(struct cursor *c, const struct cie *cie, uint64_t locati
 static bool fp_expression(const struct cfi_image *image, const uint8_t *p, bool load,
 			  int64_t *ret_offset)
 {
-	struct cursor c = { p, image->high, false };
+	struct cfi_cursor c = { p, image->high, false };
 	uint64_t size = read_uleb(&c);
 
 	if (c.bad || size > (uint64_t)(c.end - c.p))
@@ -518,7 +494,7 @@ static bool fp_expression(const struct cfi_image *image, const uint8_t *p, bool 
 	return !c.bad && c.p == c.end;
 }
 
-static unwind_rule rule_of(const struct cfi_image *image, const struct row *row)
+static unwind_rule rule_of(const struct cfi_image *image, const struct cfi_row *row)
 {
 	const unwind_rule broken = rule_make(RULE_BROKEN, 0, 0);
 	int64_t saved = 0, offset = row->cfa_offset; /* bytes */
@@ -558,22 +534,19 @@ static unwind_rule rule_of(const struct cfi_image *image, const struct row *row)
 	return rule_make(kind, offset / 8, (uint64_t)saved / 8);
 }
 
-unwind_rule cfi_rule(const struct cfi_image *image, uint64_t address)
+unwind_rule cfi_rule(const struct cfi_image *image, uint64_t address, struct cfi_scratch *s)
 {
-	struct cie cie;
-	struct cursor program;
-	struct row row = { .ra = WHERE_OTHER }, initial;
 	uint64_t start;
 
-	if (!image->eh_frame_hdr || !find_fde(image, address, &cie, &program, &start))
+	if (!image->eh_frame_hdr || !find_fde(image, address, &s->cie, &s->program, &start))
 		return rule_make(RULE_GUESS, 2, 2);
-	if (cie.signal_frame)
+	if (s->cie.signal_frame)
 		return rule_make(RULE_SIGNAL, 0, 0);
-	initial = row;
-	if (!run_program(&cie.program, &cie, start, UINT64_MAX, &row, &initial))
+	s->row = s->initial = (struct cfi_row){ .ra = WHERE_OTHER };
+	if (!run_program(&s->cie.program, s, start, UINT64_MAX))
 		return rule_make(RULE_BROKEN, 0, 0);
-	initial = row;
-	if (!run_program(&program, &cie, start, address, &row, &initial))
+	s->initial = s->row;
+	if (!run_program(&s->program, s, start, address))
 		return rule_make(RULE_BROKEN, 0, 0);
-	return rule_of(image, &row);
+	return rule_of(image, &s->row);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* The decoder of .eh_frame: from an address to a rule. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,38 @@ struct cfi_image {
 	const uint8_t *eh_frame_hdr;
 };
 
+/* A cursor over the bytes; `bad` sticks, and everything read after it is 0. */
+struct cfi_cursor {
+	const uint8_t *p, *end;
+	bool bad;
+};
+
+struct cfi_cie {
+	uint64_t code_align;
+	int64_t data_align;
+	uint64_t ra_register;
+	uint8_t pointer_encoding;
+	bool signal_frame, has_sizes;
+	struct cfi_cursor program;
+};
+
+/* One row of the table that an FDE's program builds, for the three columns that matter. */
+struct cfi_row {
+	const uint8_t *cfa_expression; /* NULL: register and offset */
+	const uint8_t *fp_expression;
+	int32_t cfa_offset, fp_offset, ra_offset; /* greater ones make no rule: see narrow() */
+	uint8_t cfa_register, fp, ra;
+};
+
+#define CFI_REMEMBERED 4
+
+/* The decoder's working memory, the caller's because the stack that it runs on may be tiny. */
+struct cfi_scratch {
+	struct cfi_cie cie;
+	struct cfi_cursor program;
+	struct cfi_row row, initial, remembered[CFI_REMEMBERED];
+};
+
 /* The rule for the instruction at `address`; RULE_GUESS if nothing describes it, RULE_BROKEN if
  * what describes it cannot be used. */
-unwind_rule cfi_rule(const struct cfi_image *image, uint64_t address);
+unwind_rule cfi_rule(const struct cfi_image *image, uint64_t address, struct cfi_scratch *scratch);

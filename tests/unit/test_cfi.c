@@ -17,6 +17,7 @@ struct loaded {
 	uint8_t *base;
 	size_t size;
 	struct cfi_image image;
+	struct cfi_scratch scratch;
 };
 
 static void load(Elf *elf, int fd, struct loaded *ret)
@@ -96,6 +97,7 @@ static void compare_file(const char *path)
 	Elf *elf;
 	Dwarf_CFI *cfi;
 	struct loaded l;
+	struct cfi_scratch scratch;
 	unsigned long rows = 0, unsaid = 0;
 	GElf_Shdr text = { 0 };
 	Elf_Scn *section = NULL;
@@ -128,7 +130,7 @@ static void compare_file(const char *path)
 		for (int side = 0; side < 2; side++) {
 			uint64_t pc = side ? end - 1 : at;
 
-			got = cfi_rule(&l.image, (uint64_t)l.base + pc);
+			got = cfi_rule(&l.image, (uint64_t)l.base + pc, &scratch);
 			if (want != RULE_UNKNOWN && got != want) {
 				print_message("# %s: at %#lx: %#lx, not %#lx\n", path, pc, got, want);
 				fail();
@@ -162,12 +164,13 @@ static void test_libstdcxx(void **state)
 static void test_nothing_known(void **state)
 {
 	struct cfi_image none = { 0 };
+	struct cfi_scratch scratch;
 	uint8_t zeros[64] = { 0 };
 	struct cfi_image empty = { zeros, zeros + sizeof(zeros), zeros };
 
 	(void)state;
-	assert_int_equal(rule_kind(cfi_rule(&none, 1)), RULE_GUESS);
-	assert_int_equal(rule_kind(cfi_rule(&empty, (uint64_t)zeros + 8)), RULE_GUESS);
+	assert_int_equal(rule_kind(cfi_rule(&none, 1, &scratch)), RULE_GUESS);
+	assert_int_equal(rule_kind(cfi_rule(&empty, (uint64_t)zeros + 8, &scratch)), RULE_GUESS);
 }
 
 static void test_rule_fields(void **state)
