@@ -110,9 +110,9 @@ static inline uint64_t usable_size(void *p, uint64_t *flags)
 	return real.malloc_usable_size(p);
 }
 
-static __attribute__((noinline)) void record_alloc(struct rt_thread *t, enum event_call call, void *p,
-						   size_t size, uint64_t flags,
-						   const uint64_t *frame, enum event_op op)
+static inline __attribute__((always_inline)) void
+put_alloc(struct rt_thread *t, enum event_call call, void *p, size_t size, uint64_t flags,
+	  const uint64_t *frame, enum event_op op)
 {
 	uint64_t stamp = rt_now(), usable = usable_size(p, &flags), slack;
 	uint32_t stack = take_stack(t, frame);
@@ -126,15 +126,29 @@ static __attribute__((noinline)) void record_alloc(struct rt_thread *t, enum eve
 			 stack | slack << 32);
 }
 
-static __attribute__((noinline)) void record_free(struct rt_thread *t, enum event_call call, void *p,
-						  size_t size, const uint64_t *frame)
+static inline __attribute__((always_inline)) void
+put_free(struct rt_thread *t, enum event_call call, void *p, const uint64_t *frame)
 {
 	uint64_t stamp = rt_now();
 	uint32_t stack = rt.stacks_on_free ? take_stack(t, frame) : STACK_NONE;
 
 	if (ring_has_room(t))
 		ring_put(t, stamp, ((uint64_t)p & EVENT_ADDRESS_MASK) | (uint64_t)OP_FREE << 56,
-			 (size & EVENT_SIZE_MASK) | (uint64_t)call << 48, stack);
+			 (uint64_t)call << 48, stack);
+}
+
+/* malloc and free have the code inlined; for all others one copy does. */
+static __attribute__((noinline)) void record_alloc(struct rt_thread *t, enum event_call call, void *p,
+						   size_t size, uint64_t flags,
+						   const uint64_t *frame, enum event_op op)
+{
+	put_alloc(t, call, p, size, flags, frame, op);
+}
+
+static __attribute__((noinline)) void record_free(struct rt_thread *t, enum event_call call, void *p,
+						  const uint64_t *frame)
+{
+	put_free(t, call, p, frame);
 }
 
 static void record_realloc_step(struct rt_thread *t, enum event_call call, void *p, enum event_op op)
@@ -165,18 +179,20 @@ static void record_realloc_end(struct rt_thread *t, enum event_call call, void *
 			record_alloc(t_, CALL_##call, p, size, flags, FRAME, OP_ALLOC);            \
 	} while (0)
 
-#define FREEING(call, p, size)                                                                     \
+#define FREEING(call, p)                                                                           \
 	do {                                                                                       \
 		struct rt_thread *t_ = enter(FRAME);                                               \
 		if (likely(t_ && (p)))                                                             \
-			record_free(t_, CALL_##call, p, size, FRAME);                              \
+			record_free(t_, CALL_##call, p, FRAME);                                    \
 	} while (0)
 
 void *hook_malloc(size_t size)
 {
 	void *p = real.malloc(size);
+	struct rt_thread *t = enter(FRAME);
 
-	ALLOCATED(malloc, p, size, 0);
+	if (likely(t && p))
+		put_alloc(t, CALL_malloc, p, size, 0, FRAME, OP_ALLOC);
 	return p;
 }
 
@@ -227,19 +243,22 @@ void *hook_reallocarray(void *old, size_t n, size_t size)
 
 void hook_free(void *p)
 {
-	FREEING(free, p, 0);
+	struct rt_thread *t = enter(FRAME);
+
+	if (likely(t && p))
+		put_free(t, CALL_free, p, FRAME);
 	real.free(p);
 }
 
 void hook_free_sized(void *p, size_t size)
 {
-	FREEING(free_sized, p, 0);
+	FREEING(free_sized, p);
 	real.free_sized(p, size);
 }
 
 void hook_free_aligned_sized(void *p, size_t alignment, size_t size)
 {
-	FREEING(free_aligned_sized, p, 0);
+	FREEING(free_aligned_sized, p);
 	real.free_aligned_sized(p, alignment, size);
 }
 
@@ -311,7 +330,7 @@ int hook_dlclose(void *handle)
 
 void hook_cfree(void *p)
 {
-	FREEING(cfree, p, 0);
+	FREEING(cfree, p);
 	real.cfree(p);
 }
 
@@ -363,13 +382,13 @@ size_t hook_nallocx(size_t size, int flags)
 
 void hook_dallocx(void *p, int flags)
 {
-	FREEING(dallocx, p, 0);
+	FREEING(dallocx, p);
 	real.dallocx(p, flags);
 }
 
 void hook_sdallocx(void *p, size_t size, int flags)
 {
-	FREEING(sdallocx, p, 0);
+	FREEING(sdallocx, p);
 	real.sdallocx(p, size, flags);
 }
 
@@ -386,7 +405,7 @@ void hook_sdallocx(void *p, size_t size, int flags)
 #define OPERATOR_DELETE(name, parameters, arguments)                                               \
 	void hook_##name parameters                                                                \
 	{                                                                                          \
-		FREEING(name, p, 0);                                                               \
+		FREEING(name, p);                                                               \
 		real.name arguments;                                                               \
 	}
 

@@ -398,12 +398,15 @@ __attribute__((noinline)) void walk_slowly(struct walk *w, struct walk_regs regs
 
 void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 {
-	struct walk_end_seen *e = walk_end_at(w, regs);
+	struct walk_end_seen *e = walk_end_set(w, regs) + w->next_way++ % WALK_END_WAYS;
 	/* From one frame outside the one that was met: where the frame register of a frame was
 	 * saved depends on the next frame inwards, so that one has to be part of the end. */
 	struct walk_frame *on = w->met >= w->frames ? w->met - 1 : w->met;
-	uint32_t first = on >= w->frames ? on->checks : 0;
+	uint32_t first;
 
+	if (w->check_count <= WALK_END_CHECKS)
+		on = w->frames - 1; /* short enough to be remembered whole */
+	first = on >= w->frames ? on->checks : 0;
 	if (w->careful || w->end == WALK_TRUNCATED || w->top < w->frames ||
 	    w->check_count - first > WALK_END_CHECKS)
 		return;

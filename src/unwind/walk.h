@@ -63,7 +63,11 @@ struct walk_end_seen {
 	uint64_t pad[4];
 };
 
-#define WALK_ENDS 512u
+/* Stacks that end at the same place with the same pc differ further out, below a function that
+ * wraps malloc: several are kept for each. */
+#define WALK_END_WAYS 4u
+#define WALK_END_SETS 256u
+#define WALK_ENDS (WALK_END_SETS * WALK_END_WAYS)
 
 struct walk_fresh {
 	uint64_t slot, pc, fp;
@@ -101,6 +105,7 @@ struct walk {
 	struct walk_frame *met;   /* what the last walk met */
 	uint32_t check_count;
 	uint32_t epoch;           /* raised when everything is forgotten */
+	uint32_t next_way;        /* to replace among the ends of a set */
 	uint64_t *places; /* of each frame: a hash of all slots, pcs and registers up to it */
 	struct walk_end_seen *ends;
 	struct walk_cached_rule rules[WALK_RULES];
@@ -128,25 +133,48 @@ static inline uint64_t walk_mix(uint64_t hash, uint64_t pc, unwind_rule rule)
 	return hash ^ hash >> 29;
 }
 
-static inline bool walk_checks_hold(const struct walk_check *c, uint32_t n)
+static inline uint64_t walk_check_four(const struct walk_check *c)
 {
-	const struct walk_check *end = c + (n & ~7u);
-	uint64_t a = 0, b = 0;
-
-	for (; c < end; c += 8) {
-		a |= (*c[0].at ^ c[0].value) | (*c[1].at ^ c[1].value) | (*c[2].at ^ c[2].value) |
-		     (*c[3].at ^ c[3].value);
-		b |= (*c[4].at ^ c[4].value) | (*c[5].at ^ c[5].value) | (*c[6].at ^ c[6].value) |
-		     (*c[7].at ^ c[7].value);
-	}
-	for (end += n & 7; c < end; c++)
-		a |= *c->at ^ c->value;
-	return !(a | b);
+	return (*c[0].at ^ c[0].value) | (*c[1].at ^ c[1].value) | (*c[2].at ^ c[2].value) |
+	       (*c[3].at ^ c[3].value);
 }
 
-static inline struct walk_end_seen *walk_end_at(struct walk *w, struct walk_regs regs)
+/* The innermost four first, since it is there that stacks differ; then the others four at a time,
+ * some perhaps a second time: no branch on what is left over. */
+static inline bool walk_checks_hold(const struct walk_check *c, uint32_t n)
 {
-	return &w->ends[((regs.pc ^ regs.sp << 7) * 0x9e3779b97f4a7c15ull >> 40) % WALK_ENDS];
+	const struct walk_check *last = c + n - 4;
+	uint64_t difference = 0;
+
+	if (__builtin_expect(n >= 4, 1)) {
+		if (walk_check_four(last))
+			return false;
+		for (; c < last; c += 4)
+			difference |= walk_check_four(c);
+		return !difference;
+	}
+	while (n-- > 0)
+		difference |= *c[n].at ^ c[n].value;
+	return !difference;
+}
+
+static inline struct walk_end_seen *walk_end_set(struct walk *w, struct walk_regs regs)
+{
+	uint64_t hash = (regs.pc ^ regs.sp << 7) * 0x9e3779b97f4a7c15ull >> 40;
+
+	return &w->ends[hash % WALK_END_SETS * WALK_END_WAYS];
+}
+
+static inline bool walk_end_is(const struct walk *w, const struct walk_end_seen *e,
+			       struct walk_regs regs)
+{
+	if (e->pc != regs.pc || e->sp != regs.sp || e->flags_and_epoch >> 1 != w->epoch ||
+	    (e->fp != regs.fp && e->flags_and_epoch & FRAME_NEEDS_FP) ||
+	    !walk_checks_hold(e->checks, e->count))
+		return false;
+	return !e->depth || (w->frames + e->depth <= w->top + 1 &&
+			     w->places[e->depth - 1] == e->place &&
+			     walk_checks_hold(w->checks, w->frames[e->depth - 1].checks));
 }
 
 /* Takes the stack.  Returns its node if it is one that was remembered; else 0, and the stack is in
@@ -178,13 +206,11 @@ static inline uint32_t walk_stack(struct walk *w, struct walk_regs regs)
 			}
 		}
 	}
-	e = walk_end_at(w, regs);
-	if (e->pc == regs.pc && e->sp == regs.sp && e->flags_and_epoch >> 1 == w->epoch &&
-	    (e->fp == regs.fp || !(e->flags_and_epoch & FRAME_NEEDS_FP)) &&
-	    w->frames + e->depth <= top + 1 && w->places[(int64_t)e->depth - 1] == e->place &&
-	    !w->careful && walk_checks_hold(e->checks, e->count) &&
-	    walk_checks_hold(w->checks, w->frames[(int64_t)e->depth - 1].checks))
-		return e->node;
+	e = walk_end_set(w, regs);
+	if (!w->careful)
+		for (unsigned way = 0; way < WALK_END_WAYS; way++)
+			if (walk_end_is(w, e + way, regs))
+				return e[way].node;
 	walk_slowly(w, regs);
 	return w->top->node;
 }
