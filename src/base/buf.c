@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Growing bytes.  See buf.h. */
+#include "base/buf.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+
+void buf_release(struct buf *b)
+{
+	free(b->data);
+	memset(b, 0, sizeof(*b));
+}
+
+void buf_clear(struct buf *b)
+{
+	b->size = 0;
+	if (b->data)
+		b->data[0] = 0;
+}
+
+void buf_reserve(struct buf *b, size_t more)
+{
+	size_t wanted = b->size + more + 1;
+
+	if (wanted <= b->room)
+		return;
+	b->room = wanted < 2 * b->room ? 2 * b->room : wanted;
+	b->data = xreallocarray(b->data, b->room, 1);
+}
+
+void buf_add(struct buf *b, const void *bytes, size_t size)
+{
+	buf_reserve(b, size);
+	if (size)
+		memcpy(b->data + b->size, bytes, size);
+	b->size += size;
+	b->data[b->size] = 0;
+}
+
+void buf_text(struct buf *b, const char *text)
+{
+	buf_add(b, text, strlen(text));
+}
+
+void buf_char(struct buf *b, char c)
+{
+	buf_add(b, &c, 1);
+}
+
+void buf_repeat(struct buf *b, char c, size_t count)
+{
+	buf_reserve(b, count);
+	memset(b->data + b->size, c, count);
+	b->size += count;
+	b->data[b->size] = 0;
+}
+
+void buf_printf(struct buf *b, const char *format, ...)
+{
+	va_list args, again;
+	int n;
+
+	va_start(args, format);
+	va_copy(again, args);
+	n = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (n > 0) {
+		buf_reserve(b, (size_t)n);
+		vsnprintf(b->data + b->size, (size_t)n + 1, format, again);
+		b->size += (size_t)n;
+	}
+	va_end(again);
+}
+
+void buf_printable(struct buf *b, const char *text, size_t size)
+{
+	buf_reserve(b, size);
+	for (size_t i = 0; i < size; i++) {
+		unsigned char c = (unsigned char)text[i];
+		/* U+0080 to U+009F are control characters too; in UTF-8 they start with c2. */
+		bool control = c < 0x20 || c == 0x7f ||
+			       (c >= 0x80 && c < 0xa0 && i && (unsigned char)text[i - 1] == 0xc2);
+
+		buf_char(b, control ? '?' : (char)c);
+	}
+}
+
+size_t text_columns(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+int buf_flush(struct buf *b, int fd)
+{
+	for (size_t done = 0; done < b->size;) {
+		ssize_t n = write(fd, b->data + done, b->size - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		done += (size_t)n;
+	}
+	buf_clear(b);
+	return 0;
+}

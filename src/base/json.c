@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The JSON writer.  See json.h. */
+#include "base/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+void json_init(struct json *j, struct buf *out)
+{
+	memset(j, 0, sizeof(*j));
+	j->out = out;
+}
+
+static void new_line(struct json *j)
+{
+	buf_char(j->out, '\n');
+	buf_repeat(j->out, ' ', (size_t)2 * j->depth);
+}
+
+/* Bytes of the well-formed UTF-8 sequence at s, or 0. */
+static size_t sequence(const unsigned char *s, size_t left)
+{
+	size_t n;
+	uint32_t v;
+
+	if (*s < 0x80)
+		return 1;
+	if (*s >= 0xc2 && *s <= 0xdf)
+		n = 2, v = *s & 0x1f;
+	else if ((*s & 0xf0) == 0xe0)
+		n = 3, v = *s & 0x0f;
+	else if (*s >= 0xf0 && *s <= 0xf4)
+		n = 4, v = *s & 0x07;
+	else
+		return 0;
+	if (n > left)
+		return 0;
+	for (size_t i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		v = v << 6 | (s[i] & 0x3f);
+	}
+	if ((n == 3 && (v < 0x800 || (v >= 0xd800 && v < 0xe000))) ||
+	    (n == 4 && (v < 0x10000 || v > 0x10ffff)))
+		return 0;
+	return n;
+}
+
+static void quoted(struct buf *out, const char *text, size_t size)
+{
+	const unsigned char *s = (const unsigned char *)text, *end = s + size;
+
+	buf_char(out, '"');
+	while (s < end) {
+		size_t n = sequence(s, (size_t)(end - s));
+
+		if (!n)
+			buf_text(out, "\xef\xbf\xbd");
+		else if (*s == '"' || *s == '\\')
+			buf_printf(out, "\\%c", *s);
+		else if (*s == '\n')
+			buf_text(out, "\\n");
+		else if (*s == '\t')
+			buf_text(out, "\\t");
+		else if (*s < 0x20 || *s == 0x7f)
+			buf_printf(out, "\\u%04x", *s);
+		else
+			buf_add(out, s, n);
+		s += n ? n : 1;
+	}
+	buf_char(out, '"');
+}
+
+static void start(struct json *j, const char *key)
+{
+	if (j->filled)
+		buf_char(j->out, ',');
+	if (j->depth)
+		new_line(j);
+	j->filled = true;
+	if (key) {
+		quoted(j->out, key, strlen(key));
+		buf_text(j->out, ": ");
+	}
+}
+
+static void open_level(struct json *j, const char *key, char bracket)
+{
+	start(j, key);
+	buf_char(j->out, bracket);
+	j->depth++;
+	j->filled = false;
+}
+
+static void close_level(struct json *j, char bracket)
+{
+	j->depth--;
+	if (j->filled)
+		new_line(j);
+	buf_char(j->out, bracket);
+	j->filled = true;
+	if (!j->depth)
+		buf_char(j->out, '\n');
+}
+
+void json_object(struct json *j, const char *key)
+{
+	open_level(j, key, '{');
+}
+
+void json_array(struct json *j, const char *key)
+{
+	open_level(j, key, '[');
+}
+
+void json_end_object(struct json *j)
+{
+	close_level(j, '}');
+}
+
+void json_end_array(struct json *j)
+{
+	close_level(j, ']');
+}
+
+void json_text(struct json *j, const char *key, const char *text)
+{
+	if (!text) {
+		json_null(j, key);
+		return;
+	}
+	json_bytes(j, key, text, strlen(text));
+}
+
+void json_bytes(struct json *j, const char *key, const char *text, size_t size)
+{
+	start(j, key);
+	quoted(j->out, text, size);
+}
+
+void json_number(struct json *j, const char *key, uint64_t value)
+{
+	start(j, key);
+	buf_printf(j->out, "%" PRIu64, value);
+}
+
+void json_real(struct json *j, const char *key, double value, unsigned digits)
+{
+	if (!isfinite(value)) {
+		json_null(j, key);
+		return;
+	}
+	start(j, key);
+	buf_printf(j->out, "%.*f", (int)digits, value);
+}
+
+void json_bool(struct json *j, const char *key, bool value)
+{
+	start(j, key);
+	buf_text(j->out, value ? "true" : "false");
+}
+
+void json_null(struct json *j, const char *key)
+{
+	start(j, key);
+	buf_text(j->out, "null");
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* JSON, written into a buf, indented.  Commas and quotes are this module's business.
+ *
+ * Inside an object every value has a key; inside an array, and for the outermost value, the key is
+ * NULL.  Bytes that are not UTF-8 become U+FFFD, so the result is always valid. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct json {
+	struct buf *out;
+	unsigned depth;
+	bool filled; /* the innermost object or array has something in it */
+};
+
+void json_init(struct json *j, struct buf *out);
+void json_object(struct json *j, const char *key);
+void json_array(struct json *j, const char *key);
+void json_end_object(struct json *j);
+void json_end_array(struct json *j);
+void json_text(struct json *j, const char *key, const char *text);
+void json_bytes(struct json *j, const char *key, const char *text, size_t size);
+void json_number(struct json *j, const char *key, uint64_t value);
+/* `value` with `digits` behind the point. */
+void json_real(struct json *j, const char *key, double value, unsigned digits);
+void json_bool(struct json *j, const char *key, bool value);
+void json_null(struct json *j, const char *key);

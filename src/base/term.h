@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* The terminal, if it is one: colour and width. */
+#include <stdbool.h>
+
+enum term_style {
+	STYLE_PLAIN,
+	STYLE_TITLE,
+	STYLE_STRONG,
+	STYLE_DIM,
+	STYLE_NUMBER,
+	STYLE_FUNCTION,
+	STYLE_WARNING
+};
+
+struct term {
+	bool color;
+	unsigned width; /* columns to write into */
+};
+
+/* `when`: "auto" (or NULL), "always", "never"; false when it is none of them.  Auto means a
+ * terminal on fd, no NO_COLOR, and TERM not "dumb". */
+bool term_init(struct term *t, int fd, const char *when);
+/* The escape sequence of a style, or "" without colour.  STYLE_PLAIN ends any other. */
+const char *term_style(const struct term *t, enum term_style style);
