@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Every allocation of a recording, one array per field: 52 bytes each.
+ *
+ * Row i is the i-th allocation in time, so allocated_at is sorted.  Times are stamps (ticks),
+ * mended so that no two events of a recording share one: an allocation is alive at t exactly when
+ * allocated_at <= t < freed_at. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+
+#define NEVER UINT64_MAX	 /* freed_at of what is alive at the end */
+#define NO_ALLOCATION UINT32_MAX /* previous of what is not from realloc */
+#define COLUMNS_MAX 0x7ffffffeu	 /* rows */
+
+/* X(type, name) */
+#define COLUMNS(X)                                                                                 \
+	X(uint64_t, allocated_at)                                                                  \
+	X(uint64_t, freed_at)                                                                      \
+	X(uint64_t, address)                                                                       \
+	X(uint64_t, sizes) /* requested : 48, slack : 16 */                                        \
+	X(uint64_t, tags)  /* see below */                                                         \
+	X(uint32_t, stack)                                                                         \
+	X(uint32_t, free_stack) /* of the free, or of the realloc that ended it */                 \
+	X(uint32_t, previous)	/* the row that realloc made this one from */
+
+struct columns {
+#define X(type, name) type *name;
+	COLUMNS(X)
+#undef X
+	uint32_t count, room;
+	struct map large_slacks; /* by row: what has no room in `sizes` */
+};
+
+#define SLACK_LARGE 0xffffu
+
+static inline uint64_t columns_size(const struct columns *c, uint32_t row)
+{
+	return c->sizes[row] & 0xffffffffffffull;
+}
+
+/* Usable size minus requested size. */
+uint32_t columns_slack(const struct columns *c, uint32_t row);
+void columns_set_size(struct columns *c, uint32_t row, uint64_t size, uint32_t slack);
+
+/* Tags: thread : 22, free thread : 22, call : 7, free call : 7, flags : 6.  Threads are positions
+ * in the model's table; the kernel has no more than 2^22 of them. */
+#define TAG_THREAD_MAX 0x3fffffu
+
+enum tag_flags {
+	TAG_MMAPPED = 1, /* the first three as in enum event_flags */
+	TAG_NON_MAIN_ARENA = 2,
+	TAG_ZEROED = 4,
+	TAG_TEMPORARY = 8,    /* freed by its thread's next event */
+	TAG_REALLOCATED = 16, /* ended by a realloc that made another of it */
+	TAG_FREE_LOST = 32,   /* its address was given out again: it must have been freed before */
+};
+
+static inline uint64_t tags_make(uint32_t thread, unsigned call, unsigned flags)
+{
+	return (uint64_t)thread | (uint64_t)(call & 127) << 44 | (uint64_t)(flags & 7) << 58;
+}
+
+static inline uint64_t tags_freed(uint64_t tags, uint32_t thread, unsigned call, unsigned flags)
+{
+	return (tags & ~((uint64_t)TAG_THREAD_MAX << 22 | (uint64_t)127 << 51)) |
+	       (uint64_t)thread << 22 | (uint64_t)(call & 127) << 51 | (uint64_t)flags << 58;
+}
+
+static inline uint32_t tags_thread(uint64_t tags)
+{
+	return (uint32_t)tags & TAG_THREAD_MAX;
+}
+
+static inline uint32_t tags_free_thread(uint64_t tags)
+{
+	return (uint32_t)(tags >> 22) & TAG_THREAD_MAX;
+}
+
+static inline unsigned tags_call(uint64_t tags)
+{
+	return (unsigned)(tags >> 44) & 127;
+}
+
+static inline unsigned tags_free_call(uint64_t tags)
+{
+	return (unsigned)(tags >> 51) & 127;
+}
+
+static inline unsigned tags_flags(uint64_t tags)
+{
+	return (unsigned)(tags >> 58);
+}
+
+/* Makes room for one row more. */
+void columns_grow(struct columns *c);
+void columns_release(struct columns *c);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* A loaded recording: what other folders ask.
+ *
+ *	model_open();  model_load() once, or again and again while the file grows;  model_finish();
+ *
+ * Knows no output.  What is lost is said in `loss`, and everything that came before it is there. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/columns.h"
+#include "model/pair.h"
+#include "model/reader.h"
+#include "model/tables.h"
+
+enum loss_kind {
+	LOSS_NONE,
+	LOSS_CUT,     /* the file just stops: its writer was killed, or is still at it */
+	LOSS_DAMAGED, /* something that is there is not what was written */
+};
+
+struct loss {
+	enum loss_kind kind;
+	struct err err;
+};
+
+struct model {
+	struct reader reader;
+	struct tables tables;
+	struct columns allocations;
+	struct totals totals;
+	struct loss loss;
+	uint64_t chunk_count, event_chunk_count;
+	struct loader *loader; /* between model_open() and model_finish() */
+};
+
+typedef void (*model_progress)(void *context, uint64_t done, uint64_t total);
+
+struct model_options {
+	unsigned
+		workers; /* threads beside this one; MODEL_WORKERS_AUTO: as the machine has cores */
+	model_progress progress; /* may be NULL; called from the calling thread */
+	void *context;
+};
+#define MODEL_WORKERS_AUTO UINT32_MAX
+
+/* Opens and checks the header: 0 or -errno. */
+int model_open(struct model **ret_model, const char *path, struct err *err);
+/* The same on bytes that stay the caller's. */
+int model_open_memory(struct model **ret_model, const void *data, size_t size, struct err *err);
+/* Takes every whole chunk that is there.  Events that may still have to be preceded by others wait.
+ */
+void model_load(struct model *m, const struct model_options *options);
+/* No more will come: takes the events that waited, and frees what only loading needs. */
+void model_finish(struct model *m);
+struct model *model_free(struct model *m);
+
+/* A text from the recording's head, or NULL. */
+const char *model_info(const struct model *m, const char *key);
+/* The same as a number, or `otherwise`. */
+uint64_t model_info_number(const struct model *m, const char *key, uint64_t otherwise);
+/* The sum of all counters whose name starts with `prefix`. */
+uint64_t model_counters(const struct model *m, const char *prefix);
+
+/* Nanoseconds from the start of the program to a stamp. */
+uint64_t model_ns(const struct model *m, uint64_t stamp);
+uint64_t model_runtime_ns(const struct model *m);
+/* CLOCK_REALTIME at the start; 0 if not known. */
+uint64_t model_start_ns(const struct model *m);
+
+/* The bytes of an embedded file, by build id, or by path where there is none; -ENOENT, or what
+ * reading it gave. */
+int model_file(const struct model *m, const uint8_t *build_id, size_t build_id_size,
+	       const char *path, struct buf *out, struct err *err);

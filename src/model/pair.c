@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Pairing.  See pair.h.  This is most of what loading a recording costs: the memory that an event
+ * will need is asked for a few events ahead, first the table's line, then the row's. */
+#include "model/pair.h"
+
+#include <string.h>
+
+#include "base/xalloc.h"
+
+#define AHEAD_TABLE 24
+#define AHEAD_ROW 12
+
+void pair_init(struct pair *p, struct columns *columns, struct threads *threads)
+{
+	memset(p, 0, sizeof(*p));
+	p->columns = columns;
+	p->threads = threads;
+	for (unsigned i = 0; i < PAIR_DISPLACED; i++)
+		p->displaced[i].by = NO_ALLOCATION;
+	live_init(&p->live);
+}
+
+void pair_release(struct pair *p)
+{
+	live_release(&p->live);
+	free(p->rings);
+	memset(p, 0, sizeof(*p));
+}
+
+static struct pair_ring *ring_of(struct pair *p, uint32_t ring)
+{
+	if (ring >= p->ring_count) {
+		size_t count = ring + 16;
+
+		p->rings = xreallocarray(p->rings, count, sizeof(*p->rings));
+		for (size_t i = p->ring_count; i < count; i++) {
+			memset(&p->rings[i], 0, sizeof(p->rings[i]));
+			p->rings[i].thread = p->rings[i].last = NO_ALLOCATION;
+		}
+		p->ring_count = count;
+	}
+	return &p->rings[ring];
+}
+
+/* No two events share a time, so that "alive at t" has one answer. */
+static uint64_t mend_time(struct pair *p, uint64_t stamp)
+{
+	if (stamp > p->now)
+		p->now = stamp < NEVER ? stamp : NEVER - 1;
+	else if (p->now < NEVER - 1)
+		p->now++;
+	if (!p->totals.events)
+		p->totals.first_at = p->now;
+	return p->now;
+}
+
+static void close_row(struct pair *p, uint32_t row, uint64_t at, uint32_t stack, uint64_t tags)
+{
+	struct columns *c = p->columns;
+
+	c->freed_at[row] = at;
+	c->free_stack[row] = stack;
+	c->tags[row] = tags;
+	p->totals.live_count--;
+	p->totals.live_bytes -= columns_size(c, row);
+}
+
+static uint64_t freed_tags(const struct pair *p, uint32_t row, const struct pair_ring *r,
+			   const struct event *e, unsigned flags)
+{
+	return tags_freed(p->columns->tags[row], r->thread, event_call(e), flags);
+}
+
+/* The address of a live block was handed out again: its free was lost, or comes late. */
+static void displace(struct pair *p, uint32_t row, uint64_t at, uint32_t by)
+{
+	close_row(p, row, at, STACK_NONE, p->columns->tags[row] | (uint64_t)TAG_FREE_LOST << 58);
+	p->totals.implicit_frees++;
+	p->displaced[p->displaced_next].row = row;
+	p->displaced[p->displaced_next].by = by;
+	p->displaced_next = (p->displaced_next + 1) % PAIR_DISPLACED;
+	p->any_displaced = true;
+}
+
+/* An event that ends a block is older than the block that is at its address: does it belong to the
+ * one before?  Then that one is as good as alive again. */
+static uint32_t displaced_by(struct pair *p, uint32_t by)
+{
+	for (unsigned i = 0; i < PAIR_DISPLACED; i++) {
+		uint32_t row = p->displaced[i].row;
+
+		if (p->displaced[i].by != by)
+			continue;
+		p->displaced[i].by = NO_ALLOCATION;
+		p->columns->tags[row] &= ~((uint64_t)TAG_FREE_LOST << 58);
+		p->columns->freed_at[row] = NEVER;
+		p->totals.implicit_frees--;
+		p->totals.mended++;
+		p->totals.live_count++;
+		p->totals.live_bytes += columns_size(p->columns, row);
+		return row;
+	}
+	return NO_ALLOCATION;
+}
+
+/* The block that an event ends; it is no longer in the table then. */
+static uint32_t take(struct pair *p, const struct event *e)
+{
+	uint64_t address = event_address(e);
+	uint32_t row = live_take(&p->live, p->columns, address), before;
+
+	/* Nearly no recording has any, and the column is one more line of memory to wait for. */
+	if (row == NO_ALLOCATION || !p->any_displaced || e->stamp >= p->columns->allocated_at[row])
+		return row;
+	before = displaced_by(p, row);
+	if (before == NO_ALLOCATION)
+		return row;
+	live_add(&p->live, p->columns, row);
+	return before;
+}
+
+static uint32_t open_row(struct pair *p, struct pair_ring *r, const struct event *e, uint64_t at)
+{
+	struct columns *c = p->columns;
+	struct totals *t = &p->totals;
+	uint32_t row = c->count, old;
+	uint64_t size = event_size(e);
+
+	if (row >= COLUMNS_MAX) {
+		p->overflowed = true;
+		return NO_ALLOCATION;
+	}
+	if (row == c->room)
+		columns_grow(c);
+	c->allocated_at[row] = at;
+	c->freed_at[row] = NEVER;
+	c->address[row] = event_address(e);
+	columns_set_size(c, row, size, event_slack(e));
+	c->tags[row] = tags_make(r->thread, event_call(e), event_flags(e));
+	c->stack[row] = event_stack(e);
+	c->free_stack[row] = STACK_NONE;
+	c->previous[row] = NO_ALLOCATION;
+	c->count++;
+
+	old = live_add(&p->live, c, row);
+	if (old != NO_ALLOCATION)
+		displace(p, old, at, row);
+	t->allocations++;
+	t->allocated_bytes += size;
+	t->live_count++;
+	t->live_bytes += size;
+	r->last = row;
+	return row;
+}
+
+static void look_at_peak(struct totals *t, uint64_t at)
+{
+	if (t->live_bytes > t->peak_bytes) {
+		t->peak_bytes = t->live_bytes;
+		t->peak_count = t->live_count;
+		t->peak_at = at;
+	}
+}
+
+static void free_row(struct pair *p, struct pair_ring *r, const struct event *e, uint64_t at,
+		     uint32_t row)
+{
+	unsigned flags = 0;
+
+	if (row == NO_ALLOCATION) {
+		p->totals.unknown_frees++;
+		return;
+	}
+	if (row == r->last) {
+		flags = TAG_TEMPORARY;
+		p->totals.temporary++;
+	}
+	close_row(p, row, at, event_stack(e), freed_tags(p, row, r, e, flags));
+	p->totals.deallocations++;
+}
+
+/* A realloc that never came to an end leaves its block where it was. */
+static void put_back(struct pair *p, uint32_t row)
+{
+	if (row != NO_ALLOCATION &&
+	    live_find(&p->live, p->columns, p->columns->address[row]) == NO_ALLOCATION)
+		live_add(&p->live, p->columns, row);
+}
+
+static void push_pending(struct pair *p, struct pair_ring *r, uint32_t row)
+{
+	if (r->pending_count == PAIR_PENDING) {
+		put_back(p, r->pending[0]);
+		memmove(r->pending, r->pending + 1, sizeof(r->pending) - sizeof(r->pending[0]));
+		r->pending_count--;
+	}
+	r->pending[r->pending_count++] = row;
+}
+
+static uint32_t pop_pending(struct pair_ring *r)
+{
+	return r->pending_count ? r->pending[--r->pending_count] : NO_ALLOCATION;
+}
+
+static void reallocated(struct pair *p, struct pair_ring *r, const struct event *e, uint64_t at)
+{
+	uint32_t old = pop_pending(r), row;
+
+	if (old != NO_ALLOCATION)
+		close_row(p, old, at, event_stack(e), freed_tags(p, old, r, e, TAG_REALLOCATED));
+	row = open_row(p, r, e, at);
+	if (row == NO_ALLOCATION)
+		return;
+	p->columns->previous[row] = old;
+	p->totals.reallocations++;
+}
+
+static void thread_starts(struct pair *p, struct pair_ring *r, const struct event *e)
+{
+	char name[16];
+
+	while (r->pending_count)
+		put_back(p, pop_pending(r));
+	memcpy(name, &e->word2, sizeof(name));
+	r->thread = threads_row(p->threads, event_address(e));
+	if (name[0])
+		threads_name(p->threads, r->thread, name, sizeof(name));
+}
+
+static void other_event(struct pair *p, struct pair_ring *r, const struct event *e, uint64_t at)
+{
+	switch (event_op(e)) {
+	case OP_REALLOC_FROM:
+		push_pending(p, r, take(p, e));
+		break;
+	case OP_REALLOC_TO:
+		reallocated(p, r, e, at);
+		look_at_peak(&p->totals, at);
+		return; /* what it allocated is the ring's last */
+	case OP_REALLOC_FREED:
+		free_row(p, r, e, at, pop_pending(r));
+		break;
+	case OP_REALLOC_FAILED:
+		put_back(p, pop_pending(r));
+		p->totals.realloc_failures++;
+		break;
+	case OP_THREAD:
+		thread_starts(p, r, e);
+		break;
+	default:
+		break;
+	}
+	r->last = NO_ALLOCATION;
+}
+
+static inline void one_event(struct pair *p, const struct event *e, uint32_t ring)
+{
+	struct pair_ring *r = ring_of(p, ring);
+	uint64_t at = mend_time(p, e->stamp);
+	enum event_op op = event_op(e);
+
+	p->totals.events++;
+	if (r->thread == NO_ALLOCATION && op != OP_THREAD)
+		r->thread = threads_row(p->threads, 0);
+	if (op == OP_ALLOC) {
+		open_row(p, r, e, at);
+		look_at_peak(&p->totals, at);
+	} else if (op == OP_FREE) {
+		free_row(p, r, e, at, take(p, e));
+		r->last = NO_ALLOCATION;
+	} else {
+		other_event(p, r, e, at);
+	}
+}
+
+static inline bool ends_a_block(const struct event *e)
+{
+	return event_op(e) == OP_FREE || event_op(e) == OP_REALLOC_FROM;
+}
+
+static inline void ask_for_row(const struct pair *p, const struct event *e)
+{
+	const struct columns *c = p->columns;
+	uint32_t row;
+
+	if (!ends_a_block(e))
+		return;
+	row = live_guess(&p->live, event_address(e));
+	if (row == NO_ALLOCATION)
+		return;
+	__builtin_prefetch(&c->address[row]);
+	__builtin_prefetch(&c->sizes[row]);
+	__builtin_prefetch(&c->freed_at[row], 1);
+	__builtin_prefetch(&c->free_stack[row], 1);
+	__builtin_prefetch(&c->tags[row], 1);
+}
+
+void pair_events(struct pair *p, const struct pair_item *items, size_t n)
+{
+	for (size_t i = 0; i < n && i < AHEAD_TABLE; i++)
+		live_prefetch(&p->live, event_address(items[i].event));
+	for (size_t i = 0; i < n && i < AHEAD_ROW; i++)
+		ask_for_row(p, items[i].event);
+	for (size_t i = 0; i < n; i++) {
+		if (i + AHEAD_TABLE < n)
+			live_prefetch(&p->live, event_address(items[i + AHEAD_TABLE].event));
+		if (i + AHEAD_ROW < n)
+			ask_for_row(p, items[i + AHEAD_ROW].event);
+		one_event(p, items[i].event, items[i].ring);
+	}
+	p->totals.last_at = p->now;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Events in order of time become allocations with a beginning and an end.
+ *
+ * Fed by merge.c with batches; keeps the table of live blocks, each ring's open reallocs, and the
+ * totals.  What it cannot pair is counted, never guessed, with one exception: where the order of
+ * two events on one address was inverted by the few nanoseconds that a processor may read its
+ * clock early, the free that comes too late is given to the block that it belongs to. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/columns.h"
+#include "model/live.h"
+#include "model/threads.h"
+#include "wire/event.h"
+
+struct totals {
+	uint64_t events;
+	uint64_t allocations;	/* each realloc that succeeded counts as one more */
+	uint64_t deallocations; /* calls that freed a block */
+	uint64_t reallocations; /* reallocs that succeeded */
+	uint64_t realloc_failures;
+	uint64_t allocated_bytes; /* as requested */
+	uint64_t live_count, live_bytes;
+	uint64_t peak_bytes, peak_count, peak_at; /* most bytes alive, and when */
+	uint64_t temporary;			  /* freed by their thread's next event */
+	uint64_t unknown_frees;			  /* of addresses that no block was known at */
+	uint64_t implicit_frees;    /* seen only because the address was given out again */
+	uint64_t mended;	    /* inversions put right */
+	uint64_t first_at, last_at; /* stamps of the first and the last event */
+};
+
+#define PAIR_PENDING 16	  /* reallocs that may be open in one ring, in nested signal handlers */
+#define PAIR_DISPLACED 32 /* inversions that are remembered */
+
+struct pair_ring {
+	uint32_t thread; /* row, or NO_ALLOCATION before the first event */
+	uint32_t last;	 /* row that this ring's last event allocated, or NO_ALLOCATION */
+	uint32_t pending_count;
+	uint32_t pending[PAIR_PENDING]; /* rows given to realloc, or NO_ALLOCATION for unknown ones
+					 */
+};
+
+struct pair {
+	struct columns *columns;
+	struct threads *threads;
+	struct totals totals;
+	struct live live;
+	struct pair_ring *rings;
+	size_t ring_count;
+	uint64_t now;	 /* time of the last event, mended */
+	bool overflowed; /* more allocations than columns can hold: the rest was left out */
+	struct {
+		uint32_t row, by; /* `row` was taken for freed when its address became `by`'s */
+	} displaced[PAIR_DISPLACED];
+	unsigned displaced_next;
+	bool any_displaced; /* ever */
+};
+
+struct pair_item {
+	const struct event *event;
+	uint32_t ring;
+};
+
+void pair_init(struct pair *p, struct columns *columns, struct threads *threads);
+void pair_release(struct pair *p);
+/* Takes n events; those of one ring in that ring's order, altogether in order of time. */
+void pair_events(struct pair *p, const struct pair_item *items, size_t n);

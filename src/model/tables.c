@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Chunks into tables.  See tables.h.  A count that comes from a payload never sizes anything by
+ * itself: arrays grow with the records that are really there. */
+#include "model/tables.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "wire/varint.h"
+
+#define MODULE_MAX 65535u /* a node has sixteen bits for it */
+#define NAMES_MAX 1024u	  /* different keys or counters; they are searched one by one */
+
+struct cursor {
+	const uint8_t *p, *end;
+};
+
+static bool number(struct cursor *c, uint64_t *ret_value)
+{
+	return varint_get(&c->p, c->end, ret_value);
+}
+
+/* A length and that many bytes. */
+static bool counted(struct cursor *c, const uint8_t **ret_bytes, size_t *ret_size)
+{
+	uint64_t n;
+
+	if (!number(c, &n) || n > (uint64_t)(c->end - c->p))
+		return false;
+	*ret_bytes = c->p;
+	*ret_size = (size_t)n;
+	c->p += n;
+	return true;
+}
+
+static bool add_info(struct tables *t, struct cursor *c)
+{
+	const uint8_t *key, *value;
+	size_t key_size, value_size, i;
+	char *name;
+
+	if (!counted(c, &key, &key_size) || !counted(c, &value, &value_size))
+		return false;
+	name = xmemdup0(key, key_size);
+	for (i = 0; i < t->info_count; i++)
+		if (!strcmp(t->info[i].key, name))
+			break;
+	if (i == NAMES_MAX) {
+		free(name);
+		return false;
+	}
+	if (i == t->info_count) {
+		t->info = xgrow(t->info, t->info_count++, &t->info_room, sizeof(*t->info));
+	} else {
+		free(t->info[i].key);
+		free(t->info[i].value);
+	}
+	t->info[i] = (struct info_pair){ name, xmemdup0(value, value_size), value_size };
+	return true;
+}
+
+static bool add_clock(struct tables *t, struct cursor *c)
+{
+	struct clock_reading r;
+
+	if (c->end - c->p < (ptrdiff_t)sizeof(r))
+		return false;
+	memcpy(&r, c->p, sizeof(r));
+	c->p += sizeof(r);
+	if (!t->clock_count++)
+		t->first_clock = r;
+	t->last_clock = r;
+	return true;
+}
+
+static size_t copy_build_id(uint8_t *to, size_t room, const uint8_t *bytes, size_t size)
+{
+	size_t n = size < room ? size : room;
+
+	memcpy(to, bytes, n);
+	return n;
+}
+
+static bool add_module(struct tables *t, struct cursor *c)
+{
+	const uint8_t *id, *path;
+	size_t id_size, path_size;
+	struct module m = { .known = true }, *row;
+	uint64_t index;
+
+	if (!number(c, &index) || !number(c, &m.bias) || !number(c, &m.start) ||
+	    !number(c, &m.end) || !number(c, &m.stamp) || !counted(c, &id, &id_size) ||
+	    !counted(c, &path, &path_size) || !index || index > MODULE_MAX)
+		return false;
+	while (t->module_count <= index) {
+		t->modules =
+			xgrow(t->modules, t->module_count, &t->module_room, sizeof(*t->modules));
+		t->modules[t->module_count++] = (struct module){ 0 };
+	}
+	m.build_id_size = copy_build_id(m.build_id, sizeof(m.build_id), id, id_size);
+	m.path = xmemdup0(path, path_size);
+	row = &t->modules[index];
+	free(row->path);
+	*row = m;
+	return true;
+}
+
+static void nodes_reserve(struct nodes *n, uint32_t count)
+{
+	uint32_t room = n->room ? n->room : 4096;
+
+	if (count <= n->room)
+		return;
+	while (room < count)
+		room = room > UINT32_MAX / 2 ? UINT32_MAX : room * 2;
+	n->frame = pages_grow(n->frame, n->room * sizeof(*n->frame), room * sizeof(*n->frame));
+	n->parent = pages_grow(n->parent, n->room * sizeof(*n->parent), room * sizeof(*n->parent));
+	n->flags = pages_grow(n->flags, n->room, room);
+	n->room = room;
+}
+
+static bool add_nodes(struct tables *t, struct cursor *c)
+{
+	struct nodes *n = &t->nodes;
+	uint64_t first, count, address = 0;
+
+	/* A node takes at least four bytes. */
+	if (!number(c, &first) || !number(c, &count) || count > (uint64_t)(c->end - c->p) / 4 ||
+	    !first || first > (uint64_t)n->count + NODE_GAP_MAX || first + count >= UINT32_MAX)
+		return false;
+	nodes_reserve(n, (uint32_t)(first + count));
+	for (uint64_t id = first; id < first + count; id++) {
+		uint64_t up, step, module, flags;
+
+		if (!number(c, &up) || !number(c, &step) || !number(c, &module) ||
+		    !number(c, &flags) || !up || up > id || module > MODULE_MAX)
+			return false;
+		address += unzigzag(step);
+		n->known += !n->frame[id];
+		n->frame[id] = (address & NODE_ADDRESS_MASK) | module << NODE_ADDRESS_BITS;
+		n->parent[id] = (uint32_t)(id - up);
+		n->flags[id] = (uint8_t)flags;
+		if (id >= n->count)
+			n->count = (uint32_t)id + 1;
+	}
+	return true;
+}
+
+static bool add_thread(struct tables *t, struct cursor *c)
+{
+	const uint8_t *name;
+	size_t size;
+	uint64_t tid;
+
+	if (!number(c, &tid) || !counted(c, &name, &size))
+		return false;
+	threads_name(&t->threads, threads_row(&t->threads, tid), (const char *)name, size);
+	return true;
+}
+
+static bool add_counter(struct tables *t, struct cursor *c)
+{
+	const uint8_t *name;
+	size_t size, i;
+	uint64_t value;
+
+	if (!counted(c, &name, &size) || !number(c, &value))
+		return false;
+	for (i = 0; i < t->counter_count; i++)
+		if (strlen(t->counters[i].name) == size && !memcmp(t->counters[i].name, name, size))
+			break;
+	if (i == NAMES_MAX)
+		return false;
+	if (i == t->counter_count) {
+		t->counters = xgrow(t->counters, t->counter_count++, &t->counter_room,
+				    sizeof(*t->counters));
+		t->counters[i].name = xmemdup0(name, size);
+	}
+	t->counters[i].value = value;
+	return true;
+}
+
+static struct embedded_file *file_of(struct tables *t, uint64_t number)
+{
+	uint64_t i;
+
+	if (map_get(&t->files_by_number, number, &i))
+		return &t->files[i];
+	map_set(&t->files_by_number, number, t->file_count);
+	t->files = xgrow(t->files, t->file_count, &t->file_room, sizeof(*t->files));
+	t->files[t->file_count] = (struct embedded_file){ .number = number };
+	return &t->files[t->file_count++];
+}
+
+static bool add_file(struct tables *t, struct cursor *c, uint64_t chunk_offset)
+{
+	struct embedded_file *f;
+	struct file_piece piece = { .chunk_offset = chunk_offset };
+	const uint8_t *id, *path;
+	size_t id_size, path_size;
+	uint64_t index, total;
+
+	if (!number(c, &index) || !number(c, &total) || !number(c, &piece.offset) ||
+	    !counted(c, &id, &id_size) || !counted(c, &path, &path_size))
+		return false;
+	piece.size = (uint64_t)(c->end - c->p);
+	c->p = c->end;
+	if (piece.offset > total || piece.size > total - piece.offset)
+		return false;
+	f = file_of(t, index);
+	if (!f->path) {
+		f->total_size = total;
+		f->build_id_size = copy_build_id(f->build_id, sizeof(f->build_id), id, id_size);
+		f->path = xmemdup0(path, path_size);
+	}
+	if (f->total_size != total)
+		return false;
+	f->pieces = xgrow(f->pieces, f->piece_count, &f->piece_room, sizeof(*f->pieces));
+	f->pieces[f->piece_count++] = piece;
+	f->held_size += piece.size;
+	return true;
+}
+
+bool tables_add(struct tables *t, const struct chunk *chunk, struct err *err)
+{
+	struct cursor c = { chunk->payload, chunk->payload + chunk->payload_size };
+	bool fine = true;
+
+	while (fine && c.p < c.end) {
+		switch (chunk->head.type) {
+		case CHUNK_INFO:
+			fine = add_info(t, &c);
+			break;
+		case CHUNK_CLOCK:
+			fine = add_clock(t, &c);
+			break;
+		case CHUNK_MODULES:
+			fine = add_module(t, &c);
+			break;
+		case CHUNK_NODES:
+			fine = add_nodes(t, &c);
+			break;
+		case CHUNK_THREADS:
+			fine = add_thread(t, &c);
+			break;
+		case CHUNK_FILE:
+			fine = add_file(t, &c, chunk->offset);
+			break;
+		case CHUNK_COUNTERS:
+			fine = add_counter(t, &c);
+			break;
+		default: /* the end, the index, or a later invention */
+			return true;
+		}
+	}
+	if (!fine)
+		err_at(err, -EINVAL, chunk->offset, "a chunk of type %u is malformed",
+		       chunk->head.type);
+	return fine;
+}
+
+void tables_release(struct tables *t)
+{
+	for (size_t i = 0; i < t->info_count; i++) {
+		free(t->info[i].key);
+		free(t->info[i].value);
+	}
+	for (size_t i = 0; i < t->module_count; i++)
+		free(t->modules[i].path);
+	for (size_t i = 0; i < t->counter_count; i++)
+		free(t->counters[i].name);
+	for (size_t i = 0; i < t->file_count; i++) {
+		free(t->files[i].path);
+		free(t->files[i].pieces);
+	}
+	pages_free(t->nodes.frame, t->nodes.room * sizeof(*t->nodes.frame));
+	pages_free(t->nodes.parent, t->nodes.room * sizeof(*t->nodes.parent));
+	pages_free(t->nodes.flags, t->nodes.room);
+	free(t->info);
+	free(t->modules);
+	free(t->counters);
+	free(t->files);
+	map_release(&t->files_by_number);
+	threads_release(&t->threads);
+	memset(t, 0, sizeof(*t));
+}
