@@ -10,15 +10,15 @@
 #include <stdint.h>
 
 enum command_option_type {
-	COMMAND_FLAG,   /* bool *: set to true */
-	COMMAND_TEXT,   /* const char **: the argument */
+	COMMAND_FLAG,	/* bool *: set to true */
+	COMMAND_TEXT,	/* const char **: the argument */
 	COMMAND_NUMBER, /* uint64_t *: the argument */
-	COMMAND_CALL,   /* set(): for rows that are made from another table, or repeat */
+	COMMAND_CALL,	/* set(): for rows that are made from another table, or repeat */
 };
 
 struct command_option {
 	const char *name;     /* without the dashes */
-	char letter;          /* 0: none */
+	char letter;	      /* 0: none */
 	const char *argument; /* its name in the help; NULL: takes none */
 	const char *help;
 	enum command_option_type type;
@@ -30,13 +30,13 @@ struct command_option {
 
 struct command {
 	const char *name;
-	const char *args;     /* "FILE", "PROGRAM [ARGUMENT…]" */
-	const char *help;     /* one line */
-	const char *examples; /* lines for --help, or NULL */
+	const char *args;		      /* "FILE", "PROGRAM [ARGUMENT…]" */
+	const char *help;		      /* one line */
+	const char *examples;		      /* lines for --help, or NULL */
 	const struct command_option *options; /* ends with a row without a name; may be NULL */
 	/* More rows, made at run time from another table (memoir run: the recorder's options). */
 	const struct command_option *(*more_options)(void);
-	bool stops_at_first_argument; /* options end at the first word that is none */
+	bool stops_at_first_argument;	   /* options end at the first word that is none */
 	int (*run)(int argc, char **argv); /* argv[0] is the first word after the options */
 };
 

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The program, the totals, what was lost.  See about.h. */
+#include "cli/about.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/human.h"
+#include "base/xalloc.h"
+#include "wire/shm.h"
+
+#define NAME_WIDTH 13
+
+/* Counters that mean that something is missing in the recording. */
+static const struct {
+	const char *name, *help;
+} counter_rows[] = {
+#define X(name, help) { #name, help },
+	SHM_COUNTERS(X)
+#undef X
+};
+
+static const struct info_pair *command_line(const struct model *m)
+{
+	for (size_t i = 0; i < m->tables.info_count; i++)
+		if (!strcmp(m->tables.info[i].key, "cmdline"))
+			return &m->tables.info[i];
+	return NULL;
+}
+
+static void json_info_number(struct json *j, const struct model *m, const char *key)
+{
+	if (model_info(m, key))
+		json_number(j, key, model_info_number(m, key, 0));
+}
+
+void about_json_program(struct json *j, const struct model *m)
+{
+	const struct info_pair *command = command_line(m);
+	const char *end = command ? command->value + command->size : NULL;
+	uint64_t start = model_start_ns(m);
+	char id[2 * sizeof(m->reader.header.id) + 1];
+
+	for (unsigned i = 0; i < sizeof(m->reader.header.id); i++)
+		snprintf(id + (size_t)2 * i, 3, "%02x", m->reader.header.id[i]);
+	json_text(j, "id", id);
+	json_text(j, "executable", model_info(m, "executable"));
+	json_array(j, "cmdline");
+	for (const char *p = command ? command->value : NULL; p < end; p += strlen(p) + 1)
+		json_text(j, NULL, p);
+	json_end_array(j);
+	json_number(j, "pid", model_info_number(m, "pid", 0));
+	json_text(j, "arch", model_info(m, "arch"));
+	json_text(j, "hostname", model_info(m, "hostname"));
+	json_text(j, "allocator", model_info(m, "allocator"));
+	json_text(j, "recorded_by", model_info(m, "version"));
+	json_text(j, "end_reason", model_info(m, "end_reason"));
+	json_info_number(j, m, "exit_status");
+	json_info_number(j, m, "exit_signal");
+	if (start)
+		json_real(j, "start", (double)start / 1e9, 6);
+	else
+		json_null(j, "start");
+	json_number(j, "runtime_ns", model_runtime_ns(m));
+	json_number(j, "threads", m->tables.threads.count);
+}
+
+void about_json_totals(struct json *j, const struct model *m)
+{
+	const struct totals *t = &m->totals;
+
+	json_number(j, "events", t->events);
+	json_number(j, "allocations", t->allocations);
+	json_number(j, "deallocations", t->deallocations);
+	json_number(j, "reallocations", t->reallocations);
+	json_number(j, "allocated_bytes", t->allocated_bytes);
+	json_number(j, "peak_bytes", t->peak_bytes);
+	json_number(j, "peak_count", t->peak_count);
+	json_number(j, "peak_at_ns", t->peak_bytes ? model_ns(m, t->peak_at) : 0);
+	json_number(j, "leaked_count", t->live_count);
+	json_number(j, "leaked_bytes", t->live_bytes);
+	json_number(j, "temporary", t->temporary);
+	json_number(j, "unknown_frees", t->unknown_frees);
+	json_number(j, "implicit_frees", t->implicit_frees);
+	json_number(j, "realloc_failures", t->realloc_failures);
+}
+
+void about_json_loss(struct json *j, const struct model *m)
+{
+	json_number(j, "lost_events", model_counters(m, "dropped_"));
+	json_bool(j, "truncated", !m->reader.ended || m->loss.kind != LOSS_NONE);
+	json_bool(j, "damaged", m->loss.kind == LOSS_DAMAGED);
+	if (m->loss.kind == LOSS_NONE) {
+		json_null(j, "loss");
+		return;
+	}
+	json_object(j, "loss");
+	json_number(j, "offset", m->loss.err.offset);
+	json_text(j, "reason", m->loss.err.text);
+	json_end_object(j);
+}
+
+static void name(struct buf *out, const struct term *t, const char *text)
+{
+	buf_printf(out, "  %s%-*s%s", term_style(t, STYLE_DIM), NAME_WIDTH, text,
+		   term_style(t, STYLE_PLAIN));
+}
+
+void about_line(struct buf *out, const struct term *t, const char *label, const char *format, ...)
+{
+	va_list args;
+	auto_free char *text = NULL;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	name(out, t, label);
+	if (text)
+		buf_printable(out, text, strlen(text));
+	buf_char(out, '\n');
+}
+
+/* As it could be typed into a shell. */
+static void quote(struct buf *out, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-+=./,:@%^";
+	size_t size = strlen(word);
+
+	if (size && strspn(word, plain) == size) {
+		buf_text(out, word);
+		return;
+	}
+	buf_char(out, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			buf_text(out, "'\\''");
+		else
+			buf_char(out, *word);
+	}
+	buf_char(out, '\'');
+}
+
+static void text_command(struct buf *out, const struct term *t, const struct model *m)
+{
+	const struct info_pair *command = command_line(m);
+	struct buf line = { 0 };
+	size_t room = t->width > NAME_WIDTH + 8 ? t->width - NAME_WIDTH - 2 : 40;
+
+	if (!command || !command->size)
+		return;
+	for (const char *p = command->value; p < command->value + command->size;
+	     p += strlen(p) + 1) {
+		if (line.size)
+			buf_char(&line, ' ');
+		quote(&line, p);
+	}
+	name(out, t, "command");
+	if (line.size <= room) {
+		buf_printable(out, line.data, line.size);
+	} else {
+		size_t n = room - 1;
+
+		while (n && ((unsigned char)line.data[n] & 0xc0) == 0x80)
+			n--;
+		buf_printable(out, line.data, n);
+		buf_text(out, "\xe2\x80\xa6");
+	}
+	buf_char(out, '\n');
+	buf_release(&line);
+}
+
+/* ", exit status 3", ", signal 9 (Killed)", or what the collector said. */
+static void text_end(struct buf *out, const struct model *m)
+{
+	const char *reason = model_info(m, "end_reason");
+	uint64_t signal = model_info_number(m, "exit_signal", 0);
+
+	if (signal && signal < INT32_MAX)
+		buf_printf(out, ", ended by signal %" PRIu64 " (%s)", signal,
+			   strsignal((int)signal));
+	else if (model_info(m, "exit_status"))
+		buf_printf(out, ", exit status %s", model_info(m, "exit_status"));
+	else if (reason)
+		buf_printf(out, ", %s", reason);
+}
+
+void about_text_program(struct buf *out, const struct term *t, const struct model *m)
+{
+	const char *executable = model_info(m, "executable"), *host = model_info(m, "hostname");
+	uint64_t start = model_start_ns(m), pid = model_info_number(m, "pid", 0);
+	size_t threads = m->tables.threads.count;
+	struct buf end = { 0 };
+	struct human a, b;
+
+	about_line(out, t, "program", "%s", executable ? executable : "not known");
+	text_command(out, t, m);
+	if (start)
+		about_line(out, t, "started", "%s, process %" PRIu64 "%s%s",
+			   human_time(&a, (int64_t)(start / 1000000000)), pid, host ? " on " : "",
+			   host ? host : "");
+	text_end(&end, m);
+	about_line(out, t, "ran", "%s, %s thread%s%s", human_duration(&a, model_runtime_ns(m)),
+		   human_count(&b, threads), threads == 1 ? "" : "s", end.data ? end.data : "");
+	buf_release(&end);
+}
+
+void about_text_totals(struct buf *out, const struct term *t, const struct model *m)
+{
+	const struct totals *s = &m->totals;
+	struct human a, b, c;
+
+	about_line(out, t, "allocations", "%s of %s altogether, %s of them by realloc",
+		   human_count(&a, s->allocations), human_size(&b, s->allocated_bytes),
+		   human_count(&c, s->reallocations));
+	about_line(out, t, "frees", "%s", human_count(&a, s->deallocations));
+	if (s->peak_bytes)
+		about_line(out, t, "peak", "%s in %s block%s, %s after the start",
+			   human_size(&a, s->peak_bytes), human_count(&b, s->peak_count),
+			   s->peak_count == 1 ? "" : "s",
+			   human_duration(&c, model_ns(m, s->peak_at)));
+	about_line(out, t, "leaked", "%s in %s block%s", human_size(&a, s->live_bytes),
+		   human_count(&b, s->live_count), s->live_count == 1 ? "" : "s");
+	about_line(out, t, "temporary", "%s, %s of all allocations", human_count(&a, s->temporary),
+		   human_share(&b, s->temporary, s->allocations));
+}
+
+static bool means_loss(const char *counter)
+{
+	return !strncmp(counter, "dropped_", 8) || !strncmp(counter, "stacks_truncated", 16) ||
+	       !strncmp(counter, "stacks_broken", 13) || !strncmp(counter, "stacks_lost", 11);
+}
+
+static void warn(struct buf *out, const struct term *t, const char *text)
+{
+	buf_printf(out, "  %s%-*s%s%s\n", term_style(t, STYLE_WARNING), NAME_WIDTH, "missing",
+		   term_style(t, STYLE_PLAIN), text);
+}
+
+static void warn_count(struct buf *out, const struct term *t, uint64_t count, const char *what)
+{
+	struct buf line = { 0 };
+	struct human a;
+
+	if (count) {
+		buf_printf(&line, "%s %s", human_count(&a, count), what);
+		warn(out, t, line.data);
+	}
+	buf_release(&line);
+}
+
+void about_text_loss(struct buf *out, const struct term *t, const struct model *m)
+{
+	const struct tables *tables = &m->tables;
+	const size_t rows = sizeof(counter_rows) / sizeof(counter_rows[0]);
+
+	for (size_t i = 0; i < tables->counter_count; i++)
+		for (size_t k = 0; k < rows; k++)
+			if (!strcmp(tables->counters[i].name, counter_rows[k].name) &&
+			    means_loss(counter_rows[k].name))
+				warn_count(out, t, tables->counters[i].value, counter_rows[k].help);
+	warn_count(out, t, m->totals.unknown_frees,
+		   "frees of blocks whose allocation was not recorded");
+	warn_count(out, t, m->totals.implicit_frees,
+		   "frees, known only because the address was given out again");
+	if (m->loss.kind != LOSS_NONE) {
+		struct buf line = { 0 };
+
+		buf_printf(&line, "what was to follow offset %" PRIu64 ": %s", m->loss.err.offset,
+			   m->loss.err.text);
+		warn(out, t, line.data);
+		buf_release(&line);
+	}
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* What info and report both say about a recording: the program, the totals, what was lost. */
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/term.h"
+#include "model/model.h"
+
+void about_json_program(struct json *j, const struct model *m);
+void about_json_totals(struct json *j, const struct model *m);
+/* lost_events, truncated, damaged, loss. */
+void about_json_loss(struct json *j, const struct model *m);
+
+/* Lines "  name   value". */
+void about_line(struct buf *out, const struct term *t, const char *label, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+void about_text_program(struct buf *out, const struct term *t, const struct model *m);
+void about_text_totals(struct buf *out, const struct term *t, const struct model *m);
+/* Nothing is said if nothing was lost. */
+void about_text_loss(struct buf *out, const struct term *t, const struct model *m);

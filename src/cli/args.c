@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Options from rows.  See args.h. */
+#include "cli/args.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HELP_COLUMN 30
+#define WORD_MAX 64
+
+/* Calls visit() for every row of a command until it returns true; returns that row. */
+static const struct command_option *each_row(const struct command *c,
+					     bool (*visit)(const struct command_option *, void *),
+					     void *context)
+{
+	const struct command_option *tables[] = { c->options,
+						  c->more_options ? c->more_options() : NULL };
+
+	for (unsigned i = 0; i < 2; i++)
+		for (const struct command_option *row = tables[i]; row && row->name; row++)
+			if (visit(row, context))
+				return row;
+	return NULL;
+}
+
+struct wanted {
+	const char *name;
+	size_t size;
+	char letter;
+};
+
+static bool is_wanted(const struct command_option *row, void *context)
+{
+	const struct wanted *w = context;
+
+	if (w->name)
+		return strlen(row->name) == w->size && !memcmp(row->name, w->name, w->size);
+	return row->letter == w->letter;
+}
+
+static bool set(const struct command_option *row, const char *value, struct buf *out)
+{
+	const char *wrong, *digits = value ? value : "";
+	char *end;
+
+	switch (row->type) {
+	case COMMAND_FLAG:
+		*(bool *)row->target = true;
+		return true;
+	case COMMAND_TEXT:
+		*(const char **)row->target = value;
+		return true;
+	case COMMAND_NUMBER:
+		errno = 0;
+		*(uint64_t *)row->target = strtoull(digits, &end, 10);
+		if (*digits >= '0' && *digits <= '9' && !*end && !errno)
+			return true;
+		buf_printf(out, "--%s needs a number, not '%s'", row->name, digits);
+		return false;
+	case COMMAND_CALL:
+		wrong = row->set(row, value);
+		if (!wrong)
+			return true;
+		buf_printf(out, "--%s: %s", row->name, wrong);
+		return false;
+	}
+	return false;
+}
+
+struct nearest {
+	const char *word, *best;
+	unsigned distance;
+};
+
+/* Edits that make one word of the other; 99 when a word is too long to care. */
+static unsigned distance(const char *a, const char *b)
+{
+	unsigned row[WORD_MAX + 1];
+	size_t n = strlen(b);
+
+	if (n > WORD_MAX || strlen(a) > WORD_MAX)
+		return 99;
+	for (unsigned j = 0; j <= n; j++)
+		row[j] = j;
+	for (unsigned i = 1; *a; a++, i++) {
+		unsigned diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= n; j++) {
+			unsigned best = diagonal + (*a != b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[n];
+}
+
+static void consider(struct nearest *n, const char *word)
+{
+	unsigned d = distance(n->word, word);
+	size_t size = strlen(n->word);
+
+	if (size && !strncmp(n->word, word, size))
+		d = 1; /* it was only begun */
+	if (d < n->distance) {
+		n->distance = d;
+		n->best = word;
+	}
+}
+
+static const char *accept(const struct nearest *n)
+{
+	return n->best && n->distance <= 2 && n->distance < strlen(n->best) ? n->best : NULL;
+}
+
+const char *args_nearest(const char *word, const char *const *words)
+{
+	struct nearest n = { .word = word, .distance = 99 };
+
+	for (; *words; words++)
+		consider(&n, *words);
+	return accept(&n);
+}
+
+static bool consider_row(const struct command_option *row, void *context)
+{
+	consider(context, row->name);
+	return false;
+}
+
+static bool unknown(const struct command *c, const char *word, struct buf *out)
+{
+	struct nearest n = { .word = word + 2, .distance = 99 };
+	char name[WORD_MAX + 1];
+	size_t size = strcspn(word + 2, "=");
+
+	if (size <= WORD_MAX) {
+		memcpy(name, word + 2, size);
+		name[size] = 0;
+		n.word = name;
+		each_row(c, consider_row, &n);
+	}
+	buf_printf(out, "there is no option %.*s", (int)(size + 2), word);
+	if (accept(&n))
+		buf_printf(out, "; did you mean --%s?", n.best);
+	return false;
+}
+
+struct words {
+	int count;
+	char **word;
+};
+
+static bool parse_long(const struct command *c, struct words *w, struct buf *out)
+{
+	const char *text = *w->word + 2, *equals = strchr(text, '=');
+	struct wanted wanted = { .name = text,
+				 .size = equals ? (size_t)(equals - text) : strlen(text) };
+	const struct command_option *row = each_row(c, is_wanted, &wanted);
+
+	if (!row)
+		return unknown(c, *w->word, out);
+	w->word++;
+	w->count--;
+	if (!row->argument) {
+		if (!equals)
+			return set(row, NULL, out);
+		buf_printf(out, "--%s takes no value", row->name);
+		return false;
+	}
+	if (equals)
+		return set(row, equals + 1, out);
+	if (!w->count) {
+		buf_printf(out, "--%s needs a value: --%s %s", row->name, row->name, row->argument);
+		return false;
+	}
+	w->count--;
+	return set(row, *w->word++, out);
+}
+
+static bool parse_letters(const struct command *c, struct words *w, struct buf *out)
+{
+	const char *text = *w->word++ + 1;
+
+	w->count--;
+	for (; *text; text++) {
+		struct wanted wanted = { .letter = *text };
+		const struct command_option *row = each_row(c, is_wanted, &wanted);
+
+		if (!row) {
+			buf_printf(out, "there is no option -%c", *text);
+			return false;
+		}
+		if (!row->argument) {
+			if (!set(row, NULL, out))
+				return false;
+			continue;
+		}
+		if (text[1])
+			return set(row, text + 1, out);
+		if (!w->count) {
+			buf_printf(out, "-%c needs a value: -%c %s", *text, *text, row->argument);
+			return false;
+		}
+		w->count--;
+		return set(row, *w->word++, out);
+	}
+	return true;
+}
+
+enum args_result args_parse(const struct command *c, int *argc, char ***argv, struct buf *out)
+{
+	struct words w = { *argc, *argv };
+	char **left = *argv; /* words that are no options are moved to the front */
+	int left_count = 0;
+
+	while (w.count) {
+		const char *word = *w.word;
+
+		if (!strcmp(word, "--")) {
+			w.word++;
+			w.count--;
+			break;
+		}
+		if (!strcmp(word, "--help") || !strcmp(word, "-h"))
+			return ARGS_HELP;
+		if (word[0] == '-' && word[1] == '-') {
+			if (!parse_long(c, &w, out))
+				return ARGS_WRONG;
+		} else if (word[0] == '-' && word[1]) {
+			if (!parse_letters(c, &w, out))
+				return ARGS_WRONG;
+		} else if (c->stops_at_first_argument) {
+			break;
+		} else {
+			left[left_count++] = *w.word++;
+			w.count--;
+		}
+	}
+	if (!left_count && c->stops_at_first_argument) {
+		*argv = w.word;
+		*argc = w.count;
+		return ARGS_RUN;
+	}
+	memmove(left + left_count, w.word, (size_t)w.count * sizeof(*left));
+	*argc = left_count + w.count;
+	return ARGS_RUN;
+}
+
+static bool help_row(const struct command_option *row, void *context)
+{
+	struct buf *out = context;
+	size_t start = out->size, used;
+
+	if (row->letter)
+		buf_printf(out, "  -%c, --%s", row->letter, row->name);
+	else
+		buf_printf(out, "      --%s", row->name);
+	if (row->argument)
+		buf_printf(out, " %s", row->argument);
+	used = text_columns(out->data + start);
+	if (used + 2 > HELP_COLUMN) {
+		buf_char(out, '\n');
+		used = 0;
+	}
+	buf_repeat(out, ' ', HELP_COLUMN - used);
+	buf_printf(out, "%s\n", row->help);
+	return false;
+}
+
+void args_help(const struct command *c, struct buf *out)
+{
+	buf_printf(out, "memoir %s%s %s\n\n%s\n\nOptions:\n", c->name,
+		   c->options || c->more_options ? " [OPTION…]" : "", c->args, c->help);
+	each_row(c, help_row, out);
+	help_row(&(struct command_option){ .name = "help",
+					   .letter = 'h',
+					   .help = "show this and leave" },
+		 out);
+	if (c->examples)
+		buf_printf(out, "\nExamples:\n%s", c->examples);
+}

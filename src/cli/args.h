@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* The command line, read and explained from the rows of command.h. */
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "cli/command.h"
+
+enum args_result {
+	ARGS_RUN,  /* go on: *argc and *argv are what is left */
+	ARGS_HELP, /* --help was asked for */
+	ARGS_WRONG /* `out` says what is wrong, in one line */
+};
+
+/* Takes the options of `command` out of argv, which starts behind the command's name. */
+enum args_result args_parse(const struct command *command, int *argc, char ***argv,
+			    struct buf *out);
+/* Adds what --help prints about one command. */
+void args_help(const struct command *command, struct buf *out);
+/* The one of `words` (NULL at the end) that is most like `word`, or NULL. */
+const char *args_nearest(const char *word, const char *const *words);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* memoir info: what a recording holds, in figures. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/human.h"
+#include "base/json.h"
+#include "base/term.h"
+#include "cli/about.h"
+#include "cli/command.h"
+#include "cli/frames.h"
+#include "cli/open.h"
+#include "model/stats.h"
+
+static bool as_json, wait_for_end, follow;
+static const char *color;
+static struct term term;
+
+static const struct command_option options[] = {
+	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
+	{ "wait", 'w', NULL, "wait for the end of a recording that is being written", COMMAND_FLAG,
+	  &wait_for_end },
+	{ "follow", 'f', NULL, "the same, showing the totals as they grow", COMMAND_FLAG, &follow },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ 0 },
+};
+
+static const char *const level_texts[] = {
+	[SYMBOLS_NONE] = "none",
+	[SYMBOLS_EXPORTED] = "exported",
+	[SYMBOLS_NAMES] = "functions",
+	[SYMBOLS_LINES] = "lines",
+};
+
+static char *hex(const uint8_t *bytes, size_t size)
+{
+	struct buf text = { 0 };
+
+	buf_text(&text, "");
+	for (size_t i = 0; i < size; i++)
+		buf_printf(&text, "%02x", bytes[i]);
+	return text.data;
+}
+
+static void json_stacks(struct json *j, const struct model *m, const struct stack_counts *s)
+{
+	json_number(j, "stacks", s->stacks);
+	json_number(j, "free_stacks", s->free_stacks);
+	json_number(j, "stack_nodes", m->tables.nodes.known);
+	json_number(j, "deepest_stack", s->deepest);
+	json_number(j, "without_stack", s->without_stack);
+}
+
+static void json_modules(struct json *j, const struct model *m)
+{
+	const struct tables *t = &m->tables;
+	struct frames frames;
+
+	frames_init(&frames, m);
+	json_array(j, "modules");
+	for (size_t i = 0; i < t->module_count; i++) {
+		enum symbols_level level;
+		char *id;
+
+		if (!t->modules[i].known)
+			continue;
+		level = frames_level(&frames, i);
+		id = hex(t->modules[i].build_id, t->modules[i].build_id_size);
+		json_object(j, NULL);
+		json_text(j, "path", frames.modules[i].path);
+		json_text(j, "build_id", id);
+		json_bool(j, "has_symbols", level >= SYMBOLS_NAMES);
+		json_text(j, "symbols", level_texts[level]);
+		json_end_object(j);
+		free(id);
+	}
+	json_end_array(j);
+	frames_release(&frames);
+}
+
+static void print_json(struct buf *out, const struct model *m, const struct stack_counts *s)
+{
+	const struct tables *t = &m->tables;
+	struct json j;
+
+	json_init(&j, out);
+	json_object(&j, NULL);
+	about_json_program(&j, m);
+	about_json_totals(&j, m);
+	json_stacks(&j, m, s);
+	about_json_loss(&j, m);
+	json_number(&j, "embedded_files", t->file_count);
+	json_modules(&j, m);
+	json_object(&j, "counters");
+	for (size_t i = 0; i < t->counter_count; i++)
+		json_number(&j, t->counters[i].name, t->counters[i].value);
+	json_end_object(&j);
+	json_end_object(&j);
+}
+
+static void text_modules(struct buf *out, const struct model *m)
+{
+	const struct tables *t = &m->tables;
+	struct frames frames;
+
+	frames_init(&frames, m);
+	buf_printf(out, "\n  %s%-13s%s\n", term_style(&term, STYLE_DIM), "symbols   module",
+		   term_style(&term, STYLE_PLAIN));
+	for (size_t i = 0; i < t->module_count; i++) {
+		enum symbols_level level;
+		const char *path = frames.modules[i].path;
+
+		if (!t->modules[i].known)
+			continue;
+		level = frames_level(&frames, i);
+		buf_printf(
+			out, "  %s%-10s%s",
+			term_style(&term, level < SYMBOLS_NAMES ? STYLE_WARNING : STYLE_FUNCTION),
+			level_texts[level], term_style(&term, STYLE_PLAIN));
+		buf_printable(out, path, strlen(path));
+		buf_char(out, '\n');
+	}
+	frames_release(&frames);
+}
+
+static void print_text(struct buf *out, const struct model *m, const struct stack_counts *s)
+{
+	struct human a, b, c;
+
+	about_text_program(out, &term, m);
+	buf_char(out, '\n');
+	about_line(out, &term, "events", "%s", human_count(&a, m->totals.events));
+	about_text_totals(out, &term, m);
+	about_line(out, &term, "stacks",
+		   "%s that allocate, %s that free; the deepest has %s frames",
+		   human_count(&a, s->stacks), human_count(&b, s->free_stacks),
+		   human_count(&c, s->deepest));
+	about_text_loss(out, &term, m);
+	if (m->tables.module_count)
+		text_modules(out, m);
+}
+
+static int run(int argc, char **argv)
+{
+	struct open_options how = { .wait = wait_for_end, .follow = follow, .quiet = as_json };
+	struct stack_counts stacks;
+	struct buf out = { 0 };
+	struct model *m;
+	int status;
+
+	if (!term_init(&term, 1, color)) {
+		fprintf(stderr, "memoir info: --color is auto, always or never, not '%s'\n", color);
+		return 2;
+	}
+	m = open_recording("info", argc, argv, &how, &status);
+	if (!m)
+		return status;
+	stats_count_stacks(m, &stacks);
+	if (as_json)
+		print_json(&out, m, &stacks);
+	else
+		print_text(&out, m, &stacks);
+	if (buf_flush(&out, 1))
+		status = 1;
+	buf_release(&out);
+	model_free(m);
+	return status;
+}
+
+const struct command command_info = {
+	.name = "info",
+	.args = "FILE",
+	.help = "what a recording holds, in figures",
+	.examples = "  memoir info app.dat\n"
+		    "  memoir info --json app.dat | jq .leaked_bytes\n"
+		    "  memoir info --follow app.dat     while it is being recorded\n",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* memoir report: what made up the peak, what leaked, who allocates most, and what for nothing. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/term.h"
+#include "cli/command.h"
+#include "cli/open.h"
+#include "cli/report.h"
+#include "model/stats.h"
+
+static uint64_t top = 10;
+static bool as_json, wait_for_end, follow, full;
+static const char *color;
+
+static const struct command_option options[] = {
+	{ "top", 'n', "N", "stacks in each part (10)", COMMAND_NUMBER, &top },
+	{ "full", 0, NULL, "show every frame, and whole paths", COMMAND_FLAG, &full },
+	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
+	{ "wait", 'w', NULL, "wait for the end of a recording that is being written", COMMAND_FLAG,
+	  &wait_for_end },
+	{ "follow", 'f', NULL, "the same, showing the totals as they grow", COMMAND_FLAG, &follow },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ 0 },
+};
+
+static int run(int argc, char **argv)
+{
+	struct open_options how = { .wait = wait_for_end, .follow = follow, .quiet = as_json };
+	struct report r = { .top = top > UINT32_MAX ? UINT32_MAX : (uint32_t)top, .full = full };
+	struct buf out = { 0 };
+	int status;
+
+	if (!term_init(&r.term, 1, color)) {
+		fprintf(stderr, "memoir report: --color is auto, always or never, not '%s'\n",
+			color);
+		return 2;
+	}
+	r.model = open_recording("report", argc, argv, &how, &status);
+	if (!r.model)
+		return status;
+	stats_sum_stacks(r.model, &r.sums);
+	frames_init(&r.frames, r.model);
+	if (as_json)
+		report_json(&r, &out);
+	else
+		report_text(&r, &out);
+	if (buf_flush(&out, 1))
+		status = 1;
+	buf_release(&out);
+	frames_release(&r.frames);
+	stack_sums_release(&r.sums);
+	model_free(r.model);
+	return status;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.args = "FILE",
+	.help = "the peak, leaks, most and temporary allocations",
+	.examples = "  memoir report app.dat            the ten largest of everything\n"
+		    "  memoir report -n 3 --full app.dat\n"
+		    "  memoir report --json app.dat | jq '.leaks.stacks[0]'\n",
+	.options = options,
+	.run = run,
+};

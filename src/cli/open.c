@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Opening a recording for a command.  See open.h. */
+#include "cli/open.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/human.h"
+#include "base/progress.h"
+
+#define POLL_NS 200000000
+#define CLEAR_LINE "\r\033[K"
+
+static void progress(void *context, uint64_t done, uint64_t total)
+{
+	progress_update(context, done, total);
+}
+
+static struct model *fail(const char *path, const struct err *err, int *ret_status)
+{
+	if (err->offset == ERR_NO_OFFSET)
+		fprintf(stderr, "memoir: %s: %s\n", path, err->text);
+	else
+		fprintf(stderr, "memoir: %s: at offset %" PRIu64 ": %s\n", path, err->offset,
+			err->text);
+	*ret_status = 1;
+	return NULL;
+}
+
+static void load(struct model *m)
+{
+	struct progress bar;
+	struct model_options options = { .workers = MODEL_WORKERS_AUTO,
+					 .progress = progress,
+					 .context = &bar };
+
+	progress_start(&bar, "reading");
+	model_load(m, &options);
+	progress_end(&bar);
+}
+
+/* --follow: one line that is written over on a terminal, and added to elsewhere. */
+static void show_totals(const struct model *m, bool first)
+{
+	static uint64_t shown;
+	const struct totals *t = &m->totals;
+	struct human a, b, c, d;
+
+	if (!first && shown == t->events)
+		return;
+	shown = t->events;
+	printf("%s%s events  %s allocations  %s live  %s peak%s", isatty(1) ? CLEAR_LINE : "",
+	       human_count(&a, t->events), human_count(&b, t->allocations),
+	       human_size(&c, t->live_bytes), human_size(&d, t->peak_bytes), isatty(1) ? "" : "\n");
+	fflush(stdout);
+}
+
+/* The lock is looked at before the file, so what was read without it is all there will be. */
+static bool load_all(struct model *m, const struct open_options *o)
+{
+	bool said = false, written;
+
+	for (;;) {
+		written = reader_is_being_written(&m->reader);
+		load(m);
+		if (!written || m->reader.ended || m->loss.kind == LOSS_DAMAGED)
+			return false;
+		if (!o->wait && !o->follow)
+			return true;
+		if (o->follow && !o->quiet)
+			show_totals(m, !said);
+		else if (!said)
+			fprintf(stderr, "memoir: waiting for the recording's end\n");
+		said = true;
+		nanosleep(&(struct timespec){ .tv_nsec = POLL_NS }, NULL);
+	}
+}
+
+static void say_loss(const char *path, const struct model *m, bool written)
+{
+	const struct err *err = &m->loss.err;
+
+	if (m->loss.kind == LOSS_NONE)
+		return;
+	if (written && m->loss.kind == LOSS_CUT)
+		fprintf(stderr,
+			"memoir: %s: still being written; --wait or --follow see it to its end\n",
+			path);
+	else
+		fprintf(stderr,
+			"memoir: %s: %s at offset %" PRIu64 ": %s; everything before it is used\n",
+			path, m->loss.kind == LOSS_CUT ? "the end is missing" : "damaged",
+			err->offset, err->text);
+}
+
+struct model *open_recording(const char *command, int argc, char **argv,
+			     const struct open_options *options, int *ret_status)
+{
+	struct model *m;
+	struct err err;
+	bool written;
+
+	if (argc != 1) {
+		fprintf(stderr, "memoir %s: %s (memoir %s --help says more)\n", command,
+			argc ? "one recording at a time" : "which recording?", command);
+		*ret_status = 2;
+		return NULL;
+	}
+	if (model_open(&m, argv[0], &err))
+		return fail(argv[0], &err, ret_status);
+	written = load_all(m, options);
+	if (options->follow && !options->quiet && isatty(1)) {
+		printf(CLEAR_LINE);
+		fflush(stdout);
+	}
+	if (!m->chunk_count && m->loss.kind != LOSS_NONE) {
+		fail(argv[0], &m->loss.err, ret_status);
+		return model_free(m);
+	}
+	model_finish(m);
+	say_loss(argv[0], m, written);
+	*ret_status = m->loss.kind == LOSS_DAMAGED ? 1 : 0;
+	return m;
+}

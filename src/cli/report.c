@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The parts of a report, and the report as JSON.  See report.h; the text is in report_text.c. */
+#include "cli/report.h"
+
+#include "base/json.h"
+#include "cli/about.h"
+
+const struct report_part report_parts[REPORT_PARTS] = {
+	{ "peak", "PEAK", BY_PEAK_BYTES, "block", "blocks", "nothing was ever alive" },
+	{ "leaks", "LEAKS", BY_LEAKED_BYTES, "block", "blocks", "everything was freed" },
+	{ "most_allocations", "MOST ALLOCATIONS", BY_COUNT, "call", "calls", "there were none" },
+	{ "temporary_allocations", "TEMPORARY ALLOCATIONS", BY_TEMPORARY, "call", "calls",
+	  "there were none" },
+};
+
+bool report_counts_calls(enum stack_order order)
+{
+	return order == BY_COUNT || order == BY_TEMPORARY;
+}
+
+struct report_figures report_of_stack(const struct stack_sum *s, enum stack_order order)
+{
+	switch (order) {
+	case BY_PEAK_BYTES:
+		return (struct report_figures){ s->peak_bytes, s->peak_count };
+	case BY_LEAKED_BYTES:
+		return (struct report_figures){ s->leaked_bytes, s->leaked_count };
+	case BY_TEMPORARY:
+		return (struct report_figures){ s->temporary_bytes, s->temporary };
+	case BY_COUNT:
+	case STACK_ORDERS:
+		break;
+	}
+	return (struct report_figures){ s->bytes, s->count };
+}
+
+struct report_figures report_of_all(const struct model *m, const struct stack_sums *s,
+				    enum stack_order order)
+{
+	const struct totals *t = &m->totals;
+	struct report_figures sum = { 0 };
+
+	switch (order) {
+	case BY_PEAK_BYTES:
+		return (struct report_figures){ t->peak_bytes, t->peak_count };
+	case BY_LEAKED_BYTES:
+		return (struct report_figures){ t->live_bytes, t->live_count };
+	case BY_COUNT:
+		return (struct report_figures){ t->allocated_bytes, t->allocations };
+	case BY_TEMPORARY:
+	case STACK_ORDERS:
+		break;
+	}
+	for (uint32_t i = 0; i < s->count; i++) {
+		sum.bytes += s->rows[i].temporary_bytes;
+		sum.count += s->rows[i].temporary;
+	}
+	return sum;
+}
+
+static void json_frames(struct report *r, struct json *j, const struct stack_sum *s)
+{
+	frames_of_stack(&r->frames, s->stack, s->call);
+	json_array(j, "frames");
+	for (size_t i = 0; i < r->frames.count; i++) {
+		const struct frame *f = &r->frames.rows[i];
+
+		json_object(j, NULL);
+		json_text(j, "function", f->function);
+		json_text(j, "file", f->file);
+		if (f->line)
+			json_number(j, "line", f->line);
+		else
+			json_null(j, "line");
+		json_text(j, "module", f->module);
+		json_number(j, "address", f->address);
+		json_bool(j, "inlined", f->inlined);
+		if (f->note)
+			json_text(j, "note", f->note);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void json_part(struct report *r, struct json *j, const struct report_part *part)
+{
+	struct report_figures all = report_of_all(r->model, &r->sums, part->order);
+	uint32_t n = stack_sums_top(&r->sums, part->order, r->top);
+
+	json_object(j, part->key);
+	json_number(j, "bytes", all.bytes);
+	json_number(j, "count", all.count);
+	if (part->order == BY_PEAK_BYTES)
+		json_number(j, "at_ns",
+			    all.bytes ? model_ns(r->model, r->model->totals.peak_at) : 0);
+	json_array(j, "stacks");
+	for (uint32_t i = 0; i < n; i++) {
+		const struct stack_sum *s = &r->sums.rows[i];
+		struct report_figures here = report_of_stack(s, part->order);
+		bool calls = report_counts_calls(part->order);
+		uint64_t whole = calls ? all.count : all.bytes;
+
+		json_object(j, NULL);
+		json_number(j, "stack", s->stack);
+		json_number(j, "bytes", here.bytes);
+		json_number(j, "count", here.count);
+		json_real(j, "share",
+			  whole ? (double)(calls ? here.count : here.bytes) / (double)whole : 0, 6);
+		json_frames(r, j, s);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_end_object(j);
+}
+
+void report_json(struct report *r, struct buf *out)
+{
+	struct json j;
+
+	json_init(&j, out);
+	json_object(&j, NULL);
+	about_json_program(&j, r->model);
+	about_json_totals(&j, r->model);
+	about_json_loss(&j, r->model);
+	for (unsigned i = 0; i < REPORT_PARTS; i++)
+		json_part(r, &j, &report_parts[i]);
+	json_end_object(&j);
+}
