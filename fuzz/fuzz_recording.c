@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The format reader and everything behind it, on any bytes.
+ *
+ * Sums stop a fuzzer at once, so before the file is read every chunk in it gets the sum that its
+ * bytes ask for; the file as it came is read too. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/buf.h"
+#include "model/model.h"
+#include "model/stats.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const struct model *m)
+{
+	const struct columns *c = &m->allocations;
+	const struct totals *t = &m->totals;
+	uint64_t live = 0, bytes = 0, before = 0;
+
+	if (c->count != t->allocations || t->live_bytes > t->peak_bytes ||
+	    t->deallocations > t->allocations)
+		abort();
+	for (uint32_t i = 0; i < c->count; i++) {
+		if (c->allocated_at[i] < before || c->freed_at[i] < c->allocated_at[i])
+			abort();
+		before = c->allocated_at[i];
+		if (c->previous[i] != NO_ALLOCATION && c->previous[i] >= i)
+			abort();
+		if (tags_thread(c->tags[i]) >= m->tables.threads.count)
+			abort();
+		live += c->freed_at[i] == NEVER;
+		bytes += c->freed_at[i] == NEVER ? columns_size(c, i) : 0;
+	}
+	if (live != t->live_count || bytes != t->live_bytes)
+		abort();
+}
+
+static void read_recording(const uint8_t *data, size_t size)
+{
+	struct model_options options = { .workers = 0 };
+	struct stack_counts counts;
+	struct stack_sums sums;
+	struct buf file = { 0 };
+	struct model *m;
+	struct err err;
+
+	if (model_open_memory(&m, data, size, &err))
+		return;
+	model_load(m, &options);
+	model_load(m, &options);
+	model_finish(m);
+	check(m);
+	stats_count_stacks(m, &counts);
+	stats_sum_stacks(m, &sums);
+	for (unsigned order = 0; order < STACK_ORDERS; order++)
+		stack_sums_top(&sums, (enum stack_order)order, 10);
+	stack_sums_release(&sums);
+	model_runtime_ns(m);
+	model_start_ns(m);
+	for (size_t i = 0; i < m->tables.file_count && i < 4; i++) {
+		const struct embedded_file *f = &m->tables.files[i];
+
+		model_file(m, f->build_id, f->build_id_size, f->path, &file, &err);
+	}
+	buf_release(&file);
+	model_free(m);
+}
+
+/* Puts magic, sequence and sum right wherever a chunk would be looked for. */
+static void mend(uint8_t *data, size_t size)
+{
+	struct format_header h;
+	struct format_chunk c;
+	uint64_t sequence = 0;
+	size_t at;
+
+	if (size < sizeof(h))
+		return;
+	memcpy(&h, data, sizeof(h));
+	memcpy(h.magic, FORMAT_MAGIC, sizeof(h.magic));
+	h.version = FORMAT_VERSION;
+	h.size = sizeof(h);
+	memcpy(data, &h, sizeof(h));
+	for (at = sizeof(h); size - at >= sizeof(c); at += sizeof(c) + c.stored_size) {
+		memcpy(&c, data + at, sizeof(c));
+		if (c.stored_size > size - at - sizeof(c))
+			c.stored_size = (uint32_t)(size - at - sizeof(c));
+		if (c.codec == CODEC_RAW)
+			c.raw_size = c.stored_size;
+		c.magic = FORMAT_CHUNK_MAGIC;
+		c.sequence = sequence++;
+		c.checksum = XXH3_64bits_withSeed(
+			data + at + sizeof(c), c.stored_size,
+			XXH3_64bits(&c, offsetof(struct format_chunk, checksum)));
+		memcpy(data + at, &c, sizeof(c));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *copy = malloc(size ? size : 1);
+
+	if (!copy)
+		return 0;
+	memcpy(copy, data, size);
+	read_recording(copy, size);
+	mend(copy, size);
+	read_recording(copy, size);
+	free(copy);
+	return 0;
+}

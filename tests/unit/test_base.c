@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* base/: numbers for people, JSON, text for terminals, the map. */
+#include "unit.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/human.h"
+#include "base/json.h"
+#include "base/map.h"
+
+static void numbers_for_people(void **context)
+{
+	struct human h;
+
+	assert_string_equal(human_count(&h, 0), "0");
+	assert_string_equal(human_count(&h, 999), "999");
+	assert_string_equal(human_count(&h, 1234567), "1,234,567");
+	assert_string_equal(human_count(&h, UINT64_MAX), "18,446,744,073,709,551,615");
+	assert_string_equal(human_size(&h, 0), "0 B");
+	assert_string_equal(human_size(&h, 1023), "1023 B");
+	assert_string_equal(human_size(&h, 1024), "1.00 KiB");
+	assert_string_equal(human_size(&h, 10239), "10.0 KiB");
+	assert_string_equal(human_size(&h, 1024 * 1024 - 1), "1.00 MiB");
+	assert_string_equal(human_size(&h, UINT64_MAX), "16.0 EiB");
+	assert_string_equal(human_duration(&h, 999), "999 ns");
+	assert_string_equal(human_duration(&h, 1500000), "1.50 ms");
+	assert_string_equal(human_duration(&h, 12300000000), "12.3 s");
+	assert_string_equal(human_duration(&h, 125000000000), "2 min 05 s");
+	assert_string_equal(human_duration(&h, 7500000000000), "2 h 05 min");
+	assert_string_equal(human_share(&h, 1, 3), "33.3 %");
+	assert_string_equal(human_share(&h, 1, 100000), "<0.1 %");
+	assert_string_equal(human_share(&h, 0, 0), "0.0 %");
+}
+
+static void json_is_valid(void **context)
+{
+	struct buf out = { 0 };
+	struct json j;
+
+	json_init(&j, &out);
+	json_object(&j, NULL);
+	json_text(&j, "text", "a\"b\\c\n\x01\xff\xc3\xa9\xed\xa0\x80");
+	json_array(&j, "empty");
+	json_end_array(&j);
+	json_array(&j, "list");
+	json_number(&j, NULL, UINT64_MAX);
+	json_bool(&j, NULL, true);
+	json_null(&j, NULL);
+	json_real(&j, NULL, 0.5, 2);
+	json_end_array(&j);
+	json_end_object(&j);
+	assert_string_equal(out.data,
+			    "{\n  \"text\": \"a\\\"b\\\\c\\n\\u0001\xef\xbf\xbd\xc3\xa9"
+			    "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\",\n  \"empty\": [],\n"
+			    "  \"list\": [\n    18446744073709551615,\n    true,\n    null,\n"
+			    "    0.50\n  ]\n}\n");
+	buf_release(&out);
+}
+
+static void terminals_are_safe(void **context)
+{
+	struct buf out = { 0 };
+
+	buf_printable(&out, "a\033[31mb\xc2\x9b\xc3\xa9", 11);
+	assert_string_equal(out.data, "a?[31mb\xc2?\xc3\xa9");
+	buf_release(&out);
+}
+
+static void map_keeps_what_it_got(void **context)
+{
+	struct map m = { 0 };
+	uint64_t v;
+
+	assert_false(map_get(&m, 0, &v));
+	for (uint64_t i = 0; i < 100000; i++)
+		map_set(&m, i << 32 | i * 4096, i);
+	for (uint64_t i = 0; i < 100000; i++) {
+		assert_true(map_get(&m, i << 32 | i * 4096, &v));
+		assert_int_equal(v, i);
+	}
+	assert_false(map_get(&m, 77, &v));
+	map_set(&m, 0, 5);
+	assert_true(map_get(&m, 0, &v));
+	assert_int_equal(v, 5);
+	assert_int_equal(m.count, 100000);
+	map_release(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_for_people),
+		cmocka_unit_test(json_is_valid),
+		cmocka_unit_test(terminals_are_safe),
+		cmocka_unit_test(map_keeps_what_it_got),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

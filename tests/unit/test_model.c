@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Merging and pairing: which free ends which allocation, whatever thread, chunk or order. */
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "model/live.h"
+#include "model/model.h"
+#include "model/stats.h"
+#include "recording_writer.h"
+
+/* One event of a table: ring, op, stamp, address, size, stack. */
+struct row {
+	uint32_t ring;
+	enum event_op op;
+	uint64_t stamp, address, size;
+	uint32_t stack;
+};
+
+#define A(ring, stamp, address, size)                                                              \
+	{                                                                                          \
+		ring, OP_ALLOC, stamp, address, size, 1                                            \
+	}
+#define F(ring, stamp, address)                                                                    \
+	{                                                                                          \
+		ring, OP_FREE, stamp, address, 0, 2                                                \
+	}
+#define FROM(ring, stamp, address)                                                                 \
+	{                                                                                          \
+		ring, OP_REALLOC_FROM, stamp, address, 0, 3                                        \
+	}
+#define TO(ring, stamp, address, size)                                                             \
+	{                                                                                          \
+		ring, OP_REALLOC_TO, stamp, address, size, 3                                       \
+	}
+#define FREED(ring, stamp, address)                                                                \
+	{                                                                                          \
+		ring, OP_REALLOC_FREED, stamp, address, 0, 3                                       \
+	}
+#define FAILED(ring, stamp, address)                                                               \
+	{                                                                                          \
+		ring, OP_REALLOC_FAILED, stamp, address, 0, 3                                      \
+	}
+#define THREAD(ring, stamp, tid)                                                                   \
+	{                                                                                          \
+		ring, OP_THREAD, stamp, tid, 0, 0                                                  \
+	}
+/* Ends a chunk; `stamp` is its horizon. */
+#define CHUNK(stamp)                                                                               \
+	{                                                                                          \
+		0, 0, stamp, 0, 0, 0                                                               \
+	}
+
+static enum event_call call_of(enum event_op op)
+{
+	return op == OP_ALLOC ? CALL_malloc : op == OP_FREE ? CALL_free : CALL_realloc;
+}
+
+static struct model *load_writer(struct writer *w, unsigned workers)
+{
+	struct model_options options = { .workers = workers };
+	struct model *m;
+	struct err err;
+
+	assert_int_equal(model_open_memory(&m, w->out.data, w->out.size, &err), 0);
+	model_load(m, &options);
+	assert_int_equal(m->loss.kind, LOSS_NONE);
+	model_finish(m);
+	return m;
+}
+
+static struct model *load_rows(const struct row *rows, unsigned count)
+{
+	struct writer_node nodes[3] = { { 0, 0x10, 0, 0 }, { 1, 0x20, 0, 0 }, { 2, 0x30, 0, 0 } };
+	struct writer w;
+	struct model *m;
+
+	writer_init(&w, -1);
+	writer_header(&w, FORMAT_VERSION);
+	writer_nodes(&w, 1, nodes, 3);
+	for (unsigned i = 0; i < count; i++) {
+		const struct row *r = &rows[i];
+		struct event e;
+
+		if (!r->op) {
+			writer_events(&w, r->stamp);
+			continue;
+		}
+		e = r->op == OP_THREAD ? make_thread(r->stamp, r->address, "thread")
+				       : make_event(r->op, call_of(r->op), r->stamp, r->address,
+						    r->size, r->stack);
+		writer_run(&w, r->ring, &e, 1);
+	}
+	writer_events(&w, UINT64_MAX);
+	writer_end(&w, true);
+	m = load_writer(&w, 0);
+	writer_release(&w);
+	return m;
+}
+
+#define LOAD(...)                                                                                  \
+	load_rows((const struct row[]){ __VA_ARGS__ },                                             \
+		  sizeof((const struct row[]){ __VA_ARGS__ }) / sizeof(struct row))
+
+static void alloc_and_free(void **context)
+{
+	struct model *m =
+		LOAD(THREAD(0, 5, 41), A(0, 10, 0x100, 7), A(0, 20, 0x200, 9), F(0, 30, 0x100));
+	const struct columns *c = &m->allocations;
+
+	assert_int_equal(c->count, 2);
+	assert_int_equal(c->allocated_at[0], 10);
+	assert_int_equal(c->freed_at[0], 30);
+	assert_int_equal(c->freed_at[1], NEVER);
+	assert_int_equal(c->stack[0], 1);
+	assert_int_equal(c->free_stack[0], 2);
+	assert_int_equal(tags_call(c->tags[0]), CALL_malloc);
+	assert_int_equal(tags_free_call(c->tags[0]), CALL_free);
+	assert_int_equal(m->totals.peak_bytes, 16);
+	assert_int_equal(m->totals.peak_at, 20);
+	assert_int_equal(m->totals.live_bytes, 9);
+	assert_int_equal(m->totals.live_count, 1);
+	assert_int_equal(m->totals.temporary, 0);
+	assert_int_equal(m->tables.threads.rows[0].tid, 41);
+	model_free(m);
+}
+
+/* The ring order in the file is the opposite of the order in time. */
+static void rings_are_merged(void **context)
+{
+	struct model *m =
+		LOAD(F(1, 20, 0x100), A(1, 40, 0x100, 5), A(0, 10, 0x100, 3), F(0, 50, 0x100));
+	const struct columns *c = &m->allocations;
+
+	assert_int_equal(c->count, 2);
+	assert_int_equal(m->totals.unknown_frees, 0);
+	assert_int_equal(c->freed_at[0], 20);
+	assert_int_equal(c->freed_at[1], 50);
+	assert_int_equal(m->totals.live_count, 0);
+	assert_int_equal(m->totals.peak_bytes, 5);
+	model_free(m);
+}
+
+/* Chunk one ends before ring 1 was looked at: what is past its horizon waits for it. */
+static void chunks_carry_over(void **context)
+{
+	struct model *m = LOAD(A(0, 10, 0x100, 3), A(0, 30, 0x100, 4), CHUNK(15), F(1, 20, 0x100),
+			       CHUNK(25), F(1, 40, 0x100), CHUNK(60));
+	const struct columns *c = &m->allocations;
+
+	assert_int_equal(c->count, 2);
+	assert_int_equal(m->totals.implicit_frees, 0);
+	assert_int_equal(m->totals.unknown_frees, 0);
+	assert_int_equal(c->freed_at[0], 20);
+	assert_int_equal(c->freed_at[1], 40);
+	model_free(m);
+}
+
+static void realloc_makes_a_chain(void **context)
+{
+	struct model *m = LOAD(A(0, 10, 0x100, 3), FROM(0, 20, 0x100), TO(0, 21, 0x200, 30),
+			       FROM(0, 30, 0x200), TO(0, 31, 0x200, 40), F(0, 40, 0x200));
+	const struct columns *c = &m->allocations;
+
+	assert_int_equal(c->count, 3);
+	assert_int_equal(c->previous[0], NO_ALLOCATION);
+	assert_int_equal(c->previous[1], 0);
+	assert_int_equal(c->previous[2], 1);
+	assert_true(tags_flags(c->tags[0]) & TAG_REALLOCATED);
+	assert_false(tags_flags(c->tags[2]) & TAG_REALLOCATED);
+	assert_int_equal(c->freed_at[0], c->allocated_at[1]);
+	assert_int_equal(m->totals.allocations, 3);
+	assert_int_equal(m->totals.reallocations, 2);
+	assert_int_equal(m->totals.deallocations, 1);
+	assert_int_equal(m->totals.allocated_bytes, 73);
+	assert_int_equal(m->totals.peak_bytes, 40); /* never old and new together */
+	assert_int_equal(m->totals.live_count, 0);
+	model_free(m);
+}
+
+/* Between FROM and TO another thread gets the old address. */
+static void address_reused_within_realloc(void **context)
+{
+	struct model *m = LOAD(A(0, 10, 0x100, 3), FROM(0, 20, 0x100), TO(0, 25, 0x200, 30),
+			       A(1, 22, 0x100, 5), F(1, 40, 0x100), F(0, 50, 0x200));
+	const struct columns *c = &m->allocations;
+
+	assert_int_equal(c->count, 3);
+	assert_int_equal(m->totals.implicit_frees, 0);
+	assert_int_equal(m->totals.live_count, 0);
+	assert_int_equal(columns_size(c, 1), 5);
+	assert_int_equal(c->freed_at[1], 40);
+	assert_int_equal(c->previous[2], 0);
+	model_free(m);
+}
+
+static void realloc_that_fails_or_frees(void **context)
+{
+	struct model *m =
+		LOAD(A(0, 10, 0x100, 3), FROM(0, 20, 0x100), FAILED(0, 21, 0x100), F(0, 30, 0x100),
+		     A(0, 40, 0x300, 1), FROM(0, 50, 0x300), FREED(0, 51, 0x300));
+
+	assert_int_equal(m->totals.allocations, 2);
+	assert_int_equal(m->totals.deallocations, 2);
+	assert_int_equal(m->totals.reallocations, 0);
+	assert_int_equal(m->totals.realloc_failures, 1);
+	assert_int_equal(m->totals.live_count, 0);
+	assert_int_equal(m->totals.unknown_frees, 0);
+	assert_int_equal(m->allocations.freed_at[0], 30);
+	assert_int_equal(m->allocations.freed_at[1], 51);
+	model_free(m);
+}
+
+/* A signal handler reallocs while the program is within a realloc, on the same thread. */
+static void nested_reallocs(void **context)
+{
+	struct model *m = LOAD(A(0, 10, 0x100, 1), A(0, 11, 0x200, 2), FROM(0, 20, 0x100),
+			       FROM(0, 21, 0x200), TO(0, 22, 0x300, 3), TO(0, 23, 0x400, 4));
+	const struct columns *c = &m->allocations;
+
+	assert_int_equal(c->count, 4);
+	assert_int_equal(c->previous[2], 1);
+	assert_int_equal(c->previous[3], 0);
+	assert_int_equal(m->totals.live_bytes, 7);
+	model_free(m);
+}
+
+static void realloc_without_beginning_or_end(void **context)
+{
+	struct model *m = LOAD(FROM(0, 10, 0x100), TO(0, 11, 0x200, 9), A(0, 20, 0x300, 5),
+			       FROM(0, 30, 0x300));
+
+	assert_int_equal(m->totals.allocations, 2);
+	assert_int_equal(m->allocations.previous[0], NO_ALLOCATION);
+	assert_int_equal(m->totals.live_count, 2);
+	assert_int_equal(m->totals.live_bytes, 14);
+	assert_int_equal(m->allocations.freed_at[1], NEVER);
+	model_free(m);
+}
+
+/* More open reallocs than are remembered: the oldest counts as never begun. */
+static void too_many_nested_reallocs(void **context)
+{
+	struct row rows[2 * (PAIR_PENDING + 4)];
+	unsigned n = PAIR_PENDING + 4;
+	struct model *m;
+
+	for (unsigned i = 0; i < n; i++) {
+		rows[i] = (struct row)A(0, 10 + i, 0x1000 + 16 * i, 1);
+		rows[n + i] = (struct row)FROM(0, 100 + i, 0x1000 + 16 * i);
+	}
+	m = load_rows(rows, 2 * n);
+	assert_int_equal(m->totals.live_count, n);
+	model_free(m);
+}
+
+static void lost_frees_are_counted(void **context)
+{
+	struct model *m = LOAD(A(0, 10, 0x100, 3), A(0, 20, 0x100, 4), F(0, 30, 0x100),
+			       F(0, 40, 0x100), F(0, 50, 0x999));
+	const struct columns *c = &m->allocations;
+
+	assert_int_equal(m->totals.implicit_frees, 1);
+	assert_int_equal(m->totals.unknown_frees, 2);
+	assert_int_equal(m->totals.deallocations, 1);
+	assert_int_equal(m->totals.live_count, 0);
+	assert_true(tags_flags(c->tags[0]) & TAG_FREE_LOST);
+	assert_int_equal(c->freed_at[0], 20);
+	assert_int_equal(c->freed_at[1], 30);
+	assert_int_equal(m->totals.peak_bytes, 4);
+	model_free(m);
+}
+
+/* Ring 0 wrote 105 before 104: its free of 0x100 is met after ring 1's use of that address. */
+static void inversion_is_mended(void **context)
+{
+	struct model *m = LOAD(A(0, 10, 0x100, 3), A(0, 106, 0x300, 1), F(0, 104, 0x100),
+			       A(1, 105, 0x100, 4), F(1, 200, 0x100));
+	const struct columns *c = &m->allocations;
+
+	assert_int_equal(m->totals.mended, 1);
+	assert_int_equal(m->totals.implicit_frees, 0);
+	assert_int_equal(m->totals.unknown_frees, 0);
+	assert_int_equal(m->totals.deallocations, 2);
+	assert_int_equal(m->totals.live_count, 1);
+	assert_int_equal(m->totals.live_bytes, 1);
+	assert_int_equal(c->free_stack[0], 2);
+	assert_int_equal(c->freed_at[1], 200);
+	model_free(m);
+}
+
+/* Something wrote a wild stamp into ring 0: what is behind it does not wait for the year 3000. */
+static void wild_stamp_holds_nothing_up(void **context)
+{
+	struct model *m =
+		LOAD(A(0, 10, 0x100, 3), A(0, 1ull << 60, 0x200, 3), F(0, 30, 0x100), CHUNK(40),
+		     A(1, 50, 0x300, 1), A(0, 51, 0x400, 1), CHUNK(60), A(1, 70, 0x500, 1),
+		     CHUNK(80), A(1, 90, 0x100, 1), CHUNK(100), F(1, 110, 0x100), CHUNK(120));
+
+	assert_int_equal(m->totals.events, 8);
+	assert_int_equal(m->totals.implicit_frees, 0);
+	assert_int_equal(m->totals.unknown_frees, 0);
+	assert_int_equal(m->totals.last_at, 110);
+	assert_true(m->allocations.freed_at[0] < 90);
+	model_free(m);
+}
+
+static void rings_are_used_again(void **context)
+{
+	struct model *m = LOAD(THREAD(0, 1, 100), A(0, 10, 0x100, 1), FROM(0, 12, 0x100),
+			       THREAD(0, 20, 200), A(0, 30, 0x200, 1), TO(0, 31, 0x300, 5),
+			       THREAD(1, 40, 100), F(1, 50, 0x200), F(1, 60, 0x100));
+	const struct columns *c = &m->allocations;
+
+	assert_int_equal(m->tables.threads.count, 2);
+	assert_int_equal(tags_thread(c->tags[0]), 0);
+	assert_int_equal(tags_thread(c->tags[1]), 1);
+	assert_int_equal(tags_free_thread(c->tags[1]), 0);
+	/* The realloc that thread 100 left open is not thread 200's. */
+	assert_int_equal(c->previous[2], NO_ALLOCATION);
+	assert_int_equal(c->freed_at[0], 60);
+	assert_int_equal(m->totals.live_count, 1);
+	model_free(m);
+}
+
+static void temporary_is_per_thread(void **context)
+{
+	struct model *m =
+		LOAD(A(0, 10, 0x100, 1), A(1, 15, 0x200, 1), F(0, 20, 0x100), A(0, 30, 0x300, 1),
+		     A(0, 40, 0x400, 1), F(0, 50, 0x300), F(0, 60, 0x400), F(1, 70, 0x200));
+
+	assert_int_equal(m->totals.temporary, 2); /* 0x100 and, in ring 1, 0x200 */
+	assert_true(tags_flags(m->allocations.tags[0]) & TAG_TEMPORARY);
+	assert_true(tags_flags(m->allocations.tags[1]) & TAG_TEMPORARY);
+	model_free(m);
+}
+
+static void times_are_unique(void **context)
+{
+	struct model *m = LOAD(A(0, 10, 0x100, 1), A(0, 10, 0x200, 1), F(0, 9, 0x100),
+			       A(0, UINT64_MAX, 0x300, 1), F(0, UINT64_MAX, 0x200));
+	const struct columns *c = &m->allocations;
+
+	assert_int_equal(c->allocated_at[0], 10);
+	assert_int_equal(c->allocated_at[1], 11);
+	assert_int_equal(c->freed_at[0], 12);
+	assert_true(c->allocated_at[2] < NEVER);
+	assert_int_equal(m->totals.live_count, 1);
+	model_free(m);
+}
+
+static void peak_is_made_up_of_its_parts(void **context)
+{
+	struct model *m =
+		LOAD(A(0, 10, 0x100, 100), { 0, OP_ALLOC, 20, 0x200, 50, 2 }, F(0, 30, 0x100),
+		     A(0, 40, 0x300, 120), F(0, 50, 0x200), { 0, OP_ALLOC, 60, 0x400, 10, 99 });
+	struct stack_sums sums;
+	struct stack_counts counts;
+
+	stats_sum_stacks(m, &sums);
+	stats_count_stacks(m, &counts);
+	assert_int_equal(m->totals.peak_bytes, 170);
+	assert_int_equal(counts.stacks, 2);
+	assert_int_equal(counts.deepest, 2);
+	assert_int_equal(counts.without_stack, 1); /* 99 has no node */
+	assert_int_equal(sums.count, 3);
+	assert_int_equal(stack_sums_top(&sums, BY_PEAK_BYTES, 10), 2);
+	assert_int_equal(sums.rows[0].stack, 1);
+	assert_int_equal(sums.rows[0].peak_bytes, 120);
+	assert_int_equal(sums.rows[1].peak_bytes, 50);
+	assert_int_equal(stack_sums_top(&sums, BY_LEAKED_BYTES, 1), 1);
+	assert_int_equal(sums.rows[0].leaked_bytes, 120);
+	assert_int_equal(stack_sums_top(&sums, BY_COUNT, 10), 3);
+	assert_int_equal(sums.rows[0].count, 2);
+	stack_sums_release(&sums);
+	model_free(m);
+}
+
+static void any_slack_fits(void **context)
+{
+	static const uint32_t slacks[] = { 0, 24, 65534, 65535, 65536, UINT32_MAX };
+	struct columns c = { 0 };
+
+	columns_grow(&c);
+	for (uint32_t i = 0; i < 6; i++)
+		columns_set_size(&c, i, EVENT_SIZE_MASK - i, slacks[i]);
+	for (uint32_t i = 0; i < 6; i++) {
+		assert_int_equal(columns_size(&c, i), EVENT_SIZE_MASK - i);
+		assert_int_equal(columns_slack(&c, i), slacks[i]);
+	}
+	columns_release(&c);
+}
+
+static void clocks(void **context)
+{
+	struct writer w;
+	struct event e = make_event(OP_ALLOC, CALL_malloc, 3000, 0x10, 1, 0);
+	struct model *m;
+
+	writer_init(&w, -1);
+	writer_header(&w, FORMAT_VERSION);
+	writer_info(&w, "start_stamp", "1000", 4);
+	writer_info(&w, "start_monotonic_ns", "50000", 5);
+	writer_info(&w, "start_realtime_ns", "70000", 5);
+	writer_clock(&w, 2000, 50500, 70500);
+	writer_run(&w, 0, &e, 1);
+	writer_events(&w, 3001);
+	writer_clock(&w, 5000, 52000, 72000);
+	writer_end(&w, true);
+	m = load_writer(&w, 0);
+	assert_int_equal(model_ns(m, 3000), 1000);
+	assert_int_equal(model_ns(m, 500), 0);
+	assert_int_equal(model_runtime_ns(m), 2000);
+	assert_int_equal(model_start_ns(m), 70000);
+	model_free(m);
+	writer_release(&w);
+}
+
+/* Random traffic on four rings against a table that needs no cleverness; with and without workers.
+ */
+#define SLOTS 512
+
+static void random_traffic(void **context)
+{
+	struct {
+		bool live;
+		uint64_t size;
+	} slots[SLOTS] = { 0 };
+	struct event pending[4][64];
+	uint32_t counts[4] = { 0 };
+	uint64_t live = 0, peak = 0, allocations = 0, frees = 0, now = 100, state = 42;
+	struct writer w;
+
+	writer_init(&w, -1);
+	w.codec = CODEC_ZSTD;
+	writer_header(&w, FORMAT_VERSION);
+	for (unsigned i = 0; i < 400000; i++) {
+		uint32_t ring, slot;
+		uint64_t address;
+
+		state = state * 6364136223846793005ull + 1442695040888963407ull;
+		ring = (uint32_t)(state >> 33) % 4;
+		slot = (uint32_t)(state >> 40) % SLOTS;
+		address = 0x7f0000000000ull + slot * 16;
+		now += 1 + (state >> 60);
+		if (slots[slot].live) {
+			pending[ring][counts[ring]++] =
+				make_event(OP_FREE, CALL_free, now, address, 0, 1);
+			live -= slots[slot].size;
+			frees++;
+		} else {
+			slots[slot].size = state >> 52;
+			pending[ring][counts[ring]++] = make_event(OP_ALLOC, CALL_malloc, now,
+								   address, slots[slot].size, 1);
+			live += slots[slot].size;
+			allocations++;
+		}
+		slots[slot].live = !slots[slot].live;
+		peak = live > peak ? live : peak;
+		/* Rings are emptied one at a time; the horizon is what all have been emptied to. */
+		if (counts[ring] == 64) {
+			for (unsigned r = 0; r < 4; r++) {
+				writer_run(&w, r, pending[r], counts[r]);
+				counts[r] = 0;
+			}
+			if (writer_room(&w) < 512 || state >> 61 == 0)
+				writer_events(&w, now - (state >> 58));
+		}
+	}
+	for (unsigned r = 0; r < 4; r++)
+		writer_run(&w, r, pending[r], counts[r]);
+	writer_events(&w, now + 1);
+	writer_end(&w, true);
+	for (unsigned workers = 0; workers < 3; workers++) {
+		struct model *m = load_writer(&w, workers);
+
+		assert_int_equal(m->totals.events, 400000);
+		assert_int_equal(m->totals.allocations, allocations);
+		assert_int_equal(m->totals.deallocations, frees);
+		assert_int_equal(m->totals.unknown_frees, 0);
+		assert_int_equal(m->totals.implicit_frees, 0);
+		assert_int_equal(m->totals.live_bytes, live);
+		assert_int_equal(m->totals.peak_bytes, peak);
+		model_free(m);
+	}
+	writer_release(&w);
+}
+
+/* The table of live blocks, filled until it has grown and widened several times. */
+static void live_table(void **context)
+{
+	enum { ROWS = 200000 };
+	struct columns c = { 0 };
+	struct live l;
+
+	live_init(&l);
+	for (uint32_t i = 0; i < ROWS; i++) {
+		if (i == c.room)
+			columns_grow(&c);
+		c.address[i] = (uint64_t)i * 48 + 0x10000;
+		c.count++;
+		live_add(&l, &c, i);
+	}
+	assert_int_equal(l.count, ROWS);
+	for (uint32_t i = 0; i < ROWS; i++)
+		assert_int_equal(live_find(&l, &c, c.address[i]), i);
+	for (uint32_t i = 0; i < ROWS; i += 2)
+		assert_int_equal(live_take(&l, &c, c.address[i]), i);
+	for (uint32_t i = 0; i < ROWS; i++)
+		assert_int_equal(live_find(&l, &c, c.address[i]), i % 2 ? i : NO_ALLOCATION);
+	for (uint32_t i = 1; i < ROWS; i += 2)
+		assert_int_equal(live_take(&l, &c, c.address[i]), i);
+	assert_int_equal(l.count, 0);
+	for (uint64_t i = 0; i < 1ull << l.bucket_bits; i++)
+		assert_int_equal(l.buckets[i].passed, 0);
+	live_release(&l);
+	columns_release(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(alloc_and_free),
+		cmocka_unit_test(rings_are_merged),
+		cmocka_unit_test(chunks_carry_over),
+		cmocka_unit_test(realloc_makes_a_chain),
+		cmocka_unit_test(address_reused_within_realloc),
+		cmocka_unit_test(realloc_that_fails_or_frees),
+		cmocka_unit_test(nested_reallocs),
+		cmocka_unit_test(realloc_without_beginning_or_end),
+		cmocka_unit_test(too_many_nested_reallocs),
+		cmocka_unit_test(lost_frees_are_counted),
+		cmocka_unit_test(inversion_is_mended),
+		cmocka_unit_test(wild_stamp_holds_nothing_up),
+		cmocka_unit_test(rings_are_used_again),
+		cmocka_unit_test(temporary_is_per_thread),
+		cmocka_unit_test(times_are_unique),
+		cmocka_unit_test(peak_is_made_up_of_its_parts),
+		cmocka_unit_test(any_slack_fits),
+		cmocka_unit_test(clocks),
+		cmocka_unit_test(random_traffic),
+		cmocka_unit_test(live_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* wire/options.c: the recorder's options from an environment. */
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "wire/options.h"
+
+static char warning[512];
+static unsigned warnings;
+
+static void warn(void *context, const char *line)
+{
+	warnings++;
+	snprintf(warning, sizeof(warning), "%s", line);
+}
+
+static void read_environment(struct options *o, char *const *environment)
+{
+	warnings = 0;
+	options_init(o);
+	options_from_environment(o, environment, warn, NULL);
+}
+
+static void defaults_are_the_rows(void **context)
+{
+	struct options *o = xcalloc(1, sizeof(*o));
+	char *none[] = { NULL };
+
+	read_environment(o, none);
+	assert_int_equal(warnings, 0);
+	assert_true(o->stacks_on_free);
+	assert_int_equal(o->stack_depth, 512);
+	assert_int_equal(o->when_full, FULL_WAIT);
+	assert_string_equal(o->output, "memory-profiling_%e_%t_%p.dat");
+	free(o);
+}
+
+static void values_are_taken(void **context)
+{
+	struct options *o = xcalloc(1, sizeof(*o));
+	char *environment[] = { (char *)"HOME=/",
+				(char *)"MEMORY_PROFILER_OUTPUT=/tmp/x",
+				(char *)"MEMORY_PROFILER_GRAB_BACKTRACES_ON_FREE=0",
+				(char *)"MEMOIR_STACK_DEPTH=7",
+				(char *)"MEMOIR_WHEN_FULL=drop",
+				NULL };
+
+	read_environment(o, environment);
+	assert_int_equal(warnings, 0);
+	assert_string_equal(o->output, "/tmp/x");
+	assert_false(o->stacks_on_free);
+	assert_int_equal(o->stack_depth, 7);
+	assert_int_equal(o->when_full, FULL_DROP);
+	free(o);
+}
+
+static void bad_values_warn_and_keep_the_default(void **context)
+{
+	struct options *o = xcalloc(1, sizeof(*o));
+	char *environment[] = { (char *)"MEMORY_PROFILER_GRAB_BACKTRACES_ON_FREE=maybe", NULL };
+
+	read_environment(o, environment);
+	assert_int_equal(warnings, 1);
+	assert_non_null(strstr(warning, "MEMORY_PROFILER_GRAB_BACKTRACES_ON_FREE"));
+	assert_true(o->stacks_on_free);
+	environment[0] = (char *)"MEMOIR_WHEN_FULL=sometimes";
+	read_environment(o, environment);
+	assert_int_equal(warnings, 1);
+	assert_int_equal(o->when_full, FULL_WAIT);
+	free(o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults_are_the_rows),
+		cmocka_unit_test(values_are_taken),
+		cmocka_unit_test(bad_values_warn_and_keep_the_default),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* symbols/: this program resolves its own addresses, from disk and as an embedded file. */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+#include "symbols/symbols.h"
+
+static char self_path[4096];
+static uint64_t bias;
+static uint8_t build_id[64];
+static size_t build_id_size;
+
+static void take_build_id(const uint8_t *notes, size_t size)
+{
+	while (size >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *n = (const void *)notes;
+		size_t name = (n->n_namesz + 3) & ~3u, desc = (n->n_descsz + 3) & ~3u;
+
+		if (n->n_type == NT_GNU_BUILD_ID && n->n_descsz <= sizeof(build_id)) {
+			build_id_size = n->n_descsz;
+			memcpy(build_id, notes + sizeof(*n) + name, build_id_size);
+		}
+		if (size < sizeof(*n) + name + desc)
+			return;
+		notes += sizeof(*n) + name + desc;
+		size -= sizeof(*n) + name + desc;
+	}
+}
+
+static int first_object(struct dl_phdr_info *info, size_t size, void *context)
+{
+	bias = info->dlpi_addr;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_NOTE)
+			take_build_id((const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
+				      info->dlpi_phdr[i].p_memsz);
+	return 1;
+}
+
+static int set_up(void **context)
+{
+	ssize_t n = readlink("/proc/self/exe", self_path, sizeof(self_path) - 1);
+
+	if (n < 0)
+		return -1;
+	dl_iterate_phdr(first_object, NULL);
+	return 0;
+}
+
+/* Where this function returns to, through one that is inlined into its caller. */
+static __attribute__((noinline)) uint64_t return_address(void)
+{
+	return (uint64_t)__builtin_return_address(0);
+}
+
+static int inner_line;
+static inline __attribute__((always_inline)) uint64_t inlined_call(void)
+{
+	uint64_t pc = return_address();
+
+	inner_line = __LINE__ - 2;
+	__asm__ volatile("" ::: "memory");
+	return pc;
+}
+
+static int outer_line;
+static __attribute__((noinline)) uint64_t outer_call(void)
+{
+	uint64_t pc = inlined_call();
+
+	outer_line = __LINE__ - 2;
+	__asm__ volatile("" ::: "memory");
+	return pc;
+}
+
+static void check_lines(struct symbols *s)
+{
+	const struct symbol *symbol = symbols_resolve(s, 0, outer_call() - 1 - bias);
+
+	assert_int_equal(symbol->count, 2);
+	assert_string_equal(symbol->frames[0].function, "inlined_call");
+	assert_true(symbol->frames[0].inlined);
+	assert_int_equal(symbol->frames[0].line, inner_line);
+	assert_non_null(strstr(symbol->frames[0].file, "test_symbols.c"));
+	assert_string_equal(symbol->frames[1].function, "outer_call");
+	assert_false(symbol->frames[1].inlined);
+	assert_int_equal(symbol->frames[1].line, outer_line);
+	assert_ptr_equal(symbol, symbols_resolve(s, 0, outer_call() - 1 - bias));
+}
+
+static void from_disk(void **context)
+{
+	struct symbols_module m = { self_path, build_id, build_id_size };
+	struct symbols *s = symbols_new(&m, 1, NULL, NULL);
+
+	assert_int_equal(symbols_level(s, 0), SYMBOLS_LINES);
+	check_lines(s);
+	assert_null(symbols_resolve(s, 0, 1)->frames[0].function);
+	assert_null(symbols_resolve(s, 5, 1)->frames[0].function);
+	symbols_free(s);
+}
+
+static void another_build_is_not_used(void **context)
+{
+	uint8_t other[64];
+	struct symbols_module m = { self_path, other, build_id_size };
+	struct symbols *s;
+
+	if (!build_id_size)
+		skip();
+	memcpy(other, build_id, sizeof(other));
+	other[0] ^= 1;
+	s = symbols_new(&m, 1, NULL, NULL);
+	assert_int_equal(symbols_level(s, 0), SYMBOLS_NONE);
+	assert_null(symbols_resolve(s, 0, outer_call() - 1 - bias)->frames[0].function);
+	symbols_free(s);
+}
+
+static bool give_self(void *context, const struct symbols_module *module, struct buf *out)
+{
+	int fd = open(self_path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	assert_true(fd >= 0);
+	do {
+		buf_reserve(out, 65536);
+		n = read(fd, out->data + out->size, 65536);
+		if (n > 0)
+			out->size += (size_t)n;
+	} while (n > 0);
+	close(fd);
+	return true;
+}
+
+static bool give_nonsense(void *context, const struct symbols_module *module, struct buf *out)
+{
+	buf_text(out, "\177ELF but no further");
+	return true;
+}
+
+static void from_the_recording(void **context)
+{
+	struct symbols_module m = { "/no/such/file", build_id, build_id_size };
+	struct symbols *s = symbols_new(&m, 1, give_self, NULL);
+
+	assert_int_equal(symbols_level(s, 0), SYMBOLS_LINES);
+	check_lines(s);
+	symbols_free(s);
+	s = symbols_new(&m, 1, give_nonsense, NULL);
+	assert_int_equal(symbols_level(s, 0), SYMBOLS_NONE);
+	assert_null(symbols_resolve(s, 0, 1)->frames[0].function);
+	symbols_free(s);
+}
+
+static void check_demangled(const char *name, const char *wanted)
+{
+	char *text = demangle(name);
+
+	assert_string_equal(text, wanted);
+	free(text);
+}
+
+static void demangling(void **context)
+{
+	check_demangled("main", "main");
+	check_demangled("_Znwm", "operator new(unsigned long)");
+	check_demangled("_ZN3foo3barEi", "foo::bar(int)");
+	check_demangled("_RNvC7mycrate3foo", "mycrate::foo");
+	check_demangled("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
+			"core::fmt::Write::write_fmt");
+	check_demangled("_Znot mangled", "_Znot mangled");
+	check_demangled("i", "i");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(from_disk),
+		cmocka_unit_test(another_build_is_not_used),
+		cmocka_unit_test(from_the_recording),
+		cmocka_unit_test(demangling),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
