@@ -5,11 +5,15 @@
  * Instead of dlsym, which takes the loader's lock, allocates, leaves an error text behind for the
  * program, and answers with the address of a PLT entry where an executable took a function's
  * address. */
+#include <dlfcn.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "recorder/rt.h"
+
+/* The loader's search for the file at an address: lock-free, in glibc 2.35 and later. */
+extern int _dl_find_object(void *address, struct dl_find_object *ret) __attribute__((weak));
 
 struct elf_image {
 	const struct link_map *map;

@@ -5,18 +5,14 @@
  * (_dl_find_object): dl_iterate_phdr would take the loader's lock, and a thread that holds a lock
  * of the program while it allocates could then wait for a constructor that wants that lock.
  * Slow path only, under the recorder's lock. */
-#include "recorder/rt.h"
+#include "recorder/elf.h"
 #include "recorder/sys.h"
 
-#include <dlfcn.h>
 #include <elf.h>
-#include <link.h>
 #include <string.h>
 
 #include "unwind/cfi.h"
 #include "unwind/rules.h"
-
-extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
 
 struct module {
 	uint64_t start, end;
@@ -27,8 +23,9 @@ struct module {
 };
 
 #define MAX_MODULES 65535u
+#define BLOCK 256u
 
-static struct module *modules; /* by index - 1; reserved whole, touched as it fills */
+static struct module *blocks[MAX_MODULES / BLOCK + 1]; /* of modules, by index - 1 */
 static uint32_t module_count, generation = 1;
 static struct shm_module *record_segments[SHM_MAX_MODULE_SEGMENTS];
 
@@ -61,7 +58,11 @@ void modules_init(void)
 	};
 
 	rules_init(&host);
-	modules = sys_map_private(MAX_MODULES * sizeof(*modules));
+}
+
+static struct module *module_at(uint32_t i)
+{
+	return &blocks[i / BLOCK][i % BLOCK];
 }
 
 static struct shm_module *record_at(uint32_t index)
@@ -146,9 +147,12 @@ static struct module *add_module(const struct dl_find_object *o)
 	struct module *m;
 	struct shm_module *record;
 
-	if (!modules || module_count >= MAX_MODULES - 1)
+	if (module_count >= MAX_MODULES - 1)
 		return NULL;
-	m = &modules[module_count];
+	if (!blocks[module_count / BLOCK] &&
+	    !(blocks[module_count / BLOCK] = rt_map(BLOCK * sizeof(*m))))
+		return NULL;
+	m = module_at(module_count);
 	*m = (struct module){
 		.start = (uint64_t)o->dlfo_map_start,
 		.end = (uint64_t)o->dlfo_map_end,
@@ -172,9 +176,12 @@ static struct module *find_module(uint64_t address)
 	struct dl_find_object o;
 	struct module *old = NULL;
 
-	for (uint32_t i = module_count; i-- > 0 && !old;)
-		if (address - modules[i].start < modules[i].end - modules[i].start)
-			old = &modules[i];
+	for (uint32_t i = module_count; i-- > 0 && !old;) {
+		struct module *m = module_at(i);
+
+		if (address - m->start < m->end - m->start)
+			old = m;
+	}
 	if (old && old->generation == generation)
 		return old;
 	if (!_dl_find_object || _dl_find_object((void *)address, &o))

@@ -6,11 +6,8 @@
 #include "recorder/real.h"
 #include "recorder/elf.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
-
-extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
 
 bool real_comes_first;
 const struct link_map *real_map;

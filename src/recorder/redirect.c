@@ -12,11 +12,8 @@
 #include "recorder/real.h"
 #include "recorder/sys.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <string.h>
-
-extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
 
 static const struct hook_row *row_named(const char *name)
 {

@@ -8,14 +8,10 @@
 #include "recorder/hooks.h"
 #include "recorder/sys.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <string.h>
 #include <sys/resource.h>
 
 extern void *__libc_stack_end;
-extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
-
 #define START_TIMEOUT_NS 10000000000ull
 
 struct rt rt;
