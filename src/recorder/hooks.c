@@ -20,11 +20,16 @@ static inline struct rt_thread *enter(const uint64_t *frame)
 
 	if (unlikely(!t || !atomic_load_explicit(&rt_live.on, memory_order_relaxed)))
 		t = hooks_enter_slow();
-	/* What the allocator calls for itself is part of the call that is being recorded. */
-	if (unlikely(frame[1] - rt.allocator_low < rt.allocator_size))
+	/* What the allocator calls for itself is part of the call that is being recorded.  It may
+	 * jump there from the end of its function, which leaves our own hook as the caller. */
+	if (unlikely(rt.allocator_size) && (frame[1] - rt.allocator_low < rt.allocator_size ||
+					    frame[1] - rt.own_low < rt.own_size))
 		return NULL;
 	return t;
 }
+
+/* Keeps the call before it from becoming a jump: the hook must stay on the stack, see enter(). */
+#define STAY() __asm__ volatile("")
 
 /* A hook runs inside another one on the same thread: a signal handler, or what was interrupted has
  * been left by longjmp.  Then the stack is above it again, and it will never come back. */
@@ -332,6 +337,7 @@ void hook_cfree(void *p)
 {
 	FREEING(cfree, p);
 	real.cfree(p);
+	STAY();
 }
 
 #define MALLOCX_ZERO 0x40
@@ -384,12 +390,14 @@ void hook_dallocx(void *p, int flags)
 {
 	FREEING(dallocx, p);
 	real.dallocx(p, flags);
+	STAY();
 }
 
 void hook_sdallocx(void *p, size_t size, int flags)
 {
 	FREEING(sdallocx, p);
 	real.sdallocx(p, size, flags);
+	STAY();
 }
 
 /* C++ operators of an allocator that has its own.  The real ones may throw through us: nothing is
@@ -407,6 +415,7 @@ void hook_sdallocx(void *p, size_t size, int flags)
 	{                                                                                          \
 		FREEING(name, p);                                                               \
 		real.name arguments;                                                               \
+		STAY();                                                                            \
 	}
 
 OPERATOR_NEW(_Znwm, (size_t size), (size))

@@ -66,7 +66,7 @@ struct real real = {
 	.posix_memalign = boot_posix_memalign,
 };
 
-/* For an allocator that lacks them. */
+/* For an allocator that lacks them, or has them only on top of others. */
 
 static void *plain_reallocarray(void *p, size_t n, size_t size)
 {
@@ -126,6 +126,7 @@ void real_init(void)
 	static _Atomic uint32_t started;
 	const struct link_map *us = _r_debug.r_map, *from, *libc = NULL;
 	struct real found = { 0 };
+	struct elf_image image;
 	struct dl_find_object o;
 
 	if (atomic_exchange(&started, 1))
@@ -144,7 +145,10 @@ void real_init(void)
 
 		*slot = find_from(from, hook_rows[i].name, NULL);
 	}
-	if (!found.reallocarray)
+	find_from(_r_debug.r_map, "gnu_get_libc_version", &libc);
+	rt.glibc = real_map == libc;
+	/* libc's own calls realloc by name, which would be us again. */
+	if (!elf_read(real_map, &image) || rt.glibc || !elf_find(&image, "reallocarray"))
 		found.reallocarray = plain_reallocarray;
 	if (!found.free_sized)
 		found.free_sized = plain_free_sized;
@@ -152,11 +156,13 @@ void real_init(void)
 		found.free_aligned_sized = plain_free_aligned_sized;
 	if (!found.malloc_usable_size)
 		found.malloc_usable_size = plain_usable_size;
-	find_from(_r_debug.r_map, "gnu_get_libc_version", &libc);
-	rt.glibc = real_map && real_map == libc;
 	if (!rt.glibc && _dl_find_object && !_dl_find_object((void *)found.malloc, &o)) {
 		rt.allocator_low = (uint64_t)o.dlfo_map_start;
 		rt.allocator_size = (uint64_t)o.dlfo_map_end - rt.allocator_low;
+	}
+	if (_dl_find_object && !_dl_find_object((void *)real_init, &o)) {
+		rt.own_low = (uint64_t)o.dlfo_map_start;
+		rt.own_size = (uint64_t)o.dlfo_map_end - rt.own_low;
 	}
 	real = found;
 }

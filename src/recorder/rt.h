@@ -61,6 +61,7 @@ struct rt {
 	bool glibc; /* the allocator in use is glibc's */
 	/* The allocator in use when it is not libc's: what it calls itself is not recorded. */
 	uint64_t allocator_low, allocator_size;
+	uint64_t own_low, own_size;
 	int pid;
 };
 
