@@ -151,6 +151,16 @@ static unsigned put_unlike(struct codec_encoder *c, const struct event *e, uint6
 	return code;
 }
 
+/* A program that writes where it should not may hit a ring.  One event then becomes a deallocation
+ * of nothing, rather than that a whole chunk cannot be read. */
+static struct event mend(const struct event *e)
+{
+	return (struct event){ .stamp = e->stamp,
+			       .word1 = (uint64_t)OP_FREE << 56,
+			       .word2 = (uint64_t)CALL_free << 48 };
+}
+_Static_assert(OP_THREAD == OP_COUNT - 1, "add_batch tells what is out of range by that");
+
 static void add_batch(struct codec_encoder *c, const struct event *events, uint32_t n)
 {
 	uint64_t keys[BATCH], stacks[BATCH], sizes[BATCH], slacks[BATCH];
@@ -167,6 +177,7 @@ static void add_batch(struct codec_encoder *c, const struct event *events, uint3
 		struct codec_memory *m;
 		uint64_t key, nature;
 		uint32_t stack;
+		struct event mended;
 
 		__builtin_prefetch(e + AHEAD);
 		stamp = e->stamp;
@@ -177,12 +188,18 @@ static void add_batch(struct codec_encoder *c, const struct event *events, uint3
 		}
 		low[i] = (uint8_t)difference;
 		high[i] = (uint8_t)(difference >> 8);
-		if (__builtin_expect(event_op(e) == OP_THREAD, 0)) {
+		if (__builtin_expect(event_op(e) - 1u >= OP_THREAD - 1u, 0)) {
+			if (event_op(e) != OP_THREAD) {
+				mended = mend(e);
+				e = &mended;
+				goto ordinary;
+			}
 			codes[i] = CODEC_ESCAPE | OP_THREAD;
 			memcpy(c->data[COLUMN_OTHER], &e->word1, THREAD_BYTES);
 			c->data[COLUMN_OTHER] += THREAD_BYTES;
 			continue;
 		}
+	ordinary:
 		stack = event_stack(e);
 		stacks[used] = zigzag((uint64_t)stack - before->next);
 		before->next = stack;

@@ -27,15 +27,16 @@
  * stands in the column's lengths, four bits each, the low half of a byte first.
  *
  * Code: CODEC_AGAIN: op, call, size, slack and flags are those that the stack had last time.
- * Else the call, for a plain allocation (with size and slack) or a plain deallocation (without: they
- * and the flags are 0).  Else CODEC_ESCAPE | op with size and slack, and `other` holds the call as a
- * byte; or CODEC_ESCAPE | OP_THREAD, where `other` holds the event's last three words.
+ * Else the call, for a plain allocation (with size and slack) or a plain deallocation (without:
+ * they and the flags are 0).  Else CODEC_ESCAPE | op with size and slack, and `other` holds the
+ * call as a byte; or CODEC_ESCAPE | OP_THREAD: `other` holds the event's last three words.
  *
  * The table has CODEC_MEMORY rows, all zero when a chunk starts; a stack's row is its number modulo
  * that.  The stack before the first is 0.  Everything goes on from run to run.
  *
- * The horizon is the clock before the last whole pass over the rings that is in here began: an event
- * with an earlier stamp that is still missing cannot have to do with any address used before it. */
+ * The horizon is the clock before the last whole pass over the rings that is in here began: an
+ * event with an earlier stamp that is still missing cannot have to do with any address used before
+ * it. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -84,7 +85,8 @@ static inline uint32_t codec_room(const struct codec_encoder *c)
 {
 	return CODEC_CHUNK_EVENTS - c->event_count;
 }
-/* Adds a run of one ring's events; n <= codec_room(). */
+/* Adds a run of one ring's events; n <= codec_room().  What has no op that there is becomes a
+ * deallocation of address 0. */
 void codec_add(struct codec_encoder *c, uint32_t ring, const struct event *events, uint32_t n);
 /* Writes the payload and returns its size.  The encoder must be started again afterwards. */
 size_t codec_finish(struct codec_encoder *c, uint64_t horizon, uint8_t *out);

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* memoir run: starts a program with the recorder in it, and is its collector.
+ *
+ * The program is forked first and waits, so that its pid can be part of the output's name and an
+ * output that cannot be written is an error before anything runs.  From then on this process takes
+ * events until the program has ended, and ends the same way itself. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/human.h"
+#include "cli/command.h"
+#include "collector/collector.h"
+#include "collector/launch.h"
+#include "collector/log.h"
+#include "collector/manners.h"
+#include "collector/program.h"
+#include "wire/options.h"
+#include "wire/shm.h"
+
+#define NOT_EXECUTABLE 126
+#define NOT_FOUND 127
+
+extern char **environ;
+
+static bool quiet;
+static struct options options;
+static bool given[64]; /* which rows were set by a flag */
+
+static struct run {
+	struct collector collector;
+	struct launch child;
+	bool exited, adopted;
+	int status; /* as waitpid has it; good once exited */
+} run_state;
+
+/* Set by the handlers; the loop's futex word is raised with it, so that no wait sleeps over it. */
+static volatile sig_atomic_t child_changed;
+static struct shm_control *bell_owner;
+
+static const char *set_option(const struct command_option *row, const char *value)
+{
+	static char wrong[200];
+	const struct option_row *option = row->context;
+
+	given[option - option_rows] = true;
+	if (!row->argument)
+		value = strncmp(row->name, "no-", 3) ? "1" : "0";
+	if (options_set(&options, option, value))
+		return NULL;
+	snprintf(wrong, sizeof(wrong), "'%.100s' is not accepted, only %s", value,
+		 options_accepted(option));
+	return wrong;
+}
+
+static void warn(void *context, const char *line)
+{
+	fprintf(stderr, "memoir: %s\n", line);
+}
+
+static const char *argument_name(const struct option_row *option)
+{
+	switch (option->type) {
+	case OPTION_STRING:
+		return "FILE";
+	case OPTION_UINT:
+		return "N";
+	case OPTION_CHOICE_LOG:
+		return "LEVEL";
+	case OPTION_CHOICE_FULL:
+		return "wait|drop";
+	case OPTION_BOOL:
+		break;
+	}
+	return NULL;
+}
+
+/* A flag for every row of the recorder's table, and --no-FLAG for those that are on or off. */
+static const struct command_option *more_options(void)
+{
+	static struct command_option rows[2 * sizeof(given) + 1];
+	static char names[sizeof(given)][40];
+	struct command_option *r = rows;
+
+	if (rows[0].name)
+		return rows;
+	options_init(&options);
+	options_from_environment(&options, environ, warn, NULL);
+	for (unsigned i = 0; i < option_row_count && i < sizeof(given); i++) {
+		const struct option_row *option = &option_rows[i];
+
+		*r++ = (struct command_option){
+			.name = option->flag,
+			.letter = strcmp(option->flag, "output") ? 0 : 'o',
+			.argument = argument_name(option),
+			.help = option->help,
+			.type = COMMAND_CALL,
+			.set = set_option,
+			.context = option,
+		};
+		if (option->type != OPTION_BOOL)
+			continue;
+		snprintf(names[i], sizeof(names[i]), "no-%s", option->flag);
+		*r = r[-1];
+		r->name = names[i];
+		r->help = "the opposite";
+		r++;
+	}
+	return rows;
+}
+
+static void forward(int sig)
+{
+	int saved = errno;
+
+	if (run_state.child.pid > 0)
+		kill(run_state.child.pid, sig);
+	errno = saved;
+}
+
+static void on_child(int sig)
+{
+	int saved = errno;
+
+	child_changed = 1;
+	if (bell_owner)
+		atomic_fetch_add(&bell_owner->doorbell, 1);
+	errno = saved;
+}
+
+static void set_handler(int sig, void (*handler)(int))
+{
+	struct sigaction action = { .sa_handler = handler };
+
+	sigaction(sig, &action, NULL);
+}
+
+static void set_signals(void)
+{
+	static const int ignored[] = { SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ, SIGTSTP };
+	static const int forwarded[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		set_handler(ignored[i], SIG_IGN);
+	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
+		set_handler(forwarded[i], forward);
+	set_handler(SIGCHLD, on_child);
+}
+
+/* The program was stopped from the terminal: stop too, so that the shell sees it, and go on when it
+ * does.  Not before: a collector that stands still stops a program that runs. */
+static void stop_too(struct run *r)
+{
+	siginfo_t info = { 0 };
+
+	raise(SIGSTOP);
+	if (waitid(P_PID, (id_t)r->child.pid, &info, WCONTINUED | WNOHANG) || !info.si_pid)
+		kill(r->child.pid, SIGCONT);
+}
+
+static void look_at_child(struct run *r)
+{
+	siginfo_t info = { 0 };
+
+	child_changed = 0;
+	if (!waitid(P_PID, (id_t)r->child.pid, &info, WSTOPPED | WNOHANG) && info.si_pid &&
+	    (info.si_status == SIGTSTP || info.si_status == SIGTTIN || info.si_status == SIGTTOU))
+		stop_too(r);
+	info.si_pid = 0;
+	if (waitid(P_PID, (id_t)r->child.pid, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid)
+		return;
+	r->exited = true;
+	r->status = info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0) : info.si_status;
+}
+
+/* The recorder may have come up in a child of what was started (a wrapper that ignores it).  Its
+ * pid is only ours to use if that process has the shared memory: it may be another namespace's. */
+static void adopt(struct run *r, pid_t pid)
+{
+	struct collector *c = &r->collector;
+	struct maps maps = { 0 };
+
+	r->adopted = true;
+	if (pid == r->child.pid)
+		return;
+	if (!maps_read(&maps, pid) && collector_owns(c, &maps)) {
+		c->target = pid;
+		c->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	}
+	maps_release(&maps);
+}
+
+static bool target_gone(struct collector *c)
+{
+	struct run *r = &run_state;
+	struct pollfd p = { .fd = c->pidfd, .events = POLLIN };
+	int32_t pid;
+
+	if (child_changed)
+		look_at_child(r);
+	if (!r->adopted) {
+		pid = atomic_load_explicit(&c->control->target_pid, memory_order_acquire);
+		if (pid > 0)
+			adopt(r, pid);
+	}
+	if (c->pidfd >= 0)
+		return poll(&p, 1, 0) > 0 && (p.revents & POLLIN);
+	return r->exited;
+}
+
+static void say_lost(const struct shm_control *control)
+{
+	static const char *const helps[] = {
+#define X(name, help) help,
+		SHM_COUNTERS(X)
+#undef X
+	};
+	struct human number;
+
+	for (int i = COUNTER_dropped_ring_full; i <= COUNTER_dropped_no_collector; i++)
+		if (control->counters[i])
+			fprintf(stderr, "memoir: lost: %s %s\n",
+				human_count(&number, control->counters[i]), helps[i]);
+}
+
+/* After the end: what there is and what to do with it. */
+static void conclude(struct run *r, const char *program, bool whole)
+{
+	const struct collector *c = &r->collector;
+	const struct recording *file = &c->recording;
+	struct human events, size;
+	const char *why;
+
+	if (!c->attached) {
+		recording_remove(file);
+		/* Where the recorder was loaded and refused, it has said why. */
+		why = program_obstacle(program);
+		fprintf(stderr, "memoir: %s was not recorded%s%s\n", program, why ? ": " : "",
+			why ? why : "");
+		return;
+	}
+	if (quiet && whole)
+		return;
+	fprintf(stderr, "memoir: recorded %s events in %s (%s)%s%s\n",
+		human_count(&events, file->event_count), file->path, human_size(&size, file->size),
+		whole ? "" : "; the rest is missing: ", whole ? "" : c->control->error);
+	say_lost(c->control);
+	fprintf(stderr, "memoir: look at it with: memoir report %s\n", file->path);
+}
+
+static int wait_for(struct run *r)
+{
+	while (waitpid(r->child.pid, &r->status, 0) < 0)
+		if (errno != EINTR)
+			return 1;
+	return 0;
+}
+
+/* Programs that this one starts read their options themselves.  An output without a placeholder is
+ * this program's alone. */
+static void pass_options_on(void)
+{
+	for (unsigned i = 0; i < option_row_count && i < sizeof(given); i++) {
+		const struct option_row *o = &option_rows[i];
+		const char *field = (const char *)&options + o->offset;
+		char text[24];
+
+		if (!given[i])
+			continue;
+		switch (o->type) {
+		case OPTION_STRING:
+			if (!*field || strstr(field, "%p") || strstr(field, "%n"))
+				setenv(o->env, field, 1);
+			break;
+		case OPTION_BOOL:
+			setenv(o->env, *(const bool *)field ? "1" : "0", 1);
+			break;
+		case OPTION_UINT:
+			snprintf(text, sizeof(text), "%llu",
+				 (unsigned long long)*(const uint64_t *)field);
+			setenv(o->env, text, 1);
+			break;
+		case OPTION_CHOICE_LOG:
+		case OPTION_CHOICE_FULL:
+			break;
+		}
+	}
+}
+
+/* The child waits; opens the recording, lets it go, takes its events.  Returns our exit status, or
+ * -1 for the child's. */
+static int record(struct run *r, const char *program, char **argv, int shm_fd)
+{
+	struct collector *c = &r->collector;
+	const char *name = strrchr(program, '/') + 1, *reason;
+	int error = collector_init(c, shm_fd);
+	bool whole;
+
+	if (error) {
+		fprintf(stderr, "memoir: shared memory: %s\n", strerror(-error));
+		return 1;
+	}
+	bell_owner = c->control;
+	c->target_gone = target_gone;
+	c->arguments = (const char *const *)argv;
+	snprintf(c->executable, sizeof(c->executable), "%s", program);
+	log_start(&options, r->child.pid, name, STDERR_FILENO);
+	if (collector_open(c, r->child.pid, name)) {
+		fprintf(stderr, "memoir: %s\n", c->control->error);
+		return 1;
+	}
+	error = launch_go(&r->child);
+	if (error) {
+		fprintf(stderr, "memoir: cannot run %s: %s\n", program, strerror(-error));
+		recording_remove(&c->recording);
+		return error == -ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+	}
+	reason = collector_run(c);
+	look_at_child(r);
+	if (r->exited && !strcmp(reason, "end"))
+		reason = WIFSIGNALED(r->status) ? "signal" : "exit";
+	whole = collector_finish(c, reason, r->exited ? r->status : -1);
+	error = wait_for(r);
+	conclude(r, program, whole);
+	return error ? 1 : -1;
+}
+
+static int start(const char *program, char **argv, const char *library)
+{
+	struct run *r = &run_state;
+	int shm_fd = launch_memory(&options), status;
+	sigset_t none;
+	char *real;
+
+	if (shm_fd < 0) {
+		fprintf(stderr, "memoir: shared memory: %s%s\n", strerror(-shm_fd),
+			shm_fd == -EFBIG ? " (ulimit -f)" : "");
+		return 1;
+	}
+	if (options.track_children)
+		pass_options_on();
+	status = launch_environment(shm_fd, library) ? launch_fork(&r->child, program, argv) :
+						       -ENOMEM;
+	if (status) {
+		fprintf(stderr, "memoir: cannot start a process: %s\n", strerror(-status));
+		return 1;
+	}
+	set_signals();
+	manners_raise_limits();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+
+	real = realpath(program, NULL);
+	status = record(r, real ? real : program, argv, shm_fd);
+	free(real);
+	launch_release(&r->child);
+	bell_owner = NULL;
+	if (status >= 0)
+		wait_for(r);
+	collector_release(&r->collector);
+	return status >= 0 ? status : launch_end_like(r->status);
+}
+
+/* A standard descriptor that we were started without must not become one of our files. */
+static void fill_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
+static int run(int argc, char **argv)
+{
+	char program[PATH_MAX], library[PATH_MAX];
+	int error;
+
+	if (!argc) {
+		fprintf(stderr, "memoir: run: which program?  See memoir run --help\n");
+		return 2;
+	}
+	fill_standard_descriptors();
+	more_options(); /* the environment counts without any flag too */
+	error = program_find(argv[0], program, sizeof(program));
+	if (error) {
+		fprintf(stderr, "memoir: cannot run %s: %s\n", argv[0],
+			error == -ENOENT && !strchr(argv[0], '/') ? "not found" : strerror(-error));
+		return error == -ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+	}
+	if (!launch_find_library(library, sizeof(library))) {
+		fprintf(stderr, "memoir: libmemoir.so is not beside memoir nor in ../lib/memoir; "
+				"MEMOIR_LIBRARY may name it\n");
+		return 1;
+	}
+	if (strpbrk(library, ": ")) {
+		fprintf(stderr, "memoir: LD_PRELOAD takes no path with a space or a colon: %s\n",
+			library);
+		return 1;
+	}
+	return start(program, argv, library);
+}
+
+static const struct command_option rows[] = {
+	{ .name = "quiet", .letter = 'q', .help = "say nothing at the end", .type = COMMAND_FLAG,
+	  .target = &quiet },
+	{ 0 },
+};
+
+const struct command command_run = {
+	.name = "run",
+	.args = "PROGRAM [ARGUMENT…]",
+	.help = "record a program's allocations",
+	.examples = "  memoir run ./server --port 80\n"
+		    "  memoir run -o server.dat --no-free-stacks -- ./server --port 80\n",
+	.options = rows,
+	.more_options = more_options,
+	.stops_at_first_argument = true,
+	.run = run,
+};

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* The clock that stamps events, read in the collector, and how it relates to the system's. */
+#include <stdint.h>
+#include <time.h>
+
+#include "wire/shm.h"
+
+static inline uint64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Now, in the recorder's ticks.  Loads that stand after it in the program happen after it: what a
+ * ring is found to hold then is no older than the stamp. */
+static inline uint64_t clock_stamp(uint32_t clock)
+{
+#if defined(__x86_64__)
+	if (clock == CLOCK_TSC) {
+		uint64_t stamp = __builtin_ia32_rdtsc();
+
+		__asm__ volatile("lfence" ::: "memory");
+		return stamp;
+	}
+#elif defined(__aarch64__)
+	if (clock == CLOCK_TSC) {
+		uint64_t stamp;
+
+		__asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(stamp)::"memory");
+		return stamp;
+	}
+#endif
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+struct clock_reading {
+	uint64_t stamp, monotonic_ns, realtime_ns;
+};
+
+/* The same instant on all three clocks: the tightest of a few tries. */
+static inline struct clock_reading clock_read(uint32_t clock)
+{
+	struct clock_reading best = { 0 };
+	uint64_t narrowest = UINT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		uint64_t before = clock_ns(CLOCK_MONOTONIC);
+		uint64_t stamp = clock_stamp(clock);
+		uint64_t realtime = clock_ns(CLOCK_REALTIME);
+		uint64_t after = clock_ns(CLOCK_MONOTONIC);
+
+		if (after - before >= narrowest)
+			continue;
+		narrowest = after - before;
+		best.stamp = stamp;
+		best.realtime_ns = realtime;
+		best.monotonic_ns = clock == CLOCK_TSC ? before + (after - before) / 2 : stamp;
+	}
+	return best;
+}

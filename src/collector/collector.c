@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The collector's loop: pass, write, look around, sleep.  See collector.h. */
+#include "collector/collector.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/clock.h"
+#include "collector/futex.h"
+#include "collector/log.h"
+#include "collector/manners.h"
+
+#define MS 1000000ull
+#define CHUNK_AGE_NS (250 * MS)
+#define TRAFFIC_NS (100 * MS) /* how long after an event another one is expected soon */
+#define SHORT_SLEEP_NS (10 * MS)
+#define LONG_SLEEP_NS (100 * MS)
+#define ATTACH_NS (1000 * MS) /* how long a program may take to start, at most; then it is static */
+#define ATTACH_SLEEP_NS (1 * MS)
+#define LAST_PASSES 4
+#define CLOCK_EVERY_NS (1000 * MS)
+#define POLL_EVERY_NS (1000 * MS)
+#define POLL_SHARE 200 /* of the time, at most one part in so many goes there */
+#define NAMES_EVERY_NS (1000 * MS)
+#define COUNTERS_EVERY_NS (5000 * MS)
+
+static void *reserve(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+int collector_init(struct collector *c, int shm_fd)
+{
+	struct stat st;
+	int error;
+
+	memset(c, 0, sizeof(*c));
+	c->shm_fd = shm_fd;
+	c->pidfd = c->recording.fd = -1;
+	c->next_node = c->next_module = 1;
+	if (fstat(shm_fd, &st) < 0)
+		return -errno;
+	c->shm_device = st.st_dev;
+	c->shm_inode = st.st_ino;
+	c->control = mmap(NULL, SHM_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, shm_fd, 0);
+	if (c->control == MAP_FAILED) {
+		c->control = NULL;
+		return -errno;
+	}
+	if (c->control->magic != SHM_MAGIC)
+		return -EPROTO;
+	if ((uint64_t)st.st_size < SHM_FILE_SIZE && (error = manners_size_memory(shm_fd)))
+		return error;
+	c->payload.room = codec_payload_bound();
+	if (c->payload.room < 2u << 20)
+		c->payload.room = 2u << 20;
+	c->payload.data = reserve(c->payload.room);
+	c->scratch = reserve(codec_scratch_size());
+	c->rings = reserve(SHM_MAX_RINGS * sizeof(*c->rings));
+	c->node_segments = reserve(SHM_MAX_NODE_SEGMENTS * sizeof(*c->node_segments));
+	c->module_segments = reserve(SHM_MAX_MODULE_SEGMENTS * sizeof(*c->module_segments));
+	if (!c->payload.data || !c->scratch || !c->rings || !c->node_segments ||
+	    !c->module_segments)
+		return -ENOMEM;
+	codec_start(&c->encoder, c->scratch);
+	atomic_store(&c->control->collector_pid, (int32_t)getpid());
+	return 0;
+}
+
+static void set_state(struct collector *c, enum shm_state state)
+{
+	struct shm_control *control = c->control;
+
+	atomic_store(&control->state, state);
+	futex_wake(&control->state);
+	if (state == SHM_READY)
+		return;
+	/* Whoever waits for anything finds out now rather than at its timeout. */
+	atomic_fetch_add(&control->drained, 1);
+	futex_wake(&control->drained);
+	futex_wake(&control->flush_done);
+}
+
+void collector_fail(struct collector *c, const char *text)
+{
+	if (!c->control)
+		return;
+	log_line(LOG_ERROR, "%s", text);
+	snprintf(c->control->error, sizeof(c->control->error), "%s", text);
+	set_state(c, SHM_FAILED);
+}
+
+static void fail_writing(struct collector *c, int error)
+{
+	char text[sizeof(c->control->error)];
+
+	snprintf(text, sizeof(text), "cannot write %.190s: %s", c->recording.path,
+		 error == EBUSY ? "another recording is being written to it" : strerror(error));
+	collector_fail(c, text);
+}
+
+static void flush(struct collector *c)
+{
+	uint32_t request = atomic_load(&c->control->flush_request);
+
+	if (request == atomic_load_explicit(&c->control->flush_done, memory_order_relaxed))
+		return;
+	drain_pass(c); /* what was published before the request */
+	drain_close_chunk(c);
+	fdatasync(c->recording.fd);
+	atomic_store(&c->control->flush_done, request);
+	futex_wake(&c->control->flush_done);
+}
+
+static bool due(struct collector *c, uint64_t *last_ns, uint64_t every_ns)
+{
+	if (c->now_ns - *last_ns < every_ns)
+		return false;
+	*last_ns = c->now_ns;
+	return true;
+}
+
+static bool poll_modules(struct collector *c)
+{
+	uint64_t start = clock_ns(CLOCK_MONOTONIC), taken;
+	bool replaced = modules_poll(c);
+
+	taken = clock_ns(CLOCK_MONOTONIC) - start;
+	c->poll_every_ns = taken * POLL_SHARE > POLL_EVERY_NS ? taken * POLL_SHARE : POLL_EVERY_NS;
+	return replaced;
+}
+
+/* What is done now and then.  True if the program was replaced by another. */
+static bool look_around(struct collector *c, bool traffic)
+{
+	if (!c->attached) {
+		if (atomic_load_explicit(&c->control->target_pid, memory_order_acquire) <= 0)
+			return false;
+		c->attached = true;
+		info_write_attached(c);
+		info_write_clock(c);
+		c->last_clock_ns = c->last_poll_ns = c->last_counters_ns = c->now_ns;
+		c->last_names_ns = c->now_ns;
+		return poll_modules(c);
+	}
+	if (traffic && due(c, &c->last_clock_ns, CLOCK_EVERY_NS))
+		info_write_clock(c);
+	if (due(c, &c->last_names_ns, NAMES_EVERY_NS))
+		threads_write(c);
+	if (due(c, &c->last_counters_ns, COUNTERS_EVERY_NS))
+		info_write_counters(c, false);
+	if (due(c, &c->last_poll_ns, c->poll_every_ns))
+		return poll_modules(c);
+	return false;
+}
+
+int collector_open(struct collector *c, pid_t target, const char *program)
+{
+	int error;
+
+	c->target = target;
+	c->now_ns = c->opened_ns = c->last_traffic_ns = clock_ns(CLOCK_MONOTONIC);
+	error = recording_open(&c->recording, c->control->options.output, target, program,
+			       c->payload.room);
+	if (!error) {
+		snprintf(c->control->output, sizeof(c->control->output), "%s", c->recording.path);
+		info_write_start(c);
+		/* A program that waits for us is looked at before it goes on, and perhaps ends. */
+		look_around(c, false);
+		error = -c->recording.error;
+	}
+	if (error) {
+		fail_writing(c, -error);
+		if (c->recording.fd >= 0 && error != -EBUSY)
+			recording_remove(&c->recording);
+		recording_release(&c->recording);
+		return error;
+	}
+	set_state(c, SHM_READY);
+	log_line(LOG_INFO, "recording %d to %s", (int)target, c->recording.path);
+	return 0;
+}
+
+/* Until a ring is half full, or for a moment.  The recorder looks at `asleep` after it raised its
+ * tail, this side looks at the tails after it raised `asleep`.  Where a processor lets one of them
+ * look too early, a ring that fills up rings anyway. */
+static void sleep_a_while(struct collector *c, uint32_t bell)
+{
+	struct shm_control *control = c->control;
+	uint64_t timeout_ns = SHORT_SLEEP_NS;
+
+	if (c->now_ns - c->last_traffic_ns < TRAFFIC_NS)
+		c->idle_rounds = 0;
+	else if (c->idle_rounds < 8)
+		c->idle_rounds++;
+	timeout_ns <<= c->idle_rounds;
+	if (timeout_ns > LONG_SLEEP_NS)
+		timeout_ns = LONG_SLEEP_NS;
+	/* A short program is best looked at while it is there. */
+	if (!c->attached && c->now_ns - c->opened_ns < ATTACH_NS)
+		timeout_ns = ATTACH_SLEEP_NS;
+	atomic_store(&control->asleep, 1);
+	if (!drain_pending(c))
+		futex_wait(&control->doorbell, bell, timeout_ns);
+	atomic_store(&control->asleep, 0);
+}
+
+const char *collector_run(struct collector *c)
+{
+	for (;;) {
+		struct drain_result pass;
+
+		/* Both before the pass: what the program published before its end is then in it, and
+		 * a bell that rings from here on ends the sleep after it. */
+		uint32_t bell = atomic_load(&c->control->doorbell);
+		bool gone = c->target_gone(c);
+
+		c->now_ns = clock_ns(CLOCK_MONOTONIC);
+		pass = drain_pass(c);
+		if (pass.taken)
+			c->last_traffic_ns = c->now_ns;
+		flush(c);
+		/* At once: a library may leave as quickly as it came. */
+		if (atomic_load_explicit(&c->control->module_count, memory_order_relaxed) >
+		    c->next_module)
+			modules_write(c);
+		if (c->encoder.event_count && c->now_ns >= c->chunk_started_ns + CHUNK_AGE_NS)
+			drain_close_chunk(c);
+		if (gone)
+			return "end";
+		if (look_around(c, pass.taken != 0))
+			return "exec";
+		if (c->recording.error)
+			return "error";
+		if (atomic_load_explicit(&c->control->exiting, memory_order_acquire))
+			return "exit";
+		if (atomic_load_explicit(&c->control->gave_up, memory_order_acquire))
+			return "gave_up";
+		if (pass.busy || binaries_step(c))
+			continue;
+		sleep_a_while(c, bell);
+	}
+}
+
+bool collector_finish(struct collector *c, const char *reason, int status)
+{
+	bool ok;
+
+	/* A program that is gone needs one pass.  One that waits for us may have threads that do not:
+	 * they are not followed for ever. */
+	for (int i = 0; i < LAST_PASSES && !c->recording.error && drain_pass(c).taken; i++)
+		;
+	drain_close_chunk(c);
+	if (!c->attached)
+		look_around(c, false);
+	threads_write(c);
+	if (c->attached)
+		info_write_clock(c);
+	while (binaries_step(c))
+		;
+	info_write_counters(c, true);
+	info_write_end(c, reason, status);
+	ok = !c->recording.error && recording_finish(&c->recording);
+	log_line(LOG_INFO, "finished: %s", ok ? reason : strerror(c->recording.error));
+	if (ok)
+		set_state(c, SHM_CLOSED);
+	else
+		fail_writing(c, c->recording.error ? c->recording.error : EIO);
+	return ok;
+}
+
+static void unreserve(void *p, size_t size)
+{
+	if (p)
+		munmap(p, size);
+}
+
+void collector_release(struct collector *c)
+{
+	recording_release(&c->recording);
+	binaries_release(c);
+	maps_release(&c->maps);
+	for (uint32_t i = 0; i < c->ring_count; i++)
+		unreserve(c->rings[i].ring, SHM_RING_SIZE(c->rings[i].order));
+	for (uint32_t i = 0; i < c->node_segment_count; i++)
+		unreserve(c->node_segments[i], SHM_NODE_SEGMENT_SIZE);
+	for (uint32_t i = 0; i < c->module_segment_count; i++)
+		unreserve(c->module_segments[i], SHM_MODULE_SEGMENT_SIZE);
+	unreserve(c->payload.data, c->payload.room);
+	unreserve(c->scratch, codec_scratch_size());
+	unreserve(c->rings, SHM_MAX_RINGS * sizeof(*c->rings));
+	unreserve(c->node_segments, SHM_MAX_NODE_SEGMENTS * sizeof(*c->node_segments));
+	unreserve(c->module_segments, SHM_MAX_MODULE_SEGMENTS * sizeof(*c->module_segments));
+	unreserve(c->control, SHM_CONTROL_SIZE);
+	free(c->unfinished);
+	free(c->modules);
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	*c = (struct collector){ .shm_fd = -1, .pidfd = -1, .recording.fd = -1 };
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* The process beside the program: takes the events out of shared memory and writes the recording.
+ *
+ * Used by memoir-collector (main.c), which the recorder starts, and by `memoir run`, which is a
+ * collector itself.  One thread.  The order of use: collector_init, collector_open, collector_run,
+ * collector_finish, collector_release.
+ *
+ * Everything in the shared memory was written by the program, which may be broken and may die in
+ * the middle of any store: offsets and counts from there are checked before they are used. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/maps.h"
+#include "collector/payload.h"
+#include "collector/recording.h"
+#include "wire/codec.h"
+#include "wire/shm.h"
+
+struct collector;
+
+struct collector_ring {
+	struct shm_ring *ring; /* NULL: could not be mapped, or makes no sense */
+	uint64_t head;         /* events taken; the shared one is only for the recorder */
+	uint32_t order;
+	int32_t named_tid; /* whose name was looked up last */
+	bool active;       /* had events since the names were looked at */
+	char name[16];
+};
+
+struct collector_module {
+	uint64_t start, end;
+	uint64_t device, inode; /* what was mapped there when it was written; 0: not known */
+	bool gone;
+};
+
+struct collector_file;
+
+struct collector {
+	struct shm_control *control;
+	int shm_fd;
+	uint64_t shm_device, shm_inode;
+	pid_t target;
+	/* Is the program gone?  Asked between passes. */
+	bool (*target_gone)(struct collector *c);
+	int pidfd;
+
+	/* What is known of the program where /proc says nothing any more. */
+	char executable[4096];
+	const char *const *arguments; /* borrowed; may be NULL */
+
+	struct recording recording;
+	struct codec_encoder encoder;
+	void *scratch;
+	uint64_t horizon; /* when the last whole pass began */
+	struct payload payload;
+
+	struct collector_ring *rings; /* SHM_MAX_RINGS of them, touched as they come */
+	uint32_t ring_count;
+	uint32_t name_cursor;
+
+	struct shm_node **node_segments;
+	uint32_t node_segment_count, next_node;
+	uint32_t *unfinished; /* nodes that were passed over because they were not filled yet */
+	size_t unfinished_count, unfinished_room;
+
+	struct shm_module **module_segments;
+	uint32_t module_segment_count, next_module;
+	struct collector_module *modules; /* by index */
+	size_t module_room;
+	struct maps maps;
+
+	struct collector_file *files; /* to embed, and embedded */
+	size_t file_count, file_room, next_file;
+
+	uint64_t opened_ns;
+	uint64_t poll_every_ns; /* more for a program with very many mappings */
+	uint64_t now_ns;           /* CLOCK_MONOTONIC of this time round */
+	uint64_t chunk_started_ns; /* when the open chunk got its first event */
+	uint64_t last_traffic_ns, last_clock_ns, last_poll_ns, last_counters_ns, last_names_ns;
+	uint64_t counters_hash;
+	unsigned idle_rounds;
+	bool attached;   /* the program's side has been written down */
+	bool mapped;     /* the program was seen to have the shared memory mapped */
+};
+
+/* Maps the shared memory and gets everything that will be needed.  0 or -errno. */
+int collector_init(struct collector *c, int shm_fd);
+/* Opens the recording and tells the recorder: SHM_READY, or SHM_FAILED and -errno.  The output is
+ * relative to the working directory. */
+int collector_open(struct collector *c, pid_t target, const char *program);
+/* Takes events until the program is gone, or there is another reason to stop: returns it. */
+const char *collector_run(struct collector *c);
+/* The last pass and the end of the file.  False if not everything could be written.  `status` is
+ * what waitpid said, or -1 if that is not known. */
+bool collector_finish(struct collector *c, const char *reason, int status);
+/* Says that there will be no recording, or no more of it; `text` may be cut. */
+void collector_fail(struct collector *c, const char *text);
+void collector_release(struct collector *c);
+
+/* Does the program have our shared memory mapped?  False too while that cannot be found out. */
+bool collector_owns(const struct collector *c, const struct maps *maps);
+
+/* drain.c: one pass over all rings; returns how many events it took. */
+struct drain_result {
+	uint64_t taken;
+	bool busy; /* a ring was filled so far that the next pass should follow at once */
+};
+struct drain_result drain_pass(struct collector *c);
+/* Has a ring enough to be worth waking for? */
+bool drain_pending(const struct collector *c);
+/* Writes the open chunk, and before it what its events refer to. */
+void drain_close_chunk(struct collector *c);
+
+/* nodes.c: stack nodes that were filled since the last time. */
+void nodes_write(struct collector *c);
+
+/* modules.c */
+void modules_write(struct collector *c);
+/* Reads the program's memory maps: paths, files to embed, files that went away.  True if the
+ * program was found to be another one (exec). */
+bool modules_poll(struct collector *c);
+
+/* binaries.c: files of modules, a piece at a time. */
+void binaries_add(struct collector *c, const struct mapping *m);
+void binaries_add_module(struct collector *c, const char *path, const uint8_t *build_id,
+			 size_t build_id_size);
+/* Writes one piece; false when there is nothing left to do. */
+bool binaries_step(struct collector *c);
+void binaries_release(struct collector *c);
+
+/* threads.c: names that changed. */
+void threads_write(struct collector *c);
+
+/* info.c */
+void info_write_start(struct collector *c);
+void info_write_attached(struct collector *c);
+void info_write_end(struct collector *c, const char *reason, int status);
+void info_write_clock(struct collector *c);
+/* Only if they changed, unless `always`. */
+void info_write_counters(struct collector *c, bool always);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Rings to chunks.
+ *
+ * The recorder's threads each own a ring and publish its tail; this side takes what is between its
+ * head and that tail straight into the encoder.  This is where the collector's time goes. */
+#include <sys/mman.h>
+
+#include "collector/clock.h"
+#include "collector/collector.h"
+#include "collector/futex.h"
+#include "collector/log.h"
+
+#define MAX_ORDER 26 /* two gigabytes: more than any option allows */
+/* The head is handed back in steps, so that a waiting thread goes on while the rest is encoded. */
+#define STEP 8192u
+
+static void map_ring(struct collector *c, uint32_t i)
+{
+	struct collector_ring *r = &c->rings[i];
+	uint64_t offset = c->control->ring_offset[i];
+	struct shm_ring *ring;
+
+	if (offset % 4096 || offset >= SHM_FILE_SIZE - sizeof(*ring))
+		goto bad;
+	ring = mmap(NULL, sizeof(*ring), PROT_READ, MAP_SHARED, c->shm_fd, (off_t)offset);
+	if (ring == MAP_FAILED)
+		goto bad;
+	r->order = ring->order;
+	munmap(ring, sizeof(*ring));
+	if (r->order > MAX_ORDER || offset + SHM_RING_SIZE(r->order) > SHM_FILE_SIZE)
+		goto bad;
+	ring = mmap(NULL, SHM_RING_SIZE(r->order), PROT_READ | PROT_WRITE, MAP_SHARED, c->shm_fd,
+		    (off_t)offset);
+	if (ring == MAP_FAILED)
+		goto bad;
+	r->ring = ring;
+	r->head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+	return;
+bad:
+	log_line(LOG_ERROR, "ring %u cannot be mapped: its thread is not recorded", i);
+}
+
+static void find_rings(struct collector *c)
+{
+	uint32_t count = atomic_load_explicit(&c->control->ring_count, memory_order_acquire);
+
+	if (count > SHM_MAX_RINGS)
+		count = SHM_MAX_RINGS;
+	for (; c->ring_count < count; c->ring_count++)
+		map_ring(c, c->ring_count);
+}
+
+static void wake_waiting(struct collector *c)
+{
+	atomic_fetch_add_explicit(&c->control->drained, 1, memory_order_release);
+	futex_wake(&c->control->drained);
+}
+
+/* Above four million events a second zstd would be the largest part of the work. */
+static enum recording_effort effort(const struct collector *c)
+{
+	uint64_t age_ns = clock_ns(CLOCK_MONOTONIC) - c->chunk_started_ns;
+
+	return age_ns < c->encoder.event_count * 250ull ? EFFORT_HASTE : EFFORT_EVENTS;
+}
+
+void drain_close_chunk(struct collector *c)
+{
+	uint32_t events = c->encoder.event_count;
+	size_t size;
+
+	/* Read after the tails: all that these events refer to is in there. */
+	modules_write(c);
+	nodes_write(c);
+	if (!events)
+		return;
+	size = codec_finish(&c->encoder, c->horizon, c->payload.data);
+	recording_write(&c->recording, CHUNK_EVENTS, effort(c), c->payload.data, size, events);
+	codec_start(&c->encoder, c->scratch);
+}
+
+static uint64_t take(struct collector *c, uint32_t i, struct drain_result *result)
+{
+	struct collector_ring *r = &c->rings[i];
+	uint64_t capacity = 1ull << r->order, taken = 0;
+	uint64_t tail = atomic_load_explicit(&r->ring->tail, memory_order_acquire);
+
+	if (tail - r->head > capacity) {
+		log_line(LOG_ERROR, "ring %u makes no sense: its thread is recorded no more", i);
+		r->ring = NULL;
+		return 0;
+	}
+	result->busy |= tail - r->head >= capacity / 4;
+	while (r->head < tail) {
+		uint64_t at = r->head & (capacity - 1), n = tail - r->head;
+		uint32_t room = codec_room(&c->encoder);
+
+		if (!room) {
+			/* Who waits has room again: do not let it wait for the compressor. */
+			wake_waiting(c);
+			drain_close_chunk(c);
+			continue;
+		}
+		if (n > capacity - at)
+			n = capacity - at;
+		if (n > STEP)
+			n = STEP;
+		if (n > room)
+			n = room;
+		if (!c->encoder.event_count)
+			c->chunk_started_ns = clock_ns(CLOCK_MONOTONIC);
+		codec_add(&c->encoder, i, &r->ring->events[at], (uint32_t)n);
+		r->head += n;
+		taken += n;
+		atomic_store_explicit(&r->ring->head, r->head, memory_order_release);
+	}
+	r->active |= taken != 0;
+	return taken;
+}
+
+struct drain_result drain_pass(struct collector *c)
+{
+	struct drain_result result = { 0 };
+	uint64_t start = clock_stamp(c->control->clock);
+
+	find_rings(c);
+	for (uint32_t i = 0; i < c->ring_count; i++)
+		if (c->rings[i].ring)
+			result.taken += take(c, i, &result);
+	/* A chunk that was closed half way through has the horizon of the pass before: what other
+	 * rings held at `start` came after it. */
+	c->horizon = start;
+	if (result.taken)
+		wake_waiting(c);
+	return result;
+}
+
+bool drain_pending(const struct collector *c)
+{
+	if (atomic_load_explicit(&c->control->ring_count, memory_order_relaxed) != c->ring_count)
+		return true;
+	for (uint32_t i = 0; i < c->ring_count; i++) {
+		const struct collector_ring *r = &c->rings[i];
+		uint64_t half = 1ull << r->order >> 1;
+
+		if (r->ring &&
+		    atomic_load_explicit(&r->ring->tail, memory_order_relaxed) - r->head >= half)
+			return true;
+	}
+	return false;
+}

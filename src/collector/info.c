@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What a recording says about itself: INFO, CLOCK and COUNTERS chunks. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/clock.h"
+#include "collector/collector.h"
+
+#define CMDLINE_MAX 65536
+
+#if defined(__x86_64__)
+#define ARCH "x86_64"
+#elif defined(__aarch64__)
+#define ARCH "aarch64"
+#endif
+
+static void put_bytes(struct payload *p, const char *key, const void *value, size_t size)
+{
+	if (!payload_fits(p, 2 * VARINT_MAX + strlen(key) + size))
+		return;
+	payload_text(p, key);
+	payload_counted(p, value, size);
+}
+
+static void put_text(struct payload *p, const char *key, const char *value)
+{
+	put_bytes(p, key, value, strlen(value));
+}
+
+static void put_number(struct payload *p, const char *key, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	put_text(p, key, text);
+}
+
+static void write_info(struct collector *c)
+{
+	struct payload *p = &c->payload;
+
+	recording_write(&c->recording, CHUNK_INFO, EFFORT_REST, p->data, p->used, 0);
+}
+
+void info_write_start(struct collector *c)
+{
+	struct payload *p = &c->payload;
+	char host[256] = "";
+
+	p->used = 0;
+	put_text(p, "version", MEMOIR_VERSION);
+	put_text(p, "arch", ARCH);
+	put_number(p, "page_size", (uint64_t)sysconf(_SC_PAGESIZE));
+	put_number(p, "pointer_size", sizeof(void *));
+	if (!gethostname(host, sizeof(host) - 1))
+		put_text(p, "hostname", host);
+	put_number(p, "pid", (uint64_t)c->target);
+	if (c->executable[0])
+		put_text(p, "executable", c->executable);
+	write_info(c);
+}
+
+/* The parent, from /proc/PID/stat: after the name in brackets, which may hold anything. */
+static uint64_t parent_of(pid_t pid)
+{
+	char path[40], text[512];
+	int fd, parent = 0;
+	ssize_t n;
+	char *p;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	p = strrchr(text, ')');
+	if (!p || sscanf(p + 1, " %*c %d", &parent) != 1)
+		return 0;
+	return (uint64_t)parent;
+}
+
+static void put_cmdline(struct collector *c)
+{
+	struct payload *p = &c->payload;
+	size_t key_room = 64, n = 0;
+	char path[40], *text;
+	ssize_t got = 0;
+	int fd;
+
+	if (!payload_fits(p, CMDLINE_MAX + key_room))
+		return;
+	/* Read behind what is there, then put in front of itself with its length. */
+	text = (char *)p->data + p->used + key_room;
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)c->target);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		while (n < CMDLINE_MAX && (got = read(fd, text + n, CMDLINE_MAX - n)) > 0)
+			n += (size_t)got;
+		close(fd);
+	}
+	for (const char *const *a = c->arguments; !n && a && *a; a++) {
+		size_t length = strlen(*a) + 1;
+
+		if (n + length > CMDLINE_MAX)
+			break;
+		memcpy(text + n, *a, length);
+		n += length;
+	}
+	if (!n)
+		return;
+	payload_text(p, "cmdline");
+	payload_number(p, n);
+	memmove(p->data + p->used, text, n);
+	p->used += n;
+}
+
+void info_write_attached(struct collector *c)
+{
+	const struct shm_control *control = c->control;
+	struct payload *p = &c->payload;
+	char path[40], executable[sizeof(c->executable)];
+	ssize_t n;
+
+	p->used = 0;
+	put_number(p, "pid", (uint64_t)c->target);
+	put_number(p, "ppid", parent_of(c->target));
+	put_text(p, "clock", control->clock == CLOCK_TSC ? "tsc" : "ns");
+	put_number(p, "start_stamp", control->start_stamp);
+	put_number(p, "start_monotonic_ns", control->start_monotonic_ns);
+	put_number(p, "start_realtime_ns", control->start_realtime_ns);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)c->target);
+	n = readlink(path, executable, sizeof(executable) - 1);
+	if (n > 0) {
+		executable[n] = 0;
+		/* What the kernel adds to the name of a file that was replaced. */
+		if (n > 10 && !strcmp(executable + n - 10, " (deleted)"))
+			executable[n -= 10] = 0;
+		memcpy(c->executable, executable, (size_t)n + 1);
+	}
+	put_text(p, "executable", c->executable);
+	put_cmdline(c);
+	write_info(c);
+}
+
+void info_write_end(struct collector *c, const char *reason, int status)
+{
+	struct payload *p = &c->payload;
+
+	p->used = 0;
+	put_text(p, "end_reason", reason);
+	if (status != -1 && WIFSIGNALED(status))
+		put_number(p, "exit_signal", (uint64_t)WTERMSIG(status));
+	else if (status != -1)
+		put_number(p, "exit_status", (uint64_t)WEXITSTATUS(status));
+	write_info(c);
+}
+
+void info_write_clock(struct collector *c)
+{
+	struct clock_reading now = clock_read(c->control->clock);
+
+	recording_write(&c->recording, CHUNK_CLOCK, EFFORT_REST, &now, sizeof(now), 0);
+}
+_Static_assert(sizeof(struct clock_reading) == 24, "as the format has it");
+
+static void put_counter(struct payload *p, const char *name, uint64_t value)
+{
+	payload_text(p, name);
+	payload_number(p, value);
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+void info_write_counters(struct collector *c, bool always)
+{
+	static const char *const names[] = {
+#define X(name, help) #name,
+		SHM_COUNTERS(X)
+#undef X
+	};
+	struct payload *p = &c->payload;
+	uint64_t hash = 0;
+
+	p->used = 0;
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		uint64_t v = atomic_load_explicit(&c->control->counters[i], memory_order_relaxed);
+
+		put_counter(p, names[i], v);
+		hash = (hash ^ v) * 0x9e3779b97f4a7c15ull;
+	}
+	if (hash == c->counters_hash && !always)
+		return;
+	c->counters_hash = hash;
+	put_counter(p, "events", c->recording.event_count);
+	put_counter(p, "collector_cpu_ns", own_cpu_ns());
+	put_counter(p, "chunks", c->recording.sequence);
+	put_counter(p, "raw_bytes", c->recording.raw_bytes);
+	put_counter(p, "stored_bytes", c->recording.size);
+	put_counter(p, "shm_bytes",
+		    atomic_load_explicit(&c->control->next_offset, memory_order_relaxed));
+	recording_write(&c->recording, CHUNK_COUNTERS, EFFORT_REST, p->data, p->used, 0);
+}

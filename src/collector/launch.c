@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Starting a program.  See launch.h.  Runs in `memoir run` before it becomes a collector. */
+#include "collector/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/manners.h"
+#include "wire/shm.h"
+
+#define LIBRARY "libmemoir.so"
+#if defined(__aarch64__)
+#define TRIPLET "aarch64-linux-gnu"
+#else
+#define TRIPLET "x86_64-linux-gnu"
+#endif
+
+bool launch_find_library(char *path, size_t size)
+{
+	static const char *const places[] = { "", "../lib/memoir/", "../lib/" TRIPLET "/memoir/" };
+	const char *chosen = getenv("MEMOIR_LIBRARY");
+	char self[PATH_MAX], *slash;
+	ssize_t n;
+
+	if (chosen && *chosen) {
+		char *real = realpath(chosen, NULL);
+		bool fits = real && strlen(real) < size;
+
+		if (fits)
+			strcpy(path, real);
+		free(real);
+		return fits;
+	}
+	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n <= 0)
+		return false;
+	self[n] = 0;
+	slash = strrchr(self, '/');
+	slash[1] = 0;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		char candidate[2 * PATH_MAX];
+		char *real;
+
+		snprintf(candidate, sizeof(candidate), "%s%s" LIBRARY, self, places[i]);
+		real = realpath(candidate, NULL);
+		if (real && strlen(real) < size) {
+			strcpy(path, real);
+			free(real);
+			return true;
+		}
+		free(real);
+	}
+	return false;
+}
+
+int launch_memory(const struct options *options)
+{
+	int fd = memfd_create("memoir", MFD_CLOEXEC), error;
+	struct shm_control *control;
+
+	if (fd < 0)
+		return -errno;
+	error = manners_size_memory(fd);
+	if (error)
+		return error;
+	control = mmap(NULL, SHM_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (control == MAP_FAILED)
+		return -errno;
+	control->options = *options;
+	atomic_store(&control->next_offset, SHM_CONTROL_SIZE);
+	control->magic = SHM_MAGIC;
+	munmap(control, SHM_CONTROL_SIZE);
+	return fd;
+}
+
+bool launch_environment(int shm_fd, const char *library)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char *preload, memory[64];
+	bool ok;
+
+	snprintf(memory, sizeof(memory), "/proc/%d/fd/%d", (int)getpid(), shm_fd);
+	if (asprintf(&preload, "%s%s%s", library, others && *others ? ":" : "",
+		     others ? others : "") < 0)
+		return false;
+	ok = !setenv("LD_PRELOAD", preload, 1) && !setenv(SHM_ENV, memory, 1);
+	free(preload);
+	return ok;
+}
+
+/* In the child: waits for the word, then becomes the program.  Reports an exec that failed. */
+_Noreturn static void become(const char *path, char **argv, int go_fd, int result_fd)
+{
+	char word;
+	int error;
+
+	if (read(go_fd, &word, 1) != 1)
+		_exit(1);
+	execvp(path, argv);
+	error = errno;
+	_exit(write(result_fd, &error, sizeof(error)) == sizeof(error) ? 126 : 127);
+}
+
+int launch_fork(struct launch *l, const char *path, char **argv)
+{
+	int go[2], result[2];
+	sigset_t all, before;
+
+	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(result, O_CLOEXEC) < 0)
+		return -errno;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	l->pid = fork();
+	if (l->pid < 0)
+		return -errno;
+	if (!l->pid) {
+		close(go[1]);
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		become(path, argv, go[0], result[1]);
+	}
+	close(go[0]);
+	close(result[1]);
+	l->go_fd = go[1];
+	l->result_fd = result[0];
+	return 0;
+}
+
+int launch_go(struct launch *l)
+{
+	int error = 0;
+	ssize_t n;
+
+	if (write(l->go_fd, "", 1) != 1)
+		return 0; /* killed while it waited: its status says so */
+	do
+		n = read(l->result_fd, &error, sizeof(error));
+	while (n < 0 && errno == EINTR);
+	return n == sizeof(error) ? -error : 0;
+}
+
+void launch_release(struct launch *l)
+{
+	close(l->go_fd);
+	close(l->result_fd);
+}
+
+int launch_end_like(int status)
+{
+	struct rlimit none = { 0, 0 };
+	sigset_t set;
+	int sig;
+
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	sig = WTERMSIG(status);
+	setrlimit(RLIMIT_CORE, &none);
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(sig);
+	return 128 + sig;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* The file being written: see wire/format.h.
+ *
+ * Every chunk is compressed, checksummed and appended with one writev.  After a write that failed
+ * the file is cut back to its last whole chunk and nothing more is written; `error` stays. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "wire/format.h"
+
+#define RECORDING_PATH_SIZE 4200
+
+/* How hard to compress; what was measured is in recording.c. */
+enum recording_effort {
+	EFFORT_HASTE,  /* columns of events that come fast: LZ4 */
+	EFFORT_EVENTS, /* columns of events */
+	EFFORT_REST,   /* anything else */
+	EFFORT_COUNT
+};
+
+struct recording_entry {
+	uint64_t offset;
+	uint32_t events;
+	uint8_t type;
+};
+
+struct recording {
+	int fd;
+	int error;     /* errno of the write that failed, or 0 */
+	uint64_t size; /* bytes of whole chunks in the file */
+	uint64_t sequence;
+	struct ZSTD_CCtx_s *compressors[EFFORT_COUNT]; /* made when first needed */
+	void *lz4;
+	uint8_t *stored; /* a compressed payload */
+	size_t stored_room;
+	struct recording_entry *index;
+	size_t index_count, index_room;
+	uint64_t raw_bytes, event_count;
+	char path[RECORDING_PATH_SIZE]; /* absolute */
+};
+
+/* Names the file from a pattern (see pattern.h), creates it and writes its header.  0 or -errno;
+ * path is set either way.  `payload_room` is the largest payload that will be written. */
+int recording_open(struct recording *r, const char *pattern, pid_t pid, const char *program,
+		   size_t payload_room);
+/* Appends a chunk; `events` of them are in it, for the index.  False once anything failed. */
+bool recording_write(struct recording *r, enum format_chunk_type type, enum recording_effort effort,
+		     const void *payload, size_t size, uint32_t events);
+/* END, INDEX and trailer, then closes. */
+bool recording_finish(struct recording *r);
+/* Closes, with or without an end.  Accepts one that was never opened; path and sizes stay. */
+void recording_release(struct recording *r);
+/* Takes the file away, if it is one: not a pipe or a device. */
+void recording_remove(const struct recording *r);
