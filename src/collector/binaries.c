@@ -204,7 +204,7 @@ static bool check(struct collector *c, struct collector_file *f)
 		f->size = (uint64_t)st.st_size;
 	}
 	head = read_at(f, c->payload.data, HEAD, 0);
-	if (head <= 0 || elf_kind(c->payload.data, (size_t)head) == ELF_NONE)
+	if (head <= 0 || elf_kind_of(c->payload.data, (size_t)head) == ELF_NONE)
 		return false;
 	if (!fits(c, f->size)) {
 		log_line(LOG_WARN, "%s is not embedded: there is too little room", f->path);

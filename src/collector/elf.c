@@ -31,7 +31,7 @@ static bool segment(const uint8_t *bytes, size_t size, const Elf64_Ehdr *h, unsi
 	return true;
 }
 
-enum elf_kind elf_kind(const uint8_t *bytes, size_t size)
+enum elf_kind elf_kind_of(const uint8_t *bytes, size_t size)
 {
 	Elf64_Ehdr h;
 	Elf64_Phdr s;

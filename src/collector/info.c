@@ -107,7 +107,7 @@ static void put_cmdline(struct collector *c)
 			n += (size_t)got;
 		close(fd);
 	}
-	for (const char *const *a = c->arguments; !n && a && *a; a++) {
+	for (const char *const *a = n ? NULL : c->arguments; a && *a; a++) {
 		size_t length = strlen(*a) + 1;
 
 		if (n + length > CMDLINE_MAX)

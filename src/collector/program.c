@@ -108,7 +108,7 @@ const char *program_obstacle(const char *path)
 		path = next;
 		n = read_head(path, head, sizeof(head));
 	}
-	switch (n > 0 ? elf_kind(head, (size_t)n) : ELF_NONE) {
+	switch (n > 0 ? elf_kind_of(head, (size_t)n) : ELF_NONE) {
 	case ELF_STATIC:
 		return "it is statically linked";
 	case ELF_FOREIGN:

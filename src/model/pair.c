@@ -72,24 +72,25 @@ static uint64_t freed_tags(const struct pair *p, uint32_t row, const struct pair
 }
 
 /* The address of a live block was handed out again: its free was lost, or comes late. */
-static void displace(struct pair *p, uint32_t row, uint64_t at, uint32_t by)
+static void displace(struct pair *p, uint32_t row, uint64_t at, uint32_t by, uint32_t ring)
 {
 	close_row(p, row, at, STACK_NONE, p->columns->tags[row] | (uint64_t)TAG_FREE_LOST << 58);
 	p->totals.implicit_frees++;
 	p->displaced[p->displaced_next].row = row;
 	p->displaced[p->displaced_next].by = by;
+	p->displaced[p->displaced_next].ring = ring;
 	p->displaced_next = (p->displaced_next + 1) % PAIR_DISPLACED;
 	p->any_displaced = true;
 }
 
-/* An event that ends a block is older than the block that is at its address: does it belong to the
- * one before?  Then that one is as good as alive again. */
-static uint32_t displaced_by(struct pair *p, uint32_t by)
+/* The first event that ends a block after its address was handed out again on another thread: it
+ * belongs to the block before, which is as good as alive again. */
+static uint32_t displaced_by(struct pair *p, uint32_t by, uint32_t ring)
 {
 	for (unsigned i = 0; i < PAIR_DISPLACED; i++) {
 		uint32_t row = p->displaced[i].row;
 
-		if (p->displaced[i].by != by)
+		if (p->displaced[i].by != by || p->displaced[i].ring == ring)
 			continue;
 		p->displaced[i].by = NO_ALLOCATION;
 		p->columns->tags[row] &= ~((uint64_t)TAG_FREE_LOST << 58);
@@ -104,15 +105,16 @@ static uint32_t displaced_by(struct pair *p, uint32_t by)
 }
 
 /* The block that an event ends; it is no longer in the table then. */
-static uint32_t take(struct pair *p, const struct event *e)
+static uint32_t take(struct pair *p, const struct event *e, uint32_t ring)
 {
 	uint64_t address = event_address(e);
 	uint32_t row = live_take(&p->live, p->columns, address), before;
 
 	/* Nearly no recording has any, and the column is one more line of memory to wait for. */
-	if (row == NO_ALLOCATION || !p->any_displaced || e->stamp >= p->columns->allocated_at[row])
+	if (row == NO_ALLOCATION || !p->any_displaced ||
+	    e->stamp > p->columns->allocated_at[row] + PAIR_INVERSION)
 		return row;
-	before = displaced_by(p, row);
+	before = displaced_by(p, row, ring);
 	if (before == NO_ALLOCATION)
 		return row;
 	live_add(&p->live, p->columns, row);
@@ -144,13 +146,22 @@ static uint32_t open_row(struct pair *p, struct pair_ring *r, const struct event
 
 	old = live_add(&p->live, c, row);
 	if (old != NO_ALLOCATION)
-		displace(p, old, at, row);
+		displace(p, old, at, row, (uint32_t)(r - p->rings));
 	t->allocations++;
 	t->allocated_bytes += size;
 	t->live_count++;
 	t->live_bytes += size;
 	r->last = row;
 	return row;
+}
+
+/* The end of nothing: kept for a while, in case the allocation comes after it. */
+static void keep_early(struct pair *p, const struct event *e, uint32_t ring)
+{
+	p->early[p->early_next].event = *e;
+	p->early[p->early_next].ring = ring;
+	p->early_next = (p->early_next + 1) % PAIR_DISPLACED;
+	p->early_until = e->stamp + PAIR_INVERSION;
 }
 
 static void look_at_peak(struct totals *t, uint64_t at)
@@ -202,17 +213,55 @@ static uint32_t pop_pending(struct pair_ring *r)
 	return r->pending_count ? r->pending[--r->pending_count] : NO_ALLOCATION;
 }
 
-static void reallocated(struct pair *p, struct pair_ring *r, const struct event *e, uint64_t at)
+static uint32_t reallocated(struct pair *p, struct pair_ring *r, const struct event *e, uint64_t at)
 {
 	uint32_t old = pop_pending(r), row;
 
 	if (old != NO_ALLOCATION)
 		close_row(p, old, at, event_stack(e), freed_tags(p, old, r, e, TAG_REALLOCATED));
 	row = open_row(p, r, e, at);
-	if (row == NO_ALLOCATION)
+	if (row != NO_ALLOCATION) {
+		p->columns->previous[row] = old;
+		p->totals.reallocations++;
+	}
+	return row;
+}
+
+/* The block that was just allocated was freed, or given to realloc, by an event that came before. */
+static void end_early(struct pair *p, uint32_t row, const struct event *e, uint32_t ring, uint64_t at)
+{
+	struct pair_ring *r = ring_of(p, ring);
+
+	live_take(&p->live, p->columns, event_address(e));
+	p->totals.mended++;
+	if (event_op(e) == OP_FREE) {
+		free_row(p, r, e, mend_time(p, at), row);
+		p->totals.unknown_frees--;
 		return;
-	p->columns->previous[row] = old;
-	p->totals.reallocations++;
+	}
+	for (uint32_t i = r->pending_count; i-- > 0;)
+		if (r->pending[i] == NO_ALLOCATION) {
+			r->pending[i] = row;
+			return;
+		}
+	/* The realloc has come to its end already; only the link to what it became is lost. */
+	close_row(p, row, mend_time(p, at), STACK_NONE, freed_tags(p, row, r, e, TAG_REALLOCATED));
+}
+
+static __attribute__((noinline)) void look_for_early_end(struct pair *p, uint32_t row, uint32_t ring,
+							 uint64_t at)
+{
+	for (unsigned i = 0; i < PAIR_DISPLACED && row != NO_ALLOCATION; i++) {
+		struct event *e = &p->early[i].event;
+
+		if (e->word1 && p->early[i].ring != ring &&
+		    event_address(e) == p->columns->address[row] &&
+		    e->stamp + PAIR_INVERSION >= at) {
+			end_early(p, row, e, p->early[i].ring, at);
+			e->word1 = 0;
+			return;
+		}
+	}
 }
 
 static void thread_starts(struct pair *p, struct pair_ring *r, const struct event *e)
@@ -227,16 +276,26 @@ static void thread_starts(struct pair *p, struct pair_ring *r, const struct even
 		threads_name(p->threads, r->thread, name, sizeof(name));
 }
 
-static void other_event(struct pair *p, struct pair_ring *r, const struct event *e, uint64_t at)
+static void other_event(struct pair *p, struct pair_ring *r, const struct event *e, uint32_t ring,
+			uint64_t at)
 {
 	switch (event_op(e)) {
-	case OP_REALLOC_FROM:
-		push_pending(p, r, take(p, e));
+	case OP_REALLOC_FROM: {
+		uint32_t row = take(p, e, ring);
+
+		if (row == NO_ALLOCATION)
+			keep_early(p, e, ring);
+		push_pending(p, r, row);
 		break;
-	case OP_REALLOC_TO:
-		reallocated(p, r, e, at);
+	}
+	case OP_REALLOC_TO: {
+		uint32_t row = reallocated(p, r, e, at);
+
 		look_at_peak(&p->totals, at);
+		if (at < p->early_until)
+			look_for_early_end(p, row, ring, at);
 		return; /* what it allocated is the ring's last */
+	}
 	case OP_REALLOC_FREED:
 		free_row(p, r, e, at, pop_pending(r));
 		break;
@@ -263,13 +322,20 @@ static inline void one_event(struct pair *p, const struct event *e, uint32_t rin
 	if (r->thread == NO_ALLOCATION && op != OP_THREAD)
 		r->thread = threads_row(p->threads, 0);
 	if (op == OP_ALLOC) {
-		open_row(p, r, e, at);
+		uint32_t row = open_row(p, r, e, at);
+
 		look_at_peak(&p->totals, at);
+		if (at < p->early_until)
+			look_for_early_end(p, row, ring, at);
 	} else if (op == OP_FREE) {
-		free_row(p, r, e, at, take(p, e));
+		uint32_t row = take(p, e, ring);
+
+		if (row == NO_ALLOCATION)
+			keep_early(p, e, ring);
+		free_row(p, r, e, at, row);
 		r->last = NO_ALLOCATION;
 	} else {
-		other_event(p, r, e, at);
+		other_event(p, r, e, ring, at);
 	}
 }
 

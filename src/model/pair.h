@@ -3,9 +3,11 @@
 /* Events in order of time become allocations with a beginning and an end.
  *
  * Fed by merge.c with batches; keeps the table of live blocks, each ring's open reallocs, and the
- * totals.  What it cannot pair is counted, never guessed, with one exception: where the order of
- * two events on one address was inverted by the few nanoseconds that a processor may read its
- * clock early, the free that comes too late is given to the block that it belongs to. */
+ * totals.  What it cannot pair is counted, never guessed, with one exception: a processor may read
+ * its clock some nanoseconds before the instructions in front of it are done, so two events on one
+ * address that came right after each other on two threads may be the wrong way round.  Blocks at
+ * one address follow each other, and a thread's own events are in order, so what was meant is
+ * plain, and it is put right. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +35,7 @@ struct totals {
 
 #define PAIR_PENDING 16	  /* reallocs that may be open in one ring, in nested signal handlers */
 #define PAIR_DISPLACED 32 /* inversions that are remembered */
+#define PAIR_INVERSION 16384 /* ticks: two events further apart were not inverted */
 
 struct pair_ring {
 	uint32_t thread; /* row, or NO_ALLOCATION before the first event */
@@ -53,9 +56,17 @@ struct pair {
 	bool overflowed; /* more allocations than columns can hold: the rest was left out */
 	struct {
 		uint32_t row, by; /* `row` was taken for freed when its address became `by`'s */
+		uint32_t ring;	  /* that allocated `by` */
 	} displaced[PAIR_DISPLACED];
 	unsigned displaced_next;
 	bool any_displaced; /* ever */
+	/* What ended a block before its allocation came, or belongs to none. */
+	struct {
+		struct event event;
+		uint32_t ring;
+	} early[PAIR_DISPLACED];
+	unsigned early_next;
+	uint64_t early_until; /* none of them matters after this time */
 };
 
 struct pair_item {

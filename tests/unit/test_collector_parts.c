@@ -114,7 +114,7 @@ static void test_elf(void **state)
 	struct elf_notes notes;
 	const uint8_t *id = NULL;
 
-	assert_int_equal(elf_kind(bytes, size), ELF_DYNAMIC);
+	assert_int_equal(elf_kind_of(bytes, size), ELF_DYNAMIC);
 	for (unsigned i = 0; !id && elf_notes(bytes, size, i, &notes); i++)
 		if (notes.offset + notes.size <= size)
 			id = elf_build_id(bytes + notes.offset, notes.size, &id_size);
@@ -123,20 +123,20 @@ static void test_elf(void **state)
 
 	/* Cut anywhere, and with any byte of the header turned: an answer, no crash. */
 	for (size_t cut = 0; cut < 400; cut++)
-		elf_kind(bytes, cut);
+		elf_kind_of(bytes, cut);
 	for (size_t i = 0; i < 64; i++) {
 		uint8_t was = bytes[i];
 
 		for (unsigned v = 0; v < 256; v++) {
 			bytes[i] = (uint8_t)v;
-			elf_kind(bytes, size);
+			elf_kind_of(bytes, size);
 			elf_notes(bytes, size, 0, &notes);
 		}
 		bytes[i] = was;
 	}
-	assert_int_equal(elf_kind((const uint8_t *)"#!/bin/sh\n", 10), ELF_NONE);
+	assert_int_equal(elf_kind_of((const uint8_t *)"#!/bin/sh\n", 10), ELF_NONE);
 	bytes[4] = 1; /* 32-bit */
-	assert_int_equal(elf_kind(bytes, size), ELF_FOREIGN);
+	assert_int_equal(elf_kind_of(bytes, size), ELF_FOREIGN);
 }
 
 static void test_build_id_note(void **state)

@@ -291,6 +291,55 @@ static void inversion_is_mended(void **context)
 	model_free(m);
 }
 
+/* The stamps themselves are the wrong way round: the block was handed out by one thread and ended
+ * by another whose processor read its clock early, or freed by one and given to another. */
+static void inverted_stamps_are_mended(void **context)
+{
+	struct model *m = LOAD(A(0, 10, 0x100, 3), A(1, 100, 0x100, 4), F(0, 138, 0x100),
+			       F(1, 900, 0x100));
+
+	assert_int_equal(m->totals.mended, 1);
+	assert_int_equal(m->totals.implicit_frees, 0);
+	assert_int_equal(m->totals.unknown_frees, 0);
+	assert_int_equal(m->totals.deallocations, 2);
+	assert_int_equal(m->totals.live_count, 0);
+	assert_int_equal(m->allocations.freed_at[1], 900);
+	model_free(m);
+
+	m = LOAD(F(1, 100, 0x100), A(0, 138, 0x100, 3), A(0, 300, 0x100, 5));
+	assert_int_equal(m->totals.mended, 1);
+	assert_int_equal(m->totals.implicit_frees, 0);
+	assert_int_equal(m->totals.unknown_frees, 0);
+	assert_int_equal(m->totals.deallocations, 1);
+	assert_int_equal(m->totals.live_bytes, 5);
+	model_free(m);
+
+	m = LOAD(FROM(1, 100, 0x100), A(0, 138, 0x100, 3), TO(1, 400, 0x200, 7));
+	assert_int_equal(m->totals.mended, 1);
+	assert_int_equal(m->totals.reallocations, 1);
+	assert_int_equal(m->totals.live_bytes, 7);
+	assert_int_equal(m->allocations.previous[1], 0);
+	model_free(m);
+
+	m = LOAD(F(1, 100, 0x100), TO(0, 130, 0x100, 3), FROM(0, 500, 0x300), A(1, 510, 0x300, 9));
+	assert_int_equal(m->totals.mended, 2);
+	assert_int_equal(m->totals.unknown_frees, 0);
+	model_free(m);
+}
+
+/* Too far apart for that: then nothing is guessed. */
+static void distant_events_are_not_mended(void **context)
+{
+	struct model *m = LOAD(F(1, 100, 0x100), A(0, 100000, 0x100, 3), A(1, 200000, 0x100, 4),
+			       F(0, 300000, 0x100));
+
+	assert_int_equal(m->totals.mended, 0);
+	assert_int_equal(m->totals.unknown_frees, 1);
+	assert_int_equal(m->totals.implicit_frees, 1);
+	assert_int_equal(m->totals.live_count, 0);
+	model_free(m);
+}
+
 /* Something wrote a wild stamp into ring 0: what is behind it does not wait for the year 3000. */
 static void wild_stamp_holds_nothing_up(void **context)
 {
@@ -533,6 +582,8 @@ int main(void)
 		cmocka_unit_test(too_many_nested_reallocs),
 		cmocka_unit_test(lost_frees_are_counted),
 		cmocka_unit_test(inversion_is_mended),
+		cmocka_unit_test(inverted_stamps_are_mended),
+		cmocka_unit_test(distant_events_are_not_mended),
 		cmocka_unit_test(wild_stamp_holds_nothing_up),
 		cmocka_unit_test(rings_are_used_again),
 		cmocka_unit_test(temporary_is_per_thread),
