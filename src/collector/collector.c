@@ -60,6 +60,9 @@ int collector_init(struct collector *c, int shm_fd)
 		return -EPROTO;
 	if ((uint64_t)st.st_size < SHM_FILE_SIZE && (error = manners_size_memory(shm_fd)))
 		return error;
+	if (fstat(shm_fd, &st) < 0)
+		return -errno;
+	c->control->file_size = (uint64_t)st.st_size;
 	c->payload.room = codec_payload_bound();
 	if (c->payload.room < 2u << 20)
 		c->payload.room = 2u << 20;

@@ -128,12 +128,15 @@ void info_write_attached(struct collector *c)
 	const struct shm_control *control = c->control;
 	struct payload *p = &c->payload;
 	char path[40], executable[sizeof(c->executable)];
+	char allocator[sizeof(control->allocator) + 1] = "";
 	ssize_t n;
 
 	p->used = 0;
 	put_number(p, "pid", (uint64_t)c->target);
 	put_number(p, "ppid", parent_of(c->target));
 	put_text(p, "clock", control->clock == CLOCK_TSC ? "tsc" : "ns");
+	memcpy(allocator, control->allocator, sizeof(allocator) - 1);
+	put_text(p, "allocator", allocator);
 	put_number(p, "start_stamp", control->start_stamp);
 	put_number(p, "start_monotonic_ns", control->start_monotonic_ns);
 	put_number(p, "start_realtime_ns", control->start_realtime_ns);

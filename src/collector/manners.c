@@ -78,6 +78,7 @@ int manners_size_memory(int fd)
 {
 	struct rlimit before, limit = { RLIM_INFINITY, RLIM_INFINITY };
 	struct sigaction action = { .sa_handler = SIG_IGN }, old;
+	uint64_t size = SHM_FILE_SIZE;
 	int error = 0;
 
 	/* The file is sparse and never on a disk: the limit is not meant for it. */
@@ -85,9 +86,11 @@ int manners_size_memory(int fd)
 	if (before.rlim_cur != RLIM_INFINITY && setrlimit(RLIMIT_FSIZE, &limit) < 0) {
 		limit.rlim_cur = limit.rlim_max = before.rlim_max;
 		setrlimit(RLIMIT_FSIZE, &limit);
+		if (before.rlim_max < size)
+			size = before.rlim_max & ~4095ull;
 	}
 	sigaction(SIGXFSZ, &action, &old);
-	if (ftruncate(fd, SHM_FILE_SIZE) < 0)
+	if (ftruncate(fd, (off_t)size) < 0)
 		error = -errno;
 	sigaction(SIGXFSZ, &old, NULL);
 	setrlimit(RLIMIT_FSIZE, &before);

@@ -76,7 +76,7 @@ void *rt_map_segment(size_t size, uint64_t *ret_offset)
 	long both;
 	char *segment;
 
-	if (offset + size > SHM_FILE_SIZE)
+	if (offset + size > rt.shm->file_size)
 		return NULL;
 	both = SYS(SYS_mremap, anchor, 0, anchor_size + size, MREMAP_MAYMOVE, 0);
 	if (sys_failed(both))

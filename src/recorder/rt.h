@@ -57,6 +57,7 @@ struct rt {
 	struct shm_control *shm;
 	uint32_t use_tsc;
 	uint32_t stack_depth;
+	bool launched; /* by `memoir run` */
 	bool stacks_on_free, drop_when_full;
 	bool glibc; /* the allocator in use is glibc's */
 	/* The allocator in use when it is not libc's: what it calls itself is not recorded. */

@@ -40,6 +40,16 @@ static const char *variable(const char *name)
 	return NULL;
 }
 
+static void name_allocator(struct shm_control *control)
+{
+	const char *name = real_map->l_name;
+	size_t n = strlen(name), most = sizeof(control->allocator) - 1;
+
+	if (n > most)
+		name += n - most;
+	memcpy(control->allocator, name, strlen(name));
+}
+
 /* `memoir run` made the shared memory and waits at its other end. */
 static struct shm_control *attach(const char *path)
 {
@@ -64,6 +74,7 @@ static struct shm_control *attach(const char *path)
 		sys_unmap(control, SHM_CONTROL_SIZE);
 		return NULL;
 	}
+	name_allocator(control);
 	return control;
 }
 
@@ -172,6 +183,7 @@ static struct shm_control *start_collector(void)
 	}
 	control = (void *)p;
 	control->magic = SHM_MAGIC;
+	name_allocator(control);
 	options_init(&control->options);
 	options_from_environment(&control->options, environment(), warn_option, NULL);
 	control->clock = arch_ticks_usable() ? CLOCK_TSC : CLOCK_NANOSECONDS;
@@ -226,6 +238,7 @@ static bool start(void)
 	if (!control)
 		return false;
 	rt.shm = control;
+	rt.launched = shared;
 	rt.use_tsc = arch_ticks_usable();
 	rt.stack_depth = (uint32_t)control->options.stack_depth;
 	if (control->options.stack_depth < 1 || control->options.stack_depth > 4096)
@@ -273,7 +286,8 @@ void rt_stop(const char *reason)
 	if (!atomic_compare_exchange_strong(&rt.state, &expected, RT_OFF))
 		return;
 	atomic_store(&rt_live.on, 0);
-	if (reason && *reason)
+	/* Under `memoir run` the launcher says what went wrong at its end. */
+	if (reason && *reason && !(rt.launched && reason == rt.shm->error))
 		say("recording ended early: ", reason);
 }
 

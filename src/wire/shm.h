@@ -19,7 +19,7 @@
 #define SHM_MAGIC 0x31304d4853524d4dull /* "MMRSHM01" */
 #define SHM_ENV "MEMOIR_SHM" /* set by `memoir run`: the path of the memfd to attach to */
 
-#define SHM_FILE_SIZE (1ull << 38) /* sparse; set by the collector or the launcher */
+#define SHM_FILE_SIZE (1ull << 36) /* at most; sparse; set by the collector or the launcher */
 #define SHM_MAX_RINGS 16384
 #define SHM_MAX_NODE_SEGMENTS 16384
 #define SHM_MAX_MODULE_SEGMENTS 1024
@@ -119,6 +119,8 @@ struct shm_control {
 		module_segment_count;
 	_Atomic uint64_t counters[COUNTER_COUNT];
 
+	uint64_t file_size; /* (collector) of the memfd: less where the limit on file sizes is lower */
+	char allocator[256]; /* the file whose malloc does the work */
 	uint64_t start_stamp; /* ticks, monotonic and real time at attach */
 	uint64_t start_monotonic_ns, start_realtime_ns;
 	char error[256]; /* (collector) */
