@@ -122,8 +122,10 @@ struct rt_thread *thread_register(void)
 	struct rt_lock_state lock;
 	struct rt_thread *t;
 	int tid = sys_gettid();
-	uint64_t high;
+	uint64_t high, signals;
 
+	/* A handler must not record before the ring says whose it is. */
+	sys_block_signals(&signals);
 	rt_lock(&lock);
 	t = take_over(tid);
 	if (!t)
@@ -143,5 +145,6 @@ struct rt_thread *thread_register(void)
 	rt_unlock(&lock);
 	if (t)
 		announce(t);
+	sys_restore_signals(&signals);
 	return t;
 }
