@@ -12,48 +12,51 @@
 bool real_comes_first;
 const struct link_map *real_map;
 
-/* What the table holds until then. */
+/* What the table holds until then.  A handler that comes in the middle of the search gets nothing. */
 
 static void *boot_malloc(size_t size)
 {
 	real_init();
-	return real.malloc(size);
+	return real.malloc == boot_malloc ? NULL : real.malloc(size);
 }
 
 static void *boot_calloc(size_t n, size_t size)
 {
 	real_init();
-	return real.calloc(n, size);
+	return real.calloc == boot_calloc ? NULL : real.calloc(n, size);
 }
 
 static void *boot_realloc(void *p, size_t size)
 {
 	real_init();
-	return real.realloc(p, size);
+	return real.realloc == boot_realloc ? NULL : real.realloc(p, size);
 }
 
 static void boot_free(void *p)
 {
 	real_init();
-	real.free(p);
+	if (real.free != boot_free)
+		real.free(p);
 }
 
 static void *boot_memalign(size_t alignment, size_t size)
 {
 	real_init();
-	return real.memalign(alignment, size);
+	return real.memalign == boot_memalign ? NULL : real.memalign(alignment, size);
 }
 
 static void *boot_aligned_alloc(size_t alignment, size_t size)
 {
 	real_init();
-	return real.aligned_alloc(alignment, size);
+	return real.aligned_alloc == boot_aligned_alloc ? NULL : real.aligned_alloc(alignment, size);
 }
 
 static int boot_posix_memalign(void **ret, size_t alignment, size_t size)
 {
 	real_init();
-	return real.posix_memalign(ret, alignment, size);
+	return real.posix_memalign == boot_posix_memalign ?
+		       ENOMEM :
+		       real.posix_memalign(ret, alignment, size);
 }
 
 struct real real = {

@@ -78,14 +78,23 @@ static struct shm_control *attach(const char *path)
 	return control;
 }
 
+/* The file that we are, as the loader was told. */
+static const char *own_name(void)
+{
+	struct dl_find_object o;
+
+	if (!_dl_find_object || _dl_find_object((void *)own_name, &o))
+		return "libmemoir.so";
+	return o.dlfo_link_map->l_name;
+}
+
 /* The collector's executable: named, or beside this library, or in libexec. */
 static bool find_collector(char *out, size_t size)
 {
 	static const char *const places[] = { "/memoir-collector", "/../memoir-collector",
 					      "/../../libexec/memoir/memoir-collector",
 					      "/../../../libexec/memoir/memoir-collector" };
-	const char *named = variable("MEMOIR_COLLECTOR"), *self, *slash;
-	struct dl_find_object o;
+	const char *named = variable("MEMOIR_COLLECTOR"), *self = own_name(), *slash;
 
 	if (named) {
 		if (strlen(named) >= size)
@@ -93,9 +102,6 @@ static bool find_collector(char *out, size_t size)
 		memcpy(out, named, strlen(named) + 1);
 		return true;
 	}
-	if (!_dl_find_object || _dl_find_object((void *)find_collector, &o))
-		return false;
-	self = o.dlfo_link_map->l_name;
 	slash = strrchr(self, '/');
 	if (!slash || (size_t)(slash - self) + 64 > size)
 		return false;
@@ -318,10 +324,20 @@ void hooks_in_child(void)
 		    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
+static bool ends_with(const char *text, size_t n, const char *end)
+{
+	size_t length = strlen(end);
+
+	return n >= length && !strncmp(text + n - length, end, length);
+}
+
 /* Programs that this one starts are not recorded unless asked for: takes us out of LD_PRELOAD. */
 static void leave_environment(char **env)
 {
+	const char *name = own_name(), *slash = strrchr(name, '/');
 	char **to = env;
+
+	name = slash ? slash + 1 : name;
 
 	for (char **from = env; *from; from++) {
 		char *e = *from;
@@ -333,9 +349,8 @@ static void leave_environment(char **env)
 
 			while (*word) {
 				size_t n = strcspn(word, ": "), skip = n + (word[n] != 0);
-				bool ours = n >= 12 && !strncmp(word + n - 12, "libmemoir.so", 12);
 
-				if (!ours) {
+				if (!ends_with(word, n, name)) {
 					memmove(out, word, skip);
 					out += skip;
 				}
