@@ -384,6 +384,7 @@ static void fill_standard_descriptors(void)
 static int run(int argc, char **argv)
 {
 	char program[PATH_MAX], library[PATH_MAX];
+	const char *why;
 	int error;
 
 	if (!argc) {
@@ -401,6 +402,11 @@ static int run(int argc, char **argv)
 	if (!launch_find_library(library, sizeof(library))) {
 		fprintf(stderr, "memoir: libmemoir.so is not beside memoir nor in ../lib/memoir; "
 				"MEMOIR_LIBRARY may name it\n");
+		return 1;
+	}
+	why = program_refuses(program);
+	if (why) {
+		fprintf(stderr, "memoir: %s cannot be recorded: %s\n", program, why);
 		return 1;
 	}
 	if (strpbrk(library, ": ")) {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -93,6 +94,29 @@ static bool interpreter(const uint8_t *head, size_t size, char *ret_path, size_t
 	memcpy(ret_path, start, (size_t)(p - start));
 	ret_path[p - start] = 0;
 	return true;
+}
+
+const char *program_refuses(const char *path)
+{
+	static const char *const runtimes[] = { "libasan.so", "libtsan.so", "libhwasan.so" };
+	const char *why = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	void *bytes;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && st.st_size > 0) {
+		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		for (size_t i = 0; bytes != MAP_FAILED && i < 3; i++)
+			if (elf_needs(bytes, (size_t)st.st_size, runtimes[i]))
+				why = "it is built with a sanitizer, whose runtime must be the first "
+				      "library and replaces the allocator itself";
+		if (bytes != MAP_FAILED)
+			munmap(bytes, (size_t)st.st_size);
+	}
+	close(fd);
+	return why;
 }
 
 const char *program_obstacle(const char *path)
