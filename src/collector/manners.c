@@ -90,7 +90,9 @@ int manners_size_memory(int fd)
 			size = before.rlim_max & ~4095ull;
 	}
 	sigaction(SIGXFSZ, &action, &old);
-	if (ftruncate(fd, (off_t)size) < 0)
+	if (size < SHM_FILE_SIZE_MIN)
+		error = -EFBIG;
+	else if (ftruncate(fd, (off_t)size) < 0)
 		error = -errno;
 	sigaction(SIGXFSZ, &old, NULL);
 	setrlimit(RLIMIT_FSIZE, &before);

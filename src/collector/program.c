@@ -98,7 +98,8 @@ static bool interpreter(const uint8_t *head, size_t size, char *ret_path, size_t
 
 const char *program_refuses(const char *path)
 {
-	static const char *const runtimes[] = { "libasan.so", "libtsan.so", "libhwasan.so" };
+	static const char *const runtimes[] = { "libasan.so", "libtsan.so", "liblsan.so",
+						"libhwasan.so" };
 	const char *why = NULL;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
@@ -108,7 +109,8 @@ const char *program_refuses(const char *path)
 		return NULL;
 	if (!fstat(fd, &st) && st.st_size > 0) {
 		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		for (size_t i = 0; bytes != MAP_FAILED && i < 3; i++)
+		for (size_t i = 0; bytes != MAP_FAILED && i < sizeof(runtimes) / sizeof(runtimes[0]);
+		     i++)
 			if (elf_needs(bytes, (size_t)st.st_size, runtimes[i]))
 				why = "it is built with a sanitizer, whose runtime must be the first "
 				      "library and replaces the allocator itself";

@@ -8,8 +8,9 @@
 #include "recorder/real.h"
 #include "recorder/ring.h"
 
-#include <errno.h>
-#include <string.h>
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
 
 #define FRAME ((const uint64_t *)__builtin_frame_address(0))
 
@@ -329,6 +330,22 @@ int hook_dlclose(void *handle)
 	if (rt.shm)
 		atomic_fetch_add(&rt.shm->module_generation, 1);
 	return result;
+}
+
+int hook_prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list list;
+
+	va_start(list, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(list, unsigned long);
+	va_end(list);
+	if (rt.shm && option == PR_SET_SECCOMP && a[0] == SECCOMP_MODE_STRICT)
+		rt_lose_clock(true);
+	else if (rt.shm && option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV)
+		rt_lose_clock(false);
+	return real.prctl(option, a[0], a[1], a[2], a[3]);
 }
 
 /* jemalloc's own interface. */

@@ -32,6 +32,7 @@ struct real {
 	void (*sdallocx)(void *, size_t, int);
 	pid_t (*fork)(void);
 	int (*dlclose)(void *);
+	int (*prctl)(int, ...);
 	void *(*_Znwm)(size_t);
 	void *(*_Znam)(size_t);
 	void *(*_ZnwmRKSt9nothrow_t)(size_t, const void *);

@@ -8,6 +8,7 @@
 
 #define PATIENCE_NS 100000000ull        /* without progress: is the collector still there? */
 #define PATIENCE_BLIND_NS 10000000000ull /* where /proc does not tell */
+#define PATIENCE_SEALED 100000000u       /* looks, where nothing can be asked */
 
 static void ring_doorbell(struct shm_control *shm)
 {
@@ -75,14 +76,14 @@ bool ring_make_room(struct rt_thread *t)
 {
 	struct shm_control *shm = rt.shm;
 	uint64_t start = 0, progress = 0, now;
-	uint32_t drained, seen = 0;
+	uint32_t drained, seen = 0, looks = 0;
 
 	for (;;) {
 		drained = atomic_load_explicit(&shm->drained, memory_order_acquire);
 		t->head = atomic_load_explicit(&t->ring->head, memory_order_acquire);
 		if (t->reserved - t->head + RING_MARGIN <= t->mask)
 			break;
-		if (rt.drop_when_full) {
+		if (rt.drop_when_full || (sys_sealed && ++looks > PATIENCE_SEALED)) {
 			rt_count(COUNTER_dropped_ring_full, 1);
 			return false;
 		}

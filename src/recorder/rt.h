@@ -93,6 +93,8 @@ static inline uint64_t rt_now(void)
 /* start.c: the life of a recording. */
 bool rt_start(void) HIDDEN;
 void rt_stop(const char *reason) HIDDEN;
+/* The program is about to forbid itself to read the time stamp counter, or all system calls. */
+void rt_lose_clock(bool and_system_calls) HIDDEN;
 
 /* spawn.c: the collector process.  Returns its pid, or -errno. */
 long spawn_collector(const char *path, int memfd, char *const *environment) HIDDEN;

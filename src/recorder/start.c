@@ -18,9 +18,21 @@ struct rt rt;
 struct rt_live rt_live __attribute__((aligned(4096)));
 __thread struct rt_thread *rt_self;
 
+bool sys_sealed;
+static _Atomic uint64_t last_time; /* of a program without clocks: it stands still, nearly */
+
 uint64_t rt_now_slow(void)
 {
+	if (unlikely(atomic_load_explicit(&last_time, memory_order_relaxed)))
+		return atomic_fetch_add(&last_time, 1);
 	return sys_clock_ns(CLOCK_MONOTONIC);
+}
+
+void rt_lose_clock(bool and_system_calls)
+{
+	atomic_store(&last_time, rt_now());
+	rt.use_tsc = false;
+	sys_sealed = and_system_calls;
 }
 
 static char **environment(void)
@@ -214,7 +226,7 @@ out:
 static const char *cannot_be_recorded(void)
 {
 	static const char *const runtimes[] = { "__asan_init", "__tsan_init", "__msan_init",
-						"__hwasan_init" };
+						"__hwasan_init", "__lsan_init" };
 	struct elf_image image;
 
 	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
@@ -331,8 +343,9 @@ static bool ends_with(const char *text, size_t n, const char *end)
 	return n >= length && !strncmp(text + n - length, end, length);
 }
 
-/* Programs that this one starts are not recorded unless asked for: takes us out of LD_PRELOAD. */
-static void leave_environment(char **env)
+/* Programs that this one starts are not recorded unless asked for: takes us out of LD_PRELOAD.  The
+ * launcher's memory is nobody else's in any case. */
+static void leave_environment(char **env, bool keep_preload)
 {
 	const char *name = own_name(), *slash = strrchr(name, '/');
 	char **to = env;
@@ -344,7 +357,7 @@ static void leave_environment(char **env)
 
 		if (!strncmp(e, SHM_ENV "=", sizeof(SHM_ENV)))
 			continue;
-		if (!strncmp(e, "LD_PRELOAD=", 11)) {
+		if (!strncmp(e, "LD_PRELOAD=", 11) && !keep_preload) {
 			char *out = e + 11, *word = e + 11;
 
 			while (*word) {
@@ -374,8 +387,7 @@ __attribute__((constructor)) static void at_load(int argc, char **argv, char **e
 	rt_start();
 	if (rt.shm)
 		redirect_callers();
-	if (!rt.shm || !rt.shm->options.track_children)
-		leave_environment(env);
+	leave_environment(env, rt.shm && rt.shm->options.track_children);
 }
 
 /* The death of process 1 takes its whole namespace along, the collector too: it waits. */

@@ -20,6 +20,7 @@
 #define SHM_ENV "MEMOIR_SHM" /* set by `memoir run`: the path of the memfd to attach to */
 
 #define SHM_FILE_SIZE (1ull << 36) /* at most; sparse; set by the collector or the launcher */
+#define SHM_FILE_SIZE_MIN (16ull << 20) /* with less there is no point in starting */
 #define SHM_MAX_RINGS 16384
 #define SHM_MAX_NODE_SEGMENTS 16384
 #define SHM_MAX_MODULE_SEGMENTS 1024
