@@ -347,8 +347,8 @@ static int start(const char *program, char **argv, const char *library)
 	}
 	if (options.track_children)
 		pass_options_on();
-	status = launch_environment(shm_fd, library) ? launch_fork(&r->child, program, argv) :
-						       -ENOMEM;
+	status = launch_environment(shm_fd, library) ? launch_fork(&r->child, program, argv)
+						     : -ENOMEM;
 	if (status) {
 		fprintf(stderr, "memoir: cannot start a process: %s\n", strerror(-status));
 		return 1;
@@ -418,7 +418,10 @@ static int run(int argc, char **argv)
 }
 
 static const struct command_option rows[] = {
-	{ .name = "quiet", .letter = 'q', .help = "say nothing at the end", .type = COMMAND_FLAG,
+	{ .name = "quiet",
+	  .letter = 'q',
+	  .help = "say nothing at the end",
+	  .type = COMMAND_FLAG,
 	  .target = &quiet },
 	{ 0 },
 };

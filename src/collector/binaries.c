@@ -33,7 +33,7 @@ struct collector_file {
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_size; /* what it must be; once checked, what it is */
 	bool checked, done;
-	int fd;                /* -1: not opened yet */
+	int fd;		       /* -1: not opened yet */
 	const uint8_t *memory; /* the vdso: it is no file, and ours is the same */
 	uint64_t size, offset;
 	uint64_t start, end; /* a mapping of it, or 0 */

@@ -21,7 +21,9 @@
 #define TRAFFIC_NS (100 * MS) /* how long after an event another one is expected soon */
 #define SHORT_SLEEP_NS (10 * MS)
 #define LONG_SLEEP_NS (100 * MS)
-#define ATTACH_NS (1000 * MS) /* how long a program may take to start, at most; then it is static */
+#define ATTACH_NS                                                                                  \
+	(1000 * MS) /* how long a program may take to start, at most; then it is static            \
+		     */
 #define ATTACH_SLEEP_NS (1 * MS)
 #define LAST_PASSES 4
 #define CLOCK_EVERY_NS (1000 * MS)
@@ -222,8 +224,8 @@ const char *collector_run(struct collector *c)
 	for (;;) {
 		struct drain_result pass;
 
-		/* Both before the pass: what the program published before its end is then in it, and
-		 * a bell that rings from here on ends the sleep after it. */
+		/* Both before the pass: what the program published before its end is then in it,
+		 * and a bell that rings from here on ends the sleep after it. */
 		uint32_t bell = atomic_load(&c->control->doorbell);
 		bool gone = c->target_gone(c);
 
@@ -258,8 +260,8 @@ bool collector_finish(struct collector *c, const char *reason, int status)
 {
 	bool ok;
 
-	/* A program that is gone needs one pass.  One that waits for us may have threads that do not:
-	 * they are not followed for ever. */
+	/* A program that is gone needs one pass.  One that waits for us may have threads that do
+	 * not: they are not followed for ever. */
 	for (int i = 0; i < LAST_PASSES && !c->recording.error && drain_pass(c).taken; i++)
 		;
 	drain_close_chunk(c);

@@ -23,10 +23,10 @@ struct collector;
 
 struct collector_ring {
 	struct shm_ring *ring; /* NULL: could not be mapped, or makes no sense */
-	uint64_t head;         /* events taken; the shared one is only for the recorder */
+	uint64_t head;	       /* events taken; the shared one is only for the recorder */
 	uint32_t order;
 	int32_t named_tid; /* whose name was looked up last */
-	bool active;       /* had events since the names were looked at */
+	bool active;	   /* had events since the names were looked at */
 	char name[16];
 };
 
@@ -76,14 +76,14 @@ struct collector {
 	size_t file_count, file_room, next_file;
 
 	uint64_t opened_ns;
-	uint64_t poll_every_ns; /* more for a program with very many mappings */
-	uint64_t now_ns;           /* CLOCK_MONOTONIC of this time round */
+	uint64_t poll_every_ns;	   /* more for a program with very many mappings */
+	uint64_t now_ns;	   /* CLOCK_MONOTONIC of this time round */
 	uint64_t chunk_started_ns; /* when the open chunk got its first event */
 	uint64_t last_traffic_ns, last_clock_ns, last_poll_ns, last_counters_ns, last_names_ns;
 	uint64_t counters_hash;
 	unsigned idle_rounds;
-	bool attached;   /* the program's side has been written down */
-	bool mapped;     /* the program was seen to have the shared memory mapped */
+	bool attached; /* the program's side has been written down */
+	bool mapped;   /* the program was seen to have the shared memory mapped */
 };
 
 /* Maps the shared memory and gets everything that will be needed.  0 or -errno. */

@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 enum elf_kind {
-	ELF_NONE,     /* not an ELF file, or a broken one */
-	ELF_DYNAMIC,  /* of this machine, with an interpreter: LD_PRELOAD works */
-	ELF_STATIC,   /* of this machine, without one */
-	ELF_LIBRARY,  /* of this machine, a shared object that is not a program */
-	ELF_FOREIGN,  /* of another machine, or 32-bit */
+	ELF_NONE,    /* not an ELF file, or a broken one */
+	ELF_DYNAMIC, /* of this machine, with an interpreter: LD_PRELOAD works */
+	ELF_STATIC,  /* of this machine, without one */
+	ELF_LIBRARY, /* of this machine, a shared object that is not a program */
+	ELF_FOREIGN, /* of another machine, or 32-bit */
 };
 
 struct elf_notes {

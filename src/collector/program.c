@@ -109,10 +109,11 @@ const char *program_refuses(const char *path)
 		return NULL;
 	if (!fstat(fd, &st) && st.st_size > 0) {
 		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		for (size_t i = 0; bytes != MAP_FAILED && i < sizeof(runtimes) / sizeof(runtimes[0]);
-		     i++)
+		for (size_t i = 0;
+		     bytes != MAP_FAILED && i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
 			if (elf_needs(bytes, (size_t)st.st_size, runtimes[i]))
-				why = "it is built with a sanitizer, whose runtime must be the first "
+				why = "it is built with a sanitizer, whose runtime must be the "
+				      "first "
 				      "library and replaces the allocator itself";
 		if (bytes != MAP_FAILED)
 			munmap(bytes, (size_t)st.st_size);

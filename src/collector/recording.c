@@ -17,7 +17,8 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
-#define ZSTD_STATIC_LINKING_ONLY /* for the one parameter below: refused is as good as not known */
+#define ZSTD_STATIC_LINKING_ONLY /* for the one parameter below: refused is as good as not known   \
+				  */
 #include <zstd.h>
 
 #define XXH_INLINE_ALL
@@ -134,8 +135,7 @@ static size_t compress(struct recording *r, enum recording_effort effort, const 
 		return 0;
 	if (effort == EFFORT_HASTE) {
 		int written = LZ4_compress_fast_extState(r->lz4, payload, (char *)r->stored,
-							 (int)size, (int)limit,
-							 LZ4_ACCELERATION);
+							 (int)size, (int)limit, LZ4_ACCELERATION);
 
 		return written > 0 ? (size_t)written : 0;
 	}

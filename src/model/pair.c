@@ -227,8 +227,10 @@ static uint32_t reallocated(struct pair *p, struct pair_ring *r, const struct ev
 	return row;
 }
 
-/* The block that was just allocated was freed, or given to realloc, by an event that came before. */
-static void end_early(struct pair *p, uint32_t row, const struct event *e, uint32_t ring, uint64_t at)
+/* The block that was just allocated was freed, or given to realloc, by an event that came before.
+ */
+static void end_early(struct pair *p, uint32_t row, const struct event *e, uint32_t ring,
+		      uint64_t at)
 {
 	struct pair_ring *r = ring_of(p, ring);
 
@@ -248,8 +250,8 @@ static void end_early(struct pair *p, uint32_t row, const struct event *e, uint3
 	close_row(p, row, mend_time(p, at), STACK_NONE, freed_tags(p, row, r, e, TAG_REALLOCATED));
 }
 
-static __attribute__((noinline)) void look_for_early_end(struct pair *p, uint32_t row, uint32_t ring,
-							 uint64_t at)
+static __attribute__((noinline)) void look_for_early_end(struct pair *p, uint32_t row,
+							 uint32_t ring, uint64_t at)
 {
 	for (unsigned i = 0; i < PAIR_DISPLACED && row != NO_ALLOCATION; i++) {
 		struct event *e = &p->early[i].event;

@@ -33,8 +33,8 @@ struct totals {
 	uint64_t first_at, last_at; /* stamps of the first and the last event */
 };
 
-#define PAIR_PENDING 16	  /* reallocs that may be open in one ring, in nested signal handlers */
-#define PAIR_DISPLACED 32 /* inversions that are remembered */
+#define PAIR_PENDING 16	     /* reallocs that may be open in one ring, in nested signal handlers */
+#define PAIR_DISPLACED 32    /* inversions that are remembered */
 #define PAIR_INVERSION 16384 /* ticks: two events further apart were not inverted */
 
 struct pair_ring {

@@ -17,12 +17,12 @@ extern int _dl_find_object(void *address, struct dl_find_object *ret) __attribut
 
 struct elf_image {
 	const struct link_map *map;
-	const ElfW(Sym) *symbols;
+	const ElfW(Sym) * symbols;
 	const char *strings;
 	const uint16_t *versions; /* NULL: none */
 	const uint32_t *gnu_hash;
 	const uint32_t *sysv_hash;
-	const ElfW(Rela) *rela[2]; /* data, then functions */
+	const ElfW(Rela) * rela[2]; /* data, then functions */
 	uint64_t rela_size[2];
 };
 

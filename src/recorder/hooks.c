@@ -116,9 +116,10 @@ static inline uint64_t usable_size(void *p, uint64_t *flags)
 	return real.malloc_usable_size(p);
 }
 
-static inline __attribute__((always_inline)) void
-put_alloc(struct rt_thread *t, enum event_call call, void *p, size_t size, uint64_t flags,
-	  const uint64_t *frame, enum event_op op)
+static inline __attribute__((always_inline)) void put_alloc(struct rt_thread *t,
+							    enum event_call call, void *p,
+							    size_t size, uint64_t flags,
+							    const uint64_t *frame, enum event_op op)
 {
 	uint64_t stamp = rt_now(), usable = usable_size(p, &flags), slack;
 	uint32_t stack = take_stack(t, frame);
@@ -144,20 +145,21 @@ put_free(struct rt_thread *t, enum event_call call, void *p, const uint64_t *fra
 }
 
 /* malloc and free have the code inlined; for all others one copy does. */
-static __attribute__((noinline)) void record_alloc(struct rt_thread *t, enum event_call call, void *p,
-						   size_t size, uint64_t flags,
+static __attribute__((noinline)) void record_alloc(struct rt_thread *t, enum event_call call,
+						   void *p, size_t size, uint64_t flags,
 						   const uint64_t *frame, enum event_op op)
 {
 	put_alloc(t, call, p, size, flags, frame, op);
 }
 
-static __attribute__((noinline)) void record_free(struct rt_thread *t, enum event_call call, void *p,
-						  const uint64_t *frame)
+static __attribute__((noinline)) void record_free(struct rt_thread *t, enum event_call call,
+						  void *p, const uint64_t *frame)
 {
 	put_free(t, call, p, frame);
 }
 
-static void record_realloc_step(struct rt_thread *t, enum event_call call, void *p, enum event_op op)
+static void record_realloc_step(struct rt_thread *t, enum event_call call, void *p,
+				enum event_op op)
 {
 	if (ring_has_room(t))
 		ring_put(t, rt_now(), ((uint64_t)p & EVENT_ADDRESS_MASK) | (uint64_t)op << 56,
@@ -430,7 +432,7 @@ void hook_sdallocx(void *p, size_t size, int flags)
 #define OPERATOR_DELETE(name, parameters, arguments)                                               \
 	void hook_##name parameters                                                                \
 	{                                                                                          \
-		FREEING(name, p);                                                               \
+		FREEING(name, p);                                                                  \
 		real.name arguments;                                                               \
 		STAY();                                                                            \
 	}

@@ -12,7 +12,7 @@
 bool real_comes_first;
 const struct link_map *real_map;
 
-/* What the table holds until then.  A handler that comes in the middle of the search gets nothing. */
+/* What the table holds until then.  A handler in the middle of the search gets nothing. */
 
 static void *boot_malloc(size_t size)
 {
@@ -48,15 +48,16 @@ static void *boot_memalign(size_t alignment, size_t size)
 static void *boot_aligned_alloc(size_t alignment, size_t size)
 {
 	real_init();
-	return real.aligned_alloc == boot_aligned_alloc ? NULL : real.aligned_alloc(alignment, size);
+	return real.aligned_alloc == boot_aligned_alloc ? NULL
+							: real.aligned_alloc(alignment, size);
 }
 
 static int boot_posix_memalign(void **ret, size_t alignment, size_t size)
 {
 	real_init();
-	return real.posix_memalign == boot_posix_memalign ?
-		       ENOMEM :
-		       real.posix_memalign(ret, alignment, size);
+	return real.posix_memalign == boot_posix_memalign
+		       ? ENOMEM
+		       : real.posix_memalign(ret, alignment, size);
 }
 
 struct real real = {
@@ -109,7 +110,8 @@ static bool is_us(const struct link_map *map)
 }
 
 /* The first definition of a name from `map` on, ours left out. */
-static void *find_from(const struct link_map *map, const char *name, const struct link_map **ret_map)
+static void *find_from(const struct link_map *map, const char *name,
+		       const struct link_map **ret_map)
 {
 	struct elf_image image;
 	void *p;
@@ -143,8 +145,8 @@ void real_init(void)
 	if (real_comes_first)
 		from = _r_debug.r_map;
 	for (unsigned i = 0; i < hook_row_count; i++) {
-		void **slot = (void **)((char *)&found +
-					((char *)hook_rows[i].real - (char *)&real));
+		void **slot =
+			(void **)((char *)&found + ((char *)hook_rows[i].real - (char *)&real));
 
 		*slot = find_from(from, hook_rows[i].name, NULL);
 	}

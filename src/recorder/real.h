@@ -63,8 +63,8 @@ extern const struct link_map *real_map HIDDEN;
 
 struct hook_row {
 	const char *name;
-	void *hook;         /* our function */
-	void **real;        /* its row in `real` */
+	void *hook;  /* our function */
+	void **real; /* its row in `real` */
 	bool exported;
 };
 extern const struct hook_row hook_rows[] HIDDEN;

@@ -37,7 +37,7 @@ static void write_slot(uint64_t *slot, void *value)
 static bool in_relro(const struct link_map *map, uint64_t at)
 {
 	struct dl_find_object o;
-	const ElfW(Ehdr) *e;
+	const ElfW(Ehdr) * e;
 
 	if (!_dl_find_object || _dl_find_object((void *)map->l_ld, &o))
 		return false;

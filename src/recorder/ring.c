@@ -6,9 +6,9 @@
 #include "recorder/ring.h"
 #include "recorder/sys.h"
 
-#define PATIENCE_NS 100000000ull        /* without progress: is the collector still there? */
+#define PATIENCE_NS 100000000ull	 /* without progress: is the collector still there? */
 #define PATIENCE_BLIND_NS 10000000000ull /* where /proc does not tell */
-#define PATIENCE_SEALED 100000000u       /* looks, where nothing can be asked */
+#define PATIENCE_SEALED 100000000u	 /* looks, where nothing can be asked */
 
 static void ring_doorbell(struct shm_control *shm)
 {

@@ -20,8 +20,8 @@
 #define HIDDEN __attribute__((visibility("hidden")))
 #define EXPORT __attribute__((visibility("default")))
 
-#define KNOWN_FIRST 1024u          /* entries of a thread's table of known stacks: at first, */
-#define KNOWN_MAX (1u << 18)       /* at most for the first threads (4 MiB), */
+#define KNOWN_FIRST 1024u	   /* entries of a thread's table of known stacks: at first, */
+#define KNOWN_MAX (1u << 18)	   /* at most for the first threads (4 MiB), */
 #define KNOWN_MAX_LATER (1u << 14) /* and for later ones */
 
 #define RT_NESTING 3 /* levels of signal handlers inside a hook that are recorded */
@@ -38,11 +38,11 @@ struct rt_thread {
 	struct shm_ring *ring;
 	uint64_t reserved, head; /* head: as last seen */
 	uint64_t mask, notify_mask;
-	uint32_t open;          /* slots that are reserved and may be unwritten: see ring.h */
+	uint32_t open; /* slots that are reserved and may be unwritten: see ring.h */
 
-	uint32_t depth;         /* hooks on this thread that are taking a stack */
-	uint64_t busy_at;       /* the outermost one's frame */
-	uint32_t generation;    /* of modules that the walks were made with */
+	uint32_t depth;	     /* hooks on this thread that are taking a stack */
+	uint64_t busy_at;    /* the outermost one's frame */
+	uint32_t generation; /* of modules that the walks were made with */
 	int tid;
 
 	struct rt_known_stack *known;

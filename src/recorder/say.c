@@ -28,8 +28,8 @@ void say(const char *text, const char *more)
 	size_t n = strlen(line);
 	struct stat now;
 
-	if (!have_start || !look(&now) || now.st_dev != start.st_dev || now.st_ino != start.st_ino ||
-	    now.st_rdev != start.st_rdev)
+	if (!have_start || !look(&now) || now.st_dev != start.st_dev ||
+	    now.st_ino != start.st_ino || now.st_rdev != start.st_rdev)
 		return;
 	for (; *text && n < sizeof(line) - 2; text++)
 		line[n++] = *text;

@@ -61,10 +61,13 @@ long spawn_collector(const char *path, int memfd, char *const *environment)
 {
 	char fd_text[12], pid_text[12];
 	char *arguments[] = { (char *)"memoir-collector", (char *)"--shm-fd", fd_text,
-			      (char *)"--target", pid_text, NULL };
+			      (char *)"--target",	  pid_text,	      NULL };
 	char *stacks = sys_map_private(2 * STACK_SIZE);
-	struct spawn s = { .path = path, .arguments = arguments, .environment = environment,
-			   .memfd = memfd, .stack = stacks };
+	struct spawn s = { .path = path,
+			   .arguments = arguments,
+			   .environment = environment,
+			   .memfd = memfd,
+			   .stack = stacks };
 	long helper, result;
 
 	if (!stacks)

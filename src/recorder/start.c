@@ -180,7 +180,8 @@ static struct shm_control *start_collector(void)
 	long fd, p, pid;
 
 	if (!find_collector(path, sizeof(path))) {
-		say("not recorded: memoir-collector is not beside libmemoir.so; set MEMOIR_COLLECTOR",
+		say("not recorded: memoir-collector is not beside libmemoir.so; set "
+		    "MEMOIR_COLLECTOR",
 		    NULL);
 		return NULL;
 	}

@@ -2,8 +2,8 @@
 /* The few functions of <string.h> that the recorder uses, its own.
  *
  * libc's may be another's: a sanitizer or a program that defines its own strcmp would be called
- * before it is ready, and would call malloc.  Hidden, so that nobody else gets these; the compiler's
- * own calls of memcpy and memset end here too.  Slow paths only, hence plain loops. */
+ * before it is ready, and would call malloc.  Hidden, so that nobody else gets these; the
+ * compiler's own calls of memcpy and memset end here too.  Slow paths only, hence plain loops. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

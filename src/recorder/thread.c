@@ -113,8 +113,8 @@ static void announce(struct rt_thread *t)
 
 	SYS(SYS_prctl, PR_GET_NAME, name);
 	if (ring_has_room(t))
-		ring_put(t, rt_now(), (uint64_t)(unsigned)t->tid | (uint64_t)OP_THREAD << 56, name[0],
-			 name[1]);
+		ring_put(t, rt_now(), (uint64_t)(unsigned)t->tid | (uint64_t)OP_THREAD << 56,
+			 name[0], name[1]);
 }
 
 struct rt_thread *thread_register(void)

@@ -37,7 +37,8 @@ static bool add_segment(void)
 	uint64_t offset;
 	struct shm_node *segment;
 
-	if (n == SHM_MAX_NODE_SEGMENTS || !(segment = rt_map_segment(SHM_NODE_SEGMENT_SIZE, &offset)))
+	if (n == SHM_MAX_NODE_SEGMENTS ||
+	    !(segment = rt_map_segment(SHM_NODE_SEGMENT_SIZE, &offset)))
 		return false;
 	atomic_store_explicit(&segments[n], segment, memory_order_release);
 	rt.shm->node_segment_offset[n] = offset;
@@ -157,8 +158,8 @@ static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t flags)
 	_Atomic uint64_t *slots = atomic_load_explicit(&newest->slots, memory_order_acquire);
 	uint64_t i = hash & newest->mask, entry = 0;
 
-	while (!atomic_compare_exchange_strong_explicit(&slots[i], &entry,
-							hash >> 32 << 32 | id, memory_order_acq_rel,
+	while (!atomic_compare_exchange_strong_explicit(&slots[i], &entry, hash >> 32 << 32 | id,
+							memory_order_acq_rel,
 							memory_order_acquire)) {
 		if (entry >> 32 == hash >> 32 && is_node((uint32_t)entry, parent, pc, flags))
 			return (uint32_t)entry;

@@ -12,9 +12,19 @@
 #include "unwind/x86_64/registers.h"
 
 enum pointer_encoding {
-	PE_ABSPTR = 0x00, PE_ULEB128 = 0x01, PE_UDATA2 = 0x02, PE_UDATA4 = 0x03, PE_UDATA8 = 0x04,
-	PE_SLEB128 = 0x09, PE_SDATA2 = 0x0a, PE_SDATA4 = 0x0b, PE_SDATA8 = 0x0c,
-	PE_PCREL = 0x10, PE_DATAREL = 0x30, PE_INDIRECT = 0x80, PE_OMIT = 0xff,
+	PE_ABSPTR = 0x00,
+	PE_ULEB128 = 0x01,
+	PE_UDATA2 = 0x02,
+	PE_UDATA4 = 0x03,
+	PE_UDATA8 = 0x04,
+	PE_SLEB128 = 0x09,
+	PE_SDATA2 = 0x0a,
+	PE_SDATA4 = 0x0b,
+	PE_SDATA8 = 0x0c,
+	PE_PCREL = 0x10,
+	PE_DATAREL = 0x30,
+	PE_INDIRECT = 0x80,
+	PE_OMIT = 0xff,
 };
 
 static uint64_t read_bytes(struct cfi_cursor *c, unsigned n)
@@ -115,7 +125,8 @@ static bool cursor_at(struct cfi_cursor *c, const struct cfi_image *image, uint6
 {
 	if (address < (uint64_t)image->low || address >= (uint64_t)image->high)
 		return false;
-	*c = (struct cfi_cursor){ image->low + (address - (uint64_t)image->low), image->high, false };
+	*c = (struct cfi_cursor){ image->low + (address - (uint64_t)image->low), image->high,
+				  false };
 	return true;
 }
 
@@ -197,8 +208,8 @@ skip:
 }
 
 /* Parses the FDE at `address`; true if it describes pc. */
-static bool read_fde(const struct cfi_image *image, uint64_t address, uint64_t pc, struct cfi_cie *cie,
-		     struct cfi_cursor *ret_program, uint64_t *ret_start)
+static bool read_fde(const struct cfi_image *image, uint64_t address, uint64_t pc,
+		     struct cfi_cie *cie, struct cfi_cursor *ret_program, uint64_t *ret_start)
 {
 	struct cfi_cursor c;
 	uint64_t id_at, id, start, size;
@@ -226,8 +237,8 @@ static bool read_fde(const struct cfi_image *image, uint64_t address, uint64_t p
 }
 
 /* Binary search in the table that the linker made; entries are pairs of 32-bit offsets. */
-static bool search_table(const struct cfi_image *image, struct cfi_cursor c, uint64_t count, uint64_t pc,
-			 uint64_t *ret_fde)
+static bool search_table(const struct cfi_image *image, struct cfi_cursor c, uint64_t count,
+			 uint64_t pc, uint64_t *ret_fde)
 {
 	const uint8_t *base = image->eh_frame_hdr, *table = c.p;
 	uint64_t low = 0, high = count;
@@ -288,8 +299,8 @@ static int32_t narrow(int64_t offset)
 }
 
 /* The numbers of a register: the two columns that are kept, or nothing. */
-static void set_column(struct cfi_row *row, uint64_t reg, uint64_t ra, enum where where, int64_t offset,
-		       const uint8_t *expression)
+static void set_column(struct cfi_row *row, uint64_t reg, uint64_t ra, enum where where,
+		       int64_t offset, const uint8_t *expression)
 {
 	if (reg == REGISTER_FP) {
 		row->fp = (uint8_t)where;
@@ -301,7 +312,8 @@ static void set_column(struct cfi_row *row, uint64_t reg, uint64_t ra, enum wher
 	}
 }
 
-static void restore_column(struct cfi_row *row, uint64_t reg, uint64_t ra, const struct cfi_row *initial)
+static void restore_column(struct cfi_row *row, uint64_t reg, uint64_t ra,
+			   const struct cfi_row *initial)
 {
 	if (reg == REGISTER_FP) {
 		row->fp = initial->fp;

@@ -67,8 +67,9 @@ static struct table *grow(struct table *old)
 		uint64_t key = atomic_load_explicit(&old->entries[i].key, memory_order_relaxed);
 
 		if (key)
-			table_put(t, key,
-				  atomic_load_explicit(&old->entries[i].rule, memory_order_relaxed));
+			table_put(
+				t, key,
+				atomic_load_explicit(&old->entries[i].rule, memory_order_relaxed));
 	}
 	atomic_store_explicit(&current, t, memory_order_release);
 	return t;

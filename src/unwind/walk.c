@@ -27,7 +27,7 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 #define PAGE 4096ull
-#define MAX_FRAME (1ull << 20)      /* a guessed frame is not larger */
+#define MAX_FRAME (1ull << 20)	    /* a guessed frame is not larger */
 #define MAX_EXTENSION (16ull << 20) /* a stack does not grow by more between two events */
 #define CHECKS_PER_FRAME 3
 
@@ -165,7 +165,8 @@ static inline unwind_rule find_rule(struct walk *w, uint64_t key)
 }
 
 /* The rarer rules. */
-static __attribute__((noinline)) bool step_rarely(struct walk *w, struct walk_fresh *f, uint64_t *sp)
+static __attribute__((noinline)) bool step_rarely(struct walk *w, struct walk_fresh *f,
+						  uint64_t *sp)
 {
 	uint64_t at;
 

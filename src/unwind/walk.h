@@ -24,21 +24,21 @@ enum walk_frame_flags {
 enum walk_end {
 	WALK_COMPLETE,
 	WALK_TRUNCATED, /* deeper than the limit */
-	WALK_BROKEN,    /* a frame that could not be followed */
+	WALK_BROKEN,	/* a frame that could not be followed */
 };
 
 /* One cache line. */
 struct walk_frame {
 	uint64_t slot; /* where pc was read */
 	uint64_t pc;
-	uint64_t fp;   /* frame register in this frame */
+	uint64_t fp; /* frame register in this frame */
 	unwind_rule rule;
 	uint64_t hash; /* of the pcs from the outermost to this one: which stack it is */
 	/* Another pc that was here, with the same rule and the same outer frames: a function that
 	 * allocates and frees calls us from two places in turn. */
 	uint64_t other_pc;
 	uint32_t other_node;
-	uint32_t node; /* the recorder's; 0 = not looked up */
+	uint32_t node;	 /* the recorder's; 0 = not looked up */
 	uint32_t checks; /* how many words the outer frames rest on */
 	uint32_t flags;
 };
@@ -85,28 +85,28 @@ struct walk_cached_rule {
 #define WALK_RULES 4096u
 
 struct walk {
-	struct walk_frame *top;    /* innermost frame; frames - 1 when there is none */
+	struct walk_frame *top;	   /* innermost frame; frames - 1 when there is none */
 	struct walk_frame *frames; /* outermost first; frames[-1] is a sentinel above all stacks */
 	struct walk_check *checks; /* outermost first */
-	bool careful;              /* some frame is not on the thread's own stack */
-	bool stale;                /* hash and place of the top frame are those of other_pc */
-	uint8_t end;               /* enum walk_end of the stack kept */
+	bool careful;		   /* some frame is not on the thread's own stack */
+	bool stale;		   /* hash and place of the top frame are those of other_pc */
+	uint8_t end;		   /* enum walk_end of the stack kept */
 	uint32_t limit;
 
 	/* The thread's own stack, as far as it is known to be readable.  Anything else is probed
 	 * page by page, each time. */
 	uint64_t stack_low, stack_high;
-	uint64_t gap;     /* an unreadable place below stack_low, 0 if none was met */
+	uint64_t gap;	  /* an unreadable place below stack_low, 0 if none was met */
 	uint64_t ok_page; /* readable elsewhere, good for one walk */
-	bool elsewhere;   /* this walk has read there */
+	bool elsewhere;	  /* this walk has read there */
 	bool (*probe)(const void *p);
 
 	struct walk_fresh *fresh; /* innermost first */
-	struct walk_frame *met;   /* what the last walk met */
+	struct walk_frame *met;	  /* what the last walk met */
 	uint32_t check_count;
-	uint32_t epoch;           /* raised when everything is forgotten */
-	uint32_t next_way;        /* to replace among the ends of a set */
-	uint64_t *places; /* of each frame: a hash of all slots, pcs and registers up to it */
+	uint32_t epoch;	   /* raised when everything is forgotten */
+	uint32_t next_way; /* to replace among the ends of a set */
+	uint64_t *places;  /* of each frame: a hash of all slots, pcs and registers up to it */
 	struct walk_end_seen *ends;
 	struct walk_cached_rule rules[WALK_RULES];
 };
@@ -172,9 +172,9 @@ static inline bool walk_end_is(const struct walk *w, const struct walk_end_seen 
 	    (e->fp != regs.fp && e->flags_and_epoch & FRAME_NEEDS_FP) ||
 	    !walk_checks_hold(e->checks, e->count))
 		return false;
-	return !e->depth || (w->frames + e->depth <= w->top + 1 &&
-			     w->places[e->depth - 1] == e->place &&
-			     walk_checks_hold(w->checks, w->frames[e->depth - 1].checks));
+	return !e->depth ||
+	       (w->frames + e->depth <= w->top + 1 && w->places[e->depth - 1] == e->place &&
+		walk_checks_hold(w->checks, w->frames[e->depth - 1].checks));
 }
 
 /* Takes the stack.  Returns its node if it is one that was remembered; else 0, and the stack is in

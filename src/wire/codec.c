@@ -27,8 +27,10 @@ _Static_assert(CALL_COUNT < CODEC_AGAIN, "a call must be told from the other cod
 
 /* Bytes that one event can add to each column. */
 static const uint8_t column_bytes[COLUMN_COUNT] = {
-	[COLUMN_RUNS] = 10, [COLUMN_CODES] = 1,	    [COLUMN_STAMPS] = 1, [COLUMN_STAMPS2] = 1,
-	[COLUMN_JUMPS] = 8, [COLUMN_ADDRESSES] = 8, [COLUMN_STACKS] = 8, [COLUMN_SIZES] = 8,
+	[COLUMN_RUNS] = 10,  [COLUMN_CODES] = 1,
+	[COLUMN_STAMPS] = 1, [COLUMN_STAMPS2] = 1,
+	[COLUMN_JUMPS] = 8,  [COLUMN_ADDRESSES] = 8,
+	[COLUMN_STACKS] = 8, [COLUMN_SIZES] = 8,
 	[COLUMN_SLACKS] = 8, [COLUMN_OTHER] = THREAD_BYTES,
 };
 #define SLOP 64 /* a value is stored as eight bytes, whatever its length */
@@ -409,8 +411,8 @@ static void count_batch(const uint8_t *codes, uint32_t n, uint32_t *ret_placed, 
 		bool thread = code == (CODEC_ESCAPE | OP_THREAD);
 
 		threads += thread;
-		sized += code & CODEC_ESCAPE ? !thread
-					     : (code != CODEC_AGAIN) & !call_classes[code];
+		sized +=
+			code & CODEC_ESCAPE ? !thread : (code != CODEC_AGAIN) & !call_classes[code];
 	}
 	*ret_placed = n - threads;
 	*ret_sized = sized;

@@ -46,20 +46,29 @@
 #define CODEC_ESCAPE 0x80
 #define CODEC_AGAIN 0x7f
 #define CODEC_CHUNK_EVENTS 65536u /* at most this many in one chunk */
-#define CODEC_PAD 16 /* bytes that must be readable behind a payload */
+#define CODEC_PAD 16		  /* bytes that must be readable behind a payload */
 #define CODEC_MEMORY 2048u
 
 enum codec_column {
-	COLUMN_RUNS, COLUMN_CODES, COLUMN_STAMPS, COLUMN_STAMPS2, COLUMN_JUMPS, COLUMN_ADDRESSES,
-	COLUMN_STACKS, COLUMN_SIZES, COLUMN_SLACKS, COLUMN_OTHER, COLUMN_COUNT
+	COLUMN_RUNS,
+	COLUMN_CODES,
+	COLUMN_STAMPS,
+	COLUMN_STAMPS2,
+	COLUMN_JUMPS,
+	COLUMN_ADDRESSES,
+	COLUMN_STACKS,
+	COLUMN_SIZES,
+	COLUMN_SLACKS,
+	COLUMN_OTHER,
+	COLUMN_COUNT
 };
 
 /* What a stack did last time. */
 struct codec_memory {
-	uint64_t word2;  /* size, call, flags */
+	uint64_t word2;	 /* size, call, flags */
 	uint64_t nature; /* slack : 32, op : 32; 0: nothing yet */
-	uint64_t key;    /* of the address */
-	uint32_t next;   /* the stack that came after it */
+	uint64_t key;	 /* of the address */
+	uint32_t next;	 /* the stack that came after it */
 	uint32_t unused;
 };
 

@@ -17,20 +17,21 @@ struct event {
 };
 
 enum event_op {
-	OP_ALLOC = 1,    /* address, size, slack, flags, stack */
-	OP_FREE,         /* address, stack; size only from free_sized and its like */
-	OP_REALLOC_FROM, /* the block at address is given to realloc; ends with TO, FREED or FAILED */
-	OP_REALLOC_TO,   /* the same thread's innermost open FROM became this block */
-	OP_REALLOC_FREED,  /* realloc(p, 0) freed it */
+	OP_ALLOC = 1,	  /* address, size, slack, flags, stack */
+	OP_FREE,	  /* address, stack; size only from free_sized and its like */
+	OP_REALLOC_FROM,  /* the block at address is given to realloc; ends with TO, FREED or FAILED
+			   */
+	OP_REALLOC_TO,	  /* the same thread's innermost open FROM became this block */
+	OP_REALLOC_FREED, /* realloc(p, 0) freed it */
 	OP_REALLOC_FAILED, /* the old block is still alive */
 	OP_THREAD, /* from here on the ring belongs to thread `address`; word2, word3: its name */
 	OP_COUNT
 };
 
 enum event_flags {
-	EVENT_MMAPPED = 1,        /* glibc: the block is a mapping of its own */
+	EVENT_MMAPPED = 1,	  /* glibc: the block is a mapping of its own */
 	EVENT_NON_MAIN_ARENA = 2, /* glibc */
-	EVENT_ZEROED = 4,         /* calloc and MALLOCX_ZERO */
+	EVENT_ZEROED = 4,	  /* calloc and MALLOCX_ZERO */
 };
 
 enum event_call {

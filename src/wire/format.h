@@ -12,8 +12,8 @@
 struct format_header {
 	char magic[8];
 	uint32_t version; /* readers refuse a greater one */
-	uint32_t size;    /* of this header; chunks start there */
-	uint8_t id[16];   /* random; the recording's name in caches and URLs */
+	uint32_t size;	  /* of this header; chunks start there */
+	uint8_t id[16];	  /* random; the recording's name in caches and URLs */
 };
 
 #define FORMAT_CHUNK_MAGIC 0x6b68434du /* "MChk" */
@@ -22,15 +22,15 @@ struct format_header {
 
 enum format_chunk_type {
 	CHUNK_INFO = 1, /* pairs: varint length, key, varint length, value; later ones win */
-	CHUNK_CLOCK,    /* u64 stamp, u64 CLOCK_MONOTONIC ns, u64 CLOCK_REALTIME ns */
+	CHUNK_CLOCK,	/* u64 stamp, u64 CLOCK_MONOTONIC ns, u64 CLOCK_REALTIME ns */
 	CHUNK_MODULES,
 	CHUNK_NODES,
-	CHUNK_EVENTS,   /* see codec.h */
-	CHUNK_THREADS,  /* repeated: varint tid, varint length, name; later ones win */
-	CHUNK_FILE,     /* a piece of an embedded file */
+	CHUNK_EVENTS,	/* see codec.h */
+	CHUNK_THREADS,	/* repeated: varint tid, varint length, name; later ones win */
+	CHUNK_FILE,	/* a piece of an embedded file */
 	CHUNK_COUNTERS, /* repeated: varint length, name, varint value; later ones win */
-	CHUNK_END,      /* the collector finished in order; empty */
-	CHUNK_INDEX,    /* where each chunk starts; then struct format_trailer ends the file */
+	CHUNK_END,	/* the collector finished in order; empty */
+	CHUNK_INDEX,	/* where each chunk starts; then struct format_trailer ends the file */
 };
 /* A reader skips a chunk whose type it does not know. */
 
@@ -44,12 +44,12 @@ struct format_chunk {
 	uint32_t stored_size; /* bytes that follow this header */
 	uint32_t raw_size;    /* after decompression */
 	uint64_t sequence;    /* counts chunks from 0 */
-	uint64_t checksum;    /* XXH3 of the 24 bytes above, then as the seed of XXH3 of the payload */
+	uint64_t checksum; /* XXH3 of the 24 bytes above, then as the seed of XXH3 of the payload */
 };
 
 struct format_trailer {
 	uint64_t index_offset; /* of the CHUNK_INDEX header */
-	char magic[8];         /* FORMAT_TRAILER_MAGIC */
+	char magic[8];	       /* FORMAT_TRAILER_MAGIC */
 };
 #define FORMAT_TRAILER_MAGIC "MEMOIRix"
 

@@ -19,7 +19,7 @@
 #define SHM_MAGIC 0x31304d4853524d4dull /* "MMRSHM01" */
 #define SHM_ENV "MEMOIR_SHM" /* set by `memoir run`: the path of the memfd to attach to */
 
-#define SHM_FILE_SIZE (1ull << 36) /* at most; sparse; set by the collector or the launcher */
+#define SHM_FILE_SIZE (1ull << 36)	/* at most; sparse; set by the collector or the launcher */
 #define SHM_FILE_SIZE_MIN (16ull << 20) /* with less there is no point in starting */
 #define SHM_MAX_RINGS 16384
 #define SHM_MAX_NODE_SEGMENTS 16384
@@ -37,17 +37,17 @@ struct shm_node {
 };
 
 enum shm_node_flags {
-	NODE_EXACT = 1,     /* pc is an interrupted instruction, not a return address */
-	NODE_TRUNCATED = 2, /* more frames were there than the limit allows: the outer ones are cut */
+	NODE_EXACT = 1,	    /* pc is an interrupted instruction, not a return address */
+	NODE_TRUNCATED = 2, /* the outer frames are cut: there were more than the limit */
 	NODE_BROKEN = 4,    /* the walk ended here because the next frame made no sense */
 };
 
 /* A module that a frame was found in.  A range that is used again by another file gets a new
  * index, so (index, pc) is exact however often libraries come and go. */
 struct shm_module {
-	uint64_t bias;       /* run-time address minus the ELF file's */
+	uint64_t bias;	     /* run-time address minus the ELF file's */
 	uint64_t start, end; /* mapped range */
-	uint64_t stamp;      /* when it was first seen */
+	uint64_t stamp;	     /* when it was first seen */
 	uint8_t build_id_size;
 	uint8_t build_id[31];
 	char name[448]; /* as the loader knows it; empty for the executable; the end if too long */
@@ -93,23 +93,23 @@ enum shm_counter {
 #define X(name, help) COUNTER_##name,
 	SHM_COUNTERS(X)
 #undef X
-	COUNTER_COUNT
+		COUNTER_COUNT
 };
 
 struct shm_control {
 	uint64_t magic;
-	uint32_t clock; /* enum shm_clock */
+	uint32_t clock;		       /* enum shm_clock */
 	_Atomic int32_t target_pid;    /* 0 until a program has attached: the first one does */
 	_Atomic int32_t collector_pid; /* (collector) */
-	_Atomic uint32_t state;        /* (collector) enum shm_state; a futex the recorder waits on */
-	_Atomic uint32_t gave_up;      /* the recorder found the collector gone and went on alone */
-	_Atomic uint32_t exiting;      /* process 1 at its end: waits for SHM_CLOSED */
+	_Atomic uint32_t state;	  /* (collector) enum shm_state; a futex the recorder waits on */
+	_Atomic uint32_t gave_up; /* the recorder found the collector gone and went on alone */
+	_Atomic uint32_t exiting; /* process 1 at its end: waits for SHM_CLOSED */
 
 	_Atomic uint32_t doorbell; /* futex the collector sleeps on; the recorder adds and wakes */
 	_Atomic uint32_t asleep;   /* (collector) 1 while it sleeps */
-	_Atomic uint32_t drained;  /* (collector) futex: raised after every pass; a full ring waits */
+	_Atomic uint32_t drained;  /* (collector) futex: raised after a pass; full rings wait */
 	_Atomic uint32_t flush_request; /* futex pair: raised by the recorder ... */
-	_Atomic uint32_t flush_done;    /* (collector) ... and copied here once it is on disk */
+	_Atomic uint32_t flush_done;	/* (collector) ... and copied here once it is on disk */
 
 	/* Raised by the collector when a file left the address space, and by dlclose: cached unwind
 	 * rules and modules must be looked up again. */
@@ -120,11 +120,11 @@ struct shm_control {
 		module_segment_count;
 	_Atomic uint64_t counters[COUNTER_COUNT];
 
-	uint64_t file_size; /* (collector) of the memfd: less where the limit on file sizes is lower */
-	char allocator[256]; /* the file whose malloc does the work */
+	uint64_t file_size;   /* (collector) of the memfd */
+	char allocator[256];  /* the file whose malloc does the work */
 	uint64_t start_stamp; /* ticks, monotonic and real time at attach */
 	uint64_t start_monotonic_ns, start_realtime_ns;
-	char error[256]; /* (collector) */
+	char error[256];   /* (collector) */
 	char output[4200]; /* (collector) the recording's path */
 	struct options options;
 

@@ -43,9 +43,9 @@ static void load(Elf *elf, int fd, struct loaded *ret)
 
 		gelf_getphdr(elf, (int)i, &p);
 		if (p.p_type == PT_LOAD)
-			assert_int_equal(pread(fd, ret->base + p.p_vaddr, p.p_filesz,
-					       (off_t)p.p_offset),
-					 (ssize_t)p.p_filesz);
+			assert_int_equal(
+				pread(fd, ret->base + p.p_vaddr, p.p_filesz, (off_t)p.p_offset),
+				(ssize_t)p.p_filesz);
 	}
 	ret->image = (struct cfi_image){ ret->base, ret->base + end, ret->base + header };
 }
@@ -71,11 +71,11 @@ static unwind_rule expected(Dwarf_Frame *frame)
 		return rule_make(RULE_BROKEN, 0, 0);
 	if (dwarf_frame_cfa(frame, &ops, &n))
 		return RULE_UNKNOWN;
-	if (n == 1 && (ops[0].atom == DW_OP_breg7 ||
-		       (ops[0].atom == DW_OP_bregx && ops[0].number == 7)))
+	if (n == 1 &&
+	    (ops[0].atom == DW_OP_breg7 || (ops[0].atom == DW_OP_bregx && ops[0].number == 7)))
 		kind = RULE_SP;
-	else if (n == 1 && (ops[0].atom == DW_OP_breg6 ||
-			    (ops[0].atom == DW_OP_bregx && ops[0].number == 6)))
+	else if (n == 1 &&
+		 (ops[0].atom == DW_OP_breg6 || (ops[0].atom == DW_OP_bregx && ops[0].number == 6)))
 		kind = RULE_FP;
 	else
 		return RULE_UNKNOWN;
@@ -132,7 +132,8 @@ static void compare_file(const char *path)
 
 			got = cfi_rule(&l.image, (uint64_t)l.base + pc, &scratch);
 			if (want != RULE_UNKNOWN && got != want) {
-				print_message("# %s: at %#lx: %#lx, not %#lx\n", path, pc, got, want);
+				print_message("# %s: at %#lx: %#lx, not %#lx\n", path, pc, got,
+					      want);
 				fail();
 			}
 		}
@@ -140,7 +141,8 @@ static void compare_file(const char *path)
 		unsaid += want == RULE_UNKNOWN;
 		at = end > at ? end : at + 1;
 	}
-	print_message("# %s: %lu rows, %lu that elfutils tells in other words\n", path, rows, unsaid);
+	print_message("# %s: %lu rows, %lu that elfutils tells in other words\n", path, rows,
+		      unsaid);
 	assert_true(rows > 1000);
 	assert_true(unsaid < rows / 50);
 	dwarf_cfi_end(cfi);

@@ -569,14 +569,10 @@ static int tear_down(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_killed_program),
-		cmocka_unit_test(test_unfinished_node),
-		cmocka_unit_test(test_unwritable_output),
-		cmocka_unit_test(test_full_disk),
-		cmocka_unit_test(test_wild_program),
-		cmocka_unit_test(test_manners),
-		cmocka_unit_test(test_embedded_program),
-		cmocka_unit_test(test_output_in_use),
+		cmocka_unit_test(test_killed_program),	  cmocka_unit_test(test_unfinished_node),
+		cmocka_unit_test(test_unwritable_output), cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_wild_program),	  cmocka_unit_test(test_manners),
+		cmocka_unit_test(test_embedded_program),  cmocka_unit_test(test_output_in_use),
 	};
 
 	collector_path = argc > 1 ? argv[1] : "build/memoir-collector";

@@ -295,8 +295,8 @@ static void inversion_is_mended(void **context)
  * by another whose processor read its clock early, or freed by one and given to another. */
 static void inverted_stamps_are_mended(void **context)
 {
-	struct model *m = LOAD(A(0, 10, 0x100, 3), A(1, 100, 0x100, 4), F(0, 138, 0x100),
-			       F(1, 900, 0x100));
+	struct model *m =
+		LOAD(A(0, 10, 0x100, 3), A(1, 100, 0x100, 4), F(0, 138, 0x100), F(1, 900, 0x100));
 
 	assert_int_equal(m->totals.mended, 1);
 	assert_int_equal(m->totals.implicit_frees, 0);
