@@ -49,15 +49,22 @@ static void *map_huge(size_t size)
 	return start;
 }
 
-void *rt_map(size_t size)
+static void *counted(void *p, size_t size)
 {
-	void *p;
-
-	size = (size + 4095) & ~(size_t)4095;
-	p = size >= HUGE_PAGE ? map_huge(size) : sys_map_private(size);
 	if (p)
 		rt_count(COUNTER_private_bytes, size);
 	return p;
+}
+
+void *rt_map(size_t size)
+{
+	size = (size + 4095) & ~(size_t)4095;
+	return counted(sys_map_private(size), size);
+}
+
+void *rt_map_table(size_t size)
+{
+	return size < HUGE_PAGE ? rt_map(size) : counted(map_huge(size), size);
 }
 
 static char *anchor; /* the segment mapped last */

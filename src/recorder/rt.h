@@ -20,6 +20,11 @@
 #define HIDDEN __attribute__((visibility("hidden")))
 #define EXPORT __attribute__((visibility("default")))
 
+/* The first threads of a program get more memory than the many that may follow. */
+#define FIRST_THREADS 8
+#define ENDS_FIRST 2048u /* sets of remembered ends of stacks, a kilobyte each */
+#define ENDS_LATER 128u
+#define ENDS_NESTED 16u
 #define KNOWN_FIRST 1024u	   /* entries of a thread's table of known stacks: at first, */
 #define KNOWN_MAX (1u << 18)	   /* at most for the first threads (4 MiB), */
 #define KNOWN_MAX_LATER (1u << 14) /* and for later ones */
@@ -110,6 +115,7 @@ struct rt_lock_state {
 void rt_lock(struct rt_lock_state *s) HIDDEN;
 void rt_unlock(const struct rt_lock_state *s) HIDDEN;
 void *rt_map(size_t size) HIDDEN;
+void *rt_map_table(size_t size) HIDDEN; /* a power of two, read at random places */
 void rt_memory_init(struct shm_control *control) HIDDEN;
 /* With the lock held.  NULL if there is none to be had. */
 void *rt_map_segment(size_t size, uint64_t *ret_offset) HIDDEN;
@@ -117,6 +123,8 @@ void *rt_map_segment(size_t size, uint64_t *ret_offset) HIDDEN;
 /* thread.c: registers the calling thread; NULL if it cannot be. */
 struct rt_thread *thread_register(void) HIDDEN;
 struct walk *thread_walk(struct rt_thread *t, unsigned level) HIDDEN;
+/* The table of known stacks has moved. */
+void thread_tell_walks(struct rt_thread *t) HIDDEN;
 
 /* ring.c: waiting for room (false: drop the event, it is counted), waking the collector. */
 bool ring_make_room(struct rt_thread *t) HIDDEN;

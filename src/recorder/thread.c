@@ -19,7 +19,7 @@ static uint32_t scan_from;
 static unsigned ring_order(uint32_t index)
 {
 	uint64_t wanted = rt.shm->options.ring_events;
-	unsigned order = index < 8 ? 15 : index < 64 ? 13 : 11;
+	unsigned order = index < FIRST_THREADS ? 15 : index < 64 ? 13 : 11;
 
 	if (wanted) {
 		order = 8;
@@ -34,18 +34,37 @@ static bool probe(const void *p)
 	return sys_readable(p);
 }
 
+void thread_tell_walks(struct rt_thread *t)
+{
+	for (int i = 0; i < RT_NESTING; i++) {
+		struct walk *w = t->walks[i];
+
+		if (!w)
+			continue;
+		w->table = t->known;
+		w->table_mask = t->known_mask;
+		w->table_step = sizeof(*t->known);
+	}
+}
+
 struct walk *thread_walk(struct rt_thread *t, unsigned level)
 {
 	struct walk *w = t->walks[level];
+	uint32_t sets = ENDS_LATER;
 	void *memory;
 
 	if (likely(w))
 		return w;
-	memory = rt_map(walk_size(rt.stack_depth));
+	if (level)
+		sets = ENDS_NESTED;
+	else if (atomic_load(&rt.shm->ring_count) < FIRST_THREADS)
+		sets = ENDS_FIRST;
+	memory = rt_map(walk_size(rt.stack_depth, sets));
 	if (!memory)
 		return NULL;
-	w = walk_init(memory, rt.stack_depth, probe);
+	w = walk_init(memory, rt.stack_depth, sets, probe);
 	t->walks[level] = w;
+	thread_tell_walks(t);
 	if (level) {
 		w->stack_low = t->walks[0]->stack_low;
 		w->stack_high = t->walks[0]->stack_high;
@@ -92,7 +111,8 @@ static struct rt_thread *make_new(void)
 	if (!t || !(t->known = rt_map(KNOWN_FIRST * sizeof(*t->known))) || !thread_walk(t, 0))
 		return NULL;
 	t->known_mask = KNOWN_FIRST - 1;
-	t->known_max = index < 8 ? KNOWN_MAX : KNOWN_MAX_LATER;
+	thread_tell_walks(t);
+	t->known_max = index < FIRST_THREADS ? KNOWN_MAX : KNOWN_MAX_LATER;
 	ring = rt_map_segment(SHM_RING_SIZE(order), &offset);
 	if (!ring)
 		return NULL;

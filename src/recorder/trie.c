@@ -52,7 +52,7 @@ static bool add_level(void)
 	uint64_t slots = FIRST_SLOTS << 2 * n;
 	void *p;
 
-	if (n == LEVELS || !(p = rt_map(slots * sizeof(uint64_t))))
+	if (n == LEVELS || !(p = rt_map_table(slots * sizeof(uint64_t))))
 		return false;
 	levels[n].mask = slots - 1;
 	atomic_store_explicit(&levels[n].slots, p, memory_order_release);
@@ -124,14 +124,15 @@ static uint32_t find_in(struct level *level, uint64_t hash, uint32_t parent, uin
 	return 0;
 }
 
-static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t flags)
+/* The node of a frame on top of `parent`; a parent that we just made has no children yet. */
+static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t flags, bool *parent_is_new)
 {
 	uint64_t hash = hash_of(parent, pc, flags);
 	uint32_t n = atomic_load_explicit(&level_count, memory_order_acquire), id;
 	struct level *newest;
 	struct shm_node *node;
 
-	for (uint32_t i = n; i-- > 0;)
+	for (uint32_t i = *parent_is_new ? 0 : n; i-- > 0;)
 		if ((id = find_in(&levels[i], hash, parent, pc, flags)))
 			return id;
 
@@ -167,6 +168,7 @@ static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t flags)
 		entry = 0;
 	}
 	atomic_fetch_add_explicit(&newest->count, 1, memory_order_relaxed);
+	*parent_is_new = true;
 	return id;
 }
 
@@ -177,13 +179,14 @@ static void grow_known(struct rt_thread *t)
 	struct rt_known_stack *bigger;
 
 	t->known_conflicts = 0;
-	if (size >= most || t->depth > 1 || !(bigger = rt_map(size * 4 * sizeof(*bigger))))
+	if (size >= most || t->depth > 1 || !(bigger = rt_map_table(size * 4 * sizeof(*bigger))))
 		return;
 	for (uint64_t i = 0; i < size; i++)
 		bigger[t->known[i].hash & (size * 4 - 1)] = t->known[i];
 	sys_unmap(t->known, (size * sizeof(*bigger) + 4095) & ~4095ull);
 	t->known = bigger;
 	t->known_mask = size * 4 - 1;
+	thread_tell_walks(t);
 }
 
 static void remember(struct rt_thread *t, uint64_t hash, uint32_t node)
@@ -216,6 +219,7 @@ static __attribute__((noinline)) uint32_t look_up(struct rt_thread *t, struct wa
 {
 	struct walk_frame *f = w->top;
 	uint32_t node = 0;
+	bool is_new = false;
 
 	while (f >= w->frames && !f->node) {
 		const struct rt_known_stack *k = &t->known[f->hash & t->known_mask];
@@ -234,7 +238,7 @@ static __attribute__((noinline)) uint32_t look_up(struct rt_thread *t, struct wa
 	while (++f <= w->top) {
 		uint64_t pc = (f->pc & 0xffffffffffffull) | (uint64_t)rule_module(f->rule) << 48;
 
-		node = child_of(node, pc, flags_of(w, f));
+		node = child_of(node, pc, flags_of(w, f), &is_new);
 		if (!node) {
 			rt_count(COUNTER_stacks_lost, 1);
 			return 0;

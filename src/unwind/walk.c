@@ -39,16 +39,17 @@ static void *carve(uint8_t **p, size_t size)
 	return result;
 }
 
-size_t walk_size(uint32_t limit)
+size_t walk_size(uint32_t limit, uint32_t sets)
 {
 	size_t n = limit + 2;
 
 	return sizeof(struct walk) + n * sizeof(struct walk_frame) +
 	       n * CHECKS_PER_FRAME * sizeof(struct walk_check) + n * sizeof(struct walk_fresh) +
-	       n * sizeof(uint64_t) + WALK_ENDS * sizeof(struct walk_end_seen) + 8 * 64;
+	       n * sizeof(uint64_t) +
+	       sets * WALK_END_WAYS * (sizeof(struct walk_end_seen) + sizeof(uint32_t)) + 9 * 64;
 }
 
-struct walk *walk_init(void *memory, uint32_t limit, bool (*probe)(const void *p))
+struct walk *walk_init(void *memory, uint32_t limit, uint32_t sets, bool (*probe)(const void *p))
 {
 	struct walk *w = memory;
 	uint8_t *p = memory;
@@ -59,7 +60,9 @@ struct walk *walk_init(void *memory, uint32_t limit, bool (*probe)(const void *p
 	w->checks = carve(&p, n * CHECKS_PER_FRAME * sizeof(*w->checks));
 	w->fresh = carve(&p, n * sizeof(*w->fresh));
 	w->places = (uint64_t *)carve(&p, n * sizeof(*w->places)) + 1;
-	w->ends = carve(&p, WALK_ENDS * sizeof(*w->ends));
+	w->ends = carve(&p, sets * WALK_END_WAYS * sizeof(*w->ends));
+	w->end_tags = carve(&p, sets * WALK_END_WAYS * sizeof(*w->end_tags));
+	w->end_mask = sets - 1;
 	w->epoch = 1;
 	w->frames[-1].slot = UINT64_MAX;
 	w->places[-1] = 1;
@@ -283,6 +286,7 @@ static inline void keep(struct walk *w, struct walk_frame *met, const struct wal
 			uint32_t fresh)
 {
 	struct walk_frame *f = met;
+	uint64_t hash;
 	uint32_t checks = 0;
 
 	if (met >= w->frames)
@@ -291,6 +295,11 @@ static inline void keep(struct walk *w, struct walk_frame *met, const struct wal
 		checks = put_checks(w, met, as->fp_at, as->sp_at);
 	else
 		checks = put_end(w, as);
+	/* The hash first: what it will be looked up in is probably not in the cache. */
+	hash = met->hash;
+	for (uint32_t i = fresh; i-- > 0;)
+		w->fresh[i].hash = hash = walk_mix(hash, w->fresh[i].pc, w->fresh[i].rule);
+	__builtin_prefetch((const char *)w->table + (hash & w->table_mask) * w->table_step);
 	while (fresh-- > 0) {
 		const struct walk_fresh *n = &w->fresh[fresh];
 		bool needs_fp = rule_uses_fp(n->rule) ||
@@ -308,7 +317,7 @@ static inline void keep(struct walk *w, struct walk_frame *met, const struct wal
 		f->pc = n->pc;
 		f->fp = n->fp;
 		f->rule = n->rule;
-		f->hash = walk_mix(f[-1].hash, n->pc, n->rule);
+		f->hash = n->hash;
 		f->node = 0;
 		f->flags = n->flags | (needs_fp ? FRAME_NEEDS_FP : 0);
 		f->checks = checks;
@@ -399,7 +408,9 @@ __attribute__((noinline)) void walk_slowly(struct walk *w, struct walk_regs regs
 
 void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 {
-	struct walk_end_seen *e = walk_end_set(w, regs) + w->next_way++ % WALK_END_WAYS;
+	uint64_t hash = walk_end_hash(regs);
+	uint32_t index = walk_end_set(w, hash) + w->next_way++ % WALK_END_WAYS;
+	struct walk_end_seen *e = &w->ends[index];
 	/* From one frame outside the one that was met: where the frame register of a frame was
 	 * saved depends on the next frame inwards, so that one has to be part of the end. */
 	struct walk_frame *on = w->met >= w->frames ? w->met - 1 : w->met;
@@ -412,6 +423,7 @@ void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 	    w->check_count - first > WALK_END_CHECKS)
 		return;
 	e->flags_and_epoch = 0;
+	w->end_tags[index] = (uint32_t)hash;
 	e->pc = regs.pc;
 	e->sp = regs.sp;
 	e->fp = regs.fp;

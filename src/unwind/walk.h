@@ -66,14 +66,13 @@ struct walk_end_seen {
 /* Stacks that end at the same place with the same pc differ further out, below a function that
  * wraps malloc: several are kept for each. */
 #define WALK_END_WAYS 4u
-#define WALK_END_SETS 256u
-#define WALK_ENDS (WALK_END_SETS * WALK_END_WAYS)
 
 struct walk_fresh {
 	uint64_t slot, pc, fp;
 	uint64_t fp_at; /* where fp was read; 0: it is the inner frame's */
 	uint64_t sp_at; /* where the stack register was read; 0: it follows from the inner frame */
 	unwind_rule rule;
+	uint64_t hash;
 	uint32_t flags;
 };
 
@@ -108,12 +107,18 @@ struct walk {
 	uint32_t next_way; /* to replace among the ends of a set */
 	uint64_t *places;  /* of each frame: a hash of all slots, pcs and registers up to it */
 	struct walk_end_seen *ends;
+	uint32_t *end_tags; /* so that most ends need not be looked at */
+	uint32_t end_mask;  /* sets - 1 */
+	/* Where the owner will look the hash up: asked for as soon as it is known. */
+	const void *table;
+	uint64_t table_mask, table_step;
 	struct walk_cached_rule rules[WALK_RULES];
 };
 
-size_t walk_size(uint32_t limit);
+/* `sets` is how many places' ends are remembered, a power of two: a kilobyte each. */
+size_t walk_size(uint32_t limit, uint32_t sets);
 /* Prepares zeroed memory of walk_size(). */
-struct walk *walk_init(void *memory, uint32_t limit, bool (*probe)(const void *p));
+struct walk *walk_init(void *memory, uint32_t limit, uint32_t sets, bool (*probe)(const void *p));
 /* The thread's stack lies below `high`. */
 void walk_set_stack(struct walk *w, uint64_t high);
 /* Forgets the last stack and all rules. */
@@ -158,11 +163,15 @@ static inline bool walk_checks_hold(const struct walk_check *c, uint32_t n)
 	return !difference;
 }
 
-static inline struct walk_end_seen *walk_end_set(struct walk *w, struct walk_regs regs)
+static inline uint64_t walk_end_hash(struct walk_regs regs)
 {
-	uint64_t hash = (regs.pc ^ regs.sp << 7) * 0x9e3779b97f4a7c15ull >> 40;
+	return (regs.pc ^ regs.sp << 7) * 0x9e3779b97f4a7c15ull;
+}
 
-	return &w->ends[hash % WALK_END_SETS * WALK_END_WAYS];
+/* The number of the first of a set's ends. */
+static inline uint32_t walk_end_set(const struct walk *w, uint64_t hash)
+{
+	return ((uint32_t)(hash >> 40) & w->end_mask) * WALK_END_WAYS;
 }
 
 static inline bool walk_end_is(const struct walk *w, const struct walk_end_seen *e,
@@ -183,7 +192,8 @@ static inline bool walk_end_is(const struct walk *w, const struct walk_end_seen 
 static inline uint32_t walk_stack(struct walk *w, struct walk_regs regs)
 {
 	struct walk_frame *top = w->top;
-	struct walk_end_seen *e;
+	uint64_t hash;
+	uint32_t set;
 
 	if (top->slot == regs.sp - 8 && (top->fp == regs.fp || !(top->flags & FRAME_NEEDS_FP)) &&
 	    !w->careful) {
@@ -206,11 +216,12 @@ static inline uint32_t walk_stack(struct walk *w, struct walk_regs regs)
 			}
 		}
 	}
-	e = walk_end_set(w, regs);
+	hash = walk_end_hash(regs);
+	set = walk_end_set(w, hash);
 	if (!w->careful)
-		for (unsigned way = 0; way < WALK_END_WAYS; way++)
-			if (walk_end_is(w, e + way, regs))
-				return e[way].node;
+		for (uint32_t i = set; i < set + WALK_END_WAYS; i++)
+			if (w->end_tags[i] == (uint32_t)hash && walk_end_is(w, &w->ends[i], regs))
+				return w->ends[i].node;
 	walk_slowly(w, regs);
 	return w->top->node;
 }
