@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# The front door.  meson and ninja do the work; `make help` lists what there is.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+# Debian's interpreter, not one that happens to be first in PATH.
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
+# CI=1: warnings are errors.
+SETUP = $(if $(CI),-Dwerror=true)
+export PYTHON
+
+.PHONY: all build demo test test-quick bench fuzz soak install format tidy clean help deps
+
+all: build ## build everything into build/ (the default)
+
+deps:
+	@scripts/install-deps build
+
+$(BUILD)/build.ninja: | deps
+	meson setup $(BUILD) $(SETUP)
+
+build: deps $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet
+
+demo: build ## build, record the bundled example and show the result
+	@rm -f $(BUILD)/demo.dat
+	$(BUILD)/memoir run -o $(BUILD)/demo.dat -- $(BUILD)/examples/leaky
+	$(BUILD)/memoir report -n 3 $(BUILD)/demo.dat
+
+test: ## build and run every test
+	@scripts/install-deps build test
+	@$(PYTHON) scripts/test --build $(BUILD) $(if $(CI),--werror)
+
+test-quick: ## unit and policy tests, and the end-to-end tests that take no time
+	@scripts/install-deps build test
+	@$(PYTHON) scripts/test --build $(BUILD) --quick
+
+bench: build ## plain, Memoir and heaptrack side by side; writes build/bench.json
+	@scripts/install-deps bench
+	$(PYTHON) bench/bench.py --build $(BUILD) $(BENCH)
+
+fuzz: ## ten minutes of libFuzzer on each parser (FUZZ_SECONDS=600)
+	@scripts/install-deps build test
+	@scripts/fuzz
+
+soak: build ## the kill and hazard tests again and again (SOAK_SECONDS=3600)
+	@scripts/install-deps test
+	@$(PYTHON) scripts/soak --build $(BUILD)
+
+install: build ## install to PREFIX (/usr/local), below DESTDIR
+	@meson configure $(BUILD) --prefix=$(PREFIX)
+	DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+
+format: ## clang-format 14 over all C and C++ files
+	@scripts/c-files | xargs clang-format-14 -i
+
+tidy: build ## clang-tidy 14 over the sources
+	@scripts/c-files src | grep '\.c$$' | xargs clang-tidy-14 --quiet -p $(BUILD)
+
+clean: ## remove the build directories
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14

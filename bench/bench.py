@@ -1,0 +1,337 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What recording costs: plain, Memoir and heaptrack, interleaved in one run.
+
+  make bench                        everything; ten minutes or so
+  make bench BENCH="--quick"        fewer repetitions
+  make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open
+
+Prints a table and writes build/bench.json.  Added time is a run's time minus the plain one's,
+medians; the budget is a share of what heaptrack adds.  Never part of the tests.
+"""
+import argparse
+import json
+import math
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import work
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PARTS = ("pairs", "threads", "programs", "memory", "open")
+MODES = ("plain", "memoir", "memoir-nofree", "heaptrack")
+# Shares of what heaptrack adds: (with free stacks, without).
+PAIR_BUDGET = {5: (1 / 4, 1 / 5), 30: (1 / 5, 1 / 7), 100: (1 / 5, 1 / 7)}
+PROGRAM_BUDGET = 1 / 2.5
+PROGRAM_MEAN_BUDGET = (1 / 3, 1 / 4)
+THREAD_BUDGET = 1.2
+FILE_BUDGET = 8
+OPEN_BUDGET = 10e6
+MEMORY_BUDGET = 64 << 20
+NODE_BUDGET = 64
+
+
+class Bench:
+    def __init__(self, args, folder):
+        self.args, self.folder = args, folder
+        self.build = os.path.abspath(args.build)
+        self.memoir = os.path.join(self.build, "memoir")
+        self.heaptrack = shutil.which("heaptrack")
+        self.modes = [m for m in MODES if m != "heaptrack" or self.heaptrack]
+        self.result = {"machine": machine(), "heaptrack": version(self.heaptrack), "checks": []}
+
+    def output(self, mode):
+        return os.path.join(self.folder, mode + (".raw.zst" if mode == "heaptrack" else ".dat"))
+
+    def command(self, mode, command):
+        if mode == "plain":
+            return command
+        if mode == "heaptrack":
+            return [self.heaptrack, "-r", "-o", os.path.join(self.folder, "heaptrack"), *command]
+        options = ["--no-write-binaries"]
+        if mode == "memoir-nofree":
+            options += ["--no-free-stacks"]
+        return [self.memoir, "run", "-o", self.output(mode), *options, "--", *command]
+
+    def run(self, mode, command, env=None):
+        """Runs once; {wall, cpu, file_bytes, json} of it."""
+        if mode != "plain" and os.path.exists(self.output(mode)):
+            os.remove(self.output(mode))
+        environment = dict(os.environ, **(env or {}))
+        start = time.monotonic()
+        process = subprocess.Popen(self.command(mode, command), env=environment, cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        out = process.stdout.read()
+        process.stdout.close()
+        err = process.stderr.read()
+        process.stderr.close()
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.monotonic() - start
+        process.returncode = status
+        if status:
+            raise SystemExit(f"{mode}: {' '.join(command)}: status {status}: {err.decode()[-500:]}")
+        answer = next((json.loads(line) for line in out.splitlines() if line.startswith(b'{"')), {})
+        return {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "answer": answer,
+                "file_bytes": os.path.getsize(self.output(mode)) if mode != "plain" else 0}
+
+    def interleaved(self, command, repeat, env=None, modes=None):
+        """{mode: [run, …]}: all modes in turn, again and again, so that drift meets all alike."""
+        runs = {mode: [] for mode in modes or self.modes}
+        for _ in range(repeat):
+            for mode, list_ in runs.items():
+                list_.append(self.run(mode, command, env))
+        return runs
+
+    def info(self, mode):
+        done = subprocess.run([self.memoir, "info", "--json", self.output(mode)], capture_output=True)
+        if done.returncode:
+            raise SystemExit(f"memoir info: {done.stderr.decode()}")
+        return json.loads(done.stdout)
+
+    def check(self, what, value, budget, at_most=True):
+        good = value <= budget if at_most else value >= budget
+        self.result["checks"].append({"what": what, "value": value, "budget": budget, "good": good})
+        return "pass" if good else "MISS"
+
+    def pairs(self):
+        rows = []
+        for frames in (5, 30, 100):
+            count = 1000000 if self.args.quick else 3000000
+            command = [os.path.join(self.build, "bench", "bench_pairs"), str(frames), str(count), "1"]
+            runs = self.interleaved(command, self.args.repeat or (3 if self.args.quick else 7))
+            base = median(r["answer"]["wall_ns"] for r in runs["plain"])
+            added = {m: median(r["answer"]["wall_ns"] for r in runs[m]) - base
+                     for m in self.modes if m != "plain"}
+            info = self.info("memoir")
+            row = {"frames": frames, "plain_ns": base, "added_ns": added, "events": info["events"],
+                   "file_bytes_per_event": median(r["file_bytes"] for r in runs["memoir"]) / info["events"],
+                   "ring_waits": info["counters"].get("ring_waits"), "shares": {}, "verdicts": {}}
+            if "heaptrack" in added:
+                row["heaptrack_bytes_per_event"] = (median(r["file_bytes"] for r in runs["heaptrack"])
+                                                    / (2 * count))
+                for mode, budget in zip(("memoir", "memoir-nofree"), PAIR_BUDGET[frames]):
+                    share = added[mode] / added["heaptrack"]
+                    row["shares"][mode] = share
+                    row["verdicts"][mode] = self.check(f"pair, {frames} frames, {mode}", share, budget)
+            rows.append(row)
+        self.result["pairs"] = rows
+        print("\nmalloc+free pairs: nanoseconds added to one pair")
+        table([["frames", "plain", "memoir", "no free stacks", "heaptrack", "memoir/heaptrack", "",
+                "no free/heaptrack", "", "bytes/event"]] +
+              [[r["frames"], f"{r['plain_ns']:.0f}", f"+{r['added_ns']['memoir']:.0f}",
+                f"+{r['added_ns']['memoir-nofree']:.0f}",
+                f"+{r['added_ns'].get('heaptrack', math.nan):.0f}",
+                as_share(r["shares"].get("memoir")), r["verdicts"].get("memoir", ""),
+                as_share(r["shares"].get("memoir-nofree")), r["verdicts"].get("memoir-nofree", ""),
+                f"{r['file_bytes_per_event']:.2f}"] for r in rows])
+
+    def threads(self):
+        rows = []
+        for count in (1, 2, 4):
+            pairs = 1000000 if self.args.quick else 3000000
+            command = [os.path.join(self.build, "bench", "bench_pairs"), "30", str(pairs // count),
+                       str(count)]
+            runs = self.interleaved(command, self.args.repeat or (3 if self.args.quick else 5))
+            row = {"threads": count, "modes": {}}
+            for mode, list_ in runs.items():
+                row["modes"][mode] = {
+                    "wall_ns": median(r["answer"]["wall_ns"] for r in list_),
+                    "cpu_ns": median(r["answer"]["cpu_ns"] for r in list_),
+                    # What the whole tree used beyond the threads themselves: the collector.
+                    "other_cpu_ns": median((r["cpu"] * 1e9 - r["answer"]["cpu_ns"] * pairs) / pairs
+                                           for r in list_),
+                }
+            rows.append(row)
+        self.result["threads"] = rows
+
+        def added(row, mode, key):
+            return (row["modes"][mode][key] - row["modes"]["plain"][key]) if mode in row["modes"] else math.nan
+        grown = added(rows[1], "memoir", "cpu_ns") / added(rows[0], "memoir", "cpu_ns")
+        verdict = self.check("two threads against one, processor time added", grown, THREAD_BUDGET)
+        print("\nthreads, 30 frames: nanoseconds a pair (of each thread)")
+        table([["threads", "plain wall", "memoir wall", "heaptrack wall", "plain cpu", "memoir cpu",
+                "heaptrack cpu", "collector cpu"]] +
+              [[r["threads"], f"{r['modes']['plain']['wall_ns']:.0f}", f"+{added(r, 'memoir', 'wall_ns'):.0f}",
+                f"+{added(r, 'heaptrack', 'wall_ns'):.0f}", f"{r['modes']['plain']['cpu_ns']:.0f}",
+                f"+{added(r, 'memoir', 'cpu_ns'):.0f}", f"+{added(r, 'heaptrack', 'cpu_ns'):.0f}",
+                f"{r['modes']['memoir']['other_cpu_ns']:.0f}"] for r in rows])
+        print(f"two threads against one: {grown:.2f} of the added processor time (at most 1.20): {verdict}")
+
+    def programs(self):
+        rows = []
+        for name, command, env in work.programs(self.build, self.folder):
+            runs = self.interleaved(command, self.args.repeat or (2 if self.args.quick else 5), env)
+            base = median(r["wall"] for r in runs["plain"])
+            info = self.info("memoir")
+            row = {"name": name, "plain_s": base, "events": info["events"],
+                   "stacks": info["stacks"], "nodes": info["stack_nodes"],
+                   "added_s": {m: median(r["wall"] for r in runs[m]) - base
+                               for m in self.modes if m != "plain"},
+                   "cpu_s": {m: median(r["cpu"] for r in runs[m]) for m in self.modes},
+                   "file_bytes_per_event": median(r["file_bytes"] for r in runs["memoir"]) / info["events"],
+                   "counters": info["counters"], "shares": {}}
+            row["bytes_verdict"] = self.check(f"{name}: bytes an event", row["file_bytes_per_event"],
+                                              FILE_BUDGET)
+            row["ns_per_event"] = row["added_s"]["memoir"] / info["events"] * 1e9
+            if "heaptrack" in row["added_s"]:
+                for mode in ("memoir", "memoir-nofree"):
+                    row["shares"][mode] = row["added_s"][mode] / row["added_s"]["heaptrack"]
+                row["verdict"] = self.check(f"{name}: added time", row["shares"]["memoir"], PROGRAM_BUDGET)
+            rows.append(row)
+        self.result["programs"] = rows
+        print("\nwhole programs: seconds added")
+        table([["program", "plain", "memoir", "no free stacks", "heaptrack", "memoir/heaptrack", "",
+                "no free/heaptrack", "events", "ns/event", "bytes/event", ""]] +
+              [[r["name"], f"{r['plain_s']:.2f}", f"+{r['added_s']['memoir']:.2f}",
+                f"+{r['added_s']['memoir-nofree']:.2f}", f"+{r['added_s'].get('heaptrack', math.nan):.2f}",
+                as_share(r["shares"].get("memoir")), r.get("verdict", ""),
+                as_share(r["shares"].get("memoir-nofree")), f"{r['events'] / 1e6:.1f}M",
+                f"{r['ns_per_event']:.0f}", f"{r['file_bytes_per_event']:.2f}", r["bytes_verdict"]]
+               for r in rows])
+        if rows and rows[0]["shares"]:
+            for mode, budget in zip(("memoir", "memoir-nofree"), PROGRAM_MEAN_BUDGET):
+                mean = geometric(max(r["shares"][mode], 1e-3) for r in rows)
+                verdict = self.check(f"programs, geometric mean, {mode}", mean, budget)
+                print(f"geometric mean, {mode}: {as_share(mean)} (at most {as_share(budget)}): {verdict}")
+
+    def memory(self):
+        """What the recorder takes in the program: the growth of its resident set, and its own count."""
+        rows = []
+        library = os.path.join(self.build, "libmemoir.so")
+        for name, command, env in work.programs(self.build, self.folder):
+            peaks = {}
+            path = os.path.join(self.folder, "memory.dat")
+            note = os.path.join(self.folder, "peak")
+            for mode in ("plain", "memoir"):
+                extra = dict(env)
+                if mode == "memoir":
+                    extra.update(LD_PRELOAD=library, MEMORY_PROFILER_OUTPUT=path,
+                                 MEMORY_PROFILER_WRITE_BINARIES_TO_OUTPUT="0")
+                subprocess.run([os.path.join(self.build, "bench", "bench_peak"), note, "env",
+                                *(f"{k}={v}" for k, v in extra.items()), *command], cwd=self.folder,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, check=True)
+                with open(note, encoding="ascii") as file:
+                    peaks[mode] = int(file.read()) << 10
+            wait_finished(path)
+            info = json.loads(subprocess.run([self.memoir, "info", "--json", path], capture_output=True,
+                                             check=True).stdout)
+            grown = peaks["memoir"] - peaks["plain"]
+            budget = MEMORY_BUDGET + NODE_BUDGET * info["stack_nodes"]
+            rows.append({"name": name, "plain_bytes": peaks["plain"], "added_bytes": grown,
+                         "private_bytes": info["counters"].get("private_bytes"),
+                         "nodes": info["stack_nodes"], "budget": budget,
+                         "verdict": self.check(f"{name}: memory of the recorder", grown, budget)})
+        self.result["memory"] = rows
+        print("\nmemory of the recorder in the program (peak resident set, MiB)")
+        table([["program", "plain", "added", "budget", "", "stack nodes"]] +
+              [[r["name"], mib(r["plain_bytes"]), "+" + mib(r["added_bytes"]), mib(r["budget"]), r["verdict"],
+                r["nodes"]] for r in rows])
+
+    def open(self):
+        pairs = 1000000 if self.args.quick else 10000000
+        command = [os.path.join(self.build, "bench", "bench_pairs"), "30", str(pairs), "1"]
+        self.run("memoir", command)
+        times = []
+        for _ in range(3):
+            start = time.monotonic()
+            info = self.info("memoir")
+            times.append(time.monotonic() - start)
+        speed = info["events"] / median(times)
+        verdict = self.check("opening, events a second", speed, OPEN_BUDGET, at_most=False)
+        self.result["open"] = {"events": info["events"], "seconds": times, "events_per_second": speed,
+                               "file_bytes": os.path.getsize(self.output("memoir"))}
+        print(f"\nopening: {info['events'] / 1e6:.0f}M events in {times[0]:.2f} s the first time, "
+              f"{times[-1]:.2f} s again: {speed / 1e6:.1f}M a second (at least 10M): {verdict}")
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def geometric(values):
+    values = list(values)
+    return math.exp(sum(math.log(v) for v in values) / len(values))
+
+
+def as_share(value):
+    return "" if value is None else f"1/{1 / value:.1f}" if value > 0 else "0"
+
+
+def mib(value):
+    return f"{value / (1 << 20):.1f}"
+
+
+def table(rows):
+    rows = [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(cell.ljust(w) if i == 0 else cell.rjust(w)
+                        for i, (cell, w) in enumerate(zip(row, widths))).rstrip())
+
+
+def version(program):
+    if not program:
+        return None
+    return subprocess.run([program, "--version"], capture_output=True, text=True).stdout.strip()
+
+
+def machine():
+    model = "unknown processor"
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+    with open("/proc/meminfo", encoding="utf-8") as file:
+        memory = int(file.readline().split()[1]) >> 20
+    return {"processor": model, "cores": os.cpu_count(), "memory_gib": memory,
+            "kernel": platform.release().split("-")[0],
+            "libc": " ".join(platform.libc_ver())}
+
+
+def wait_finished(path):
+    for _ in range(3000):
+        try:
+            with open(path, "rb") as file:
+                file.seek(-8, os.SEEK_END)
+                if file.read() == b"MEMOIRix":
+                    return
+        except OSError:
+            pass
+        time.sleep(0.01)
+    raise SystemExit(f"{path} was never finished")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
+    parser.add_argument("--only", choices=PARTS, action="append", help="this part only; may be repeated")
+    parser.add_argument("--repeat", type=int, help="runs of each")
+    parser.add_argument("--json", help="where to write the figures (build/bench.json)")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="memoir-bench-") as folder:
+        bench = Bench(args, folder)
+        m = bench.result["machine"]
+        print(f"{m['processor']}, {m['cores']} cores, {m['memory_gib']} GiB, Linux {m['kernel']}, {m['libc']}; "
+              f"{bench.result['heaptrack'] or 'no heaptrack'}")
+        for part in args.only or PARTS:
+            getattr(bench, part)()
+    missed = [c for c in bench.result["checks"] if not c["good"]]
+    print(f"\n{len(bench.result['checks']) - len(missed)} of {len(bench.result['checks'])} budgets hold")
+    with open(args.json or os.path.join(bench.build, "bench.json"), "w", encoding="utf-8") as file:
+        json.dump(bench.result, file, indent=1)
+        file.write("\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

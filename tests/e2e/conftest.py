@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Fixtures: compiling test programs once a session, recording them into the test's own folder."""
+import hashlib
+import os
+import shutil
+import subprocess
+
+import pytest
+
+import harness
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: left out by make test-quick")
+    config.addinivalue_line("markers", "soak: depends on timing; repeated by make soak")
+    if not hasattr(config, "workerinput") and not os.path.exists(harness.MEMOIR):
+        raise pytest.UsageError(f"no {harness.MEMOIR}: build first, or set MEMOIR_BUILD")
+
+
+@pytest.fixture(scope="session")
+def program_cache(tmp_path_factory):
+    """A folder that all workers share: a program is compiled by whoever needs it first."""
+    base = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        base = base.parent
+    cache = base / "programs"
+    cache.mkdir(exist_ok=True)
+    return cache
+
+
+@pytest.fixture(scope="session")
+def compile_program(program_cache):
+    """compile_program(name, compiler="gcc", flags=("-O2",)) gives the path of the program.
+
+    Names end in .so for libraries; the source is programs/<name>.c or .cpp.
+    """
+    def build(name, compiler="gcc", flags=("-O2",), source=None):
+        stem = name[:-3] if name.endswith(".so") else name
+        source = os.path.join(harness.PROGRAMS, source or stem + ".c")
+        if not os.path.exists(source):
+            source = os.path.join(harness.PROGRAMS, stem + ".cpp")
+        if shutil.which(compiler) is None:
+            pytest.skip(f"no {compiler}")
+        with open(source, "rb") as file:
+            text = file.read()
+        key = hashlib.sha256(repr((text, compiler, flags)).encode()).hexdigest()[:16]
+        folder = program_cache / key
+        output = folder / name
+        if not output.exists():
+            folder.mkdir(exist_ok=True)
+            cxx = source.endswith(".cpp")
+            command = [{"gcc": "g++", "clang": "clang++"}[compiler] if cxx else compiler,
+                       "-std=c++17" if cxx else "-std=gnu17", "-g", "-w", "-D_GNU_SOURCE", "-pthread",
+                       *(["-fsized-deallocation"] if cxx else ["-fno-builtin"]),
+                       *flags, *(["-shared", "-fPIC"] if name.endswith(".so") else []),
+                       source, "-o", f"{output}.{os.getpid()}", "-ldl"]
+            subprocess.run(command, check=True, cwd=harness.PROGRAMS)
+            os.rename(f"{output}.{os.getpid()}", output)
+        return str(output)
+    return build
+
+
+@pytest.fixture
+def record(tmp_path):
+    """record(command, …): see harness.record; the file is in the test's folder."""
+    def run(command, **keywords):
+        path = str(tmp_path / keywords.pop("name", "out.dat"))
+        return harness.record(list(map(str, command)), path, **keywords)
+    return run
+
+
+@pytest.fixture
+def compare(tmp_path, record):
+    """Runs a command without and with the recorder: same stdout, same stderr, same status."""
+    def run(command, mode="run", env=None, finished=True, **keywords):
+        command = list(map(str, command))
+        execution = {k: keywords[k] for k in ("cwd", "stdin", "timeout") if k in keywords}
+        plain = harness.execute(command, env=env, **execution)
+        recorded = record(command, mode=mode, env=env, finished=finished, **keywords)
+        assert recorded.stdout == plain.stdout
+        assert recorded.run.own_stderr == plain.stderr, f"{recorded.run}"
+        assert recorded.status == plain.status, f"{recorded.run}"
+        return recorded
+    return run

@@ -1,0 +1,48 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Each row of options.def is in docs/environment.md, in the man page and in `memoir run --help`."""
+import os
+import re
+import subprocess
+import sys
+
+root, build = sys.argv[1:3]
+
+
+def read(path):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        return file.read()
+
+
+rows = re.findall(r'^OPTION\((\w+), \w+, "(\w+)", "([\w-]+)", "([^"]*)"',
+                  re.sub(r"\n\s+", " ", read("src/wire/options.def")), flags=re.M)
+document = read("docs/environment.md")
+man = read("docs/man/memoir-run.1")
+program = os.path.join(build, "memoir")
+usage = None
+if os.path.exists(program):
+    done = subprocess.run([program, "run", "--help"], capture_output=True, text=True)
+    usage = done.stdout + done.stderr
+
+bad = []
+for field, variable, flag, default in rows:
+    line = next((s for s in document.splitlines() if f"`{variable}`" in s), None)
+    if line is None:
+        bad.append(f"docs/environment.md: {variable} is missing")
+    else:
+        if f"`--{flag}" not in line:
+            bad.append(f"docs/environment.md: {variable}: --{flag} is missing")
+        if default and f"`{default}`" not in line:
+            bad.append(f"docs/environment.md: {variable}: its default is {default}")
+    if variable not in man or flag not in man.replace("\\-", "-"):
+        bad.append(f"docs/man/memoir-run.1: {variable} or --{flag} is missing")
+    if usage is not None and f"--{flag}" not in usage:
+        bad.append(f"memoir run --help: --{flag} is missing")
+for variable in re.findall(r"^\| `(\w+)`", document, flags=re.M):
+    if variable not in {row[1] for row in rows} and variable not in (
+            "MEMOIR_COLLECTOR", "LD_PRELOAD", "NO_COLOR", "MEMOIR_SHM"):
+        bad.append(f"docs/environment.md: {variable} is not in options.def")
+for line in bad:
+    print(line)
+print(f"{len(rows)} options, {len(bad)} faults")
+sys.exit(1 if bad or not rows else 0)

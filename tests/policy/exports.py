@@ -1,0 +1,36 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""libmemoir.so exports the hooks of hooks.def and the functions of include/memoir.h, nothing else."""
+import os
+import re
+import subprocess
+import sys
+
+root, build = sys.argv[1:3]
+library = os.path.join(build, "libmemoir.so")
+if not os.path.exists(library):
+    print("no libmemoir.so")
+    sys.exit(77)
+
+
+def read(path):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        return re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+
+
+hooks = set(re.findall(r"^HOOK\((\w+),", read("src/wire/hooks.def"), flags=re.M))
+api = set()
+if os.path.exists(os.path.join(root, "include/memoir.h")):
+    api = set(re.findall(r"\b(memoir_\w+|memory_profiler_\w+)\s*\(", read("include/memoir.h")))
+symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True,
+                         check=True).stdout
+exported = {line.split()[2].split("@")[0] for line in symbols.splitlines() if len(line.split()) == 3}
+
+missing = (hooks | api) - exported
+extra = exported - hooks - api
+for name in sorted(missing):
+    print(f"not exported: {name}")
+for name in sorted(extra):
+    print(f"exported, but in neither hooks.def nor memoir.h: {name}")
+print(f"{len(exported)} exported")
+sys.exit(1 if missing or extra or not hooks else 0)

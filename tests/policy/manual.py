@@ -1,0 +1,44 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Each command has a manual page that names each of its options, and man can read it."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+root, build = sys.argv[1:3]
+program = os.path.join(build, "memoir")
+if not os.path.exists(program):
+    print("no memoir")
+    sys.exit(77)
+
+
+def usage(*words):
+    done = subprocess.run([program, *words, "--help"], capture_output=True, text=True)
+    return done.stdout + done.stderr
+
+
+with open(os.path.join(root, "src/cli/meson.build"), encoding="utf-8") as file:
+    sources = file.read()
+commands = sorted(name[4:-2] for name in os.listdir(os.path.join(root, "src/cli"))
+                  if re.fullmatch(r"cmd_\w+\.c", name) and re.search(rf"\b{name[4:-2]}\b", sources))
+bad = []
+for command in commands:
+    path = os.path.join(root, f"docs/man/memoir-{command}.1")
+    if not os.path.exists(path):
+        bad.append(f"docs/man/memoir-{command}.1 is missing")
+        continue
+    with open(path, encoding="utf-8") as file:
+        page = file.read().replace("\\-", "-")
+    for flag in sorted(set(re.findall(r"^ +(?:-\w, +)?(--[a-z-]+)", usage(command), flags=re.M))):
+        if flag not in page and flag != "--help":
+            bad.append(f"docs/man/memoir-{command}.1: {flag} is missing")
+    if shutil.which("man"):
+        done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", path],
+                              capture_output=True, text=True)
+        bad += [f"memoir-{command}.1: {line}" for line in done.stderr.splitlines()]
+for line in bad:
+    print(line)
+print(f"{len(commands)} commands, {len(bad)} faults")
+sys.exit(1 if bad or not commands else 0)
