@@ -43,7 +43,7 @@ static inline enum unwind_kind rule_kind(unwind_rule r)
 /* In bytes. */
 static inline int64_t rule_offset(unwind_rule r)
 {
-	return (int64_t)(r << 38) >> 42 << 3;
+	return ((int64_t)(r << 38) >> 42) * 8;
 }
 
 static inline uint64_t rule_saved(unwind_rule r)

@@ -186,6 +186,19 @@ static inline bool walk_end_is(const struct walk *w, const struct walk_end_seen 
 		walk_checks_hold(w->checks, w->frames[e->depth - 1].checks));
 }
 
+/* Asks for what walk_stack() will look at.  Worth it where many stacks have pushed it out of the
+ * cache, and there is something else to do meanwhile. */
+static inline void walk_prefetch(const struct walk *w, struct walk_regs regs)
+{
+	uint32_t set = walk_end_set(w, walk_end_hash(regs));
+
+	__builtin_prefetch(&w->end_tags[set]);
+	for (uint32_t i = set; i < set + WALK_END_WAYS; i++) {
+		__builtin_prefetch(&w->ends[i]);
+		__builtin_prefetch((const char *)&w->ends[i] + 64);
+	}
+}
+
 /* Takes the stack.  Returns its node if it is one that was remembered; else 0, and the stack is in
  * the frames, the innermost being w->top.  Most events come from the function that the last one
  * came from, most others from a place that was seen before. */
