@@ -142,6 +142,18 @@ static bool same_file(const struct module *m)
 	       !strcmp(then->name, now.name);
 }
 
+static struct module describe_found(const struct dl_find_object *o, uint32_t index)
+{
+	return (struct module){
+		.start = (uint64_t)o->dlfo_map_start,
+		.end = (uint64_t)o->dlfo_map_end,
+		.map = o->dlfo_link_map,
+		.generation = generation,
+		.index = index,
+		.image = { o->dlfo_map_start, o->dlfo_map_end, o->dlfo_eh_frame },
+	};
+}
+
 static struct module *add_module(const struct dl_find_object *o)
 {
 	struct module *m;
@@ -153,14 +165,7 @@ static struct module *add_module(const struct dl_find_object *o)
 	    !(blocks[module_count / BLOCK] = rt_map(BLOCK * sizeof(*m))))
 		return NULL;
 	m = module_at(module_count);
-	*m = (struct module){
-		.start = (uint64_t)o->dlfo_map_start,
-		.end = (uint64_t)o->dlfo_map_end,
-		.map = o->dlfo_link_map,
-		.generation = generation,
-		.index = module_count + 1,
-		.image = { o->dlfo_map_start, o->dlfo_map_end, o->dlfo_eh_frame },
-	};
+	*m = describe_found(o, module_count + 1);
 	record = record_at(m->index);
 	if (!record)
 		return NULL;
@@ -171,27 +176,34 @@ static struct module *add_module(const struct dl_find_object *o)
 	return m;
 }
 
+/* A library that was unloaded and is there again, at the same place: it keeps its index. */
+static struct module *seen_before(const struct dl_find_object *o)
+{
+	for (uint32_t i = module_count; i-- > 0;) {
+		struct module *m = module_at(i), again = describe_found(o, m->index);
+
+		if (m->start == again.start && m->end == again.end && same_file(&again)) {
+			*m = again;
+			return m;
+		}
+	}
+	return NULL;
+}
+
 static struct module *find_module(uint64_t address)
 {
 	struct dl_find_object o;
-	struct module *old = NULL;
+	struct module *m;
 
-	for (uint32_t i = module_count; i-- > 0 && !old;) {
-		struct module *m = module_at(i);
-
-		if (address - m->start < m->end - m->start)
-			old = m;
+	for (uint32_t i = module_count; i-- > 0;) {
+		m = module_at(i);
+		if (m->generation == generation && address - m->start < m->end - m->start)
+			return m;
 	}
-	if (old && old->generation == generation)
-		return old;
 	if (!_dl_find_object || _dl_find_object((void *)address, &o))
 		return NULL;
-	if (old && old->map == o.dlfo_link_map && old->start == (uint64_t)o.dlfo_map_start &&
-	    old->end == (uint64_t)o.dlfo_map_end && same_file(old)) {
-		old->generation = generation;
-		return old;
-	}
-	return add_module(&o);
+	m = seen_before(&o);
+	return m ? m : add_module(&o);
 }
 
 unwind_rule modules_decode(uint64_t key)
