@@ -310,7 +310,9 @@ def test_preload_into_everything(tmp_path):
         except AssertionError as error:
             bad.append(f"{path}: {error}")
             continue
-        if run.status != plain.status or run.stdout != plain.stdout:
+        # In any order: the programs that groff starts race to print theirs.
+        lines, expected = sorted(run.stdout.splitlines()), sorted(plain.stdout.splitlines())
+        if run.status != plain.status or lines != expected:
             bad.append(f"{path}: {plain.status} became {run.status}: {run.stderr[-200:]!r}")
     assert not bad, "\n".join(bad)
     assert tried > 100
