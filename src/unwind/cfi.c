@@ -41,7 +41,7 @@ static uint64_t read_bytes(struct cfi_cursor *c, unsigned n)
 	return v;
 }
 
-static uint64_t read_uleb(struct cfi_cursor *c)
+static uint64_t read_leb(struct cfi_cursor *c, bool with_sign)
 {
 	uint64_t v = 0;
 	unsigned shift = 0;
@@ -53,24 +53,19 @@ static uint64_t read_uleb(struct cfi_cursor *c)
 			v |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
 	} while (byte & 0x80);
+	if (with_sign && shift < 64 && byte & 0x40)
+		v |= ~0ull << shift;
 	return v;
+}
+
+static uint64_t read_uleb(struct cfi_cursor *c)
+{
+	return read_leb(c, false);
 }
 
 static int64_t read_sleb(struct cfi_cursor *c)
 {
-	uint64_t v = 0;
-	unsigned shift = 0;
-	uint8_t byte;
-
-	do {
-		byte = (uint8_t)read_bytes(c, 1);
-		if (shift < 64)
-			v |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && byte & 0x40)
-		v |= ~0ull << shift;
-	return (int64_t)v;
+	return (int64_t)read_leb(c, true);
 }
 
 static uint64_t read_pointer(struct cfi_cursor *c, unsigned encoding, const uint8_t *data_base)
