@@ -53,7 +53,6 @@ static __attribute__((noinline)) uint32_t nested_level(struct rt_thread *t, cons
 	if (at > t->busy_at && t->busy_at >= w->stack_low && at < w->stack_high) {
 		t->depth = 0;
 		t->open = 0;
-		w = NULL;
 	}
 	return t->depth;
 }
@@ -83,8 +82,10 @@ static inline uint32_t take_stack(struct rt_thread *t, const uint64_t *frame)
 
 	if (unlikely(level))
 		level = nested_level(t, frame);
-	if (unlikely(level >= RT_NESTING))
+	if (unlikely(level >= RT_NESTING)) {
+		rt_count(COUNTER_stacks_lost, 1);
 		return STACK_NONE;
+	}
 	if (!level)
 		t->busy_at = (uint64_t)frame;
 	*(volatile uint32_t *)&t->depth = level + 1;

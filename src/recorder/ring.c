@@ -93,6 +93,7 @@ bool ring_make_room(struct rt_thread *t)
 		}
 		if (!atomic_load(&rt_live.on) || atomic_load(&shm->state) != SHM_READY) {
 			rt_stop(shm->error);
+			rt_count(COUNTER_dropped_no_collector, 1);
 			return false;
 		}
 		now = sys_clock_ns(CLOCK_MONOTONIC);
@@ -104,6 +105,7 @@ bool ring_make_room(struct rt_thread *t)
 			if (!collector_works(shm, now - progress)) {
 				atomic_store(&shm->gave_up, 1);
 				rt_stop("the collector is gone or stopped");
+				rt_count(COUNTER_dropped_no_collector, 1);
 				return false;
 			}
 		}

@@ -75,7 +75,9 @@ struct rt {
  * fork was made. */
 struct rt_live {
 	_Atomic uint32_t on;
-	char pad[4096 - sizeof(uint32_t)];
+	_Atomic uint32_t
+		stopped; /* recording ended before the program did: what is missed counts */
+	char pad[4096 - 2 * sizeof(uint32_t)];
 };
 
 extern struct rt rt HIDDEN;

@@ -127,14 +127,15 @@ static bool find_collector(char *out, size_t size)
 }
 
 /* The environment without what would make the collector record itself. */
-static char **collector_environment(void)
+static char **collector_environment(size_t *ret_size)
 {
 	char **from = environment(), **to;
 	size_t n = 0, used = 0;
 
 	while (from[n])
 		n++;
-	to = sys_map_private((n + 1) * sizeof(*to));
+	*ret_size = (n + 1) * sizeof(*to);
+	to = sys_map_private(*ret_size);
 	for (size_t i = 0; to && i < n; i++)
 		if (strncmp(from[i], "LD_", 3) != 0)
 			to[used++] = from[i];
@@ -177,6 +178,7 @@ static struct shm_control *start_collector(void)
 	static char path[4096];
 	struct shm_control *control = NULL;
 	char **env;
+	size_t env_size;
 	long fd, p, pid;
 
 	if (!find_collector(path, sizeof(path))) {
@@ -195,7 +197,7 @@ static struct shm_control *start_collector(void)
 		goto out;
 	}
 	p = SYS(SYS_mmap, 0, SHM_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	env = collector_environment();
+	env = collector_environment(&env_size);
 	if (sys_failed(p) || !env) {
 		say("not recorded: no memory (ulimit -v?)", NULL);
 		goto out;
@@ -218,7 +220,7 @@ static struct shm_control *start_collector(void)
 		sys_unmap(control, SHM_CONTROL_SIZE);
 		control = NULL;
 	}
-	sys_unmap(env, 0);
+	sys_unmap(env, env_size);
 out:
 	SYS(SYS_close, fd);
 	return control;
@@ -305,6 +307,7 @@ void rt_stop(const char *reason)
 	if (!atomic_compare_exchange_strong(&rt.state, &expected, RT_OFF))
 		return;
 	atomic_store(&rt_live.on, 0);
+	atomic_store(&rt_live.stopped, 1);
 	/* Under `memoir run` the launcher says what went wrong at its end. */
 	if (reason && *reason && !(rt.launched && reason == rt.shm->error))
 		say("recording ended early: ", reason);
@@ -320,6 +323,8 @@ struct rt_thread *hooks_enter_slow(void)
 	inside = true;
 	if (rt_start() && atomic_load(&rt_live.on))
 		t = rt_self ? rt_self : thread_register();
+	else if (atomic_load(&rt_live.stopped))
+		rt_count(COUNTER_dropped_no_collector, 1);
 	inside = false;
 	return t;
 }

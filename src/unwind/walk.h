@@ -127,11 +127,6 @@ void walk_forget(struct walk *w);
 void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node);
 void walk_slowly(struct walk *w, struct walk_regs regs);
 
-static inline uint32_t walk_depth(const struct walk *w)
-{
-	return (uint32_t)(w->top + 1 - w->frames);
-}
-
 static inline uint64_t walk_mix(uint64_t hash, uint64_t pc, unwind_rule rule)
 {
 	hash = (hash << 5 ^ hash >> 59 ^ pc ^ rule >> 48 << 48) * 0x9e3779b97f4a7c15ull;

@@ -217,6 +217,13 @@ class TestCollector:
                 assert process.communicate(timeout=60)[0] == b"done\n"
                 assert process.returncode == 0
             assert time.monotonic() - started < 60
+            if number == signal.SIGSTOP:
+                # Woken up again it finishes the file, which says how much it has missed.
+                harness.kill(holder, signal.SIGCONT)
+                harness.wait_finished(path)
+                info = harness.flatten(harness.ask("info", "--json", path))
+                assert info["lost_events"] > 0
+                assert info["dropped_no_collector"] == info["lost_events"]
             if number == signal.SIGTERM:
                 harness.wait_finished(path)
                 info = harness.flatten(harness.ask("info", "--json", path))
