@@ -184,16 +184,25 @@ def record(command, path, mode="run", preload=(), after=(), env=None, options=()
     return Recording(path, run)
 
 
+def open_files(pid):
+    """What a process's descriptors point to; one that it closes meanwhile is left out."""
+    links = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            links.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+        except FileNotFoundError:
+            pass
+    return links
+
+
 def holders(path):
     """Processes that have this file open."""
     real = os.path.realpath(path)
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            for fd in os.listdir(f"/proc/{pid}/fd"):
-                if os.readlink(f"/proc/{pid}/fd/{fd}") == real:
-                    found.append(int(pid))
-                    break
+            if real in open_files(pid):
+                found.append(int(pid))
         except OSError:
             continue
     return found

@@ -286,7 +286,7 @@ class TestCollector:
             holder = harness.wait_for(lambda: harness.holders(path), what="a collector")[0]
             assert os.getsid(holder) != os.getsid(0)
             assert os.getpgid(holder) != os.getpgid(process.pid)
-            links = [os.readlink(f"/proc/{holder}/fd/{fd}") for fd in os.listdir(f"/proc/{holder}/fd")]
+            links = harness.open_files(holder)
             assert not [link for link in links if link.startswith("pipe:")], links
             with open(f"/proc/{holder}/stat", encoding="ascii") as file:
                 assert int(file.read().rsplit(")", 1)[1].split()[1]) != process.pid
