@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The pool.  See parallel.h.
+ *
+ * A job lives on its caller's stack and is in a list while it has blocks that nobody has begun.  A
+ * pool thread joins it under the lock (`helpers`), takes blocks with an atomic counter, and leaves
+ * under the lock; the caller takes the job out of the list and waits for the helpers to leave.
+ * Pool thread k is worker k in whatever job it helps, and a caller is worker 0 of its own. */
+#include "base/parallel.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define WORKERS_MAX 256
+
+struct job {
+	parallel_work work;
+	void *context;
+	uint64_t total, block;
+	_Atomic uint64_t next;
+	unsigned helpers; /* under the lock */
+	struct job *after;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t jobs_changed, helper_left;
+	struct job *jobs; /* oldest first */
+} pool = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.jobs_changed = PTHREAD_COND_INITIALIZER,
+	.helper_left = PTHREAD_COND_INITIALIZER,
+};
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static unsigned workers;
+static _Thread_local bool inside;
+
+static unsigned count_workers(void)
+{
+	const char *text = getenv("MEMOIR_THREADS");
+	cpu_set_t set;
+	long wanted = 0;
+	int cores = 1;
+
+	if (text)
+		wanted = strtol(text, NULL, 10);
+	if (wanted > 0)
+		return wanted < WORKERS_MAX ? (unsigned)wanted : WORKERS_MAX;
+	if (!sched_getaffinity(0, sizeof(set), &set))
+		cores = CPU_COUNT(&set);
+	return cores < 1 ? 1 : cores < WORKERS_MAX ? (unsigned)cores : WORKERS_MAX;
+}
+
+static void run_blocks(struct job *j, unsigned worker)
+{
+	inside = true;
+	for (;;) {
+		uint64_t first =
+			atomic_fetch_add_explicit(&j->next, j->block, memory_order_relaxed);
+		uint64_t left;
+
+		if (first >= j->total)
+			break;
+		left = j->total - first;
+		j->work(j->context, worker, first, left < j->block ? left : j->block);
+	}
+	inside = false;
+}
+
+/* Takes the job out of the list; somebody else may have done so before. */
+static void unlist(struct job *j)
+{
+	for (struct job **p = &pool.jobs; *p; p = &(*p)->after)
+		if (*p == j) {
+			*p = j->after;
+			return;
+		}
+}
+
+static void *pool_thread(void *context)
+{
+	unsigned worker = (unsigned)(uintptr_t)context;
+
+	pthread_mutex_lock(&pool.lock);
+	for (;;) {
+		struct job *j = pool.jobs;
+
+		if (!j) {
+			pthread_cond_wait(&pool.jobs_changed, &pool.lock);
+			continue;
+		}
+		j->helpers++;
+		pthread_mutex_unlock(&pool.lock);
+		run_blocks(j, worker);
+		pthread_mutex_lock(&pool.lock);
+		unlist(j);
+		if (!--j->helpers)
+			pthread_cond_broadcast(&pool.helper_left);
+	}
+	return NULL;
+}
+
+/* The pool's threads are not in a child; it works alone. */
+static void forget_pool(void)
+{
+	pthread_mutex_init(&pool.lock, NULL);
+	pthread_cond_init(&pool.jobs_changed, NULL);
+	pthread_cond_init(&pool.helper_left, NULL);
+	pool.jobs = NULL;
+}
+
+static void make_pool(void)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+
+	workers = count_workers();
+	pthread_atfork(NULL, NULL, forget_pool);
+	/* Signals are for the threads that the rest of the program knows. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	for (unsigned i = 1; i < workers; i++) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, &attributes, pool_thread, (void *)(uintptr_t)i))
+			break;
+	}
+	pthread_attr_destroy(&attributes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+unsigned parallel_workers(void)
+{
+	pthread_once(&once, make_pool);
+	return workers;
+}
+
+static void run_alone(uint64_t total, uint64_t block, parallel_work work, void *context)
+{
+	for (uint64_t first = 0; first < total;) {
+		uint64_t count = total - first < block ? total - first : block;
+
+		work(context, 0, first, count);
+		first += count;
+	}
+}
+
+void parallel_for(uint64_t total, uint64_t block, parallel_work work, void *context)
+{
+	struct job j = { .work = work, .context = context, .total = total };
+	struct job **end = &pool.jobs;
+
+	j.block = block ? block : 1;
+	if (parallel_workers() == 1 || inside || total <= j.block) {
+		run_alone(total, j.block, work, context);
+		return;
+	}
+	/* The counter runs past the end by a block for each worker. */
+	if (total > UINT64_MAX - j.block * (workers + 1ull))
+		abort();
+	pthread_mutex_lock(&pool.lock);
+	while (*end)
+		end = &(*end)->after;
+	*end = &j;
+	pthread_cond_broadcast(&pool.jobs_changed);
+	pthread_mutex_unlock(&pool.lock);
+	run_blocks(&j, 0);
+	pthread_mutex_lock(&pool.lock);
+	unlist(&j);
+	while (j.helpers)
+		pthread_cond_wait(&pool.helper_left, &pool.lock);
+	pthread_mutex_unlock(&pool.lock);
+}

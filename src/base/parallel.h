@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* A loop on all cores.
+ *
+ * A pool of threads is made at the first call and kept; the calling thread works too, so nothing
+ * waits for a thread that could not be started.  Several threads may call at once: each call is a
+ * job of its own, and the pool helps the oldest one first.  A call from inside a job runs in its
+ * caller alone. */
+#include <stdint.h>
+
+/* worker is 0 … parallel_workers()-1, so that each can have accumulators of its own. */
+typedef void (*parallel_work)(void *context, unsigned worker, uint64_t first, uint64_t count);
+
+/* As many as there are cores to run on; MEMOIR_THREADS overrides it. */
+unsigned parallel_workers(void);
+/* Runs work(context, worker, first, count) over [0, total) in blocks of `block`; returns when all
+ * are done.  Blocks are begun in order. */
+void parallel_for(uint64_t total, uint64_t block, parallel_work work, void *context);

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The pool of base/parallel.h, with four workers whatever the machine has. */
+#include "base/parallel.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+#define TOTAL 100003u
+#define BLOCK 97u
+
+struct marks {
+	_Atomic uint8_t *seen;
+	_Atomic unsigned wrong;
+	_Atomic uint64_t by_worker[8];
+	_Atomic uint8_t busy[8]; /* a worker's number is used by one thread at a time */
+};
+
+static void mark(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct marks *m = context;
+
+	if (worker >= parallel_workers() || atomic_exchange(&m->busy[worker], 1))
+		m->wrong++;
+	if (first % BLOCK || (count != BLOCK && first + count != TOTAL))
+		m->wrong++;
+	for (uint64_t i = first; i < first + count; i++)
+		m->seen[i]++;
+	m->by_worker[worker] += count;
+	m->busy[worker] = 0;
+}
+
+static void run_and_check(void)
+{
+	struct marks m = { .seen = calloc(TOTAL, 1) };
+	uint64_t sum = 0;
+
+	parallel_for(TOTAL, BLOCK, mark, &m);
+	for (uint32_t i = 0; i < TOTAL; i++)
+		m.wrong += m.seen[i] != 1;
+	for (unsigned i = 0; i < 8; i++)
+		sum += m.by_worker[i];
+	assert_int_equal(m.wrong, 0);
+	assert_int_equal(sum, TOTAL);
+	free((void *)m.seen);
+}
+
+static void test_each_once(void **state)
+{
+	assert_int_equal(parallel_workers(), 4);
+	for (int i = 0; i < 50; i++)
+		run_and_check();
+}
+
+static void count_call(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	_Atomic uint64_t *n = context;
+
+	n[0]++;
+	n[1] += count;
+	n[2] += worker;
+}
+
+static void test_edges(void **state)
+{
+	_Atomic uint64_t n[3] = { 0 };
+
+	parallel_for(0, 10, count_call, n);
+	assert_int_equal(n[0], 0);
+	parallel_for(7, 10, count_call, n);
+	assert_int_equal(n[0], 1);
+	assert_int_equal(n[1], 7);
+	assert_int_equal(n[2], 0); /* so little is not handed over */
+	parallel_for(3, 0, count_call, n);
+	assert_int_equal(n[0], 4);
+	assert_int_equal(n[1], 10);
+}
+
+static void outer(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	_Atomic uint64_t n[3] = { 0 };
+	_Atomic unsigned *wrong = context;
+
+	parallel_for(1000, 10, count_call, n);
+	if (n[0] != 100 || n[1] != 1000 || n[2] != 0)
+		(*wrong)++;
+}
+
+static void test_nested(void **state)
+{
+	_Atomic unsigned wrong = 0;
+
+	parallel_for(200, 1, outer, &wrong);
+	assert_int_equal(wrong, 0);
+}
+
+static void *caller(void *context)
+{
+	for (int i = 0; i < 20; i++)
+		run_and_check();
+	return NULL;
+}
+
+static void test_several_callers(void **state)
+{
+	pthread_t threads[6];
+
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, caller, NULL), 0);
+	for (int i = 0; i < 6; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void meet(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	_Atomic unsigned *here = context;
+
+	/* Ends only if another thread takes the other block. */
+	(*here)++;
+	while (*here < 2)
+		usleep(100);
+}
+
+static void test_really_parallel(void **state)
+{
+	_Atomic unsigned here = 0;
+
+	parallel_for(2, 1, meet, &here);
+	assert_int_equal(here, 2);
+}
+
+static void test_after_fork(void **state)
+{
+	pid_t child;
+	int status;
+
+	parallel_workers();
+	child = fork();
+	if (!child) {
+		_Atomic uint64_t n[3] = { 0 };
+
+		parallel_for(1000, 10, count_call, n);
+		_exit(n[1] == 1000 ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_once),	cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_nested),		cmocka_unit_test(test_several_callers),
+		cmocka_unit_test(test_really_parallel), cmocka_unit_test(test_after_fork),
+	};
+
+	setenv("MEMOIR_THREADS", "4", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
