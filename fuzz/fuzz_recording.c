@@ -16,6 +16,23 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void check_chain(const struct model *m, uint32_t row)
+{
+	const struct columns *c = &m->allocations;
+	uint32_t id = c->chain[row], before = c->previous[row];
+
+	if (id == NO_CHAIN) {
+		if (before != NO_ALLOCATION)
+			abort();
+		return;
+	}
+	if (id >= m->chain_count || c->position[row] >= m->chains[id].length ||
+	    (c->position[row] == 0) != (before == NO_ALLOCATION) ||
+	    (before != NO_ALLOCATION &&
+	     (c->chain[before] != id || c->position[before] + 1 != c->position[row])))
+		abort();
+}
+
 static void check(const struct model *m)
 {
 	const struct columns *c = &m->allocations;
@@ -31,6 +48,7 @@ static void check(const struct model *m)
 		before = c->allocated_at[i];
 		if (c->previous[i] != NO_ALLOCATION && c->previous[i] >= i)
 			abort();
+		check_chain(m, i);
 		if (tags_thread(c->tags[i]) >= m->tables.threads.count)
 			abort();
 		live += c->freed_at[i] == NEVER;

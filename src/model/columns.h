@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Every allocation of a recording, one array per field: 52 bytes each.
+/* Every allocation of a recording, one array per field: 60 bytes each.
  *
  * Row i is the i-th allocation in time, so allocated_at is sorted.  Times are stamps (ticks),
  * mended so that no two events of a recording share one: an allocation is alive at t exactly when
@@ -13,6 +13,7 @@
 
 #define NEVER UINT64_MAX	 /* freed_at of what is alive at the end */
 #define NO_ALLOCATION UINT32_MAX /* previous of what is not from realloc */
+#define NO_CHAIN UINT32_MAX	 /* chain of what was never part of a realloc */
 #define COLUMNS_MAX 0x7ffffffeu	 /* rows */
 
 /* X(type, name) */
@@ -24,7 +25,9 @@
 	X(uint64_t, tags)  /* see below */                                                         \
 	X(uint32_t, stack)                                                                         \
 	X(uint32_t, free_stack) /* of the free, or of the realloc that ended it */                 \
-	X(uint32_t, previous)	/* the row that realloc made this one from */
+	X(uint32_t, previous)	/* the row that realloc made this one from */                      \
+	X(uint32_t, chain)	/* of reallocs, or NO_CHAIN: see chains.h */                       \
+	X(uint32_t, position)	/* in its chain, from 0 */
 
 struct columns {
 #define X(type, name) type *name;

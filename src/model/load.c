@@ -271,6 +271,7 @@ void model_finish(struct model *m)
 	merge_finish(&m->loader->merge);
 	m->totals = m->loader->pair.totals;
 	release_loader(m);
+	chains_build(m);
 }
 
 static struct model *with_loader(struct model *m)
@@ -317,6 +318,7 @@ struct model *model_free(struct model *m)
 	if (!m)
 		return NULL;
 	release_loader(m);
+	chains_release(m);
 	columns_release(&m->allocations);
 	tables_release(&m->tables);
 	reader_release(&m->reader);

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "model/chains.h"
 #include "model/columns.h"
 #include "model/pair.h"
 #include "model/reader.h"
@@ -31,6 +32,8 @@ struct model {
 	struct reader reader;
 	struct tables tables;
 	struct columns allocations;
+	struct chain *chains; /* filled by model_finish(), as the columns chain and position are */
+	uint32_t chain_count, chain_room;
 	struct totals totals;
 	struct loss loss;
 	uint64_t chunk_count, event_chunk_count;

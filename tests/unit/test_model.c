@@ -180,6 +180,94 @@ static void realloc_makes_a_chain(void **context)
 	model_free(m);
 }
 
+/* Two chains that grow in turns, one block that is in none, and a realloc of something unknown that
+ * is reallocated again. */
+static void chains_are_told_apart(void **context)
+{
+	struct model *m =
+		LOAD(A(0, 10, 0x100, 1), A(0, 11, 0x200, 2), A(0, 12, 0x300, 3), FROM(0, 20, 0x200),
+		     TO(0, 21, 0x400, 4), FROM(1, 22, 0x100), TO(1, 23, 0x500, 5),
+		     FROM(0, 24, 0x400), TO(0, 25, 0x400, 6), FROM(0, 30, 0x900),
+		     TO(0, 31, 0x600, 7), FROM(0, 32, 0x600), TO(0, 33, 0x700, 8), F(0, 40, 0x400));
+	static const uint32_t chain[] = { 1, 0, NO_CHAIN, 0, 1, 0, 2, 2 };
+	static const uint32_t position[] = { 0, 0, 0, 1, 1, 2, 0, 1 };
+	static const struct chain chains[] = { { 1, 5, 3 }, { 0, 4, 2 }, { 6, 7, 2 } };
+	const struct columns *c = &m->allocations;
+
+	assert_int_equal(c->count, 8);
+	assert_memory_equal(c->chain, chain, sizeof(chain));
+	assert_memory_equal(c->position, position, sizeof(position));
+	assert_int_equal(m->chain_count, 3);
+	assert_memory_equal(m->chains, chains, sizeof(chains));
+	assert_int_equal(c->allocated_at[m->chains[0].first], 11);
+	assert_int_equal(c->freed_at[m->chains[0].last], 40);
+	assert_int_equal(c->freed_at[m->chains[1].last], NEVER);
+	model_free(m);
+}
+
+/* Many rows, so that they are filled in blocks, against the plain definition. */
+static void chains_of_many_rows(void **context)
+{
+	enum { BLOCKS = 700, EVENTS = 700000 };
+	struct writer w;
+	struct model *m;
+	const struct columns *c;
+	uint32_t *length, in_chains = 0;
+	uint64_t now = 10, state = 7;
+
+	writer_init(&w, -1);
+	writer_header(&w, FORMAT_VERSION);
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		uint64_t address = 0x1000 + (state >> 33) % BLOCKS * 32;
+		struct event e[2];
+
+		state = state * 6364136223846793005ull + 1442695040888963407ull;
+		if (i < BLOCKS) {
+			address = 0x1000 + (uint64_t)i * 32;
+			e[0] = make_event(OP_ALLOC, CALL_malloc, now++, address, 1, 1);
+			writer_run(&w, 0, e, 1);
+		} else if (state >> 62) {
+			e[0] = make_event(OP_FREE, CALL_free, now++, address, 0, 1);
+			e[1] = make_event(OP_ALLOC, CALL_malloc, now++, address, 1, 1);
+			writer_run(&w, 0, e, 2);
+		} else {
+			e[0] = make_event(OP_REALLOC_FROM, CALL_realloc, now++, address, 0, 1);
+			e[1] = make_event(OP_REALLOC_TO, CALL_realloc, now++, address, 2, 1);
+			writer_run(&w, 0, e, 2);
+		}
+		if (writer_room(&w) < 16)
+			writer_events(&w, now);
+	}
+	writer_events(&w, now);
+	writer_end(&w, true);
+	m = load_writer(&w, 1);
+	c = &m->allocations;
+	length = xcalloc(m->chain_count, sizeof(*length));
+	assert_int_equal(c->count, EVENTS);
+	for (uint32_t i = 0; i < c->count; i++) {
+		uint32_t before = c->previous[i], id = c->chain[i];
+
+		if (id == NO_CHAIN) {
+			assert_int_equal(before, NO_ALLOCATION);
+			assert_false(tags_flags(c->tags[i]) & TAG_REALLOCATED);
+			continue;
+		}
+		in_chains++;
+		assert_int_equal(c->position[i], length[id]++);
+		assert_int_equal(before == NO_ALLOCATION, m->chains[id].first == i);
+		if (before != NO_ALLOCATION)
+			assert_int_equal(c->chain[before], id);
+		assert_int_equal(!(tags_flags(c->tags[i]) & TAG_REALLOCATED),
+				 m->chains[id].last == i);
+	}
+	assert_in_range(in_chains, 1000, EVENTS);
+	for (uint32_t i = 0; i < m->chain_count; i++)
+		assert_int_equal(length[i], m->chains[i].length);
+	free(length);
+	model_free(m);
+	writer_release(&w);
+}
+
 /* Between FROM and TO another thread gets the old address. */
 static void address_reused_within_realloc(void **context)
 {
@@ -575,6 +663,8 @@ int main(void)
 		cmocka_unit_test(rings_are_merged),
 		cmocka_unit_test(chunks_carry_over),
 		cmocka_unit_test(realloc_makes_a_chain),
+		cmocka_unit_test(chains_are_told_apart),
+		cmocka_unit_test(chains_of_many_rows),
 		cmocka_unit_test(address_reused_within_realloc),
 		cmocka_unit_test(realloc_that_fails_or_frees),
 		cmocka_unit_test(nested_reallocs),
