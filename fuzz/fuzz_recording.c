@@ -36,7 +36,7 @@ static void check_chain(const struct model *m, uint32_t row)
 static void check(const struct model *m)
 {
 	const struct columns *c = &m->allocations;
-	const struct totals *t = &m->totals;
+	const struct totals *t = &m->recorded;
 	uint64_t live = 0, bytes = 0, before = 0;
 
 	if (c->count != t->allocations || t->live_bytes > t->peak_bytes ||

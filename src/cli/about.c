@@ -85,6 +85,8 @@ void about_json_totals(struct json *j, const struct model *m)
 	json_number(j, "unknown_frees", t->unknown_frees);
 	json_number(j, "implicit_frees", t->implicit_frees);
 	json_number(j, "realloc_failures", t->realloc_failures);
+	json_number(j, "removed_allocations", t->allocations - m->recorded.allocations);
+	json_info_number(j, m, INFO_REMOVED_BELOW);
 }
 
 void about_json_loss(struct json *j, const struct model *m)
@@ -208,6 +210,18 @@ void about_text_program(struct buf *out, const struct term *t, const struct mode
 	buf_release(&end);
 }
 
+/* Culled or stripped: the figures are whole, the single allocations are gone. */
+static void text_removed(struct buf *out, const struct term *t, const struct model *m)
+{
+	uint64_t below = model_info_number(m, INFO_REMOVED_BELOW, 0);
+	struct human a, b;
+
+	about_line(out, t, "removed", "%s short-lived allocations%s%s; the totals include them",
+		   human_count(&a, m->totals.allocations - m->recorded.allocations),
+		   below && below != NEVER ? " below " : "",
+		   below && below != NEVER ? human_duration(&b, below) : "");
+}
+
 void about_text_totals(struct buf *out, const struct term *t, const struct model *m)
 {
 	const struct totals *s = &m->totals;
@@ -226,6 +240,8 @@ void about_text_totals(struct buf *out, const struct term *t, const struct model
 		   human_count(&b, s->live_count), s->live_count == 1 ? "" : "s");
 	about_line(out, t, "temporary", "%s, %s of all allocations", human_count(&a, s->temporary),
 		   human_share(&b, s->temporary, s->allocations));
+	if (s->allocations != m->recorded.allocations)
+		text_removed(out, t, m);
 }
 
 static bool means_loss(const char *counter)

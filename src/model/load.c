@@ -219,6 +219,12 @@ static unsigned worker_count(const struct model *m, unsigned wanted)
 	return cores <= 2 ? 1 : cores > WORKERS_MAX ? WORKERS_MAX : (unsigned)cores - 1;
 }
 
+static void take_totals(struct model *m)
+{
+	m->totals = m->recorded = m->loader->pair.totals;
+	m->peak_is_whole = removed_add_totals(&m->tables, &m->totals);
+}
+
 void model_load(struct model *m, const struct model_options *options)
 {
 	struct loader *l = m->loader;
@@ -242,7 +248,7 @@ void model_load(struct model *m, const struct model_options *options)
 		load_with(l, options, threads, started);
 	else
 		load_alone(l, options);
-	m->totals = l->pair.totals;
+	take_totals(m);
 }
 
 static void release_loader(struct model *m)
@@ -269,7 +275,7 @@ void model_finish(struct model *m)
 	if (!m->loader)
 		return;
 	merge_finish(&m->loader->merge);
-	m->totals = m->loader->pair.totals;
+	take_totals(m);
 	release_loader(m);
 	chains_build(m);
 }

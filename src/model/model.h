@@ -34,7 +34,9 @@ struct model {
 	struct columns allocations;
 	struct chain *chains; /* filled by model_finish(), as the columns chain and position are */
 	uint32_t chain_count, chain_room;
-	struct totals totals;
+	struct totals totals;	/* of everything, what was removed included */
+	struct totals recorded; /* of the events that are there */
+	bool peak_is_whole;	/* totals.peak_* is of everything, not of the events */
 	struct loss loss;
 	uint64_t chunk_count, event_chunk_count;
 	struct loader *loader; /* between model_open() and model_finish() */

@@ -41,6 +41,31 @@ static uint32_t deepest(const struct nodes *nodes, const uint8_t *used, const ui
 	return most;
 }
 
+/* Returns how many removed allocations have no stack. */
+static uint64_t mark_removed(uint8_t *used, const struct model *m)
+{
+	const struct removed *r = &m->tables.removed;
+	uint64_t without = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		if (!r->rows[i].count)
+			continue;
+		if (node_is_known(&m->tables.nodes, r->rows[i].stack))
+			used[r->rows[i].stack] = 1;
+		else
+			without += r->rows[i].count;
+	}
+	return without;
+}
+
+static void at_least(uint32_t *count, const struct model *m, const char *counter)
+{
+	uint64_t value = tables_counter(&m->tables, counter);
+
+	if (value > *count)
+		*count = value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
 void stats_count_stacks(const struct model *m, struct stack_counts *ret_counts)
 {
 	const struct nodes *nodes = &m->tables.nodes;
@@ -52,6 +77,7 @@ void stats_count_stacks(const struct model *m, struct stack_counts *ret_counts)
 	mark(used_too, nodes, c->free_stack, c->count);
 	for (uint32_t i = 0; i < c->count; i++)
 		without += !node_is_known(nodes, c->stack[i]);
+	without += mark_removed(used, m);
 	*ret_counts = (struct stack_counts){
 		.stacks = count_marks(used, nodes),
 		.free_stacks = count_marks(used_too, nodes),
@@ -60,6 +86,9 @@ void stats_count_stacks(const struct model *m, struct stack_counts *ret_counts)
 	};
 	free(used);
 	free(used_too);
+	/* Frees that were removed left no stack behind; who removed them counted those. */
+	at_least(&ret_counts->free_stacks, m, COUNTER_WHOLE_FREE_STACKS);
+	at_least(&ret_counts->deepest, m, COUNTER_WHOLE_DEEPEST);
 }
 
 static void add_row(struct stack_sum *s, const struct columns *c, uint32_t row, uint64_t peak_at)
@@ -82,28 +111,66 @@ static void add_row(struct stack_sum *s, const struct columns *c, uint32_t row, 
 	}
 }
 
+struct summing {
+	const struct nodes *nodes;
+	uint32_t *place; /* by stack: of its row in sums, plus one */
+	struct stack_sums sums;
+	size_t room;
+};
+
+static struct stack_sum *sum_of(struct summing *s, uint32_t stack, uint32_t call)
+{
+	struct stack_sums *sums = &s->sums;
+
+	if (!node_is_known(s->nodes, stack))
+		stack = STACK_NONE;
+	if (!s->place[stack]) {
+		sums->rows = xgrow(sums->rows, sums->count, &s->room, sizeof(*sums->rows));
+		sums->rows[sums->count] = (struct stack_sum){ .stack = stack, .call = call };
+		s->place[stack] = ++sums->count;
+	}
+	return &sums->rows[s->place[stack] - 1];
+}
+
+static void add_removed(struct summing *s, const struct model *m)
+{
+	const struct removed *r = &m->tables.removed;
+
+	for (size_t i = 0; i < r->count; i++) {
+		const struct statistics *row = &r->rows[i];
+		struct stack_sum *sum = sum_of(s, row->stack, row->call);
+
+		if (row->count)
+			sum->call = row->call;
+		sum->count += row->count;
+		sum->bytes += row->bytes;
+		sum->temporary += row->temporary;
+		sum->temporary_bytes += row->temporary_bytes;
+		if (m->peak_is_whole) {
+			sum->peak_count += row->peak_count;
+			sum->peak_bytes += row->peak_bytes;
+		}
+	}
+}
+
 void stats_sum_stacks(const struct model *m, struct stack_sums *ret_sums)
 {
-	const struct nodes *nodes = &m->tables.nodes;
 	const struct columns *c = &m->allocations;
-	uint32_t *place = xcalloc(nodes->count + 1, sizeof(*place)); /* plus one */
-	struct stack_sums sums = { 0 };
-	size_t room = 64;
+	const struct removed *r = &m->tables.removed;
+	struct summing s = { .nodes = &m->tables.nodes, .room = 64 };
 
-	sums.rows = xcalloc(room, sizeof(*sums.rows));
+	s.place = xcalloc(s.nodes->count + 1, sizeof(*s.place));
+	s.sums.rows = xcalloc(s.room, sizeof(*s.sums.rows));
 	for (uint32_t i = 0; i < c->count; i++) {
-		uint32_t stack = node_is_known(nodes, c->stack[i]) ? c->stack[i] : STACK_NONE;
+		/* What was alive at the whole peak stands in the stack's row, if it has one. */
+		bool elsewhere = m->peak_is_whole && removed_find(r, c->stack[i]);
 
-		if (!place[stack]) {
-			sums.rows = xgrow(sums.rows, sums.count, &room, sizeof(*sums.rows));
-			sums.rows[sums.count] =
-				(struct stack_sum){ .stack = stack, .call = tags_call(c->tags[i]) };
-			place[stack] = ++sums.count;
-		}
-		add_row(&sums.rows[place[stack] - 1], c, i, m->totals.peak_at);
+		add_row(sum_of(&s, c->stack[i], tags_call(c->tags[i])), c, i,
+			elsewhere ? NEVER : m->totals.peak_at);
 	}
-	free(place);
-	*ret_sums = sums;
+	add_removed(&s, m);
+	free(s.place);
+	*ret_sums = s.sums;
 }
 
 void stack_sums_release(struct stack_sums *s)

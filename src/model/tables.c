@@ -250,6 +250,9 @@ bool tables_add(struct tables *t, const struct chunk *chunk, struct err *err)
 		case CHUNK_COUNTERS:
 			fine = add_counter(t, &c);
 			break;
+		case CHUNK_STATISTICS:
+			fine = removed_add(&t->removed, &c.p, c.end);
+			break;
 		default: /* the end, the index, or a later invention */
 			return true;
 		}
@@ -258,6 +261,14 @@ bool tables_add(struct tables *t, const struct chunk *chunk, struct err *err)
 		err_at(err, -EINVAL, chunk->offset, "a chunk of type %u is malformed",
 		       chunk->head.type);
 	return fine;
+}
+
+uint64_t tables_counter(const struct tables *t, const char *name)
+{
+	for (size_t i = 0; i < t->counter_count; i++)
+		if (!strcmp(t->counters[i].name, name))
+			return t->counters[i].value;
+	return 0;
 }
 
 void tables_release(struct tables *t)
@@ -283,5 +294,6 @@ void tables_release(struct tables *t)
 	free(t->files);
 	map_release(&t->files_by_number);
 	threads_release(&t->threads);
+	removed_release(&t->removed);
 	memset(t, 0, sizeof(*t));
 }

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "model/reader.h"
+#include "model/removed.h"
 #include "model/threads.h"
 
 struct info_pair {
@@ -78,9 +79,12 @@ struct tables {
 	size_t file_count, file_room;
 	struct map files_by_number;
 	struct threads threads;
+	struct removed removed;
 };
 
 /* Takes an unpacked chunk, of whatever type but CHUNK_EVENTS; false if its payload is not what the
  * type asks for. */
 bool tables_add(struct tables *t, const struct chunk *c, struct err *err);
+/* A counter, or 0. */
+uint64_t tables_counter(const struct tables *t, const char *name);
 void tables_release(struct tables *t);

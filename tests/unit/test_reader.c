@@ -254,6 +254,7 @@ static void lies_with_good_sums(void **context)
 		{ CHUNK_THREADS, "\x01\x70", 2 },
 		{ CHUNK_FILE, "\x01\x02\x09\x00\x00", 5 },
 		{ CHUNK_COUNTERS, "\x01n", 2 },
+		{ CHUNK_STATISTICS, "\x01\x00\x01", 3 },
 	};
 
 	for (unsigned i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
