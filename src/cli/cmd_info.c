@@ -10,8 +10,8 @@
 #include "base/term.h"
 #include "cli/about.h"
 #include "cli/command.h"
-#include "cli/frames.h"
 #include "cli/open.h"
+#include "model/places.h"
 #include "model/stats.h"
 
 static bool as_json, wait_for_end, follow;
@@ -56,9 +56,8 @@ static void json_stacks(struct json *j, const struct model *m, const struct stac
 static void json_modules(struct json *j, const struct model *m)
 {
 	const struct tables *t = &m->tables;
-	struct frames frames;
+	struct places *places = places_new(m, NULL);
 
-	frames_init(&frames, m);
 	json_array(j, "modules");
 	for (size_t i = 0; i < t->module_count; i++) {
 		enum symbols_level level;
@@ -66,10 +65,10 @@ static void json_modules(struct json *j, const struct model *m)
 
 		if (!t->modules[i].known)
 			continue;
-		level = frames_level(&frames, i);
+		level = places_level(places, (uint32_t)i);
 		id = hex(t->modules[i].build_id, t->modules[i].build_id_size);
 		json_object(j, NULL);
-		json_text(j, "path", frames.modules[i].path);
+		json_text(j, "path", places_module_path(places, (uint32_t)i));
 		json_text(j, "build_id", id);
 		json_bool(j, "has_symbols", level >= SYMBOLS_NAMES);
 		json_text(j, "symbols", level_texts[level]);
@@ -77,7 +76,7 @@ static void json_modules(struct json *j, const struct model *m)
 		free(id);
 	}
 	json_end_array(j);
-	frames_release(&frames);
+	places_free(places);
 }
 
 static void print_json(struct buf *out, const struct model *m, const struct stack_counts *s)
@@ -103,18 +102,17 @@ static void print_json(struct buf *out, const struct model *m, const struct stac
 static void text_modules(struct buf *out, const struct model *m)
 {
 	const struct tables *t = &m->tables;
-	struct frames frames;
+	struct places *places = places_new(m, NULL);
 
-	frames_init(&frames, m);
 	buf_printf(out, "\n  %s%-13s%s\n", term_style(&term, STYLE_DIM), "symbols   module",
 		   term_style(&term, STYLE_PLAIN));
 	for (size_t i = 0; i < t->module_count; i++) {
 		enum symbols_level level;
-		const char *path = frames.modules[i].path;
+		const char *path = places_module_path(places, (uint32_t)i);
 
 		if (!t->modules[i].known)
 			continue;
-		level = frames_level(&frames, i);
+		level = places_level(places, (uint32_t)i);
 		buf_printf(
 			out, "  %s%-10s%s",
 			term_style(&term, level < SYMBOLS_NAMES ? STYLE_WARNING : STYLE_FUNCTION),
@@ -122,7 +120,7 @@ static void text_modules(struct buf *out, const struct model *m)
 		buf_printable(out, path, strlen(path));
 		buf_char(out, '\n');
 	}
-	frames_release(&frames);
+	places_free(places);
 }
 
 static void print_text(struct buf *out, const struct model *m, const struct stack_counts *s)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir report: what made up the peak, what leaked, who allocates most, and what for nothing. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -41,7 +42,7 @@ static int run(int argc, char **argv)
 	if (!r.model)
 		return status;
 	stats_sum_stacks(r.model, &r.sums);
-	frames_init(&r.frames, r.model);
+	r.places = places_new(r.model, NULL);
 	if (as_json)
 		report_json(&r, &out);
 	else
@@ -49,7 +50,8 @@ static int run(int argc, char **argv)
 	if (buf_flush(&out, 1))
 		status = 1;
 	buf_release(&out);
-	frames_release(&r.frames);
+	free(r.frames);
+	places_free(r.places);
 	stack_sums_release(&r.sums);
 	model_free(r.model);
 	return status;

@@ -3,7 +3,9 @@
 #include "cli/report.h"
 
 #include "base/json.h"
+#include "base/xalloc.h"
 #include "cli/about.h"
+#include "wire/shm.h"
 
 const struct report_part report_parts[REPORT_PARTS] = {
 	{ "peak", "PEAK", BY_PEAK_BYTES, "block", "blocks", "nothing was ever alive" },
@@ -58,12 +60,63 @@ struct report_figures report_of_all(const struct model *m, const struct stack_su
 	return sum;
 }
 
+static void add(struct report *r, struct report_frame frame)
+{
+	r->frames = xgrow(r->frames, r->frame_count, &r->frame_room, sizeof(*r->frames));
+	r->frames[r->frame_count++] = frame;
+}
+
+static const char *known(const struct report *r, uint32_t string)
+{
+	return string ? places_string(r->places, string) : NULL;
+}
+
+static void add_place(struct report *r, uint32_t id)
+{
+	const struct place *place = places_at(r->places, id);
+	unsigned count;
+	const struct place_frame *f = places_frames(r->places, id, &count);
+
+	for (unsigned i = 0; i < count; i++)
+		add(r,
+		    (struct report_frame){
+			    .function = known(r, f[i].function),
+			    .file = known(r, f[i].file),
+			    .line = f[i].line,
+			    .module = place->module ? places_module_path(r->places, place->module)
+						    : NULL,
+			    .address = place->address,
+			    .inlined = f[i].inlined,
+		    });
+}
+
+void report_frames(struct report *r, uint32_t stack, unsigned call)
+{
+	const struct nodes *n = &r->model->tables.nodes;
+	unsigned flags = 0;
+
+	r->frame_count = 0;
+	add(r, (struct report_frame){ .function = places_call(r->places, call) });
+	if (!node_is_known(n, stack)) {
+		r->frames[0].note = "no stack was recorded";
+		return;
+	}
+	for (uint32_t id = stack; node_is_known(n, id); id = n->parent[id]) {
+		flags = n->flags[id];
+		add_place(r, places_of_node(r->places, id));
+	}
+	if (flags & NODE_TRUNCATED)
+		r->frames[r->frame_count - 1].note = "deeper than the limit: cut here";
+	else if (flags & NODE_BROKEN)
+		r->frames[r->frame_count - 1].note = "no usable unwind information from here on";
+}
+
 static void json_frames(struct report *r, struct json *j, const struct stack_sum *s)
 {
-	frames_of_stack(&r->frames, s->stack, s->call);
+	report_frames(r, s->stack, s->call);
 	json_array(j, "frames");
-	for (size_t i = 0; i < r->frames.count; i++) {
-		const struct frame *f = &r->frames.rows[i];
+	for (size_t i = 0; i < r->frame_count; i++) {
+		const struct report_frame *f = &r->frames[i];
 
 		json_object(j, NULL);
 		json_text(j, "function", f->function);

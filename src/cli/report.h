@@ -6,13 +6,26 @@
 
 #include "base/buf.h"
 #include "base/term.h"
-#include "cli/frames.h"
+#include "model/places.h"
 #include "model/stats.h"
+
+/* One line of a stack. */
+struct report_frame {
+	const char *function; /* NULL: not known */
+	const char *file;     /* NULL: not known */
+	uint32_t line;
+	const char *module; /* path; NULL: in none */
+	uint64_t address;   /* as the ELF file counts; of the call itself 0 */
+	bool inlined;
+	const char *note; /* "cut here", or NULL */
+};
 
 struct report {
 	struct model *model;
 	struct stack_sums sums;
-	struct frames frames;
+	struct places *places;
+	struct report_frame *frames; /* of the stack that was asked for last */
+	size_t frame_count, frame_room;
 	struct term term;
 	uint32_t top; /* stacks in each part */
 	bool full;    /* all frames, whole paths */
@@ -38,6 +51,10 @@ struct report_figures report_of_all(const struct model *m, const struct stack_su
 				    enum stack_order order);
 /* Shares are of bytes, except where calls are counted. */
 bool report_counts_calls(enum stack_order order);
+
+/* Fills frames and frame_count: first the call that was intercepted (malloc), then the frames
+ * outwards, inlined ones as frames of their own. */
+void report_frames(struct report *r, uint32_t stack, unsigned call);
 
 void report_text(struct report *r, struct buf *out);
 void report_json(struct report *r, struct buf *out);

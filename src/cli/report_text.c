@@ -88,7 +88,7 @@ static char *abbreviated(const char *name)
 }
 
 /* "  file:line  (module)" */
-static char *place_of(const struct report *r, const struct frame *f, bool with_module)
+static char *place_of(const struct report *r, const struct report_frame *f, bool with_module)
 {
 	struct buf text = { 0 };
 
@@ -105,7 +105,7 @@ static char *place_of(const struct report *r, const struct frame *f, bool with_m
 	return text.data;
 }
 
-static char *function_of(const struct frame *f)
+static char *function_of(const struct report_frame *f)
 {
 	if (f->function)
 		return xstrdup(f->function);
@@ -119,7 +119,8 @@ static size_t room_beside(const struct report *r, const char *place)
 	return r->term.width > taken + FUNCTION_MIN ? r->term.width - taken : FUNCTION_MIN;
 }
 
-static void print_frame(const struct report *r, struct buf *out, const struct frame *f, bool call)
+static void print_frame(const struct report *r, struct buf *out, const struct report_frame *f,
+			bool call)
 {
 	auto_free char *place = place_of(r, f, true);
 	auto_free char *function = function_of(f);
@@ -149,16 +150,15 @@ static void print_frame(const struct report *r, struct buf *out, const struct fr
 
 static void print_stack(struct report *r, struct buf *out, const struct stack_sum *s)
 {
-	struct frames *f = &r->frames;
 	size_t skip_from, skip_to;
 
-	frames_of_stack(f, s->stack, s->call);
-	skip_from = skip_to = f->count;
-	if (!r->full && f->count > INNER_FRAMES + OUTER_FRAMES + 1) {
+	report_frames(r, s->stack, s->call);
+	skip_from = skip_to = r->frame_count;
+	if (!r->full && r->frame_count > INNER_FRAMES + OUTER_FRAMES + 1) {
 		skip_from = INNER_FRAMES;
-		skip_to = f->count - OUTER_FRAMES;
+		skip_to = r->frame_count - OUTER_FRAMES;
 	}
-	for (size_t i = 0; i < f->count; i++) {
+	for (size_t i = 0; i < r->frame_count; i++) {
 		if (i == skip_from) {
 			buf_repeat(out, ' ', INDENT);
 			buf_printf(out, "%s\xe2\x80\xa6 %zu more frames%s\n",
@@ -166,7 +166,7 @@ static void print_stack(struct report *r, struct buf *out, const struct stack_su
 				   term_style(&r->term, STYLE_PLAIN));
 			i = skip_to;
 		}
-		print_frame(r, out, &f->rows[i], i == 0);
+		print_frame(r, out, &r->frames[i], i == 0);
 	}
 }
 

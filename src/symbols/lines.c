@@ -167,7 +167,7 @@ static char *qualified_name(Dwarf_Die *die)
 	return text;
 }
 
-static char *function_name(Dwarf_Die *die)
+static void name_function(Dwarf_Die *die, struct symbol_frame *f)
 {
 	static const unsigned names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name };
 	Dwarf_Attribute attribute;
@@ -177,10 +177,14 @@ static char *function_name(Dwarf_Die *die)
 					   ? dwarf_formstring(&attribute)
 					   : NULL;
 
-		if (text)
-			return demangle(text);
+		if (text) {
+			f->raw_function = xstrdup(text);
+			f->function = demangle(text);
+			return;
+		}
 	}
-	return qualified_name(die);
+	f->function = qualified_name(die);
+	f->raw_function = f->function ? xstrdup(dwarf_diename(die)) : NULL;
 }
 
 /* The inlined calls around an address, outermost first. */
@@ -223,12 +227,14 @@ static void source_of_address(struct lines_unit *u, uint64_t address, struct sym
 	f->file = xstrdup(file);
 	if (dwarf_lineno(line, &number) == 0 && number > 0)
 		f->line = (uint32_t)number;
+	if (dwarf_linecol(line, &number) == 0 && number > 0)
+		f->column = (uint32_t)number;
 }
 
 static void source_of_call(struct lines_unit *u, Dwarf_Die *call, struct symbol_frame *f)
 {
 	Dwarf_Attribute attribute;
-	Dwarf_Word file, line;
+	Dwarf_Word file, line, column;
 	Dwarf_Files *files;
 	const char *path;
 
@@ -241,6 +247,9 @@ static void source_of_call(struct lines_unit *u, Dwarf_Die *call, struct symbol_
 	if (dwarf_attr(call, DW_AT_call_line, &attribute) &&
 	    dwarf_formudata(&attribute, &line) == 0)
 		f->line = (uint32_t)line;
+	if (dwarf_attr(call, DW_AT_call_column, &attribute) &&
+	    dwarf_formudata(&attribute, &column) == 0)
+		f->column = (uint32_t)column;
 }
 
 bool lines_find(struct lines *l, uint64_t address, struct symbol *ret_symbol)
@@ -270,9 +279,9 @@ bool lines_find(struct lines *l, uint64_t address, struct symbol *ret_symbol)
 		struct symbol_frame *f = &ret_symbol->frames[i];
 
 		if (i < count)
-			f->function = function_name(&calls[count - 1 - i]);
+			name_function(&calls[count - 1 - i], f);
 		else if (named)
-			f->function = function_name(&function);
+			name_function(&function, f);
 		f->inlined = i < count;
 		if (i == 0)
 			source_of_address(u, address, f);

@@ -59,6 +59,7 @@ struct symbols *symbols_free(struct symbols *s)
 
 		for (unsigned k = 0; k < symbol->count; k++) {
 			free(symbol->frames[k].function);
+			free(symbol->frames[k].raw_function);
 			free(symbol->frames[k].file);
 		}
 		free(symbol->frames);
@@ -112,8 +113,10 @@ static void resolve(struct loaded *l, uint64_t address, struct symbol *out)
 	}
 	last = &out->frames[out->count - 1];
 	name = last->function ? NULL : names_find(&l->names, address);
-	if (name)
+	if (name) {
 		last->function = demangle(name);
+		last->raw_function = xstrdup(name);
+	}
 }
 
 const struct symbol *symbols_resolve(struct symbols *s, size_t module, uint64_t address)

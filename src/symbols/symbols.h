@@ -15,9 +15,10 @@
 /* One line of a stack.  An address that lies in inlined code has several, innermost first; the last
  * is the function that the code is really in. */
 struct symbol_frame {
-	char *function; /* demangled; NULL: not known */
-	char *file;	/* NULL: not known */
-	uint32_t line;
+	char *function;	    /* demangled; NULL: not known */
+	char *raw_function; /* as the linker knows it; the same for C */
+	char *file;	    /* NULL: not known */
+	uint32_t line, column;
 	bool inlined; /* into the next one */
 };
 

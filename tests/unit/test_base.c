@@ -2,12 +2,15 @@
 /* base/: numbers for people, JSON, text for terminals, the map. */
 #include "unit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/human.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/strings.h"
+#include "base/xalloc.h"
 
 static void numbers_for_people(void **context)
 {
@@ -87,13 +90,39 @@ static void map_keeps_what_it_got(void **context)
 	map_release(&m);
 }
 
+static void texts_are_kept_once(void **context)
+{
+	const unsigned count = 20000;
+	struct strings s;
+	char *large = xcalloc(1, 100001), text[32];
+
+	strings_init(&s);
+	assert_int_equal(strings_add(&s, ""), 0);
+	assert_int_equal(strings_add(&s, NULL), 0);
+	for (unsigned i = 1; i <= count; i++) {
+		snprintf(text, sizeof(text), "text %u", i);
+		assert_int_equal(strings_add(&s, text), i);
+	}
+	memset(large, 'x', 100000);
+	assert_int_equal(strings_add(&s, large), count + 1);
+	for (unsigned i = count; i > 0; i--) {
+		snprintf(text, sizeof(text), "text %u", i);
+		assert_int_equal(strings_add(&s, text), i);
+		assert_string_equal(strings_at(&s, i), text);
+	}
+	assert_int_equal(strings_add(&s, large), count + 1);
+	assert_string_equal(strings_at(&s, count + 1), large);
+	assert_int_equal(strings_count(&s), count + 2);
+	strings_release(&s);
+	free(large);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_for_people),
-		cmocka_unit_test(json_is_valid),
-		cmocka_unit_test(terminals_are_safe),
-		cmocka_unit_test(map_keeps_what_it_got),
+		cmocka_unit_test(numbers_for_people),  cmocka_unit_test(json_is_valid),
+		cmocka_unit_test(terminals_are_safe),  cmocka_unit_test(map_keeps_what_it_got),
+		cmocka_unit_test(texts_are_kept_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

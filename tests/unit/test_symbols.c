@@ -3,54 +3,19 @@
 #include "unit.h"
 
 #include <fcntl.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "self.h"
 #include "symbols/symbols.h"
 
-static char self_path[4096];
-static uint64_t bias;
-static uint8_t build_id[64];
-static size_t build_id_size;
-
-static void take_build_id(const uint8_t *notes, size_t size)
-{
-	while (size >= sizeof(ElfW(Nhdr))) {
-		const ElfW(Nhdr) *n = (const void *)notes;
-		size_t name = (n->n_namesz + 3) & ~3u, desc = (n->n_descsz + 3) & ~3u;
-
-		if (n->n_type == NT_GNU_BUILD_ID && n->n_descsz <= sizeof(build_id)) {
-			build_id_size = n->n_descsz;
-			memcpy(build_id, notes + sizeof(*n) + name, build_id_size);
-		}
-		if (size < sizeof(*n) + name + desc)
-			return;
-		notes += sizeof(*n) + name + desc;
-		size -= sizeof(*n) + name + desc;
-	}
-}
-
-static int first_object(struct dl_phdr_info *info, size_t size, void *context)
-{
-	bias = info->dlpi_addr;
-	for (unsigned i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_NOTE)
-			take_build_id((const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
-				      info->dlpi_phdr[i].p_memsz);
-	return 1;
-}
+static struct self self;
 
 static int set_up(void **context)
 {
-	ssize_t n = readlink("/proc/self/exe", self_path, sizeof(self_path) - 1);
-
-	if (n < 0)
-		return -1;
-	dl_iterate_phdr(first_object, NULL);
-	return 0;
+	return self_find(&self);
 }
 
 /* Where this function returns to, through one that is inlined into its caller. */
@@ -81,7 +46,7 @@ static __attribute__((noinline)) uint64_t outer_call(void)
 
 static void check_lines(struct symbols *s)
 {
-	const struct symbol *symbol = symbols_resolve(s, 0, outer_call() - 1 - bias);
+	const struct symbol *symbol = symbols_resolve(s, 0, outer_call() - 1 - self.bias);
 
 	assert_int_equal(symbol->count, 2);
 	assert_string_equal(symbol->frames[0].function, "inlined_call");
@@ -91,12 +56,12 @@ static void check_lines(struct symbols *s)
 	assert_string_equal(symbol->frames[1].function, "outer_call");
 	assert_false(symbol->frames[1].inlined);
 	assert_int_equal(symbol->frames[1].line, outer_line);
-	assert_ptr_equal(symbol, symbols_resolve(s, 0, outer_call() - 1 - bias));
+	assert_ptr_equal(symbol, symbols_resolve(s, 0, outer_call() - 1 - self.bias));
 }
 
 static void from_disk(void **context)
 {
-	struct symbols_module m = { self_path, build_id, build_id_size };
+	struct symbols_module m = { self.path, self.build_id, self.build_id_size };
 	struct symbols *s = symbols_new(&m, 1, NULL, NULL);
 
 	assert_int_equal(symbols_level(s, 0), SYMBOLS_LINES);
@@ -109,22 +74,22 @@ static void from_disk(void **context)
 static void another_build_is_not_used(void **context)
 {
 	uint8_t other[64];
-	struct symbols_module m = { self_path, other, build_id_size };
+	struct symbols_module m = { self.path, other, self.build_id_size };
 	struct symbols *s;
 
-	if (!build_id_size)
+	if (!self.build_id_size)
 		skip();
-	memcpy(other, build_id, sizeof(other));
+	memcpy(other, self.build_id, sizeof(other));
 	other[0] ^= 1;
 	s = symbols_new(&m, 1, NULL, NULL);
 	assert_int_equal(symbols_level(s, 0), SYMBOLS_NONE);
-	assert_null(symbols_resolve(s, 0, outer_call() - 1 - bias)->frames[0].function);
+	assert_null(symbols_resolve(s, 0, outer_call() - 1 - self.bias)->frames[0].function);
 	symbols_free(s);
 }
 
 static bool give_self(void *context, const struct symbols_module *module, struct buf *out)
 {
-	int fd = open(self_path, O_RDONLY | O_CLOEXEC);
+	int fd = open(self.path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
 	assert_true(fd >= 0);
@@ -146,7 +111,7 @@ static bool give_nonsense(void *context, const struct symbols_module *module, st
 
 static void from_the_recording(void **context)
 {
-	struct symbols_module m = { "/no/such/file", build_id, build_id_size };
+	struct symbols_module m = { "/no/such/file", self.build_id, self.build_id_size };
 	struct symbols *s = symbols_new(&m, 1, give_self, NULL);
 
 	assert_int_equal(symbols_level(s, 0), SYMBOLS_LINES);
