@@ -325,6 +325,7 @@ struct model *model_free(struct model *m)
 		return NULL;
 	release_loader(m);
 	chains_release(m);
+	ends_free(m->ends);
 	columns_release(&m->allocations);
 	tables_release(&m->tables);
 	reader_release(&m->reader);

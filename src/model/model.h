@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "model/chains.h"
 #include "model/columns.h"
+#include "model/ends.h"
 #include "model/pair.h"
 #include "model/reader.h"
 #include "model/tables.h"
@@ -39,7 +40,8 @@ struct model {
 	bool peak_is_whole;	/* totals.peak_* is of everything, not of the events */
 	struct loss loss;
 	uint64_t chunk_count, event_chunk_count;
-	struct loader *loader; /* between model_open() and model_finish() */
+	struct loader *loader;	     /* between model_open() and model_finish() */
+	_Atomic(struct ends *) ends; /* see model_ends() */
 };
 
 typedef void (*model_progress)(void *context, uint64_t done, uint64_t total);

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Rows sorted by their end.  See ends.h.
+ *
+ * The keys are spread over parts of equal width in time, each small enough for the cache, and each
+ * part is sorted by its own digits; both steps on all cores. */
+#include "model/ends.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "base/xalloc.h"
+#include "model/model.h"
+
+#define PARTS 4096u
+#define BLOCKS_MAX 64u /* pieces of the columns, each with its own counts */
+#define DIGIT_BITS 10
+#define DIGITS (1u << DIGIT_BITS)
+#define FEW 48u /* sorted by insertion */
+
+struct end {
+	uint64_t at;
+	uint32_t row;
+};
+
+struct sorting {
+	const struct columns *c;
+	uint64_t first; /* the earliest end */
+	unsigned shift; /* of at - first: its part */
+	uint32_t block; /* rows in a piece */
+	uint32_t (*counts)[PARTS];
+	uint32_t part_start[PARTS + 1];
+	struct end *ends;
+	uint32_t *rows;
+};
+
+static unsigned part_of(const struct sorting *s, uint64_t at)
+{
+	return (unsigned)((at - s->first) >> s->shift);
+}
+
+static void count_block(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct sorting *s = context;
+	uint32_t *counts = s->counts[first / s->block];
+
+	for (uint64_t i = first; i < first + count; i++)
+		if (s->c->freed_at[i] != NEVER)
+			counts[part_of(s, s->c->freed_at[i])]++;
+}
+
+static void spread_block(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct sorting *s = context;
+	uint32_t *next = s->counts[first / s->block];
+
+	for (uint64_t i = first; i < first + count; i++) {
+		uint64_t at = s->c->freed_at[i];
+
+		if (at != NEVER)
+			s->ends[next[part_of(s, at)]++] = (struct end){ at, (uint32_t)i };
+	}
+}
+
+/* Counts become places: part after part, and in each piece after piece. */
+static uint32_t place_parts(struct sorting *s, uint32_t blocks)
+{
+	uint32_t sum = 0;
+
+	for (unsigned p = 0; p < PARTS; p++) {
+		s->part_start[p] = sum;
+		for (uint32_t b = 0; b < blocks; b++) {
+			uint32_t n = s->counts[b][p];
+
+			s->counts[b][p] = sum;
+			sum += n;
+		}
+	}
+	return s->part_start[PARTS] = sum;
+}
+
+static void sort_few(struct end *a, uint32_t n)
+{
+	for (uint32_t i = 1; i < n; i++) {
+		struct end e = a[i];
+		uint32_t k = i;
+
+		for (; k && a[k - 1].at > e.at; k--)
+			a[k] = a[k - 1];
+		a[k] = e;
+	}
+}
+
+/* By digits from the least; `bits` of them differ.  Returns where the result is. */
+static struct end *sort_many(struct end *from, struct end *to, uint32_t n, uint64_t base,
+			     unsigned bits)
+{
+	for (unsigned shift = 0; shift < bits; shift += DIGIT_BITS) {
+		uint32_t next[DIGITS] = { 0 }, sum = 0;
+		struct end *swap = from;
+
+		for (uint32_t i = 0; i < n; i++)
+			next[(from[i].at - base) >> shift & (DIGITS - 1)]++;
+		for (unsigned d = 0; d < DIGITS; d++) {
+			uint32_t count = next[d];
+
+			next[d] = sum;
+			sum += count;
+		}
+		for (uint32_t i = 0; i < n; i++)
+			to[next[(from[i].at - base) >> shift & (DIGITS - 1)]++] = from[i];
+		from = to;
+		to = swap;
+	}
+	return from;
+}
+
+static void sort_parts(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct sorting *s = context;
+	struct end *spare = NULL;
+	uint32_t room = 0;
+
+	for (uint64_t p = first; p < first + count; p++) {
+		uint32_t start = s->part_start[p], n = s->part_start[p + 1] - start;
+		struct end *a = &s->ends[start];
+
+		if (n > FEW) {
+			if (n > room) {
+				room = n;
+				spare = xreallocarray(spare, room, sizeof(*spare));
+			}
+			a = sort_many(a, spare, n, s->first + (p << s->shift), s->shift);
+		} else {
+			sort_few(a, n);
+		}
+		for (uint32_t i = 0; i < n; i++)
+			s->rows[start + i] = a[i].row;
+	}
+	free(spare);
+}
+
+/* The range of the ends, and whether there is one. */
+static bool find_range(const struct columns *c, uint64_t *ret_first, uint64_t *ret_last)
+{
+	uint64_t first = NEVER, last = 0;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		uint64_t at = c->freed_at[i];
+
+		first = at < first ? at : first;
+		last = at != NEVER && at > last ? at : last;
+	}
+	*ret_first = first;
+	*ret_last = last;
+	return first != NEVER;
+}
+
+struct ends *ends_new(const struct columns *c)
+{
+	struct ends *e = xcalloc(1, sizeof(*e));
+	struct sorting s = { .c = c, .block = c->count / BLOCKS_MAX + 1 };
+	uint32_t blocks = c->count / s.block + 1;
+	size_t size = (size_t)c->count * sizeof(*s.ends);
+	uint64_t last;
+
+	if (!find_range(c, &s.first, &last))
+		return e;
+	while ((last - s.first) >> s.shift >= PARTS)
+		s.shift++;
+	s.counts = xcalloc(blocks, sizeof(*s.counts));
+	parallel_for(c->count, s.block, count_block, &s);
+	e->count = place_parts(&s, blocks);
+	s.ends = pages_grow(NULL, 0, size);
+	s.rows = e->rows = xmalloc((size_t)e->count * sizeof(*e->rows));
+	parallel_for(c->count, s.block, spread_block, &s);
+	parallel_for(PARTS, 16, sort_parts, &s);
+	pages_free(s.ends, size);
+	free(s.counts);
+	return e;
+}
+
+struct ends *ends_free(struct ends *e)
+{
+	if (e)
+		free(e->rows);
+	free(e);
+	return NULL;
+}
+
+/* Two threads may build it at once; one of the two is kept. */
+const struct ends *model_ends(const struct model *m)
+{
+	_Atomic(struct ends *) *slot = &((struct model *)m)->ends;
+	struct ends *mine, *other = NULL, *there = atomic_load_explicit(slot, memory_order_acquire);
+
+	if (there)
+		return there;
+	mine = ends_new(&m->allocations);
+	if (atomic_compare_exchange_strong(slot, &other, mine))
+		return mine;
+	ends_free(mine);
+	return other;
+}
+
+uint32_t columns_from(const struct columns *c, uint64_t stamp)
+{
+	uint32_t low = 0, high = c->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (c->allocated_at[middle] < stamp)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint32_t ends_from(const struct ends *e, const struct columns *c, uint64_t stamp)
+{
+	uint32_t low = 0, high = e->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (c->freed_at[e->rows[middle]] < stamp)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

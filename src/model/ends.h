@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* The rows of a recording in the order in which they were freed.
+ *
+ * Rows themselves are in the order of allocation, so both together are every event of the recording
+ * in time.  Built when it is first asked for, four bytes for each row that was freed, and kept with
+ * the model. */
+#include <stdint.h>
+
+#include "model/columns.h"
+
+struct ends {
+	uint32_t *rows;
+	uint32_t count;
+};
+
+struct model;
+const struct ends *model_ends(const struct model *m);
+struct ends *ends_new(const struct columns *c);
+struct ends *ends_free(struct ends *e);
+
+/* The first row that was allocated at `stamp` or later. */
+uint32_t columns_from(const struct columns *c, uint64_t stamp);
+/* The first place in `e` of a row that was freed at `stamp` or later. */
+uint32_t ends_from(const struct ends *e, const struct columns *c, uint64_t stamp);

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Every event of a stretch of time, in order: beginnings and ends of rows.
+ *
+ *	struct moments t = moments_between(m, from, to);
+ *	while (moments_next(&t))
+ *		… t.row, t.at, t.ends …
+ *
+ * At one stamp an end comes before a beginning, since a block is alive from the stamp of its
+ * allocation to just before that of its end. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/model.h"
+
+#define MOMENTS_AHEAD 16 /* ends are all over the columns: asked for that much earlier */
+
+struct moments {
+	const struct columns *c;
+	const uint32_t *ends;
+	uint32_t start, start_to, end, end_to; /* what is left of both */
+	uint64_t next_start, next_end;
+	uint32_t row;
+	uint64_t at;
+	bool is_end;
+};
+
+static inline void moments_look(struct moments *t)
+{
+	t->next_start = t->start < t->start_to ? t->c->allocated_at[t->start] : NEVER;
+	t->next_end = t->end < t->end_to ? t->c->freed_at[t->ends[t->end]] : NEVER;
+}
+
+/* Events with from <= stamp < to; NEVER: to the last. */
+static inline struct moments moments_between(const struct model *m, uint64_t from, uint64_t to)
+{
+	const struct columns *c = &m->allocations;
+	const struct ends *e = model_ends(m);
+	struct moments t = {
+		.c = c,
+		.ends = e->rows,
+		.start = columns_from(c, from),
+		.start_to = columns_from(c, to),
+		.end = ends_from(e, c, from),
+		.end_to = ends_from(e, c, to),
+	};
+
+	moments_look(&t);
+	return t;
+}
+
+static inline bool moments_next(struct moments *t)
+{
+	if (t->end < t->end_to && t->next_end <= t->next_start) {
+		t->is_end = true;
+		t->row = t->ends[t->end++];
+		t->at = t->next_end;
+		if (t->end + MOMENTS_AHEAD < t->end_to) {
+			uint32_t later = t->ends[t->end + MOMENTS_AHEAD];
+
+			__builtin_prefetch(&t->c->freed_at[later]);
+			__builtin_prefetch(&t->c->sizes[later]);
+		}
+		t->next_end = t->end < t->end_to ? t->c->freed_at[t->ends[t->end]] : NEVER;
+		return true;
+	}
+	if (t->start >= t->start_to)
+		return false;
+	t->is_end = false;
+	t->row = t->start++;
+	t->at = t->next_start;
+	t->next_start = t->start < t->start_to ? t->c->allocated_at[t->start] : NEVER;
+	return true;
+}
+
+/* Cuts [from, to) into at most `pieces` stretches with about as many allocations each: their
+ * borders, one more than stretches, go to `borders`; returns how many stretches there are. */
+static inline unsigned moments_cut(const struct model *m, uint64_t from, uint64_t to,
+				   unsigned pieces, uint64_t *borders)
+{
+	const struct columns *c = &m->allocations;
+	uint32_t first = columns_from(c, from), last = columns_from(c, to);
+	unsigned n = 0;
+
+	borders[n] = from;
+	for (unsigned i = 1; i < pieces; i++) {
+		uint32_t row = first + (uint32_t)((uint64_t)(last - first) * i / pieces);
+
+		if (row < last && c->allocated_at[row] > borders[n])
+			borders[++n] = c->allocated_at[row];
+	}
+	borders[++n] = to;
+	return n;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Each stack's own peak.  See peaks.h.
+ *
+ * One pass over the recording's events in time.  It is cut into stretches that are gone over at the
+ * same time: each notes by how much every stack grew in it, and how far it was up at most; one
+ * after the other they give the peaks. */
+#include "query/peaks.h"
+
+#include "base/parallel.h"
+#include "base/xalloc.h"
+#include "model/stats.h"
+#include "query/moments.h"
+
+#define STRETCHES_MAX 8
+
+struct growth {
+	int64_t bytes, most;
+	int32_t count, most_count;
+	uint64_t at; /* of `most`; 0: nothing was allocated */
+};
+
+struct peaking {
+	const struct model *m;
+	uint64_t borders[STRETCHES_MAX + 1];
+	struct growth *growths[STRETCHES_MAX];
+};
+
+static void walk_stretch(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct peaking *p = context;
+	const struct columns *c = &p->m->allocations;
+	const struct nodes *nodes = &p->m->tables.nodes;
+
+	for (uint64_t i = first; i < first + count; i++) {
+		struct moments t = moments_between(p->m, p->borders[i], p->borders[i + 1]);
+
+		while (moments_next(&t)) {
+			uint32_t stack = c->stack[t.row];
+			struct growth *g = &p->growths[i][node_is_known(nodes, stack) ? stack : 0];
+			int64_t size = (int64_t)columns_size(c, t.row);
+
+			if (t.is_end) {
+				g->bytes -= size;
+				g->count--;
+				continue;
+			}
+			g->bytes += size;
+			g->count++;
+			if (!g->at || g->bytes > g->most) {
+				g->most = g->bytes;
+				g->most_count = g->count;
+				g->at = t.at;
+			}
+		}
+	}
+}
+
+struct stack_peak *peaks_of_stacks(const struct model *m)
+{
+	uint32_t n = m->tables.nodes.count ? m->tables.nodes.count : 1;
+	struct stack_peak *peaks = xcalloc(n, sizeof(*peaks));
+	unsigned pieces = parallel_workers() < STRETCHES_MAX ? parallel_workers() : STRETCHES_MAX;
+	struct peaking p = { .m = m };
+	size_t size = n * sizeof(struct growth);
+
+	model_ends(m);
+	pieces = moments_cut(m, 0, NEVER, pieces, p.borders);
+	for (unsigned i = 0; i < pieces; i++)
+		p.growths[i] = pages_grow(NULL, 0, size);
+	parallel_for(pieces, 1, walk_stretch, &p);
+	for (uint32_t stack = 0; stack < n; stack++) {
+		struct stack_peak *peak = &peaks[stack];
+		int64_t bytes = 0;
+		int32_t count = 0;
+
+		for (unsigned i = 0; i < pieces; i++) {
+			const struct growth *g = &p.growths[i][stack];
+
+			if (g->at && (!peak->at || bytes + g->most > (int64_t)peak->bytes)) {
+				peak->bytes = (uint64_t)(bytes + g->most);
+				peak->count = (uint32_t)(count + g->most_count);
+				peak->at = g->at;
+			}
+			bytes += g->bytes;
+			count += g->count;
+		}
+	}
+	for (unsigned i = 0; i < pieces; i++)
+		pages_free(p.growths[i], size);
+	return peaks;
+}

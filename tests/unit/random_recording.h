@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Small recordings of random traffic: what property tests compare with a brute-force answer. */
+#include "model/model.h"
+
+struct random_options {
+	uint64_t seed;
+	uint32_t events; /* about so many */
+	uint32_t nodes;	 /* of the trie; 40 if 0 */
+	const char
+		*program; /* path of its only module; NULL: /bin/imaginary, which has no symbols */
+	const uint64_t *addresses; /* that nodes are given in it, or NULL: made up */
+	uint32_t address_count;
+};
+
+/* Blocks never overlap, lie in pages of several kinds, and have slack; some stacks are unknown. */
+struct model *random_recording(const struct random_options *o);
+/* The generator's numbers, for whoever goes on with them. */
+uint32_t random_below(uint64_t *state, uint32_t n);
