@@ -84,6 +84,7 @@ void about_json_totals(struct json *j, const struct model *m)
 	json_number(j, "temporary", t->temporary);
 	json_number(j, "unknown_frees", t->unknown_frees);
 	json_number(j, "implicit_frees", t->implicit_frees);
+	json_number(j, "mended", t->mended);
 	json_number(j, "realloc_failures", t->realloc_failures);
 	json_number(j, "removed_allocations", t->allocations - m->recorded.allocations);
 	json_info_number(j, m, INFO_REMOVED_BELOW);
@@ -222,11 +223,33 @@ static void text_removed(struct buf *out, const struct term *t, const struct mod
 		   below && below != NEVER ? human_duration(&b, below) : "");
 }
 
+static bool was_switched(const struct model *m)
+{
+	return model_counters(m, "switched_on") || model_counters(m, "switched_off");
+}
+
+static void text_switched(struct buf *out, const struct term *t, const struct model *m)
+{
+	uint64_t on = model_counters(m, "switched_on"), off = model_counters(m, "switched_off");
+	struct human a, b, c;
+
+	if (!was_switched(m))
+		return;
+	about_line(out, t, "recording", "switched on %s time%s and off %s time%s",
+		   human_count(&a, on), on == 1 ? "" : "s", human_count(&b, off),
+		   off == 1 ? "" : "s");
+	if (m->totals.unknown_frees)
+		about_line(out, t, "", "%s block%s of the time before, or in between, freed later",
+			   human_count(&c, m->totals.unknown_frees),
+			   m->totals.unknown_frees == 1 ? "" : "s");
+}
+
 void about_text_totals(struct buf *out, const struct term *t, const struct model *m)
 {
 	const struct totals *s = &m->totals;
 	struct human a, b, c;
 
+	text_switched(out, t, m);
 	about_line(out, t, "allocations", "%s of %s altogether, %s of them by realloc",
 		   human_count(&a, s->allocations), human_size(&b, s->allocated_bytes),
 		   human_count(&c, s->reallocations));
@@ -278,8 +301,9 @@ void about_text_loss(struct buf *out, const struct term *t, const struct model *
 			if (!strcmp(tables->counters[i].name, counter_rows[k].name) &&
 			    means_loss(counter_rows[k].name))
 				warn_count(out, t, tables->counters[i].value, counter_rows[k].help);
-	warn_count(out, t, m->totals.unknown_frees,
-		   "frees of blocks whose allocation was not recorded");
+	if (!was_switched(m))
+		warn_count(out, t, m->totals.unknown_frees,
+			   "frees of blocks whose allocation was not recorded");
 	warn_count(out, t, m->totals.implicit_frees,
 		   "frees, known only because the address was given out again");
 	if (m->loss.kind != LOSS_NONE) {

@@ -14,6 +14,8 @@
 #include "model/places.h"
 #include "model/stats.h"
 
+#define MARKERS_SHOWN 20
+
 static bool as_json, wait_for_end, follow;
 static const char *color;
 static struct term term;
@@ -51,6 +53,21 @@ static void json_stacks(struct json *j, const struct model *m, const struct stac
 	json_number(j, "stack_nodes", m->tables.nodes.known);
 	json_number(j, "deepest_stack", s->deepest);
 	json_number(j, "without_stack", s->without_stack);
+}
+
+static void json_markers(struct json *j, const struct model *m)
+{
+	const struct markers *t = &m->tables.markers;
+
+	json_array(j, "markers");
+	for (size_t i = 0; i < t->count; i++) {
+		json_object(j, NULL);
+		json_number(j, "at_ns", model_ns(m, t->rows[i].stamp));
+		json_number(j, "value", t->rows[i].value);
+		json_text(j, "name", t->rows[i].name);
+		json_end_object(j);
+	}
+	json_end_array(j);
 }
 
 static void json_modules(struct json *j, const struct model *m)
@@ -91,6 +108,7 @@ static void print_json(struct buf *out, const struct model *m, const struct stac
 	json_stacks(&j, m, s);
 	about_json_loss(&j, m);
 	json_number(&j, "embedded_files", t->file_count);
+	json_markers(&j, m);
 	json_modules(&j, m);
 	json_object(&j, "counters");
 	for (size_t i = 0; i < t->counter_count; i++)
@@ -123,6 +141,25 @@ static void text_modules(struct buf *out, const struct model *m)
 	places_free(places);
 }
 
+static void text_markers(struct buf *out, const struct model *m)
+{
+	const struct markers *t = &m->tables.markers;
+	struct human at, rest;
+
+	buf_printf(out, "\n  %s%-10s%s%s\n", term_style(&term, STYLE_DIM), "marker", "set at, name",
+		   term_style(&term, STYLE_PLAIN));
+	for (size_t i = 0; i < t->count && i < MARKERS_SHOWN; i++) {
+		buf_printf(out, "  %-10u%s%s", t->rows[i].value,
+			   human_duration(&at, model_ns(m, t->rows[i].stamp)),
+			   t->rows[i].name[0] ? ", " : "");
+		buf_printable(out, t->rows[i].name, strlen(t->rows[i].name));
+		buf_char(out, '\n');
+	}
+	if (t->count > MARKERS_SHOWN)
+		buf_printf(out, "  and %s more: memoir info --json shows all\n",
+			   human_count(&rest, t->count - MARKERS_SHOWN));
+}
+
 static void print_text(struct buf *out, const struct model *m, const struct stack_counts *s)
 {
 	struct human a, b, c;
@@ -136,6 +173,8 @@ static void print_text(struct buf *out, const struct model *m, const struct stac
 		   human_count(&a, s->stacks), human_count(&b, s->free_stacks),
 		   human_count(&c, s->deepest));
 	about_text_loss(out, &term, m);
+	if (m->tables.markers.count)
+		text_markers(out, m);
 	if (m->tables.module_count)
 		text_modules(out, m);
 }

@@ -247,6 +247,11 @@ static void conclude(struct run *r, const char *program, bool whole)
 			why ? why : "");
 		return;
 	}
+	if (collector_never_on(c)) {
+		fprintf(stderr, "memoir: nothing was recorded: recording was never switched on "
+				"(memoir_start() or SIGUSR1)\n");
+		return;
+	}
 	if (quiet && whole)
 		return;
 	fprintf(stderr, "memoir: recorded %s events in %s (%s)%s%s\n",

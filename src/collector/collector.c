@@ -121,7 +121,11 @@ static void flush(struct collector *c)
 		return;
 	drain_pass(c); /* what was published before the request */
 	drain_close_chunk(c);
-	fdatasync(c->recording.fd);
+	/* A pipe cannot be synced, and need not be. */
+	if (fdatasync(c->recording.fd) < 0 && errno != EINVAL && errno != EROFS)
+		c->recording.error = errno;
+	if (c->recording.error)
+		return; /* the run ends: whoever waits sees the state */
 	atomic_store(&c->control->flush_done, request);
 	futex_wake(&c->control->flush_done);
 }
@@ -256,6 +260,12 @@ const char *collector_run(struct collector *c)
 	}
 }
 
+bool collector_never_on(const struct collector *c)
+{
+	return c->control->options.disabled &&
+	       !atomic_load(&c->control->counters[COUNTER_switched_on]);
+}
+
 bool collector_finish(struct collector *c, const char *reason, int status)
 {
 	bool ok;
@@ -275,6 +285,8 @@ bool collector_finish(struct collector *c, const char *reason, int status)
 	info_write_counters(c, true);
 	info_write_end(c, reason, status);
 	ok = !c->recording.error && recording_finish(&c->recording);
+	if (collector_never_on(c))
+		recording_remove(&c->recording);
 	log_line(LOG_INFO, "finished: %s", ok ? reason : strerror(c->recording.error));
 	if (ok)
 		set_state(c, SHM_CLOSED);

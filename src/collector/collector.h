@@ -83,6 +83,7 @@ struct collector {
 	uint64_t counters_hash;
 	unsigned idle_rounds;
 	bool attached; /* the program's side has been written down */
+	bool switched; /* written down: recording was switched on or off */
 	bool mapped;   /* the program was seen to have the shared memory mapped */
 };
 
@@ -96,6 +97,8 @@ const char *collector_run(struct collector *c);
 /* The last pass and the end of the file.  False if not everything could be written.  `status` is
  * what waitpid said, or -1 if that is not known. */
 bool collector_finish(struct collector *c, const char *reason, int status);
+/* Recording was to be switched on, and never was: there is no file then. */
+bool collector_never_on(const struct collector *c);
 /* Says that there will be no recording, or no more of it; `text` may be cut. */
 void collector_fail(struct collector *c, const char *text);
 void collector_release(struct collector *c);
@@ -141,3 +144,6 @@ void info_write_end(struct collector *c, const char *reason, int status);
 void info_write_clock(struct collector *c);
 /* Only if they changed, unless `always`. */
 void info_write_counters(struct collector *c, bool always);
+/* Only after recording was switched for the first time: the reader has to know before it meets the
+ * end of a block whose beginning was not recorded. */
+void info_write_switched(struct collector *c);

@@ -74,6 +74,7 @@ void drain_close_chunk(struct collector *c)
 	nodes_write(c);
 	if (!events)
 		return;
+	info_write_switched(c);
 	size = codec_finish(&c->encoder, c->horizon, c->payload.data);
 	recording_write(&c->recording, CHUNK_EVENTS, effort(c), c->payload.data, size, events);
 	codec_start(&c->encoder, c->scratch);

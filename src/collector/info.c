@@ -215,3 +215,15 @@ void info_write_counters(struct collector *c, bool always)
 		    atomic_load_explicit(&c->control->next_offset, memory_order_relaxed));
 	recording_write(&c->recording, CHUNK_COUNTERS, EFFORT_REST, p->data, p->used, 0);
 }
+
+void info_write_switched(struct collector *c)
+{
+	const struct shm_control *control = c->control;
+
+	if (c->switched ||
+	    (!atomic_load_explicit(&control->counters[COUNTER_switched_on], memory_order_relaxed) &&
+	     !atomic_load_explicit(&control->counters[COUNTER_switched_off], memory_order_relaxed)))
+		return;
+	c->switched = true;
+	info_write_counters(c, true);
+}

@@ -117,6 +117,8 @@ static bool use(struct loader *l, struct job *j)
 			return false;
 		}
 		m->chunk_count++;
+		if (j->chunk.head.type == CHUNK_COUNTERS)
+			l->pair.unsure = model_counters(m, "switched_o") != 0;
 		return true;
 	}
 	for (size_t i = 0; i < j->run_count; i++) {
@@ -287,7 +289,7 @@ static struct model *with_loader(struct model *m)
 	l->model = m;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->changed, NULL);
-	pair_init(&l->pair, &m->allocations, &m->tables.threads);
+	pair_init(&l->pair, &m->allocations, &m->tables.threads, &m->tables.markers);
 	merge_init(&l->merge, &l->pair);
 	m->loader = l;
 	return m;

@@ -10,11 +10,13 @@
 #define AHEAD_TABLE 24
 #define AHEAD_ROW 12
 
-void pair_init(struct pair *p, struct columns *columns, struct threads *threads)
+void pair_init(struct pair *p, struct columns *columns, struct threads *threads,
+	       struct markers *markers)
 {
 	memset(p, 0, sizeof(*p));
 	p->columns = columns;
 	p->threads = threads;
+	p->markers = markers;
 	for (unsigned i = 0; i < PAIR_DISPLACED; i++)
 		p->displaced[i].by = NO_ALLOCATION;
 	live_init(&p->live);
@@ -71,9 +73,31 @@ static uint64_t freed_tags(const struct pair *p, uint32_t row, const struct pair
 	return tags_freed(p->columns->tags[row], r->thread, event_call(e), flags);
 }
 
+/* Its address was handed out again, so the end that was doubted was its own. */
+static bool ended_before(struct pair *p, uint32_t row)
+{
+	struct event *e = &p->doubts[row % PAIR_DOUBTS].event;
+	bool freed = event_op(e) == OP_FREE;
+
+	if (!e->word1 || p->doubts[row % PAIR_DOUBTS].row != row)
+		return false;
+	close_row(p, row, p->columns->allocated_at[row] + 1, freed ? event_stack(e) : STACK_NONE,
+		  freed_tags(p, row, ring_of(p, p->doubts[row % PAIR_DOUBTS].ring), e,
+			     freed ? 0 : TAG_REALLOCATED));
+	p->totals.mended++;
+	if (freed) {
+		p->totals.deallocations++;
+		p->totals.unknown_frees--;
+	}
+	e->word1 = 0;
+	return true;
+}
+
 /* The address of a live block was handed out again: its free was lost, or comes late. */
 static void displace(struct pair *p, uint32_t row, uint64_t at, uint32_t by, uint32_t ring)
 {
+	if (p->unsure && ended_before(p, row))
+		return;
 	close_row(p, row, at, STACK_NONE, p->columns->tags[row] | (uint64_t)TAG_FREE_LOST << 58);
 	p->totals.implicit_frees++;
 	p->displaced[p->displaced_next].row = row;
@@ -155,12 +179,18 @@ static uint32_t open_row(struct pair *p, struct pair_ring *r, const struct event
 	return row;
 }
 
+static unsigned early_slot(uint64_t address)
+{
+	return (unsigned)((address >> 4) * 0x9e3779b97f4a7c15ull >> 56) % PAIR_EARLY;
+}
+
 /* The end of nothing: kept for a while, in case the allocation comes after it. */
 static void keep_early(struct pair *p, const struct event *e, uint32_t ring)
 {
-	p->early[p->early_next].event = *e;
-	p->early[p->early_next].ring = ring;
-	p->early_next = (p->early_next + 1) % PAIR_DISPLACED;
+	unsigned slot = early_slot(event_address(e));
+
+	p->early[slot].event = *e;
+	p->early[slot].ring = ring;
 	p->early_until = e->stamp + PAIR_INVERSION;
 }
 
@@ -253,17 +283,24 @@ static void end_early(struct pair *p, uint32_t row, const struct event *e, uint3
 static __attribute__((noinline)) void look_for_early_end(struct pair *p, uint32_t row,
 							 uint32_t ring, uint64_t at)
 {
-	for (unsigned i = 0; i < PAIR_DISPLACED && row != NO_ALLOCATION; i++) {
-		struct event *e = &p->early[i].event;
+	unsigned slot;
+	struct event *e;
 
-		if (e->word1 && p->early[i].ring != ring &&
-		    event_address(e) == p->columns->address[row] &&
-		    e->stamp + PAIR_INVERSION >= at) {
-			end_early(p, row, e, p->early[i].ring, at);
-			e->word1 = 0;
-			return;
-		}
+	if (row == NO_ALLOCATION)
+		return;
+	slot = early_slot(p->columns->address[row]);
+	e = &p->early[slot].event;
+	if (!e->word1 || p->early[slot].ring == ring ||
+	    event_address(e) != p->columns->address[row] || e->stamp + PAIR_INVERSION < at)
+		return;
+	if (p->unsure) {
+		p->doubts[row % PAIR_DOUBTS].event = *e;
+		p->doubts[row % PAIR_DOUBTS].row = row;
+		p->doubts[row % PAIR_DOUBTS].ring = p->early[slot].ring;
+	} else {
+		end_early(p, row, e, p->early[slot].ring, at);
 	}
+	e->word1 = 0;
 }
 
 static void thread_starts(struct pair *p, struct pair_ring *r, const struct event *e)
@@ -276,6 +313,21 @@ static void thread_starts(struct pair *p, struct pair_ring *r, const struct even
 	r->thread = threads_row(p->threads, event_address(e));
 	if (name[0])
 		threads_name(p->threads, r->thread, name, sizeof(name));
+}
+
+/* The pieces of a name follow each other in a ring; one that does not fit is left out. */
+static void marker_is_set(struct pair *p, struct pair_ring *r, const struct event *e, uint64_t at)
+{
+	char name[MARKER_PIECE];
+
+	memcpy(name, &e->word2, sizeof(name));
+	if (!event_piece(e)) {
+		r->marker = markers_add(p->markers, at, event_marker(e), name, sizeof(name));
+		r->marker_pieces = 1;
+	} else if (event_piece(e) == r->marker_pieces) {
+		markers_extend(p->markers, r->marker, name, sizeof(name));
+		r->marker_pieces++;
+	}
 }
 
 static void other_event(struct pair *p, struct pair_ring *r, const struct event *e, uint32_t ring,
@@ -308,6 +360,9 @@ static void other_event(struct pair *p, struct pair_ring *r, const struct event 
 	case OP_THREAD:
 		thread_starts(p, r, e);
 		break;
+	case OP_MARKER:
+		marker_is_set(p, r, e, at);
+		return; /* what is freed next may still be temporary */
 	default:
 		break;
 	}

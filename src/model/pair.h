@@ -14,6 +14,7 @@
 
 #include "model/columns.h"
 #include "model/live.h"
+#include "model/markers.h"
 #include "model/threads.h"
 #include "wire/event.h"
 
@@ -35,12 +36,16 @@ struct totals {
 
 #define PAIR_PENDING 16	     /* reallocs that may be open in one ring, in nested signal handlers */
 #define PAIR_DISPLACED 32    /* inversions that are remembered */
+#define PAIR_EARLY 256	     /* ends without a beginning that are remembered, by address */
+#define PAIR_DOUBTS 4096     /* blocks that may have ended before they began, by row */
 #define PAIR_INVERSION 16384 /* ticks: two events further apart were not inverted */
 
 struct pair_ring {
 	uint32_t thread; /* row, or NO_ALLOCATION before the first event */
 	uint32_t last;	 /* row that this ring's last event allocated, or NO_ALLOCATION */
 	uint32_t pending_count;
+	uint32_t marker_pieces; /* of the marker whose name is coming; 0: none */
+	size_t marker;
 	uint32_t pending[PAIR_PENDING]; /* rows given to realloc, or NO_ALLOCATION for unknown ones
 					 */
 };
@@ -48,11 +53,13 @@ struct pair_ring {
 struct pair {
 	struct columns *columns;
 	struct threads *threads;
+	struct markers *markers;
 	struct totals totals;
 	struct live live;
 	struct pair_ring *rings;
 	size_t ring_count;
 	uint64_t now;	 /* time of the last event, mended */
+	bool unsure;	 /* recording was switched: ends may belong to blocks that nobody knows */
 	bool overflowed; /* more allocations than columns can hold: the rest was left out */
 	struct {
 		uint32_t row, by; /* `row` was taken for freed when its address became `by`'s */
@@ -64,9 +71,14 @@ struct pair {
 	struct {
 		struct event event;
 		uint32_t ring;
-	} early[PAIR_DISPLACED];
-	unsigned early_next;
+	} early[PAIR_EARLY];
 	uint64_t early_until; /* none of them matters after this time */
+	/* Where recording was switched off there are many that belong to none: what came right
+	 * before an allocation at the same address is its end only if none comes later. */
+	struct {
+		struct event event;
+		uint32_t row, ring;
+	} doubts[PAIR_DOUBTS];
 };
 
 struct pair_item {
@@ -74,7 +86,8 @@ struct pair_item {
 	uint32_t ring;
 };
 
-void pair_init(struct pair *p, struct columns *columns, struct threads *threads);
+void pair_init(struct pair *p, struct columns *columns, struct threads *threads,
+	       struct markers *markers);
 void pair_release(struct pair *p);
 /* Takes n events; those of one ring in that ring's order, altogether in order of time. */
 void pair_events(struct pair *p, const struct pair_item *items, size_t n);

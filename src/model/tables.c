@@ -295,5 +295,6 @@ void tables_release(struct tables *t)
 	map_release(&t->files_by_number);
 	threads_release(&t->threads);
 	removed_release(&t->removed);
+	markers_release(&t->markers);
 	memset(t, 0, sizeof(*t));
 }

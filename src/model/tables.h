@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "model/markers.h"
 #include "model/reader.h"
 #include "model/removed.h"
 #include "model/threads.h"
@@ -80,6 +81,7 @@ struct tables {
 	struct map files_by_number;
 	struct threads threads;
 	struct removed removed;
+	struct markers markers; /* filled by pair.c: they are events */
 };
 
 /* Takes an unpacked chunk, of whatever type but CHUNK_EVENTS; false if its payload is not what the

@@ -16,18 +16,29 @@
 #define FRAME ((const uint64_t *)__builtin_frame_address(0))
 
 /* The calling thread, if this call is to be recorded. */
-static inline struct rt_thread *enter(const uint64_t *frame)
+static inline struct rt_thread *enter_if(enum rt_need need, const uint64_t *frame)
 {
 	struct rt_thread *t = rt_self;
 
-	if (unlikely(!t || !atomic_load_explicit(&rt_live.on, memory_order_relaxed)))
-		t = hooks_enter_slow();
+	if (unlikely(!t || atomic_load_explicit(&rt_live.on, memory_order_relaxed) != MODE_ON))
+		t = hooks_enter_slow(need);
 	/* What the allocator calls for itself is part of the call that is being recorded.  It may
 	 * jump there from the end of its function, which leaves our own hook as the caller. */
 	if (unlikely(rt.allocator_size) && (frame[1] - rt.allocator_low < rt.allocator_size ||
 					    frame[1] - rt.own_low < rt.own_size))
 		return NULL;
 	return t;
+}
+
+static inline struct rt_thread *enter(const uint64_t *frame)
+{
+	return enter_if(NEED_ON, frame);
+}
+
+/* The same for a call that ends a block: it counts while recording is off, too. */
+static inline struct rt_thread *enter_to_end(const uint64_t *frame)
+{
+	return enter_if(NEED_END, frame);
 }
 
 /* A program with many stacks has pushed what we will look at out of the cache: it comes while the
@@ -75,7 +86,8 @@ static void compare_with_full_walk(struct rt_thread *t, const uint64_t *frame, u
 }
 #endif
 
-static inline uint32_t take_stack(struct rt_thread *t, const uint64_t *frame)
+static inline __attribute__((always_inline)) uint32_t take_stack(struct rt_thread *t,
+								 const uint64_t *frame)
 {
 	uint32_t level = t->depth, node = STACK_NONE;
 	struct walk *w;
@@ -174,26 +186,52 @@ static __attribute__((noinline)) void record_free(struct rt_thread *t, enum even
 	put_free(t, call, p, frame);
 }
 
-static void record_realloc_step(struct rt_thread *t, enum event_call call, void *p,
-				enum event_op op)
+static void record_realloc_from(struct rt_thread *t, enum event_call call, void *p)
 {
+	uint64_t stamp = likely(rt.use_tsc) ? arch_ticks() : rt_now_first();
+
 	if (ring_has_room(t))
-		ring_put(t, rt_now(), ((uint64_t)p & EVENT_ADDRESS_MASK) | (uint64_t)op << 56,
+		ring_put(t, stamp,
+			 ((uint64_t)p & EVENT_ADDRESS_MASK) | (uint64_t)OP_REALLOC_FROM << 56,
 			 (uint64_t)call << 48, STACK_NONE);
+}
+
+/* A realloc that made no block: `old` is freed, or still what it was. */
+static __attribute__((noinline)) void record_realloc_over(struct rt_thread *t, enum event_call call,
+							  void *old, bool failed,
+							  const uint64_t *frame)
+{
+	enum event_op op = failed ? OP_REALLOC_FAILED : OP_REALLOC_FREED;
+	uint64_t stamp = rt_now();
+	uint32_t stack = rt.stacks_on_free && !failed ? take_stack(t, frame) : STACK_NONE;
+
+	if (failed)
+		rt_count(COUNTER_realloc_failed, 1);
+	if (ring_has_room(t))
+		ring_put(t, stamp, ((uint64_t)old & EVENT_ADDRESS_MASK) | (uint64_t)op << 56,
+			 (uint64_t)call << 48, stack);
 }
 
 /* The end of a realloc of `old`, which was announced with OP_REALLOC_FROM. */
 static void record_realloc_end(struct rt_thread *t, enum event_call call, void *old, void *p,
 			       size_t size, uint64_t flags, const uint64_t *frame)
 {
-	if (likely(p)) {
+	if (likely(p))
 		record_alloc(t, call, p, size, flags, frame, OP_REALLOC_TO);
-	} else if (size) {
-		rt_count(COUNTER_realloc_failed, 1);
-		record_realloc_step(t, call, old, OP_REALLOC_FAILED);
-	} else {
-		record_realloc_step(t, call, old, OP_REALLOC_FREED);
-	}
+	else
+		record_realloc_over(t, call, old, size != 0, frame);
+}
+
+/* A realloc while recording is off: `old` may be a block that was recorded, and ends here; what it
+ * becomes is not recorded.  NULL: it is no business of ours. */
+static __attribute__((noinline)) struct rt_thread *begin_unseen(enum event_call call, void *old,
+								const uint64_t *frame)
+{
+	struct rt_thread *t = old ? enter_to_end(frame) : NULL;
+
+	if (t)
+		record_realloc_from(t, call, old);
+	return t;
 }
 
 #define ALLOCATED(call, p, size, flags)                                                            \
@@ -205,7 +243,7 @@ static void record_realloc_end(struct rt_thread *t, enum event_call call, void *
 
 #define FREEING(call, p)                                                                           \
 	do {                                                                                       \
-		struct rt_thread *t_ = enter(FRAME);                                               \
+		struct rt_thread *t_ = enter_to_end(FRAME);                                        \
 		if (likely(t_ && (p)))                                                             \
 			record_free(t_, CALL_##call, p, FRAME);                                    \
 	} while (0)
@@ -239,12 +277,16 @@ void *hook_realloc(void *old, size_t size)
 	void *p;
 
 	if (unlikely(!t || !old)) {
+		struct rt_thread *unseen = t ? NULL : begin_unseen(CALL_realloc, old, FRAME);
+
 		p = real.realloc(old, size);
 		if (t && p)
 			record_alloc(t, CALL_realloc, p, size, 0, FRAME, OP_ALLOC);
+		if (unseen)
+			record_realloc_over(unseen, CALL_realloc, old, !p && size, FRAME);
 		return p;
 	}
-	record_realloc_step(t, CALL_realloc, old, OP_REALLOC_FROM);
+	record_realloc_from(t, CALL_realloc, old);
 	p = real.realloc(old, size);
 	record_realloc_end(t, CALL_realloc, old, p, size, 0, FRAME);
 	return p;
@@ -259,12 +301,16 @@ void *hook_reallocarray(void *old, size_t n, size_t size)
 	if (unlikely(__builtin_mul_overflow(n, size, &bytes)))
 		bytes = SIZE_MAX; /* fails */
 	if (unlikely(!t || !old)) {
+		struct rt_thread *unseen = t ? NULL : begin_unseen(CALL_reallocarray, old, FRAME);
+
 		p = real.reallocarray(old, n, size);
 		if (t && p)
 			record_alloc(t, CALL_reallocarray, p, bytes, 0, FRAME, OP_ALLOC);
+		if (unseen)
+			record_realloc_over(unseen, CALL_reallocarray, old, !p && bytes, FRAME);
 		return p;
 	}
-	record_realloc_step(t, CALL_reallocarray, old, OP_REALLOC_FROM);
+	record_realloc_from(t, CALL_reallocarray, old);
 	p = real.reallocarray(old, n, size);
 	record_realloc_end(t, CALL_reallocarray, old, p, bytes, 0, FRAME);
 	return p;
@@ -272,7 +318,7 @@ void *hook_reallocarray(void *old, size_t n, size_t size)
 
 void hook_free(void *p)
 {
-	struct rt_thread *t = enter(FRAME);
+	struct rt_thread *t = enter_to_end(FRAME);
 
 	/* The allocator will need the block's head, which is often cold: it comes while we work. */
 	__builtin_prefetch((const char *)p - 8, 1);
@@ -394,26 +440,34 @@ void *hook_mallocx(size_t size, int flags)
 
 void *hook_rallocx(void *old, size_t size, int flags)
 {
-	struct rt_thread *t = enter(FRAME);
+	struct rt_thread *t = enter(FRAME), *unseen = NULL;
 	void *p;
 
 	if (t)
-		record_realloc_step(t, CALL_rallocx, old, OP_REALLOC_FROM);
+		record_realloc_from(t, CALL_rallocx, old);
+	else
+		unseen = begin_unseen(CALL_rallocx, old, FRAME);
 	p = real.rallocx(old, size, flags);
 	if (t)
 		record_realloc_end(t, CALL_rallocx, old, p, size, 0, FRAME);
+	else if (unseen)
+		record_realloc_over(unseen, CALL_rallocx, old, !p, FRAME);
 	return p;
 }
 
 /* Resizes in place; what it returns is the size that the block has now. */
 size_t hook_xallocx(void *p, size_t size, size_t extra, int flags)
 {
-	struct rt_thread *t = enter(FRAME);
-	size_t before = t ? real.sallocx(p, flags) : 0, now = real.xallocx(p, size, extra, flags);
+	struct rt_thread *t = enter(FRAME), *unseen = t ? NULL : enter_to_end(FRAME);
+	size_t before = t || unseen ? real.sallocx(p, flags) : 0;
+	size_t now = real.xallocx(p, size, extra, flags);
 
 	if (t && now != before) {
-		record_realloc_step(t, CALL_xallocx, p, OP_REALLOC_FROM);
+		record_realloc_from(t, CALL_xallocx, p);
 		record_alloc(t, CALL_xallocx, p, now < size ? now : size, 0, FRAME, OP_REALLOC_TO);
+	} else if (unseen && now != before) {
+		record_realloc_from(unseen, CALL_xallocx, p);
+		record_realloc_over(unseen, CALL_xallocx, p, false, FRAME);
 	}
 	return now;
 }

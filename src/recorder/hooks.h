@@ -4,7 +4,7 @@
 #include "recorder/real.h"
 
 /* No thread state, or recording is off: starts what has to be started.  NULL: do not record. */
-struct rt_thread *hooks_enter_slow(void) HIDDEN;
+struct rt_thread *hooks_enter_slow(enum rt_need need) HIDDEN;
 /* In the child of fork: it is not recorded. */
 void hooks_in_child(void) HIDDEN;
 

@@ -10,7 +10,7 @@
 #define PATIENCE_BLIND_NS 10000000000ull /* where /proc does not tell */
 #define PATIENCE_SEALED 100000000u	 /* looks, where nothing can be asked */
 
-static void ring_doorbell(struct shm_control *shm)
+void ring_doorbell(struct shm_control *shm)
 {
 	atomic_fetch_add_explicit(&shm->doorbell, 1, memory_order_release);
 	sys_futex_wake(&shm->doorbell);
@@ -56,10 +56,9 @@ static char process_state(int pid)
 	return 0;
 }
 
-/* Will the collector go on?  A stopped or dead one is not waited for. */
-static bool collector_works(struct shm_control *shm, uint64_t waited_ns)
+bool ring_collector_works(uint64_t waited_ns)
 {
-	switch (process_state(atomic_load(&shm->collector_pid))) {
+	switch (process_state(atomic_load(&rt.shm->collector_pid))) {
 	case 'X':
 	case 'Z':
 	case 'T':
@@ -102,7 +101,7 @@ bool ring_make_room(struct rt_thread *t)
 			progress = now;
 			start = start ? start : now;
 		} else if (now - progress > PATIENCE_NS) {
-			if (!collector_works(shm, now - progress)) {
+			if (!ring_collector_works(now - progress)) {
 				atomic_store(&shm->gave_up, 1);
 				rt_stop("the collector is gone or stopped");
 				rt_count(COUNTER_dropped_no_collector, 1);

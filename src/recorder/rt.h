@@ -71,10 +71,25 @@ struct rt {
 	int pid;
 };
 
+/* What is recorded now. */
+enum rt_mode {
+	MODE_NONE,    /* nothing, ever: not started, given up, or a child of fork */
+	MODE_ON,      /* everything */
+	MODE_OFF,     /* switched off: only the ends of blocks, which may have been recorded */
+	MODE_WAITING, /* not switched on yet: nothing */
+};
+
+/* What a call must be recorded in. */
+enum rt_need {
+	NEED_ON,  /* MODE_ON: it allocates */
+	NEED_END, /* MODE_OFF too: it ends a block */
+	NEED_ANY, /* any but MODE_NONE */
+};
+
 /* A page of its own that becomes zero in a child of fork by itself (MADV_WIPEONFORK), however the
  * fork was made. */
 struct rt_live {
-	_Atomic uint32_t on;
+	_Atomic uint32_t on; /* enum rt_mode */
 	_Atomic uint32_t
 		stopped; /* recording ended before the program did: what is missed counts */
 	char pad[4096 - 2 * sizeof(uint32_t)];
@@ -90,7 +105,15 @@ static inline void rt_count(enum shm_counter counter, uint64_t n)
 		atomic_fetch_add_explicit(&rt.shm->counters[counter], n, memory_order_relaxed);
 }
 
-uint64_t rt_now_slow(void) HIDDEN; /* CLOCK_MONOTONIC */
+/* clock.c: what time it is where the counter is not to be read, or not to be believed. */
+void clock_init(void) HIDDEN;
+uint64_t rt_now_slow(void) HIDDEN;
+/* The same for the first event of two that have one time: the second one must ask again. */
+uint64_t rt_now_first(void) HIDDEN;
+/* The calling thread's next event has this time of CLOCK_MONOTONIC. */
+void clock_override(uint64_t microseconds) HIDDEN;
+/* The program is about to forbid itself to read the time stamp counter, or all system calls. */
+void rt_lose_clock(bool and_system_calls) HIDDEN;
 
 static inline uint64_t rt_now(void)
 {
@@ -100,8 +123,11 @@ static inline uint64_t rt_now(void)
 /* start.c: the life of a recording. */
 bool rt_start(void) HIDDEN;
 void rt_stop(const char *reason) HIDDEN;
-/* The program is about to forbid itself to read the time stamp counter, or all system calls. */
-void rt_lose_clock(bool and_system_calls) HIDDEN;
+
+/* control.c: on and off. */
+void control_init(const struct options *options) HIDDEN;
+/* A child that is not recorded has no use for our signal handlers. */
+void control_in_child(void) HIDDEN;
 
 /* spawn.c: the collector process.  Returns its pid, or -errno. */
 long spawn_collector(const char *path, int memfd, char *const *environment) HIDDEN;
@@ -131,6 +157,9 @@ void thread_tell_walks(struct rt_thread *t) HIDDEN;
 /* ring.c: waiting for room (false: drop the event, it is counted), waking the collector. */
 bool ring_make_room(struct rt_thread *t) HIDDEN;
 void ring_notify(struct rt_thread *t) HIDDEN;
+void ring_doorbell(struct shm_control *shm) HIDDEN;
+/* Will the collector go on?  A stopped or dead one is not waited for. */
+bool ring_collector_works(uint64_t waited_ns) HIDDEN;
 
 /* trie.c: from a walked stack to its node. */
 void trie_init(void) HIDDEN;

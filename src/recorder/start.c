@@ -19,21 +19,6 @@ struct rt_live rt_live __attribute__((aligned(4096)));
 __thread struct rt_thread *rt_self;
 
 bool sys_sealed;
-static _Atomic uint64_t last_time; /* of a program without clocks: it stands still, nearly */
-
-uint64_t rt_now_slow(void)
-{
-	if (unlikely(atomic_load_explicit(&last_time, memory_order_relaxed)))
-		return atomic_fetch_add(&last_time, 1);
-	return sys_clock_ns(CLOCK_MONOTONIC);
-}
-
-void rt_lose_clock(bool and_system_calls)
-{
-	atomic_store(&last_time, rt_now());
-	rt.use_tsc = false;
-	sys_sealed = and_system_calls;
-}
 
 static char **environment(void)
 {
@@ -207,8 +192,8 @@ static struct shm_control *start_collector(void)
 	name_allocator(control);
 	options_init(&control->options);
 	options_from_environment(&control->options, environment(), warn_option, NULL);
-	control->clock = arch_ticks_usable() ? CLOCK_TSC : CLOCK_NANOSECONDS;
-	control->start_stamp = arch_ticks_usable() ? arch_ticks() : rt_now_slow();
+	control->clock = rt.use_tsc ? CLOCK_TSC : CLOCK_NANOSECONDS;
+	control->start_stamp = rt_now();
 	control->start_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	control->start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
 	atomic_store(&control->next_offset, SHM_CONTROL_SIZE);
@@ -255,12 +240,12 @@ static bool start(void)
 		return false;
 	}
 	rt.pid = sys_getpid();
+	clock_init();
 	control = shared ? attach(shared) : start_collector();
 	if (!control)
 		return false;
 	rt.shm = control;
 	rt.launched = shared;
-	rt.use_tsc = arch_ticks_usable();
 	rt.stack_depth = (uint32_t)control->options.stack_depth;
 	if (control->options.stack_depth < 1 || control->options.stack_depth > 4096)
 		rt.stack_depth = 512;
@@ -295,7 +280,7 @@ bool rt_start(void)
 		atomic_store(&rt.state, RT_OFF);
 		return false;
 	}
-	atomic_store(&rt_live.on, 1);
+	atomic_store(&rt_live.on, rt.shm->options.disabled ? MODE_WAITING : MODE_ON);
 	atomic_store(&rt.state, RT_ON);
 	return true;
 }
@@ -306,14 +291,29 @@ void rt_stop(const char *reason)
 
 	if (!atomic_compare_exchange_strong(&rt.state, &expected, RT_OFF))
 		return;
-	atomic_store(&rt_live.on, 0);
+	atomic_store(&rt_live.on, MODE_NONE);
 	atomic_store(&rt_live.stopped, 1);
 	/* Under `memoir run` the launcher says what went wrong at its end. */
 	if (reason && *reason && !(rt.launched && reason == rt.shm->error))
 		say("recording ended early: ", reason);
 }
 
-struct rt_thread *hooks_enter_slow(void)
+/* Is a call recorded that needs this? */
+static bool recorded(enum rt_need need)
+{
+	switch (atomic_load_explicit(&rt_live.on, memory_order_relaxed)) {
+	case MODE_ON:
+		return true;
+	case MODE_OFF:
+		return need != NEED_ON;
+	case MODE_WAITING:
+		return need == NEED_ANY;
+	default:
+		return false;
+	}
+}
+
+struct rt_thread *hooks_enter_slow(enum rt_need need)
 {
 	struct rt_thread *t = NULL;
 	static __thread bool inside __attribute__((tls_model("initial-exec")));
@@ -321,7 +321,8 @@ struct rt_thread *hooks_enter_slow(void)
 	if (inside)
 		return NULL;
 	inside = true;
-	if (rt_start() && atomic_load(&rt_live.on))
+	if ((atomic_load_explicit(&rt_live.on, memory_order_relaxed) || rt_start()) &&
+	    recorded(need))
 		t = rt_self ? rt_self : thread_register();
 	else if (atomic_load(&rt_live.stopped))
 		rt_count(COUNTER_dropped_no_collector, 1);
@@ -333,8 +334,9 @@ void hooks_in_child(void)
 {
 	struct rt_thread *t = rt_self;
 
-	atomic_store(&rt_live.on, 0);
+	atomic_store(&rt_live.on, MODE_NONE);
 	atomic_store(&rt.state, RT_OFF);
+	control_in_child();
 	/* If a handler forked in the middle of a hook, that hook goes on in the child too: what it
 	 * writes must not reach the parent's ring. */
 	if (t)
@@ -391,8 +393,10 @@ __attribute__((constructor)) static void at_load(int argc, char **argv, char **e
 	(void)argc;
 	(void)argv;
 	rt_start();
-	if (rt.shm)
+	if (rt.shm) {
 		redirect_callers();
+		control_init(&rt.shm->options);
+	}
 	leave_environment(env, rt.shm && rt.shm->options.track_children);
 }
 

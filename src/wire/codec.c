@@ -14,7 +14,7 @@
 #define BATCH 256u
 #define AHEAD 8 /* events to ask for beforehand: they come out of another core's cache */
 #define JUMP 0xffffu
-#define THREAD_BYTES 24
+#define WHOLE_BYTES 24 /* of an event that is carried whole */
 
 enum call_class { CLASS_ALLOC, CLASS_FREE, CLASS_REALLOC, CLASS_QUERY, CLASS_OTHER };
 
@@ -27,11 +27,10 @@ _Static_assert(CALL_COUNT < CODEC_AGAIN, "a call must be told from the other cod
 
 /* Bytes that one event can add to each column. */
 static const uint8_t column_bytes[COLUMN_COUNT] = {
-	[COLUMN_RUNS] = 10,  [COLUMN_CODES] = 1,
-	[COLUMN_STAMPS] = 1, [COLUMN_STAMPS2] = 1,
-	[COLUMN_JUMPS] = 8,  [COLUMN_ADDRESSES] = 8,
-	[COLUMN_STACKS] = 8, [COLUMN_SIZES] = 8,
-	[COLUMN_SLACKS] = 8, [COLUMN_OTHER] = THREAD_BYTES,
+	[COLUMN_RUNS] = 10,	      [COLUMN_CODES] = 1, [COLUMN_STAMPS] = 1,
+	[COLUMN_STAMPS2] = 1,	      [COLUMN_JUMPS] = 8, [COLUMN_ADDRESSES] = 8,
+	[COLUMN_STACKS] = 8,	      [COLUMN_SIZES] = 8, [COLUMN_SLACKS] = 8,
+	[COLUMN_OTHER] = WHOLE_BYTES,
 };
 #define SLOP 64 /* a value is stored as eight bytes, whatever its length */
 #define LENGTH_BYTES (CODEC_CHUNK_EVENTS / 2 + SLOP)
@@ -161,8 +160,6 @@ static struct event mend(const struct event *e)
 			       .word1 = (uint64_t)OP_FREE << 56,
 			       .word2 = (uint64_t)CALL_free << 48 };
 }
-_Static_assert(OP_THREAD == OP_COUNT - 1, "add_batch tells what is out of range by that");
-
 static void add_batch(struct codec_encoder *c, const struct event *events, uint32_t n)
 {
 	uint64_t keys[BATCH], stacks[BATCH], sizes[BATCH], slacks[BATCH];
@@ -191,14 +188,14 @@ static void add_batch(struct codec_encoder *c, const struct event *events, uint3
 		low[i] = (uint8_t)difference;
 		high[i] = (uint8_t)(difference >> 8);
 		if (__builtin_expect(event_op(e) - 1u >= OP_THREAD - 1u, 0)) {
-			if (event_op(e) != OP_THREAD) {
+			if (event_op(e) < OP_THREAD || event_op(e) >= OP_COUNT) {
 				mended = mend(e);
 				e = &mended;
 				goto ordinary;
 			}
-			codes[i] = CODEC_ESCAPE | OP_THREAD;
-			memcpy(c->data[COLUMN_OTHER], &e->word1, THREAD_BYTES);
-			c->data[COLUMN_OTHER] += THREAD_BYTES;
+			codes[i] = (uint8_t)(CODEC_ESCAPE | event_op(e));
+			memcpy(c->data[COLUMN_OTHER], &e->word1, WHOLE_BYTES);
+			c->data[COLUMN_OTHER] += WHOLE_BYTES;
 			continue;
 		}
 	ordinary:
@@ -301,10 +298,10 @@ static bool count_needs(const struct codec_decoder *d, uint64_t events, struct n
 			if (code >= CALL_COUNT || call_classes[code] > CLASS_FREE)
 				return false;
 			n.sized += call_classes[code] == CLASS_ALLOC;
-		} else if (op == OP_THREAD) {
+		} else if (op >= OP_THREAD && op < OP_COUNT) {
 			n.placed--;
-			n.other += THREAD_BYTES;
-		} else if (op > 0 && op < OP_COUNT) {
+			n.other += WHOLE_BYTES;
+		} else if (op > 0 && op < OP_THREAD) {
 			n.sized++;
 			n.other++;
 		} else {
@@ -404,17 +401,16 @@ static void get_values(struct codec_decoder *d, int column, uint64_t *values, ui
 /* How many events of a batch have an address and stack, and how many a size. */
 static void count_batch(const uint8_t *codes, uint32_t n, uint32_t *ret_placed, uint32_t *ret_sized)
 {
-	uint32_t threads = 0, sized = 0;
+	uint32_t wholes = 0, sized = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		unsigned code = codes[i];
-		bool thread = code == (CODEC_ESCAPE | OP_THREAD);
+		bool whole = code >= (CODEC_ESCAPE | OP_THREAD);
 
-		threads += thread;
-		sized +=
-			code & CODEC_ESCAPE ? !thread : (code != CODEC_AGAIN) & !call_classes[code];
+		wholes += whole;
+		sized += code & CODEC_ESCAPE ? !whole : (code != CODEC_AGAIN) & !call_classes[code];
 	}
-	*ret_placed = n - threads;
+	*ret_placed = n - wholes;
 	*ret_sized = sized;
 }
 _Static_assert(CLASS_ALLOC == 0, "count_batch tells it by that");
@@ -464,11 +460,12 @@ static bool read_batch(struct codec_decoder *d, struct event *out, uint32_t n)
 		}
 		stamp += difference;
 		e->stamp = stamp;
-		if (__builtin_expect(codes[i] == (CODEC_ESCAPE | OP_THREAD), 0)) {
-			memcpy(&e->word1, d->data[COLUMN_OTHER], THREAD_BYTES);
-			d->data[COLUMN_OTHER] += THREAD_BYTES;
-			/* Whatever the bytes are, it is one. */
-			e->word1 = (e->word1 & EVENT_ADDRESS_MASK) | (uint64_t)OP_THREAD << 56;
+		if (__builtin_expect(codes[i] >= (CODEC_ESCAPE | OP_THREAD), 0)) {
+			memcpy(&e->word1, d->data[COLUMN_OTHER], WHOLE_BYTES);
+			d->data[COLUMN_OTHER] += WHOLE_BYTES;
+			/* Whatever the bytes are, it is what the code says. */
+			e->word1 = (e->word1 & EVENT_ADDRESS_MASK) |
+				   (uint64_t)(codes[i] & ~CODEC_ESCAPE) << 56;
 			continue;
 		}
 		stack = m->next + (uint32_t)unzigzag(stacks[at]);

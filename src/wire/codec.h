@@ -17,8 +17,8 @@
  * stamps2    a byte an event: its high byte.  65535 means that the difference is in `jumps`
  * jumps      u64 differences, modulo 2^64
  * addresses  values: zigzag(key - the stack's last key), where the key of an address is the address
- *            turned right by 4 bits; not for OP_THREAD
- * stacks     values: zigzag(stack - what followed the stack before last time); not for OP_THREAD
+ *            turned right by 4 bits; not for OP_THREAD and above
+ * stacks     values: zigzag(stack - what followed the stack before last time); the same
  * sizes      values: for codes that have one
  * slacks     values: slack << 8 | flags; where sizes has one
  * other      bytes: see codes
@@ -29,7 +29,7 @@
  * Code: CODEC_AGAIN: op, call, size, slack and flags are those that the stack had last time.
  * Else the call, for a plain allocation (with size and slack) or a plain deallocation (without:
  * they and the flags are 0).  Else CODEC_ESCAPE | op with size and slack, and `other` holds the
- * call as a byte; or CODEC_ESCAPE | OP_THREAD: `other` holds the event's last three words.
+ * call as a byte; or, for OP_THREAD and above, `other` holds the event's last three words.
  *
  * The table has CODEC_MEMORY rows, all zero when a chunk starts; a stack's row is its number modulo
  * that.  The stack before the first is 0.  Everything goes on from run to run.

@@ -24,9 +24,16 @@ enum event_op {
 	OP_REALLOC_TO,	  /* the same thread's innermost open FROM became this block */
 	OP_REALLOC_FREED, /* realloc(p, 0) freed it */
 	OP_REALLOC_FAILED, /* the old block is still alive */
+	/* From here on an event is about no block, and carried whole. */
 	OP_THREAD, /* from here on the ring belongs to thread `address`; word2, word3: its name */
+	OP_MARKER, /* address: value : 32, piece : 8; word2, word3: 16 bytes of its name */
 	OP_COUNT
 };
+
+/* A marker's name comes in pieces of 16 bytes, one event each, numbered from 0; NULs fill the last
+ * one up.  They follow each other in the ring. */
+#define MARKER_PIECE 16u
+#define MARKER_NAME_MAX 255u
 
 enum event_flags {
 	EVENT_MMAPPED = 1,	  /* glibc: the block is a mapping of its own */
@@ -53,6 +60,16 @@ static inline enum event_op event_op(const struct event *e)
 static inline uint64_t event_address(const struct event *e)
 {
 	return e->word1 & EVENT_ADDRESS_MASK;
+}
+
+static inline uint32_t event_marker(const struct event *e)
+{
+	return (uint32_t)e->word1;
+}
+
+static inline unsigned event_piece(const struct event *e)
+{
+	return (uint8_t)(e->word1 >> 32);
 }
 
 static inline uint64_t event_size(const struct event *e)

@@ -87,6 +87,8 @@ enum shm_state {
 	X(stacks_lost, "events without a stack because the trie was full")                         \
 	X(ring_waits, "times that a thread waited for the collector")                              \
 	X(ring_wait_ns, "nanoseconds spent in those waits")                                        \
+	X(switched_on, "times that recording was switched on")                                     \
+	X(switched_off, "times that recording was switched off")                                   \
 	X(private_bytes, "bytes of memory that the recorder took for itself")
 
 enum shm_counter {

@@ -21,7 +21,8 @@ def read(path):
 hooks = set(re.findall(r"^HOOK\((\w+),", read("src/wire/hooks.def"), flags=re.M))
 api = set()
 if os.path.exists(os.path.join(root, "include/memoir.h")):
-    api = set(re.findall(r"\b(memoir_\w+|memory_profiler_\w+)\s*\(", read("include/memoir.h")))
+    api = {prefix + name for prefix, name in re.findall(r"^MEMOIR_FUNCTION_\((\w+), (\w+),",
+                                                        read("include/memoir.h"), flags=re.M)}
 symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True,
                          check=True).stdout
 exported = {line.split()[2].split("@")[0] for line in symbols.splitlines() if len(line.split()) == 3}

@@ -223,3 +223,14 @@ struct event make_thread(uint64_t stamp, uint64_t tid, const char *name)
 	memcpy(&e.word2, text, sizeof(text));
 	return e;
 }
+
+struct event make_marker(uint64_t stamp, uint32_t value, const char *name, unsigned piece)
+{
+	struct event e = { .stamp = stamp,
+			   .word1 = value | (uint64_t)piece << 32 | (uint64_t)OP_MARKER << 56 };
+	size_t size = strlen(name), from = (size_t)piece * MARKER_PIECE;
+
+	for (size_t i = 0; i < MARKER_PIECE && from + i < size; i++)
+		((char *)&e.word2)[i] = name[from + i];
+	return e;
+}

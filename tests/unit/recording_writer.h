@@ -57,3 +57,5 @@ void writer_end(struct writer *w, bool index);
 struct event make_event(enum event_op op, enum event_call call, uint64_t stamp, uint64_t address,
 			uint64_t size, uint32_t stack);
 struct event make_thread(uint64_t stamp, uint64_t tid, const char *name);
+/* One piece of a marker; `name` is the whole name. */
+struct event make_marker(uint64_t stamp, uint32_t value, const char *name, unsigned piece);

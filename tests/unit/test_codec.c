@@ -33,6 +33,9 @@ static struct event any_event(void)
 
 	if (op == OP_THREAD)
 		return make_thread(any_number(64), any_number(56), "a thread");
+	if (op == OP_MARKER)
+		return make_marker(any_number(64), (uint32_t)any_number(32), "a long enough marker",
+				   next_random() % 2);
 	e = make_event(op, (enum event_call)any_number(8), any_number(64), any_number(56), 0,
 		       (uint32_t)any_number(next_random() % 2 ? 4 : 32));
 	/* A plain free has no size, slack or flags; others may. */

@@ -530,6 +530,113 @@ static void any_slack_fits(void **context)
 	columns_release(&c);
 }
 
+/* Two rings set markers at once; names come in pieces, between other events. */
+static void markers_are_put_together(void **context)
+{
+	const char *name = "a name that is longer than one event can carry, or two";
+	struct event first[] = {
+		make_thread(1, 41, "one"),
+		make_marker(10, 7, name, 0),
+		make_marker(10, 7, name, 1),
+		make_event(OP_ALLOC, CALL_malloc, 11, 0x100, 5, 1),
+		make_marker(10, 7, name, 2),
+		make_marker(10, 7, name, 3),
+		make_marker(10, 7, name, 3), /* once too often: left out */
+		make_event(OP_FREE, CALL_free, 30, 0x100, 0, 1),
+	};
+	struct event second[] = {
+		make_thread(2, 42, "two"),
+		make_marker(12, 9, "", 0),
+		make_marker(12, 9, "lost its beginning", 5),
+	};
+	struct writer w;
+	struct model *m;
+	const struct markers *t;
+
+	writer_init(&w, -1);
+	writer_header(&w, FORMAT_VERSION);
+	writer_run(&w, 0, first, sizeof(first) / sizeof(first[0]));
+	writer_run(&w, 1, second, sizeof(second) / sizeof(second[0]));
+	writer_events(&w, UINT64_MAX);
+	writer_end(&w, true);
+	m = load_writer(&w, 0);
+	t = &m->tables.markers;
+	assert_int_equal(t->count, 2);
+	assert_int_equal(t->rows[0].value, 7);
+	assert_string_equal(t->rows[0].name, name);
+	assert_int_equal(t->rows[1].value, 9);
+	assert_string_equal(t->rows[1].name, "");
+	assert_true(t->rows[0].stamp <= t->rows[1].stamp);
+	assert_int_equal(markers_at(t, t->rows[0].stamp - 1), 0);
+	assert_int_equal(markers_at(t, t->rows[0].stamp), 7);
+	assert_int_equal(markers_at(t, t->rows[1].stamp), 9);
+	assert_int_equal(markers_at(t, UINT64_MAX), 9);
+	/* A marker is no event of the thread's own: the block is temporary. */
+	assert_int_equal(m->totals.temporary, 1);
+	writer_release(&w);
+	model_free(m);
+}
+
+/* Recording was off when a recorded block was reallocated: it ended there, and what became of it,
+ * even at the same address, is not known. */
+static void realloc_while_off(void **context)
+{
+	struct model *m = LOAD(A(0, 10, 0x100, 7), A(0, 11, 0x200, 9), FROM(0, 20, 0x100),
+			       FREED(0, 21, 0x100), FROM(0, 22, 0x100), FREED(0, 23, 0x100),
+			       FROM(0, 24, 0x200), FAILED(0, 25, 0x200), F(0, 30, 0x100));
+
+	assert_int_equal(m->totals.allocations, 2);
+	assert_int_equal(m->totals.deallocations, 1);
+	assert_int_equal(m->totals.unknown_frees, 2);
+	assert_int_equal(m->totals.live_count, 1);
+	assert_int_equal(m->totals.live_bytes, 9);
+	assert_int_equal(m->allocations.freed_at[0], 21);
+	assert_int_equal(m->allocations.freed_at[1], NEVER);
+	assert_int_equal(tags_flags(m->allocations.tags[0]) & TAG_REALLOCATED, 0);
+	model_free(m);
+}
+
+/* Recording was switched: an end right before an allocation at its address, on another thread, is
+ * that of an unknown block, unless the allocation has no other end and the address is used again.
+ */
+static void doubtful_ends(void **context)
+{
+	struct event ring0[] = {
+		make_event(OP_ALLOC, CALL_malloc, 110, 0x100, 5, 1),
+		make_event(OP_ALLOC, CALL_malloc, 210, 0x200, 6, 1),
+		make_event(OP_FREE, CALL_free, 90000, 0x100, 0, 2),
+		make_event(OP_ALLOC, CALL_malloc, 90010, 0x200, 7, 1),
+	};
+	struct event ring1[] = {
+		make_event(OP_FREE, CALL_free, 100, 0x100, 0, 3),
+		make_event(OP_FREE, CALL_free, 200, 0x200, 0, 3),
+	};
+	struct writer w;
+	struct model *m;
+
+	writer_init(&w, -1);
+	writer_header(&w, FORMAT_VERSION);
+	writer_counter(&w, "switched_off", 1);
+	writer_run(&w, 0, ring0, sizeof(ring0) / sizeof(ring0[0]));
+	writer_run(&w, 1, ring1, sizeof(ring1) / sizeof(ring1[0]));
+	writer_events(&w, UINT64_MAX);
+	writer_end(&w, true);
+	m = load_writer(&w, 0);
+	assert_int_equal(m->totals.allocations, 3);
+	assert_int_equal(m->allocations.freed_at[0], 90000);
+	assert_int_equal(m->allocations.free_stack[0], 2);
+	assert_int_equal(m->allocations.freed_at[1], 211);
+	assert_int_equal(m->allocations.free_stack[1], 3);
+	assert_int_equal(m->allocations.freed_at[2], NEVER);
+	assert_int_equal(m->totals.implicit_frees, 0);
+	assert_int_equal(m->totals.mended, 1);
+	assert_int_equal(m->totals.unknown_frees, 1);
+	assert_int_equal(m->totals.deallocations, 2);
+	assert_int_equal(m->totals.live_bytes, 7);
+	writer_release(&w);
+	model_free(m);
+}
+
 static void clocks(void **context)
 {
 	struct writer w;
@@ -680,6 +787,9 @@ int main(void)
 		cmocka_unit_test(times_are_unique),
 		cmocka_unit_test(peak_is_made_up_of_its_parts),
 		cmocka_unit_test(any_slack_fits),
+		cmocka_unit_test(markers_are_put_together),
+		cmocka_unit_test(realloc_while_off),
+		cmocka_unit_test(doubtful_ends),
 		cmocka_unit_test(clocks),
 		cmocka_unit_test(random_traffic),
 		cmocka_unit_test(live_table),
