@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
+
 #define HELP_COLUMN 30
 #define WORD_MAX 64
 
@@ -68,75 +70,24 @@ static bool set(const struct command_option *row, const char *value, struct buf 
 	return false;
 }
 
-struct nearest {
-	const char *word, *best;
-	unsigned distance;
-};
-
-/* Edits that make one word of the other; 99 when a word is too long to care. */
-static unsigned distance(const char *a, const char *b)
-{
-	unsigned row[WORD_MAX + 1];
-	size_t n = strlen(b);
-
-	if (n > WORD_MAX || strlen(a) > WORD_MAX)
-		return 99;
-	for (unsigned j = 0; j <= n; j++)
-		row[j] = j;
-	for (unsigned i = 1; *a; a++, i++) {
-		unsigned diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= n; j++) {
-			unsigned best = diagonal + (*a != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[n];
-}
-
-static void consider(struct nearest *n, const char *word)
-{
-	unsigned d = distance(n->word, word);
-	size_t size = strlen(n->word);
-
-	if (size && !strncmp(n->word, word, size))
-		d = 1; /* it was only begun */
-	if (d < n->distance) {
-		n->distance = d;
-		n->best = word;
-	}
-}
-
-static const char *accept(const struct nearest *n)
-{
-	return n->best && n->distance <= 2 && n->distance < strlen(n->best) ? n->best : NULL;
-}
-
 const char *args_nearest(const char *word, const char *const *words)
 {
-	struct nearest n = { .word = word, .distance = 99 };
+	struct nearest n = nearest_to(word);
 
 	for (; *words; words++)
-		consider(&n, *words);
-	return accept(&n);
+		nearest_consider(&n, *words);
+	return nearest_found(&n);
 }
 
 static bool consider_row(const struct command_option *row, void *context)
 {
-	consider(context, row->name);
+	nearest_consider(context, row->name);
 	return false;
 }
 
 static bool unknown(const struct command *c, const char *word, struct buf *out)
 {
-	struct nearest n = { .word = word + 2, .distance = 99 };
+	struct nearest n = nearest_to(word + 2);
 	char name[WORD_MAX + 1];
 	size_t size = strcspn(word + 2, "=");
 
@@ -147,7 +98,7 @@ static bool unknown(const struct command *c, const char *word, struct buf *out)
 		each_row(c, consider_row, &n);
 	}
 	buf_printf(out, "there is no option %.*s", (int)(size + 2), word);
-	if (accept(&n))
+	if (nearest_found(&n))
 		buf_printf(out, "; did you mean --%s?", n.best);
 	return false;
 }

@@ -46,6 +46,13 @@ static inline uint64_t columns_size(const struct columns *c, uint32_t row)
 
 /* Usable size minus requested size. */
 uint32_t columns_slack(const struct columns *c, uint32_t row);
+/* The same, for loops. */
+static inline uint32_t columns_slack_of(const struct columns *c, uint32_t row)
+{
+	uint32_t slack = (uint32_t)(c->sizes[row] >> 48);
+
+	return slack != SLACK_LARGE ? slack : columns_slack(c, row);
+}
 void columns_set_size(struct columns *c, uint32_t row, uint64_t size, uint32_t slack);
 
 /* Tags: thread : 22, free thread : 22, call : 7, free call : 7, flags : 6.  Threads are positions

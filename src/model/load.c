@@ -328,6 +328,7 @@ struct model *model_free(struct model *m)
 	release_loader(m);
 	chains_release(m);
 	ends_free(m->ends);
+	summary_free(m->summary);
 	columns_release(&m->allocations);
 	tables_release(&m->tables);
 	reader_release(&m->reader);

@@ -62,31 +62,37 @@ static uint64_t clock_of(const struct model *m, struct clock_reading *from,
 	return start ? start : m->totals.first_at;
 }
 
-uint64_t model_ns(const struct model *m, uint64_t stamp)
+struct model_clock model_clock(const struct model *m)
 {
 	struct clock_reading from, to;
-	uint64_t start = clock_of(m, &from, &to);
+	struct model_clock c = { .start = clock_of(m, &from, &to), .ns_per_tick = 1 };
 	const char *clock = model_info(m, "clock");
-	double rate = 1, ns;
 
-	if (stamp <= start)
-		return 0;
+	c.end = m->totals.last_at;
+	if (m->tables.clock_count && m->tables.last_clock.stamp > c.end)
+		c.end = m->tables.last_clock.stamp;
 	if (clock && !strcmp(clock, "ns"))
-		return stamp - start;
+		return c;
 	if (to.stamp > from.stamp && to.monotonic_ns > from.monotonic_ns)
-		rate = (double)(to.monotonic_ns - from.monotonic_ns) /
-		       (double)(to.stamp - from.stamp);
-	ns = (double)(stamp - start) * rate;
+		c.ns_per_tick = (double)(to.monotonic_ns - from.monotonic_ns) /
+				(double)(to.stamp - from.stamp);
+	return c;
+}
+
+uint64_t model_ns(const struct model *m, uint64_t stamp)
+{
+	struct model_clock c = model_clock(m);
+	double ns;
+
+	if (stamp <= c.start)
+		return 0;
+	ns = (double)(stamp - c.start) * c.ns_per_tick;
 	return ns < 9e18 ? (uint64_t)ns : (uint64_t)9e18;
 }
 
 uint64_t model_runtime_ns(const struct model *m)
 {
-	uint64_t last = m->totals.last_at;
-
-	if (m->tables.clock_count && m->tables.last_clock.stamp > last)
-		last = m->tables.last_clock.stamp;
-	return model_ns(m, last);
+	return model_ns(m, model_clock(m).end);
 }
 
 uint64_t model_start_ns(const struct model *m)

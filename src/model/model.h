@@ -16,6 +16,7 @@
 #include "model/ends.h"
 #include "model/pair.h"
 #include "model/reader.h"
+#include "model/summary.h"
 #include "model/tables.h"
 
 enum loss_kind {
@@ -40,8 +41,9 @@ struct model {
 	bool peak_is_whole;	/* totals.peak_* is of everything, not of the events */
 	struct loss loss;
 	uint64_t chunk_count, event_chunk_count;
-	struct loader *loader;	     /* between model_open() and model_finish() */
-	_Atomic(struct ends *) ends; /* see model_ends() */
+	struct loader *loader;		   /* between model_open() and model_finish() */
+	_Atomic(struct ends *) ends;	   /* see model_ends() */
+	_Atomic(struct summary *) summary; /* see model_summary() */
 };
 
 typedef void (*model_progress)(void *context, uint64_t done, uint64_t total);
@@ -72,6 +74,12 @@ uint64_t model_info_number(const struct model *m, const char *key, uint64_t othe
 /* The sum of all counters whose name starts with `prefix`. */
 uint64_t model_counters(const struct model *m, const char *prefix);
 
+/* What a tick of this recording is. */
+struct model_clock {
+	uint64_t start, end; /* stamps of time zero, and of the last thing that is known */
+	double ns_per_tick;
+};
+struct model_clock model_clock(const struct model *m);
 /* Nanoseconds from the start of the program to a stamp. */
 uint64_t model_ns(const struct model *m, uint64_t stamp);
 uint64_t model_runtime_ns(const struct model *m);

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Filters as trees of conditions.  See filter.h. */
+#include "query/filter.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "query/condition.h"
+
+struct condition *condition_new(enum condition_kind kind)
+{
+	struct condition *c = xcalloc(1, sizeof(*c));
+
+	c->kind = kind;
+	return c;
+}
+
+struct condition *condition_free(struct condition *c)
+{
+	if (!c)
+		return NULL;
+	for (size_t i = 0; i < c->child_count; i++)
+		condition_free(c->children[i]);
+	free(c->children);
+	value_release(&c->value);
+	pattern_free(c->pattern);
+	free(c);
+	return NULL;
+}
+
+void condition_add(struct condition *parent, struct condition *child)
+{
+	parent->children = xgrow(parent->children, parent->child_count, &parent->child_room,
+				 sizeof(*parent->children));
+	parent->children[parent->child_count++] = child;
+}
+
+struct filter *filter_new(void)
+{
+	struct filter *f = xcalloc(1, sizeof(*f));
+
+	f->all = condition_new(CONDITION_AND);
+	return f;
+}
+
+struct filter *filter_free(struct filter *f)
+{
+	if (!f)
+		return NULL;
+	condition_free(f->all);
+	free(f);
+	return NULL;
+}
+
+bool filter_is_empty(const struct filter *f)
+{
+	return !f || !f->all->child_count;
+}
+
+/* The part of "word: expression; word: expression" that belongs to a word, or NULL. */
+static char *choice(const char *meaning, const char *word)
+{
+	size_t size = strlen(word);
+
+	while (size) {
+		size_t n = strcspn(meaning, ":");
+
+		if (n == size && !memcmp(meaning, word, n)) {
+			meaning += n + 1;
+			return xmemdup0(meaning, strcspn(meaning, ";"));
+		}
+		meaning = strchr(meaning, ';');
+		if (!meaning)
+			break;
+		meaning += 1 + strspn(meaning + 1, " ");
+	}
+	return NULL;
+}
+
+static void list_choices(const char *meaning, struct buf *out)
+{
+	for (bool first = true; meaning; first = false) {
+		meaning += strspn(meaning, "; ");
+		buf_printf(out, "%s%.*s", first ? "" : ", ", (int)strcspn(meaning, ":"), meaning);
+		meaning = strchr(meaning, ';');
+	}
+}
+
+static struct condition *choice_condition(const struct filter_row *row, const char *value,
+					  unsigned *count, struct err *err)
+{
+	auto_free char *meaning = choice(row->meaning, value);
+	struct buf words = { 0 };
+
+	if (meaning)
+		return expr_parse(meaning, NULL, count, err);
+	list_choices(row->meaning, &words);
+	err_set(err, -EINVAL, "'%.40s' is none of %s", value, words.data);
+	buf_release(&words);
+	return NULL;
+}
+
+static struct condition *yes_no_condition(const struct filter_row *row, const char *value,
+					  unsigned *count, struct err *err)
+{
+	const char *no = strchr(row->meaning, ';') + 1;
+	auto_free char *yes = xmemdup0(row->meaning, (size_t)(no - 1 - row->meaning));
+	struct value v;
+	bool is_yes;
+
+	if (value_parse(&v, ARG_YES_NO, value, err))
+		return NULL;
+	is_yes = v.number;
+	value_release(&v);
+	return expr_parse(is_yes ? yes : no, NULL, count, err);
+}
+
+struct condition *filter_row_condition(const struct filter_row *row, const char *value,
+				       unsigned *count, struct err *err)
+{
+	struct condition *c;
+
+	switch (row->type) {
+	case ARG_EXPRESSION:
+		return expr_parse(value, NULL, count, err);
+	case ARG_CHOICE:
+		return choice_condition(row, value, count, err);
+	case ARG_YES_NO:
+		return yes_no_condition(row, value, count, err);
+	default:
+		c = expr_parse(row->meaning, value, count, err);
+		if (!c && err)
+			err->offset = ERR_NO_OFFSET; /* it is one in the row's meaning */
+		return c;
+	}
+}
+
+/* function_regex and source_regex that are given together must hold for one frame: a row joins the
+ * first such condition that says nothing about its field yet. */
+static bool join_frame(struct filter *f, struct condition *frame)
+{
+	struct condition *test = frame->children[0];
+
+	for (size_t i = 0; i < f->all->child_count; i++) {
+		struct condition *other = f->all->children[i], *tests;
+		bool has = false;
+
+		if (other->kind != CONDITION_FRAME || !other->from_rows)
+			continue;
+		tests = other->children[0];
+		for (size_t k = 0; k < tests->child_count; k++)
+			has |= tests->children[k]->field == test->field;
+		if (has)
+			continue;
+		condition_add(tests, test);
+		frame->child_count = 0;
+		condition_free(frame);
+		return true;
+	}
+	return false;
+}
+
+static void add(struct filter *f, struct condition *c, bool same_frame)
+{
+	if (c->kind == CONDITION_TRUE) {
+		condition_free(c);
+		return;
+	}
+	if (same_frame && c->kind == CONDITION_FRAME) {
+		struct condition *list;
+
+		if (join_frame(f, c))
+			return;
+		list = condition_new(CONDITION_AND);
+		condition_add(list, c->children[0]);
+		c->children[0] = list;
+		c->from_rows = true;
+	}
+	condition_add(f->all, c);
+}
+
+int filter_add(struct filter *f, const char *name, const char *value, struct err *err)
+{
+	const struct filter_row *row = filter_row_find(name);
+	struct condition *c;
+
+	if (!row)
+		return err_set(err, -ENOENT, "there is no filter '%.60s'", name);
+	c = filter_row_condition(row, value, &f->count, err);
+	if (!c)
+		return -EINVAL;
+	add(f, c, row->same_frame);
+	return 0;
+}
+
+int filter_parse(struct filter *f, const char *expression, struct err *err)
+{
+	struct condition *c = expr_parse(expression, NULL, &f->count, err);
+
+	if (!c)
+		return -EINVAL;
+	add(f, c, false);
+	return 0;
+}
+
+static void print_list(const struct condition *c, const char *between, struct buf *out)
+{
+	buf_text(out, c->child_count > 1 ? "(" : "");
+	for (size_t i = 0; i < c->child_count; i++) {
+		buf_text(out, i ? between : "");
+		condition_print(c->children[i], out);
+	}
+	buf_text(out, c->child_count > 1 ? ")" : "");
+}
+
+/* Reads back as the same bytes: see read_text() in expr.c. */
+static void print_quoted(const char *text, struct buf *out)
+{
+	buf_char(out, '"');
+	for (; *text; text++) {
+		if (*text == '\\' || *text == '"')
+			buf_char(out, '\\');
+		buf_char(out, *text);
+	}
+	buf_char(out, '"');
+}
+
+static void print_test(const struct condition *c, struct buf *out)
+{
+	static const char *const ops[] = {
+		[OP_EQ] = "=", [OP_NE] = "!=", [OP_LT] = "<",	 [OP_LE] = "<=",
+		[OP_GT] = ">", [OP_GE] = ">=", [OP_MATCH] = "~", [OP_NO_MATCH] = "!~",
+	};
+	bool alive = c->field->class == FIELD_ALIVE;
+
+	buf_text(out, c->field->name);
+	if (c->field->class == FIELD_FLAG)
+		return;
+	if (alive)
+		buf_char(out, '(');
+	else
+		buf_printf(out, " %s ", ops[c->op]);
+	if (c->value.kind == VALUE_IDS)
+		for (size_t i = 0; i < c->value.id_count; i++)
+			buf_printf(out, "%s%llu", i ? ", " : "",
+				   (unsigned long long)c->value.ids[i]);
+	else
+		print_quoted(c->value.text, out);
+	buf_text(out, alive ? ")" : "");
+}
+
+void condition_print(const struct condition *c, struct buf *out)
+{
+	switch (c->kind) {
+	case CONDITION_TRUE:
+		buf_text(out, "lifetime = all");
+		return;
+	case CONDITION_AND:
+		print_list(c, " and ", out);
+		return;
+	case CONDITION_OR:
+		print_list(c, " or ", out);
+		return;
+	case CONDITION_NOT:
+		buf_text(out, "not ");
+		condition_print(c->children[0], out);
+		return;
+	case CONDITION_FRAME:
+		buf_text(out, "frame(");
+		condition_print(c->children[0], out);
+		buf_char(out, ')');
+		return;
+	case CONDITION_TEST:
+		print_test(c, out);
+		return;
+	}
+}
+
+void filter_print(const struct filter *f, struct buf *out)
+{
+	buf_text(out, "");
+	for (size_t i = 0; f && i < f->all->child_count; i++) {
+		buf_text(out, i ? " and " : "");
+		condition_print(f->all->children[i], out);
+	}
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Which allocations? The conditions that page, command line, HTTP and scripts share.
+ *
+ * Two tables.  A field is something that an allocation has, and that an expression compares
+ * (`size >= 1k`, `leaked`, `function ~ "^std::"`).  A filter row is a name with a value, as in a
+ * URL or an option (size_min=1k, --size-min 1k); what it means is an expression with `$` in place
+ * of the value, so a row can do nothing that an expression cannot.
+ *
+ * A filter is what was added to it, all of which must hold.  It knows no recording: view.h applies
+ * it to one. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "query/value.h"
+
+enum field_class {
+	FIELD_ROW,   /* a number that each allocation has: which, enum row_number */
+	FIELD_STACK, /* a number that its stack has: enum stack_number */
+	FIELD_FLAG,  /* yes or no: enum flag */
+	FIELD_FRAME, /* a text that a frame of its stack has: enum frame_text */
+	FIELD_BACKTRACE,
+	FIELD_THREAD,
+	FIELD_CALL,
+	FIELD_ALIVE, /* alive_at(TIME) */
+};
+
+enum row_number {
+	ROW_ALLOCATED,
+	ROW_FREED,
+	ROW_ADDRESS,
+	ROW_SIZE,
+	ROW_USABLE_SIZE,
+	ROW_SLACK,
+	ROW_LIFETIME,
+	ROW_FIRST_SIZE,
+	ROW_LAST_SIZE,
+	ROW_CHAIN_LENGTH,
+	ROW_CHAIN_LIFETIME,
+	ROW_POSITION,
+};
+
+enum stack_number {
+	STACK_DEPTH,
+	STACK_ALLOCATIONS,
+	STACK_LEAKED,
+	STACK_INTERVAL,
+	STACK_SIZE,
+	STACK_LEAKED_SIZE,
+	STACK_PEAK_SIZE,
+	STACK_PEAK_AT,
+};
+
+enum flag {
+	FLAG_LEAKED,
+	FLAG_CHAIN_LEAKED,
+	FLAG_GROUP_LEAKED,
+	FLAG_TEMPORARY,
+	FLAG_REALLOCATED,
+	FLAG_MMAPPED,
+	FLAG_MAIN_ARENA,
+	FLAG_OTHER_ARENA,
+	FLAG_JEMALLOC,
+	FLAG_ZEROED,
+	FLAG_OTHER_THREAD,
+};
+
+enum frame_text { FRAME_FUNCTION, FRAME_SOURCE, FRAME_MODULE, FRAME_TEXTS };
+
+/* FIELD_BACKTRACE, FIELD_THREAD and FIELD_CALL: of the allocation, or of what freed it. */
+enum side { SIDE_ALLOCATION, SIDE_DEALLOCATION };
+
+enum filter_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE, OP_MATCH, OP_NO_MATCH, OP_NONE };
+
+struct filter_field {
+	const char *name;
+	enum filter_arg type; /* of what it is compared with; ARG_NONE: a flag */
+	enum field_class class;
+	int which;
+	const char *help;
+};
+
+struct filter_row {
+	const char *name; /* as in HTTP: size_min; as an option: --size-min */
+	enum filter_arg type;
+	/* What it means: an expression, `$` stands for the value.  For ARG_YES_NO what yes and what
+	 * no mean, for ARG_CHOICE "word: expression" each, with semicolons between. */
+	const char *meaning;
+	const char *help;
+	bool same_frame; /* rows of this kind that are given together must hold for one frame */
+};
+
+extern const struct filter_field filter_fields[]; /* ends with a row without a name */
+extern const struct filter_row filter_rows[];	  /* so does this */
+
+/* NULL if there is none; '-' and '_' are alike. */
+const struct filter_field *filter_field_find(const char *name);
+const struct filter_row *filter_row_find(const char *name);
+/* What is most like `name` among fields and rows, or NULL. */
+const char *filter_nearest(const char *name);
+
+struct filter;
+struct filter *filter_new(void);
+struct filter *filter_free(struct filter *f);
+/* Adds a row, and-ed: 0, or -EINVAL with err (-ENOENT: there is no such row). */
+int filter_add(struct filter *f, const char *name, const char *value, struct err *err);
+/* Adds an expression, and-ed; err->offset is the byte at which it went wrong. */
+int filter_parse(struct filter *f, const char *expression, struct err *err);
+bool filter_is_empty(const struct filter *f);
+/* The filter as one expression that filter_parse() takes. */
+void filter_print(const struct filter *f, struct buf *out);

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Conditions on frames: names to places to stacks.
+ *
+ * A text is looked at once per condition, however many places share it; a place is the sum of its
+ * frames, and a node's stack has a fitting frame if the node's own place has one or the stack
+ * outside it has.  The intercepted call is shown as a stack's innermost frame, so it counts as one:
+ * it has a function's name, and neither source nor module. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/xalloc.h"
+#include "model/stats.h"
+#include "query/steps.h"
+
+#define MATCHING_NS_MAX 10000000000ull /* of all texts together */
+#define LOOK_AT_CLOCK 256	       /* matches */
+
+enum memo { MEMO_NEW, MEMO_NO, MEMO_YES };
+
+struct frame_test {
+	const struct condition *c;
+	uint8_t *memo; /* by string, or by module */
+};
+
+struct selecting {
+	struct places *p;
+	struct frame_test *tests;
+	size_t count, room;
+	unsigned matches;
+	uint64_t started_ns;
+	int error;
+	struct err *err;
+};
+
+/* A frame's texts; an id of 0 means none. */
+struct frame_texts {
+	const char *text[FRAME_TEXTS];
+	uint32_t id[FRAME_TEXTS];
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void collect(struct selecting *s, const struct condition *c, size_t memo_size)
+{
+	if (c->kind == CONDITION_TEST) {
+		s->tests = xgrow(s->tests, s->count, &s->room, sizeof(*s->tests));
+		s->tests[s->count++] = (struct frame_test){ c, xcalloc(memo_size, 1) };
+	}
+	for (size_t i = 0; i < c->child_count; i++)
+		collect(s, c->children[i], memo_size);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* A function with or without its parameters, a path or the last part of it. */
+static bool equals(enum frame_text which, const char *text, const char *wanted)
+{
+	size_t n = strlen(wanted);
+
+	if (!strcmp(text, wanted))
+		return true;
+	if (which == FRAME_FUNCTION)
+		return n && !strncmp(text, wanted, n) && text[n] == '(';
+	return !strcmp(base_name(text), wanted);
+}
+
+static bool test_text(struct selecting *s, const struct condition *c, const char *text)
+{
+	int matched;
+
+	if (c->op == OP_EQ)
+		return equals((enum frame_text)c->field->which, text, c->value.text);
+	if (s->error)
+		return false;
+	matched = pattern_match(c->pattern, text, s->err);
+	if (matched < 0)
+		s->error = matched;
+	else if (!(++s->matches % LOOK_AT_CLOCK) && now_ns() - s->started_ns > MATCHING_NS_MAX)
+		s->error = err_set(s->err, -ETIMEDOUT,
+				   "the regular expression '%.60s' takes too long; a simpler one "
+				   "is needed",
+				   pattern_text(c->pattern));
+	return matched > 0;
+}
+
+static bool test_frame(struct selecting *s, const struct condition *c,
+		       const struct frame_texts *frame)
+{
+	enum frame_text which = (enum frame_text)c->field->which;
+	struct frame_test *t = s->tests;
+	uint8_t *memo;
+
+	if (!frame->text[which] || !*frame->text[which])
+		return false;
+	while (t->c != c)
+		t++;
+	if (!frame->id[which])
+		return test_text(s, c, frame->text[which]);
+	memo = &t->memo[frame->id[which]];
+	if (*memo == MEMO_NEW)
+		*memo = test_text(s, c, frame->text[which]) ? MEMO_YES : MEMO_NO;
+	return *memo == MEMO_YES;
+}
+
+static bool fulfils(struct selecting *s, const struct condition *c, const struct frame_texts *frame)
+{
+	switch (c->kind) {
+	case CONDITION_AND:
+		for (size_t i = 0; i < c->child_count; i++)
+			if (!fulfils(s, c->children[i], frame))
+				return false;
+		return true;
+	case CONDITION_OR:
+		for (size_t i = 0; i < c->child_count; i++)
+			if (fulfils(s, c->children[i], frame))
+				return true;
+		return false;
+	case CONDITION_NOT:
+		return !fulfils(s, c->children[0], frame);
+	case CONDITION_TEST:
+		return test_frame(s, c, frame);
+	case CONDITION_TRUE:
+	case CONDITION_FRAME:
+		break;
+	}
+	return true;
+}
+
+static bool place_fulfils(struct selecting *s, const struct condition *c, uint32_t place)
+{
+	const struct place *at = places_at(s->p, place);
+	unsigned count;
+	const struct place_frame *frames = places_frames(s->p, place, &count);
+
+	for (unsigned i = 0; i < count; i++) {
+		uint32_t function =
+			frames[i].function ? frames[i].function : frames[i].raw_function;
+		struct frame_texts texts = {
+			.text = { places_string(s->p, function),
+				  places_string(s->p, frames[i].file),
+				  places_module_path(s->p, at->module) },
+			.id = { function, frames[i].file, at->module },
+		};
+
+		if (fulfils(s, c, &texts))
+			return true;
+	}
+	return false;
+}
+
+static void select_stacks(struct selecting *s, const struct model *m, const struct condition *c,
+			  uint64_t *stacks)
+{
+	const struct nodes *nodes = &m->tables.nodes;
+	uint32_t count = places_count(s->p);
+	uint8_t *memo = xcalloc(count + 1, 1);
+
+	for (uint32_t i = 1; i < nodes->count && !s->error; i++) {
+		uint32_t place;
+
+		if (!node_is_known(nodes, i))
+			continue;
+		if (bit_get(stacks, nodes->parent[i])) {
+			bit_set(stacks, i);
+			continue;
+		}
+		place = places_of_node(s->p, i);
+		if (memo[place] == MEMO_NEW)
+			memo[place] = place_fulfils(s, c, place) ? MEMO_YES : MEMO_NO;
+		if (memo[place] == MEMO_YES)
+			bit_set(stacks, i);
+	}
+	free(memo);
+}
+
+int frames_select(const struct model *m, struct places *p, const struct condition *c,
+		  uint64_t *stacks, uint64_t *calls, struct err *err)
+{
+	struct selecting s = { .p = p, .err = err, .started_ns = now_ns() };
+	const struct condition *inner = c->children[0];
+	size_t memo_size;
+
+	places_resolve_all(p);
+	memo_size = places_string_count(p);
+	if (memo_size < m->tables.module_count)
+		memo_size = m->tables.module_count;
+	collect(&s, inner, memo_size + 1);
+	select_stacks(&s, m, inner, stacks);
+	for (unsigned i = 0; i < CALLS_MAX && !s.error; i++) {
+		struct frame_texts texts = { .text = { places_call(p, i) } };
+
+		if (fulfils(&s, inner, &texts))
+			bit_set(calls, i);
+	}
+	for (size_t i = 0; i < s.count; i++)
+		free(s.tests[i].memo);
+	free(s.tests);
+	return s.error;
+}

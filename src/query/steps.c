@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Loops over columns.  See steps.h.
+ *
+ * Each takes 64 rows at a time and makes one word of answers.  Where few of the 64 are in question
+ * it looks at those only; where none is, the column is not touched. */
+#include "query/steps.h"
+
+#include <string.h>
+
+#define FEW 12 /* rows of 64: then one by one */
+
+/* TEST is about `row`. */
+#define SCAN(TEST)                                                                                 \
+	do {                                                                                       \
+		for (uint32_t w = 0; w < words; w++) {                                             \
+			uint64_t in = mask[w], yes = 0;                                            \
+			uint32_t base = first + w * 64;                                            \
+                                                                                                   \
+			if (__builtin_popcountll(in) <= FEW) {                                     \
+				for (uint64_t left = in; left; left &= left - 1) {                 \
+					uint32_t bit = (uint32_t)__builtin_ctzll(left);            \
+					uint32_t row = base + bit;                                 \
+					yes |= (uint64_t)(TEST) << bit;                            \
+				}                                                                  \
+			} else {                                                                   \
+				uint32_t end = 64 - (uint32_t)__builtin_clzll(in);                 \
+				for (uint32_t bit = 0; bit < end; bit++) {                         \
+					uint32_t row = base + bit;                                 \
+					yes |= (uint64_t)(TEST) << bit;                            \
+				}                                                                  \
+			}                                                                          \
+			out[w] = yes & in;                                                         \
+		}                                                                                  \
+	} while (0)
+
+#define IN_RANGE(value) ((value)-low <= span)
+
+static inline uint64_t freed_or_end(const struct plan *p, uint32_t row)
+{
+	uint64_t freed = p->m->allocations.freed_at[row];
+
+	return freed == NEVER ? p->clock.end : freed;
+}
+
+static inline uint64_t lifetime(const struct plan *p, uint32_t row)
+{
+	uint64_t from = p->m->allocations.allocated_at[row], to = freed_or_end(p, row);
+
+	return to > from ? to - from : 0;
+}
+
+static inline uint32_t chain_first(const struct model *m, uint32_t row)
+{
+	uint32_t chain = m->allocations.chain[row];
+
+	return chain == NO_CHAIN ? row : m->chains[chain].first;
+}
+
+static inline uint32_t chain_last(const struct model *m, uint32_t row)
+{
+	uint32_t chain = m->allocations.chain[row];
+
+	return chain == NO_CHAIN ? row : m->chains[chain].last;
+}
+
+static inline uint64_t chain_length(const struct model *m, uint32_t row)
+{
+	uint32_t chain = m->allocations.chain[row];
+
+	return chain == NO_CHAIN ? 1 : m->chains[chain].length;
+}
+
+static inline uint64_t chain_lifetime(const struct plan *p, uint32_t row)
+{
+	uint64_t from = p->m->allocations.allocated_at[chain_first(p->m, row)];
+	uint64_t to = freed_or_end(p, chain_last(p->m, row));
+
+	return to > from ? to - from : 0;
+}
+
+/* What was freed, as far as it is known by whom. */
+static inline bool has_free(const struct columns *c, uint32_t row)
+{
+	return c->freed_at[row] != NEVER && !(tags_flags(c->tags[row]) & TAG_FREE_LOST);
+}
+
+/* Rows are in the order of allocation, so most blocks are all in or all out. */
+static void run_allocated(const struct columns *c, uint64_t low, uint64_t high, uint32_t first,
+			  uint32_t words, const uint64_t *mask, uint64_t *out)
+{
+	uint32_t last = first + words * 64 - 1;
+	uint64_t span = high - low;
+
+	if (last >= c->count)
+		last = c->count - 1;
+	if (c->allocated_at[first] > high || c->allocated_at[last] < low)
+		memset(out, 0, words * sizeof(*out));
+	else if (c->allocated_at[first] >= low && c->allocated_at[last] <= high)
+		memcpy(out, mask, words * sizeof(*out));
+	else
+		SCAN(IN_RANGE(c->allocated_at[row]));
+}
+
+static void run_number(const struct plan *p, const struct step *s, uint32_t first, uint32_t words,
+		       const uint64_t *mask, uint64_t *out)
+{
+	const struct columns *c = &p->m->allocations;
+	uint64_t low = s->low, span = s->high - s->low;
+
+	switch ((enum row_number)s->which) {
+	case ROW_ALLOCATED:
+		run_allocated(c, s->low, s->high, first, words, mask, out);
+		return;
+	case ROW_FREED:
+		SCAN(IN_RANGE(c->freed_at[row]));
+		return;
+	case ROW_ADDRESS:
+		SCAN(IN_RANGE(c->address[row]));
+		return;
+	case ROW_SIZE:
+		SCAN(IN_RANGE(columns_size(c, row)));
+		return;
+	case ROW_USABLE_SIZE:
+		SCAN(IN_RANGE(columns_size(c, row) + columns_slack_of(c, row)));
+		return;
+	case ROW_SLACK:
+		SCAN(IN_RANGE((uint64_t)columns_slack_of(c, row)));
+		return;
+	case ROW_LIFETIME:
+		SCAN(IN_RANGE(lifetime(p, row)));
+		return;
+	case ROW_FIRST_SIZE:
+		SCAN(IN_RANGE(columns_size(c, chain_first(p->m, row))));
+		return;
+	case ROW_LAST_SIZE:
+		SCAN(IN_RANGE(columns_size(c, chain_last(p->m, row))));
+		return;
+	case ROW_CHAIN_LENGTH:
+		SCAN(IN_RANGE(chain_length(p->m, row)));
+		return;
+	case ROW_CHAIN_LIFETIME:
+		SCAN(IN_RANGE(chain_lifetime(p, row)));
+		return;
+	case ROW_POSITION:
+		SCAN(IN_RANGE((uint64_t)c->position[row]));
+		return;
+	}
+}
+
+static void run_flag(const struct plan *p, const struct step *s, uint32_t first, uint32_t words,
+		     const uint64_t *mask, uint64_t *out)
+{
+	const struct columns *c = &p->m->allocations;
+
+	switch ((enum flag)s->which) {
+	case FLAG_LEAKED:
+		SCAN(c->freed_at[row] == NEVER);
+		return;
+	case FLAG_CHAIN_LEAKED:
+		SCAN(c->freed_at[chain_last(p->m, row)] == NEVER);
+		return;
+	case FLAG_OTHER_THREAD:
+		SCAN(has_free(c, row) &&
+		     tags_free_thread(c->tags[row]) != tags_thread(c->tags[row]));
+		return;
+	default: /* the others are sets, or tests of tags */
+		memset(out, 0, words * sizeof(*out));
+	}
+}
+
+static inline bool in_set(const struct step *s, uint32_t i)
+{
+	return bit_get(s->bits, i < s->bit_count ? i : 0);
+}
+
+static inline bool has_bit(const struct step *s, uint32_t i)
+{
+	return i < s->bit_count && bit_get(s->bits, i);
+}
+
+static void run_and(const struct plan *p, const struct step *s, uint32_t first, uint32_t words,
+		    const uint64_t *mask, uint64_t *out)
+{
+	uint64_t still[PLAN_WORDS], any = 0;
+
+	memcpy(out, mask, words * sizeof(*out));
+	for (size_t i = 0; i < s->child_count; i++) {
+		memcpy(still, out, words * sizeof(*out));
+		step_run(p, s->children[i], first, words, still, out);
+		any = 0;
+		for (uint32_t w = 0; w < words; w++)
+			any |= out[w];
+		if (!any)
+			return;
+	}
+}
+
+static void run_or(const struct plan *p, const struct step *s, uint32_t first, uint32_t words,
+		   const uint64_t *mask, uint64_t *out)
+{
+	uint64_t open[PLAN_WORDS], found[PLAN_WORDS];
+
+	memcpy(open, mask, words * sizeof(*open));
+	memset(out, 0, words * sizeof(*out));
+	for (size_t i = 0; i < s->child_count; i++) {
+		step_run(p, s->children[i], first, words, open, found);
+		for (uint32_t w = 0; w < words; w++) {
+			out[w] |= found[w];
+			open[w] &= ~found[w];
+		}
+	}
+}
+
+static void run_not(const struct plan *p, const struct step *s, uint32_t first, uint32_t words,
+		    const uint64_t *mask, uint64_t *out)
+{
+	uint64_t found[PLAN_WORDS];
+
+	step_run(p, s->children[0], first, words, mask, found);
+	for (uint32_t w = 0; w < words; w++)
+		out[w] = mask[w] & ~found[w];
+}
+
+void step_run(const struct plan *p, const struct step *s, uint32_t first, uint32_t words,
+	      const uint64_t *mask, uint64_t *out)
+{
+	const struct columns *c = &p->m->allocations;
+
+	switch (s->kind) {
+	case STEP_NOTHING:
+		memset(out, 0, words * sizeof(*out));
+		return;
+	case STEP_ALL:
+		memcpy(out, mask, words * sizeof(*out));
+		return;
+	case STEP_AND:
+		run_and(p, s, first, words, mask, out);
+		return;
+	case STEP_OR:
+		run_or(p, s, first, words, mask, out);
+		return;
+	case STEP_NOT:
+		run_not(p, s, first, words, mask, out);
+		return;
+	case STEP_NUMBER:
+		run_number(p, s, first, words, mask, out);
+		return;
+	case STEP_FLAG:
+		run_flag(p, s, first, words, mask, out);
+		return;
+	case STEP_TAGS:
+		SCAN((c->tags[row] & s->low) == s->high);
+		return;
+	case STEP_STACKS:
+		SCAN(in_set(s, c->stack[row]));
+		return;
+	case STEP_FREE_STACKS:
+		SCAN(has_free(c, row) && in_set(s, c->free_stack[row]));
+		return;
+	case STEP_THREADS:
+		SCAN(has_bit(s, tags_thread(c->tags[row])));
+		return;
+	case STEP_FREE_THREADS:
+		SCAN(has_free(c, row) && has_bit(s, tags_free_thread(c->tags[row])));
+		return;
+	case STEP_CALLS:
+		SCAN(bit_get(s->bits, tags_call(c->tags[row])));
+		return;
+	case STEP_FREE_CALLS:
+		SCAN(has_free(c, row) && bit_get(s->bits, tags_free_call(c->tags[row])));
+		return;
+	}
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Views.  See view.h. */
+#include "query/view.h"
+
+#include <string.h>
+
+#include "base/parallel.h"
+#include "base/xalloc.h"
+#include "query/plan.h"
+
+struct selecting {
+	struct view *v;
+	const struct plan *plan;
+	struct {
+		uint64_t count, bytes;
+	} * sums; /* by worker */
+};
+
+static void sum_block(struct selecting *s, unsigned worker, uint32_t first, uint32_t count)
+{
+	const struct columns *c = &s->v->model->allocations;
+	uint64_t n = 0, bytes = 0;
+
+	VIEW_EACH(s->v, first, count, row)
+	{
+		n++;
+		bytes += columns_size(c, row);
+	}
+	s->sums[worker].count += n;
+	s->sums[worker].bytes += bytes;
+}
+
+static void select_rows(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct selecting *s = context;
+
+	for (uint64_t at = first; s->plan && at < first + count; at += PLAN_BLOCK) {
+		uint64_t left = first + count - at;
+
+		plan_run(s->plan, (uint32_t)at, left < PLAN_BLOCK ? (uint32_t)left : PLAN_BLOCK,
+			 &s->v->bits[at / 64]);
+	}
+	sum_block(s, worker, (uint32_t)first, (uint32_t)count);
+}
+
+struct view *view_new(const struct model *m, struct places *p, const struct filter *f,
+		      struct err *err)
+{
+	struct view *v = xcalloc(1, sizeof(*v));
+	struct selecting s = { .v = v };
+	struct plan *plan = NULL;
+	unsigned workers = parallel_workers();
+
+	*v = (struct view){ .model = m, .places = p, .filter = f };
+	if (!filter_is_empty(f)) {
+		plan = plan_new(m, p, f, err);
+		if (!plan)
+			return view_free(v);
+		v->bits = xcalloc((size_t)m->allocations.count / 64 + PLAN_WORDS, sizeof(*v->bits));
+	}
+	s.plan = plan;
+	s.sums = xcalloc(workers, sizeof(*s.sums));
+	parallel_for(m->allocations.count, VIEW_BLOCK, select_rows, &s);
+	for (unsigned i = 0; i < workers; i++) {
+		v->count += (uint32_t)s.sums[i].count;
+		v->bytes += s.sums[i].bytes;
+	}
+	free(s.sums);
+	plan_free(plan);
+	return v;
+}
+
+struct view *view_free(struct view *v)
+{
+	if (!v)
+		return NULL;
+	free(v->bits);
+	free(v);
+	return NULL;
+}
+
+uint32_t view_rows(const struct view *v, uint32_t n, uint32_t count, uint32_t *ret_rows)
+{
+	uint32_t end = v->model->allocations.count, row = 0, found = 0;
+
+	if (!v->bits) {
+		row = n < end ? n : end;
+	} else { /* whole words are counted, not looked through */
+		for (; row < end; row += 64) {
+			uint32_t here = (uint32_t)__builtin_popcountll(v->bits[row / 64]);
+
+			if (n < here)
+				break;
+			n -= here;
+		}
+		row = view_next(v, row, end);
+		while (n-- && row < end)
+			row = view_next(v, row + 1, end);
+	}
+	for (; row < end && found < count; row = view_next(v, row + 1, end))
+		ret_rows[found++] = row;
+	return found;
+}
