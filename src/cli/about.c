@@ -315,3 +315,15 @@ void about_text_loss(struct buf *out, const struct term *t, const struct model *
 		buf_release(&line);
 	}
 }
+
+void about_text_filter(struct buf *out, const struct term *t, const struct view *v)
+{
+	struct buf text = { 0 };
+	struct human a, b, c;
+
+	filter_print(v->filter, &text);
+	about_line(out, t, "filter", "%s", text.data);
+	about_line(out, t, "matching", "%s of %s allocations, %s", human_count(&a, v->count),
+		   human_count(&b, v->model->allocations.count), human_size(&c, v->bytes));
+	buf_release(&text);
+}

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/term.h"
 #include "model/model.h"
+#include "query/view.h"
 
 void about_json_program(struct json *j, const struct model *m);
 void about_json_totals(struct json *j, const struct model *m);
@@ -18,3 +19,5 @@ void about_text_program(struct buf *out, const struct term *t, const struct mode
 void about_text_totals(struct buf *out, const struct term *t, const struct model *m);
 /* Nothing is said if nothing was lost. */
 void about_text_loss(struct buf *out, const struct term *t, const struct model *m);
+/* What a filter chose, and the filter. */
+void about_text_filter(struct buf *out, const struct term *t, const struct view *v);

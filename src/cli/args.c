@@ -7,19 +7,25 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "cli/filtering.h"
 
 #define HELP_COLUMN 30
 #define WORD_MAX 64
 
-/* Calls visit() for every row of a command until it returns true; returns that row. */
-static const struct command_option *each_row(const struct command *c,
+/* Calls visit() for every row of a command, or every one that --help shows, until it returns true;
+ * returns that row. */
+static const struct command_option *each_row(const struct command *c, bool shown,
 					     bool (*visit)(const struct command_option *, void *),
 					     void *context)
 {
-	const struct command_option *tables[] = { c->options,
-						  c->more_options ? c->more_options() : NULL };
+	const struct command_option *tables[] = {
+		c->options,
+		c->more_options ? c->more_options() : NULL,
+		c->takes_filters ? filtering_options() : NULL,
+		c->takes_filters && !shown ? filtering_rows() : NULL,
+	};
 
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < sizeof(tables) / sizeof(*tables); i++)
 		for (const struct command_option *row = tables[i]; row && row->name; row++)
 			if (visit(row, context))
 				return row;
@@ -95,7 +101,7 @@ static bool unknown(const struct command *c, const char *word, struct buf *out)
 		memcpy(name, word + 2, size);
 		name[size] = 0;
 		n.word = name;
-		each_row(c, consider_row, &n);
+		each_row(c, false, consider_row, &n);
 	}
 	buf_printf(out, "there is no option %.*s", (int)(size + 2), word);
 	if (nearest_found(&n))
@@ -113,7 +119,7 @@ static bool parse_long(const struct command *c, struct words *w, struct buf *out
 	const char *text = *w->word + 2, *equals = strchr(text, '=');
 	struct wanted wanted = { .name = text,
 				 .size = equals ? (size_t)(equals - text) : strlen(text) };
-	const struct command_option *row = each_row(c, is_wanted, &wanted);
+	const struct command_option *row = each_row(c, false, is_wanted, &wanted);
 
 	if (!row)
 		return unknown(c, *w->word, out);
@@ -142,7 +148,7 @@ static bool parse_letters(const struct command *c, struct words *w, struct buf *
 	w->count--;
 	for (; *text; text++) {
 		struct wanted wanted = { .letter = *text };
-		const struct command_option *row = each_row(c, is_wanted, &wanted);
+		const struct command_option *row = each_row(c, false, is_wanted, &wanted);
 
 		if (!row) {
 			buf_printf(out, "there is no option -%c", *text);
@@ -228,12 +234,15 @@ static bool help_row(const struct command_option *row, void *context)
 void args_help(const struct command *c, struct buf *out)
 {
 	buf_printf(out, "memoir %s%s %s\n\n%s\n\nOptions:\n", c->name,
-		   c->options || c->more_options ? " [OPTION…]" : "", c->args, c->help);
-	each_row(c, help_row, out);
+		   c->options || c->more_options || c->takes_filters ? " [OPTION…]" : "", c->args,
+		   c->help);
+	each_row(c, true, help_row, out);
 	help_row(&(struct command_option){ .name = "help",
 					   .letter = 'h',
 					   .help = "show this and leave" },
 		 out);
+	if (c->takes_filters)
+		filtering_help(out);
 	if (c->examples)
 		buf_printf(out, "\nExamples:\n%s", c->examples);
 }

@@ -31,30 +31,33 @@ static int run(int argc, char **argv)
 	struct open_options how = { .wait = wait_for_end, .follow = follow, .quiet = as_json };
 	struct report r = { .top = top > UINT32_MAX ? UINT32_MAX : (uint32_t)top, .full = full };
 	struct buf out = { 0 };
-	int status;
+	struct opened o;
 
 	if (!term_init(&r.term, 1, color)) {
 		fprintf(stderr, "memoir report: --color is auto, always or never, not '%s'\n",
 			color);
 		return 2;
 	}
-	r.model = open_recording("report", argc, argv, &how, &status);
-	if (!r.model)
-		return status;
-	stats_sum_stacks(r.model, &r.sums);
-	r.places = places_new(r.model, NULL);
+	if (!open_view("report", argc, argv, &how, &o))
+		return o.status;
+	r.model = o.model;
+	r.places = o.places;
+	r.view = o.view;
+	if (o.view->bits)
+		stats_sum_selected(o.model, o.view->bits, &r.sums);
+	else
+		stats_sum_stacks(o.model, &r.sums);
 	if (as_json)
 		report_json(&r, &out);
 	else
 		report_text(&r, &out);
 	if (buf_flush(&out, 1))
-		status = 1;
+		o.status = 1;
 	buf_release(&out);
 	free(r.frames);
-	places_free(r.places);
 	stack_sums_release(&r.sums);
-	model_free(r.model);
-	return status;
+	opened_release(&o);
+	return o.status;
 }
 
 const struct command command_report = {
@@ -63,7 +66,9 @@ const struct command command_report = {
 	.help = "the peak, leaks, most and temporary allocations",
 	.examples = "  memoir report app.dat            the ten largest of everything\n"
 		    "  memoir report -n 3 --full app.dat\n"
+		    "  memoir report -F 'size >= 1M and not function ~ \"^std::\"' app.dat\n"
 		    "  memoir report --json app.dat | jq '.leaks.stacks[0]'\n",
 	.options = options,
+	.takes_filters = true,
 	.run = run,
 };

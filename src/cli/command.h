@@ -36,7 +36,8 @@ struct command {
 	const struct command_option *options; /* ends with a row without a name; may be NULL */
 	/* More rows, made at run time from another table (memoir run: the recorder's options). */
 	const struct command_option *(*more_options)(void);
-	bool stops_at_first_argument;	   /* options end at the first word that is none */
+	bool takes_filters;	      /* has the options of filtering.h; opens with open_view() */
+	bool stops_at_first_argument; /* options end at the first word that is none */
 	int (*run)(int argc, char **argv); /* argv[0] is the first word after the options */
 };
 

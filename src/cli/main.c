@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "cli/args.h"
 #include "cli/command.h"
+#include "cli/filtering.h"
 
 #define COMMAND(name) extern const struct command command_##name;
 #include "cli/commands.inc"
@@ -52,7 +53,8 @@ static int help(void)
 		buf_repeat(&out, ' ', used < 32 ? 32 - used : 1);
 		buf_printf(&out, "%s\n", (*c)->help);
 	}
-	buf_text(&out, "\nmemoir help COMMAND (or memoir COMMAND --help) says more.\n"
+	buf_text(&out, "\nmemoir help COMMAND (or memoir COMMAND --help) says more;\n"
+		       "memoir help filters explains how allocations are chosen.\n"
 		       "memoir --version tells the version.\n");
 	return show(&out, 0);
 }
@@ -74,6 +76,15 @@ static int wrong_command(const char *name)
 	return show(&out, 2);
 }
 
+/* One line; what points at a place in an expression follows below it. */
+static void say_wrong(const char *name, const char *text)
+{
+	size_t n = strcspn(text, "\n");
+
+	fprintf(stderr, "memoir %s: %.*s (memoir help %s says more)%s\n", name, (int)n, text,
+		text[n] ? "filters" : name, text + n);
+}
+
 static int run(const struct command *c, int argc, char **argv)
 {
 	struct buf out = { 0 };
@@ -83,8 +94,7 @@ static int run(const struct command *c, int argc, char **argv)
 		args_help(c, &out);
 		return show(&out, 0);
 	case ARGS_WRONG:
-		fprintf(stderr, "memoir %s: %s (memoir %s --help says more)\n", c->name, out.data,
-			c->name);
+		say_wrong(c->name, out.data);
 		buf_release(&out);
 		return 2;
 	case ARGS_RUN:
@@ -110,6 +120,10 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(word, "--help") || !strcmp(word, "-h") || (!strcmp(word, "help") && argc == 2))
 		return help();
+	if (!strcmp(word, "help") && !strcmp(argv[2], "filters")) {
+		filtering_manual(&out);
+		return show(&out, 0);
+	}
 	if (!strcmp(word, "help")) {
 		c = find(argv[2]);
 		if (!c)

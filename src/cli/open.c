@@ -9,6 +9,7 @@
 
 #include "base/human.h"
 #include "base/progress.h"
+#include "cli/filtering.h"
 
 #define POLL_NS 200000000
 #define CLEAR_LINE "\r\033[K"
@@ -123,4 +124,70 @@ struct model *open_recording(const char *command, int argc, char **argv,
 	say_loss(argv[0], m, written);
 	*ret_status = m->loss.kind == LOSS_DAMAGED ? 1 : 0;
 	return m;
+}
+
+/* Names may be looked for until the places are freed, so the bar is no local. */
+static struct progress names_bar;
+static bool names_shown;
+
+static void naming(void *context, uint64_t done, uint64_t total)
+{
+	if (names_shown)
+		progress_update(&names_bar, done, total);
+}
+
+static void naming_start(void)
+{
+	progress_start(&names_bar, "finding names");
+	names_shown = true;
+}
+
+static void naming_end(void)
+{
+	progress_end(&names_bar);
+	names_shown = false;
+}
+
+bool open_view(const char *command, int argc, char **argv, const struct open_options *options,
+	       struct opened *ret_opened)
+{
+	struct opened o = { 0 };
+	struct places_options names = filtering_places();
+	struct err err = { .offset = ERR_NO_OFFSET };
+
+	*ret_opened = o;
+	o.model = open_recording(command, argc, argv, options, &ret_opened->status);
+	if (!o.model)
+		return false;
+	o.status = ret_opened->status;
+	names.progress = naming;
+	naming_start();
+	o.places = places_new(o.model, &names);
+	o.filter = filtering_take();
+	o.view = view_new(o.model, o.places, o.filter, &err);
+	naming_end();
+	if (!o.view) {
+		fprintf(stderr, "memoir %s: %s\n", command, err.text);
+		opened_release(&o);
+		ret_opened->status = 1;
+		return false;
+	}
+	*ret_opened = o;
+	return true;
+}
+
+void opened_names(struct opened *o)
+{
+	naming_start();
+	places_resolve_all(o->places);
+	naming_end();
+}
+
+void opened_release(struct opened *o)
+{
+	view_free(o->view);
+	filter_free(o->filter);
+	places_free(o->places);
+	model_free(o->model);
+	*o = (struct opened){ .status = o->status };
 }

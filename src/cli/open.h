@@ -6,6 +6,8 @@
 
 #include "cli/command.h"
 #include "model/model.h"
+#include "model/places.h"
+#include "query/view.h"
 
 struct open_options {
 	bool wait;   /* until the writer has finished */
@@ -18,3 +20,20 @@ struct open_options {
  * when the file is damaged. */
 struct model *open_recording(const char *command, int argc, char **argv,
 			     const struct open_options *options, int *ret_status);
+
+/* A recording with its names, and the allocations that the command line's filters choose. */
+struct opened {
+	struct model *model;
+	struct places *places;
+	struct filter *filter; /* NULL: none was given */
+	struct view *view;
+	int status; /* what the command is to end with if all goes well */
+};
+
+/* For commands with `.takes_filters`; false after saying what is wrong, with the exit status in
+ * ret->status.  argv holds the one recording. */
+bool open_view(const char *command, int argc, char **argv, const struct open_options *options,
+	       struct opened *ret_opened);
+/* Finds every name at once, with a progress bar; else each is found when it is asked for. */
+void opened_names(struct opened *o);
+void opened_release(struct opened *o);

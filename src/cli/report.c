@@ -36,26 +36,22 @@ struct report_figures report_of_stack(const struct stack_sum *s, enum stack_orde
 	return (struct report_figures){ s->bytes, s->count };
 }
 
-struct report_figures report_of_all(const struct model *m, const struct stack_sums *s,
-				    enum stack_order order)
+struct report_figures report_of_all(const struct report *r, enum stack_order order)
 {
-	const struct totals *t = &m->totals;
+	const struct totals *t = &r->model->totals;
 	struct report_figures sum = { 0 };
 
-	switch (order) {
-	case BY_PEAK_BYTES:
+	if (!r->view->bits && order == BY_PEAK_BYTES)
 		return (struct report_figures){ t->peak_bytes, t->peak_count };
-	case BY_LEAKED_BYTES:
+	if (!r->view->bits && order == BY_LEAKED_BYTES)
 		return (struct report_figures){ t->live_bytes, t->live_count };
-	case BY_COUNT:
+	if (!r->view->bits && order == BY_COUNT)
 		return (struct report_figures){ t->allocated_bytes, t->allocations };
-	case BY_TEMPORARY:
-	case STACK_ORDERS:
-		break;
-	}
-	for (uint32_t i = 0; i < s->count; i++) {
-		sum.bytes += s->rows[i].temporary_bytes;
-		sum.count += s->rows[i].temporary;
+	for (uint32_t i = 0; i < r->sums.count; i++) {
+		struct report_figures one = report_of_stack(&r->sums.rows[i], order);
+
+		sum.bytes += one.bytes;
+		sum.count += one.count;
 	}
 	return sum;
 }
@@ -137,7 +133,7 @@ static void json_frames(struct report *r, struct json *j, const struct stack_sum
 
 static void json_part(struct report *r, struct json *j, const struct report_part *part)
 {
-	struct report_figures all = report_of_all(r->model, &r->sums, part->order);
+	struct report_figures all = report_of_all(r, part->order);
 	uint32_t n = stack_sums_top(&r->sums, part->order, r->top);
 
 	json_object(j, part->key);
@@ -166,6 +162,19 @@ static void json_part(struct report *r, struct json *j, const struct report_part
 	json_end_object(j);
 }
 
+static void json_filter(struct json *j, const struct view *v)
+{
+	struct buf text = { 0 };
+
+	filter_print(v->filter, &text);
+	json_object(j, "filter");
+	json_text(j, "expression", text.data);
+	json_number(j, "count", v->count);
+	json_number(j, "bytes", v->bytes);
+	json_end_object(j);
+	buf_release(&text);
+}
+
 void report_json(struct report *r, struct buf *out)
 {
 	struct json j;
@@ -175,6 +184,8 @@ void report_json(struct report *r, struct buf *out)
 	about_json_program(&j, r->model);
 	about_json_totals(&j, r->model);
 	about_json_loss(&j, r->model);
+	if (r->view->bits)
+		json_filter(&j, r->view);
 	for (unsigned i = 0; i < REPORT_PARTS; i++)
 		json_part(r, &j, &report_parts[i]);
 	json_end_object(&j);

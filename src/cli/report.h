@@ -8,6 +8,7 @@
 #include "base/term.h"
 #include "model/places.h"
 #include "model/stats.h"
+#include "query/view.h"
 
 /* One line of a stack. */
 struct report_frame {
@@ -22,6 +23,7 @@ struct report_frame {
 
 struct report {
 	struct model *model;
+	const struct view *view; /* what of it is shown */
 	struct stack_sums sums;
 	struct places *places;
 	struct report_frame *frames; /* of the stack that was asked for last */
@@ -45,10 +47,9 @@ extern const struct report_part report_parts[REPORT_PARTS];
 struct report_figures {
 	uint64_t bytes, count;
 };
-/* What a part shows of one stack, and of the whole recording. */
+/* What a part shows of one stack, and of everything that is shown. */
 struct report_figures report_of_stack(const struct stack_sum *s, enum stack_order order);
-struct report_figures report_of_all(const struct model *m, const struct stack_sums *s,
-				    enum stack_order order);
+struct report_figures report_of_all(const struct report *r, enum stack_order order);
 /* Shares are of bytes, except where calls are counted. */
 bool report_counts_calls(enum stack_order order);
 

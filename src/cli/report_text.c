@@ -220,7 +220,8 @@ static void print_title(const struct report *r, struct buf *out, const struct re
 			   human_duration(&c, model_ns(r->model, t->peak_at)));
 	if (part->order == BY_TEMPORARY)
 		buf_printf(out, ", freed by the very next event of their thread; %s of all",
-			   human_share(&c, all.count, t->allocations));
+			   human_share(&c, all.count,
+				       r->view->bits ? r->view->count : t->allocations));
 	buf_char(out, '\n');
 }
 
@@ -235,7 +236,7 @@ static uint32_t stacks_in(const struct stack_sums *s, enum stack_order order)
 
 static void print_part(struct report *r, struct buf *out, const struct report_part *part)
 {
-	struct report_figures all = report_of_all(r->model, &r->sums, part->order), rest = all;
+	struct report_figures all = report_of_all(r, part->order), rest = all;
 	uint32_t n = stack_sums_top(&r->sums, part->order, r->top);
 	uint32_t stacks = stacks_in(&r->sums, part->order);
 	struct human a, b;
@@ -265,6 +266,8 @@ void report_text(struct report *r, struct buf *out)
 	about_text_program(out, &r->term, r->model);
 	about_text_totals(out, &r->term, r->model);
 	about_text_loss(out, &r->term, r->model);
+	if (r->view->bits)
+		about_text_filter(out, &r->term, r->view);
 	for (unsigned i = 0; i < REPORT_PARTS; i++)
 		print_part(r, out, &report_parts[i]);
 }

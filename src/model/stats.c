@@ -173,6 +173,21 @@ void stats_sum_stacks(const struct model *m, struct stack_sums *ret_sums)
 	*ret_sums = s.sums;
 }
 
+void stats_sum_selected(const struct model *m, const uint64_t *bits, struct stack_sums *ret_sums)
+{
+	const struct columns *c = &m->allocations;
+	struct summing s = { .nodes = &m->tables.nodes, .room = 64 };
+
+	s.place = xcalloc(s.nodes->count + 1, sizeof(*s.place));
+	s.sums.rows = xcalloc(s.room, sizeof(*s.sums.rows));
+	for (uint32_t i = 0; i < c->count; i++)
+		if (bits[i / 64] >> (i % 64) & 1)
+			add_row(sum_of(&s, c->stack[i], tags_call(c->tags[i])), c, i,
+				m->totals.peak_at);
+	free(s.place);
+	*ret_sums = s.sums;
+}
+
 void stack_sums_release(struct stack_sums *s)
 {
 	free(s->rows);

@@ -37,6 +37,8 @@ static inline bool node_is_known(const struct nodes *n, uint32_t id)
 
 void stats_count_stacks(const struct model *m, struct stack_counts *ret_counts);
 void stats_sum_stacks(const struct model *m, struct stack_sums *ret_sums);
+/* The same of the rows whose bit is set; what was removed has no rows. */
+void stats_sum_selected(const struct model *m, const uint64_t *bits, struct stack_sums *ret_sums);
 void stack_sums_release(struct stack_sums *s);
 /* Moves the `n` first rows in an order (largest first) to the front, sorted; returns how many there
  * are that are not zero, at most n. */

@@ -2,6 +2,7 @@
 /* Filters as trees of conditions.  See filter.h. */
 #include "query/filter.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -217,6 +218,10 @@ static void print_list(const struct condition *c, const char *between, struct bu
 /* Reads back as the same bytes: see read_text() in expr.c. */
 static void print_quoted(const char *text, struct buf *out)
 {
+	if (isdigit((unsigned char)*text) && text[strcspn(text, " ,\"'\\()&|<>=!~$")] == 0) {
+		buf_text(out, text);
+		return;
+	}
 	buf_char(out, '"');
 	for (; *text; text++) {
 		if (*text == '\\' || *text == '"')
@@ -250,6 +255,12 @@ static void print_test(const struct condition *c, struct buf *out)
 	buf_text(out, alive ? ")" : "");
 }
 
+static bool is_one_test(const struct condition *c)
+{
+	return c->kind == CONDITION_TEST ||
+	       (c->kind == CONDITION_AND && c->child_count == 1 && is_one_test(c->children[0]));
+}
+
 void condition_print(const struct condition *c, struct buf *out)
 {
 	switch (c->kind) {
@@ -267,6 +278,10 @@ void condition_print(const struct condition *c, struct buf *out)
 		condition_print(c->children[0], out);
 		return;
 	case CONDITION_FRAME:
+		if (is_one_test(c->children[0])) {
+			condition_print(c->children[0], out);
+			return;
+		}
 		buf_text(out, "frame(");
 		condition_print(c->children[0], out);
 		buf_char(out, ')');
@@ -281,7 +296,14 @@ void filter_print(const struct filter *f, struct buf *out)
 {
 	buf_text(out, "");
 	for (size_t i = 0; f && i < f->all->child_count; i++) {
+		const struct condition *c = f->all->children[i];
+
 		buf_text(out, i ? " and " : "");
-		condition_print(f->all->children[i], out);
+		for (size_t k = 0; c->kind == CONDITION_AND && k < c->child_count; k++) {
+			buf_text(out, k ? " and " : "");
+			condition_print(c->children[k], out);
+		}
+		if (c->kind != CONDITION_AND)
+			condition_print(c, out);
 	}
 }

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Options that choose allocations.  See filtering.h. */
+#include "cli/filtering.h"
+
+#include <string.h>
+
+#include "base/xalloc.h"
+
+#define HELP_COLUMN 30
+
+static struct filter *filter;
+static const char **debug_paths;
+static size_t debug_path_count, debug_path_room;
+static bool debuginfod;
+
+/* What is wrong; when a place is known, the expression and a caret under it. */
+static const char *complaint(const struct err *err, const char *expression)
+{
+	static struct buf text;
+	struct buf before = { 0 };
+
+	buf_clear(&text);
+	if (err->offset == ERR_NO_OFFSET || strchr(expression, '\n')) {
+		buf_text(&text, err->text);
+		return text.data;
+	}
+	buf_add(&before, expression, (size_t)err->offset);
+	buf_printf(&text, "column %zu: %s\n  ", text_columns(before.data ? before.data : "") + 1,
+		   err->text);
+	buf_printable(&text, expression, strlen(expression));
+	buf_text(&text, "\n  ");
+	buf_repeat(&text, ' ', before.data ? text_columns(before.data) : 0);
+	buf_char(&text, '^');
+	buf_release(&before);
+	return text.data;
+}
+
+static const char *set_filter(const struct command_option *row, const char *value)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+
+	if (!filter)
+		filter = filter_new();
+	return filter_parse(filter, value, &err) ? complaint(&err, value) : NULL;
+}
+
+static const char *set_row(const struct command_option *option, const char *value)
+{
+	const struct filter_row *row = option->context;
+	struct err err = { .offset = ERR_NO_OFFSET };
+
+	if (!filter)
+		filter = filter_new();
+	return filter_add(filter, row->name, value, &err) ? complaint(&err, value) : NULL;
+}
+
+static const char *set_debug_path(const struct command_option *row, const char *value)
+{
+	debug_paths = xgrow(debug_paths, debug_path_count, &debug_path_room, sizeof(*debug_paths));
+	debug_paths[debug_path_count++] = value;
+	return NULL;
+}
+
+const struct command_option *filtering_options(void)
+{
+	static const struct command_option options[] = {
+		{ "filter", 'F', "EXPRESSION", "only allocations that fulfil it; may be repeated",
+		  COMMAND_CALL, NULL, set_filter },
+		{ "debug-symbols", 'd', "PATH", "look for names here too; may be repeated",
+		  COMMAND_CALL, NULL, set_debug_path },
+		{ "debuginfod", 0, NULL, "ask the servers of DEBUGINFOD_URLS for names",
+		  COMMAND_FLAG, &debuginfod },
+		{ 0 },
+	};
+
+	return options;
+}
+
+/* size_min as --size-min; kept for the life of the program. */
+static const char *option_name(const char *name)
+{
+	char *copy = xstrdup(name);
+
+	for (char *p = copy; *p; p++)
+		if (*p == '_')
+			*p = '-';
+	return copy;
+}
+
+const struct command_option *filtering_rows(void)
+{
+	static struct command_option *options;
+	size_t count = 0, n = 0;
+
+	if (options)
+		return options;
+	while (filter_rows[count].name)
+		count++;
+	options = xcalloc(count + 1, sizeof(*options));
+	for (const struct filter_row *row = filter_rows; row->name; row++)
+		if (row->type != ARG_EXPRESSION)
+			options[n++] = (struct command_option){
+				.name = option_name(row->name),
+				.argument = value_name(row->type),
+				.help = row->help,
+				.type = COMMAND_CALL,
+				.set = set_row,
+				.context = row,
+			};
+	return options;
+}
+
+void filtering_help(struct buf *out)
+{
+	buf_text(out,
+		 "\nEvery filter is an option too, such as --size-min 1k, --lifetime only_leaked,\n"
+		 "--function-regex '^std::' or --alive-at 50%; memoir help filters lists them.\n");
+}
+
+static void manual_line(struct buf *out, const char *name, const char *argument, const char *help)
+{
+	size_t start = out->size, used;
+
+	buf_printf(out, "  %s%s%s", name, argument ? " " : "", argument ? argument : "");
+	used = text_columns(out->data + start);
+	if (used + 2 > HELP_COLUMN) {
+		buf_char(out, '\n');
+		used = 0;
+	}
+	buf_repeat(out, ' ', HELP_COLUMN - used);
+	buf_printf(out, "%s\n", help);
+}
+
+/* The words of a row that has some. */
+static void manual_choices(struct buf *out, const char *meaning)
+{
+	struct buf line = { 0 };
+
+	for (; meaning; meaning = strchr(meaning, ';')) {
+		size_t n;
+
+		meaning += strspn(meaning, "; ");
+		n = strcspn(meaning, ":");
+		if (line.size && HELP_COLUMN + line.size + n > 78) {
+			buf_repeat(out, ' ', HELP_COLUMN);
+			buf_printf(out, "%s\n", line.data);
+			buf_clear(&line);
+		}
+		buf_printf(&line, "%s%.*s", line.size ? ", " : "", (int)n, meaning);
+	}
+	buf_repeat(out, ' ', HELP_COLUMN);
+	buf_printf(out, "%s\n", line.data);
+	buf_release(&line);
+}
+
+void filtering_manual(struct buf *out)
+{
+	static const enum filter_arg explained[] = { ARG_SIZE, ARG_COUNT,   ARG_DURATION,
+						     ARG_TIME, ARG_ADDRESS, ARG_REGEX,
+						     ARG_IDS,  ARG_THREAD };
+
+	buf_text(out, "Which allocations? Commands that take filters have --filter EXPRESSION "
+		      "(-F), and one\n"
+		      "option for each filter; all that are given must hold.\n\n"
+		      "  memoir groups -F 'size >= 1k and not function ~ \"^std::\" and lifetime < "
+		      "10ms' FILE\n"
+		      "  memoir allocations --lifetime only_leaked --size-min 1M FILE\n\n"
+		      "An expression has and, or, not (&&, ||, !), parentheses, and comparisons of "
+		      "fields:\n"
+		      "= != < <= > >=, and ~ !~ for regular expressions. frame(…) asks for one "
+		      "frame that\n"
+		      "fulfils several: frame(function ~ \"alloc\" and source ~ \"pool\"). Every "
+		      "filter is\n"
+		      "also a function: size_min(1k).\n\nFields\n");
+	for (const struct filter_field *f = filter_fields; f->name; f++)
+		manual_line(out, f->name, value_name(f->type), f->help);
+	buf_text(out, "\nFilters (as options: --size-min SIZE)\n");
+	for (const struct filter_row *row = filter_rows; row->name; row++) {
+		manual_line(out, row->name, value_name(row->type), row->help);
+		if (row->type == ARG_CHOICE)
+			manual_choices(out, row->meaning);
+	}
+	buf_text(out, "\nValues\n");
+	for (size_t i = 0; i < sizeof(explained) / sizeof(*explained); i++)
+		manual_line(out, value_name(explained[i]), NULL, value_help(explained[i]));
+}
+
+struct filter *filtering_take(void)
+{
+	struct filter *taken = filter;
+
+	filter = NULL;
+	return taken;
+}
+
+struct places_options filtering_places(void)
+{
+	return (struct places_options){ .debug_paths = debug_paths,
+					.debug_path_count = debug_path_count,
+					.debuginfod = debuginfod };
+}

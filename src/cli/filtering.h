@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* The options that every command with `.takes_filters` has: --filter, one for each row of
+ * query/filter.h, and how names are found.  What they were given is kept here until open.c asks. */
+#include "base/buf.h"
+#include "cli/command.h"
+#include "model/places.h"
+#include "query/filter.h"
+
+/* Shown one by one by --help. */
+const struct command_option *filtering_options(void);
+/* One option for each filter row; `memoir help filters` explains them. */
+const struct command_option *filtering_rows(void);
+/* The lines about them in a command's --help. */
+void filtering_help(struct buf *out);
+/* memoir help filters. */
+void filtering_manual(struct buf *out);
+
+/* What the command line asked for; NULL: no filter.  The caller frees it. */
+struct filter *filtering_take(void);
+struct places_options filtering_places(void);
