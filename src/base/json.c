@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#define INDENT_MAX 40 /* levels; a deep tree would be mostly blanks */
+
 void json_init(struct json *j, struct buf *out)
 {
 	memset(j, 0, sizeof(*j));
@@ -15,7 +17,7 @@ void json_init(struct json *j, struct buf *out)
 static void new_line(struct json *j)
 {
 	buf_char(j->out, '\n');
-	buf_repeat(j->out, ' ', (size_t)2 * j->depth);
+	buf_repeat(j->out, ' ', (size_t)2 * (j->depth < INDENT_MAX ? j->depth : INDENT_MAX));
 }
 
 /* Bytes of the well-formed UTF-8 sequence at s, or 0. */

@@ -116,14 +116,17 @@ static void step(struct traffic *t, bool filling)
 static void write_head(struct traffic *t, const struct random_options *o)
 {
 	struct writer *w = &t->w;
-	const char *path = o->program ? o->program : "/bin/imaginary";
 
 	writer_header(w, FORMAT_VERSION);
 	writer_info(w, "clock", "tsc", 3);
 	writer_info(w, "start_stamp", "900", 3);
 	writer_info(w, "start_monotonic_ns", "5000000000", 10);
 	writer_clock(w, 900, 5000000000, 1760000000000000000);
-	writer_module(w, 1, 0, 0x1000, 0x80000000, NULL, 0, path);
+	if (o->self)
+		writer_module(w, 1, o->self->bias, o->self->bias, o->self->bias + (1 << 24),
+			      o->self->build_id, o->self->build_id_size, o->self->path);
+	else
+		writer_module(w, 1, 0, 0x1000, 0x80000000, NULL, 0, "/bin/imaginary");
 	for (uint32_t i = 1; i < t->nodes; i++) {
 		struct writer_node node = { .parent = random_below(&t->state, i), .module = 1 };
 

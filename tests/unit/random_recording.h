@@ -2,13 +2,13 @@
 #pragma once
 /* Small recordings of random traffic: what property tests compare with a brute-force answer. */
 #include "model/model.h"
+#include "self.h"
 
 struct random_options {
 	uint64_t seed;
-	uint32_t events; /* about so many */
-	uint32_t nodes;	 /* of the trie; 40 if 0 */
-	const char
-		*program; /* path of its only module; NULL: /bin/imaginary, which has no symbols */
+	uint32_t events;	   /* about so many */
+	uint32_t nodes;		   /* of the trie; 40 if 0 */
+	const struct self *self;   /* its only module is this program, else one without symbols */
 	const uint64_t *addresses; /* that nodes are given in it, or NULL: made up */
 	uint32_t address_count;
 };

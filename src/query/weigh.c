@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Weights by stack.  See weigh.h.
+ *
+ * Every worker has sums of its own, an array by stack where threads do not matter and a table where
+ * they do; what they found is added up at the end. */
+#include "query/weigh.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/parallel.h"
+#include "base/xalloc.h"
+#include "model/stats.h"
+
+#define BLOCK 65536
+
+struct sums {
+	struct stack_weight *rows;
+	size_t count, room;
+	struct map places; /* by thread and stack */
+};
+
+struct weighing {
+	const struct view *v;
+	struct measuring how;
+	bool by_thread;
+	uint32_t node_count;
+	struct sums *sums; /* by worker */
+};
+
+static void merge(struct stack_weight *into, const struct stack_weight *s)
+{
+	if (!s->weight.count)
+		return;
+	if (!into->weight.count || s->first < into->first)
+		into->first = s->first;
+	if (s->last > into->last)
+		into->last = s->last;
+	into->weight.bytes += s->weight.bytes;
+	into->weight.count += s->weight.count;
+}
+
+static struct stack_weight *place(struct sums *s, uint32_t thread, uint32_t stack)
+{
+	uint64_t key = (uint64_t)thread << 32 | stack, index;
+
+	if (map_get(&s->places, key, &index))
+		return &s->rows[index];
+	s->rows = xgrow(s->rows, s->count, &s->room, sizeof(*s->rows));
+	s->rows[s->count] = (struct stack_weight){ .stack = stack, .thread = thread };
+	map_set(&s->places, key, s->count);
+	return &s->rows[s->count++];
+}
+
+static void weigh_block(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct weighing *w = context;
+	const struct columns *c = &w->v->model->allocations;
+	const struct nodes *nodes = &w->v->model->tables.nodes;
+	struct sums *sums = &w->sums[worker];
+	struct measuring how = w->how;
+
+	if (!w->by_thread && !sums->rows)
+		sums->rows = pages_grow(NULL, 0, w->node_count * sizeof(*sums->rows));
+	for (uint64_t i = first; i < first + count; i++) {
+		uint32_t row = (uint32_t)i, stack;
+		struct stack_weight *s;
+
+		if (!view_has(w->v, row) || !measuring_takes(&how, c, row))
+			continue;
+		stack = node_is_known(nodes, c->stack[row]) ? c->stack[row] : 0;
+		s = w->by_thread ? place(sums, tags_thread(c->tags[row]), stack)
+				 : &sums->rows[stack];
+		if (!s->weight.count || c->allocated_at[row] < s->first)
+			s->first = c->allocated_at[row];
+		if (c->allocated_at[row] > s->last)
+			s->last = c->allocated_at[row];
+		s->weight.bytes += columns_size(c, row);
+		s->weight.count++;
+	}
+}
+
+static void add_row(struct stack_weights *out, size_t *room, const struct stack_weight *s)
+{
+	out->rows = xgrow(out->rows, out->count, room, sizeof(*out->rows));
+	out->rows[out->count++] = *s;
+	out->total.bytes += s->weight.bytes;
+	out->total.count += s->weight.count;
+}
+
+static void gather_stacks(struct weighing *w, struct stack_weights *out)
+{
+	size_t room = 0;
+
+	for (uint32_t stack = 0; stack < w->node_count; stack++) {
+		struct stack_weight sum = { .stack = stack };
+
+		for (unsigned i = 0; i < parallel_workers(); i++)
+			if (w->sums[i].rows)
+				merge(&sum, &w->sums[i].rows[stack]);
+		if (sum.weight.count)
+			add_row(out, &room, &sum);
+	}
+	for (unsigned i = 0; i < parallel_workers(); i++)
+		pages_free(w->sums[i].rows, w->node_count * sizeof(*w->sums[i].rows));
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct stack_weight *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+static void gather_threads(struct weighing *w, struct stack_weights *out)
+{
+	struct sums *all = &w->sums[0];
+	size_t room = 0;
+
+	for (unsigned i = 1; i < parallel_workers(); i++) {
+		struct sums *s = &w->sums[i];
+
+		for (size_t k = 0; k < s->count; k++)
+			merge(place(all, s->rows[k].thread, s->rows[k].stack), &s->rows[k]);
+		map_release(&s->places);
+		free(s->rows);
+	}
+	if (all->count)
+		qsort(all->rows, all->count, sizeof(*all->rows), compare);
+	for (size_t k = 0; k < all->count; k++)
+		add_row(out, &room, &all->rows[k]);
+	map_release(&all->places);
+	free(all->rows);
+}
+
+void weigh_stacks(struct stack_weights *ret_weights, const struct view *v,
+		  const struct measuring *how, bool by_thread)
+{
+	struct weighing w = {
+		.v = v,
+		.how = *how,
+		.by_thread = by_thread,
+		.node_count = v->model->tables.nodes.count + 1,
+		.sums = xcalloc(parallel_workers(), sizeof(*w.sums)),
+	};
+
+	memset(ret_weights, 0, sizeof(*ret_weights));
+	parallel_for(v->model->allocations.count, BLOCK, weigh_block, &w);
+	if (by_thread)
+		gather_threads(&w, ret_weights);
+	else
+		gather_stacks(&w, ret_weights);
+	free(w.sums);
+}
+
+void stack_weights_release(struct stack_weights *s)
+{
+	free(s->rows);
+	memset(s, 0, sizeof(*s));
+}

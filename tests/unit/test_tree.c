@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Trees against paths that are put together row by row.
+ *
+ * Half of the recordings have made-up addresses, the others addresses of this very program, which
+ * has lines and inlined functions. */
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/xalloc.h"
+#include "model/stats.h"
+#include "query/tree.h"
+#include "random_recording.h"
+
+#define ROUNDS 24
+#define ADDRESSES 60
+#define PATH_MAX_NAMES 4096
+
+static struct self self;
+static uint64_t addresses[ADDRESSES];
+
+static int set_up(void **context)
+{
+	for (unsigned i = 0; i < ADDRESSES; i++)
+		addresses[i] = (uint64_t)(uintptr_t)tree_init + 23 + i * 41;
+	return self_find(&self);
+}
+
+static struct model *round_model(unsigned i)
+{
+	struct random_options o = { .seed = i + 1, .events = 10 + i * 60, .nodes = 30 + i * 5 };
+
+	if (i % 2) {
+		o.self = &self;
+		o.addresses = addresses;
+		o.address_count = ADDRESSES;
+	}
+	return random_recording(&o);
+}
+
+static struct view random_view(const struct model *m, struct places *p, uint64_t *state, bool all)
+{
+	struct view v = { .model = m, .places = p };
+
+	if (all)
+		return v;
+	v.bits = calloc(m->allocations.count / 64 + 1, sizeof(*v.bits));
+	for (uint32_t i = 0; i < m->allocations.count; i++)
+		v.bits[i / 64] |= (uint64_t)random_below(state, 2) << i % 64;
+	return v;
+}
+
+static uint64_t mix(uint64_t h, uint64_t value)
+{
+	h = (h ^ value) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 29;
+}
+
+static uint64_t mix_text(uint64_t h, const char *text)
+{
+	for (; *text; text++)
+		h = mix(h, (unsigned char)*text);
+	return mix(h, 0x100);
+}
+
+/* What tells one name from another, from the texts themselves. */
+static uint64_t name_hash(const struct places *p, enum tree_key key, const char *function,
+			  uint32_t module, uint64_t address, const char *file, uint32_t line)
+{
+	uint64_t h = mix(1, module);
+
+	if (key == TREE_BY_MODULE)
+		return h;
+	if (!*function)
+		return mix(h, address);
+	h = mix_text(h, function);
+	return key == TREE_BY_LINE ? mix(mix_text(h, file), line) : h;
+}
+
+#define NO_STACK_HASH 77
+
+/* A row's names, outermost first. */
+static unsigned path_of(const struct view *v, enum tree_key key, uint32_t row, uint64_t *path)
+{
+	const struct nodes *nodes = &v->model->tables.nodes;
+	uint32_t id = v->model->allocations.stack[row];
+	unsigned n = 0, kept = 0;
+
+	if (!node_is_known(nodes, id)) {
+		path[0] = NO_STACK_HASH;
+		return 1;
+	}
+	for (; node_is_known(nodes, id); id = nodes->parent[id]) {
+		unsigned count;
+		uint32_t place = places_of_node(v->places, id);
+		const struct place *p = places_at(v->places, place);
+		const struct place_frame *f = places_frames(v->places, place, &count);
+
+		for (unsigned i = 0; i < count; i++)
+			path[n++] = name_hash(
+				v->places, key, places_string(v->places, f[i].function), p->module,
+				p->address, places_string(v->places, f[i].file), f[i].line);
+	}
+	for (unsigned i = 0; i < n / 2; i++) {
+		uint64_t swap = path[i];
+
+		path[i] = path[n - 1 - i];
+		path[n - 1 - i] = swap;
+	}
+	for (unsigned i = 0; i < n; i++)
+		if (key != TREE_BY_MODULE || !kept || path[kept - 1] != path[i])
+			path[kept++] = path[i];
+	return kept;
+}
+
+struct brute_node {
+	struct weight total, self;
+	uint64_t first, last;
+};
+
+struct brute {
+	struct map places;
+	struct brute_node *rows;
+	size_t count, room;
+};
+
+static struct brute_node *brute_at(struct brute *b, uint64_t hash)
+{
+	uint64_t index;
+
+	if (map_get(&b->places, hash, &index))
+		return &b->rows[index];
+	b->rows = xgrow(b->rows, b->count, &b->room, sizeof(*b->rows));
+	b->rows[b->count] = (struct brute_node){ 0 };
+	map_set(&b->places, hash, b->count);
+	return &b->rows[b->count++];
+}
+
+static void brute_release(struct brute *b)
+{
+	map_release(&b->places);
+	free(b->rows);
+}
+
+static void weigh(struct weight *w, uint64_t size)
+{
+	w->bytes += size;
+	w->count++;
+}
+
+static void brute_add(struct brute_node *n, uint64_t size, uint64_t at)
+{
+	if (!n->total.count || at < n->first)
+		n->first = at;
+	if (at > n->last)
+		n->last = at;
+	weigh(&n->total, size);
+}
+
+static void brute_tree(struct brute *b, const struct view *v, const struct tree_options *o)
+{
+	const struct columns *c = &v->model->allocations;
+	uint64_t *path = xcalloc(PATH_MAX_NAMES, sizeof(*path));
+
+	brute_at(b, 5);
+	for (uint32_t row = 0; row < c->count; row++) {
+		uint64_t h = 5, size = columns_size(c, row);
+		unsigned n;
+
+		if (!view_has(v, row) || !measuring_takes(&o->measuring, c, row))
+			continue;
+		n = path_of(v, o->key, row, path);
+		brute_add(brute_at(b, h), size, c->allocated_at[row]);
+		if (o->by_thread) {
+			h = mix(h, 1000000 + tags_thread(c->tags[row]));
+			brute_add(brute_at(b, h), size, c->allocated_at[row]);
+		}
+		for (unsigned i = 0; i < n; i++) {
+			h = mix(h, path[o->bottom_up ? n - 1 - i : i]);
+			brute_add(brute_at(b, h), size, c->allocated_at[row]);
+		}
+		weigh(&brute_at(b, h)->self, size);
+	}
+	free(path);
+}
+
+static uint64_t hash_of_name(const struct tree *t, uint32_t name)
+{
+	const struct tree_name *n = &t->names[name];
+
+	if (n->kind == TREE_THREAD)
+		return 1000000 + n->thread;
+	if (n->kind == TREE_NO_STACK)
+		return NO_STACK_HASH;
+	return name_hash(t->places, t->options.key, places_string(t->places, n->function),
+			 n->module, n->address, places_string(t->places, n->file), n->line);
+}
+
+static struct weight children_of(const struct tree *t, uint32_t node, uint32_t *ret_count)
+{
+	struct weight sum = { 0 };
+
+	*ret_count = 0;
+	for (uint32_t i = t->nodes[node].first_child; i != TREE_NONE; i = t->nodes[i].next) {
+		assert_int_equal(t->nodes[i].parent, node);
+		assert_int_equal(t->nodes[i].depth, t->nodes[node].depth + 1);
+		sum.bytes += t->nodes[i].total.bytes;
+		sum.count += t->nodes[i].total.count;
+		++*ret_count;
+	}
+	return sum;
+}
+
+static void check_node(const struct tree *t, uint32_t i, const struct brute_node *due)
+{
+	const struct tree_node *n = &t->nodes[i];
+	struct weight sum;
+	uint32_t children;
+
+	assert_int_equal(n->total.bytes, due->total.bytes);
+	assert_int_equal(n->total.count, due->total.count);
+	assert_int_equal(n->self.bytes, due->self.bytes);
+	assert_int_equal(n->self.count, due->self.count);
+	assert_int_equal(n->first, due->first);
+	assert_int_equal(n->last, due->last);
+	sum = children_of(t, i, &children);
+	if (n->hidden) {
+		assert_int_equal(n->depth, t->options.max_depth);
+		assert_int_equal(children, 0);
+		return;
+	}
+	assert_int_equal(sum.bytes + n->self.bytes, n->total.bytes);
+	assert_int_equal(sum.count + n->self.count, n->total.count);
+	if (t->options.max_children && !(t->options.by_thread && !i))
+		assert_true(children <= t->options.max_children + 1);
+}
+
+static void compare_trees(const struct tree *t, struct brute *b, bool pruned)
+{
+	uint64_t *hashes = xcalloc(t->count, sizeof(*hashes));
+	double least = t->options.min_share * (double)tree_weight(&t->options, &t->nodes[0].total);
+	size_t before = b->count;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct tree_node *n = &t->nodes[i];
+		uint64_t weight = tree_weight(&t->options, &n->total);
+
+		if (t->names[n->name].kind == TREE_OTHERS) {
+			assert_true(pruned && n->hidden);
+			assert_int_equal(n->first_child, TREE_NONE);
+			continue;
+		}
+		hashes[i] = i ? mix(hashes[n->parent], hash_of_name(t, n->name)) : 5;
+		check_node(t, i, brute_at(b, hashes[i]));
+		assert_true((double)weight + 1 >= least);
+		if (n->next != TREE_NONE && t->names[t->nodes[n->next].name].kind != TREE_OTHERS)
+			assert_true(weight >= tree_weight(&t->options, &t->nodes[n->next].total));
+		if (i)
+			assert_true(n->parent < i);
+	}
+	assert_int_equal(b->count, before);
+	if (!pruned)
+		assert_int_equal(t->count, b->count);
+	free(hashes);
+}
+
+static struct tree_options random_tree(const struct model *m, uint64_t *state)
+{
+	struct tree_options o = {
+		.key = random_below(state, TREE_KEYS),
+		.bottom_up = random_below(state, 2),
+		.by_thread = !random_below(state, 3),
+		.by_count = random_below(state, 2),
+	};
+
+	o.measuring = measuring_of(m, random_below(state, MEASURE_COUNT), 300);
+	return o;
+}
+
+static void trees_are_exact(void **context)
+{
+	uint64_t state = 4242;
+	unsigned frames = 0;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct model *m = round_model(i);
+		struct places *p = places_new(m, NULL);
+
+		for (unsigned k = 0; k < 12; k++) {
+			struct tree_options o = random_tree(m, &state);
+			struct view v = random_view(m, p, &state, k % 2);
+			struct brute b = { 0 };
+			struct tree t;
+
+			brute_tree(&b, &v, &o);
+			tree_init(&t, &v, &o);
+			compare_trees(&t, &b, false);
+			frames += t.count;
+			tree_release(&t);
+			o.min_share = random_below(&state, 3) * 0.02;
+			o.max_depth = random_below(&state, 5);
+			o.max_children = random_below(&state, 4);
+			tree_init(&t, &v, &o);
+			compare_trees(&t, &b, true);
+			tree_release(&t);
+			brute_release(&b);
+			free(v.bits);
+		}
+		places_free(p);
+		model_free(m);
+	}
+	assert_true(frames > 1000);
+}
+
+static void brute_functions(struct brute *b, const struct view *v, const struct tree_options *o)
+{
+	const struct columns *c = &v->model->allocations;
+	uint64_t *path = xcalloc(PATH_MAX_NAMES, sizeof(*path));
+
+	for (uint32_t row = 0; row < c->count; row++) {
+		uint64_t size = columns_size(c, row);
+		unsigned n;
+
+		if (!view_has(v, row) || !measuring_takes(&o->measuring, c, row))
+			continue;
+		n = path_of(v, o->key, row, path);
+		weigh(&brute_at(b, path[n - 1])->self, size);
+		for (unsigned i = 0; i < n; i++) {
+			bool again = false;
+
+			for (unsigned k = 0; k < i; k++)
+				again |= path[k] == path[i];
+			if (!again)
+				weigh(&brute_at(b, path[i])->total, size);
+		}
+	}
+	free(path);
+}
+
+/* Made-up stacks call themselves all the time. */
+static void functions_count_once(void **context)
+{
+	uint64_t state = 17;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct model *m = round_model(i);
+		struct places *p = places_new(m, NULL);
+		struct tree_options o = random_tree(m, &state);
+		struct view v = random_view(m, p, &state, i % 3);
+		struct function_total *all;
+		struct brute b = { 0 };
+		struct tree t;
+		uint32_t count;
+
+		o.bottom_up = false;
+		brute_functions(&b, &v, &o);
+		tree_init(&t, &v, &o);
+		all = tree_functions(&t, &count);
+		for (uint32_t k = 0; k < count; k++) {
+			struct brute_node *due = brute_at(&b, hash_of_name(&t, all[k].name));
+
+			assert_int_equal(all[k].total.bytes, due->total.bytes);
+			assert_int_equal(all[k].total.count, due->total.count);
+			assert_int_equal(all[k].self.bytes, due->self.bytes);
+			assert_int_equal(all[k].self.count, due->self.count);
+			if (k)
+				assert_true(tree_weight(&o, &all[k - 1].total) >=
+					    tree_weight(&o, &all[k].total));
+		}
+		/* What has no stack is no function. */
+		assert_in_range(b.count, count, count + 1);
+		free(all);
+		tree_release(&t);
+		brute_release(&b);
+		free(v.bits);
+		places_free(p);
+		model_free(m);
+	}
+}
+
+static void names_are_written(void **context)
+{
+	struct model *m = round_model(1);
+	struct places *p = places_new(m, NULL);
+	struct view v = { .model = m, .places = p };
+	struct tree_options o = { .measuring = measuring_of(m, MEASURE_ALLOCATED, 0),
+				  .key = TREE_BY_LINE,
+				  .by_thread = true };
+	struct buf text = { 0 };
+	struct tree t;
+	unsigned lines = 0, threads = 0;
+
+	tree_init(&t, &v, &o);
+	for (uint32_t i = 0; i < t.name_count; i++) {
+		buf_clear(&text);
+		tree_name_text(&t, i, &text);
+		assert_true(text.size > 0);
+		lines += strstr(text.data, " at tree") != NULL;
+		threads += strstr(text.data, "thread worker (10") != NULL;
+	}
+	assert_true(lines > 3);
+	assert_int_equal(threads, 3);
+	buf_release(&text);
+	tree_release(&t);
+	places_free(p);
+	model_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(trees_are_exact),
+		cmocka_unit_test(functions_count_once),
+		cmocka_unit_test(names_are_written),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
