@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Weights by stack.  See weigh.h.
  *
- * Every worker has sums of its own, an array by stack where threads do not matter and a table where
- * they do; what they found is added up at the end. */
+ * Every worker has sums of its own, an array by thread and stack, or a table where that would be
+ * large and mostly empty; what they found is added up at the end. */
 #include "query/weigh.h"
 
 #include <string.h>
@@ -13,6 +13,7 @@
 #include "model/stats.h"
 
 #define BLOCK 65536
+#define SLOTS_MAX (2u << 20) /* in an array by thread and stack */
 
 struct sums {
 	struct stack_weight *rows;
@@ -24,7 +25,9 @@ struct weighing {
 	const struct view *v;
 	struct measuring how;
 	bool by_thread;
+	bool in_table;
 	uint32_t node_count;
+	uint64_t slot_count;
 	struct sums *sums; /* by worker */
 };
 
@@ -60,17 +63,18 @@ static void weigh_block(void *context, unsigned worker, uint64_t first, uint64_t
 	struct sums *sums = &w->sums[worker];
 	struct measuring how = w->how;
 
-	if (!w->by_thread && !sums->rows)
-		sums->rows = pages_grow(NULL, 0, w->node_count * sizeof(*sums->rows));
+	if (!w->in_table && !sums->rows)
+		sums->rows = pages_grow(NULL, 0, w->slot_count * sizeof(*sums->rows));
 	for (uint64_t i = first; i < first + count; i++) {
-		uint32_t row = (uint32_t)i, stack;
+		uint32_t row = (uint32_t)i, stack, thread;
 		struct stack_weight *s;
 
 		if (!view_has(w->v, row) || !measuring_takes(&how, c, row))
 			continue;
 		stack = node_is_known(nodes, c->stack[row]) ? c->stack[row] : 0;
-		s = w->by_thread ? place(sums, tags_thread(c->tags[row]), stack)
-				 : &sums->rows[stack];
+		thread = w->by_thread ? tags_thread(c->tags[row]) : 0;
+		s = w->in_table ? place(sums, thread, stack)
+				: &sums->rows[(uint64_t)thread * w->node_count + stack];
 		if (!s->weight.count || c->allocated_at[row] < s->first)
 			s->first = c->allocated_at[row];
 		if (c->allocated_at[row] > s->last)
@@ -88,21 +92,22 @@ static void add_row(struct stack_weights *out, size_t *room, const struct stack_
 	out->total.count += s->weight.count;
 }
 
-static void gather_stacks(struct weighing *w, struct stack_weights *out)
+static void gather_arrays(struct weighing *w, struct stack_weights *out)
 {
 	size_t room = 0;
 
-	for (uint32_t stack = 0; stack < w->node_count; stack++) {
-		struct stack_weight sum = { .stack = stack };
+	for (uint64_t slot = 0; slot < w->slot_count; slot++) {
+		struct stack_weight sum = { .stack = (uint32_t)(slot % w->node_count),
+					    .thread = (uint32_t)(slot / w->node_count) };
 
 		for (unsigned i = 0; i < parallel_workers(); i++)
 			if (w->sums[i].rows)
-				merge(&sum, &w->sums[i].rows[stack]);
+				merge(&sum, &w->sums[i].rows[slot]);
 		if (sum.weight.count)
 			add_row(out, &room, &sum);
 	}
 	for (unsigned i = 0; i < parallel_workers(); i++)
-		pages_free(w->sums[i].rows, w->node_count * sizeof(*w->sums[i].rows));
+		pages_free(w->sums[i].rows, w->slot_count * sizeof(*w->sums[i].rows));
 }
 
 static int compare(const void *a, const void *b)
@@ -114,7 +119,7 @@ static int compare(const void *a, const void *b)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-static void gather_threads(struct weighing *w, struct stack_weights *out)
+static void gather_tables(struct weighing *w, struct stack_weights *out)
 {
 	struct sums *all = &w->sums[0];
 	size_t room = 0;
@@ -147,11 +152,15 @@ void weigh_stacks(struct stack_weights *ret_weights, const struct view *v,
 	};
 
 	memset(ret_weights, 0, sizeof(*ret_weights));
-	parallel_for(v->model->allocations.count, BLOCK, weigh_block, &w);
+	w.slot_count = w.node_count;
 	if (by_thread)
-		gather_threads(&w, ret_weights);
+		w.slot_count *= v->model->tables.threads.count + 1;
+	w.in_table = by_thread && w.slot_count > SLOTS_MAX;
+	parallel_for(v->model->allocations.count, BLOCK, weigh_block, &w);
+	if (w.in_table)
+		gather_tables(&w, ret_weights);
 	else
-		gather_stacks(&w, ret_weights);
+		gather_arrays(&w, ret_weights);
 	free(w.sums);
 }
 
