@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Histograms.  See histogram.h. */
+#include "query/histogram.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/parallel.h"
+#include "base/xalloc.h"
+
+#define BLOCK 65536
+#define SMALL 16384u /* sizes below have a place of their own */
+#define DECADES 13   /* 10 ns … 10,000 s; a bin before, one after */
+
+const char *const histogram_kinds[HISTOGRAM_KINDS] = { "size", "lifetime" };
+
+struct tally {
+	struct weight weight;
+	uint64_t slack;
+};
+
+struct counts {
+	struct tally bins[HISTOGRAM_BINS];
+	struct tally *small; /* by size */
+	struct size_row *large;
+	size_t large_count, large_room;
+	struct map large_places;
+};
+
+struct counting {
+	const struct view *v;
+	struct measuring how;
+	enum histogram_kind kind;
+	uint64_t decades[DECADES]; /* ticks of 10 ns, 100 ns … */
+	struct counts *counts;	   /* by worker */
+};
+
+static void tally(struct tally *t, const struct tally *more)
+{
+	t->weight.bytes += more->weight.bytes;
+	t->weight.count += more->weight.count;
+	t->slack += more->slack;
+}
+
+/* 0 in bin 0, 1 in bin 1, 2 and 3 in bin 2 … */
+static unsigned size_bin(uint64_t size)
+{
+	return size ? 64 - (unsigned)__builtin_clzll(size) : 0;
+}
+
+static unsigned lifetime_bin(const struct counting *n, const struct columns *c, uint32_t row)
+{
+	uint64_t lifetime = c->freed_at[row] - c->allocated_at[row];
+	unsigned bin = 0;
+
+	if (c->freed_at[row] == NEVER)
+		return DECADES + 1;
+	while (bin < DECADES && lifetime >= n->decades[bin])
+		bin++;
+	return bin;
+}
+
+static void tally_large(struct counts *k, uint64_t size, const struct tally *more)
+{
+	uint64_t index;
+
+	if (!map_get(&k->large_places, size, &index)) {
+		k->large = xgrow(k->large, k->large_count, &k->large_room, sizeof(*k->large));
+		index = k->large_count++;
+		k->large[index] = (struct size_row){ .size = size };
+		map_set(&k->large_places, size, index);
+	}
+	k->large[index].weight.bytes += more->weight.bytes;
+	k->large[index].weight.count += more->weight.count;
+	k->large[index].slack += more->slack;
+}
+
+static void count_block(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct counting *n = context;
+	const struct columns *c = &n->v->model->allocations;
+	struct counts *k = &n->counts[worker];
+
+	if (!k->small)
+		k->small = xcalloc(SMALL, sizeof(*k->small));
+	for (uint64_t i = first; i < first + count; i++) {
+		uint32_t row = (uint32_t)i;
+		struct tally one;
+		uint64_t size;
+
+		if (!view_has(n->v, row) || !measuring_takes(&n->how, c, row))
+			continue;
+		size = columns_size(c, row);
+		one = (struct tally){ { size, 1 }, columns_slack(c, row) };
+		if (n->kind == HISTOGRAM_LIFETIME)
+			tally(&k->bins[lifetime_bin(n, c, row)], &one);
+		else if (size < SMALL)
+			tally(&k->small[size], &one);
+		else
+			tally_large(k, size, &one);
+	}
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct size_row *x = a, *y = b;
+
+	if (x->weight.bytes != y->weight.bytes)
+		return x->weight.bytes < y->weight.bytes ? 1 : -1;
+	return x->size < y->size ? -1 : x->size > y->size;
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct size_row *x = a, *y = b;
+
+	if (x->weight.count != y->weight.count)
+		return x->weight.count < y->weight.count ? 1 : -1;
+	return by_bytes(a, b);
+}
+
+void histogram_by_count(struct histogram *h)
+{
+	if (h->size_count)
+		qsort(h->sizes, h->size_count, sizeof(*h->sizes), by_count);
+}
+
+static void add_size(struct histogram *h, size_t *room, uint64_t size, const struct tally *t)
+{
+	struct histogram_bin *bin = &h->bins[size_bin(size)];
+
+	if (!t->weight.count)
+		return;
+	h->sizes = xgrow(h->sizes, h->size_count, room, sizeof(*h->sizes));
+	h->sizes[h->size_count++] = (struct size_row){ size, t->weight, t->slack };
+	bin->weight.bytes += t->weight.bytes;
+	bin->weight.count += t->weight.count;
+	bin->slack += t->slack;
+}
+
+/* Sums of all workers; the first one's tables take them. */
+static void gather_sizes(struct histogram *h, struct counting *n)
+{
+	struct counts *all = &n->counts[0];
+	size_t room = 0;
+
+	if (!all->small)
+		all->small = xcalloc(SMALL, sizeof(*all->small));
+	for (unsigned w = 1; w < parallel_workers(); w++) {
+		struct counts *k = &n->counts[w];
+
+		for (unsigned i = 0; k->small && i < SMALL; i++)
+			tally(&all->small[i], &k->small[i]);
+		for (size_t i = 0; i < k->large_count; i++)
+			tally_large(all, k->large[i].size,
+				    &(struct tally){ k->large[i].weight, k->large[i].slack });
+	}
+	for (unsigned i = 0; i < SMALL; i++)
+		add_size(h, &room, i, &all->small[i]);
+	for (size_t i = 0; i < all->large_count; i++)
+		add_size(h, &room, all->large[i].size,
+			 &(struct tally){ all->large[i].weight, all->large[i].slack });
+	if (h->size_count)
+		qsort(h->sizes, h->size_count, sizeof(*h->sizes), by_bytes);
+	h->count = HISTOGRAM_BINS - 1;
+	for (unsigned i = 0; i < h->count; i++) {
+		h->bins[i].from = i ? 1ull << (i - 1) : 0;
+		h->bins[i].to = i < 64 ? 1ull << i : NEVER;
+	}
+}
+
+static void gather_lifetimes(struct histogram *h, struct counting *n)
+{
+	uint64_t from = 0;
+
+	h->count = DECADES + 2;
+	for (unsigned i = 0; i < h->count; i++) {
+		struct histogram_bin *bin = &h->bins[i];
+
+		bin->from = from;
+		bin->to = from ? from * 10 : 10;
+		from = bin->to;
+		bin->never = i == DECADES + 1;
+		if (i >= DECADES)
+			bin->to = NEVER;
+		for (unsigned w = 0; w < parallel_workers(); w++) {
+			bin->weight.bytes += n->counts[w].bins[i].weight.bytes;
+			bin->weight.count += n->counts[w].bins[i].weight.count;
+			bin->slack += n->counts[w].bins[i].slack;
+		}
+	}
+}
+
+static void leave_out_empty(struct histogram *h)
+{
+	unsigned first = 0;
+
+	while (h->count && !h->bins[h->count - 1].weight.count)
+		h->count--;
+	while (first < h->count && !h->bins[first].weight.count)
+		first++;
+	memmove(h->bins, h->bins + first, (h->count - first) * sizeof(*h->bins));
+	h->count -= first;
+}
+
+void histogram_init(struct histogram *h, const struct view *v, const struct measuring *how,
+		    enum histogram_kind kind)
+{
+	struct counting n = { .v = v, .how = *how, .kind = kind };
+	uint64_t ns = 10;
+
+	memset(h, 0, sizeof(*h));
+	h->kind = kind;
+	n.counts = xcalloc(parallel_workers(), sizeof(*n.counts));
+	for (unsigned i = 0; i < DECADES; i++, ns *= 10)
+		n.decades[i] = measure_ticks(v->model, ns);
+	parallel_for(v->model->allocations.count, BLOCK, count_block, &n);
+	if (kind == HISTOGRAM_SIZE)
+		gather_sizes(h, &n);
+	else
+		gather_lifetimes(h, &n);
+	for (unsigned i = 0; i < h->count; i++) {
+		h->total.bytes += h->bins[i].weight.bytes;
+		h->total.count += h->bins[i].weight.count;
+	}
+	leave_out_empty(h);
+	for (unsigned w = 0; w < parallel_workers(); w++) {
+		free(n.counts[w].small);
+		free(n.counts[w].large);
+		map_release(&n.counts[w].large_places);
+	}
+	free(n.counts);
+}
+
+void histogram_release(struct histogram *h)
+{
+	free(h->sizes);
+	memset(h, 0, sizeof(*h));
+}
