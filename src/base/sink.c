@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Long outputs.  See sink.h. */
+#include "base/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/xalloc.h"
+
+#define ZSTD_LEVEL 3
+#define GZIP_LEVEL 6
+#define GZIP_WINDOW (15 + 16) /* 16: a gzip header, not zlib's */
+
+enum sink_codec sink_codec_of(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	if (dot && !strcmp(dot, ".gz"))
+		return SINK_GZIP;
+	return dot && (!strcmp(dot, ".zst") || !strcmp(dot, ".zstd")) ? SINK_ZSTD : SINK_PLAIN;
+}
+
+static int write_fd(void *context, const void *bytes, size_t size)
+{
+	const struct sink *s = context;
+	const char *p = bytes;
+
+	while (size) {
+		ssize_t n = write(s->fd, p, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		p += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+void sink_to_function(struct sink *s, sink_write write, void *context, enum sink_codec codec)
+{
+	memset(s, 0, sizeof(*s));
+	s->fd = -1;
+	s->write = write;
+	s->context = context;
+	s->codec = codec;
+	if (codec == SINK_GZIP) {
+		z_stream *z = xcalloc(1, sizeof(*z));
+
+		if (deflateInit2(z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 9, Z_DEFAULT_STRATEGY) !=
+		    Z_OK)
+			s->error = -ENOMEM;
+		s->compressor = z;
+	} else if (codec == SINK_ZSTD) {
+		s->compressor = ZSTD_createCCtx();
+		if (!s->compressor)
+			s->error = -ENOMEM;
+		else
+			ZSTD_CCtx_setParameter(s->compressor, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	}
+}
+
+void sink_to_fd(struct sink *s, int fd, enum sink_codec codec)
+{
+	sink_to_function(s, write_fd, s, codec);
+	s->fd = fd;
+}
+
+int sink_to_file(struct sink *s, const char *path, enum sink_codec codec, struct err *err)
+{
+	char *temporary;
+	struct stat st;
+	mode_t mask;
+	int fd;
+
+	/* A device or a pipe has a name that is not ours to replace. */
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd < 0)
+			return err_set(err, -errno, "cannot write: %s", strerror(errno));
+		sink_to_fd(s, fd, codec);
+		s->path = xstrdup(path);
+		return 0;
+	}
+	temporary = xasprintf("%s.XXXXXX", path);
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0) {
+		free(temporary);
+		return err_set(err, -errno, "cannot write: %s", strerror(errno));
+	}
+	mask = umask(0);
+	umask(mask);
+	(void)fchmod(fd, 0666 & ~mask);
+	sink_to_fd(s, fd, codec);
+	s->path = xstrdup(path);
+	s->temporary = temporary;
+	return 0;
+}
+
+static int hand_on(struct sink *s, const void *bytes, size_t size)
+{
+	int error = size ? s->write(s->context, bytes, size) : 0;
+
+	if (!error)
+		s->written += size;
+	return error;
+}
+
+static int pack_gzip(struct sink *s, int flush)
+{
+	z_stream *z = s->compressor;
+	int status;
+
+	z->next_in = (Bytef *)s->buf.data;
+	z->avail_in = (uInt)s->buf.size;
+	do {
+		buf_reserve(&s->packed, SINK_BLOCK);
+		z->next_out = (Bytef *)s->packed.data + s->packed.size;
+		z->avail_out = SINK_BLOCK;
+		status = deflate(z, flush);
+		s->packed.size += SINK_BLOCK - z->avail_out;
+		if (status == Z_STREAM_ERROR)
+			return -EIO;
+	} while (!z->avail_out);
+	return 0;
+}
+
+static int pack_zstd(struct sink *s, ZSTD_EndDirective end)
+{
+	ZSTD_inBuffer in = { s->buf.data, s->buf.size, 0 };
+	size_t left;
+
+	do {
+		ZSTD_outBuffer out;
+
+		buf_reserve(&s->packed, SINK_BLOCK);
+		out = (ZSTD_outBuffer){ s->packed.data + s->packed.size, SINK_BLOCK, 0 };
+		left = ZSTD_compressStream2(s->compressor, &out, &in, end);
+		s->packed.size += out.pos;
+		if (ZSTD_isError(left))
+			return -EIO;
+	} while (in.pos < in.size || (end == ZSTD_e_end && left));
+	return 0;
+}
+
+static int put(struct sink *s, bool last)
+{
+	int error = 0;
+
+	/* zlib counts in 32 bits. */
+	if (!s->error && s->codec == SINK_GZIP && s->buf.size > UINT32_MAX / 2)
+		error = -EFBIG;
+	else if (!s->error && s->codec == SINK_GZIP)
+		error = pack_gzip(s, last ? Z_FINISH : Z_NO_FLUSH);
+	else if (!s->error && s->codec == SINK_ZSTD)
+		error = pack_zstd(s, last ? ZSTD_e_end : ZSTD_e_continue);
+	if (!s->error && !error) {
+		const struct buf *from = s->codec == SINK_PLAIN ? &s->buf : &s->packed;
+
+		error = hand_on(s, from->data, from->size);
+	}
+	if (!s->error)
+		s->error = error;
+	buf_clear(&s->buf);
+	buf_clear(&s->packed);
+	return s->error;
+}
+
+int sink_flush(struct sink *s)
+{
+	return put(s, false);
+}
+
+static void release(struct sink *s)
+{
+	if (s->codec == SINK_GZIP && s->compressor) {
+		deflateEnd(s->compressor);
+		free(s->compressor);
+	} else if (s->codec == SINK_ZSTD) {
+		ZSTD_freeCCtx(s->compressor);
+	}
+	if (s->path && s->fd >= 0)
+		close(s->fd);
+	if (s->temporary)
+		unlink(s->temporary);
+	free(s->temporary);
+	free(s->path);
+	buf_release(&s->buf);
+	buf_release(&s->packed);
+	memset(s, 0, sizeof(*s));
+	s->fd = -1;
+}
+
+int sink_finish(struct sink *s, struct err *err)
+{
+	int error = put(s, true);
+
+	/* What was written lazily may still fail. */
+	if (!error && s->path && close(s->fd) < 0)
+		error = -errno;
+	if (s->path)
+		s->fd = -1;
+	if (!error && s->temporary && rename(s->temporary, s->path) < 0)
+		error = -errno;
+	if (!error && s->temporary) {
+		free(s->temporary);
+		s->temporary = NULL;
+	}
+	release(s);
+	return error ? err_set(err, error, "cannot write: %s", strerror(-error)) : 0;
+}
+
+void sink_cancel(struct sink *s)
+{
+	release(s);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Collapsed stacks: one line a stack, "outermost;…;innermost [library] weight".
+ *
+ * Readers cut a line at its last blank and a stack at each ';', and take '#' in front for a
+ * comment: a ';' or a line end in a name becomes another character, and no line starts with '#'. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "export/export.h"
+#include "export/stacks.h"
+#include "query/weigh.h"
+
+static void put_name(struct buf *out, const struct view *v, const struct stack_frame *f)
+{
+	const char *module = path_base(places_module_path(v->places, f->module));
+	size_t start = out->size;
+
+	stack_frame_name(v, f, out);
+	buf_printf(out, " [%s]", *module ? module : "?");
+	for (size_t i = start; i < out->size; i++) {
+		unsigned char c = (unsigned char)out->data[i];
+
+		if (c == ';')
+			out->data[i] = ':';
+		else if (c < 0x20 || c == 0x7f)
+			out->data[i] = ' ';
+	}
+	if (out->data[start] == '#')
+		out->data[start] = '_';
+}
+
+static int write_collapsed(const struct export *x, struct sink *out, struct err *err)
+{
+	struct stack_weights weights;
+	struct stack_frames frames = { 0 };
+
+	weigh_stacks(&weights, x->view, &x->measuring, false);
+	for (uint32_t i = 0; i < weights.count && !sink_turn(out); i++) {
+		const struct stack_weight *w = &weights.rows[i];
+
+		if (!(x->by_count ? w->weight.count : w->weight.bytes))
+			continue;
+		stack_frames_of(&frames, x->view, w->stack);
+		if (!frames.count)
+			buf_text(&out->buf, "(no stack)");
+		for (size_t f = frames.count; f-- > 0;) {
+			put_name(&out->buf, x->view, &frames.rows[f]);
+			if (f)
+				buf_char(&out->buf, ';');
+		}
+		buf_printf(&out->buf, " %" PRIu64 "\n",
+			   x->by_count ? w->weight.count : w->weight.bytes);
+		export_progress(x, i, weights.count);
+	}
+	stack_frames_release(&frames);
+	stack_weights_release(&weights);
+	return out->error;
+}
+
+const struct exporter exporter_collapsed = {
+	.name = "collapsed",
+	.extension = "txt",
+	.mime = "text/plain; charset=utf-8",
+	.viewer = "flamegraph.pl, inferno, speedscope, Perfetto, Firefox Profiler",
+	.help = "collapsed stacks, one line each with its weight",
+	.one_measure = true,
+	.write = write_collapsed,
+};

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* What an output format is: one file <name>.c that ends in a const descriptor `exporter_<name>`,
+ * and the word <name> in this folder's meson.build.
+ *
+ * `memoir export`, the HTTP API and scripts all walk the table; nobody else knows a format.  An
+ * exporter gets a view (filters are applied already) and a sink, and streams: it holds what is
+ * proportional to stacks and names, never to allocations. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/progress.h"
+#include "base/sink.h"
+#include "query/measure.h"
+#include "query/view.h"
+
+struct export
+{
+	const struct view *view;
+	struct measuring measuring; /* of formats with one weight (`one_measure`) */
+	bool by_count;		    /* blocks instead of bytes, where one has to be chosen */
+	bool groups;		    /* json, csv: one row a stack, not one an allocation */
+	const char *title;	    /* for people: the program's name */
+	struct progress *progress;  /* may be NULL */
+};
+
+struct exporter {
+	const char *name;      /* "collapsed" */
+	const char *extension; /* of a file name, without the dot */
+	const char *mime;
+	const char *viewer; /* what opens it */
+	const char *help;   /* one line */
+	bool binary;	    /* not for a terminal */
+	bool gzip;	    /* compressed whatever the file is called */
+	bool one_measure;   /* weighs by export.measuring */
+	/* 0, or -errno with err.  Names are resolved (places_resolve_all) before it is called. */
+	int (*write)(const struct export *x, struct sink *out, struct err *err);
+};
+
+extern const struct exporter *const exporters[]; /* NULL at the end */
+const struct exporter *exporter_find(const char *name);
+/* How an output is packed: the exporter's way, else by the name of its file. */
+enum sink_codec exporter_codec(const struct exporter *e, const char *path);
+
+/* Tells the progress bar, if there is one. */
+static inline void export_progress(const struct export *x, uint64_t done, uint64_t total)
+{
+	if (x->progress)
+		progress_update(x->progress, done, total);
+}
