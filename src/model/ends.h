@@ -7,7 +7,7 @@
  * the model. */
 #include <stdint.h>
 
-#include "model/columns.h"
+#include "pairing/columns.h"
 
 struct ends {
 	uint32_t *rows;

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
-#include "model/merge.h"
 #include "model/model.h"
+#include "pairing/merge.h"
 #include "wire/codec.h"
 #include "wire/shm.h"
 

@@ -12,12 +12,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/chains.h"
-#include "model/columns.h"
 #include "model/ends.h"
-#include "model/pair.h"
-#include "model/reader.h"
 #include "model/summary.h"
 #include "model/tables.h"
+#include "pairing/columns.h"
+#include "pairing/pair.h"
+#include "pairing/reader.h"
 
 enum loss_kind {
 	LOSS_NONE,

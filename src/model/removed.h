@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "model/pair.h"
+#include "pairing/pair.h"
 #include "wire/statistics.h"
 
 struct tables;

@@ -6,7 +6,7 @@
  * the stacks' numbers; row 0, if any, may be STACK_NONE, which collects what has no known stack. */
 #include <stdint.h>
 
-#include "model/columns.h"
+#include "pairing/columns.h"
 
 #define NO_SUMMARY UINT32_MAX
 

@@ -10,10 +10,10 @@
 
 #include "base/err.h"
 #include "base/map.h"
-#include "model/markers.h"
-#include "model/reader.h"
 #include "model/removed.h"
-#include "model/threads.h"
+#include "pairing/markers.h"
+#include "pairing/reader.h"
+#include "pairing/threads.h"
 
 struct info_pair {
 	char *key, *value; /* the value may hold NULs; one more follows */

@@ -23,7 +23,7 @@
 
 #include "collector/futex.h"
 #include "fake_recorder.h"
-#include "model/reader.h"
+#include "pairing/reader.h"
 #include "wire/codec.h"
 #include "wire/varint.h"
 

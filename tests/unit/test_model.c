@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "model/live.h"
 #include "model/model.h"
 #include "model/stats.h"
+#include "pairing/live.h"
 #include "recording_writer.h"
 
 /* One event of a table: ring, op, stamp, address, size, stack. */

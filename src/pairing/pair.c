@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Pairing.  See pair.h.  This is most of what loading a recording costs: the memory that an event
  * will need is asked for a few events ahead, first the table's line, then the row's. */
-#include "model/pair.h"
+#include "pairing/pair.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The table of live blocks.  See live.h. */
-#include "model/live.h"
+#include "pairing/live.h"
 
 #include <string.h>
 #ifdef __SSE2__

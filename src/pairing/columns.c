@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The columns' memory.  See columns.h. */
-#include "model/columns.h"
+#include "pairing/columns.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The merge.  See merge.h.  A heap of the rings' first events; the ring at its top is followed for
  * as long as no other has an older one, so a thread that works alone costs no comparisons. */
-#include "model/merge.h"
+#include "pairing/merge.h"
 
 #include <stdbool.h>
 #include <string.h>

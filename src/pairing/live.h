@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/columns.h"
+#include "pairing/columns.h"
 
 #define LIVE_SLOTS 15
 

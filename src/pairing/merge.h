@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/pair.h"
+#include "pairing/pair.h"
 #include "wire/event.h"
 
 struct merge_span {

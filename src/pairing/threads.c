@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The table of threads.  See threads.h. */
-#include "model/threads.h"
+#include "pairing/threads.h"
 
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "model/columns.h"
+#include "pairing/columns.h"
 
 void threads_release(struct threads *t)
 {

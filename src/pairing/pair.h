@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/columns.h"
-#include "model/live.h"
-#include "model/markers.h"
-#include "model/threads.h"
+#include "pairing/columns.h"
+#include "pairing/live.h"
+#include "pairing/markers.h"
+#include "pairing/threads.h"
 #include "wire/event.h"
 
 struct totals {

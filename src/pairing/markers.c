@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The table of markers.  See markers.h. */
-#include "model/markers.h"
+#include "pairing/markers.h"
 
 #include <stdlib.h>
 #include <string.h>
