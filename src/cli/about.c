@@ -36,6 +36,23 @@ static void json_info_number(struct json *j, const struct model *m, const char *
 		json_number(j, key, model_info_number(m, key, 0));
 }
 
+/* What it has to do with other recordings. */
+static void json_family(struct json *j, const struct model *m)
+{
+	json_info_number(j, m, "ppid");
+	json_text(j, "origin", model_info(m, "origin"));
+	if (!model_info(m, "parent_id"))
+		return;
+	json_info_number(j, m, "parent_pid");
+	json_text(j, "parent_id", model_info(m, "parent_id"));
+	if (!model_info(m, "forked_at"))
+		return;
+	json_info_number(j, m, "forked_at");
+	json_info_number(j, m, "inherited_blocks");
+	json_info_number(j, m, "inherited_bytes");
+	json_text(j, "inherited_incomplete", model_info(m, "inherited_incomplete"));
+}
+
 void about_json_program(struct json *j, const struct model *m)
 {
 	const struct info_pair *command = command_line(m);
@@ -52,6 +69,7 @@ void about_json_program(struct json *j, const struct model *m)
 		json_text(j, NULL, p);
 	json_end_array(j);
 	json_number(j, "pid", model_info_number(m, "pid", 0));
+	json_family(j, m);
 	json_text(j, "arch", model_info(m, "arch"));
 	json_text(j, "hostname", model_info(m, "hostname"));
 	json_text(j, "allocator", model_info(m, "allocator"));
@@ -147,20 +165,26 @@ static void quote(struct buf *out, const char *word)
 	buf_char(out, '\'');
 }
 
-static void text_command(struct buf *out, const struct term *t, const struct model *m)
+void about_command(struct buf *out, const struct model *m)
 {
 	const struct info_pair *command = command_line(m);
+	const char *end = command ? command->value + command->size : NULL;
+
+	for (const char *p = command ? command->value : NULL; p < end; p += strlen(p) + 1) {
+		if (out->size)
+			buf_char(out, ' ');
+		quote(out, p);
+	}
+}
+
+static void text_command(struct buf *out, const struct term *t, const struct model *m)
+{
 	struct buf line = { 0 };
 	size_t room = t->width > NAME_WIDTH + 8 ? t->width - NAME_WIDTH - 2 : 40;
 
-	if (!command || !command->size)
+	about_command(&line, m);
+	if (!line.size)
 		return;
-	for (const char *p = command->value; p < command->value + command->size;
-	     p += strlen(p) + 1) {
-		if (line.size)
-			buf_char(&line, ' ');
-		quote(&line, p);
-	}
 	name(out, t, "command");
 	if (line.size <= room) {
 		buf_printable(out, line.data, line.size);
@@ -191,6 +215,27 @@ static void text_end(struct buf *out, const struct model *m)
 		buf_printf(out, ", %s", reason);
 }
 
+static void text_family(struct buf *out, const struct term *t, const struct model *m)
+{
+	const char *origin = model_info(m, "origin"), *parent = model_info(m, "parent_pid");
+	const char *incomplete = model_info(m, "inherited_incomplete");
+	struct human blocks, bytes;
+
+	if (!parent || !origin)
+		return;
+	if (!strcmp(origin, "fork"))
+		about_line(out, t, "parent", "process %s, which forked it", parent);
+	else if (model_info_number(m, "pid", 0) == model_info_number(m, "parent_pid", 0))
+		about_line(out, t, "parent", "itself, as another program before");
+	else
+		about_line(out, t, "parent", "process %s, which executed it", parent);
+	if (model_info(m, "inherited_blocks"))
+		about_line(out, t, "inherited", "%s in %s blocks%s%s",
+			   human_size(&bytes, model_info_number(m, "inherited_bytes", 0)),
+			   human_count(&blocks, model_info_number(m, "inherited_blocks", 0)),
+			   incomplete ? "; not all: " : "", incomplete ? incomplete : "");
+}
+
 void about_text_program(struct buf *out, const struct term *t, const struct model *m)
 {
 	const char *executable = model_info(m, "executable"), *host = model_info(m, "hostname");
@@ -209,6 +254,7 @@ void about_text_program(struct buf *out, const struct term *t, const struct mode
 	about_line(out, t, "ran", "%s, %s thread%s%s", human_duration(&a, model_runtime_ns(m)),
 		   human_count(&b, threads), threads == 1 ? "" : "s", end.data ? end.data : "");
 	buf_release(&end);
+	text_family(out, t, m);
 }
 
 /* Culled or stripped: the figures are whole, the single allocations are gone. */

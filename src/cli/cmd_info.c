@@ -11,6 +11,7 @@
 #include "cli/about.h"
 #include "cli/command.h"
 #include "cli/open.h"
+#include "cli/processes.h"
 #include "model/places.h"
 #include "model/stats.h"
 
@@ -191,6 +192,8 @@ static int run(int argc, char **argv)
 		fprintf(stderr, "memoir info: --color is auto, always or never, not '%s'\n", color);
 		return 2;
 	}
+	if (argc == 1 && processes_is_folder(argv[0]))
+		return processes_show(argv[0], &term, as_json);
 	m = open_recording("info", argc, argv, &how, &status);
 	if (!m)
 		return status;
@@ -208,11 +211,12 @@ static int run(int argc, char **argv)
 
 const struct command command_info = {
 	.name = "info",
-	.args = "FILE",
-	.help = "what a recording holds, in figures",
+	.args = "FILE|FOLDER",
+	.help = "what a recording holds, in figures, or a folder of them as a tree",
 	.examples = "  memoir info app.dat\n"
 		    "  memoir info --json app.dat | jq .leaked_bytes\n"
-		    "  memoir info --follow app.dat     while it is being recorded\n",
+		    "  memoir info --follow app.dat     while it is being recorded\n"
+		    "  memoir info recordings/          the processes of memoir run --children\n",
 	.options = options,
 	.run = run,
 };

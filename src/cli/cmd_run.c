@@ -18,26 +18,29 @@
 
 #include "base/human.h"
 #include "cli/command.h"
+#include "cli/session.h"
 #include "collector/collector.h"
 #include "collector/launch.h"
 #include "collector/log.h"
 #include "collector/manners.h"
+#include "collector/pattern.h"
 #include "collector/program.h"
 #include "wire/options.h"
 #include "wire/shm.h"
 
 #define NOT_EXECUTABLE 126
 #define NOT_FOUND 127
+#define ROWS_MAX 64u /* of the recorder's table */
 
 extern char **environ;
 
 static bool quiet;
 static struct options options;
-static bool given[64]; /* which rows were set by a flag */
 
 static struct run {
 	struct collector collector;
 	struct launch child;
+	struct session session;
 	bool exited, adopted;
 	int status; /* as waitpid has it; good once exited */
 } run_state;
@@ -51,7 +54,6 @@ static const char *set_option(const struct command_option *row, const char *valu
 	static char wrong[200];
 	const struct option_row *option = row->context;
 
-	given[option - option_rows] = true;
 	if (!row->argument)
 		value = strncmp(row->name, "no-", 3) ? "1" : "0";
 	if (options_set(&options, option, value))
@@ -86,15 +88,15 @@ static const char *argument_name(const struct option_row *option)
 /* A flag for every row of the recorder's table, and --no-FLAG for those that are on or off. */
 static const struct command_option *more_options(void)
 {
-	static struct command_option rows[2 * sizeof(given) + 1];
-	static char names[sizeof(given)][40];
+	static struct command_option rows[2 * ROWS_MAX + 1];
+	static char names[ROWS_MAX][40];
 	struct command_option *r = rows;
 
 	if (rows[0].name)
 		return rows;
 	options_init(&options);
 	options_from_environment(&options, environ, warn, NULL);
-	for (unsigned i = 0; i < option_row_count && i < sizeof(given); i++) {
+	for (unsigned i = 0; i < option_row_count && i < ROWS_MAX; i++) {
 		const struct option_row *option = &option_rows[i];
 
 		*r++ = (struct command_option){
@@ -133,6 +135,7 @@ static void on_child(int sig)
 	child_changed = 1;
 	if (bell_owner)
 		atomic_fetch_add(&bell_owner->doorbell, 1);
+	session_wake(&run_state.session);
 	errno = saved;
 }
 
@@ -204,6 +207,7 @@ static bool target_gone(struct collector *c)
 	struct pollfd p = { .fd = c->pidfd, .events = POLLIN };
 	int32_t pid;
 
+	session_read(&r->session);
 	if (child_changed)
 		look_at_child(r);
 	if (!r->adopted) {
@@ -237,10 +241,15 @@ static void conclude(struct run *r, const char *program, bool whole)
 	const struct collector *c = &r->collector;
 	const struct recording *file = &c->recording;
 	struct human events, size;
+	uint32_t others = c->control->family.other_programs;
 	const char *why;
 
+	session_wait(&r->session);
 	if (!c->attached) {
 		recording_remove(file);
+		session_drop(&r->session, file->path);
+	}
+	if (!r->session.count) {
 		/* Where the recorder was loaded and refused, it has said why. */
 		why = program_obstacle(program);
 		fprintf(stderr, "memoir: %s was not recorded%s%s\n", program, why ? ": " : "",
@@ -252,52 +261,51 @@ static void conclude(struct run *r, const char *program, bool whole)
 				"(memoir_start() or SIGUSR1)\n");
 		return;
 	}
+	session_say_lost(&r->session);
 	if (quiet && whole)
 		return;
+	if (r->session.count > 1 && whole) {
+		session_conclude(&r->session);
+		return;
+	}
 	fprintf(stderr, "memoir: recorded %s events in %s (%s)%s%s\n",
 		human_count(&events, file->event_count), file->path, human_size(&size, file->size),
 		whole ? "" : "; the rest is missing: ", whole ? "" : c->control->error);
 	say_lost(c->control);
+	if (others)
+		fprintf(stderr,
+			"memoir: it started %s other program%s, not recorded; --children records "
+			"them too\n",
+			human_count(&events, others), others == 1 ? "" : "s");
 	fprintf(stderr, "memoir: look at it with: memoir report %s\n", file->path);
 }
 
+/* Until the program has ended, which may have become another one since.  What others report is
+ * read meanwhile, so that their pipe never fills up. */
 static int wait_for(struct run *r)
 {
-	while (waitpid(r->child.pid, &r->status, 0) < 0)
-		if (errno != EINTR)
-			return 1;
-	return 0;
+	struct pollfd p = { .fd = r->session.read_fd, .events = POLLIN };
+	pid_t pid;
+
+	while (!(pid = waitpid(r->child.pid, &r->status, WNOHANG))) {
+		if (child_changed)
+			look_at_child(r);
+		if (!r->exited)
+			poll(&p, 1, 100);
+		session_read(&r->session);
+	}
+	return pid < 0;
 }
 
-/* Programs that this one starts read their options themselves.  An output without a placeholder is
- * this program's alone. */
-static void pass_options_on(void)
+/* A whole tree goes into a folder of its own, unless the user has chosen a place. */
+static void choose_folder(struct shm_control *control, pid_t pid, const char *program)
 {
-	for (unsigned i = 0; i < option_row_count && i < sizeof(given); i++) {
-		const struct option_row *o = &option_rows[i];
-		const char *field = (const char *)&options + o->offset;
-		char text[24];
+	struct options initial;
 
-		if (!given[i])
-			continue;
-		switch (o->type) {
-		case OPTION_STRING:
-			if (!*field || strstr(field, "%p") || strstr(field, "%n"))
-				setenv(o->env, field, 1);
-			break;
-		case OPTION_BOOL:
-			setenv(o->env, *(const bool *)field ? "1" : "0", 1);
-			break;
-		case OPTION_UINT:
-			snprintf(text, sizeof(text), "%llu",
-				 (unsigned long long)*(const uint64_t *)field);
-			setenv(o->env, text, 1);
-			break;
-		case OPTION_CHOICE_LOG:
-		case OPTION_CHOICE_FULL:
-			break;
-		}
-	}
+	options_init(&initial);
+	if (control->options.track_children && !strcmp(options.output, initial.output))
+		pattern_expand(control->options.output, sizeof(control->options.output),
+			       "memory-profiling_%e_%t_%p/", pid, program, 0);
 }
 
 /* The child waits; opens the recording, lets it go, takes its events.  Returns our exit status, or
@@ -317,6 +325,8 @@ static int record(struct run *r, const char *program, char **argv, int shm_fd)
 	c->target_gone = target_gone;
 	c->arguments = (const char *const *)argv;
 	snprintf(c->executable, sizeof(c->executable), "%s", program);
+	c->control->family.first_pid = r->child.pid;
+	choose_folder(c->control, r->child.pid, name);
 	log_start(&options, r->child.pid, name, STDERR_FILENO);
 	if (collector_open(c, r->child.pid, name)) {
 		fprintf(stderr, "memoir: %s\n", c->control->error);
@@ -341,17 +351,16 @@ static int record(struct run *r, const char *program, char **argv, int shm_fd)
 static int start(const char *program, char **argv, const char *library)
 {
 	struct run *r = &run_state;
-	int shm_fd = launch_memory(&options), status;
+	int shm_fd, status = session_open(&r->session);
 	sigset_t none;
 	char *real;
 
+	shm_fd = status ? status : launch_memory(&options, r->session.pipe_path);
 	if (shm_fd < 0) {
 		fprintf(stderr, "memoir: shared memory: %s%s\n", strerror(-shm_fd),
 			shm_fd == -EFBIG ? " (ulimit -f)" : "");
 		return 1;
 	}
-	if (options.track_children)
-		pass_options_on();
 	status = launch_environment(shm_fd, library) ? launch_fork(&r->child, program, argv)
 						     : -ENOMEM;
 	if (status) {
@@ -370,6 +379,7 @@ static int start(const char *program, char **argv, const char *library)
 	bell_owner = NULL;
 	if (status >= 0)
 		wait_for(r);
+	session_release(&r->session);
 	collector_release(&r->collector);
 	return status >= 0 ? status : launch_end_like(r->status);
 }
@@ -414,6 +424,9 @@ static int run(int argc, char **argv)
 		fprintf(stderr, "memoir: %s cannot be recorded: %s\n", program, why);
 		return 1;
 	}
+	why = program_secure(program);
+	if (why)
+		fprintf(stderr, "memoir: %s will not be recorded: %s\n", program, why);
 	if (strpbrk(library, ": ")) {
 		fprintf(stderr, "memoir: LD_PRELOAD takes no path with a space or a colon: %s\n",
 			library);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "collector/clock.h"
+#include "collector/family.h"
 #include "collector/futex.h"
 #include "collector/log.h"
 #include "collector/manners.h"
@@ -26,6 +27,7 @@
 		     */
 #define ATTACH_SLEEP_NS (1 * MS)
 #define LAST_PASSES 4
+#define STUB_NS (200 * MS)
 #define CLOCK_EVERY_NS (1000 * MS)
 #define POLL_EVERY_NS (1000 * MS)
 #define POLL_SHARE 200 /* of the time, at most one part in so many goes there */
@@ -47,7 +49,7 @@ int collector_init(struct collector *c, int shm_fd)
 
 	memset(c, 0, sizeof(*c));
 	c->shm_fd = shm_fd;
-	c->pidfd = c->recording.fd = -1;
+	c->pidfd = c->recording.fd = c->session = -1;
 	c->next_node = c->next_module = 1;
 	if (fstat(shm_fd, &st) < 0)
 		return -errno;
@@ -113,6 +115,18 @@ static void fail_writing(struct collector *c, int error)
 	collector_fail(c, text);
 }
 
+/* A forked child wants to know what there is: not that it is safe on the disk. */
+static void write_if_asked(struct collector *c)
+{
+	uint32_t request = atomic_load(&c->control->family.write_request);
+
+	if (request == c->written)
+		return;
+	c->written = request;
+	drain_pass(c);
+	drain_close_chunk(c);
+}
+
 static void flush(struct collector *c)
 {
 	uint32_t request = atomic_load(&c->control->flush_request);
@@ -167,9 +181,31 @@ static bool look_around(struct collector *c, bool traffic)
 		threads_write(c);
 	if (due(c, &c->last_counters_ns, COUNTERS_EVERY_NS))
 		info_write_counters(c, false);
-	if (due(c, &c->last_poll_ns, c->poll_every_ns))
+	if (due(c, &c->last_poll_ns, c->poll_every_ns) ||
+	    atomic_load_explicit(&c->control->family.exec_pending, memory_order_relaxed))
 		return poll_modules(c);
 	return false;
+}
+
+static int open_recording(struct collector *c, const char *program)
+{
+	struct shm_family *family = &c->control->family;
+	char pattern[RECORDING_PATH_SIZE];
+	int error;
+
+	if (!family->directory[0] && !getcwd(family->directory, sizeof(family->directory)))
+		family->directory[0] = 0;
+	c->session = family_session(c->control);
+	c->recording.family_ns = family->origin == ORIGIN_START ? 0 : family->began_ns;
+	if (!family_pattern(c->control, c->target, pattern, sizeof(pattern)))
+		return -ENAMETOOLONG;
+	error = recording_open(&c->recording, pattern, c->target, program, c->payload.room);
+	if (error)
+		return error;
+	memcpy(family->id, c->recording.id, sizeof(family->id));
+	if (family->first_node > c->next_node)
+		c->next_node = family->first_node;
+	return 0;
 }
 
 int collector_open(struct collector *c, pid_t target, const char *program)
@@ -178,8 +214,7 @@ int collector_open(struct collector *c, pid_t target, const char *program)
 
 	c->target = target;
 	c->now_ns = c->opened_ns = c->last_traffic_ns = clock_ns(CLOCK_MONOTONIC);
-	error = recording_open(&c->recording, c->control->options.output, target, program,
-			       c->payload.room);
+	error = open_recording(c, program);
 	if (!error) {
 		snprintf(c->control->output, sizeof(c->control->output), "%s", c->recording.path);
 		info_write_start(c);
@@ -194,6 +229,7 @@ int collector_open(struct collector *c, pid_t target, const char *program)
 		recording_release(&c->recording);
 		return error;
 	}
+	family_report_start(c->session, target, c->recording.path);
 	set_state(c, SHM_READY);
 	log_line(LOG_INFO, "recording %d to %s", (int)target, c->recording.path);
 	return 0;
@@ -223,6 +259,20 @@ static void sleep_a_while(struct collector *c, uint32_t bell)
 	atomic_store(&control->asleep, 0);
 }
 
+/* The child of a shell between fork and exec: its files are its parent's, and it is soon gone. */
+static bool needs_no_files(struct collector *c)
+{
+	const struct shm_family *family = &c->control->family;
+
+	/* Where nothing was recorded there is nothing to look up either. */
+	if (family->origin != ORIGIN_START && !c->recording.event_count && !c->encoder.event_count)
+		return true;
+	if (family->origin != ORIGIN_FORK || c->now_ns - c->opened_ns > STUB_NS)
+		return false;
+	return atomic_load_explicit(&family->exec_pending, memory_order_relaxed) ||
+	       !c->target_gone(c);
+}
+
 const char *collector_run(struct collector *c)
 {
 	for (;;) {
@@ -238,6 +288,7 @@ const char *collector_run(struct collector *c)
 		if (pass.taken)
 			c->last_traffic_ns = c->now_ns;
 		flush(c);
+		write_if_asked(c);
 		/* At once: a library may leave as quickly as it came. */
 		if (atomic_load_explicit(&c->control->module_count, memory_order_relaxed) >
 		    c->next_module)
@@ -254,7 +305,7 @@ const char *collector_run(struct collector *c)
 			return "exit";
 		if (atomic_load_explicit(&c->control->gave_up, memory_order_acquire))
 			return "gave_up";
-		if (pass.busy || binaries_step(c))
+		if (pass.busy || (!needs_no_files(c) && binaries_step(c)))
 			continue;
 		sleep_a_while(c, bell);
 	}
@@ -280,14 +331,22 @@ bool collector_finish(struct collector *c, const char *reason, int status)
 	threads_write(c);
 	if (c->attached)
 		info_write_clock(c);
-	while (binaries_step(c))
+	while (!needs_no_files(c) && binaries_step(c))
 		;
 	info_write_counters(c, true);
+	/* It ended as another program, which nothing is known of here. */
+	if (atomic_load(&c->control->family.exec_pending)) {
+		reason = "exec";
+		status = -1;
+	}
 	info_write_end(c, reason, status);
 	ok = !c->recording.error && recording_finish(&c->recording);
 	if (collector_never_on(c))
 		recording_remove(&c->recording);
 	log_line(LOG_INFO, "finished: %s", ok ? reason : strerror(c->recording.error));
+	c->control->family.exec_path[sizeof(c->control->family.exec_path) - 1] = 0;
+	family_report_end(c->session, c->target, &c->recording, reason,
+			  strcmp(reason, "exec") ? "" : c->control->family.exec_path);
 	if (ok)
 		set_state(c, SHM_CLOSED);
 	else
@@ -322,5 +381,7 @@ void collector_release(struct collector *c)
 	free(c->modules);
 	if (c->pidfd >= 0)
 		close(c->pidfd);
-	*c = (struct collector){ .shm_fd = -1, .pidfd = -1, .recording.fd = -1 };
+	if (c->session >= 0)
+		close(c->session);
+	*c = (struct collector){ .shm_fd = -1, .pidfd = -1, .recording.fd = -1, .session = -1 };
 }

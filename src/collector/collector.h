@@ -82,9 +82,11 @@ struct collector {
 	uint64_t last_traffic_ns, last_clock_ns, last_poll_ns, last_counters_ns, last_names_ns;
 	uint64_t counters_hash;
 	unsigned idle_rounds;
-	bool attached; /* the program's side has been written down */
-	bool switched; /* written down: recording was switched on or off */
-	bool mapped;   /* the program was seen to have the shared memory mapped */
+	bool attached;	  /* the program's side has been written down */
+	bool switched;	  /* written down: recording was switched on or off */
+	bool mapped;	  /* the program was seen to have the shared memory mapped */
+	int session;	  /* the launcher's pipe, or -1: see family.h */
+	uint32_t written; /* requests to write what there is that were met */
 };
 
 /* Maps the shared memory and gets everything that will be needed.  0 or -errno. */
@@ -142,6 +144,8 @@ void info_write_start(struct collector *c);
 void info_write_attached(struct collector *c);
 void info_write_end(struct collector *c, const char *reason, int status);
 void info_write_clock(struct collector *c);
+/* `why`: it is not all that there was; "" if it is. */
+void info_write_inherited(struct collector *c, uint64_t count, uint64_t bytes, const char *why);
 /* Only if they changed, unless `always`. */
 void info_write_counters(struct collector *c, bool always);
 /* Only after recording was switched for the first time: the reader has to know before it meets the

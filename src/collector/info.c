@@ -107,6 +107,8 @@ static void put_cmdline(struct collector *c)
 			n += (size_t)got;
 		close(fd);
 	}
+	if (atomic_load(&c->control->family.exec_pending))
+		n = 0;
 	for (const char *const *a = n ? NULL : c->arguments; a && *a; a++) {
 		size_t length = strlen(*a) + 1;
 
@@ -121,6 +123,22 @@ static void put_cmdline(struct collector *c)
 	payload_number(p, n);
 	memmove(p->data + p->used, text, n);
 	p->used += n;
+}
+
+static void put_family(struct payload *p, const struct shm_family *family)
+{
+	static const char *const origins[] = { "start", "exec", "fork" };
+	char id[33];
+
+	put_text(p, "origin", origins[family->origin <= ORIGIN_FORK ? family->origin : 0]);
+	if (family->origin == ORIGIN_START)
+		return;
+	for (int i = 0; i < 16; i++)
+		snprintf(id + 2 * i, 3, "%02x", family->parent_id[i]);
+	put_number(p, "parent_pid", (uint64_t)family->parent_pid);
+	put_text(p, "parent_id", id);
+	if (family->origin == ORIGIN_FORK)
+		put_number(p, "forked_at", family->forked_at);
 }
 
 void info_write_attached(struct collector *c)
@@ -142,7 +160,8 @@ void info_write_attached(struct collector *c)
 	put_number(p, "start_realtime_ns", control->start_realtime_ns);
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)c->target);
 	n = readlink(path, executable, sizeof(executable) - 1);
-	if (n > 0) {
+	/* Not that of the next program, if this one was as quick as that. */
+	if (n > 0 && !atomic_load(&control->family.exec_pending)) {
 		executable[n] = 0;
 		/* What the kernel adds to the name of a file that was replaced. */
 		if (n > 10 && !strcmp(executable + n - 10, " (deleted)"))
@@ -151,6 +170,19 @@ void info_write_attached(struct collector *c)
 	}
 	put_text(p, "executable", c->executable);
 	put_cmdline(c);
+	put_family(p, &control->family);
+	write_info(c);
+}
+
+void info_write_inherited(struct collector *c, uint64_t count, uint64_t bytes, const char *why)
+{
+	struct payload *p = &c->payload;
+
+	p->used = 0;
+	put_number(p, "inherited_blocks", count);
+	put_number(p, "inherited_bytes", bytes);
+	if (*why)
+		put_text(p, "inherited_incomplete", why);
 	write_info(c);
 }
 
@@ -160,6 +192,8 @@ void info_write_end(struct collector *c, const char *reason, int status)
 
 	p->used = 0;
 	put_text(p, "end_reason", reason);
+	if (!strcmp(reason, "exec") && c->control->family.exec_path[0])
+		put_text(p, "exec_path", c->control->family.exec_path);
 	if (status != -1 && WIFSIGNALED(status))
 		put_number(p, "exit_signal", (uint64_t)WTERMSIG(status));
 	else if (status != -1)

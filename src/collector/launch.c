@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/clock.h"
 #include "collector/manners.h"
 #include "wire/shm.h"
 
@@ -62,7 +63,7 @@ bool launch_find_library(char *path, size_t size)
 	return false;
 }
 
-int launch_memory(const struct options *options)
+int launch_memory(const struct options *options, const char *session)
 {
 	int fd = memfd_create("memoir", MFD_CLOEXEC), error;
 	struct shm_control *control;
@@ -76,6 +77,8 @@ int launch_memory(const struct options *options)
 	if (control == MAP_FAILED)
 		return -errno;
 	control->options = *options;
+	control->family.began_ns = clock_ns(CLOCK_REALTIME);
+	snprintf(control->family.session, sizeof(control->family.session), "%s", session);
 	atomic_store(&control->next_offset, SHM_CONTROL_SIZE);
 	control->magic = SHM_MAGIC;
 	munmap(control, SHM_CONTROL_SIZE);
@@ -92,7 +95,9 @@ bool launch_environment(int shm_fd, const char *library)
 	if (asprintf(&preload, "%s%s%s", library, others && *others ? ":" : "",
 		     others ? others : "") < 0)
 		return false;
-	ok = !setenv("LD_PRELOAD", preload, 1) && !setenv(SHM_ENV, memory, 1);
+	/* The place of the second one is taken by the program's own name for its children. */
+	ok = !setenv("LD_PRELOAD", preload, 1) && !setenv(SHM_ENV, memory, 1) &&
+	     !setenv(SHM_PARENT_ENV, "0", 1);
 	free(preload);
 	return ok;
 }

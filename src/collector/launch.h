@@ -17,8 +17,9 @@ struct launch {
 
 /* Where libmemoir.so is: named by MEMOIR_LIBRARY, or beside this executable, or installed. */
 bool launch_find_library(char *path, size_t size);
-/* New shared memory with the options in it; a descriptor or -errno. */
-int launch_memory(const struct options *options);
+/* New shared memory with the options in it, and the pipe that collectors report to; a descriptor or
+ * -errno. */
+int launch_memory(const struct options *options, const char *session);
 /* Puts what the recorder needs into our own environment, which the program inherits. */
 bool launch_environment(int shm_fd, const char *library);
 /* Forks the program, which waits: 0 or -errno.  It has our signals as they were; here all are

@@ -16,6 +16,7 @@
 
 #include "collector/collector.h"
 #include "collector/futex.h"
+#include "collector/inherit.h"
 #include "collector/log.h"
 #include "collector/manners.h"
 
@@ -101,12 +102,14 @@ struct pidfd_exit {
 };
 #define PIDFD_GET_EXIT _IOWR(0xff, 11, struct pidfd_exit)
 #define PIDFD_MASK_EXIT 8u
+#define TRIES 10
+#define TRIES_SESSION 250 /* a launcher may be busy with its own recording first */
 
 /* How the program ended, as waitpid has it; -1 if that cannot be known.  The kernel tells once the
  * program's parent has waited for it, which it usually does at once. */
-static int exit_status(int pidfd)
+static int exit_status(int pidfd, int tries)
 {
-	for (int i = 0; i < 10; i++) {
+	for (int i = 0; i < tries; i++) {
 		struct pidfd_exit info = { .mask = PIDFD_MASK_EXIT };
 
 		if (ioctl(pidfd, PIDFD_GET_EXIT, &info) < 0)
@@ -158,15 +161,20 @@ int main(int argc, char **argv)
 	}
 	c.pidfd = (int)syscall(SYS_pidfd_open, target, 0);
 	c.target_gone = target_gone;
+	/* Relative names start where the first of the family was started. */
+	if (c.control->family.directory[0] && chdir(c.control->family.directory))
+		c.control->family.directory[0] = 0;
 	program = program_name(target, buffer, sizeof(buffer));
 	log_start(&c.control->options, target, program, -1);
 	if (collector_open(&c, target, program))
 		return 1;
 	manners_leave_directory();
 	start_watching(&c);
+	if (c.control->family.origin == ORIGIN_FORK)
+		inherit_blocks(&c);
 	reason = collector_run(&c);
 	if (!strcmp(reason, "end"))
-		status = exit_status(c.pidfd);
+		status = exit_status(c.pidfd, c.session >= 0 ? TRIES_SESSION : TRIES);
 	if (status != -1)
 		reason = WIFSIGNALED(status) ? "signal" : "exit";
 	ok = collector_finish(&c, reason, status);

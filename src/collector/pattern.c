@@ -6,14 +6,21 @@
 #include <string.h>
 #include <time.h>
 
-bool pattern_counts(const char *pattern)
+bool pattern_has(const char *pattern, char letter)
 {
 	for (const char *p = strchr(pattern, '%'); p; p = strchr(p, '%')) {
-		if (p[1] == 'n')
+		if (p[1] == letter)
 			return true;
 		p += p[1] ? 2 : 1;
 	}
 	return false;
+}
+
+size_t pattern_stem(const char *name)
+{
+	const char *slash = strrchr(name, '/'), *dot = strrchr(name, '.');
+
+	return dot && dot > (slash ? slash + 1 : name) ? (size_t)(dot - name) : strlen(name);
 }
 
 bool pattern_expand(char *out, size_t size, const char *pattern, pid_t pid, const char *program,

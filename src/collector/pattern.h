@@ -6,8 +6,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Is there a %n? */
-bool pattern_counts(const char *pattern);
+/* Is there this placeholder? */
+bool pattern_has(const char *pattern, char letter);
+/* How much of a name comes before its suffix: where a number is put in. */
+size_t pattern_stem(const char *name);
 /* False if it does not fit. */
 bool pattern_expand(char *out, size_t size, const char *pattern, pid_t pid, const char *program,
 		    unsigned counter);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -122,11 +123,26 @@ const char *program_refuses(const char *path)
 	return why;
 }
 
+/* As the kernel decides it: other rights than one has count, on a file system where they may. */
+const char *program_secure(const char *path)
+{
+	struct statvfs disk;
+	struct stat st;
+
+	if (stat(path, &st) < 0 || statvfs(path, &disk) < 0 || (disk.f_flag & ST_NOSUID))
+		return NULL;
+	if (((st.st_mode & S_ISUID) && st.st_uid != getuid()) ||
+	    ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid()))
+		return "it is set-user-id or set-group-id, and the loader then ignores LD_PRELOAD";
+	if (getxattr(path, "security.capability", NULL, 0) > 0 && getuid())
+		return "it has file capabilities, and the loader then ignores LD_PRELOAD";
+	return NULL;
+}
+
 const char *program_obstacle(const char *path)
 {
 	uint8_t head[4096];
 	char next[PATH_MAX];
-	struct stat st;
 	ssize_t n = read_head(path, head, sizeof(head));
 
 	if (n <= 0)
@@ -145,9 +161,5 @@ const char *program_obstacle(const char *path)
 	case ELF_DYNAMIC:
 		break;
 	}
-	if (!stat(path, &st) && (st.st_mode & (S_ISUID | S_ISGID)) && geteuid())
-		return "it is set-user-id or set-group-id, and the loader then ignores LD_PRELOAD";
-	if (getxattr(path, "security.capability", NULL, 0) > 0 && geteuid())
-		return "it has file capabilities, and the loader then ignores LD_PRELOAD";
-	return NULL;
+	return program_secure(path);
 }

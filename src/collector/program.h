@@ -8,5 +8,7 @@
 int program_find(const char *name, char *ret_path, size_t size);
 /* Why it must not be started with the recorder at all, as the end of a sentence; NULL: it may. */
 const char *program_refuses(const char *path);
+/* Why the loader will ignore us, as the end of a sentence; NULL: it will not. */
+const char *program_secure(const char *path);
 /* Why the recorder cannot be loaded into it, as the end of a sentence; NULL: no reason found. */
 const char *program_obstacle(const char *path);

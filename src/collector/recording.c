@@ -174,29 +174,66 @@ bool recording_write(struct recording *r, enum format_chunk_type type, enum reco
 	return true;
 }
 
-/* The first name that is free where the pattern counts; else the name as it is, emptied. */
+/* Was it written before the family began?  File systems are a little behind the clock. */
+static bool is_old(const char *name, uint64_t family_ns)
+{
+	struct stat st;
+	uint64_t ns;
+
+	if (stat(name, &st) < 0)
+		return errno != ENOENT;
+	if (!S_ISREG(st.st_mode))
+		return true;
+	ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	return ns + 20000000 < family_ns;
+}
+
+/* The nth name: where the pattern does not count, and another of the family may have the same one,
+ * a number comes before the suffix. */
+static bool name_of(char *out, size_t size, const char *pattern, pid_t pid, const char *program,
+		    unsigned n)
+{
+	char name[RECORDING_PATH_SIZE];
+	size_t stem;
+
+	if (!pattern_expand(name, sizeof(name), pattern, pid, program, n))
+		return false;
+	stem = pattern_stem(name);
+	if (!n || pattern_has(pattern, 'n'))
+		return (size_t)snprintf(out, size, "%s", name) < size;
+	return (size_t)snprintf(out, size, "%.*s.%u%s", (int)stem, name, n, name + stem) < size;
+}
+
+static bool set_path(struct recording *r, const char *name)
+{
+	if (name[0] == '/' || !getcwd(r->path, sizeof(r->path)))
+		r->path[0] = 0;
+	if (strlen(r->path) + strlen(name) + 2 > sizeof(r->path))
+		return false;
+	if (r->path[0] && strcmp(r->path, "/"))
+		strcat(r->path, "/");
+	strcat(r->path, name);
+	return true;
+}
+
+/* The first name that is free where it must be; else the name as it is, emptied. */
 static int create(struct recording *r, const char *pattern, pid_t pid, const char *program)
 {
-	bool counts = pattern_counts(pattern);
-	int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | (counts ? O_EXCL : 0);
+	int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY;
 
 	for (unsigned n = 0;; n++) {
 		char name[RECORDING_PATH_SIZE];
+		bool must_be_free;
 		int fd;
 
-		if (!pattern_expand(name, sizeof(name), pattern, pid, program, n))
+		if (!name_of(name, sizeof(name), pattern, pid, program, n) || !set_path(r, name))
 			return -ENAMETOOLONG;
-		if (name[0] == '/' || !getcwd(r->path, sizeof(r->path)))
-			r->path[0] = 0;
-		if (strlen(r->path) + strlen(name) + 2 > sizeof(r->path))
-			return -ENAMETOOLONG;
-		if (r->path[0] && strcmp(r->path, "/"))
-			strcat(r->path, "/");
-		strcat(r->path, name);
-		fd = open(name, flags, 0600);
+		must_be_free =
+			pattern_has(pattern, 'n') || (r->family_ns && !is_old(name, r->family_ns));
+		fd = open(name, flags | (must_be_free ? O_EXCL : 0), 0600);
 		if (fd >= 0)
 			return fd;
-		if (!counts || errno != EEXIST || n == 1000000)
+		if (!must_be_free || errno != EEXIST || n == 1000000)
 			return -errno;
 	}
 }
@@ -241,7 +278,6 @@ int recording_open(struct recording *r, const char *pattern, pid_t pid, const ch
 	struct iovec part = { &header, sizeof(header) };
 	int fd;
 
-	memset(r, 0, sizeof(*r));
 	r->fd = -1;
 	fd = create(r, pattern, pid, program);
 	if (fd < 0)
@@ -260,6 +296,7 @@ int recording_open(struct recording *r, const char *pattern, pid_t pid, const ch
 		return -ENOMEM;
 	memcpy(header.magic, FORMAT_MAGIC, sizeof(header.magic));
 	make_id(header.id, sizeof(header.id));
+	memcpy(r->id, header.id, sizeof(r->id));
 	return append(r, &part, 1) ? 0 : -r->error;
 }
 

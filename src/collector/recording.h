@@ -39,11 +39,16 @@ struct recording {
 	struct recording_entry *index;
 	size_t index_count, index_room;
 	uint64_t raw_bytes, event_count;
+	uint8_t id[16];
+	/* When the first of the recordings began that this one belongs to: a file that was written
+	 * since then is not overwritten.  0: it is alone. */
+	uint64_t family_ns;
 	char path[RECORDING_PATH_SIZE]; /* absolute */
 };
 
-/* Names the file from a pattern (see pattern.h), creates it and writes its header.  0 or -errno;
- * path is set either way.  `payload_room` is the largest payload that will be written. */
+/* Names the file from a pattern (see pattern.h), creates it and writes its header.  Zeroed before,
+ * but for family_ns.  0 or -errno; path is set either way.  `payload_room` is the largest payload
+ * that will be written. */
 int recording_open(struct recording *r, const char *pattern, pid_t pid, const char *program,
 		   size_t payload_room);
 /* Appends a chunk; `events` of them are in it, for the index.  False once anything failed. */

@@ -36,8 +36,10 @@ static void change(uint32_t (*wanted)(uint32_t now))
 		/* Before it is so: from then on there are ends of blocks that nobody knows. */
 		counter = next == MODE_ON ? COUNTER_switched_on : COUNTER_switched_off;
 		rt_count(counter, 1);
-		if (atomic_compare_exchange_strong(&rt_live.on, &now, next))
+		if (atomic_compare_exchange_strong(&rt_live.on, &now, next)) {
+			atomic_store(&rt.mode, next);
 			return;
+		}
 		rt_count(counter, (uint64_t)-1);
 	}
 }

@@ -544,6 +544,7 @@ OPERATOR_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t align, con
 	extern __typeof(hook_##name) name##_exported __asm__(#name)                                \
 		__attribute__((alias("hook_" #name), visibility("default")));
 #define PATCH(name, class)
+#define HOOK_EXEC(name, class)
 #include "wire/hooks.def"
 #undef HOOK
 

@@ -70,11 +70,16 @@ void *rt_map_table(size_t size)
 static char *anchor; /* the segment mapped last */
 static size_t anchor_size;
 
+/* The first segment starts at next_offset: in a forked child that is behind what it inherited. */
 void rt_memory_init(struct shm_control *control)
 {
 	anchor = (char *)control;
-	anchor_size = SHM_CONTROL_SIZE;
-	atomic_store(&control->next_offset, SHM_CONTROL_SIZE);
+	anchor_size = atomic_load(&control->next_offset);
+}
+
+void rt_memory_forget(void)
+{
+	atomic_store(&lock_word, 0);
 }
 
 void *rt_map_segment(size_t size, uint64_t *ret_offset)

@@ -83,6 +83,26 @@ static struct shm_module *record_at(uint32_t index)
 	return &record_segments[segment][index % SHM_MODULES_PER_SEGMENT];
 }
 
+bool modules_copy(void)
+{
+	uint32_t count = module_count + 1;
+
+	for (uint32_t s = 0; s * SHM_MODULES_PER_SEGMENT < count && record_segments[s]; s++) {
+		struct shm_module *old = record_segments[s], *new;
+
+		record_segments[s] = NULL;
+		new = record_at(s * SHM_MODULES_PER_SEGMENT);
+		if (new)
+			memcpy(new, old, SHM_MODULE_SEGMENT_SIZE);
+		sys_unmap(old, SHM_MODULE_SEGMENT_SIZE);
+		if (!new)
+			return false;
+	}
+	atomic_store(&rt.shm->module_generation, generation - 1);
+	atomic_store_explicit(&rt.shm->module_count, count, memory_order_release);
+	return true;
+}
+
 /* The GNU build id among the notes of an image, if there is one. */
 static void find_build_id(struct shm_module *record, const uint8_t *notes, uint64_t size)
 {

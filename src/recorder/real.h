@@ -33,6 +33,19 @@ struct real {
 	pid_t (*fork)(void);
 	int (*dlclose)(void *);
 	int (*prctl)(int, ...);
+	int (*execve)(const char *, char *const[], char *const[]);
+	int (*execv)(const char *, char *const[]);
+	int (*execvp)(const char *, char *const[]);
+	int (*execvpe)(const char *, char *const[], char *const[]);
+	int (*execl)(const char *, const char *, ...);
+	int (*execlp)(const char *, const char *, ...);
+	int (*execle)(const char *, const char *, ...);
+	int (*fexecve)(int, char *const[], char *const[]);
+	int (*execveat)(int, const char *, char *const[], char *const[], int);
+	int (*posix_spawn)(pid_t *, const char *, const void *, const void *, char *const[],
+			   char *const[]);
+	int (*posix_spawnp)(pid_t *, const char *, const void *, const void *, char *const[],
+			    char *const[]);
 	void *(*_Znwm)(size_t);
 	void *(*_Znam)(size_t);
 	void *(*_ZnwmRKSt9nothrow_t)(size_t, const void *);

@@ -62,7 +62,8 @@ struct rt {
 	struct shm_control *shm;
 	uint32_t use_tsc;
 	uint32_t stack_depth;
-	bool launched; /* by `memoir run` */
+	bool launched;	       /* by `memoir run` */
+	_Atomic uint32_t mode; /* rt_live.on as a forked child finds it */
 	bool stacks_on_free, drop_when_full;
 	bool glibc; /* the allocator in use is glibc's */
 	/* The allocator in use when it is not libc's: what it calls itself is not recorded. */
@@ -91,8 +92,9 @@ enum rt_need {
 struct rt_live {
 	_Atomic uint32_t on; /* enum rt_mode */
 	_Atomic uint32_t
-		stopped; /* recording ended before the program did: what is missed counts */
-	char pad[4096 - 2 * sizeof(uint32_t)];
+		stopped;       /* recording ended before the program did: what is missed counts */
+	_Atomic uint32_t here; /* 1 in the process that is recorded, 0 in a forked child */
+	char pad[4096 - 3 * sizeof(uint32_t)];
 };
 
 extern struct rt rt HIDDEN;
@@ -121,6 +123,14 @@ static inline uint64_t rt_now(void)
 }
 
 /* start.c: the life of a recording. */
+char **rt_environment(void) HIDDEN; /* as the kernel gave it */
+const char *rt_variable(const char *name) HIDDEN;
+const char *rt_own_name(void) HIDDEN; /* the file that we are, as the loader was told */
+/* New shared memory and a collector for it; `like`: an earlier recording to be like.  NULL: said.
+ */
+struct shm_control *rt_new_recording(const struct shm_control *like) HIDDEN;
+/* The rest of the start, once there is shared memory. */
+bool rt_use(struct shm_control *control) HIDDEN;
 bool rt_start(void) HIDDEN;
 void rt_stop(const char *reason) HIDDEN;
 
@@ -128,6 +138,20 @@ void rt_stop(const char *reason) HIDDEN;
 void control_init(const struct options *options) HIDDEN;
 /* A child that is not recorded has no use for our signal handlers. */
 void control_in_child(void) HIDDEN;
+
+/* family.c: recordings that belong together, of a program, its children and what it becomes. */
+/* Was this program started from a recorded one that it may be recorded with? */
+bool family_follows(const struct shm_control *launcher) HIDDEN;
+/* Fills in where a new recording comes from. */
+void family_describe(struct shm_control *control, const struct shm_control *like) HIDDEN;
+/* Takes out of the environment what is not for programs that this one starts. */
+void family_leave_environment(char **env) HIDDEN;
+/* In a forked child: it gets a recording of its own, or none.  True: it is recorded. */
+bool family_in_child(void) HIDDEN;
+
+/* exec.c: the exec family.  MEMOIR_PARENT=… for programs that this one starts. */
+extern char exec_parent[112] HIDDEN;
+void exec_init(void) HIDDEN;
 
 /* spawn.c: the collector process.  Returns its pid, or -errno. */
 long spawn_collector(const char *path, int memfd, char *const *environment) HIDDEN;
@@ -147,10 +171,16 @@ void *rt_map_table(size_t size) HIDDEN; /* a power of two, read at random places
 void rt_memory_init(struct shm_control *control) HIDDEN;
 /* With the lock held.  NULL if there is none to be had. */
 void *rt_map_segment(size_t size, uint64_t *ret_offset) HIDDEN;
+/* In a forked child: locks that other threads held are nobody's now. */
+void rt_memory_forget(void) HIDDEN;
 
 /* thread.c: registers the calling thread; NULL if it cannot be. */
 struct rt_thread *thread_register(void) HIDDEN;
 struct walk *thread_walk(struct rt_thread *t, unsigned level) HIDDEN;
+/* In a forked child.  How far each ring had come; returns how many there are. */
+uint32_t thread_positions(struct shm_position *out, uint32_t room) HIDDEN;
+/* Nobody has a ring any more, and the caller's own is his alone. */
+void thread_forget(void) HIDDEN;
 /* The table of known stacks has moved. */
 void thread_tell_walks(struct rt_thread *t) HIDDEN;
 
@@ -162,11 +192,14 @@ void ring_doorbell(struct shm_control *shm) HIDDEN;
 bool ring_collector_works(uint64_t waited_ns) HIDDEN;
 
 /* trie.c: from a walked stack to its node. */
-void trie_init(void) HIDDEN;
+void trie_init(uint32_t first_node) HIDDEN;
+void trie_forget(void) HIDDEN; /* in a forked child: the nodes are the parent's */
 uint32_t trie_node(struct rt_thread *t, struct walk *w) HIDDEN;
 
 /* modules.c: which file an address is in, and its unwind rule. */
 void modules_init(void) HIDDEN;
+/* In a forked child: the records, under the same numbers, for its own collector. */
+bool modules_copy(void) HIDDEN;
 unwind_rule modules_decode(uint64_t key) HIDDEN;
 /* After a library may have left: everything is looked up again. */
 void modules_refresh(struct rt_thread *t) HIDDEN;

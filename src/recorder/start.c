@@ -20,18 +20,18 @@ __thread struct rt_thread *rt_self;
 
 bool sys_sealed;
 
-static char **environment(void)
+char **rt_environment(void)
 {
 	uint64_t *start = __libc_stack_end;
 
 	return (char **)(start + 1 + *start + 1);
 }
 
-static const char *variable(const char *name)
+const char *rt_variable(const char *name)
 {
 	size_t n = strlen(name);
 
-	for (char **e = environment(); *e; e++)
+	for (char **e = rt_environment(); *e; e++)
 		if (!strncmp(*e, name, n) && (*e)[n] == '=')
 			return *e + n + 1;
 	return NULL;
@@ -51,7 +51,7 @@ static void name_allocator(struct shm_control *control)
 static struct shm_control *attach(const char *path)
 {
 	long fd = SYS(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0), p;
-	struct shm_control *control;
+	struct shm_control *control, *follower = NULL;
 	int32_t nobody = 0;
 
 	if (sys_failed(fd)) {
@@ -65,22 +65,24 @@ static struct shm_control *attach(const char *path)
 		return NULL;
 	}
 	control = (void *)p;
-	if (control->magic != SHM_MAGIC ||
-	    !atomic_compare_exchange_strong(&control->target_pid, &nobody, -1)) {
-		/* A program that the first one started: the recording is not its own. */
-		sys_unmap(control, SHM_CONTROL_SIZE);
-		return NULL;
+	if (control->magic == SHM_MAGIC &&
+	    atomic_compare_exchange_strong(&control->target_pid, &nobody, -1)) {
+		name_allocator(control);
+		return control;
 	}
-	name_allocator(control);
-	return control;
+	/* The launcher's own recording is the first program's.  What that has become, and its
+	 * children where they are wanted, are recorded like it. */
+	if (control->magic == SHM_MAGIC && family_follows(control))
+		follower = rt_new_recording(control);
+	sys_unmap(control, SHM_CONTROL_SIZE);
+	return follower;
 }
 
-/* The file that we are, as the loader was told. */
-static const char *own_name(void)
+const char *rt_own_name(void)
 {
 	struct dl_find_object o;
 
-	if (!_dl_find_object || _dl_find_object((void *)own_name, &o))
+	if (!_dl_find_object || _dl_find_object((void *)rt_own_name, &o))
 		return "libmemoir.so";
 	return o.dlfo_link_map->l_name;
 }
@@ -91,7 +93,7 @@ static bool find_collector(char *out, size_t size)
 	static const char *const places[] = { "/memoir-collector", "/../memoir-collector",
 					      "/../../libexec/memoir/memoir-collector",
 					      "/../../../libexec/memoir/memoir-collector" };
-	const char *named = variable("MEMOIR_COLLECTOR"), *self = own_name(), *slash;
+	const char *named = rt_variable("MEMOIR_COLLECTOR"), *self = rt_own_name(), *slash;
 
 	if (named) {
 		if (strlen(named) >= size)
@@ -114,7 +116,7 @@ static bool find_collector(char *out, size_t size)
 /* The environment without what would make the collector record itself. */
 static char **collector_environment(size_t *ret_size)
 {
-	char **from = environment(), **to;
+	char **from = rt_environment(), **to;
 	size_t n = 0, used = 0;
 
 	while (from[n])
@@ -133,7 +135,7 @@ static bool file_size_allowed(void)
 
 	/* Past it ftruncate would not only fail but send a signal. */
 	SYS(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit);
-	return limit.rlim_cur >= SHM_CONTROL_SIZE;
+	return limit.rlim_cur >= SHM_START_SIZE;
 }
 
 static void warn_option(void *context, const char *line)
@@ -158,7 +160,7 @@ static bool wait_until_ready(struct shm_control *control, long pid)
 	return false;
 }
 
-static struct shm_control *start_collector(void)
+struct shm_control *rt_new_recording(const struct shm_control *like)
 {
 	static char path[4096];
 	struct shm_control *control = NULL;
@@ -177,11 +179,11 @@ static struct shm_control *start_collector(void)
 		say("not recorded: the kernel gives no memfd", NULL);
 		return NULL;
 	}
-	if (!file_size_allowed() || sys_failed(SYS(SYS_ftruncate, fd, SHM_CONTROL_SIZE))) {
+	if (!file_size_allowed() || sys_failed(SYS(SYS_ftruncate, fd, SHM_START_SIZE))) {
 		say("not recorded: the limit on file sizes (ulimit -f) is too low", NULL);
 		goto out;
 	}
-	p = SYS(SYS_mmap, 0, SHM_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	p = SYS(SYS_mmap, 0, SHM_START_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	env = collector_environment(&env_size);
 	if (sys_failed(p) || !env) {
 		say("not recorded: no memory (ulimit -v?)", NULL);
@@ -190,17 +192,23 @@ static struct shm_control *start_collector(void)
 	control = (void *)p;
 	control->magic = SHM_MAGIC;
 	name_allocator(control);
-	options_init(&control->options);
-	options_from_environment(&control->options, environment(), warn_option, NULL);
+	if (like) {
+		memcpy(&control->options, &like->options, sizeof(like->options));
+	} else {
+		options_init(&control->options);
+		options_from_environment(&control->options, rt_environment(), warn_option, NULL);
+	}
 	control->clock = rt.use_tsc ? CLOCK_TSC : CLOCK_NANOSECONDS;
 	control->start_stamp = rt_now();
 	control->start_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	control->start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
 	atomic_store(&control->next_offset, SHM_CONTROL_SIZE);
+	family_describe(control, like);
 	atomic_store(&control->target_pid, sys_getpid());
 	pid = spawn_collector(path, (int)fd, env);
 	if (sys_failed(pid))
 		say("not recorded: cannot start ", path);
+	sys_unmap((char *)control + SHM_CONTROL_SIZE, SHM_START_SIZE - SHM_CONTROL_SIZE);
 	if (sys_failed(pid) || !wait_until_ready(control, pid)) {
 		sys_unmap(control, SHM_CONTROL_SIZE);
 		control = NULL;
@@ -227,9 +235,27 @@ static const char *cannot_be_recorded(void)
 	return NULL;
 }
 
+bool rt_use(struct shm_control *control)
+{
+	rt.shm = control;
+	rt.stack_depth = (uint32_t)control->options.stack_depth;
+	if (control->options.stack_depth < 1 || control->options.stack_depth > 4096)
+		rt.stack_depth = 512;
+	rt.stacks_on_free = control->options.stacks_on_free;
+	rt.drop_when_full = control->options.when_full == FULL_DROP;
+	rt_memory_init(control);
+	modules_init();
+	trie_init(control->family.first_node ? control->family.first_node : 1);
+	if (atomic_load(&control->node_count))
+		return true;
+	say("not recorded: no memory for the recorder (ulimit -v?)", NULL);
+	rt.shm = NULL;
+	return false;
+}
+
 static bool start(void)
 {
-	const char *shared = variable(SHM_ENV), *why_not;
+	const char *shared = rt_variable(SHM_ENV), *why_not;
 	struct shm_control *control;
 
 	say_init();
@@ -241,30 +267,18 @@ static bool start(void)
 	}
 	rt.pid = sys_getpid();
 	clock_init();
-	control = shared ? attach(shared) : start_collector();
+	control = shared ? attach(shared) : rt_new_recording(NULL);
 	if (!control)
 		return false;
-	rt.shm = control;
 	rt.launched = shared;
-	rt.stack_depth = (uint32_t)control->options.stack_depth;
-	if (control->options.stack_depth < 1 || control->options.stack_depth > 4096)
-		rt.stack_depth = 512;
-	rt.stacks_on_free = control->options.stacks_on_free;
-	rt.drop_when_full = control->options.when_full == FULL_DROP;
-	if (shared) {
+	if (atomic_load(&control->target_pid) == -1) { /* the launcher's */
 		control->clock = rt.use_tsc ? CLOCK_TSC : CLOCK_NANOSECONDS;
 		control->start_stamp = rt_now();
 		control->start_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
 		control->start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
 	}
-	rt_memory_init(control);
-	modules_init();
-	trie_init();
-	if (!atomic_load(&control->node_count)) {
-		say("not recorded: no memory for the recorder (ulimit -v?)", NULL);
-		rt.shm = NULL;
+	if (!rt_use(control))
 		return false;
-	}
 	SYS(SYS_madvise, &rt_live, sizeof(rt_live), MADV_WIPEONFORK);
 	atomic_store(&control->target_pid, rt.pid);
 	return true;
@@ -280,7 +294,9 @@ bool rt_start(void)
 		atomic_store(&rt.state, RT_OFF);
 		return false;
 	}
-	atomic_store(&rt_live.on, rt.shm->options.disabled ? MODE_WAITING : MODE_ON);
+	rt.mode = rt.shm->options.disabled ? MODE_WAITING : MODE_ON;
+	atomic_store(&rt_live.here, 1);
+	atomic_store(&rt_live.on, rt.mode);
 	atomic_store(&rt.state, RT_ON);
 	return true;
 }
@@ -322,7 +338,7 @@ struct rt_thread *hooks_enter_slow(enum rt_need need)
 		return NULL;
 	inside = true;
 	if ((atomic_load_explicit(&rt_live.on, memory_order_relaxed) || rt_start()) &&
-	    recorded(need))
+	    (likely(atomic_load(&rt_live.here)) || family_in_child()) && recorded(need))
 		t = rt_self ? rt_self : thread_register();
 	else if (atomic_load(&rt_live.stopped))
 		rt_count(COUNTER_dropped_no_collector, 1);
@@ -332,60 +348,17 @@ struct rt_thread *hooks_enter_slow(enum rt_need need)
 
 void hooks_in_child(void)
 {
-	struct rt_thread *t = rt_self;
-
+	/* One that is to be recorded gets its collector with its first event: most execute another
+	 * program at once.  But a hook that a handler forked in goes on in the child, and must not
+	 * write to the parent's ring. */
+	if (atomic_load(&rt.state) != RT_ON ||
+	    (atomic_load(&rt_live.here) && sys_getpid() == rt.pid))
+		return;
+	/* Where the kernel does not wipe. */
 	atomic_store(&rt_live.on, MODE_NONE);
-	atomic_store(&rt.state, RT_OFF);
-	control_in_child();
-	/* If a handler forked in the middle of a hook, that hook goes on in the child too: what it
-	 * writes must not reach the parent's ring. */
-	if (t)
-		SYS(SYS_mmap, t->ring, sizeof(*t->ring) + (t->mask + 1) * sizeof(struct event),
-		    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-}
-
-static bool ends_with(const char *text, size_t n, const char *end)
-{
-	size_t length = strlen(end);
-
-	return n >= length && !strncmp(text + n - length, end, length);
-}
-
-/* Programs that this one starts are not recorded unless asked for: takes us out of LD_PRELOAD.  The
- * launcher's memory is nobody else's in any case. */
-static void leave_environment(char **env, bool keep_preload)
-{
-	const char *name = own_name(), *slash = strrchr(name, '/');
-	char **to = env;
-
-	name = slash ? slash + 1 : name;
-
-	for (char **from = env; *from; from++) {
-		char *e = *from;
-
-		if (!strncmp(e, SHM_ENV "=", sizeof(SHM_ENV)))
-			continue;
-		if (!strncmp(e, "LD_PRELOAD=", 11) && !keep_preload) {
-			char *out = e + 11, *word = e + 11;
-
-			while (*word) {
-				size_t n = strcspn(word, ": "), skip = n + (word[n] != 0);
-
-				if (!ends_with(word, n, name)) {
-					memmove(out, word, skip);
-					out += skip;
-				}
-				word += skip;
-			}
-			*out = 0;
-			if (out > e + 11 && (out[-1] == ':' || out[-1] == ' '))
-				*--out = 0;
-			if (out == e + 11)
-				continue;
-		}
-		*to++ = e;
-	}
-	*to = NULL;
+	atomic_store(&rt_live.here, 0);
+	if (!rt.shm->options.track_children || (rt_self && (rt_self->depth || rt_self->open)))
+		family_in_child();
 }
 
 __attribute__((constructor)) static void at_load(int argc, char **argv, char **env)
@@ -396,8 +369,9 @@ __attribute__((constructor)) static void at_load(int argc, char **argv, char **e
 	if (rt.shm) {
 		redirect_callers();
 		control_init(&rt.shm->options);
+		exec_init();
 	}
-	leave_environment(env, rt.shm && rt.shm->options.track_children);
+	family_leave_environment(env);
 }
 
 /* The death of process 1 takes its whole namespace along, the collector too: it waits. */

@@ -127,6 +127,55 @@ static struct rt_thread *make_new(void)
 	return t;
 }
 
+/* What the threads' private memory says is what it was at the moment of the fork; the rings are the
+ * parent's and go on. */
+uint32_t thread_positions(struct shm_position *out, uint32_t room)
+{
+	uint32_t n = 0;
+
+	for (; n < room && threads[n]; n++) {
+		const struct rt_thread *t = threads[n];
+		uint64_t last = t->reserved - 1, tail = atomic_load(&t->ring->tail);
+
+		out[n].events = t->reserved;
+		out[n].stamp = 0;
+		if (t->reserved && tail - last <= t->mask)
+			out[n].stamp = t->events[last & t->mask].stamp;
+	}
+	return n;
+}
+
+static void free_thread(struct rt_thread *t)
+{
+	sys_unmap(t->ring, SHM_RING_SIZE(t->ring->order));
+	sys_unmap(t->known, (t->known_mask + 1) * sizeof(*t->known));
+	for (int i = 0; i < RT_NESTING; i++)
+		if (t->walks[i])
+			sys_unmap(t->walks[i],
+				  walk_size(t->walks[i]->limit, t->walks[i]->end_mask + 1));
+	sys_unmap(t, sizeof(*t));
+}
+
+void thread_forget(void)
+{
+	struct rt_thread *self = rt_self;
+
+	for (uint32_t i = 0; i < SHM_MAX_RINGS && threads[i]; i++) {
+		struct rt_thread *t = threads[i];
+
+		threads[i] = NULL;
+		/* If a handler forked in the middle of a hook, that hook goes on in the child too:
+		 * what it writes must not reach the parent's ring. */
+		if (t == self && (t->depth || t->open))
+			SYS(SYS_mmap, t->ring, SHM_RING_SIZE(t->ring->order),
+			    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		else
+			free_thread(t);
+	}
+	scan_from = 0;
+	rt_self = NULL;
+}
+
 static void announce(struct rt_thread *t)
 {
 	uint64_t name[2] = { 0, 0 };

@@ -60,15 +60,33 @@ static bool add_level(void)
 	return true;
 }
 
-/* Called once, before any other thread can record. */
-void trie_init(void)
+/* Called once, before any other thread can record.  Node 0 is no stack, and those up to
+ * `first_node` are known to the collector from elsewhere: their memory is never touched. */
+void trie_init(uint32_t first_node)
 {
 	struct rt_lock_state lock;
+	bool ok = true;
 
 	rt_lock(&lock);
-	if (add_segment() && add_level())
-		atomic_store(&rt.shm->node_count, 1); /* node 0: no stack */
+	while (ok && atomic_load(&rt.shm->node_segment_count) <= first_node / SHM_NODES_PER_SEGMENT)
+		ok = add_segment();
+	if (ok && add_level())
+		atomic_store(&rt.shm->node_count, first_node);
 	rt_unlock(&lock);
+}
+
+void trie_forget(void)
+{
+	for (uint32_t i = 0; i < SHM_MAX_NODE_SEGMENTS && segments[i]; i++) {
+		sys_unmap(segments[i], SHM_NODE_SEGMENT_SIZE);
+		atomic_store(&segments[i], NULL);
+	}
+	for (uint32_t i = 0; i < atomic_load(&level_count); i++) {
+		sys_unmap(levels[i].slots, (levels[i].mask + 1) * sizeof(uint64_t));
+		atomic_store(&levels[i].slots, NULL);
+		atomic_store(&levels[i].count, 0);
+	}
+	atomic_store(&level_count, 0);
 }
 
 /* The first of n new ids, one after the other; 0 if there is no memory for them. */

@@ -39,6 +39,7 @@ enum event_flags {
 	EVENT_MMAPPED = 1,	  /* glibc: the block is a mapping of its own */
 	EVENT_NON_MAIN_ARENA = 2, /* glibc */
 	EVENT_ZEROED = 4,	  /* calloc and MALLOCX_ZERO */
+	EVENT_INHERITED = 8,	  /* from before a fork: the parent allocated it */
 };
 
 enum event_call {

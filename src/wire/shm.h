@@ -18,6 +18,8 @@
 
 #define SHM_MAGIC 0x31304d4853524d4dull /* "MMRSHM01" */
 #define SHM_ENV "MEMOIR_SHM" /* set by `memoir run`: the path of the memfd to attach to */
+/* PID:ID:BEGAN:FIRST of the recording that a program was started from: see struct shm_family. */
+#define SHM_PARENT_ENV "MEMOIR_PARENT"
 
 #define SHM_FILE_SIZE (1ull << 36)	/* at most; sparse; set by the collector or the launcher */
 #define SHM_FILE_SIZE_MIN (16ull << 20) /* with less there is no point in starting */
@@ -98,6 +100,40 @@ enum shm_counter {
 		COUNTER_COUNT
 };
 
+/* How a recorded program came to be. */
+enum shm_origin {
+	ORIGIN_START, /* nobody before it was recorded */
+	ORIGIN_EXEC,  /* a recorded process executed it: its child, or itself (the same pid) */
+	ORIGIN_FORK,  /* the child of fork in a recorded program */
+};
+
+/* How far a thread of the parent had come at the moment of a fork: what the child inherited. */
+struct shm_position {
+	uint64_t events; /* written to this ring, ever */
+	uint64_t stamp;	 /* of the last of them; 0: not known */
+};
+
+/* What a recording has to do with others: recorder/family.c, collector/family.c. */
+struct shm_family {
+	uint32_t origin;    /* enum shm_origin */
+	int32_t parent_pid; /* of the program before it; 0: there is none */
+	int32_t first_pid;  /* of the first of the family */
+	uint8_t parent_id[16];
+	uint8_t id[16];		   /* (collector) this recording's */
+	uint64_t began_ns;	   /* CLOCK_REALTIME when the first of the family was started */
+	uint64_t forked_at;	   /* stamp */
+	uint64_t inherited_offset; /* of `inherited_rings` positions, by the parent's ring */
+	uint32_t inherited_rings;
+	uint32_t first_node;		 /* smaller numbers are the parent's */
+	_Atomic uint32_t write_request;	 /* raised by a child: what there is goes to the file */
+	_Atomic uint32_t exec_pending;	 /* the program is about to become another */
+	_Atomic uint32_t other_programs; /* started by this one, and not recorded */
+	char exec_path[512];		 /* which */
+	char parent_output[4200];
+	char directory[4096]; /* where relative names of outputs start; "": where we are */
+	char session[64];     /* the launcher's pipe, where collectors report; "": there is none */
+};
+
 struct shm_control {
 	uint64_t magic;
 	uint32_t clock;		       /* enum shm_clock */
@@ -129,6 +165,7 @@ struct shm_control {
 	char error[256];   /* (collector) */
 	char output[4200]; /* (collector) the recording's path */
 	struct options options;
+	struct shm_family family;
 
 	uint64_t ring_offset[SHM_MAX_RINGS];
 	uint64_t node_segment_offset[SHM_MAX_NODE_SEGMENTS];
@@ -136,6 +173,10 @@ struct shm_control {
 };
 
 #define SHM_CONTROL_SIZE ((sizeof(struct shm_control) + 65535) & ~(size_t)65535)
+/* What a recorder makes before its collector makes the file as large as it may become. */
+#define SHM_START_SIZE                                                                             \
+	(SHM_CONTROL_SIZE +                                                                        \
+	 ((SHM_MAX_RINGS * sizeof(struct shm_position) + 65535) & ~(size_t)65535))
 #define SHM_NODE_SEGMENT_SIZE (SHM_NODES_PER_SEGMENT * sizeof(struct shm_node))
 #define SHM_MODULE_SEGMENT_SIZE (SHM_MODULES_PER_SEGMENT * sizeof(struct shm_module))
 #define SHM_RING_SIZE(order) (sizeof(struct shm_ring) + (sizeof(struct event) << (order)))

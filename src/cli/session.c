@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The recordings of one `memoir run`.  See session.h. */
+#include "cli/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/human.h"
+#include "base/xalloc.h"
+#include "collector/program.h"
+
+#define PATIENCE_MS 10000 /* with a collector that does not finish */
+#define SHOWN 8		  /* recordings that are listed one by one */
+
+int session_open(struct session *s)
+{
+	int fds[2];
+
+	memset(s, 0, sizeof(*s));
+	s->read_fd = s->write_fd = -1;
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -errno;
+	s->read_fd = fds[0];
+	s->write_fd = fds[1];
+	snprintf(s->pipe_path, sizeof(s->pipe_path), "/proc/%d/fd/%d", (int)getpid(), s->write_fd);
+	return 0;
+}
+
+static struct session_entry *find(struct session *s, const char *path)
+{
+	for (size_t i = s->count; i-- > 0;)
+		if (!strcmp(s->entries[i].path, path))
+			return &s->entries[i];
+	return NULL;
+}
+
+static char *field(char **rest)
+{
+	char *text = *rest ? strsep(rest, "\t") : NULL;
+
+	return text ? text : (char *)"";
+}
+
+static void take_line(struct session *s, char *line)
+{
+	char *kind = field(&line);
+	pid_t pid = (pid_t)atoi(field(&line));
+	struct session_entry *e;
+
+	if (!strcmp(kind, "S")) {
+		s->entries = xgrow(s->entries, s->count, &s->room, sizeof(*s->entries));
+		s->entries[s->count++] =
+			(struct session_entry){ .pid = pid, .path = xstrdup(field(&line)) };
+	} else if (!strcmp(kind, "E")) {
+		uint64_t events = strtoull(field(&line), NULL, 10);
+		uint64_t bytes = strtoull(field(&line), NULL, 10);
+		bool became = !strcmp(field(&line), "exec");
+
+		e = find(s, field(&line));
+		if (!e)
+			return;
+		e->events = events;
+		e->bytes = bytes;
+		e->ended = true;
+		if (became)
+			e->became = xstrdup(field(&line));
+	}
+}
+
+void session_read(struct session *s)
+{
+	ssize_t n;
+
+	while (s->read_fd >= 0 &&
+	       (n = read(s->read_fd, s->line + s->used, sizeof(s->line) - 1 - s->used)) > 0) {
+		char *start = s->line, *end;
+
+		s->used += (size_t)n;
+		s->line[s->used] = 0;
+		for (; (end = strchr(start, '\n')); start = end + 1) {
+			*end = 0;
+			take_line(s, start);
+		}
+		s->used -= (size_t)(start - s->line);
+		memmove(s->line, start, s->used + 1);
+		if (s->used == sizeof(s->line) - 1)
+			s->used = 0; /* no line is as long as that */
+	}
+}
+
+void session_wake(const struct session *s)
+{
+	if (s->write_fd > 0 && write(s->write_fd, "\n", 1) < 0)
+		return; /* full: then it wakes anyway */
+}
+
+/* A recording whose program is gone, or is another one now, and which is not finished. */
+static bool any_unfinished(const struct session *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		bool later = false;
+
+		if (s->entries[i].ended)
+			continue;
+		for (size_t k = i + 1; k < s->count; k++)
+			later |= s->entries[k].pid == s->entries[i].pid;
+		if (later || (kill(s->entries[i].pid, 0) < 0 && errno == ESRCH))
+			return true;
+	}
+	return false;
+}
+
+void session_wait(struct session *s)
+{
+	struct pollfd p = { .fd = s->read_fd, .events = POLLIN };
+
+	session_read(s);
+	for (int waited = 0; waited < PATIENCE_MS && any_unfinished(s); waited += 20) {
+		if (poll(&p, 1, 20) > 0)
+			waited = 0;
+		session_read(s);
+	}
+}
+
+void session_drop(struct session *s, const char *path)
+{
+	struct session_entry *e = find(s, path);
+
+	if (!e)
+		return;
+	free(e->path);
+	free(e->became);
+	memmove(e, e + 1, (size_t)(s->entries + s->count - (e + 1)) * sizeof(*e));
+	s->count--;
+}
+
+/* The folder that all recordings are in; 0 if they are not in one. */
+static int folder(const struct session *s)
+{
+	const char *first = s->entries[0].path, *slash = strrchr(first, '/');
+	size_t n = slash ? (size_t)(slash - first) : 0;
+
+	for (size_t i = 1; i < s->count; i++) {
+		const char *path = s->entries[i].path;
+
+		slash = strrchr(path, '/');
+		if (!slash || (size_t)(slash - path) != n || strncmp(path, first, n))
+			return 0;
+	}
+	return (int)n;
+}
+
+static size_t process_count(const struct session *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		size_t k = 0;
+
+		while (s->entries[k].pid != s->entries[i].pid)
+			k++;
+		n += k == i;
+	}
+	return n;
+}
+
+void session_conclude(const struct session *s)
+{
+	uint64_t events = 0, bytes = 0;
+	size_t running = 0, processes = process_count(s);
+	struct human a, b;
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct session_entry *e = &s->entries[i];
+
+		events += e->events;
+		bytes += e->bytes;
+		running += !e->ended;
+		if (s->count <= SHOWN && e->ended)
+			fprintf(stderr, "memoir: recorded %s events in %s (%s)\n",
+				human_count(&a, e->events), e->path, human_size(&b, e->bytes));
+	}
+	if (s->count > SHOWN)
+		fprintf(stderr, "memoir: recorded %zu programs in %zu process%s: %s events, %s\n",
+			s->count, processes, processes == 1 ? "" : "es", human_count(&a, events),
+			human_size(&b, bytes));
+	if (running)
+		fprintf(stderr, "memoir: %zu still run%s, and %s recorded on\n", running,
+			running == 1 ? "s" : "", running == 1 ? "is" : "are");
+	if (processes > 1 && folder(s))
+		fprintf(stderr, "memoir: look at them with: memoir info %.*s\n", folder(s),
+			s->entries[0].path);
+	else
+		fprintf(stderr, "memoir: look at the last with: memoir report %s\n",
+			s->entries[s->count - 1].path);
+}
+
+void session_say_lost(const struct session *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct session_entry *e = &s->entries[i];
+		char path[4096];
+		const char *why = NULL;
+		bool later = false;
+
+		for (size_t k = i + 1; k < s->count; k++)
+			later |= s->entries[k].pid == e->pid;
+		if (later || !e->became || !e->became[0])
+			continue;
+		if (!program_find(e->became, path, sizeof(path)))
+			why = program_obstacle(path);
+		fprintf(stderr, "memoir: process %d became %s, which was not recorded%s%s\n",
+			(int)e->pid, e->became, why ? ": " : "", why ? why : "");
+	}
+}
+
+void session_release(struct session *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		free(s->entries[i].path);
+		free(s->entries[i].became);
+	}
+	free(s->entries);
+	if (s->read_fd >= 0)
+		close(s->read_fd);
+	if (s->write_fd >= 0)
+		close(s->write_fd);
+	memset(s, 0, sizeof(*s));
+	s->read_fd = s->write_fd = -1;
+}

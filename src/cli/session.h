@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Everything that one `memoir run` records: the program, what it becomes, and its children.
+ *
+ * Each recording's collector reports over a pipe (collector/family.h), which is read while the
+ * program runs; at the end those whose program has ended are waited for, and a few lines say what
+ * there is. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct session_entry {
+	pid_t pid;
+	char *path;
+	char *became; /* the program that this process executed then; NULL: it ended as it was */
+	uint64_t events, bytes;
+	bool ended;
+};
+
+struct session {
+	int read_fd, write_fd;
+	char pipe_path[64]; /* as other processes open it */
+	struct session_entry *entries;
+	size_t count, room;
+	char line[4096];
+	size_t used;
+};
+
+/* 0 or -errno. */
+int session_open(struct session *s);
+/* Takes what has been reported; never waits. */
+void session_read(struct session *s);
+/* Ends a poll on the pipe; may be called in a signal handler. */
+void session_wake(const struct session *s);
+/* Waits, but not for ever, until all recordings of programs that are gone are finished. */
+void session_wait(struct session *s);
+/* Forgets one that came to nothing. */
+void session_drop(struct session *s, const char *path);
+/* Says what there is, if it is more than one. */
+void session_conclude(const struct session *s);
+/* Says which program a process became without being recorded any more. */
+void session_say_lost(const struct session *s);
+void session_release(struct session *s);

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What a forked child inherited: the blocks that were alive in its parent at the fork.
+ *
+ * Read from the parent's recording, up to where each of its threads had come at that moment, and
+ * written into the child's as allocations with the stamps, stacks and threads that they had.  So
+ * the child's recording opens alone, and a block that the child frees is known.  The parent may
+ * still be at it: its collector was asked to write what it has, and its file is read as it grows.
+ * Where it cannot be read the child starts with nothing, and its recording says so. */
+#include "collector/inherit.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "base/xalloc.h"
+#include "collector/log.h"
+#include "pairing/merge.h"
+#include "pairing/reader.h"
+
+#define PATIENCE_MS 3000 /* with a parent's collector that does not write what it has */
+#define NODE_GAP (1u << 20)
+#define NODE_BYTES (4 * VARINT_MAX)
+/* Rings that no thread has, from the last one down: the child's own are counted from the first. */
+#define RINGS 64u
+
+struct node {
+	uint64_t address;
+	uint32_t parent;
+	uint16_t module;
+	uint8_t flags, wanted;
+};
+
+struct inherit {
+	struct collector *collector;
+	const struct shm_position *positions;
+	uint32_t ring_count;
+	uint64_t *taken; /* events of each ring so far */
+	uint64_t missing;
+	struct node *nodes;
+	size_t node_count;
+	struct columns blocks;
+	struct threads threads;
+	struct markers markers;
+	struct pair pair;
+	struct merge merge;
+	struct event *events;
+	size_t event_room;
+	char why[200]; /* it is not complete */
+};
+
+static bool add_nodes(struct inherit *in, const uint8_t *p, const uint8_t *end)
+{
+	uint64_t first, count, address = 0;
+
+	if (!varint_get(&p, end, &first) || !varint_get(&p, end, &count) ||
+	    count > (uint64_t)(end - p) / 4 || !first || first > in->node_count + NODE_GAP ||
+	    first + count >= UINT32_MAX)
+		return false;
+	if (first + count > in->node_count) {
+		size_t room = (first + count) * 2;
+
+		in->nodes = xreallocarray(in->nodes, room, sizeof(*in->nodes));
+		memset(in->nodes + in->node_count, 0, (room - in->node_count) * sizeof(*in->nodes));
+		in->node_count = room;
+	}
+	for (uint64_t id = first; id < first + count; id++) {
+		uint64_t up, step, module, flags;
+
+		if (!varint_get(&p, end, &up) || !varint_get(&p, end, &step) ||
+		    !varint_get(&p, end, &module) || !varint_get(&p, end, &flags) || !up || up > id)
+			return false;
+		address += unzigzag(step);
+		in->nodes[id] = (struct node){ address, (uint32_t)(id - up), (uint16_t)module,
+					       (uint8_t)flags, 0 };
+	}
+	return true;
+}
+
+/* How many of a run's events were there at the fork. */
+static uint32_t inherited_of(struct inherit *in, uint32_t ring, uint32_t count)
+{
+	uint64_t left;
+
+	if (ring >= SHM_MAX_RINGS - RINGS) /* the parent had inherited it itself */
+		return count;
+	if (ring >= in->ring_count)
+		return 0;
+	left = in->positions[ring].events - in->taken[ring];
+	if (count > left)
+		count = (uint32_t)left;
+	in->taken[ring] += count;
+	in->missing -= count;
+	return count;
+}
+
+static bool add_events(struct inherit *in, const struct chunk *chunk)
+{
+	struct codec_decoder d;
+	struct event *to;
+	uint32_t ring, count;
+
+	if (!codec_open(&d, chunk->payload, chunk->payload_size))
+		return false;
+	if (in->event_room < d.event_count) {
+		in->event_room = d.event_count;
+		in->events = xreallocarray(in->events, in->event_room, sizeof(*in->events));
+	}
+	to = in->events;
+	while (codec_next_run(&d, &ring, &count)) {
+		if (ring >= SHM_MAX_RINGS || !codec_read(&d, to, count))
+			return false;
+		merge_add(&in->merge, ring, to, inherited_of(in, ring, count));
+		to += count;
+	}
+	merge_run(&in->merge, d.horizon);
+	return true;
+}
+
+static bool use_chunk(struct inherit *in, struct chunk *chunk, struct err *err)
+{
+	const uint8_t *p;
+
+	if (!chunk_unpack(chunk, err))
+		return false;
+	p = chunk->payload;
+	if (chunk->head.type == CHUNK_NODES)
+		return add_nodes(in, p, p + chunk->payload_size);
+	if (chunk->head.type == CHUNK_EVENTS)
+		return add_events(in, chunk);
+	return true;
+}
+
+/* Is more of it to come?  Waits a moment if so. */
+static bool wait_for_more(struct reader *r, int *waited_ms)
+{
+	uint64_t size = r->size;
+
+	if (!reader_is_being_written(r) || *waited_ms >= PATIENCE_MS) {
+		reader_refresh(r);
+		return r->size > size;
+	}
+	nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
+	*waited_ms += 2;
+	reader_refresh(r);
+	return true;
+}
+
+static void read_parent(struct inherit *in, struct reader *r)
+{
+	struct chunk chunk = { 0 };
+	struct err err;
+	int waited_ms = 0;
+	bool more = true;
+
+	while (in->missing && more) {
+		switch (reader_next(r, &chunk, &err)) {
+		case READER_CHUNK:
+			more = use_chunk(in, &chunk, &err);
+			if (!more)
+				snprintf(in->why, sizeof(in->why),
+					 "the parent's recording is damaged");
+			break;
+		case READER_CUT:
+			more = wait_for_more(r, &waited_ms);
+			break;
+		case READER_END:
+		case READER_DAMAGED:
+			more = false;
+			break;
+		}
+	}
+	chunk_release(&chunk);
+	merge_finish(&in->merge);
+	if (in->missing && !in->why[0])
+		snprintf(in->why, sizeof(in->why),
+			 "%" PRIu64 " of the parent's events are not in its recording",
+			 in->missing);
+}
+
+static void want_stack(struct inherit *in, uint32_t id)
+{
+	while (id && id < in->node_count && !in->nodes[id].wanted) {
+		in->nodes[id].wanted = 1;
+		id = in->nodes[id].parent;
+	}
+}
+
+/* Writes the nodes of one run without gaps; returns where the next may start. */
+static uint32_t write_run(struct inherit *in, uint32_t first, uint32_t end)
+{
+	struct collector *c = in->collector;
+	struct payload *p = &c->payload;
+	uint64_t previous = 0;
+	uint32_t last = first;
+
+	while (last < end && last - first < p->room / (2 * NODE_BYTES) &&
+	       (last == first || in->nodes[last].wanted))
+		last++;
+	p->used = 0;
+	payload_number(p, first);
+	payload_number(p, last - first);
+	for (uint32_t id = first; id < last; id++) {
+		const struct node *n = &in->nodes[id];
+
+		payload_number(p, id - n->parent);
+		payload_number(p, zigzag(n->address - previous));
+		payload_number(p, n->module);
+		payload_number(p, n->flags);
+		previous = n->address;
+	}
+	recording_write(&c->recording, CHUNK_NODES, EFFORT_REST, p->data, p->used, 0);
+	return last;
+}
+
+static void write_nodes(struct inherit *in, uint32_t first_own)
+{
+	uint32_t end = in->node_count < first_own ? (uint32_t)in->node_count : first_own;
+	uint32_t highest = 0;
+
+	for (uint32_t id = 1; id < end;) {
+		/* Numbers may not leap too far; a node that nothing refers to does no harm. */
+		if (in->nodes[id].wanted || id - highest >= NODE_GAP / 2) {
+			id = write_run(in, id, end);
+			highest = id - 1;
+		} else {
+			id++;
+		}
+	}
+}
+
+/* The name of the thread on each ring, as it was put there last. */
+static void put_event(struct inherit *in, uint32_t ring, const struct event *e)
+{
+	struct collector *c = in->collector;
+
+	if (!codec_room(&c->encoder))
+		drain_close_chunk(c);
+	codec_add(&c->encoder, ring, e, 1);
+}
+
+static void put_thread(struct inherit *in, uint32_t ring, uint32_t row, uint64_t stamp)
+{
+	const struct thread *t = &in->threads.rows[row];
+	struct event e = { .stamp = stamp, .word1 = t->tid | (uint64_t)OP_THREAD << 56 };
+
+	memcpy(&e.word2, t->name, 15);
+	put_event(in, ring, &e);
+}
+
+static void write_blocks(struct inherit *in, uint64_t *ret_count, uint64_t *ret_bytes)
+{
+	const struct columns *b = &in->blocks;
+	uint32_t owner[RINGS];
+
+	memset(owner, 0xff, sizeof(owner));
+	for (uint32_t row = 0; row < b->count; row++) {
+		uint32_t thread = tags_thread(b->tags[row]), ring = thread % RINGS;
+		struct event e = {
+			.stamp = b->allocated_at[row],
+			.word1 = b->address[row] | (uint64_t)OP_ALLOC << 56,
+			.word2 = columns_size(b, row) | (uint64_t)tags_call(b->tags[row]) << 48 |
+				 (uint64_t)((tags_flags(b->tags[row]) & 7) | EVENT_INHERITED) << 56,
+			.word3 = b->stack[row] | (uint64_t)columns_slack(b, row) << 32,
+		};
+
+		if (b->freed_at[row] != NEVER)
+			continue;
+		if (owner[ring] != thread && thread < in->threads.count)
+			put_thread(in, SHM_MAX_RINGS - 1 - ring, thread, e.stamp);
+		owner[ring] = thread;
+		put_event(in, SHM_MAX_RINGS - 1 - ring, &e);
+		++*ret_count;
+		*ret_bytes += columns_size(b, row);
+	}
+}
+
+static void write_all(struct inherit *in, uint64_t *ret_count, uint64_t *ret_bytes)
+{
+	struct collector *c = in->collector;
+	const struct columns *b = &in->blocks;
+
+	for (uint32_t row = 0; row < b->count; row++)
+		if (b->freed_at[row] == NEVER)
+			want_stack(in, b->stack[row]);
+	write_nodes(in, c->control->family.first_node);
+	/* All of it is older than anything that the child does. */
+	c->horizon = c->control->family.forked_at;
+	write_blocks(in, ret_count, ret_bytes);
+	drain_close_chunk(c);
+}
+
+static const struct shm_position *map_positions(struct collector *c, size_t *ret_size)
+{
+	const struct shm_family *family = &c->control->family;
+	void *p;
+
+	*ret_size = SHM_MAX_RINGS * sizeof(struct shm_position);
+	if (family->inherited_offset != SHM_CONTROL_SIZE)
+		return NULL;
+	p = mmap(NULL, *ret_size, PROT_READ, MAP_SHARED, c->shm_fd,
+		 (off_t)family->inherited_offset);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void take_over(struct inherit *in, struct reader *r, uint64_t *ret_count,
+		      uint64_t *ret_bytes)
+{
+	struct collector *c = in->collector;
+	uint32_t count = c->control->family.inherited_rings;
+	size_t size;
+
+	in->positions = map_positions(c, &size);
+	if (!in->positions)
+		return;
+	in->ring_count = count > SHM_MAX_RINGS - RINGS ? SHM_MAX_RINGS - RINGS : count;
+	in->taken = xcalloc(in->ring_count + 1, sizeof(*in->taken));
+	for (uint32_t i = 0; i < in->ring_count; i++)
+		in->missing += in->positions[i].events;
+	pair_init(&in->pair, &in->blocks, &in->threads, &in->markers);
+	merge_init(&in->merge, &in->pair);
+	read_parent(in, r);
+	write_all(in, ret_count, ret_bytes);
+	merge_release(&in->merge);
+	pair_release(&in->pair);
+	columns_release(&in->blocks);
+	threads_release(&in->threads);
+	markers_release(&in->markers);
+	free(in->nodes);
+	free(in->events);
+	free(in->taken);
+	munmap((void *)in->positions, size);
+}
+
+void inherit_blocks(struct collector *c)
+{
+	const struct shm_family *family = &c->control->family;
+	struct inherit *in = xcalloc(1, sizeof(*in));
+	uint64_t count = 0, bytes = 0;
+	struct reader reader;
+	struct err err;
+
+	in->collector = c;
+	if (reader_open(&reader, family->parent_output, &err)) {
+		snprintf(in->why, sizeof(in->why), "the parent's recording cannot be read: %.150s",
+			 err.text);
+	} else {
+		if (memcmp(reader.header.id, family->parent_id, sizeof(family->parent_id)))
+			snprintf(in->why, sizeof(in->why),
+				 "the parent's recording is not there any more");
+		else
+			take_over(in, &reader, &count, &bytes);
+		reader_release(&reader);
+	}
+	log_line(in->why[0] ? LOG_WARN : LOG_INFO, "%" PRIu64 " inherited blocks%s%s", count,
+		 in->why[0] ? "; " : "", in->why);
+	info_write_inherited(c, count, bytes, in->why);
+	free(in);
+}

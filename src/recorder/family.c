@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Recordings that belong together: a program, its children, and what it becomes by exec.
+ *
+ * What comes after a recorded program learns about it in one of two ways.  A program that is
+ * executed finds MEMOIR_PARENT in its environment (exec.c puts it there).  The child of a fork has
+ * everything in its own memory; it notices by a page that the kernel has wiped (rt_live), at its
+ * first event, and then gets shared memory and a collector of its own.  That collector reads from
+ * the parent's recording what was alive at the fork; how far the parent had come then is in the
+ * child's copy of the threads' private memory, exactly.
+ *
+ * A forked child of a program with threads may do little: everything here is system calls on
+ * memory of our own, and locks that others held are forgotten first. */
+#include "recorder/hooks.h"
+#include "recorder/sys.h"
+
+#include <string.h>
+
+#define TRACK_ENV "MEMORY_PROFILER_TRACK_CHILD_PROCESSES"
+
+static uint64_t read_number(const char **text)
+{
+	uint64_t v = 0;
+
+	for (; **text >= '0' && **text <= '9'; ++*text)
+		v = v * 10 + (uint64_t)(**text - '0');
+	return v;
+}
+
+/* MEMOIR_PARENT=PID:ID:BEGAN:FIRST, the id as 32 hexadecimal digits. */
+static bool read_parent(struct shm_family *f)
+{
+	const char *text = rt_variable(SHM_PARENT_ENV);
+	uint64_t pid;
+
+	if (!text)
+		return false;
+	pid = read_number(&text);
+	if (!pid || pid > INT32_MAX || *text++ != ':')
+		return false;
+	for (int i = 0; i < 32; i++, text++) {
+		int digit = *text >= '0' && *text <= '9'   ? *text - '0'
+			    : *text >= 'a' && *text <= 'f' ? *text - 'a' + 10
+							   : -1;
+
+		if (digit < 0)
+			return false;
+		f->parent_id[i / 2] = (uint8_t)(f->parent_id[i / 2] << 4 | digit);
+	}
+	f->parent_pid = (int32_t)pid;
+	if (*text++ != ':')
+		return false;
+	f->began_ns = read_number(&text);
+	if (*text++ != ':')
+		return false;
+	f->first_pid = (int32_t)read_number(&text);
+	return true;
+}
+
+bool family_follows(const struct shm_control *launcher)
+{
+	const char *text = rt_variable(SHM_PARENT_ENV);
+
+	return launcher->options.track_children ||
+	       (text && read_number(&text) == (uint64_t)sys_getpid());
+}
+
+void family_describe(struct shm_control *control, const struct shm_control *like)
+{
+	struct shm_family *family = &control->family;
+
+	family->began_ns = control->start_realtime_ns;
+	family->first_pid = rt.pid;
+	if (read_parent(family)) {
+		family->origin = ORIGIN_EXEC;
+		/* Only who is recorded with his children says so, unless there is a launcher. */
+		if (!like)
+			control->options.track_children = true;
+	}
+	if (!like)
+		return;
+	family->began_ns = like->family.began_ns;
+	family->first_pid = like->family.first_pid;
+	memcpy(family->session, like->family.session, sizeof(family->session));
+	memcpy(family->directory, like->family.directory, sizeof(family->directory));
+	if (like != rt.shm)
+		return;
+
+	struct shm_position *positions = (void *)((char *)control + SHM_CONTROL_SIZE);
+
+	family->origin = ORIGIN_FORK;
+	family->parent_pid = rt.pid;
+	memcpy(family->parent_id, like->family.id, sizeof(family->parent_id));
+	memcpy(family->parent_output, like->output, sizeof(family->parent_output));
+	family->forked_at = control->start_stamp;
+	family->inherited_offset = SHM_CONTROL_SIZE;
+	family->inherited_rings = thread_positions(positions, SHM_MAX_RINGS);
+	family->first_node = atomic_load(&like->node_count);
+	atomic_store(&control->next_offset, SHM_START_SIZE);
+}
+
+/* What the parent has in its rings goes to its file now, for the child's collector to read. */
+static void hurry(struct shm_control *parent)
+{
+	atomic_fetch_add(&parent->family.write_request, 1);
+	atomic_fetch_add(&parent->doorbell, 1);
+	sys_futex_wake(&parent->doorbell);
+}
+
+static bool record_child(void)
+{
+	struct shm_control *parent = rt.shm, *control;
+
+	rt_memory_forget();
+	hurry(parent);
+	control = rt_new_recording(parent);
+	thread_forget();
+	trie_forget();
+	rt.pid = sys_getpid();
+	if (!control || !rt_use(control) || !modules_copy())
+		return false;
+	sys_unmap(parent, SHM_CONTROL_SIZE);
+	exec_init();
+	return true;
+}
+
+bool family_in_child(void)
+{
+	uint32_t expected = RT_ON;
+	bool recorded = false;
+	uint64_t signals;
+
+	if (!atomic_compare_exchange_strong(&rt.state, &expected, RT_STARTING))
+		return false;
+	sys_block_signals(&signals);
+	if (rt.shm->options.track_children)
+		recorded = record_child();
+	else if (rt_self)
+		thread_forget();
+	if (!recorded)
+		control_in_child();
+	if (recorded) {
+		atomic_store(&rt_live.here, 1);
+		atomic_store(&rt_live.on, rt.mode);
+	}
+	atomic_store(&rt.state, recorded ? RT_ON : RT_OFF);
+	sys_restore_signals(&signals);
+	return recorded;
+}
+
+static bool ends_with(const char *text, size_t n, const char *end)
+{
+	size_t length = strlen(end);
+
+	return n >= length && !strncmp(text + n - length, end, length);
+}
+
+/* Takes us out of a list of libraries; false if nothing is left of it. */
+static bool leave_list(char *list)
+{
+	const char *name = rt_own_name(), *slash = strrchr(name, '/');
+	char *out = list, *word = list;
+
+	name = slash ? slash + 1 : name;
+	while (*word) {
+		size_t n = strcspn(word, ": "), skip = n + (word[n] != 0);
+
+		if (!ends_with(word, n, name)) {
+			memmove(out, word, skip);
+			out += skip;
+		}
+		word += skip;
+	}
+	*out = 0;
+	if (out > list && (out[-1] == ':' || out[-1] == ' '))
+		*--out = 0;
+	return out > list;
+}
+
+static bool is_variable(const char *entry, const char *name)
+{
+	size_t n = strlen(name);
+
+	return !strncmp(entry, name, n) && entry[n] == '=';
+}
+
+/* Programs that this one starts are not recorded unless asked for, and see nothing of us.  Where
+ * they are, they are told whose children they are; if there is no variable yet whose place that
+ * could take, it takes that of the option that asks for it. */
+void family_leave_environment(char **env)
+{
+	bool keep = rt.shm && rt.shm->options.track_children, told = false;
+	char **to = env, **option = NULL;
+
+	for (char **from = env; *from; from++) {
+		char *e = *from;
+
+		if (is_variable(e, SHM_ENV) && !keep)
+			continue;
+		if (is_variable(e, SHM_PARENT_ENV)) {
+			if (!keep)
+				continue;
+			e = exec_parent;
+			told = true;
+		}
+		if (is_variable(e, "LD_PRELOAD") && !keep && !leave_list(e + 11))
+			continue;
+		if (is_variable(e, TRACK_ENV))
+			option = to;
+		*to++ = e;
+	}
+	*to = NULL;
+	if (keep && !told && option)
+		*option = exec_parent;
+}
