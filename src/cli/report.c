@@ -107,9 +107,9 @@ void report_frames(struct report *r, uint32_t stack, unsigned call)
 		r->frames[r->frame_count - 1].note = "no usable unwind information from here on";
 }
 
-static void json_frames(struct report *r, struct json *j, const struct stack_sum *s)
+void report_json_frames(struct report *r, struct json *j, uint32_t stack, unsigned call)
 {
-	report_frames(r, s->stack, s->call);
+	report_frames(r, stack, call);
 	json_array(j, "frames");
 	for (size_t i = 0; i < r->frame_count; i++) {
 		const struct report_frame *f = &r->frames[i];
@@ -155,7 +155,7 @@ static void json_part(struct report *r, struct json *j, const struct report_part
 		json_number(j, "count", here.count);
 		json_real(j, "share",
 			  whole ? (double)(calls ? here.count : here.bytes) / (double)whole : 0, 6);
-		json_frames(r, j, s);
+		report_json_frames(r, j, s->stack, s->call);
 		json_end_object(j);
 	}
 	json_end_array(j);

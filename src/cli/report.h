@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/term.h"
 #include "model/places.h"
 #include "model/stats.h"
@@ -56,6 +57,10 @@ bool report_counts_calls(enum stack_order order);
 /* Fills frames and frame_count: first the call that was intercepted (malloc), then the frames
  * outwards, inlined ones as frames of their own. */
 void report_frames(struct report *r, uint32_t stack, unsigned call);
+
+/* A stack as text, and as "frames" of a JSON object. */
+void report_stack(struct report *r, struct buf *out, uint32_t stack, unsigned call);
+void report_json_frames(struct report *r, struct json *j, uint32_t stack, unsigned call);
 
 void report_text(struct report *r, struct buf *out);
 void report_json(struct report *r, struct buf *out);

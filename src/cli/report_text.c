@@ -6,86 +6,13 @@
 #include "base/xalloc.h"
 #include "cli/about.h"
 #include "cli/report.h"
+#include "cli/text.h"
 
 #define INDENT 10 /* of frames */
 /* A long stack shows its inner and its outer end. */
 #define INNER_FRAMES 10
 #define OUTER_FRAMES 3
 #define FUNCTION_MIN 24 /* columns that a function keeps, however long its file's name */
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-/* At most `room` columns; the start of a name says more than its end. */
-static void shortened(struct buf *out, const char *text, size_t room)
-{
-	const char *p = text;
-
-	if (text_columns(text) <= room) {
-		buf_printable(out, text, strlen(text));
-		return;
-	}
-	for (size_t n = 0; n + 1 < room && *p; n++) {
-		p++;
-		while (((unsigned char)*p & 0xc0) == 0x80)
-			p++;
-	}
-	buf_printable(out, text, (size_t)(p - text));
-	buf_text(out, "\xe2\x80\xa6");
-}
-
-/* What a bracket that opens at p leads to: behind the one that closes it, or NULL. */
-static const char *behind_bracket(const char *p)
-{
-	int depth = 0;
-
-	for (; *p; p++) {
-		bool arrow = *p == '>' && p[-1] == '-';
-
-		if (*p == '<' || *p == '(' || *p == '[' || *p == '{')
-			depth++;
-		else if ((*p == '>' && !arrow) || *p == ')' || *p == ']' || *p == '}')
-			depth--;
-		if (!depth)
-			return p + 1;
-	}
-	return NULL;
-}
-
-/* std::vector<int, std::allocator<int> >::reserve(unsigned long) as std::vector<…>::reserve(…):
- * what a template is made of says the least, and takes the most room. */
-static char *abbreviated(const char *name)
-{
-	static const char operator_text[] = "operator";
-	const size_t operator_size = sizeof(operator_text) - 1;
-	struct buf out = { 0 };
-
-	while (*name) {
-		const char *end;
-
-		if (!strncmp(name, operator_text, operator_size)) {
-			size_t n = operator_size + strspn(name + operator_size, "<>=-");
-
-			buf_add(&out, name, n);
-			name += n;
-			continue;
-		}
-		end = *name == '<' || (*name == '(' && out.size) ? behind_bracket(name) : NULL;
-		if (end && end > name + 2 && strncmp(name, "(anonymous", 10) != 0) {
-			buf_char(&out, *name);
-			buf_text(&out, "\xe2\x80\xa6");
-			buf_char(&out, end[-1]);
-			name = end;
-			continue;
-		}
-		buf_char(&out, *name++);
-	}
-	return out.data ? out.data : xstrdup("");
-}
 
 /* "  file:line  (module)" */
 static char *place_of(const struct report *r, const struct report_frame *f, bool with_module)
@@ -94,12 +21,12 @@ static char *place_of(const struct report *r, const struct report_frame *f, bool
 
 	buf_text(&text, f->inlined ? " (inlined)" : "");
 	if (f->file) {
-		buf_printf(&text, "  %s", r->full ? f->file : base_name(f->file));
+		buf_printf(&text, "  %s", r->full ? f->file : text_base_name(f->file));
 		if (f->line)
 			buf_printf(&text, ":%u", f->line);
 	}
 	if (f->module && with_module)
-		buf_printf(&text, "  (%s)", r->full ? f->module : base_name(f->module));
+		buf_printf(&text, "  (%s)", r->full ? f->module : text_base_name(f->module));
 	if (f->note)
 		buf_printf(&text, "  [%s]", f->note);
 	return text.data;
@@ -128,7 +55,7 @@ static void print_frame(const struct report *r, struct buf *out, const struct re
 
 	/* What does not fit loses its template arguments, then the module, then its end. */
 	if (text_columns(function) > room) {
-		char *shorter = abbreviated(function);
+		char *shorter = text_abbreviated(function);
 
 		free(function);
 		function = shorter;
@@ -140,7 +67,7 @@ static void print_frame(const struct report *r, struct buf *out, const struct re
 	}
 	buf_repeat(out, ' ', INDENT);
 	buf_text(out, term_style(&r->term, call ? STYLE_STRONG : STYLE_FUNCTION));
-	shortened(out, function, room);
+	text_shortened(out, function, room);
 	buf_text(out, term_style(&r->term, STYLE_PLAIN));
 	buf_text(out, term_style(&r->term, STYLE_DIM));
 	buf_printable(out, place, strlen(place));
@@ -148,11 +75,11 @@ static void print_frame(const struct report *r, struct buf *out, const struct re
 	buf_char(out, '\n');
 }
 
-static void print_stack(struct report *r, struct buf *out, const struct stack_sum *s)
+void report_stack(struct report *r, struct buf *out, uint32_t stack, unsigned call)
 {
 	size_t skip_from, skip_to;
 
-	report_frames(r, s->stack, s->call);
+	report_frames(r, stack, call);
 	skip_from = skip_to = r->frame_count;
 	if (!r->full && r->frame_count > INNER_FRAMES + OUTER_FRAMES + 1) {
 		skip_from = INNER_FRAMES;
@@ -247,7 +174,7 @@ static void print_part(struct report *r, struct buf *out, const struct report_pa
 
 		buf_char(out, '\n');
 		print_figures(r, out, part, here, all);
-		print_stack(r, out, &r->sums.rows[i]);
+		report_stack(r, out, r->sums.rows[i].stack, r->sums.rows[i].call);
 		rest.bytes -= here.bytes;
 		rest.count -= here.count;
 	}
