@@ -88,6 +88,7 @@ void about_json_program(struct json *j, const struct model *m)
 void about_json_totals(struct json *j, const struct model *m)
 {
 	const struct totals *t = &m->totals;
+	const char *removed_below = model_info(m, INFO_REMOVED_BELOW);
 
 	json_number(j, "events", t->events);
 	json_number(j, "allocations", t->allocations);
@@ -105,21 +106,26 @@ void about_json_totals(struct json *j, const struct model *m)
 	json_number(j, "mended", t->mended);
 	json_number(j, "realloc_failures", t->realloc_failures);
 	json_number(j, "removed_allocations", t->allocations - m->recorded.allocations);
-	json_info_number(j, m, INFO_REMOVED_BELOW);
+	if (removed_below && !strcmp(removed_below, REMOVED_BELOW_ALL))
+		json_text(j, INFO_REMOVED_BELOW, removed_below);
+	else
+		json_info_number(j, m, INFO_REMOVED_BELOW);
 }
 
 void about_json_loss(struct json *j, const struct model *m)
 {
+	struct loss loss = model_loss(m);
+
 	json_number(j, "lost_events", model_counters(m, "dropped_"));
-	json_bool(j, "truncated", !m->reader.ended || m->loss.kind != LOSS_NONE);
-	json_bool(j, "damaged", m->loss.kind == LOSS_DAMAGED);
-	if (m->loss.kind == LOSS_NONE) {
+	json_bool(j, "truncated", !m->reader.ended || loss.kind != LOSS_NONE);
+	json_bool(j, "damaged", loss.kind == LOSS_DAMAGED);
+	if (loss.kind == LOSS_NONE) {
 		json_null(j, "loss");
 		return;
 	}
 	json_object(j, "loss");
-	json_number(j, "offset", m->loss.err.offset);
-	json_text(j, "reason", m->loss.err.text);
+	json_number(j, "offset", loss.err.offset);
+	json_text(j, "reason", loss.err.text);
 	json_end_object(j);
 }
 
@@ -263,10 +269,10 @@ static void text_removed(struct buf *out, const struct term *t, const struct mod
 	uint64_t below = model_info_number(m, INFO_REMOVED_BELOW, 0);
 	struct human a, b;
 
-	about_line(out, t, "removed", "%s short-lived allocations%s%s; the totals include them",
+	about_line(out, t, "removed", "%s freed allocations%s%s; the totals include them",
 		   human_count(&a, m->totals.allocations - m->recorded.allocations),
-		   below && below != NEVER ? " below " : "",
-		   below && below != NEVER ? human_duration(&b, below) : "");
+		   below ? " that lived no longer than " : "",
+		   below ? human_duration(&b, below) : "");
 }
 
 static bool was_switched(const struct model *m)
@@ -321,8 +327,10 @@ static bool means_loss(const char *counter)
 
 static void warn(struct buf *out, const struct term *t, const char *text)
 {
-	buf_printf(out, "  %s%-*s%s%s\n", term_style(t, STYLE_WARNING), NAME_WIDTH, "missing",
-		   term_style(t, STYLE_PLAIN), text);
+	buf_printf(out, "  %s%-*s%s", term_style(t, STYLE_WARNING), NAME_WIDTH, "missing",
+		   term_style(t, STYLE_PLAIN));
+	buf_printable(out, text, strlen(text));
+	buf_char(out, '\n');
 }
 
 static void warn_count(struct buf *out, const struct term *t, uint64_t count, const char *what)
@@ -340,6 +348,7 @@ static void warn_count(struct buf *out, const struct term *t, uint64_t count, co
 void about_text_loss(struct buf *out, const struct term *t, const struct model *m)
 {
 	const struct tables *tables = &m->tables;
+	struct loss loss = model_loss(m);
 	const size_t rows = sizeof(counter_rows) / sizeof(counter_rows[0]);
 
 	for (size_t i = 0; i < tables->counter_count; i++)
@@ -352,11 +361,11 @@ void about_text_loss(struct buf *out, const struct term *t, const struct model *
 			   "frees of blocks whose allocation was not recorded");
 	warn_count(out, t, m->totals.implicit_frees,
 		   "frees, known only because the address was given out again");
-	if (m->loss.kind != LOSS_NONE) {
+	if (loss.kind != LOSS_NONE) {
 		struct buf line = { 0 };
 
-		buf_printf(&line, "what was to follow offset %" PRIu64 ": %s", m->loss.err.offset,
-			   m->loss.err.text);
+		buf_printf(&line, "what was to follow offset %" PRIu64 ": %s", loss.err.offset,
+			   loss.err.text);
 		warn(out, t, line.data);
 		buf_release(&line);
 	}

@@ -110,12 +110,16 @@ static bool remember(struct recording *r, enum format_chunk_type type, uint32_t 
 	return true;
 }
 
-static ZSTD_CCtx *new_compressor(enum recording_effort effort)
+static ZSTD_CCtx *new_compressor(const struct recording *r, enum recording_effort effort)
 {
 	ZSTD_CCtx *z = ZSTD_createCCtx();
 
 	if (!z)
 		return NULL;
+	if (r->one_codec) {
+		ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, r->level);
+		return z;
+	}
 	ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, 1);
 	if (effort != EFFORT_EVENTS)
 		return z;
@@ -124,22 +128,31 @@ static ZSTD_CCtx *new_compressor(enum recording_effort effort)
 	return z;
 }
 
+static enum format_codec codec_for(const struct recording *r, enum recording_effort effort)
+{
+	if (r->one_codec)
+		return (enum format_codec)r->codec;
+	return effort == EFFORT_HASTE ? CODEC_LZ4 : CODEC_ZSTD;
+}
+
 static size_t compress(struct recording *r, enum recording_effort effort, const void *payload,
 		       size_t size)
 {
+	enum format_codec codec = codec_for(r, effort);
 	ZSTD_CCtx **compressor = &r->compressors[effort];
 	size_t limit = size - size / 32; /* what saves less is not worth decompressing */
 	size_t n;
 
-	if (size < SMALL_PAYLOAD || limit > r->stored_room)
+	if (size < SMALL_PAYLOAD || limit > r->stored_room || codec == CODEC_RAW)
 		return 0;
-	if (effort == EFFORT_HASTE) {
-		int written = LZ4_compress_fast_extState(r->lz4, payload, (char *)r->stored,
-							 (int)size, (int)limit, LZ4_ACCELERATION);
+	if (codec == CODEC_LZ4) {
+		int written =
+			LZ4_compress_fast_extState(r->lz4, payload, (char *)r->stored, (int)size,
+						   (int)limit, r->one_codec ? 1 : LZ4_ACCELERATION);
 
 		return written > 0 ? (size_t)written : 0;
 	}
-	if (!*compressor && !(*compressor = new_compressor(effort)))
+	if (!*compressor && !(*compressor = new_compressor(r, effort)))
 		return 0;
 	n = ZSTD_compress2(*compressor, r->stored, limit, payload, size);
 	return ZSTD_isError(n) ? 0 : n;
@@ -158,7 +171,7 @@ bool recording_write(struct recording *r, enum format_chunk_type type, enum reco
 	if (compressed) {
 		stored = r->stored;
 		stored_size = compressed;
-		chunk.codec = effort == EFFORT_HASTE ? CODEC_LZ4 : CODEC_ZSTD;
+		chunk.codec = (uint8_t)codec_for(r, effort);
 	}
 	chunk.stored_size = (uint32_t)stored_size;
 	chunk.raw_size = (uint32_t)size;
@@ -271,21 +284,15 @@ static void make_id(uint8_t *id, size_t size)
 	memcpy(id, &hash, size);
 }
 
-int recording_open(struct recording *r, const char *pattern, pid_t pid, const char *program,
-		   size_t payload_room)
+/* What is needed to write chunks, and the header. */
+static int begin(struct recording *r, size_t payload_room)
 {
 	struct format_header header = { .version = FORMAT_VERSION, .size = sizeof(header) };
 	struct iovec part = { &header, sizeof(header) };
-	int fd;
+	int error = claim(r->fd);
 
-	r->fd = -1;
-	fd = create(r, pattern, pid, program);
-	if (fd < 0)
-		return fd;
-	r->fd = fd;
-	fd = claim(fd);
-	if (fd < 0)
-		return fd;
+	if (error < 0)
+		return error;
 	r->lz4 = malloc((size_t)LZ4_sizeofState());
 	r->stored_room = payload_room;
 	r->stored = mmap(NULL, payload_room, PROT_READ | PROT_WRITE,
@@ -298,6 +305,37 @@ int recording_open(struct recording *r, const char *pattern, pid_t pid, const ch
 	make_id(header.id, sizeof(header.id));
 	memcpy(r->id, header.id, sizeof(r->id));
 	return append(r, &part, 1) ? 0 : -r->error;
+}
+
+int recording_open(struct recording *r, const char *pattern, pid_t pid, const char *program,
+		   size_t payload_room)
+{
+	int fd;
+
+	r->fd = -1;
+	fd = create(r, pattern, pid, program);
+	if (fd < 0)
+		return fd;
+	r->fd = fd;
+	return begin(r, payload_room);
+}
+
+int recording_create(struct recording *r, const char *path, size_t payload_room)
+{
+	memset(r, 0, sizeof(*r));
+	r->fd = -1;
+	if (strlen(path) >= sizeof(r->path))
+		return -ENAMETOOLONG;
+	strcpy(r->path, path);
+	r->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
+	return r->fd < 0 ? -errno : begin(r, payload_room);
+}
+
+void recording_use_codec(struct recording *r, enum format_codec codec, int level)
+{
+	r->one_codec = true;
+	r->codec = (uint8_t)codec;
+	r->level = level;
 }
 
 static bool write_index(struct recording *r)

@@ -44,6 +44,9 @@ struct recording {
 	 * since then is not overwritten.  0: it is alone. */
 	uint64_t family_ns;
 	char path[RECORDING_PATH_SIZE]; /* absolute */
+	bool one_codec;			/* whatever the effort: the next two */
+	uint8_t codec;
+	int level;
 };
 
 /* Names the file from a pattern (see pattern.h), creates it and writes its header.  Zeroed before,
@@ -51,6 +54,10 @@ struct recording {
  * that will be written. */
 int recording_open(struct recording *r, const char *pattern, pid_t pid, const char *program,
 		   size_t payload_room);
+/* The same for a name as it is, of a file that must not be there yet. */
+int recording_create(struct recording *r, const char *path, size_t payload_room);
+/* Stores every payload with this codec, whatever its effort; `level` is zstd's. */
+void recording_use_codec(struct recording *r, enum format_codec codec, int level);
 /* Appends a chunk; `events` of them are in it, for the index.  False once anything failed. */
 bool recording_write(struct recording *r, enum format_chunk_type type, enum recording_effort effort,
 		     const void *payload, size_t size, uint32_t events);

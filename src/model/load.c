@@ -241,6 +241,8 @@ void model_load(struct model *m, const struct model_options *options)
 		m->reader.size = m->reader.offset; /* it shrank: there is nothing more */
 	l->next_read = l->next_use = 0;
 	l->stop = false;
+	l->pair.observe = options->observe;
+	l->pair.observer = options->observer;
 	for (unsigned i = 0; i < JOBS; i++)
 		l->jobs[i].state = JOB_EMPTY;
 	wanted = worker_count(m, options->workers);

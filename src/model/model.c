@@ -30,6 +30,20 @@ uint64_t model_info_number(const struct model *m, const char *key, uint64_t othe
 	return *end ? otherwise : value;
 }
 
+struct loss model_loss(const struct model *m)
+{
+	const char *kind = model_info(m, INFO_LOSS_KIND), *reason = model_info(m, INFO_LOSS_REASON);
+	struct loss loss = { .kind = LOSS_NONE };
+
+	if (m->loss.kind != LOSS_NONE)
+		return m->loss;
+	if (!kind)
+		return loss;
+	loss.kind = strcmp(kind, LOSS_TEXT_CUT) ? LOSS_DAMAGED : LOSS_CUT;
+	err_at(&loss.err, 0, model_info_number(m, INFO_LOSS_OFFSET, 0), "%s", reason ? reason : "");
+	return loss;
+}
+
 uint64_t model_counters(const struct model *m, const char *prefix)
 {
 	uint64_t sum = 0;

@@ -30,6 +30,14 @@ struct loss {
 	struct err err;
 };
 
+/* A recording that was made of a cut or damaged one is whole itself; these INFO keys say what was
+ * lost on the way. */
+#define INFO_LOSS_KIND "loss_kind"
+#define INFO_LOSS_OFFSET "loss_offset"
+#define INFO_LOSS_REASON "loss_reason"
+#define LOSS_TEXT_CUT "cut"
+#define LOSS_TEXT_DAMAGED "damaged"
+
 struct model {
 	struct reader reader;
 	struct tables tables;
@@ -53,6 +61,9 @@ struct model_options {
 		workers; /* threads beside this one; MODEL_WORKERS_AUTO: as the machine has cores */
 	model_progress progress; /* may be NULL; called from the calling thread */
 	void *context;
+	pair_observer
+		observe; /* may be NULL: of every event that is loaded, model_finish()'s too */
+	void *observer;
 };
 #define MODEL_WORKERS_AUTO UINT32_MAX
 
@@ -67,6 +78,8 @@ void model_load(struct model *m, const struct model_options *options);
 void model_finish(struct model *m);
 struct model *model_free(struct model *m);
 
+/* What is missing: of this file or, where it is whole, of the one that it was made of. */
+struct loss model_loss(const struct model *m);
 /* A text from the recording's head, or NULL. */
 const char *model_info(const struct model *m, const char *key);
 /* The same as a number, or `otherwise`. */

@@ -118,7 +118,7 @@ struct summing {
 	size_t room;
 };
 
-static struct stack_sum *sum_of(struct summing *s, uint32_t stack, uint32_t call)
+static struct stack_sum *sum_of(struct summing *s, uint32_t stack, uint32_t call, uint64_t at)
 {
 	struct stack_sums *sums = &s->sums;
 
@@ -126,7 +126,8 @@ static struct stack_sum *sum_of(struct summing *s, uint32_t stack, uint32_t call
 		stack = STACK_NONE;
 	if (!s->place[stack]) {
 		sums->rows = xgrow(sums->rows, sums->count, &s->room, sizeof(*sums->rows));
-		sums->rows[sums->count] = (struct stack_sum){ .stack = stack, .call = call };
+		sums->rows[sums->count] =
+			(struct stack_sum){ .stack = stack, .call = call, .first_at = at };
 		s->place[stack] = ++sums->count;
 	}
 	return &sums->rows[s->place[stack] - 1];
@@ -138,10 +139,12 @@ static void add_removed(struct summing *s, const struct model *m)
 
 	for (size_t i = 0; i < r->count; i++) {
 		const struct statistics *row = &r->rows[i];
-		struct stack_sum *sum = sum_of(s, row->stack, row->call);
+		struct stack_sum *sum = sum_of(s, row->stack, row->call, row->first_at);
 
-		if (row->count)
+		if (row->count && row->first_at < sum->first_at) {
+			sum->first_at = row->first_at;
 			sum->call = row->call;
+		}
 		sum->count += row->count;
 		sum->bytes += row->bytes;
 		sum->temporary += row->temporary;
@@ -165,7 +168,7 @@ void stats_sum_stacks(const struct model *m, struct stack_sums *ret_sums)
 		/* What was alive at the whole peak stands in the stack's row, if it has one. */
 		bool elsewhere = m->peak_is_whole && removed_find(r, c->stack[i]);
 
-		add_row(sum_of(&s, c->stack[i], tags_call(c->tags[i])), c, i,
+		add_row(sum_of(&s, c->stack[i], tags_call(c->tags[i]), c->allocated_at[i]), c, i,
 			elsewhere ? NEVER : m->totals.peak_at);
 	}
 	add_removed(&s, m);
@@ -182,8 +185,8 @@ void stats_sum_selected(const struct model *m, const uint64_t *bits, struct stac
 	s.sums.rows = xcalloc(s.room, sizeof(*s.sums.rows));
 	for (uint32_t i = 0; i < c->count; i++)
 		if (bits[i / 64] >> (i % 64) & 1)
-			add_row(sum_of(&s, c->stack[i], tags_call(c->tags[i])), c, i,
-				m->totals.peak_at);
+			add_row(sum_of(&s, c->stack[i], tags_call(c->tags[i]), c->allocated_at[i]),
+				c, i, m->totals.peak_at);
 	free(s.place);
 	*ret_sums = s.sums;
 }

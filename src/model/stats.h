@@ -14,8 +14,9 @@ struct stack_counts {
 
 /* What one stack did.  A realloc counts as an allocation of its new size. */
 struct stack_sum {
-	uint32_t stack; /* STACK_NONE collects what has no known stack */
-	uint32_t call;	/* of its first allocation: enum event_call */
+	uint32_t stack;	   /* STACK_NONE collects what has no known stack */
+	uint32_t call;	   /* of its first allocation: enum event_call */
+	uint64_t first_at; /* stamp of that */
 	uint64_t count, bytes;
 	uint64_t leaked_count, leaked_bytes;
 	uint64_t peak_count, peak_bytes; /* alive when most bytes were */

@@ -56,6 +56,13 @@ static uint64_t mend_time(struct pair *p, uint64_t stamp)
 	return p->now;
 }
 
+static inline void tell(const struct pair *p, const struct event *e, uint32_t ring, uint64_t at,
+			uint32_t row)
+{
+	if (__builtin_expect(p->observe != NULL, 0))
+		p->observe(p->observer, e, ring, at, row);
+}
+
 static void close_row(struct pair *p, uint32_t row, uint64_t at, uint32_t stack, uint64_t tags)
 {
 	struct columns *c = p->columns;
@@ -260,24 +267,32 @@ static uint32_t reallocated(struct pair *p, struct pair_ring *r, const struct ev
 /* The block that was just allocated was freed, or given to realloc, by an event that came before.
  */
 static void end_early(struct pair *p, uint32_t row, const struct event *e, uint32_t ring,
-		      uint64_t at)
+		      uint64_t stamp)
 {
 	struct pair_ring *r = ring_of(p, ring);
+	uint64_t at = mend_time(p, stamp);
+	struct event ended;
 
 	live_take(&p->live, p->columns, event_address(e));
 	p->totals.mended++;
 	if (event_op(e) == OP_FREE) {
-		free_row(p, r, e, mend_time(p, at), row);
+		free_row(p, r, e, at, row);
 		p->totals.unknown_frees--;
+		tell(p, e, ring, at, row);
 		return;
 	}
 	for (uint32_t i = r->pending_count; i-- > 0;)
 		if (r->pending[i] == NO_ALLOCATION) {
 			r->pending[i] = row;
+			tell(p, e, ring, at, row);
 			return;
 		}
 	/* The realloc has come to its end already; only the link to what it became is lost. */
-	close_row(p, row, mend_time(p, at), STACK_NONE, freed_tags(p, row, r, e, TAG_REALLOCATED));
+	close_row(p, row, at, STACK_NONE, freed_tags(p, row, r, e, TAG_REALLOCATED));
+	ended = *e;
+	ended.word1 = event_address(e) | (uint64_t)OP_FREE << 56;
+	ended.word3 = STACK_NONE;
+	tell(p, &ended, ring, at, row);
 }
 
 static __attribute__((noinline)) void look_for_early_end(struct pair *p, uint32_t row,
@@ -340,30 +355,43 @@ static void other_event(struct pair *p, struct pair_ring *r, const struct event 
 		if (row == NO_ALLOCATION)
 			keep_early(p, e, ring);
 		push_pending(p, r, row);
+		tell(p, e, ring, at, row);
 		break;
 	}
 	case OP_REALLOC_TO: {
 		uint32_t row = reallocated(p, r, e, at);
 
 		look_at_peak(&p->totals, at);
+		tell(p, e, ring, at, row);
 		if (at < p->early_until)
 			look_for_early_end(p, row, ring, at);
 		return; /* what it allocated is the ring's last */
 	}
-	case OP_REALLOC_FREED:
-		free_row(p, r, e, at, pop_pending(r));
+	case OP_REALLOC_FREED: {
+		uint32_t row = pop_pending(r);
+
+		free_row(p, r, e, at, row);
+		tell(p, e, ring, at, row);
 		break;
-	case OP_REALLOC_FAILED:
-		put_back(p, pop_pending(r));
+	}
+	case OP_REALLOC_FAILED: {
+		uint32_t row = pop_pending(r);
+
+		put_back(p, row);
 		p->totals.realloc_failures++;
+		tell(p, e, ring, at, row);
 		break;
+	}
 	case OP_THREAD:
 		thread_starts(p, r, e);
+		tell(p, e, ring, at, NO_ALLOCATION);
 		break;
 	case OP_MARKER:
 		marker_is_set(p, r, e, at);
+		tell(p, e, ring, at, NO_ALLOCATION);
 		return; /* what is freed next may still be temporary */
 	default:
+		tell(p, e, ring, at, NO_ALLOCATION);
 		break;
 	}
 	r->last = NO_ALLOCATION;
@@ -382,6 +410,7 @@ static inline void one_event(struct pair *p, const struct event *e, uint32_t rin
 		uint32_t row = open_row(p, r, e, at);
 
 		look_at_peak(&p->totals, at);
+		tell(p, e, ring, at, row);
 		if (at < p->early_until)
 			look_for_early_end(p, row, ring, at);
 	} else if (op == OP_FREE) {
@@ -390,6 +419,7 @@ static inline void one_event(struct pair *p, const struct event *e, uint32_t rin
 		if (row == NO_ALLOCATION)
 			keep_early(p, e, ring);
 		free_row(p, r, e, at, row);
+		tell(p, e, ring, at, row);
 		r->last = NO_ALLOCATION;
 	} else {
 		other_event(p, r, e, ring, at);

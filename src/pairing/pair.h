@@ -50,7 +50,15 @@ struct pair_ring {
 					 */
 };
 
+/* Is told what became of each event, in order of time: its time, mended, and the row that it began,
+ * ended or handed to realloc; NO_ALLOCATION for none.  What came before its block's allocation is
+ * told of twice: as belonging to none, and when the block was there. */
+typedef void (*pair_observer)(void *context, const struct event *e, uint32_t ring, uint64_t at,
+			      uint32_t row);
+
 struct pair {
+	pair_observer observe; /* or NULL */
+	void *observer;
 	struct columns *columns;
 	struct threads *threads;
 	struct markers *markers;

@@ -34,6 +34,7 @@
 #define COUNTER_REMOVED_IMPLICIT_FREES "removed_implicit_frees"
 /* Key in CHUNK_INFO. */
 #define INFO_REMOVED_BELOW "removed_below_ns"
+#define REMOVED_BELOW_ALL "all" /* its value when there was no threshold */
 
 struct statistics {
 	uint32_t stack;

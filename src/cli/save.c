@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Making a recording of another one, seen from the command line.  See save.h. */
+#include "cli/save.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/human.h"
+
+int save_error(const char *path, const struct err *err)
+{
+	if (err->offset == ERR_NO_OFFSET)
+		fprintf(stderr, "memoir: %s: %s\n", path, err->text);
+	else
+		fprintf(stderr, "memoir: %s: at offset %" PRIu64 ": %s\n", path, err->offset,
+			err->text);
+	return 1;
+}
+
+int save_open(struct save *s, const char *command, int argc, char **argv, const char *path,
+	      const struct output_codec *codec)
+{
+	const char *wrong = argc > 1 ? "one recording at a time"
+			    : !argc  ? "which recording?"
+			    : !path  ? "where to? -o names the file"
+				     : NULL;
+	struct err err;
+
+	memset(s, 0, sizeof(*s));
+	s->command = command;
+	if (wrong) {
+		fprintf(stderr, "memoir %s: %s (memoir %s --help says more)\n", command, wrong,
+			command);
+		return 2;
+	}
+	s->input = argv[0];
+	s->path = path;
+	if (source_open(&s->source, s->input, &err))
+		return save_error(s->input, &err);
+	if (output_open(&s->output, path, &s->source.reader, codec, &err)) {
+		source_release(&s->source);
+		return save_error(path, &err);
+	}
+	s->source.progress = save_progress;
+	s->source.context = s;
+	progress_start(&s->bar, command);
+	return 0;
+}
+
+void save_progress(void *context, uint64_t done, uint64_t total)
+{
+	progress_update(&((struct save *)context)->bar, done, total);
+}
+
+static void say_loss(const struct save *s, const struct loss *loss)
+{
+	if (loss->kind == LOSS_NONE)
+		return;
+	fprintf(stderr, "memoir: %s: %s at offset %" PRIu64 ": %s; everything before it is in %s\n",
+		s->input, loss->kind == LOSS_CUT ? "the end is missing" : "damaged",
+		loss->err.offset, loss->err.text, s->path);
+}
+
+int save_close(struct save *s, int error, const struct err *err, const struct loss *loss)
+{
+	struct err written;
+	int status = 0;
+
+	progress_end(&s->bar);
+	if (error && !output_failed(s->output))
+		status = save_error(s->input, err);
+	else if (output_finish(s->output, &s->size, &written))
+		status = save_error(s->path, &written);
+	s->output = output_free(s->output);
+	source_release(&s->source);
+	if (status)
+		return status;
+	say_loss(s, loss);
+	return loss->kind == LOSS_DAMAGED ? 1 : 0;
+}
+
+void save_say(const struct save *s, const char *format, ...)
+{
+	struct human a, b;
+	va_list args;
+
+	printf("%s: %s, was %s", s->path, human_size(&a, s->size),
+	       human_size(&b, s->source.reader.size));
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Deciding what is removed.  See removal.h. */
+#include "rewrite/removal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "model/chains.h"
+#include "query/moments.h"
+
+/* Nanoseconds of a tick: how far two stamps are apart that are far apart. */
+static double tick_ns(const struct model *m)
+{
+	uint64_t far = 1ull << 40, from = m->totals.first_at + far;
+	uint64_t a = model_ns(m, from), b = model_ns(m, from + far);
+
+	return b > a ? (double)(b - a) / (double)far : 1;
+}
+
+static uint64_t duration_ns(double tick, uint64_t from, uint64_t to)
+{
+	double ns = (double)(to - from) * tick;
+
+	return ns < 9e18 ? (uint64_t)ns : (uint64_t)9e18;
+}
+
+/* The row that was given the address of this one although no free had been seen: only its
+ * allocation says that this one ended. */
+static uint32_t displacer(const struct columns *c, uint32_t row)
+{
+	uint32_t next;
+
+	if (!(tags_flags(c->tags[row]) & TAG_FREE_LOST))
+		return NO_ALLOCATION;
+	next = columns_from(c, c->freed_at[row]);
+	return next < c->count ? next : NO_ALLOCATION;
+}
+
+static void keep_row(struct removal *p, uint32_t row)
+{
+	p->keep[row / 64] |= 1ull << row % 64;
+}
+
+/* Marks a row with its chain, and what is needed for it to end as it did. */
+static void keep(struct removal *p, const struct model *m, uint32_t row)
+{
+	const struct columns *c = &m->allocations;
+
+	while (row != NO_ALLOCATION && !removal_keeps(p, row)) {
+		uint32_t last = row;
+
+		if (c->chain[row] != NO_CHAIN)
+			last = m->chains[c->chain[row]].last;
+		for (uint32_t i = last; i != NO_ALLOCATION; i = c->previous[i])
+			keep_row(p, i);
+		row = displacer(c, last);
+	}
+}
+
+static void decide(struct removal *p, const struct model *m, double tick, uint64_t threshold_ns)
+{
+	const struct columns *c = &m->allocations;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		uint32_t last = i;
+
+		/* A chain is looked at when its first row comes. */
+		if (c->previous[i] != NO_ALLOCATION)
+			continue;
+		if (c->chain[i] != NO_CHAIN)
+			last = m->chains[c->chain[i]].last;
+		/* It became something, but what is lost: there are no events to say that with. */
+		if (tags_flags(c->tags[last]) & TAG_REALLOCATED)
+			continue;
+		if (c->freed_at[last] == NEVER ||
+		    duration_ns(tick, c->allocated_at[i], c->freed_at[last]) > threshold_ns)
+			keep(p, m, i);
+	}
+}
+
+static struct statistics *row_of(struct removed *r, uint32_t stack, unsigned call)
+{
+	uint64_t at;
+
+	if (!map_get(&r->by_stack, stack, &at)) {
+		at = r->count;
+		map_set(&r->by_stack, stack, at);
+		r->rows = xgrow(r->rows, r->count, &r->room, sizeof(*r->rows));
+		r->rows[r->count++] = (struct statistics){ .stack = stack, .call = call };
+	}
+	return &r->rows[at];
+}
+
+static void count_row(struct removal *p, const struct columns *c, uint32_t row, double tick,
+		      struct statistics *s)
+{
+	uint64_t size = columns_size(c, row);
+	unsigned flags = tags_flags(c->tags[row]);
+
+	statistics_count(
+		s, size, columns_slack(c, row), c->allocated_at[row],
+		statistics_bucket(duration_ns(tick, c->allocated_at[row], c->freed_at[row])));
+	if (flags & TAG_TEMPORARY) {
+		s->temporary++;
+		s->temporary_bytes += size;
+	}
+	s->reallocs += c->previous[row] != NO_ALLOCATION;
+	s->frees += !(flags & (TAG_REALLOCATED | TAG_FREE_LOST));
+	p->removed++;
+	p->removed_bytes += size;
+}
+
+/* Sums of what goes, in a row for each stack that there is. */
+static void sum(struct removal *p, const struct model *m, double tick)
+{
+	const struct columns *c = &m->allocations;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		struct statistics *s = row_of(&p->sums, c->stack[i], tags_call(c->tags[i]));
+
+		if (!removal_keeps(p, i))
+			count_row(p, c, i, tick, s);
+	}
+}
+
+struct alive {
+	uint64_t bytes, count;
+};
+
+/* The whole's part of each row: its own peak, and what was alive at the program's. */
+static void see_whole(struct removal *p, const struct model *m)
+{
+	const struct columns *c = &m->allocations;
+	struct alive *alive = xcalloc(p->sums.count + 1, sizeof(*alive));
+	struct moments t = moments_between(m, 0, NEVER);
+
+	while (moments_next(&t)) {
+		uint64_t size = columns_size(c, t.row), at = 0;
+		struct statistics *s;
+
+		map_get(&p->sums.by_stack, c->stack[t.row], &at);
+		s = &p->sums.rows[at];
+		if (t.is_end) {
+			alive[at].bytes -= size;
+			alive[at].count--;
+			continue;
+		}
+		alive[at].bytes += size;
+		alive[at].count++;
+		if (alive[at].bytes > s->own_peak_bytes || !s->own_peak_count) {
+			s->own_peak_bytes = alive[at].bytes;
+			s->own_peak_count = alive[at].count;
+			s->own_peak_at = t.at;
+		}
+		if (t.at <= m->totals.peak_at && c->freed_at[t.row] > m->totals.peak_at) {
+			s->peak_bytes += size;
+			s->peak_count++;
+		}
+	}
+	free(alive);
+}
+
+/* A stack that lost something before knows its whole already: the events are not all of it. */
+static void add_earlier(struct removal *p, const struct removed *earlier)
+{
+	for (size_t i = 0; i < earlier->count; i++) {
+		struct statistics *s =
+			row_of(&p->sums, earlier->rows[i].stack, earlier->rows[i].call);
+		struct statistics whole = earlier->rows[i];
+
+		statistics_merge(&whole, s);
+		whole.call = earlier->rows[i].count ? earlier->rows[i].call : s->call;
+		*s = whole;
+	}
+}
+
+void removal_plan(struct removal *p, const struct model *m, uint64_t threshold_ns)
+{
+	double tick = tick_ns(m);
+
+	memset(p, 0, sizeof(*p));
+	p->rows = m->allocations.count;
+	p->keep = xcalloc(p->rows / 64 + 1, sizeof(*p->keep));
+	decide(p, m, tick, threshold_ns);
+	sum(p, m, tick);
+	see_whole(p, m);
+	add_earlier(p, &m->tables.removed);
+}
+
+void removal_release(struct removal *p)
+{
+	free(p->keep);
+	removed_release(&p->sums);
+	memset(p, 0, sizeof(*p));
+}
