@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "collector/recording.h"
 #include "model/model.h"
-#include "model/reader.h"
+#include "pairing/reader.h"
 #include "wire/codec.h"
 
 /* NULL where one is asked for: as the collector does it. */
