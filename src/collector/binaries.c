@@ -6,7 +6,6 @@
  * when the rings leave time for it.  Each build id is embedded once. */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,24 +51,10 @@ static bool known(const struct collector *c, const char *path, const uint8_t *id
 	return false;
 }
 
-/* The file as the program sees it: the mapping itself (needs privileges), its root, our root. */
 static int open_file(const struct collector *c, const struct collector_file *f)
 {
-	char path[PATH_MAX + 64];
-	int fd = -1;
-
-	if (f->start) {
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
-			 (int)c->target, f->start, f->end);
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	}
-	if (fd < 0 && f->path[0] == '/') {
-		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)c->target, f->path);
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	}
-	if (fd < 0 && f->path[0] == '/')
-		fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	return fd;
+	return maps_open(&(struct mapping){ .start = f->start, .end = f->end, .path = f->path },
+			 c->target);
 }
 
 static struct collector_file *add(struct collector *c, const char *path)

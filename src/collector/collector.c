@@ -14,6 +14,7 @@
 #include "collector/clock.h"
 #include "collector/family.h"
 #include "collector/futex.h"
+#include "collector/inplace.h"
 #include "collector/log.h"
 #include "collector/manners.h"
 
@@ -289,6 +290,7 @@ const char *collector_run(struct collector *c)
 			c->last_traffic_ns = c->now_ns;
 		flush(c);
 		write_if_asked(c);
+		inplace_answer(c);
 		/* At once: a library may leave as quickly as it came. */
 		if (atomic_load_explicit(&c->control->module_count, memory_order_relaxed) >
 		    c->next_module)

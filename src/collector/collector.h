@@ -143,6 +143,8 @@ void threads_write(struct collector *c);
 void info_write_start(struct collector *c);
 void info_write_attached(struct collector *c);
 void info_write_end(struct collector *c, const char *reason, int status);
+/* Once more, with what was found inside the program's files. */
+void info_write_allocator(struct collector *c);
 void info_write_clock(struct collector *c);
 /* `why`: it is not all that there was; "" if it is. */
 void info_write_inherited(struct collector *c, uint64_t count, uint64_t bytes, const char *why);

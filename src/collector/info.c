@@ -141,20 +141,36 @@ static void put_family(struct payload *p, const struct shm_family *family)
 		put_number(p, "forked_at", family->forked_at);
 }
 
+/* The library whose malloc does the work, and what the program's files bring along. */
+static void put_allocator(struct payload *p, const struct shm_control *control)
+{
+	char text[sizeof(control->allocator) + sizeof(control->plan.allocator) + 8];
+	const char *library = control->allocator, *inside = control->plan.allocator;
+
+	snprintf(text, sizeof(text), "%.*s%s%.*s", (int)sizeof(control->allocator), library,
+		 *library && *inside ? ", and " : "", (int)sizeof(control->plan.allocator), inside);
+	put_text(p, "allocator", text);
+}
+
+void info_write_allocator(struct collector *c)
+{
+	c->payload.used = 0;
+	put_allocator(&c->payload, c->control);
+	write_info(c);
+}
+
 void info_write_attached(struct collector *c)
 {
 	const struct shm_control *control = c->control;
 	struct payload *p = &c->payload;
 	char path[40], executable[sizeof(c->executable)];
-	char allocator[sizeof(control->allocator) + 1] = "";
 	ssize_t n;
 
 	p->used = 0;
 	put_number(p, "pid", (uint64_t)c->target);
 	put_number(p, "ppid", parent_of(c->target));
 	put_text(p, "clock", control->clock == CLOCK_TSC ? "tsc" : "ns");
-	memcpy(allocator, control->allocator, sizeof(allocator) - 1);
-	put_text(p, "allocator", allocator);
+	put_allocator(p, control);
 	put_number(p, "start_stamp", control->start_stamp);
 	put_number(p, "start_monotonic_ns", control->start_monotonic_ns);
 	put_number(p, "start_realtime_ns", control->start_realtime_ns);

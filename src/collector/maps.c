@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +138,27 @@ const struct mapping *maps_find(const struct maps *m, uint64_t address)
 			return &m->list[middle];
 	}
 	return NULL;
+}
+
+int maps_open(const struct mapping *m, pid_t pid)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	char path[PATH_MAX + 64];
+	int fd = -1;
+
+	/* The mapping itself (needs privileges), its root, our root. */
+	if (m->start) {
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
+			 m->start, m->end);
+		fd = open(path, flags);
+	}
+	if (fd < 0 && m->path[0] == '/') {
+		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, m->path);
+		fd = open(path, flags);
+	}
+	if (fd < 0 && m->path[0] == '/')
+		fd = open(m->path, flags);
+	return fd;
 }
 
 void maps_release(struct maps *m)

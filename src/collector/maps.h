@@ -26,4 +26,6 @@ struct maps {
 int maps_read(struct maps *m, pid_t pid);
 /* The mapping that holds an address, or NULL. */
 const struct mapping *maps_find(const struct maps *m, uint64_t address);
+/* The file that is mapped there, as the program sees it: a descriptor, or -1. */
+int maps_open(const struct mapping *m, pid_t pid);
 void maps_release(struct maps *m);

@@ -153,7 +153,8 @@ const char *program_obstacle(const char *path)
 	}
 	switch (n > 0 ? elf_kind_of(head, (size_t)n) : ELF_NONE) {
 	case ELF_STATIC:
-		return "it is statically linked";
+		return "it is statically linked, and nothing can be preloaded into it; "
+		       "link it without -static (an allocator may stay inside)";
 	case ELF_FOREIGN:
 		return "it is not a 64-bit program of this machine";
 	case ELF_NONE:

@@ -5,6 +5,7 @@
  * errno included.  An allocation is recorded after the real call, a deallocation before it (see
  * wire/event.h).  Compiled with frame pointers: a hook's own frame is where the walk starts. */
 #include "recorder/hooks.h"
+#include "recorder/inplace.h"
 #include "recorder/real.h"
 #include "recorder/ring.h"
 
@@ -24,8 +25,7 @@ static inline struct rt_thread *enter_if(enum rt_need need, const uint64_t *fram
 		t = hooks_enter_slow(need);
 	/* What the allocator calls for itself is part of the call that is being recorded.  It may
 	 * jump there from the end of its function, which leaves our own hook as the caller. */
-	if (unlikely(rt.allocator_size) && (frame[1] - rt.allocator_low < rt.allocator_size ||
-					    frame[1] - rt.own_low < rt.own_size))
+	if (unlikely(rt.watch_callers) && inplace_nested(t, frame))
 		return NULL;
 	return t;
 }
@@ -137,15 +137,14 @@ static inline uint64_t usable_size(void *p, uint64_t *flags)
 		*flags |= head & 4 ? EVENT_NON_MAIN_ARENA : 0;
 		return (head & ~7ull) - 8;
 	}
-	return real.malloc_usable_size(p);
+	return real.usable(p);
 }
 
-static inline __attribute__((always_inline)) void put_alloc(struct rt_thread *t,
-							    enum event_call call, void *p,
-							    size_t size, uint64_t flags,
-							    const uint64_t *frame, enum event_op op)
+static inline __attribute__((always_inline)) void
+put_alloc_stamped(struct rt_thread *t, enum event_call call, void *p, size_t size, uint64_t flags,
+		  const uint64_t *frame, enum event_op op, uint64_t stamp, uint64_t usable)
 {
-	uint64_t stamp = rt_now(), usable = usable_size(p, &flags), slack;
+	uint64_t slack;
 	uint32_t stack = take_stack(t, frame);
 
 	slack = usable > size ? usable - size : 0;
@@ -155,6 +154,16 @@ static inline __attribute__((always_inline)) void put_alloc(struct rt_thread *t,
 		ring_put(t, stamp, ((uint64_t)p & EVENT_ADDRESS_MASK) | (uint64_t)op << 56,
 			 (size & EVENT_SIZE_MASK) | (uint64_t)call << 48 | flags << 56,
 			 stack | slack << 32);
+}
+
+static inline __attribute__((always_inline)) void put_alloc(struct rt_thread *t,
+							    enum event_call call, void *p,
+							    size_t size, uint64_t flags,
+							    const uint64_t *frame, enum event_op op)
+{
+	uint64_t stamp = rt_now(), usable = usable_size(p, &flags);
+
+	put_alloc_stamped(t, call, p, size, flags, frame, op, stamp, usable);
 }
 
 static inline __attribute__((always_inline)) void
@@ -186,6 +195,18 @@ static __attribute__((noinline)) void record_free(struct rt_thread *t, enum even
 	put_free(t, call, p, frame);
 }
 
+/* For allocators inside the executable, which have their own word for what is usable. */
+void hooks_record_alloc(struct rt_thread *t, enum event_call call, void *p, size_t size,
+			uint64_t usable, uint64_t flags, const uint64_t *frame, enum event_op op)
+{
+	put_alloc_stamped(t, call, p, size, flags, frame, op, rt_now(), usable);
+}
+
+void hooks_record_free(struct rt_thread *t, enum event_call call, void *p, const uint64_t *frame)
+{
+	record_free(t, call, p, frame);
+}
+
 static void record_realloc_from(struct rt_thread *t, enum event_call call, void *p)
 {
 	uint64_t stamp = likely(rt.use_tsc) ? arch_ticks() : rt_now_first();
@@ -210,6 +231,17 @@ static __attribute__((noinline)) void record_realloc_over(struct rt_thread *t, e
 	if (ring_has_room(t))
 		ring_put(t, stamp, ((uint64_t)old & EVENT_ADDRESS_MASK) | (uint64_t)op << 56,
 			 (uint64_t)call << 48, stack);
+}
+
+void hooks_record_realloc_from(struct rt_thread *t, enum event_call call, void *p)
+{
+	record_realloc_from(t, call, p);
+}
+
+void hooks_record_realloc_over(struct rt_thread *t, enum event_call call, void *old, bool failed,
+			       const uint64_t *frame)
+{
+	record_realloc_over(t, call, old, failed, frame);
 }
 
 /* The end of a realloc of `old`, which was announced with OP_REALLOC_FROM. */

@@ -8,6 +8,16 @@ struct rt_thread *hooks_enter_slow(enum rt_need need) HIDDEN;
 /* In the child of fork: it is not recorded. */
 void hooks_in_child(void) HIDDEN;
 
+/* One event each, of a call that is not made through a hook below. */
+void hooks_record_alloc(struct rt_thread *t, enum event_call call, void *p, size_t size,
+			uint64_t usable, uint64_t flags, const uint64_t *frame,
+			enum event_op op) HIDDEN;
+void hooks_record_free(struct rt_thread *t, enum event_call call, void *p,
+		       const uint64_t *frame) HIDDEN;
+void hooks_record_realloc_from(struct rt_thread *t, enum event_call call, void *p) HIDDEN;
+void hooks_record_realloc_over(struct rt_thread *t, enum event_call call, void *old, bool failed,
+			       const uint64_t *frame) HIDDEN;
+
 #define HOOK(name, class) extern __typeof(*((struct real *)0)->name) hook_##name HIDDEN;
 #include "wire/hooks.def"
 #undef HOOK

@@ -133,6 +133,7 @@ void real_init(void)
 	struct real found = { 0 };
 	struct elf_image image;
 	struct dl_find_object o;
+	bool own;
 
 	if (atomic_exchange(&started, 1))
 		return;
@@ -161,7 +162,14 @@ void real_init(void)
 		found.free_aligned_sized = plain_free_aligned_sized;
 	if (!found.malloc_usable_size)
 		found.malloc_usable_size = plain_usable_size;
-	if (!rt.glibc && _dl_find_object && !_dl_find_object((void *)found.malloc, &o)) {
+	/* Another allocator's would not know the block.  What the executable has is asked where it
+	 * is hooked, and only what it has not comes here. */
+	own = real_map == _r_debug.r_map;
+	found.usable = plain_usable_size;
+	if (!own && elf_read(real_map, &image) && elf_find(&image, "malloc_usable_size"))
+		found.usable = found.malloc_usable_size;
+	rt.watch_callers = !rt.glibc;
+	if (!rt.glibc && !own && _dl_find_object && !_dl_find_object((void *)found.malloc, &o)) {
 		rt.allocator_low = (uint64_t)o.dlfo_map_start;
 		rt.allocator_size = (uint64_t)o.dlfo_map_end - rt.allocator_low;
 	}

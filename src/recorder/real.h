@@ -23,6 +23,7 @@ struct real {
 	void (*free_aligned_sized)(void *, size_t, size_t);
 	void (*cfree)(void *);
 	size_t (*malloc_usable_size)(void *);
+	size_t (*usable)(void *); /* of a block that the others gave: for us */
 	void *(*mallocx)(size_t, int);
 	void *(*rallocx)(void *, size_t, int);
 	size_t (*xallocx)(void *, size_t, size_t, int);

@@ -90,7 +90,8 @@ void redirect_callers(void)
 {
 	struct elf_image image;
 
-	if (rt.glibc && !real_comes_first)
+	/* What is inside the executable is hooked there (inplace.c). */
+	if ((rt.glibc && !real_comes_first) || real_map == _r_debug.r_map)
 		return;
 	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
 		if (map != real_map && elf_read(map, &image) &&

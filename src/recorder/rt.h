@@ -53,6 +53,7 @@ struct rt_thread {
 	struct rt_known_stack *known;
 	uint64_t known_mask, known_max, known_conflicts;
 	struct walk *walks[RT_NESTING];
+	uint64_t inside; /* the frame of a hook inside the executable, see inplace.c */
 };
 
 enum rt_state { RT_NEW, RT_STARTING, RT_ON, RT_OFF };
@@ -65,7 +66,8 @@ struct rt {
 	bool launched;	       /* by `memoir run` */
 	_Atomic uint32_t mode; /* rt_live.on as a forked child finds it */
 	bool stacks_on_free, drop_when_full;
-	bool glibc; /* the allocator in use is glibc's */
+	bool glibc;	    /* the allocator in use is glibc's */
+	bool watch_callers; /* who calls matters: it may be an allocator */
 	/* The allocator in use when it is not libc's: what it calls itself is not recorded. */
 	uint64_t allocator_low, allocator_size;
 	uint64_t own_low, own_size;

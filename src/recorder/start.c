@@ -6,6 +6,7 @@
  * the stack, where the kernel put it.  The constructor runs before all others (-z initfirst). */
 #include "recorder/elf.h"
 #include "recorder/hooks.h"
+#include "recorder/inplace.h"
 #include "recorder/sys.h"
 
 #include <string.h>
@@ -230,8 +231,6 @@ static const char *cannot_be_recorded(void)
 			if (elf_read(map, &image) && elf_find(&image, runtimes[i]))
 				return "the program is built with a sanitizer, which replaces "
 				       "the allocator itself";
-	if (real_map == _r_debug.r_map)
-		return "the program brings a malloc of its own inside its executable";
 	return NULL;
 }
 
@@ -367,6 +366,7 @@ __attribute__((constructor)) static void at_load(int argc, char **argv, char **e
 	(void)argv;
 	rt_start();
 	if (rt.shm) {
+		inplace_install();
 		redirect_callers();
 		control_init(&rt.shm->options);
 		exec_init();

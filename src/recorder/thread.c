@@ -203,6 +203,7 @@ struct rt_thread *thread_register(void)
 		atomic_store(&t->ring->owner_tid, (uint32_t)tid);
 		t->tid = tid;
 		t->depth = t->open = 0;
+		t->inside = 0;
 		high = tid == rt.pid ? (uint64_t)__libc_stack_end : arch_thread_pointer();
 		for (int i = 0; i < RT_NESTING; i++)
 			if (t->walks[i])

@@ -438,6 +438,26 @@ static bool put_words(struct walk_end_seen *e, const struct walk_check *checks, 
 	return true;
 }
 
+bool walk_leads_to(struct walk *w, struct walk_regs regs, uint64_t through, uint64_t slot)
+{
+	struct walk_fresh f = { .slot = regs.sp - 8, .pc = regs.pc, .fp = regs.fp };
+	uint64_t sp = regs.sp, inner = 0;
+
+	if (sp - w->stack_low >= w->stack_high - w->stack_low) {
+		on_own_stack(w, sp);
+		w->ok_page = (sp - 8) / PAGE;
+	}
+	for (uint32_t i = 0; i < w->limit && f.slot < slot; i++) {
+		inner = f.pc;
+		f.rule = find_rule(w, f.pc + (f.flags & FRAME_EXACT ? 1 : 0));
+		if (rule_kind(f.rule) == RULE_SIGNAL)
+			return false;
+		if (!step(w, &f, &sp))
+			return true;
+	}
+	return f.slot == slot && inner == through;
+}
+
 void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 {
 	struct walk_end_seen *e;

@@ -128,6 +128,9 @@ void walk_set_stack(struct walk *w, uint64_t high);
 void walk_forget(struct walk *w);
 /* Called once the node of the stack just taken is known, so that the stack is known next time. */
 void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node);
+/* Does the way outwards lead to the frame whose return address is at `slot`, by a return to
+ * `through`, and not across a signal?  True too if it cannot be followed that far. */
+bool walk_leads_to(struct walk *w, struct walk_regs regs, uint64_t through, uint64_t slot);
 void walk_slowly(struct walk *w, struct walk_regs regs);
 
 static inline uint64_t walk_mix(uint64_t hash, uint64_t pc, unwind_rule rule)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "wire/event.h"
+#include "wire/inplace.h"
 #include "wire/options.h"
 
 #define SHM_MAGIC 0x31304d4853524d4dull /* "MMRSHM01" */
@@ -166,6 +167,7 @@ struct shm_control {
 	char output[4200]; /* (collector) the recording's path */
 	struct options options;
 	struct shm_family family;
+	struct shm_plan plan; /* (collector) allocators inside the executable */
 
 	uint64_t ring_offset[SHM_MAX_RINGS];
 	uint64_t node_segment_offset[SHM_MAX_NODE_SEGMENTS];

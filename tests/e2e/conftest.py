@@ -30,11 +30,11 @@ def program_cache(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def compile_program(program_cache):
-    """compile_program(name, compiler="gcc", flags=("-O2",)) gives the path of the program.
+    """compile_program(name, compiler="gcc", flags=("-O2",), libraries=()) gives the program's path.
 
     Names end in .so for libraries; the source is programs/<name>.c or .cpp.
     """
-    def build(name, compiler="gcc", flags=("-O2",), source=None):
+    def build(name, compiler="gcc", flags=("-O2",), source=None, libraries=()):
         stem = name[:-3] if name.endswith(".so") else name
         source = os.path.join(harness.PROGRAMS, source or stem + ".c")
         if not os.path.exists(source):
@@ -43,7 +43,7 @@ def compile_program(program_cache):
             pytest.skip(f"no {compiler}")
         with open(source, "rb") as file:
             text = file.read()
-        key = hashlib.sha256(repr((text, compiler, flags)).encode()).hexdigest()[:16]
+        key = hashlib.sha256(repr((text, compiler, flags, libraries)).encode()).hexdigest()[:16]
         folder = program_cache / key
         output = folder / name
         if not output.exists():
@@ -53,7 +53,7 @@ def compile_program(program_cache):
                        "-std=c++17" if cxx else "-std=gnu17", "-g", "-w", "-D_GNU_SOURCE", "-pthread",
                        *(["-fsized-deallocation"] if cxx else ["-fno-builtin"]),
                        *flags, *(["-shared", "-fPIC"] if name.endswith(".so") else []),
-                       source, "-o", f"{output}.{os.getpid()}", "-ldl"]
+                       source, *libraries, "-o", f"{output}.{os.getpid()}", "-ldl"]
             subprocess.run(command, check=True, cwd=harness.PROGRAMS)
             os.rename(f"{output}.{os.getpid()}", output)
         return str(output)

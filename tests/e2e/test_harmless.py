@@ -98,13 +98,6 @@ def test_built_differently(compile_program, compare, flags, tmp_path):
     assert recording.info["allocations"] >= 9
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_own_malloc(compile_program, compare, mode):
-    """A malloc inside the executable comes before ours: it runs, and one line says so."""
-    recording = compare([compile_program("static_malloc")], mode=mode, finished=False)
-    assert recording.stderr.count(b"own") == 1, recording.run
-
-
 def test_static_program(compile_program, compare):
     """A static program cannot be recorded: it runs, and one line says so."""
     recording = compare([compile_program("stacks", flags=("-O2", "-static"))], finished=False)

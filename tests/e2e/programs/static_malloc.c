@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program that brings its own malloc: its symbols come before any preloaded library's.  It runs
- * as without the recorder; what it takes from libc's allocator may be recorded. */
+/* A program that brings its own malloc: its symbols come before any preloaded library's.  Its
+ * calloc and realloc call its malloc, and count once. */
 #include <stddef.h>
 
 #include "say.h"
@@ -42,6 +42,10 @@ int main(void)
 {
 	for (int i = 0; i < 100; i++)
 		free(HIDE(malloc(64)));
+	for (int i = 0; i < 10; i++) {
+		KEEP(calloc(10, 10));
+		KEEP(realloc(HIDE(malloc(50)), 60));
+	}
 	say("own allocator used: %d\n", calls >= 200);
 	return 0;
 }

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Allocators in a program's own files, from their symbol tables.  See inplace.h.
+ *
+ * A family is the functions of one allocator in one file: the names without a prefix (only in the
+ * executable: libraries export theirs, and are called through the recorder), those of a jemalloc
+ * with a prefix, mimalloc's and tcmalloc's.  It counts if it has a function that gives blocks and
+ * one that takes them back.  Addresses that have several names are one site. */
+#include "collector/inplace.h"
+
+#include <elf.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "collector/relocate.h"
+
+#define NAME_LONGEST 48
+#define FOUND_MAX 1024
+#define NEVER ((unsigned)-1)
+
+enum family { FAMILY_PLAIN, FAMILY_RJEM, FAMILY_JE, FAMILY_MI, FAMILY_TC, FAMILY_COUNT };
+
+static const char *const prefixes[] = { "", "_rjem_", "je_", "", "" };
+
+struct found {
+	uint64_t value, size; /* as in the file */
+	uint8_t row, family;
+	bool ifunc;
+};
+
+struct search {
+	const struct inplace_file *file;
+	struct shm_plan *plan;
+	Elf64_Ehdr header;
+	struct found list[FOUND_MAX];
+	unsigned count;
+	bool symtab; /* the file has not been stripped */
+	bool gives[FAMILY_COUNT], takes[FAMILY_COUNT], jemalloc[FAMILY_COUNT];
+	uint64_t usable[FAMILY_COUNT];
+	unsigned refused;
+};
+
+static void __attribute__((format(printf, 3, 4)))
+append(char *text, size_t size, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list list;
+
+	va_start(list, format);
+	if (used < size)
+		vsnprintf(text + used, size - used, format, list);
+	va_end(list);
+}
+
+static bool within(const struct inplace_file *f, uint64_t offset, uint64_t size)
+{
+	return offset <= f->size && size <= f->size - offset;
+}
+
+static bool read_header(const struct inplace_file *f, Elf64_Ehdr *h)
+{
+	if (!within(f, 0, sizeof(*h)))
+		return false;
+	memcpy(h, f->bytes, sizeof(*h));
+	return !memcmp(h->e_ident, ELFMAG, SELFMAG) && h->e_ident[EI_CLASS] == ELFCLASS64 &&
+	       h->e_ident[EI_DATA] == ELFDATA2LSB && h->e_machine == EM_X86_64;
+}
+
+static bool segment(const struct inplace_file *f, const Elf64_Ehdr *h, unsigned i, Elf64_Phdr *ret)
+{
+	uint64_t at = h->e_phoff + (uint64_t)i * sizeof(*ret);
+
+	if (i >= h->e_phnum || h->e_phentsize != sizeof(*ret) || h->e_phoff > f->size ||
+	    !within(f, at, sizeof(*ret)))
+		return false;
+	memcpy(ret, f->bytes + at, sizeof(*ret));
+	return true;
+}
+
+static bool section(const struct inplace_file *f, const Elf64_Ehdr *h, unsigned i, Elf64_Shdr *ret)
+{
+	uint64_t at = h->e_shoff + (uint64_t)i * sizeof(*ret);
+
+	if (i >= h->e_shnum || h->e_shentsize != sizeof(*ret) || h->e_shoff > f->size ||
+	    !within(f, at, sizeof(*ret)))
+		return false;
+	memcpy(ret, f->bytes + at, sizeof(*ret));
+	return true;
+}
+
+bool inplace_base(const uint8_t *bytes, size_t size, uint64_t *ret_base)
+{
+	struct inplace_file f = { .bytes = bytes, .size = size };
+	Elf64_Ehdr h;
+	Elf64_Phdr s;
+
+	if (!read_header(&f, &h))
+		return false;
+	for (unsigned i = 0; segment(&f, &h, i, &s); i++)
+		if (s.p_type == PT_LOAD && s.p_offset < 4096) {
+			*ret_base = s.p_vaddr - s.p_offset;
+			return true;
+		}
+	return false;
+}
+
+/* The names, by a hash. */
+static uint8_t buckets[1024]; /* row + 1 */
+
+static unsigned hash_name(const char *name, size_t length)
+{
+	unsigned h = 5381;
+
+	for (size_t i = 0; i < length; i++)
+		h = h * 33 + (unsigned char)name[i];
+	return h ^ h >> 13;
+}
+
+static void fill_buckets(void)
+{
+	if (buckets[hash_name("malloc", 6) % sizeof(buckets)])
+		return;
+	for (unsigned i = 0; i < inplace_row_count; i++) {
+		unsigned at = hash_name(inplace_rows[i].name, strlen(inplace_rows[i].name));
+
+		while (buckets[at % sizeof(buckets)])
+			at++;
+		buckets[at % sizeof(buckets)] = (uint8_t)(i + 1);
+	}
+}
+
+static unsigned row_named(const char *name, size_t length)
+{
+	for (unsigned at = hash_name(name, length), i; (i = buckets[at % sizeof(buckets)]); at++)
+		if (strlen(inplace_rows[i - 1].name) == length &&
+		    !memcmp(inplace_rows[i - 1].name, name, length))
+			return i - 1;
+	return NEVER;
+}
+
+/* Which function of which family a symbol's name is; NEVER if none. */
+static unsigned classify(const struct inplace_file *f, const char *name, size_t length,
+			 enum family *ret_family)
+{
+	unsigned row;
+
+	for (unsigned i = FAMILY_RJEM; i <= FAMILY_JE; i++) {
+		size_t n = strlen(prefixes[i]);
+
+		if (length <= n || memcmp(name, prefixes[i], n))
+			continue;
+		row = row_named(name + n, length - n);
+		*ret_family = i;
+		return row != NEVER && inplace_rows[row].group == INPLACE_STANDARD ? row : NEVER;
+	}
+	row = row_named(name, length);
+	if (row == NEVER)
+		return NEVER;
+	*ret_family = inplace_rows[row].group == INPLACE_MI   ? FAMILY_MI
+		      : inplace_rows[row].group == INPLACE_TC ? FAMILY_TC
+							      : FAMILY_PLAIN;
+	return *ret_family == FAMILY_PLAIN && !f->executable ? NEVER : row;
+}
+
+static void note(struct search *s, const Elf64_Sym *symbol, unsigned row, enum family family)
+{
+	const struct inplace_row *r = &inplace_rows[row];
+
+	/* One address, several names: the first row counts. */
+	for (unsigned i = 0; i < s->count; i++) {
+		struct found *f = &s->list[i];
+
+		if (f->value == symbol->st_value && f->family == family) {
+			f->row = f->row < row ? f->row : (uint8_t)row;
+			goto counted;
+		}
+	}
+	if (s->count == FOUND_MAX)
+		return;
+	s->list[s->count++] = (struct found){
+		.value = symbol->st_value,
+		.size = symbol->st_size,
+		.row = (uint8_t)row,
+		.family = (uint8_t)family,
+		.ifunc = ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC,
+	};
+counted:
+	if (r->flags & INPLACE_JEMALLOC)
+		s->jemalloc[family] = true;
+	if (r->group == INPLACE_CXX)
+		return;
+	if (r->op == INPLACE_USABLE)
+		s->usable[family] = s->file->bias + symbol->st_value;
+	s->gives[family] |= r->op == INPLACE_NEW;
+	s->takes[family] |= r->op == INPLACE_END;
+}
+
+static void read_symbols(struct search *s, const Elf64_Shdr *table)
+{
+	const struct inplace_file *f = s->file;
+	Elf64_Shdr strings;
+	Elf64_Sym symbol;
+
+	if (!section(f, &s->header, table->sh_link, &strings) ||
+	    !within(f, table->sh_offset, table->sh_size) ||
+	    !within(f, strings.sh_offset, strings.sh_size))
+		return;
+	for (uint64_t at = 0; table->sh_size - at >= sizeof(symbol); at += sizeof(symbol)) {
+		const char *name;
+		enum family family;
+		size_t room, length;
+		unsigned type, row;
+
+		memcpy(&symbol, f->bytes + table->sh_offset + at, sizeof(symbol));
+		type = ELF64_ST_TYPE(symbol.st_info);
+		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
+		    !symbol.st_value || symbol.st_name >= strings.sh_size)
+			continue;
+		name = (const char *)f->bytes + strings.sh_offset + symbol.st_name;
+		room = strings.sh_size - symbol.st_name;
+		length = strnlen(name, room < NAME_LONGEST ? room : NAME_LONGEST);
+		if (length == NAME_LONGEST || length == room)
+			continue;
+		row = classify(f, name, length, &family);
+		if (row != NEVER)
+			note(s, &symbol, row, family);
+	}
+}
+
+static bool counts(const struct search *s, enum family family)
+{
+	return s->gives[family] && s->takes[family];
+}
+
+/* C++ operators belong to whatever allocator the executable has. */
+static bool chosen(const struct search *s, const struct found *f)
+{
+	if (inplace_rows[f->row].op == INPLACE_USABLE)
+		return false;
+	if (inplace_rows[f->row].group != INPLACE_CXX)
+		return counts(s, f->family);
+	for (unsigned i = 0; i < FAMILY_COUNT; i++)
+		if (counts(s, i))
+			return true;
+	return false;
+}
+
+static uint64_t usable_of(const struct search *s, const struct found *f)
+{
+	if (inplace_rows[f->row].group != INPLACE_CXX || counts(s, FAMILY_PLAIN))
+		return s->usable[f->family];
+	for (unsigned i = 0; i < FAMILY_COUNT; i++)
+		if (counts(s, i))
+			return s->usable[i];
+	return 0;
+}
+
+static bool find_code(const struct search *s, const struct found *f, struct relocate_code *ret,
+		      uint8_t *ret_protection)
+{
+	Elf64_Phdr p;
+
+	for (unsigned i = 0; segment(s->file, &s->header, i, &p); i++) {
+		uint64_t in = f->value - p.p_vaddr;
+
+		if (p.p_type != PT_LOAD || !(p.p_flags & PF_X) || in >= p.p_filesz ||
+		    !within(s->file, p.p_offset, p.p_filesz))
+			continue;
+		*ret = (struct relocate_code){
+			.bytes = s->file->bytes + p.p_offset + in,
+			.size = f->size,
+			.room = p.p_filesz - in,
+			.address = s->file->bias + f->value,
+		};
+		*ret_protection = (uint8_t)(PROT_EXEC | (p.p_flags & PF_R ? PROT_READ : 0) |
+					    (p.p_flags & PF_W ? PROT_WRITE : 0));
+		return true;
+	}
+	return false;
+}
+
+static void refuse(struct search *s, const struct found *f, const char *why)
+{
+	struct shm_plan *plan = s->plan;
+
+	append(plan->warning, sizeof(plan->warning), "%s%s%s in %s: %s",
+	       plan->warning[0] ? "; " : "", prefixes[f->family], inplace_rows[f->row].name,
+	       s->file->name, why);
+	s->refused++;
+}
+
+static void add_site(struct search *s, const struct found *f)
+{
+	struct shm_plan *plan = s->plan;
+	struct relocate_code code;
+	struct shm_site *site;
+	const char *why;
+
+	for (unsigned i = 0; i < plan->site_count; i++)
+		if (plan->sites[i].entry == s->file->bias + f->value) {
+			if (f->row < plan->sites[i].row)
+				plan->sites[i].row = f->row;
+			return;
+		}
+	if (plan->site_count == INPLACE_SITES) {
+		refuse(s, f, "there are too many");
+		return;
+	}
+	site = &plan->sites[plan->site_count];
+	*site = (struct shm_site){
+		.row = f->row, .usable = usable_of(s, f), .low = s->file->low, .high = s->file->high
+	};
+	if (f->ifunc)
+		why = "it is chosen at run time (an ifunc)";
+	else if (!find_code(s, f, &code, &site->protection))
+		why = "its code is not in the file";
+	else
+		why = relocate_entry(&code, s->file->shadow_stack, site);
+	if (why)
+		refuse(s, f, why);
+	else
+		plan->site_count++;
+}
+
+/* The parts of a function that are elsewhere (".cold") may come back into what is displaced. */
+static void drop_jumped_into(struct search *s, unsigned from)
+{
+	struct shm_plan *plan = s->plan;
+	Elf64_Phdr p;
+	int bad;
+
+	for (unsigned i = 0; segment(s->file, &s->header, i, &p); i++) {
+		if (p.p_type != PT_LOAD || !(p.p_flags & PF_X) ||
+		    !within(s->file, p.p_offset, p.p_filesz))
+			continue;
+		while (plan->site_count > from &&
+		       (bad = relocate_jump_into(s->file->bytes + p.p_offset, p.p_filesz,
+						 s->file->bias + p.p_vaddr, plan->sites + from,
+						 plan->site_count - from)) >= 0) {
+			struct shm_site *site = &plan->sites[from + (unsigned)bad];
+			struct found f = { .row = site->row };
+
+			refuse(s, &f, "another part of it jumps to its start");
+			*site = plan->sites[--plan->site_count];
+		}
+	}
+}
+
+static const char *kind_of(const struct search *s, enum family family)
+{
+	if (family == FAMILY_MI || (family == FAMILY_PLAIN && counts(s, FAMILY_MI)))
+		return "mimalloc";
+	if (family == FAMILY_TC || (family == FAMILY_PLAIN && counts(s, FAMILY_TC)))
+		return "tcmalloc";
+	return s->jemalloc[family] ? "jemalloc" : "an allocator";
+}
+
+static void describe(struct search *s)
+{
+	struct shm_plan *plan = s->plan;
+
+	for (unsigned i = 0; i < FAMILY_COUNT; i++) {
+		if (!counts(s, i) || (i >= FAMILY_MI && counts(s, FAMILY_PLAIN)))
+			continue;
+		append(plan->allocator, sizeof(plan->allocator), "%s%s%s%s%s inside %s",
+		       plan->allocator[0] ? ", " : "", kind_of(s, i), prefixes[i][0] ? " (" : "",
+		       prefixes[i], prefixes[i][0] ? ")" : "", s->file->name);
+	}
+	if (!s->symtab && counts(s, FAMILY_PLAIN))
+		append(plan->warning, sizeof(plan->warning),
+		       "%s%s is stripped: functions of its allocator that it does not export are "
+		       "not seen",
+		       plan->warning[0] ? "; " : "", s->file->name);
+}
+
+void inplace_plan(struct shm_plan *plan, const struct inplace_file *file)
+{
+	static struct search s; /* one thread */
+	unsigned from = plan->site_count;
+	Elf64_Shdr table;
+
+	memset(&s, 0, sizeof(s));
+	s.file = file;
+	s.plan = plan;
+	if (!read_header(file, &s.header))
+		return;
+	fill_buckets();
+	for (unsigned i = 0; section(file, &s.header, i, &table); i++) {
+		if (table.sh_type != SHT_SYMTAB && table.sh_type != SHT_DYNSYM)
+			continue;
+		s.symtab |= table.sh_type == SHT_SYMTAB;
+		read_symbols(&s, &table);
+	}
+	for (unsigned i = 0; i < s.count; i++)
+		if (chosen(&s, &s.list[i]))
+			add_site(&s, &s.list[i]);
+	if (plan->site_count > from)
+		drop_jumped_into(&s, from);
+	if (plan->site_count > from || s.refused)
+		describe(&s);
+}

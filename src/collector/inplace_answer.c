@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The recorder asks for a plan: the program's files are looked at, as it has them mapped.  It
+ * waits, before any code of the program has run.  See inplace.h. */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/collector.h"
+#include "collector/futex.h"
+#include "collector/inplace.h"
+#include "collector/log.h"
+
+/* A line of /proc/PID/status, from behind its name. */
+static bool status_line(pid_t pid, const char *name, char *line, size_t size)
+{
+	char path[40], found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, (int)size, f))
+		found = !strncmp(line, name, strlen(name));
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Code is only changed under nobody's feet. */
+static bool has_one_thread(pid_t pid)
+{
+	char line[100];
+	int threads = 0;
+
+	return status_line(pid, "Threads:", line, sizeof(line)) &&
+	       sscanf(line, "Threads: %d", &threads) == 1 && threads == 1;
+}
+
+static bool has_shadow_stack(pid_t pid)
+{
+	char line[100];
+
+	return status_line(pid, "x86_Thread_features:", line, sizeof(line)) &&
+	       strstr(line, "shstk");
+}
+
+/* A program that was replaced on disk can still be opened through its process. */
+static int open_mapped(pid_t pid, const struct mapping *m)
+{
+	char link[40], path[PATH_MAX + 16];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	n = m->deleted ? readlink(link, path, sizeof(path) - 1) : 0;
+	if (n > 10 && !strncmp(path, m->path, (size_t)n - 10) && !m->path[n - 10])
+		return open(link, O_RDONLY | O_CLOEXEC);
+	return maps_open(m, pid);
+}
+
+static void look_at(struct collector *c, const struct mapping *m, uint64_t high, bool shadow_stack)
+{
+	const char *slash = strrchr(m->path, '/');
+	struct inplace_file file = {
+		.low = m->start,
+		.high = high,
+		.executable = c->control->plan.executable - m->start < high - m->start,
+		.shadow_stack = shadow_stack,
+	};
+	int fd = open_mapped(c->target, m);
+	struct stat st;
+	uint64_t base;
+	void *bytes;
+
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
+		file.size = (size_t)st.st_size;
+		bytes = mmap(NULL, file.size, PROT_READ, MAP_PRIVATE, fd, 0);
+		file.bytes = bytes;
+		file.name = file.executable ? "the executable" : slash ? slash + 1 : m->path;
+		if (bytes != MAP_FAILED && inplace_base(bytes, file.size, &base)) {
+			file.bias = m->start - base;
+			inplace_plan(&c->control->plan, &file);
+		}
+		if (bytes != MAP_FAILED)
+			munmap(bytes, file.size);
+	}
+	close(fd);
+}
+
+static void make_plan(struct collector *c, const struct maps *maps)
+{
+	bool shadow_stack = has_shadow_stack(c->target);
+
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct mapping *m = &maps->list[i];
+		uint64_t high = m->end;
+
+		if (!m->inode || m->offset || m->path[0] != '/' ||
+		    (i && m[-1].inode == m->inode && m[-1].device == m->device))
+			continue;
+		for (size_t k = i + 1; k < maps->count && maps->list[k].inode == m->inode &&
+				       maps->list[k].device == m->device;
+		     k++)
+			high = maps->list[k].end;
+		look_at(c, m, high, shadow_stack);
+	}
+}
+
+static void say_allocator(struct collector *c)
+{
+	struct shm_plan *plan = &c->control->plan;
+
+	if (!plan->allocator[0])
+		return;
+	info_write_allocator(c);
+	log_line(LOG_INFO, "%u functions of %s are hooked where they are", plan->site_count,
+		 plan->allocator);
+	if (plan->warning[0])
+		log_line(LOG_WARN, "not all of its allocator can be hooked: %s", plan->warning);
+}
+
+void inplace_answer(struct collector *c)
+{
+	struct shm_plan *plan = &c->control->plan;
+	uint32_t request = atomic_load_explicit(&plan->request, memory_order_acquire);
+	struct maps maps = { 0 };
+
+	if (request == atomic_load_explicit(&plan->done, memory_order_relaxed))
+		return;
+	plan->site_count = 0;
+	plan->allocator[0] = plan->warning[0] = 0;
+	if (maps_read(&maps, c->target) || !collector_owns(c, &maps))
+		snprintf(plan->warning, sizeof(plan->warning),
+			 "the program's memory maps cannot be read");
+	else if (!has_one_thread(c->target))
+		snprintf(plan->warning, sizeof(plan->warning), "it has started threads already");
+	else
+		make_plan(c, &maps);
+	maps_release(&maps);
+	say_allocator(c);
+	atomic_store(&plan->done, request);
+	futex_wake(&plan->done);
+}

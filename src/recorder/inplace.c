@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Allocators inside the executable, hooked where they are.
+ *
+ * The plan is the collector's (wire/inplace.h).  It is carried out in our constructor, before any
+ * code of the program and before any thread: a page near the file gets a stub and the displaced
+ * instructions of each site, and the site's entry a jump to the stub.  Its own function does the
+ * work; it is called through the displaced instructions.
+ *
+ * An allocator's functions call each other.  While one runs, the thread remembers the frame that
+ * it was called from (`inside`), and a call that comes from within is part of it.  That word may be
+ * stale, if an exception or longjmp left the function: so it is only believed if a walk outwards
+ * leads through our own frame.  Signal handlers that interrupt an allocator call for themselves,
+ * and so do other files' functions that it calls: an exception that it throws is a block too. */
+#include "recorder/inplace.h"
+#include "recorder/elf.h"
+#include "recorder/hooks.h"
+#include "recorder/sys.h"
+
+#include <string.h>
+
+#define ANSWER_NS 5000000000ull
+#define STUB_SIZE 128u /* of a stub with its displaced instructions */
+#define STUB_CODE 24u  /* where those start */
+#define REACH (1ull << 30)
+#define NEAR_STEP (1ull << 20)
+#define NEAR_TRIES 900u
+
+struct inplace_call {
+	uint64_t arguments[6], rax, r10, r11, site, fp, pc;
+};
+
+typedef uint64_t (*original_function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+
+struct site {
+	original_function original;
+	size_t (*usable)(const void *p, int flags); /* sallocx has the flags */
+	const struct inplace_row *row;
+	uint64_t low, size; /* of its file */
+};
+
+extern const char inplace_entry[] HIDDEN, inplace_returns[] HIDDEN;
+uint64_t inplace_dispatch(struct inplace_call *c) HIDDEN;
+
+static struct site sites[INPLACE_SITES];
+
+/* With `inside` set: does this call come from the function that set it? */
+static bool still_inside(struct rt_thread *t, const uint64_t *frame)
+{
+	uint32_t level = t->depth < RT_NESTING ? t->depth : RT_NESTING - 1;
+	struct walk *w = t->walks[level] ? t->walks[level] : thread_walk(t, level);
+	const struct site *s;
+
+	if (!w || !walk_leads_to(w, arch_caller(frame), (uint64_t)inplace_returns, t->inside + 8))
+		return false;
+	s = &sites[((const uint64_t *)t->inside)[-1] % INPLACE_SITES];
+	return frame[1] - s->low < s->size;
+}
+
+bool inplace_nested(struct rt_thread *t, const uint64_t *frame)
+{
+	uint64_t pc = frame[1];
+
+	if (pc - rt.allocator_low < rt.allocator_size || pc - rt.own_low < rt.own_size)
+		return true;
+	return t && t->inside && still_inside(t, frame);
+}
+
+static uint64_t call_original(const struct site *s, const struct inplace_call *c)
+{
+	const uint64_t *a = c->arguments;
+
+	return s->original(a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static uint64_t argument(const struct inplace_call *c, unsigned number)
+{
+	return number ? c->arguments[number - 1] : 0;
+}
+
+static uint64_t size_of(const struct inplace_row *row, const struct inplace_call *c)
+{
+	uint64_t size = argument(c, row->size);
+
+	if (row->count && __builtin_mul_overflow(size, argument(c, row->count), &size))
+		size = UINT64_MAX; /* fails */
+	return size;
+}
+
+static void record_new(struct rt_thread *t, const struct site *s, const struct inplace_call *c,
+		       uint64_t block, enum event_op op)
+{
+	const struct inplace_row *row = s->row;
+	uint64_t size = size_of(row, c), usable,
+		 flags = row->flags & INPLACE_ZEROED ? EVENT_ZEROED : 0;
+
+	if (row->flags & INPLACE_JEMALLOC && row->op == INPLACE_NEW && c->arguments[1] & 0x40)
+		flags |= EVENT_ZEROED; /* MALLOCX_ZERO */
+	if (row->flags & INPLACE_STRING)
+		size = strlen((const char *)block) + 1;
+	usable = s->usable ? s->usable((const void *)block, 0) : 0;
+	hooks_record_alloc(t, row->call, (void *)block, size, usable, flags, &c->fp, op);
+}
+
+static bool is_on(void)
+{
+	return likely(atomic_load_explicit(&rt_live.on, memory_order_relaxed) == MODE_ON);
+}
+
+/* While recording is off the old block may be one that was recorded, and ends here. */
+static uint64_t resize(struct rt_thread *t, const struct site *s, const struct inplace_call *c)
+{
+	uint64_t old = argument(c, s->row->pointer), p, size = size_of(s->row, c);
+	bool on = is_on();
+
+	if (!old) {
+		p = call_original(s, c);
+		if (p && on)
+			record_new(t, s, c, p, OP_ALLOC);
+		return p;
+	}
+	hooks_record_realloc_from(t, s->row->call, (void *)old);
+	p = call_original(s, c);
+	if (p && on)
+		record_new(t, s, c, p, OP_REALLOC_TO);
+	else
+		hooks_record_realloc_over(t, s->row->call, (void *)old,
+					  !p && size && !(s->row->flags & INPLACE_FREES_ON_FAILURE),
+					  &c->fp);
+	return p;
+}
+
+/* xallocx returns the size that the block has now, mi_expand the block or nothing. */
+static uint64_t resize_in_place(struct rt_thread *t, const struct site *s,
+				const struct inplace_call *c)
+{
+	uint64_t p = argument(c, s->row->pointer), now, size = size_of(s->row, c);
+	uint64_t before = s->usable && p ? s->usable((const void *)p, 0) : 0;
+	uint64_t result = call_original(s, c);
+
+	if (!p)
+		return result;
+	now = s->row->flags & INPLACE_JEMALLOC ? result : result ? size : before;
+	if (now == before)
+		return result;
+	hooks_record_realloc_from(t, s->row->call, (void *)p);
+	if (is_on())
+		hooks_record_alloc(t, s->row->call, (void *)p, now < size ? now : size, now, 0,
+				   &c->fp, OP_REALLOC_TO);
+	else
+		hooks_record_realloc_over(t, s->row->call, (void *)p, false, &c->fp);
+	return result;
+}
+
+static uint64_t record(struct rt_thread *t, const struct site *s, const struct inplace_call *c)
+{
+	uint64_t result, p;
+
+	switch (s->row->op) {
+	case INPLACE_NEW:
+		result = call_original(s, c);
+		if (result && is_on())
+			record_new(t, s, c, result, OP_ALLOC);
+		return result;
+	case INPLACE_NEW_OUT:
+		result = call_original(s, c);
+		p = (uint32_t)result ? 0 : *(const uint64_t *)argument(c, s->row->pointer);
+		if (p && is_on())
+			record_new(t, s, c, p, OP_ALLOC);
+		return result;
+	case INPLACE_RESIZE:
+		return resize(t, s, c);
+	case INPLACE_RESIZE_IN_PLACE:
+		return resize_in_place(t, s, c);
+	default:
+		p = argument(c, s->row->pointer);
+		if (p)
+			hooks_record_free(t, s->row->call, (void *)p, &c->fp);
+		call_original(s, c);
+		return c->rax; /* it returns nothing, and may be known to leave the register alone
+				*/
+	}
+}
+
+uint64_t inplace_dispatch(struct inplace_call *c)
+{
+	const struct site *s = &sites[c->site];
+	struct rt_thread *t = rt_self;
+	uint64_t outer, result;
+
+	/* Whatever it is: while recording is off, what it calls of itself must not count either. */
+	if (unlikely(!t || !is_on()))
+		t = hooks_enter_slow(NEED_END);
+	if (unlikely(!t || inplace_nested(t, &c->fp))) {
+		result = call_original(s, c);
+		return s->row->op == INPLACE_END ? c->rax : result;
+	}
+	/* A handler that interrupts here has a call of its own inside ours, and puts back what it
+	 * found. */
+	outer = t->inside;
+	t->inside = (uint64_t)&c->fp;
+	atomic_signal_fence(memory_order_seq_cst);
+	result = record(t, s, c);
+	atomic_signal_fence(memory_order_seq_cst);
+	t->inside = outer;
+	return result;
+}
+
+/* Memory that a jump from anywhere in [low, high) reaches.  Below the file: above it the heap
+ * grows. */
+static uint8_t *map_near(uint64_t low, uint64_t high, size_t size)
+{
+	const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+	uint64_t first = low - size - 65536;
+
+	for (unsigned i = 0; i < 2 * NEAR_TRIES; i++) {
+		uint64_t at = i < NEAR_TRIES ? first - i * NEAR_STEP
+					     : ((high + 4095) & ~4095ull) + REACH -
+						       (i - NEAR_TRIES) * NEAR_STEP;
+		long p;
+
+		if (i < NEAR_TRIES ? at > low || high - at > 2 * REACH - size
+				   : at + size - low > 2 * REACH)
+			continue;
+		p = SYS(SYS_mmap, at, size, PROT_READ | PROT_WRITE, flags, -1, 0);
+		if (p == (long)at)
+			return (uint8_t *)p;
+		if (!sys_failed(p))
+			sys_unmap((void *)p, size); /* an old kernel takes it as a wish */
+		else if (p == -ENOMEM)
+			break;
+	}
+	return NULL;
+}
+
+static bool put_distance(uint8_t *at, uint64_t from, uint64_t to)
+{
+	int64_t distance = (int64_t)(to - from);
+	int32_t narrow = (int32_t)distance;
+
+	memcpy(at, &narrow, sizeof(narrow));
+	return narrow == distance;
+}
+
+static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+/* The stub of a site, and behind it the displaced instructions.  `page` starts with the address of
+ * our entry. */
+static bool write_stub(uint8_t *page, uint8_t *stub, const struct shm_site *plan, uint32_t number)
+{
+	uint8_t head[] = { 0x55, /* push %rbp */ 0x68,
+			   0,	 0,
+			   0,	 0, /* push $number */
+			   0xff, 0x25,
+			   0,	 0,
+			   0,	 0 /* jmp *entry(%rip) */ };
+	uint8_t *code = stub + STUB_CODE + sizeof(endbr64);
+
+	memcpy(head + 2, &number, 4);
+	memcpy(stub, head, sizeof(head));
+	memcpy(stub + STUB_CODE, endbr64, sizeof(endbr64));
+	memcpy(code, plan->code, plan->code_size);
+	if (!put_distance(stub + 8, (uint64_t)stub + sizeof(head), (uint64_t)page))
+		return false;
+	for (unsigned i = 0; i < plan->fix_count; i++) {
+		const struct shm_fix *f = &plan->fixes[i];
+
+		if (!put_distance(code + f->at, (uint64_t)code + f->end, f->target))
+			return false;
+	}
+	return true;
+}
+
+/* Is it a plan that makes sense, for what is there? */
+static bool agrees(const struct shm_site *plan)
+{
+	bool ok = plan->displaced >= INPLACE_JUMP && plan->displaced <= INPLACE_DISPLACED_MAX &&
+		  plan->code_size <= INPLACE_CODE_MAX && plan->fix_count <= INPLACE_FIXES &&
+		  plan->row < inplace_row_count &&
+		  plan->address - plan->low < plan->high - plan->low;
+
+	for (unsigned i = 0; ok && i < plan->fix_count; i++)
+		ok = plan->fixes[i].at + 4u <= plan->code_size;
+	return ok && !memcmp((const void *)plan->address, plan->original, plan->displaced);
+}
+
+static bool write_jump(const struct shm_site *plan, const uint8_t *stub)
+{
+	uint64_t page = plan->address & ~4095ull;
+	uint64_t size = ((plan->address + INPLACE_JUMP + 4095) & ~4095ull) - page;
+	uint8_t jump[INPLACE_JUMP] = { 0xe9 };
+
+	if (!put_distance(jump + 1, plan->address + sizeof(jump), (uint64_t)stub) ||
+	    sys_failed(SYS(SYS_mprotect, page, size, PROT_READ | PROT_WRITE)))
+		return false;
+	memcpy((void *)plan->address, jump, sizeof(jump));
+	return !sys_failed(SYS(SYS_mprotect, page, size, plan->protection));
+}
+
+/* Whoever has the function's address gets to the original without us. */
+static void replace_real(uint64_t entry, const uint8_t *original)
+{
+	for (unsigned i = 0; i < hook_row_count; i++)
+		if ((uint64_t)*hook_rows[i].real == entry)
+			*hook_rows[i].real = (void *)original;
+}
+
+/* The sites [from, to) are those of one file. */
+static unsigned install_file(const struct shm_plan *plan, unsigned from, unsigned to)
+{
+	const struct shm_site *first = &plan->sites[from];
+	size_t size = (STUB_SIZE * (to - from + 1) + 4095) & ~(size_t)4095;
+	uint8_t *page = map_near(first->low, first->high, size);
+	const char *entry = inplace_entry;
+	unsigned done = 0;
+	bool good[INPLACE_SITES];
+
+	if (!page)
+		return 0;
+	memcpy(page, &entry, sizeof(entry));
+	for (unsigned i = from; i < to; i++)
+		good[i] = agrees(&plan->sites[i]) &&
+			  write_stub(page, page + STUB_SIZE * (i - from + 1), &plan->sites[i], i);
+	if (sys_failed(SYS(SYS_mprotect, page, size, PROT_READ | PROT_EXEC)))
+		return 0;
+	for (unsigned i = from; i < to; i++) {
+		const struct shm_site *p = &plan->sites[i];
+		uint8_t *stub = page + STUB_SIZE * (i - from + 1);
+
+		if (!good[i])
+			continue;
+		sites[i] = (struct site){
+			.original = (original_function)(void *)(stub + STUB_CODE),
+			.usable = (size_t(*)(const void *, int))(void *)p->usable,
+			.row = &inplace_rows[p->row],
+			.low = p->low,
+			.size = p->high - p->low,
+		};
+		if (!write_jump(p, stub))
+			continue;
+		replace_real(p->entry, stub + STUB_CODE);
+		done++;
+	}
+	return done;
+}
+
+/* Asks the collector, and waits for it as long as it lives. */
+static struct shm_plan *ask(void)
+{
+	struct shm_control *shm = rt.shm;
+	uint64_t deadline = sys_clock_ns(CLOCK_MONOTONIC) + ANSWER_NS;
+
+	shm->plan.executable = (uint64_t)_r_debug.r_map->l_ld;
+	atomic_store(&shm->plan.request, 1);
+	atomic_fetch_add(&shm->doorbell, 1);
+	sys_futex_wake(&shm->doorbell);
+	while (!atomic_load(&shm->plan.done)) {
+		if (atomic_load(&shm->state) != SHM_READY ||
+		    sys_clock_ns(CLOCK_MONOTONIC) > deadline)
+			return NULL;
+		sys_futex_wait(&shm->plan.done, 0, 50000000);
+	}
+	return &shm->plan;
+}
+
+void inplace_install(void)
+{
+	struct shm_plan *plan = ask();
+	bool own = real_map == _r_debug.r_map; /* the executable's malloc is the program's */
+	unsigned count = plan ? plan->site_count : 0, done = 0;
+
+	if (count > INPLACE_SITES)
+		count = INPLACE_SITES;
+	for (unsigned from = 0, to; from < count; from = to) {
+		for (to = from + 1; to < count && plan->sites[to].low == plan->sites[from].low;)
+			to++;
+		done += install_file(plan, from, to);
+	}
+	rt.watch_callers |= done > 0;
+	if (own && !done)
+		say("nothing is recorded: the program brings a malloc of its own inside its "
+		    "executable, and it cannot be hooked: ",
+		    !plan	       ? "the collector does not answer"
+		    : plan->warning[0] ? plan->warning
+				       : "its code is not what its file says");
+	else if (done && plan->warning[0])
+		say("not everything is recorded: ", plan->warning);
+	else if (done < count)
+		say("not everything is recorded: functions of ", plan->allocator);
+}

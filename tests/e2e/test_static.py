@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Allocators inside the executable, or inside a library under names of their own.
+
+The programs count what they do themselves; the recording has every event and every byte, under the
+function that made it."""
+import glob
+import json
+import os
+import subprocess
+
+import pytest
+
+import harness
+
+MODES = ["run", "preload"]
+PIE = {"pie": ("-fPIE", "-pie"), "no-pie": ("-fno-pie", "-no-pie")}
+REST = ("-lstdc++", "-lm")
+
+
+def archive(name):
+    found = glob.glob(f"/usr/lib/*/{name}") + glob.glob(f"/usr/lib/{name}")
+    if not found:
+        pytest.skip(f"no {name}")
+    return found[0]
+
+
+@pytest.fixture(scope="session")
+def renamed(program_cache):
+    """Debian's jemalloc with a prefix in front of what it exports."""
+    def build(prefix):
+        target = program_cache / f"libjemalloc{prefix}.a"
+        if not target.exists():
+            source = archive("libjemalloc_pic.a")
+            symbols = subprocess.run(["nm", "-g", "--defined-only", source], capture_output=True,
+                                     text=True, check=True).stdout.splitlines()
+            names = {line.split()[2] for line in symbols if len(line.split()) == 3}
+            part = program_cache / f"{prefix}{os.getpid()}"
+            with open(f"{part}.names", "w", encoding="ascii") as file:
+                # As its own build does it: the operators keep their names, and are left out.
+                file.writelines(f"{name} {prefix}{name}\n" for name in sorted(names)
+                                if not name.startswith("_Z"))
+            subprocess.run(["objcopy", f"--redefine-syms={part}.names", source, f"{part}.a"],
+                           check=True)
+            subprocess.run(["ar", "d", f"{part}.a", "jemalloc_cpp.pic.o"], check=True)
+            os.rename(f"{part}.a", target)
+        return str(target)
+    return build
+
+
+def check(recording, made="inside_new", again="inside_resize"):
+    assert recording.status == 0, recording.run
+    counted = json.loads(recording.stdout)
+    info = recording.info
+    assert info["lost_events"] == 0
+    assert info["stacks_broken"] == 0
+    new, resized = recording.total(made), recording.total(again)
+    assert new["allocations"] + resized["allocations"] == counted["allocations"]
+    assert resized["allocations"] == counted["reallocations"]
+    assert new["allocated_bytes"] + resized["allocated_bytes"] == counted["allocated_bytes"]
+    assert new["leaked_count"] + resized["leaked_count"] == (
+        counted["allocations"] - counted["reallocations"] - counted["deallocations"])
+    return counted
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("pie", PIE)
+@pytest.mark.parametrize("name,kind", [("libjemalloc.a", "jemalloc"),
+                                       ("libtcmalloc_minimal.a", "tcmalloc")])
+def test_oracle(compile_program, record, compiler, pie, name, kind):
+    """malloc itself is inside: every call of the program, and of libc, comes to it."""
+    program = compile_program("oracle", compiler, ("-O2", *PIE[pie]),
+                              libraries=(archive(name), *REST))
+    recording = record([program, 4, 20000])
+    check(recording, "oracle_alloc", "oracle_realloc")
+    assert recording.info["allocator"] == f"{kind} inside the executable"
+    assert recording.info["unknown_frees"] == 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("prefix", ["_rjem_", "je_"])
+def test_prefixed(compile_program, record, renamed, prefix, threads, mode):
+    program = compile_program("inside", flags=("-O2", f"-DPREFIX={prefix}", "-DJEMALLOC"),
+                              libraries=(renamed(prefix), "-lm"))
+    recording = record([program, threads, 20000], mode=mode)
+    check(recording)
+    assert recording.info["allocator"].endswith(f", and jemalloc ({prefix}) inside the executable")
+    assert "libc.so" in recording.info["allocator"]
+
+
+def test_jemalloc_calls(compile_program, record):
+    """mallocx and its like, without a prefix."""
+    program = compile_program("inside", flags=("-O2", "-DJEMALLOC"),
+                              libraries=(archive("libjemalloc.a"), *REST))
+    check(record([program, 2, 20000]))
+
+
+def test_tcmalloc_calls(compile_program, record):
+    """tc_malloc and malloc are one address."""
+    program = compile_program("inside", flags=("-O2", "-DPREFIX=tc_"),
+                              libraries=(archive("libtcmalloc_minimal.a"), *REST))
+    check(record([program, 2, 20000]))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_mimalloc_calls(compile_program, record, mode):
+    """mi_malloc in a library: malloc there is the same address, and is called through us."""
+    archive("libmimalloc.so")
+    program = compile_program("inside", flags=("-O2", "-DPREFIX=mi_", "-DMIMALLOC"),
+                              libraries=("-lmimalloc",))
+    recording = record([program, 2, 20000], mode=mode)
+    check(recording)
+    assert "mimalloc" in recording.info["allocator"]
+
+
+def test_library_with_prefix(compile_program, record, renamed, tmp_path):
+    """A library that brings an allocator of its own, as a Rust cdylib does."""
+    library = str(tmp_path / "libown.so")
+    subprocess.run(["gcc", "-shared", "-Wl,--whole-archive", renamed("_rjem_"),
+                    "-Wl,--no-whole-archive", "-o", library, "-lm", "-pthread"], check=True)
+    program = compile_program("inside", flags=("-O2", "-DPREFIX=_rjem_", "-DJEMALLOC"),
+                              libraries=(library, f"-Wl,-rpath,{tmp_path}"))
+    recording = record([program, 2, 20000])
+    check(recording)
+    assert recording.info["allocator"].endswith("jemalloc (_rjem_) inside libown.so")
+
+
+@pytest.mark.parametrize("name", ["libjemalloc.a", "libtcmalloc_minimal.a"])
+def test_operators(compile_program, compare, name):
+    """C++ operators count once, and exceptions pass through them."""
+    recording = compare([compile_program("inside_cxx", libraries=(archive(name), "-lm"))])
+    sizes = recording.by_size()
+    assert recording.stdout == b"caught 50\n"
+    assert recording.total("operators")["allocations"] == 400
+    assert recording.total("operators")["allocated_bytes"] == 100 * (1001 + 1002 + 1003 + 4)
+    assert recording.total("afterwards")["allocations"] == 50
+    assert recording.total("afterwards")["leaked_count"] == 0
+    for size in (1001, 1002, 1003, 4):
+        assert any("operators" in functions for functions in sizes[size]), size
+    assert recording.info["unknown_frees"] == 0
+    assert recording.info["stacks_broken"] == 0
+
+
+@pytest.mark.parametrize("flags", [("-O0",), ("-O2", "-fno-inline", "-fcf-protection=full")])
+@pytest.mark.parametrize("mode", MODES)
+def test_own_malloc(compile_program, compare, mode, flags):
+    """A program with a malloc of its own, whose calloc calls it."""
+    recording = compare([compile_program("static_malloc", flags=flags)], mode=mode)
+    assert recording.info["allocations"] == 100 + 10 + 10 + 10
+    assert recording.info["reallocations"] == 10
+    assert recording.info["allocated_bytes"] == 100 * 64 + 10 * (100 + 50 + 60)
+    assert recording.info["deallocations"] == 100
+    assert recording.info["allocator"] == "an allocator inside the executable"
+    assert b"not" not in recording.stderr
+
+
+def test_stripped(compile_program, record, tmp_path):
+    """What is exported is still found; that there may be more is said."""
+    program = compile_program("oracle", libraries=(archive("libjemalloc.a"), *REST))
+    stripped = str(tmp_path / "stripped")
+    subprocess.run(["strip", "-o", stripped, program], check=True)
+    recording = record([stripped, 2, 5000])
+    counted = json.loads(recording.stdout)
+    assert recording.stderr.count(b"is stripped") == 1
+    assert recording.info["allocations"] >= counted["allocations"]
+    assert recording.info["deallocations"] == counted["deallocations"]
+
+
+def test_code_is_as_before(compile_program, tmp_path):
+    """Only the entries are changed, and no page of the program stays writable."""
+    program = compile_program("inside_maps", libraries=(archive("libjemalloc.a"), *REST))
+    plain = harness.execute([program])
+    recorded = harness.record([program], str(tmp_path / "out.dat"))
+    assert recorded.stdout == plain.stdout
+    assert b"r-xp" in plain.stdout
+
