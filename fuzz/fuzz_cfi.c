@@ -11,6 +11,37 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static const uint8_t *pages;
+static size_t pages_size;
+
+static bool readable(const void *p)
+{
+	return (uintptr_t)p - (uintptr_t)pages < pages_size;
+}
+
+/* The same bytes as records that a JIT registers: nothing but their pages may be read. */
+static void registered(const uint8_t *data, size_t size, uint16_t address)
+{
+	struct cfi_scratch scratch;
+	struct cfi_span span;
+	uint8_t *copy;
+
+	pages_size = (size + 4095) & ~(size_t)4095;
+	pages = copy = aligned_alloc(4096, pages_size);
+	memset(copy, 0, pages_size);
+	memcpy(copy, data, size);
+	if (cfi_span(copy, readable, &scratch, &span)) {
+		struct cfi_image image = { .low = copy, .high = span.end, .frames = copy };
+
+		if (span.end > copy + pages_size)
+			abort();
+		cfi_rule(&image, span.low, &scratch);
+		cfi_rule(&image, span.low + address, &scratch);
+		cfi_rule(&image, span.high - 1, &scratch);
+	}
+	free(copy);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint16_t header, address;
@@ -31,5 +62,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = -4; i < 4; i++)
 		cfi_rule(&image, (uint64_t)(copy + address) + (uint64_t)i * 16, &scratch);
 	free(copy);
+	registered(data, size, address);
 	return 0;
 }

@@ -451,6 +451,26 @@ int hook_prctl(int option, ...)
 	return real.prctl(option, a[0], a[1], a[2], a[3]);
 }
 
+/* Unwind information is known before code that needs it can run, and forgotten while it is still
+ * there. */
+void hook___register_frame(void *records)
+{
+	frames_add(records);
+	if (!real.__register_frame)
+		frames_find_real();
+	if (real.__register_frame)
+		real.__register_frame(records);
+}
+
+void hook___deregister_frame(void *records)
+{
+	frames_remove(records);
+	if (!real.__deregister_frame)
+		frames_find_real();
+	if (real.__deregister_frame)
+		real.__deregister_frame(records);
+}
+
 /* jemalloc's own interface. */
 
 void hook_cfree(void *p)

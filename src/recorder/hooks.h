@@ -8,6 +8,9 @@ struct rt_thread *hooks_enter_slow(enum rt_need need) HIDDEN;
 /* In the child of fork: it is not recorded. */
 void hooks_in_child(void) HIDDEN;
 
+/* libgcc was not there at the start, but may be now.  Takes the loader's lock. */
+void frames_find_real(void) HIDDEN;
+
 /* One event each, of a call that is not made through a hook below. */
 void hooks_record_alloc(struct rt_thread *t, enum event_call call, void *p, size_t size,
 			uint64_t usable, uint64_t flags, const uint64_t *frame,

@@ -231,12 +231,17 @@ unwind_rule modules_decode(uint64_t key)
 	static struct cfi_scratch scratch; /* under the lock */
 	struct rt_lock_state lock;
 	struct module *m;
+	struct cfi_image jitted;
 	unwind_rule rule = rule_make(RULE_GUESS, 2, 2);
 
 	rt_lock(&lock);
 	m = find_module(key - 1);
 	if (m)
 		rule = rule_with_module(cfi_rule(&m->image, key - 1, &scratch), m->index);
+	if (rule_kind(rule) == RULE_GUESS && frames_find(key - 1, &jitted))
+		rule = rule_with_module(cfi_rule(&jitted, key - 1, &scratch), m ? m->index : 0);
+	if (rule_kind(rule) == RULE_GUESS)
+		frames_guessed(key - 1);
 	rt_unlock(&lock);
 	return rule;
 }

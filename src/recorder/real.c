@@ -11,6 +11,8 @@
 
 bool real_comes_first;
 const struct link_map *real_map;
+void *(*real_dlopen)(const char *, int);
+void *(*real_dlsym)(void *, const char *);
 
 /* What the table holds until then.  A handler in the middle of the search gets nothing. */
 
@@ -153,6 +155,10 @@ void real_init(void)
 	}
 	find_from(_r_debug.r_map, "gnu_get_libc_version", &libc);
 	rt.glibc = real_map == libc;
+	if (libc && elf_read(libc, &image)) {
+		real_dlopen = elf_find(&image, "dlopen");
+		real_dlsym = elf_find(&image, "dlsym");
+	}
 	/* libc's own calls realloc by name, which would be us again. */
 	if (!elf_read(real_map, &image) || rt.glibc || !elf_find(&image, "reallocarray"))
 		found.reallocarray = plain_reallocarray;

@@ -47,6 +47,8 @@ struct real {
 			   char *const[]);
 	int (*posix_spawnp)(pid_t *, const char *, const void *, const void *, char *const[],
 			    char *const[]);
+	void (*__register_frame)(void *);
+	void (*__deregister_frame)(void *);
 	void *(*_Znwm)(size_t);
 	void *(*_Znam)(size_t);
 	void *(*_ZnwmRKSt9nothrow_t)(size_t, const void *);
@@ -70,6 +72,9 @@ struct real {
 };
 
 extern struct real real HIDDEN;
+/* libc's own, for what is only loaded later. */
+extern void *(*real_dlopen)(const char *, int)HIDDEN;
+extern void *(*real_dlsym)(void *, const char *)HIDDEN;
 /* Somebody's malloc comes before ours in lookup order. */
 extern bool real_comes_first HIDDEN;
 /* The file that the allocator is in. */

@@ -206,6 +206,15 @@ unwind_rule modules_decode(uint64_t key) HIDDEN;
 /* After a library may have left: everything is looked up again. */
 void modules_refresh(struct rt_thread *t) HIDDEN;
 
+/* frames.c: unwind information that a JIT has registered.  The address is that of its records. */
+void frames_add(const void *records) HIDDEN;
+void frames_remove(const void *records) HIDDEN;
+/* The records that describe an address, under the lock; false if there are none. */
+struct cfi_image;
+bool frames_find(uint64_t address, struct cfi_image *ret_image) HIDDEN;
+/* Nothing describes the address: a guess is made about it. */
+void frames_guessed(uint64_t address) HIDDEN;
+
 /* real.c: the allocator underneath. */
 void real_init(void) HIDDEN;
 

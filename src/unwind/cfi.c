@@ -202,22 +202,31 @@ skip:
 	return !c.bad;
 }
 
+/* The head of the FDE at `address`: what code it describes. */
+static bool read_range(const struct cfi_image *image, uint64_t address, struct cfi_cie *cie,
+		       struct cfi_cursor *c, uint64_t *ret_start, uint64_t *ret_size)
+{
+	uint64_t id_at, id;
+
+	if (!cursor_at(c, image, address) || !enter_record(c))
+		return false;
+	id_at = (uint64_t)c->p;
+	id = read_bytes(c, 4);
+	if (c->bad || !id || !read_cie(image, id_at - id, cie))
+		return false;
+	*ret_start = read_pointer(c, cie->pointer_encoding & 0x7f, NULL);
+	*ret_size = read_pointer(c, cie->pointer_encoding & 0x0f, NULL);
+	return !c->bad;
+}
+
 /* Parses the FDE at `address`; true if it describes pc. */
 static bool read_fde(const struct cfi_image *image, uint64_t address, uint64_t pc,
 		     struct cfi_cie *cie, struct cfi_cursor *ret_program, uint64_t *ret_start)
 {
 	struct cfi_cursor c;
-	uint64_t id_at, id, start, size;
+	uint64_t start, size;
 
-	if (!cursor_at(&c, image, address) || !enter_record(&c))
-		return false;
-	id_at = (uint64_t)c.p;
-	id = read_bytes(&c, 4);
-	if (c.bad || !id || !read_cie(image, id_at - id, cie))
-		return false;
-	start = read_pointer(&c, cie->pointer_encoding & 0x7f, NULL);
-	size = read_pointer(&c, cie->pointer_encoding & 0x0f, NULL);
-	if (c.bad || pc < start || pc - start >= size)
+	if (!read_range(image, address, cie, &c, &start, &size) || pc < start || pc - start >= size)
 		return false;
 	if (cie->has_sizes) {
 		uint64_t skip = read_uleb(&c);
@@ -257,6 +266,61 @@ static bool search_table(const struct cfi_image *image, struct cfi_cursor c, uin
 	return true;
 }
 
+/* One record after the other. */
+static bool search_records(const struct cfi_image *image, uint64_t at, uint64_t pc,
+			   struct cfi_cie *cie, struct cfi_cursor *ret_program, uint64_t *ret_start)
+{
+	struct cfi_cursor c;
+
+	while (cursor_at(&c, image, at) && enter_record(&c)) {
+		if (read_fde(image, at, pc, cie, ret_program, ret_start))
+			return true;
+		at = (uint64_t)c.end;
+	}
+	return false;
+}
+
+#define SPAN_MAX (64ull << 20)
+#define SPAN_PAGE 4096ull
+
+/* Makes sure that the image reaches to `to`, page by page. */
+static bool extend(struct cfi_image *image, const uint8_t *to, bool (*readable)(const void *p))
+{
+	while (image->high < to) {
+		const uint8_t *next = image->high;
+
+		if ((uint64_t)(next - image->low) > SPAN_MAX || !readable(next))
+			return false;
+		image->high = next + SPAN_PAGE;
+	}
+	return true;
+}
+
+bool cfi_span(const uint8_t *frames, bool (*readable)(const void *p), struct cfi_scratch *s,
+	      struct cfi_span *ret_span)
+{
+	struct cfi_image image = { .low = frames, .high = frames - (uint64_t)frames % SPAN_PAGE };
+	struct cfi_span span = { .end = frames, .low = UINT64_MAX };
+	struct cfi_cursor c;
+
+	while (extend(&image, span.end + 12, readable) &&
+	       cursor_at(&c, &image, (uint64_t)span.end)) {
+		uint64_t size = read_bytes(&c, 4), start, length;
+		const uint8_t *at = span.end;
+
+		if (!size || size == 0xffffffff || size > SPAN_MAX ||
+		    !extend(&image, c.p + size, readable))
+			break;
+		span.end = c.p + size;
+		if (!read_range(&image, (uint64_t)at, &s->cie, &c, &start, &length) || !length)
+			continue;
+		span.low = start < span.low ? start : span.low;
+		span.high = start + length > span.high ? start + length : span.high;
+	}
+	*ret_span = span;
+	return span.high > span.low;
+}
+
 /* Finds the FDE of pc: by the table, or by going through .eh_frame where there is none. */
 static bool find_fde(const struct cfi_image *image, uint64_t pc, struct cfi_cie *cie,
 		     struct cfi_cursor *ret_program, uint64_t *ret_start)
@@ -264,6 +328,9 @@ static bool find_fde(const struct cfi_image *image, uint64_t pc, struct cfi_cie 
 	struct cfi_cursor c;
 	uint64_t frame_encoding, count_encoding, table_encoding, frames, count, fde;
 
+	if (!image->eh_frame_hdr)
+		return search_records(image, (uint64_t)image->frames, pc, cie, ret_program,
+				      ret_start);
 	if (!cursor_at(&c, image, (uint64_t)image->eh_frame_hdr) || read_bytes(&c, 1) != 1)
 		return false;
 	frame_encoding = read_bytes(&c, 1);
@@ -275,14 +342,7 @@ static bool find_fde(const struct cfi_image *image, uint64_t pc, struct cfi_cie 
 		return !c.bad && search_table(image, c, count, pc, &fde) &&
 		       read_fde(image, fde, pc, cie, ret_program, ret_start);
 	}
-	while (!c.bad && cursor_at(&c, image, frames)) {
-		if (!enter_record(&c))
-			return false;
-		if (read_fde(image, frames, pc, cie, ret_program, ret_start))
-			return true;
-		frames = (uint64_t)c.end;
-	}
-	return false;
+	return !c.bad && search_records(image, frames, pc, cie, ret_program, ret_start);
 }
 
 enum where { WHERE_SAME, WHERE_OFFSET, WHERE_EXPRESSION, WHERE_UNDEFINED, WHERE_OTHER };
@@ -545,7 +605,8 @@ unwind_rule cfi_rule(const struct cfi_image *image, uint64_t address, struct cfi
 {
 	uint64_t start;
 
-	if (!image->eh_frame_hdr || !find_fde(image, address, &s->cie, &s->program, &start))
+	if ((!image->eh_frame_hdr && !image->frames) ||
+	    !find_fde(image, address, &s->cie, &s->program, &start))
 		return rule_make(RULE_GUESS, 2, 2);
 	if (s->cie.signal_frame)
 		return rule_make(RULE_SIGNAL, 0, 0);

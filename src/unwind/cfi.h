@@ -11,6 +11,7 @@
 struct cfi_image {
 	const uint8_t *low, *high;
 	const uint8_t *eh_frame_hdr;
+	const uint8_t *frames; /* without a header: records that were registered by themselves */
 };
 
 /* A cursor over the bytes; `bad` sticks, and everything read after it is 0. */
@@ -44,6 +45,16 @@ struct cfi_scratch {
 	struct cfi_cursor program;
 	struct cfi_row row, initial, remembered[CFI_REMEMBERED];
 };
+
+/* What registered records are about, for those that describe code: their end, and the lowest and
+ * the highest address.  `readable` is asked before a page is looked at.  False if there are none.
+ */
+struct cfi_span {
+	const uint8_t *end;
+	uint64_t low, high;
+};
+bool cfi_span(const uint8_t *frames, bool (*readable)(const void *p), struct cfi_scratch *scratch,
+	      struct cfi_span *ret_span);
 
 /* The rule for the instruction at `address`; RULE_GUESS if nothing describes it, RULE_BROKEN if
  * what describes it cannot be used. */
