@@ -174,3 +174,16 @@ def test_code_is_as_before(compile_program, tmp_path):
     assert recorded.stdout == plain.stdout
     assert b"r-xp" in plain.stdout
 
+
+
+HAZARDS = ["cancel", "early_late", "fibers", "forks", "longjmp", "many_threads", "sigprof",
+           "small_stacks", "stacks_cxx", "throw", "tls_order", "vforks"]
+
+
+@pytest.mark.parametrize("name", ["libjemalloc.a", "libtcmalloc_minimal.a"])
+@pytest.mark.parametrize("program", HAZARDS)
+def test_hazards(compile_program, compare, name, program):
+    """Small stacks, signals, forks, exceptions and thread ends, with the allocator inside."""
+    recording = compare([compile_program(program, libraries=(archive(name), *REST))])
+    assert recording.info["allocator"].endswith("inside the executable")
+    assert recording.info["lost_events"] == 0
