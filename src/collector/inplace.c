@@ -220,6 +220,10 @@ static void read_symbols(struct search *s, const Elf64_Shdr *table)
 			continue;
 		name = (const char *)f->bytes + strings.sh_offset + symbol.st_name;
 		room = strings.sh_size - symbol.st_name;
+		/* Most names, in a large program: C++ and Rust, but no operator new or delete. */
+		if (room > 3 && name[0] == '_' && (name[1] == 'Z' || name[1] == 'R') &&
+		    name[2] != 'n' && name[2] != 'd')
+			continue;
 		length = strnlen(name, room < NAME_LONGEST ? room : NAME_LONGEST);
 		if (length == NAME_LONGEST || length == room)
 			continue;
