@@ -187,3 +187,73 @@ def test_hazards(compile_program, compare, name, program):
     recording = compare([compile_program(program, libraries=(archive(name), *REST))])
     assert recording.info["allocator"].endswith("inside the executable")
     assert recording.info["lost_events"] == 0
+
+
+def test_refused(compile_program, compare):
+    """What cannot be hooked is named in one line, and the rest is recorded."""
+    recording = compare([compile_program("refused")])
+    lines = [line for line in recording.stderr.splitlines() if b"not everything is recorded" in line]
+    assert len(lines) == 1, recording.run
+    assert b"memalign in the executable: it is chosen at run time" in lines[0]
+    assert b"pvalloc in the executable: it jumps back to its start" in lines[0]
+    # memalign's own call of malloc is seen.
+    assert recording.total("work")["allocations"] == 10 + 10
+    assert recording.info["deallocations"] == 10
+
+
+def test_handlers(compile_program, record):
+    """Handlers that interrupt the allocator itself call it too: those calls are their own."""
+    source = os.path.join(harness.PROGRAMS, "bumplib.c")
+    recording = record([compile_program("interrupts", libraries=(source,))])
+    counted = json.loads(recording.stdout)
+    assert recording.status == 0
+    assert recording.info["allocator"] == "an allocator inside the executable"
+    assert recording.info["lost_events"] == 0
+    assert recording.info["allocations"] == counted["allocations"]
+    assert recording.info["deallocations"] == counted["deallocations"]
+    assert recording.total("in_handler")["allocations"] == 2 * counted["ticks"]
+
+
+@pytest.mark.parametrize("how", ["api", "sigusr1"])
+def test_switched(compile_program, record, how):
+    """On and off, as with any other allocator."""
+    program = compile_program("start_stop", libraries=(archive("libjemalloc.a"), *REST))
+    recording = record([program, how], env={"MEMORY_PROFILER_DISABLE_BY_DEFAULT": "1"})
+    live = {}
+    for s in recording.stacks:
+        if s["allocated_bytes"] >= 10000:
+            live[s["allocated_bytes"]] = s["leaked_count"]
+    assert recording.status == 0
+    assert live == {10002: 0, 20002: 0, 10003: 0, 10006: 1, 10007: 0, 10004: 1, 20003: 1}
+
+
+def test_children(compile_program, tmp_path):
+    """A forked child with a recording of its own keeps the hooks."""
+    program = compile_program("family", libraries=(archive("libjemalloc.a"), *REST))
+    run = harness.execute([harness.MEMOIR, "run", "--children", "-o", str(tmp_path / "out_%n.dat"),
+                           "--", program, "fork"])
+    assert run.status == 0, run
+    found = [harness.Recording(str(path), run) for path in tmp_path.glob("*.dat")]
+    for recording in found:
+        harness.wait_finished(recording.path)
+    assert len(found) == 2
+    assert sorted(bool(r.total("in_child")["allocations"]) for r in found) == [False, True]
+    for recording in found:
+        assert recording.total("in_parent")["allocations"]
+        assert recording.info["unknown_frees"] == 0
+
+
+def test_explicit_loader(compile_program, record):
+    """A program that is started through the loader: the executable is not the process's."""
+    program = compile_program("static_malloc", flags=("-O0",))
+    recording = record(["/lib64/ld-linux-x86-64.so.2", program])
+    assert recording.status == 0
+    assert recording.info["deallocations"] == 100
+
+
+def test_verified(compile_program, record):
+    """With every remembered stack compared with a full walk."""
+    library = harness.LIBRARY.replace("libmemoir.so", "libmemoir-paranoid.so")
+    program = compile_program("oracle", libraries=(archive("libjemalloc.a"), *REST))
+    recording = record([program, 2, 5000], env={"MEMOIR_LIBRARY": library})
+    check(recording, "oracle_alloc", "oracle_realloc")
