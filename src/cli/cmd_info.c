@@ -17,7 +17,7 @@
 
 #define MARKERS_SHOWN 20
 
-static bool as_json, wait_for_end, follow;
+static bool as_json, wait_for_end, follow, no_cache;
 static const char *color;
 static struct term term;
 
@@ -26,6 +26,8 @@ static const struct command_option options[] = {
 	{ "wait", 'w', NULL, "wait for the end of a recording that is being written", COMMAND_FLAG,
 	  &wait_for_end },
 	{ "follow", 'f', NULL, "the same, showing the totals as they grow", COMMAND_FLAG, &follow },
+	{ "no-cache", 0, NULL, "neither use nor make a cache of the recording", COMMAND_FLAG,
+	  &no_cache },
 	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
 	{ 0 },
 };
@@ -182,7 +184,9 @@ static void print_text(struct buf *out, const struct model *m, const struct stac
 
 static int run(int argc, char **argv)
 {
-	struct open_options how = { .wait = wait_for_end, .follow = follow, .quiet = as_json };
+	struct open_options how = {
+		.wait = wait_for_end, .follow = follow, .quiet = as_json, .no_cache = no_cache
+	};
 	struct stack_counts stacks;
 	struct buf out = { 0 };
 	struct model *m;

@@ -11,7 +11,7 @@
 static struct filter *filter;
 static const char **debug_paths;
 static size_t debug_path_count, debug_path_room;
-static bool debuginfod;
+static bool debuginfod, no_cache;
 
 /* What is wrong; when a place is known, the expression and a caret under it. */
 static const char *complaint(const struct err *err, const char *expression)
@@ -70,6 +70,8 @@ const struct command_option *filtering_options(void)
 		  COMMAND_CALL, NULL, set_debug_path },
 		{ "debuginfod", 0, NULL, "ask the servers of DEBUGINFOD_URLS for names",
 		  COMMAND_FLAG, &debuginfod },
+		{ "no-cache", 0, NULL, "neither use nor make a cache of the recording",
+		  COMMAND_FLAG, &no_cache },
 		{ 0 },
 	};
 
@@ -191,6 +193,11 @@ struct filter *filtering_take(void)
 
 	filter = NULL;
 	return taken;
+}
+
+bool filtering_no_cache(void)
+{
+	return no_cache;
 }
 
 struct places_options filtering_places(void)

@@ -4,12 +4,14 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/human.h"
 #include "base/progress.h"
 #include "cli/filtering.h"
+#include "model/cache.h"
 
 #define POLL_NS 200000000
 #define CLEAR_LINE "\r\033[K"
@@ -96,6 +98,26 @@ static void say_loss(const char *path, const struct model *m, bool written)
 			err->offset, err->text);
 }
 
+static int open_through_cache(struct model **ret_model, const char *path, bool no_cache,
+			      struct err *err)
+{
+	const char *limit = getenv("MEMOIR_CACHE_LIMIT");
+	struct cache_options cache;
+	uint64_t size;
+	int error;
+
+	if (no_cache)
+		return model_open(ret_model, path, err);
+	if (limit && !cache_parse_size(limit, &size))
+		fprintf(stderr,
+			"memoir: MEMOIR_CACHE_LIMIT is a size such as 500M or 16G, not '%s'\n",
+			limit);
+	cache_options_init(&cache);
+	error = model_open_cached(ret_model, path, &cache, err);
+	cache_options_release(&cache);
+	return error;
+}
+
 struct model *open_recording(const char *command, int argc, char **argv,
 			     const struct open_options *options, int *ret_status)
 {
@@ -109,7 +131,7 @@ struct model *open_recording(const char *command, int argc, char **argv,
 		*ret_status = 2;
 		return NULL;
 	}
-	if (model_open(&m, argv[0], &err))
+	if (open_through_cache(&m, argv[0], options->no_cache || filtering_no_cache(), &err))
 		return fail(argv[0], &err, ret_status);
 	written = load_all(m, options);
 	if (options->follow && !options->quiet && isatty(1)) {

@@ -13,6 +13,7 @@ struct open_options {
 	bool wait;   /* until the writer has finished */
 	bool follow; /* the same, showing the totals while it grows */
 	bool quiet;  /* show nothing on stdout */
+	bool no_cache;
 };
 
 /* Takes the one argument that is a recording; NULL after saying what is wrong, with the exit status

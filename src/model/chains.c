@@ -8,27 +8,42 @@
 #include "model/model.h"
 
 #define BLOCK (1u << 18)
-#define CHAINS_FIRST 1024u
+
+struct filling {
+	struct columns *columns;
+	_Atomic uint32_t linked; /* rows that realloc made of others */
+};
 
 static void fill(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
-	struct columns *c = context;
+	struct filling *f = context;
+	struct columns *c = f->columns;
+	uint32_t linked = 0;
 
 	for (uint64_t i = first; i < first + count; i++) {
 		c->chain[i] = NO_CHAIN;
 		c->position[i] = 0;
+		linked += c->previous[i] != NO_ALLOCATION;
 	}
+	f->linked += linked;
+}
+
+/* There are no more chains than links; where the rows are in a file, the chains are there too. */
+static void make_room(struct model *m, uint32_t count)
+{
+	size_t size = count * sizeof(*m->chains);
+
+	chains_release(m);
+	if (!count)
+		return;
+	m->chains = columns_section(&m->allocations, size, &m->chains_offset);
+	if (!m->chains)
+		m->chains = pages_grow(NULL, 0, size);
+	m->chain_room = count;
 }
 
 static uint32_t start_chain(struct model *m, uint32_t first)
 {
-	if (m->chain_count == m->chain_room) {
-		uint32_t room = m->chain_room ? m->chain_room * 2 : CHAINS_FIRST;
-
-		m->chains = pages_grow(m->chains, m->chain_room * sizeof(*m->chains),
-				       room * sizeof(*m->chains));
-		m->chain_room = room;
-	}
 	m->chains[m->chain_count] = (struct chain){ .first = first, .last = first, .length = 1 };
 	m->allocations.chain[first] = m->chain_count;
 	return m->chain_count++;
@@ -52,9 +67,10 @@ static void append(struct model *m, uint32_t row)
 void chains_build(struct model *m)
 {
 	struct columns *c = &m->allocations;
+	struct filling f = { .columns = c };
 
-	parallel_for(c->count, BLOCK, fill, c);
-	m->chain_count = 0;
+	parallel_for(c->count, BLOCK, fill, &f);
+	make_room(m, f.linked);
 	for (uint32_t i = 0; i < c->count; i++)
 		if (c->previous[i] != NO_ALLOCATION)
 			append(m, i);
@@ -65,4 +81,5 @@ void chains_release(struct model *m)
 	pages_free(m->chains, m->chain_room * sizeof(*m->chains));
 	m->chains = NULL;
 	m->chain_count = m->chain_room = 0;
+	m->chains_offset = 0;
 }

@@ -5,13 +5,16 @@
  * this thread takes them in the order of the file, fills tables, and merges and pairs the events.
  * The jobs between them are a ring, so memory is bounded however large the file is. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "model/cache.h"
 #include "model/model.h"
+#include "model/stats.h"
 #include "pairing/merge.h"
 #include "wire/codec.h"
 #include "wire/shm.h"
@@ -19,6 +22,8 @@
 #define JOBS 4
 #define WORKERS_MAX 4
 #define SMALL_FILE (256u << 10) /* not worth a thread */
+#define LARGE_FILE (4u << 20)	/* its columns are not worth anonymous memory */
+#define SPILL_ROWS (1u << 20)	/* what anonymous memory is good for, at most */
 
 struct run {
 	uint32_t ring, count;
@@ -116,6 +121,8 @@ static bool use(struct loader *l, struct job *j)
 			lose(m, LOSS_DAMAGED, &j->err);
 			return false;
 		}
+		if (m->cache)
+			cache_keep(m->cache, &j->chunk);
 		m->chunk_count++;
 		if (j->chunk.head.type == CHUNK_COUNTERS)
 			l->pair.unsure = model_counters(m, "switched_o") != 0;
@@ -233,7 +240,7 @@ void model_load(struct model *m, const struct model_options *options)
 	pthread_t threads[WORKERS_MAX];
 	unsigned started = 0, wanted;
 
-	if (m->loss.kind == LOSS_DAMAGED)
+	if (!l || m->loss.kind == LOSS_DAMAGED)
 		return;
 	m->loss.kind = LOSS_NONE;
 	reader_refresh(&m->reader);
@@ -282,6 +289,10 @@ void model_finish(struct model *m)
 	take_totals(m);
 	release_loader(m);
 	chains_build(m);
+	if (m->cache) {
+		cache_store(m);
+		cache_release(m);
+	}
 }
 
 static struct model *with_loader(struct model *m)
@@ -297,7 +308,42 @@ static struct model *with_loader(struct model *m)
 	return m;
 }
 
-int model_open(struct model **ret_model, const char *path, struct err *err)
+/* Where many rows go that are not to be cached: a file that has no name. */
+static int spill_to_temporary(void *context)
+{
+	const char *places[] = { getenv("TMPDIR"), "/var/tmp", "/tmp" };
+
+	for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		auto_free char *name = NULL;
+		int fd;
+
+		if (!places[i] || places[i][0] != '/')
+			continue;
+		fd = open(places[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		if (fd >= 0)
+			return fd;
+		name = xasprintf("%s/memoir-XXXXXX", places[i]);
+		fd = mkostemp(name, O_CLOEXEC);
+		if (fd >= 0) {
+			unlink(name);
+			return fd;
+		}
+	}
+	return -1;
+}
+
+static void choose_place(struct model *m)
+{
+	struct columns *c = &m->allocations;
+
+	c->spill = m->cache ? cache_spill : spill_to_temporary;
+	c->spill_context = m->cache;
+	/* What will be in the cache anyway need not be copied there later. */
+	c->spill_at = m->cache && m->reader.size >= LARGE_FILE ? 0 : SPILL_ROWS;
+}
+
+int model_open_cached(struct model **ret_model, const char *path,
+		      const struct cache_options *options, struct err *err)
 {
 	struct model *m = xcalloc(1, sizeof(*m));
 	int error = reader_open(&m->reader, path, err);
@@ -306,8 +352,17 @@ int model_open(struct model **ret_model, const char *path, struct err *err)
 		free(m);
 		return error;
 	}
-	*ret_model = with_loader(m);
+	if (!options || !cache_open(m, options)) {
+		with_loader(m);
+		choose_place(m);
+	}
+	*ret_model = m;
 	return 0;
+}
+
+int model_open(struct model **ret_model, const char *path, struct err *err)
+{
+	return model_open_cached(ret_model, path, NULL, err);
 }
 
 int model_open_memory(struct model **ret_model, const void *data, size_t size, struct err *err)
@@ -323,16 +378,23 @@ int model_open_memory(struct model **ret_model, const void *data, size_t size, s
 	return 0;
 }
 
+void model_empty(struct model *m)
+{
+	stats_forget(m);
+	chains_release(m);
+	m->ends = ends_free(m->ends);
+	m->summary = summary_free(m->summary);
+	columns_release(&m->allocations);
+	tables_release(&m->tables);
+}
+
 struct model *model_free(struct model *m)
 {
 	if (!m)
 		return NULL;
 	release_loader(m);
-	chains_release(m);
-	ends_free(m->ends);
-	summary_free(m->summary);
-	columns_release(&m->allocations);
-	tables_release(&m->tables);
+	cache_release(m);
+	model_empty(m);
 	reader_release(&m->reader);
 	free(m);
 	return NULL;

@@ -44,12 +44,15 @@ struct model {
 	struct columns allocations;
 	struct chain *chains; /* filled by model_finish(), as the columns chain and position are */
 	uint32_t chain_count, chain_room;
+	uint64_t chains_offset; /* in the columns' file; 0: not there */
 	struct totals totals;	/* of everything, what was removed included */
 	struct totals recorded; /* of the events that are there */
 	bool peak_is_whole;	/* totals.peak_* is of everything, not of the events */
 	struct loss loss;
 	uint64_t chunk_count, event_chunk_count;
-	struct loader *loader;		   /* between model_open() and model_finish() */
+	struct loader *loader; /* between model_open() and model_finish(), if it is to be loaded */
+	struct cache *cache;   /* the same, if it is to be cached: cache.h */
+	struct derived *derived;	   /* stats.h; NULL: to be computed when asked for */
 	_Atomic(struct ends *) ends;	   /* see model_ends() */
 	_Atomic(struct summary *) summary; /* see model_summary() */
 };
@@ -61,14 +64,21 @@ struct model_options {
 		workers; /* threads beside this one; MODEL_WORKERS_AUTO: as the machine has cores */
 	model_progress progress; /* may be NULL; called from the calling thread */
 	void *context;
-	pair_observer
-		observe; /* may be NULL: of every event that is loaded, model_finish()'s too */
+	/* May be NULL: of every event that is loaded, model_finish()'s too.  There are none when
+	 * the recording comes from the cache. */
+	pair_observer observe;
 	void *observer;
 };
 #define MODEL_WORKERS_AUTO UINT32_MAX
 
 /* Opens and checks the header: 0 or -errno. */
 int model_open(struct model **ret_model, const char *path, struct err *err);
+/* The same through the cache (model/cache.h): if it is there, nothing is left to load, and
+ * model_load() and model_finish() do nothing.  Otherwise model_finish() puts it there, unless it is
+ * still being written.  NULL: no cache. */
+struct cache_options;
+int model_open_cached(struct model **ret_model, const char *path,
+		      const struct cache_options *options, struct err *err);
 /* The same on bytes that stay the caller's. */
 int model_open_memory(struct model **ret_model, const void *data, size_t size, struct err *err);
 /* Takes every whole chunk that is there.  Events that may still have to be preceded by others wait.
@@ -77,6 +87,8 @@ void model_load(struct model *m, const struct model_options *options);
 /* No more will come: takes the events that waited, and frees what only loading needs. */
 void model_finish(struct model *m);
 struct model *model_free(struct model *m);
+/* Gives up everything but the reader. */
+void model_empty(struct model *m);
 
 /* What is missing: of this file or, where it is whole, of the one that it was made of. */
 struct loss model_loss(const struct model *m);

@@ -73,6 +73,12 @@ void stats_count_stacks(const struct model *m, struct stack_counts *ret_counts)
 	uint8_t *used = xcalloc(nodes->count + 1, 1), *used_too = xcalloc(nodes->count + 1, 1);
 	uint64_t without = 0;
 
+	if (m->derived) {
+		*ret_counts = m->derived->counts;
+		free(used);
+		free(used_too);
+		return;
+	}
 	mark(used, nodes, c->stack, c->count);
 	mark(used_too, nodes, c->free_stack, c->count);
 	for (uint32_t i = 0; i < c->count; i++)
@@ -156,12 +162,24 @@ static void add_removed(struct summing *s, const struct model *m)
 	}
 }
 
+static void copy_sums(const struct stack_sums *from, struct stack_sums *ret_sums)
+{
+	ret_sums->count = from->count;
+	ret_sums->rows = xcalloc(from->count, sizeof(*from->rows));
+	if (from->count)
+		memcpy(ret_sums->rows, from->rows, from->count * sizeof(*from->rows));
+}
+
 void stats_sum_stacks(const struct model *m, struct stack_sums *ret_sums)
 {
 	const struct columns *c = &m->allocations;
 	const struct removed *r = &m->tables.removed;
 	struct summing s = { .nodes = &m->tables.nodes, .room = 64 };
 
+	if (m->derived) {
+		copy_sums(&m->derived->sums, ret_sums);
+		return;
+	}
 	s.place = xcalloc(s.nodes->count + 1, sizeof(*s.place));
 	s.sums.rows = xcalloc(s.room, sizeof(*s.sums.rows));
 	for (uint32_t i = 0; i < c->count; i++) {
@@ -189,6 +207,28 @@ void stats_sum_selected(const struct model *m, const uint64_t *bits, struct stac
 				c, i, m->totals.peak_at);
 	free(s.place);
 	*ret_sums = s.sums;
+}
+
+void stats_derive(struct model *m)
+{
+	struct derived *d = xcalloc(1, sizeof(*d));
+
+	stats_forget(m);
+	stats_count_stacks(m, &d->counts);
+	stats_sum_stacks(m, &d->sums);
+	m->derived = d;
+}
+
+void stats_forget(struct model *m)
+{
+	struct derived *d = m->derived;
+
+	if (d && d->mapped)
+		pages_free(d->sums.rows, d->sums.count * sizeof(*d->sums.rows));
+	else if (d)
+		stack_sums_release(&d->sums);
+	free(d);
+	m->derived = NULL;
 }
 
 void stack_sums_release(struct stack_sums *s)

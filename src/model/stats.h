@@ -28,6 +28,13 @@ struct stack_sums {
 	uint32_t count;
 };
 
+/* Both of the above, computed once and kept with the model. */
+struct derived {
+	struct stack_counts counts;
+	struct stack_sums sums;
+	bool mapped; /* the rows are in the cache's file */
+};
+
 enum stack_order { BY_COUNT, BY_LEAKED_BYTES, BY_PEAK_BYTES, BY_TEMPORARY, STACK_ORDERS };
 
 /* A node whose frame is in the recording? */
@@ -40,6 +47,9 @@ void stats_count_stacks(const struct model *m, struct stack_counts *ret_counts);
 void stats_sum_stacks(const struct model *m, struct stack_sums *ret_sums);
 /* The same of the rows whose bit is set; what was removed has no rows. */
 void stats_sum_selected(const struct model *m, const uint64_t *bits, struct stack_sums *ret_sums);
+/* Computes both for a finished model, so that the two above only hand them out. */
+void stats_derive(struct model *m);
+void stats_forget(struct model *m);
 void stack_sums_release(struct stack_sums *s);
 /* Moves the `n` first rows in an order (largest first) to the front, sorted; returns how many there
  * are that are not zero, at most n. */

@@ -193,10 +193,10 @@ static struct embedded_file *file_of(struct tables *t, uint64_t number)
 	return &t->files[t->file_count++];
 }
 
-static bool add_file(struct tables *t, struct cursor *c, uint64_t chunk_offset)
+static bool add_file(struct tables *t, struct cursor *c, const struct chunk *chunk)
 {
 	struct embedded_file *f;
-	struct file_piece piece = { .chunk_offset = chunk_offset };
+	struct file_piece piece = { .chunk_offset = chunk->offset };
 	const uint8_t *id, *path;
 	size_t id_size, path_size;
 	uint64_t index, total;
@@ -204,7 +204,7 @@ static bool add_file(struct tables *t, struct cursor *c, uint64_t chunk_offset)
 	if (!number(c, &index) || !number(c, &total) || !number(c, &piece.offset) ||
 	    !counted(c, &id, &id_size) || !counted(c, &path, &path_size))
 		return false;
-	piece.size = (uint64_t)(c->end - c->p);
+	piece.size = (uint64_t)(c->end - c->p) + chunk->beyond;
 	c->p = c->end;
 	if (piece.offset > total || piece.size > total - piece.offset)
 		return false;
@@ -245,7 +245,7 @@ bool tables_add(struct tables *t, const struct chunk *chunk, struct err *err)
 			fine = add_thread(t, &c);
 			break;
 		case CHUNK_FILE:
-			fine = add_file(t, &c, chunk->offset);
+			fine = add_file(t, &c, chunk);
 			break;
 		case CHUNK_COUNTERS:
 			fine = add_counter(t, &c);
@@ -269,6 +269,19 @@ uint64_t tables_counter(const struct tables *t, const char *name)
 		if (!strcmp(t->counters[i].name, name))
 			return t->counters[i].value;
 	return 0;
+}
+
+size_t tables_head_size(const struct chunk *chunk)
+{
+	struct cursor c = { chunk->payload, chunk->payload + chunk->payload_size };
+	const uint8_t *bytes;
+	uint64_t value;
+	size_t size;
+
+	if (chunk->head.type == CHUNK_FILE && number(&c, &value) && number(&c, &value) &&
+	    number(&c, &value) && counted(&c, &bytes, &size) && counted(&c, &bytes, &size))
+		return (size_t)(c.p - chunk->payload);
+	return chunk->payload_size;
 }
 
 void tables_release(struct tables *t)

@@ -89,4 +89,6 @@ struct tables {
 bool tables_add(struct tables *t, const struct chunk *c, struct err *err);
 /* A counter, or 0. */
 uint64_t tables_counter(const struct tables *t, const char *name);
+/* How much of a chunk tables_add() needs to see: all but an embedded file's bytes. */
+size_t tables_head_size(const struct chunk *c);
 void tables_release(struct tables *t);

@@ -3,30 +3,87 @@
 #include "pairing/columns.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/xalloc.h"
+#include "pairing/columns_file.h"
 
 #define ROWS_FIRST 4096u
 
-void columns_grow(struct columns *c)
+static void grow_in_memory(struct columns *c)
 {
 	uint32_t room = c->room ? c->room * 2 : ROWS_FIRST;
 
 	if (room > COLUMNS_MAX || room < c->room)
 		room = COLUMNS_MAX + 1;
-#define X(type, name) c->name = pages_grow(c->name, c->room * sizeof(type), room * sizeof(type));
+#define X(type, name)                                                                              \
+	c->name = pages_grow(c->name, (size_t)c->room * sizeof(type), (size_t)room * sizeof(type));
 	COLUMNS(X)
 #undef X
 	c->room = room;
 }
 
-void columns_release(struct columns *c)
+/* The file is full: back into memory, and may it be enough. */
+static void back_to_memory(struct columns *c)
 {
-#define X(type, name) pages_free(c->name, c->room * sizeof(type));
+	struct columns old = *c;
+
+	c->file = NULL;
+	c->room = 0;
+#define X(type, name) c->name = NULL;
 	COLUMNS(X)
 #undef X
+	while (c->room < old.count)
+		grow_in_memory(c);
+#define X(type, name)                                                                              \
+	if (old.count)                                                                             \
+		memcpy(c->name, old.name, (size_t)old.count * sizeof(type));
+	COLUMNS(X)
+#undef X
+	columns_unmap(&old);
+}
+
+static void spill(struct columns *c)
+{
+	int fd = c->spill(c->spill_context);
+
+	c->spill = NULL;
+	if (fd >= 0 && columns_to_file(c, fd) < 0)
+		close(fd);
+}
+
+void columns_grow(struct columns *c)
+{
+	if (c->spill && c->room >= c->spill_at)
+		spill(c);
+	if (c->file && c->count < c->room)
+		return;
+	if (c->file && columns_grow_file(c) == 0)
+		return;
+	if (c->file)
+		back_to_memory(c);
+	if (c->count == c->room)
+		grow_in_memory(c);
+}
+
+void columns_release(struct columns *c)
+{
+	if (c->file) {
+		columns_unmap(c);
+	} else {
+#define X(type, name) pages_free(c->name, (size_t)c->room * sizeof(type));
+		COLUMNS(X)
+#undef X
+	}
 	map_release(&c->large_slacks);
 	memset(c, 0, sizeof(*c));
+}
+
+size_t columns_row_size(void)
+{
+#define X(type, name) +sizeof(type)
+	return 0 COLUMNS(X);
+#undef X
 }
 
 uint32_t columns_slack(const struct columns *c, uint32_t row)

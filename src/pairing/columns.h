@@ -2,6 +2,10 @@
 #pragma once
 /* Every allocation of a recording, one array per field: 60 bytes each.
  *
+ * They begin in anonymous memory.  Where there are many, they are moved into a file and go on in
+ * it, so that the kernel can write them out instead of running out of memory; that file is what the
+ * cache keeps (cache.h), and a cached one is mapped the same way, not to be written to.
+ *
  * Row i is the i-th allocation in time, so allocated_at is sorted.  Times are stamps (ticks),
  * mended so that no two events of a recording share one: an allocation is alive at t exactly when
  * allocated_at <= t < freed_at. */
@@ -29,12 +33,36 @@
 	X(uint32_t, chain)	/* of reallocs, or NO_CHAIN: see chains.h */                       \
 	X(uint32_t, position)	/* in its chain, from 0 */
 
+/* Rows in a file: groups of them, each with a piece of every column, one behind the other in the
+ * order above.  A file that is not complete is never mapped by anybody else. */
+#define COLUMNS_GROUPS 64
+#define COLUMNS_UNIT 16384u	  /* a group has a multiple of this many rows … */
+#define COLUMNS_ALIGN (64u << 10) /* … so that each piece starts at a multiple of this */
+
+struct columns_group {
+	uint64_t offset;
+	uint32_t first, count; /* rows */
+};
+
+struct columns_file {
+	int fd;
+	uint64_t end; /* what is taken of the file */
+	struct columns_group groups[COLUMNS_GROUPS];
+	uint32_t group_count;
+};
+
 struct columns {
 #define X(type, name) type *name;
 	COLUMNS(X)
 #undef X
 	uint32_t count, room;
-	struct map large_slacks; /* by row: what has no room in `sizes` */
+	struct map large_slacks;   /* by row: what has no room in `sizes` */
+	struct columns_file *file; /* NULL: in anonymous memory */
+	/* Asked once, when `room` has reached spill_at: a descriptor of an empty file (which
+	 * becomes the columns'), or -1 to stay in memory.  NULL: stay in memory. */
+	int (*spill)(void *context);
+	void *spill_context;
+	uint32_t spill_at;
 };
 
 #define SLACK_LARGE 0xffffu
@@ -107,3 +135,19 @@ static inline unsigned tags_flags(uint64_t tags)
 /* Makes room for one row more. */
 void columns_grow(struct columns *c);
 void columns_release(struct columns *c);
+/* Bytes of one row. */
+size_t columns_row_size(void);
+
+/* Moves what is in anonymous memory into an empty file, COLUMNS_ALIGN bytes behind its start: 0 or
+ * -errno, then everything is as it was and the descriptor is still the caller's. */
+int columns_to_file(struct columns *c, int fd);
+/* Takes `size` more bytes at the end of the columns' file: 0 or -errno. */
+int columns_reserve(struct columns *c, uint64_t size);
+/* The same, and maps them: their offset and address, or NULL. */
+void *columns_section(struct columns *c, uint64_t size, uint64_t *ret_offset);
+/* Maps `count` rows of a complete file (the groups are checked against its size): 0 or -errno, then
+ * the descriptor is still the caller's. */
+int columns_map(struct columns *c, int fd, uint64_t file_size, const struct columns_group *groups,
+		uint32_t group_count, uint32_t count);
+/* Gives back the room that the last group has beyond `count`. */
+void columns_trim(struct columns *c);

@@ -41,6 +41,7 @@ struct chunk {
 	const uint8_t
 		*payload; /* after chunk_unpack(): CODEC_PAD more bytes are readable behind it */
 	size_t payload_size;
+	uint64_t beyond; /* bytes of the payload that follow and were left out: see cache.h */
 };
 
 /* Opens and checks the header: 0 or -errno, with err filled. */

@@ -40,7 +40,8 @@ for field, variable, flag, default in rows:
         bad.append(f"memoir run --help: --{flag} is missing")
 for variable in re.findall(r"^\| `(\w+)`", document, flags=re.M):
     if variable not in {row[1] for row in rows} and variable not in (
-            "MEMOIR_COLLECTOR", "LD_PRELOAD", "NO_COLOR", "MEMOIR_SHM", "MEMOIR_THREADS"):
+            "MEMOIR_COLLECTOR", "LD_PRELOAD", "NO_COLOR", "MEMOIR_SHM", "MEMOIR_THREADS",
+            "MEMOIR_CACHE_LIMIT", "XDG_CACHE_HOME", "TMPDIR"):
         bad.append(f"docs/environment.md: {variable} is not in options.def")
 for line in bad:
     print(line)
