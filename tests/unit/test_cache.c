@@ -21,109 +21,16 @@
 #include "model/cache.h"
 #include "model/cache_format.h"
 #include "model/stats.h"
+#include "random_recording.h"
 #include "recording_writer.h"
 
 static char root[] = "/tmp/memoir-test-cache-XXXXXX";
 static char cache_path[64], path[64];
 static struct cache_options options;
 
-static uint64_t state;
-
-static uint32_t below(uint32_t n)
-{
-	state = state * 6364136223846793005ull + 1442695040888963407ull;
-	return (uint32_t)((state >> 32) * n >> 32);
-}
-
-static const char *text(unsigned n)
-{
-	static char out[64];
-	unsigned size = below(n) + 1;
-
-	for (unsigned i = 0; i < size; i++)
-		out[i] = (char)('a' + below(26));
-	out[size] = 0;
-	return out;
-}
-
-static void random_tables(struct writer *w)
-{
-	struct writer_node nodes[200] = { 0 };
-	unsigned count = 1 + below(200);
-
-	writer_info(w, "start_stamp", "5", 1);
-	for (unsigned i = below(5); i-- > 0;)
-		writer_info(w, text(3), text(40), below(10));
-	for (unsigned i = below(4); i-- > 0;)
-		writer_clock(w, below(1000), below(1000), below(1000));
-	for (unsigned i = below(6); i-- > 0;)
-		writer_module(w, 1 + below(9), below(99), 4096, 8192, "0123456789", below(10),
-			      text(30));
-	for (unsigned i = 0; i < count; i++)
-		nodes[i] =
-			(struct writer_node){ below(i + 1), below(1u << 30), below(9), below(4) };
-	writer_nodes(w, 1 + below(5), nodes, count);
-	for (unsigned i = below(5); i-- > 0;)
-		writer_counter(w, text(2), below(1u << 30));
-	for (unsigned i = below(5); i-- > 0;)
-		writer_thread(w, below(6), text(20));
-	if (below(2)) {
-		writer_chunk(w, CHUNK_FILE, "\x01\x08\x00\x02id\x02/xfour", 13, 0);
-		writer_chunk(w, CHUNK_FILE, "\x01\x08\x04\x02id\x02/xmore", 13, 0);
-	}
-	writer_chunk(w, 200, "of a later version", 18, 0);
-}
-
-static void random_events(struct writer *w, uint32_t events)
-{
-	uint64_t now = 10;
-
-	for (uint32_t i = 0; i < events; i++) {
-		uint64_t address = 0x1000 + below(events / 4 + 8) * 16;
-		uint32_t ring = below(3), kind = below(100);
-		enum event_op op = kind < 45   ? OP_ALLOC
-				   : kind < 80 ? OP_FREE
-				   : kind < 89 ? OP_REALLOC_FROM
-				   : kind < 97 ? OP_REALLOC_TO
-				   : kind < 98 ? OP_REALLOC_FREED
-				   : kind < 99 ? OP_REALLOC_FAILED
-					       : OP_THREAD;
-		struct event e = make_event(op, below(20), now, address, below(5000), below(250));
-
-		if (op == OP_THREAD)
-			e = make_thread(now, below(5), text(12));
-		else if (!below(50))
-			e.word3 |= (uint64_t)below(1u << 20) << 32; /* slack */
-		now += below(3);
-		writer_run(w, ring, &e, 1);
-		if (writer_room(w) < 16 || !below(5000)) {
-			writer_events(w, now);
-			if (!below(4))
-				random_tables(w);
-		}
-	}
-	writer_events(w, now + 1);
-}
-
-/* A recording at `path`, of a program that is all chance. */
 static void write_recording(uint64_t seed, uint32_t events, bool complete)
 {
-	struct writer w;
-	int fd;
-
-	state = seed * 0x9e3779b97f4a7c15ull + 1;
-	writer_init(&w, -1);
-	writer_header(&w, FORMAT_VERSION);
-	memcpy(w.out.data + offsetof(struct format_header, id), &seed, sizeof(seed));
-	random_tables(&w);
-	random_events(&w, events);
-	if (complete)
-		writer_end(&w, true);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	assert_true(fd >= 0);
-	assert_int_equal(buf_flush(&w.out, fd), 0);
-	close(fd);
-	writer_release(&w);
+	random_recording(path, seed, events, complete);
 }
 
 static struct model *open_with(const struct cache_options *o)
@@ -151,126 +58,6 @@ static bool is_cached(void)
 	return found;
 }
 
-static void same_tables(const struct tables *a, const struct tables *b)
-{
-	assert_int_equal(a->info_count, b->info_count);
-	for (size_t i = 0; i < a->info_count; i++) {
-		assert_string_equal(a->info[i].key, b->info[i].key);
-		assert_int_equal(a->info[i].size, b->info[i].size);
-		assert_memory_equal(a->info[i].value, b->info[i].value, a->info[i].size + 1);
-	}
-	assert_int_equal(a->clock_count, b->clock_count);
-	assert_memory_equal(&a->first_clock, &b->first_clock, sizeof(a->first_clock));
-	assert_memory_equal(&a->last_clock, &b->last_clock, sizeof(a->last_clock));
-	assert_int_equal(a->module_count, b->module_count);
-	for (size_t i = 0; i < a->module_count; i++) {
-		struct module x = a->modules[i], y = b->modules[i];
-
-		assert_int_equal(x.known, y.known);
-		if (x.path)
-			assert_string_equal(x.path, y.path);
-		x.path = y.path = NULL;
-		assert_int_equal(x.bias, y.bias);
-		assert_int_equal(x.build_id_size, y.build_id_size);
-		assert_memory_equal(x.build_id, y.build_id, sizeof(x.build_id));
-	}
-	assert_int_equal(a->counter_count, b->counter_count);
-	for (size_t i = 0; i < a->counter_count; i++) {
-		assert_string_equal(a->counters[i].name, b->counters[i].name);
-		assert_int_equal(a->counters[i].value, b->counters[i].value);
-	}
-	assert_int_equal(a->file_count, b->file_count);
-	for (size_t i = 0; i < a->file_count; i++) {
-		const struct embedded_file *x = &a->files[i], *y = &b->files[i];
-
-		assert_string_equal(x->path, y->path);
-		assert_int_equal(x->total_size, y->total_size);
-		assert_int_equal(x->held_size, y->held_size);
-		assert_int_equal(x->piece_count, y->piece_count);
-		assert_memory_equal(x->pieces, y->pieces, x->piece_count * sizeof(*x->pieces));
-	}
-	assert_int_equal(a->threads.count, b->threads.count);
-	for (size_t i = 0; i < a->threads.count; i++) {
-		assert_int_equal(a->threads.rows[i].tid, b->threads.rows[i].tid);
-		assert_string_equal(a->threads.rows[i].name, b->threads.rows[i].name);
-	}
-	assert_int_equal(a->nodes.count, b->nodes.count);
-	assert_int_equal(a->nodes.known, b->nodes.known);
-	assert_memory_equal(a->nodes.frame, b->nodes.frame, a->nodes.count * sizeof(uint64_t));
-	assert_memory_equal(a->nodes.parent, b->nodes.parent, a->nodes.count * sizeof(uint32_t));
-	assert_memory_equal(a->nodes.flags, b->nodes.flags, a->nodes.count);
-}
-
-static void same_files(const struct model *a, const struct model *b)
-{
-	for (size_t i = 0; i < a->tables.file_count; i++) {
-		const struct embedded_file *f = &a->tables.files[i];
-		struct buf x = { 0 }, y = { 0 };
-		struct err err;
-
-		assert_int_equal(model_file(a, f->build_id, f->build_id_size, f->path, &x, &err),
-				 model_file(b, f->build_id, f->build_id_size, f->path, &y, &err));
-		assert_int_equal(x.size, y.size);
-		assert_memory_equal(x.data, y.data, x.size);
-		buf_release(&x);
-		buf_release(&y);
-	}
-}
-
-static void same_stats(const struct model *a, const struct model *b)
-{
-	struct stack_counts counts_a, counts_b;
-	struct stack_sums sums_a, sums_b;
-
-	stats_count_stacks(a, &counts_a);
-	stats_count_stacks(b, &counts_b);
-	assert_int_equal(counts_a.stacks, counts_b.stacks);
-	assert_int_equal(counts_a.free_stacks, counts_b.free_stacks);
-	assert_int_equal(counts_a.deepest, counts_b.deepest);
-	assert_int_equal(counts_a.without_stack, counts_b.without_stack);
-	stats_sum_stacks(a, &sums_a);
-	stats_sum_stacks(b, &sums_b);
-	assert_int_equal(sums_a.count, sums_b.count);
-	assert_memory_equal(sums_a.rows, sums_b.rows, sums_a.count * sizeof(*sums_a.rows));
-	stack_sums_release(&sums_a);
-	stack_sums_release(&sums_b);
-}
-
-static void same(const struct model *a, const struct model *b)
-{
-	const struct columns *x = &a->allocations, *y = &b->allocations;
-
-	assert_int_equal(x->count, y->count);
-#define X(type, name)                                                                              \
-	if (x->count)                                                                              \
-		assert_memory_equal(x->name, y->name, x->count * sizeof(type));
-	COLUMNS(X)
-#undef X
-	for (uint32_t i = 0; i < x->count; i++)
-		assert_int_equal(columns_slack(x, i), columns_slack(y, i));
-	assert_int_equal(a->chain_count, b->chain_count);
-	if (a->chain_count)
-		assert_memory_equal(a->chains, b->chains, a->chain_count * sizeof(*a->chains));
-	assert_memory_equal(&a->totals, &b->totals, sizeof(a->totals));
-	assert_int_equal(a->loss.kind, b->loss.kind);
-	if (a->loss.kind != LOSS_NONE) {
-		assert_string_equal(a->loss.err.text, b->loss.err.text);
-		assert_int_equal(a->loss.err.offset, b->loss.err.offset);
-	}
-	assert_int_equal(a->chunk_count, b->chunk_count);
-	assert_int_equal(a->event_chunk_count, b->event_chunk_count);
-	/* Behind damage it depends on the threads how far was read. */
-	if (a->loss.kind != LOSS_DAMAGED) {
-		assert_int_equal(a->reader.ended, b->reader.ended);
-		assert_int_equal(a->reader.offset, b->reader.offset);
-		assert_int_equal(a->reader.sequence, b->reader.sequence);
-	}
-	assert_int_equal(model_runtime_ns(a), model_runtime_ns(b));
-	same_tables(&a->tables, &b->tables);
-	same_files(a, b);
-	same_stats(a, b);
-}
-
 /* Opens it and compares with what loading gives. */
 static void check_same(bool expect_cached)
 {
@@ -278,7 +65,7 @@ static void check_same(bool expect_cached)
 
 	assert_int_equal(is_cached(), expect_cached);
 	m = open_with(&options);
-	same(fresh, m);
+	same_models(fresh, m);
 	model_free(m);
 	model_free(fresh);
 }
@@ -354,6 +141,28 @@ static void nothing_at_all(void **context)
 	check_same(true);
 }
 
+/* What the random ones must have had at least once, or the comparison says nothing. */
+static void random_ones_hold_everything(void **context)
+{
+	size_t markers = 0, removed = 0, files = 0, chains = 0, slacks = 0, whole = 0;
+
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct model *m;
+
+		write_recording(seed, (uint32_t)seed * 37, true);
+		m = open_with(NULL);
+		assert_int_equal(m->loss.kind, LOSS_NONE);
+		markers += m->tables.markers.count;
+		removed += m->tables.removed.count;
+		files += m->tables.file_count;
+		chains += m->chain_count;
+		slacks += m->allocations.large_slacks.count;
+		whole += m->peak_is_whole;
+		model_free(m);
+	}
+	assert_true(markers && removed && files && chains && slacks && whole);
+}
+
 /* So many rows that they are in the file from the beginning, in several groups. */
 static void many_rows(void **context)
 {
@@ -397,7 +206,7 @@ static void spills_without_cache(void **context)
 	assert_non_null(m->allocations.file);
 	assert_int_equal(count_files(""), 0);
 	cached = open_with(&options);
-	same(m, cached);
+	same_models(m, cached);
 	model_free(cached);
 	model_free(m);
 }
@@ -417,14 +226,14 @@ static void full_disk(void **context)
 	m = open_with(&options);
 	setrlimit(RLIMIT_FSIZE, &before);
 	assert_null(m->allocations.file);
-	same(fresh, m);
+	same_models(fresh, m);
 	model_free(m);
 	assert_int_equal(count_files(".columns"), 0);
 	small.rlim_cur = 4096; /* not even the beginning */
 	setrlimit(RLIMIT_FSIZE, &small);
 	m = open_with(&options);
 	setrlimit(RLIMIT_FSIZE, &before);
-	same(fresh, m);
+	same_models(fresh, m);
 	model_free(m);
 	model_free(fresh);
 	assert_int_equal(count_files(".columns"), 0);
@@ -600,8 +409,8 @@ static void two_at_once(void **context)
 		assert_int_equal(a.st_ino, b.st_ino);
 	}
 	fresh = open_with(NULL);
-	same(fresh, second);
-	same(fresh, first);
+	same_models(fresh, second);
+	same_models(fresh, first);
 	model_free(fresh);
 	model_free(first);
 	model_free(second);
@@ -760,7 +569,7 @@ static void read_only_folder(void **context)
 		write_recording(14, 300, true);
 		fresh = open_with(NULL);
 		m = open_with(&options);
-		same(fresh, m);
+		same_models(fresh, m);
 		model_free(m);
 		model_free(fresh);
 		if (is_cached())
@@ -903,6 +712,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(cached_is_the_same, setup),
+		cmocka_unit_test_setup(random_ones_hold_everything, setup),
 		cmocka_unit_test_setup(nothing_at_all, setup),
 		cmocka_unit_test_setup(many_rows, setup),
 		cmocka_unit_test_setup(room_is_given_back, setup),
