@@ -9,32 +9,13 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/strings.h"
+#include "base/parallel.h"
 #include "base/xalloc.h"
+#include "model/places_internal.h"
 #include "model/stats.h"
 #include "wire/shm.h"
 
-#define BLOCK_BITS 12
-#define BLOCK_SIZE (1u << BLOCK_BITS)
-#define BLOCKS (1u << 18)
-#define FRAMES_MAX 256 /* of one place */
-
-struct places {
-	const struct model *model;
-	struct places_options options;
-	struct symbols *symbols;
-	struct symbols_module *modules;
-	size_t module_count;
-	char **calls;
-	uint32_t *of_node;
-	uint32_t node_count;
-	struct place *rows;
-	uint32_t count;
-	pthread_mutex_t lock; /* around everything below, and `symbols` */
-	struct strings strings;
-	struct place_frame **blocks;
-	uint32_t frame_count;
-};
+#define WORK 32 /* places that a worker takes at a time */
 
 static const char *const call_names[] = {
 #define HOOK(name, class) [CALL_##name] = #name,
@@ -141,19 +122,22 @@ static struct place_frame *room_for(struct places *p, uint32_t count, uint32_t *
 	return *block + (*ret_first & (BLOCK_SIZE - 1));
 }
 
-static void resolve_locked(struct places *p, struct place *place)
+void places_add_frames(struct places *p, struct place *place, const struct place_frame *frames,
+		       uint32_t count)
 {
-	const struct symbol *symbol = symbols_resolve(
-		p->symbols, place->module ? place->module : SIZE_MAX, place->address);
-	uint32_t count = symbol->count < FRAMES_MAX ? symbol->count : FRAMES_MAX;
-	struct place_frame *frames;
-
 	/* Beyond a thousand million frames all look like place 0. */
-	if (p->frame_count > (BLOCKS - 1) * BLOCK_SIZE - FRAMES_MAX) {
-		__atomic_store_n(&place->frame_count, 1, __ATOMIC_RELEASE);
-		return;
-	}
-	frames = room_for(p, count, &place->first_frame);
+	if (p->frame_count <= (BLOCKS - 1) * BLOCK_SIZE - FRAMES_MAX)
+		memcpy(room_for(p, count, &place->first_frame), frames, count * sizeof(*frames));
+	else
+		count = 1;
+	__atomic_store_n(&place->frame_count, count, __ATOMIC_RELEASE);
+}
+
+static void add_symbol(struct places *p, struct place *place, const struct symbol *symbol)
+{
+	struct place_frame frames[FRAMES_MAX];
+	uint32_t count = symbol->count < FRAMES_MAX ? symbol->count : FRAMES_MAX;
+
 	for (uint32_t i = 0; i < count; i++) {
 		const struct symbol_frame *f = &symbol->frames[i];
 
@@ -166,7 +150,21 @@ static void resolve_locked(struct places *p, struct place *place)
 			.inlined = f->inlined,
 		};
 	}
-	__atomic_store_n(&place->frame_count, count, __ATOMIC_RELEASE);
+	places_add_frames(p, place, frames, count);
+}
+
+/* Looking is done without the lock, and perhaps twice. */
+static void resolve(struct places *p, struct place *place)
+{
+	struct symbol symbol;
+
+	symbols_resolve(p->symbols, place->module ? place->module : SIZE_MAX, place->address,
+			&symbol);
+	pthread_mutex_lock(&p->lock);
+	if (!place->frame_count)
+		add_symbol(p, place, &symbol);
+	pthread_mutex_unlock(&p->lock);
+	symbol_release(&symbol);
 }
 
 struct places *places_new(const struct model *m, const struct places_options *o)
@@ -179,10 +177,17 @@ struct places *places_new(const struct model *m, const struct places_options *o)
 	pthread_mutex_init(&p->lock, NULL);
 	take_modules(p);
 	take_nodes(p);
-	p->symbols = symbols_new(p->modules, p->module_count, embedded, (void *)m);
+	p->symbols = symbols_new(p->modules, p->module_count,
+				 &(struct symbols_options){
+					 .embedded = embedded,
+					 .context = (void *)m,
+					 .debug_paths = p->options.debug_paths,
+					 .debug_path_count = p->options.debug_path_count,
+					 .debuginfod = p->options.debuginfod,
+				 });
 	strings_init(&p->strings);
 	p->blocks = xcalloc(BLOCKS, sizeof(*p->blocks));
-	resolve_locked(p, &p->rows[0]);
+	resolve(p, &p->rows[0]);
 	p->calls = xcalloc(CALL_COUNT, sizeof(*p->calls));
 	for (unsigned i = 0; i < CALL_COUNT; i++)
 		p->calls[i] = demangle(call_names[i]);
@@ -209,14 +214,6 @@ struct places *places_free(struct places *p)
 	return NULL;
 }
 
-static void resolve(struct places *p, struct place *place)
-{
-	pthread_mutex_lock(&p->lock);
-	if (!place->frame_count)
-		resolve_locked(p, place);
-	pthread_mutex_unlock(&p->lock);
-}
-
 const struct place *places_at(struct places *p, uint32_t place)
 {
 	struct place *at = &p->rows[place < p->count ? place : 0];
@@ -234,13 +231,61 @@ const struct place_frame *places_frames(struct places *p, uint32_t place, unsign
 	return &p->blocks[at->first_frame >> BLOCK_BITS][at->first_frame & (BLOCK_SIZE - 1)];
 }
 
+/* Everything that is still to be resolved, in the order of modules and addresses: neighbours share
+ * a unit, and a module that is done with can be closed. */
+struct all {
+	struct places *places;
+	uint32_t *order;
+	uint32_t *left; /* by module */
+	uint64_t total, done;
+	pthread_t caller;
+};
+
+static int compare_places(const void *a, const void *b, void *context)
+{
+	const struct place *x = (const struct place *)context + *(const uint32_t *)a;
+	const struct place *y = (const struct place *)context + *(const uint32_t *)b;
+
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void resolve_some(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct all *a = context;
+	struct places *p = a->places;
+	uint64_t done;
+
+	for (uint64_t i = first; i < first + count; i++) {
+		uint32_t module = p->rows[a->order[i]].module;
+
+		places_at(p, a->order[i]);
+		if (__atomic_sub_fetch(&a->left[module], 1, __ATOMIC_RELAXED) == 0)
+			symbols_close(p->symbols, module);
+	}
+	done = __atomic_add_fetch(&a->done, count, __ATOMIC_RELAXED);
+	if (p->options.progress && pthread_equal(a->caller, pthread_self()))
+		p->options.progress(p->options.context, done, a->total);
+}
+
 void places_resolve_all(struct places *p)
 {
+	struct all a = { .places = p, .caller = pthread_self() };
+
+	a.order = xcalloc(p->count, sizeof(*a.order));
+	a.left = xcalloc(p->module_count + 1, sizeof(*a.left));
 	for (uint32_t i = 0; i < p->count; i++) {
-		places_at(p, i);
-		if (p->options.progress && (i & 63) == 0)
-			p->options.progress(p->options.context, i, p->count);
+		if (__atomic_load_n(&p->rows[i].frame_count, __ATOMIC_ACQUIRE))
+			continue;
+		a.order[a.total++] = i;
+		a.left[p->rows[i].module]++;
 	}
+	if (a.total)
+		qsort_r(a.order, a.total, sizeof(*a.order), compare_places, p->rows);
+	parallel_for(a.total, WORK, resolve_some, &a);
+	free(a.left);
+	free(a.order);
 }
 
 const char *places_string(const struct places *p, uint32_t id)
@@ -265,10 +310,10 @@ const char *places_call(const struct places *p, unsigned call)
 
 enum symbols_level places_level(struct places *p, uint32_t module)
 {
-	enum symbols_level level;
+	return places_found(p, module)->level;
+}
 
-	pthread_mutex_lock(&p->lock);
-	level = symbols_level(p->symbols, module);
-	pthread_mutex_unlock(&p->lock);
-	return level;
+const struct symbols_found *places_found(struct places *p, uint32_t module)
+{
+	return symbols_found(p->symbols, module ? module : SIZE_MAX);
 }

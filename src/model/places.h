@@ -57,3 +57,5 @@ const char *places_module_path(const struct places *p, uint32_t module);
 /* The name of an intercepted call: "malloc", "operator new(unsigned long)". */
 const char *places_call(const struct places *p, unsigned call);
 enum symbols_level places_level(struct places *p, uint32_t module);
+/* Which files a module's names come from, and which were refused; borrowed. */
+const struct symbols_found *places_found(struct places *p, uint32_t module);

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* The files behind one module: the binary, and where its debug information is. */
-#include <elfutils/libdw.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbols/elf_file.h"
+#include "symbols/search.h"
 #include "symbols/symbols.h"
 
 struct image {
-	Elf *elf;     /* the module itself; NULL when it is nowhere */
-	Elf *debug;   /* a separate debug file; NULL */
-	Dwarf *dwarf; /* from either; NULL */
-	int fd, debug_fd;
-	struct buf bytes; /* of an embedded file */
+	const struct symbols_module *module;
+	struct search *search;
+	struct symbols_found *found;
+	struct elf_file binary; /* the module itself */
+	struct elf_file debug;	/* a separate debug file */
+	struct elf_file mini;	/* what was in .gnu_debugdata */
+	struct elf_file alt;	/* what dwz made several debug files share */
 };
 
-void image_open(struct image *i, const struct symbols_module *m, symbols_embedded embedded,
-		void *context);
-/* The debug information, or NULL.  Large files are decompressed by this. */
-Dwarf *image_dwarf(struct image *i);
-/* What can be learned from it. */
-enum symbols_level image_level(const struct image *i);
+/* Finds the files and says in *found, which stays the caller's, what they are. */
+void image_open(struct image *i, const struct symbols_module *m, struct search *search,
+		const struct symbols_options *o, struct symbols_found *found);
+/* The file with lines, or NULL. */
+const struct elf_file *image_with_lines(const struct image *i);
 void image_release(struct image *i);
+
+void found_refuse(struct symbols_found *f, const char *path, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void found_release(struct symbols_found *f);

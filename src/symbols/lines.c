@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* DWARF.  See lines.h.
+/* Which unit, and which function in it.  See lines.h; functions to text is in describe.c.
  *
  * The units' ranges are collected from the units themselves, since .debug_aranges is optional and
  * clang leaves it out; a unit's functions are collected when an address in it is first asked for.
@@ -11,8 +11,28 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "symbols/describe.h"
 
-#define DEPTH_MAX 64 /* of nesting, in types and in code */
+#define DEPTH_MAX 64   /* of nesting */
+#define STEPS_MAX 1024 /* back from an address to the range that holds it */
+#define UNITS_MAX (1u << 24)
+#define RANGES_MAX (1u << 26)
+#define TOMBSTONE (UINT64_MAX - 1) /* what linkers write for code that they dropped */
+
+struct reader_unit {
+	struct describe_unit about;
+	struct lines_ranges functions;
+	bool opened;
+};
+
+struct lines_reader {
+	const struct lines *lines;
+	Elf *elf, *alt_elf;
+	Dwarf *dwarf, *alt;
+	struct reader_unit *units;
+	size_t unit_count; /* none in the one that counts them */
+	uint64_t size;
+};
 
 static int compare(const void *a, const void *b)
 {
@@ -20,84 +40,150 @@ static int compare(const void *a, const void *b)
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
+	/* The inner one of two that start together is the later. */
+	return x->end > y->end ? -1 : x->end < y->end;
 }
 
-static void add_ranges(struct lines_range **rows, size_t *count, size_t *room, Dwarf_Die *die,
-		       uint64_t what)
+static void add_ranges(struct lines_ranges *r, Dwarf_Die *die, uint64_t what, uint64_t first_code)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t offset = 0;
 
 	while ((offset = dwarf_ranges(die, offset, &base, &start, &end)) > 0) {
-		/* Functions that the linker dropped are left at address 0. */
-		if (start >= end || !start)
+		/* Functions that the linker dropped are left at 0, 1 or the very end. */
+		if (start >= end || start < first_code || end >= TOMBSTONE ||
+		    r->count >= RANGES_MAX)
 			continue;
-		*rows = xgrow(*rows, *count, room, sizeof(**rows));
-		(*rows)[(*count)++] = (struct lines_range){ start, end, what };
+		r->rows = xgrow(r->rows, r->count, &r->room, sizeof(*r->rows));
+		r->rows[r->count++] = (struct lines_range){ start, end, 0, what };
 	}
 }
 
-static void sort(struct lines_range *rows, size_t count)
+static void sort(struct lines_ranges *r)
 {
-	if (count)
-		qsort(rows, count, sizeof(*rows), compare);
+	uint64_t reach = 0;
+
+	if (r->count)
+		qsort(r->rows, r->count, sizeof(*r->rows), compare);
+	for (size_t i = 0; i < r->count; i++) {
+		if (r->rows[i].end > reach)
+			reach = r->rows[i].end;
+		r->rows[i].reach = reach;
+	}
 }
 
 /* The range that holds an address and starts last, which of nested ones is the inner. */
-static const struct lines_range *find(const struct lines_range *rows, size_t count,
-				      uint64_t address)
+static const struct lines_range *find(const struct lines_ranges *r, uint64_t address)
 {
-	size_t low = 0, high = count;
+	size_t low = 0, high = r->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (rows[middle].start <= address)
+		if (r->rows[middle].start <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (size_t i = low, steps = 0; i-- > 0 && steps < 16; steps++)
-		if (address < rows[i].end)
-			return &rows[i];
+	for (size_t i = low, steps = 0; i-- > 0 && steps < STEPS_MAX; steps++) {
+		if (address < r->rows[i].end)
+			return &r->rows[i];
+		if (r->rows[i].reach <= address)
+			break;
+	}
 	return NULL;
 }
 
-void lines_read(struct lines *l, Dwarf *dwarf)
+static bool begin(const struct flat *flat, Elf **ret_elf, Dwarf **ret_dwarf)
 {
+	elf_version(EV_CURRENT);
+	*ret_elf = elf_memory(flat->bytes, flat->size);
+	*ret_dwarf = *ret_elf ? dwarf_begin_elf(*ret_elf, DWARF_C_READ, NULL) : NULL;
+	return *ret_dwarf != NULL;
+}
+
+struct lines_reader *lines_reader_new(const struct lines *l)
+{
+	struct lines_reader *r = xcalloc(1, sizeof(*r));
+
+	r->lines = l;
+	r->unit_count = l->unit_count;
+	r->units = xcalloc(l->unit_count, sizeof(*r->units));
+	if (!begin(l->flat, &r->elf, &r->dwarf))
+		return lines_reader_free(r);
+	if (l->alt && begin(l->alt, &r->alt_elf, &r->alt))
+		dwarf_setalt(r->dwarf, r->alt);
+	return r;
+}
+
+struct lines_reader *lines_reader_free(struct lines_reader *r)
+{
+	if (!r)
+		return NULL;
+	for (size_t i = 0; i < r->unit_count; i++)
+		free(r->units[i].functions.rows);
+	free(r->units);
+	dwarf_end(r->dwarf);
+	elf_end(r->elf);
+	dwarf_end(r->alt);
+	elf_end(r->alt_elf);
+	free(r);
+	return NULL;
+}
+
+uint64_t lines_reader_size(const struct lines_reader *r)
+{
+	return r->size;
+}
+
+bool lines_read(struct lines *l, const struct flat *flat, const struct flat *alt,
+		const struct names *names, uint64_t first_code)
+{
+	struct lines_reader *r;
 	Dwarf_CU *cu = NULL;
-	Dwarf_Die die, split;
+	Dwarf_Die die;
 	uint8_t type;
 
 	memset(l, 0, sizeof(*l));
-	l->dwarf = dwarf;
-	while (dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, &split) == 0) {
-		size_t before = l->range_count;
+	l->flat = flat;
+	l->alt = alt;
+	l->names = names;
+	l->first_code = first_code;
+	r = lines_reader_new(l);
+	if (!r)
+		return false;
+	while (dwarf_get_units(r->dwarf, cu, &cu, NULL, &type, &die, NULL) == 0) {
+		size_t before = l->ranges.count;
+		uint64_t offset = dwarf_dieoffset(&die);
 
-		if (type != DW_UT_compile && type != DW_UT_skeleton)
+		if (l->unit_count)
+			l->units[l->unit_count - 1].size =
+				offset - l->units[l->unit_count - 1].offset;
+		if ((type != DW_UT_compile && type != DW_UT_skeleton) || l->unit_count >= UNITS_MAX)
 			continue;
-		add_ranges(&l->ranges, &l->range_count, &l->range_room, &die, l->unit_count);
-		if (l->range_count == before)
+		add_ranges(&l->ranges, &die, l->unit_count, first_code);
+		if (l->ranges.count == before)
 			continue;
 		l->units = xgrow(l->units, l->unit_count, &l->unit_room, sizeof(*l->units));
 		l->units[l->unit_count++] =
-			(struct lines_unit){ .die = type == DW_UT_skeleton && split.addr ? split
-											 : die };
+			(struct lines_unit){ offset, 0, type == DW_UT_skeleton };
 	}
-	sort(l->ranges, l->range_count);
+	sort(&l->ranges);
+	lines_reader_free(r);
+	return true;
 }
 
 void lines_release(struct lines *l)
 {
-	for (size_t i = 0; i < l->unit_count; i++)
-		free(l->units[i].functions);
 	free(l->units);
-	free(l->ranges);
+	free(l->ranges.rows);
 	memset(l, 0, sizeof(*l));
 }
 
-static void index_functions(struct lines_unit *u, Dwarf_Die *parent, unsigned depth)
+/* Functions lie in namespaces everywhere, in classes and in other functions only in some
+ * languages: looking there in all would take most of the time. */
+static void index_functions(struct lines_reader *r, struct reader_unit *u, Dwarf_Die *parent,
+			    unsigned depth)
 {
 	Dwarf_Die child;
 
@@ -106,16 +192,21 @@ static void index_functions(struct lines_unit *u, Dwarf_Die *parent, unsigned de
 	do {
 		switch (dwarf_tag(&child)) {
 		case DW_TAG_subprogram:
-			add_ranges(&u->functions, &u->count, &u->room, &child,
-				   dwarf_dieoffset(&child));
+			add_ranges(&u->functions, &child, dwarf_dieoffset(&child),
+				   r->lines->first_code);
+			if (u->about.nests_functions)
+				index_functions(r, u, &child, depth + 1);
 			break;
 		case DW_TAG_namespace:
 		case DW_TAG_module:
+			index_functions(r, u, &child, depth + 1);
+			break;
 		case DW_TAG_class_type:
 		case DW_TAG_structure_type:
 		case DW_TAG_union_type:
 		case DW_TAG_enumeration_type:
-			index_functions(u, &child, depth + 1);
+			if (u->about.functions_in_types)
+				index_functions(r, u, &child, depth + 1);
 			break;
 		default:
 			break;
@@ -123,170 +214,37 @@ static void index_functions(struct lines_unit *u, Dwarf_Die *parent, unsigned de
 	} while (dwarf_siblingof(&child, &child) == 0);
 }
 
-/* The declaration that a concrete function, or an inlined copy of it, goes back to. */
-static Dwarf_Die declaration(Dwarf_Die die)
+static struct reader_unit *open_unit(struct lines_reader *r, uint64_t position)
 {
-	static const unsigned links[] = { DW_AT_abstract_origin, DW_AT_specification };
-	Dwarf_Attribute attribute;
+	const struct lines_unit *shared = &r->lines->units[position];
+	struct reader_unit *u = &r->units[position];
 
-	for (unsigned i = 0; i < 2; i++) {
-		Dwarf_Die to;
-
-		if (dwarf_attr(&die, links[i], &attribute) && dwarf_formref_die(&attribute, &to))
-			die = to;
-	}
-	return die;
+	if (u->opened)
+		return u;
+	u->opened = true;
+	r->size += shared->size;
+	if (!dwarf_offdie(r->dwarf, shared->offset, &u->about.die))
+		return u;
+	describe_unit(&u->about, shared->skeleton);
+	index_functions(r, u, &u->about.die, 0);
+	sort(&u->functions);
+	return u;
 }
 
-/* A name without linkage name: with the classes and namespaces that it is in. */
-static char *qualified_name(Dwarf_Die *die)
+bool lines_find(struct lines_reader *r, uint64_t address, struct symbol *ret_symbol)
 {
-	Dwarf_Die at = declaration(*die), *scopes = NULL;
-	const char *name = dwarf_diename(die);
-	int count = dwarf_getscopes_die(&at, &scopes);
-	char *text;
-
-	if (!name) {
-		free(scopes);
-		return NULL;
-	}
-	text = xstrdup(name);
-	for (int i = 1; i < count; i++) {
-		int tag = dwarf_tag(&scopes[i]);
-		const char *scope = dwarf_diename(&scopes[i]);
-		char *longer;
-
-		if (tag != DW_TAG_namespace && tag != DW_TAG_class_type &&
-		    tag != DW_TAG_structure_type && tag != DW_TAG_union_type)
-			continue;
-		longer = xasprintf("%s::%s", scope ? scope : "(anonymous)", text);
-		free(text);
-		text = longer;
-	}
-	free(scopes);
-	return text;
-}
-
-static void name_function(Dwarf_Die *die, struct symbol_frame *f)
-{
-	static const unsigned names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name };
-	Dwarf_Attribute attribute;
-
-	for (unsigned i = 0; i < 2; i++) {
-		const char *text = dwarf_attr_integrate(die, names[i], &attribute)
-					   ? dwarf_formstring(&attribute)
-					   : NULL;
-
-		if (text) {
-			f->raw_function = xstrdup(text);
-			f->function = demangle(text);
-			return;
-		}
-	}
-	f->function = qualified_name(die);
-	f->raw_function = f->function ? xstrdup(dwarf_diename(die)) : NULL;
-}
-
-/* The inlined calls around an address, outermost first. */
-static unsigned inlined_at(Dwarf_Die function, uint64_t address, Dwarf_Die *calls)
-{
-	Dwarf_Die at = function, child;
-	unsigned count = 0;
-
-	for (unsigned depth = 0; depth < DEPTH_MAX && dwarf_child(&at, &child) == 0; depth++) {
-		bool found = false;
-
-		do {
-			int tag = dwarf_tag(&child);
-
-			if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block &&
-			    tag != DW_TAG_try_block && tag != DW_TAG_catch_block)
-				continue;
-			if (dwarf_haspc(&child, address) <= 0)
-				continue;
-			if (tag == DW_TAG_inlined_subroutine)
-				calls[count++] = child;
-			at = child;
-			found = true;
-			break;
-		} while (dwarf_siblingof(&child, &child) == 0);
-		if (!found)
-			break;
-	}
-	return count;
-}
-
-static void source_of_address(struct lines_unit *u, uint64_t address, struct symbol_frame *f)
-{
-	Dwarf_Line *line = dwarf_getsrc_die(&u->die, address);
-	const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
-	int number;
-
-	if (!file)
-		return;
-	f->file = xstrdup(file);
-	if (dwarf_lineno(line, &number) == 0 && number > 0)
-		f->line = (uint32_t)number;
-	if (dwarf_linecol(line, &number) == 0 && number > 0)
-		f->column = (uint32_t)number;
-}
-
-static void source_of_call(struct lines_unit *u, Dwarf_Die *call, struct symbol_frame *f)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word file, line, column;
-	Dwarf_Files *files;
-	const char *path;
-
-	if (!dwarf_attr(call, DW_AT_call_file, &attribute) ||
-	    dwarf_formudata(&attribute, &file) != 0 ||
-	    dwarf_getsrcfiles(&u->die, &files, NULL) != 0 ||
-	    !(path = dwarf_filesrc(files, file, NULL, NULL)))
-		return;
-	f->file = xstrdup(path);
-	if (dwarf_attr(call, DW_AT_call_line, &attribute) &&
-	    dwarf_formudata(&attribute, &line) == 0)
-		f->line = (uint32_t)line;
-	if (dwarf_attr(call, DW_AT_call_column, &attribute) &&
-	    dwarf_formudata(&attribute, &column) == 0)
-		f->column = (uint32_t)column;
-}
-
-bool lines_find(struct lines *l, uint64_t address, struct symbol *ret_symbol)
-{
-	const struct lines_range *range = find(l->ranges, l->range_count, address), *at;
-	Dwarf_Die function, calls[DEPTH_MAX];
-	struct lines_unit *u;
-	unsigned count = 0;
-	bool named = false;
+	const struct lines_range *range = find(&r->lines->ranges, address), *at;
+	struct reader_unit *u;
+	Dwarf_Die function;
 
 	if (!range)
 		return false;
-	u = &l->units[range->what];
-	if (!u->indexed) {
-		index_functions(u, &u->die, 0);
-		sort(u->functions, u->count);
-		u->indexed = true;
-	}
-	at = find(u->functions, u->count, address);
-	if (at && dwarf_offdie(dwarf_cu_getdwarf(u->die.cu), at->what, &function)) {
-		named = true;
-		count = inlined_at(function, address, calls);
-	}
-	ret_symbol->count = count + 1;
-	ret_symbol->frames = xcalloc(count + 1, sizeof(*ret_symbol->frames));
-	for (unsigned i = 0; i <= count; i++) {
-		struct symbol_frame *f = &ret_symbol->frames[i];
-
-		if (i < count)
-			name_function(&calls[count - 1 - i], f);
-		else if (named)
-			name_function(&function, f);
-		f->inlined = i < count;
-		if (i == 0)
-			source_of_address(u, address, f);
-		else
-			source_of_call(u, &calls[count - i], f);
-	}
+	u = open_unit(r, range->what);
+	if (!u->about.die.cu)
+		return false;
+	at = find(&u->functions, address);
+	if (at && !dwarf_offdie(dwarf_cu_getdwarf(u->about.die.cu), at->what, &function))
+		at = NULL;
+	describe(&u->about, at ? &function : NULL, address, r->lines->names, ret_symbol);
 	return true;
 }

@@ -7,46 +7,60 @@
 
 #include "base/xalloc.h"
 
-static bool is_function(const GElf_Sym *sym, const char *text)
-{
-	unsigned type = GELF_ST_TYPE(sym->st_info);
+#define TABLE_MAX (4ull << 30)
+#define STEPS_MAX 256	  /* back from an address to the function that holds it */
+#define LABEL_REACH 65536 /* what a name without a size may stand for */
 
-	if (sym->st_shndx == SHN_UNDEF || !sym->st_value || !text || !*text || *text == '$')
+static bool is_function(const Elf64_Sym *sym, const char *text)
+{
+	unsigned type = ELF64_ST_TYPE(sym->st_info);
+
+	if (sym->st_shndx == SHN_UNDEF || !sym->st_value || !*text || *text == '$')
 		return false;
 	/* Assembly often forgets the type. */
 	return type == STT_FUNC || type == STT_GNU_IFUNC ||
 	       (type == STT_NOTYPE && sym->st_shndx < SHN_LORESERVE);
 }
 
-static bool read_table(struct names *n, Elf *elf, unsigned wanted)
+static void add(struct names *n, const Elf64_Sym *sym, const char *text)
 {
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
+	n->rows = xgrow(n->rows, n->count, &n->room, sizeof(*n->rows));
+	n->rows[n->count++] = (struct name){
+		.start = sym->st_value,
+		.size = sym->st_size,
+		.text = text,
+		.local = ELF64_ST_BIND(sym->st_info) == STB_LOCAL,
+	};
+}
 
-	while ((section = elf_nextscn(elf, section))) {
-		Elf_Data *data;
-		GElf_Sym sym;
+bool names_add(struct names *n, const struct elf_file *f, uint32_t table)
+{
+	const Elf64_Shdr *s = elf_file_section_of_type(f, table), *t;
+	auto_free uint8_t *symbols = NULL;
+	char *texts;
+	size_t before = n->count;
 
-		if (!gelf_getshdr(section, &header) || header.sh_type != wanted ||
-		    !header.sh_entsize || !(data = elf_getdata(section, NULL)))
-			continue;
-		for (int i = 0; gelf_getsym(data, i, &sym); i++) {
-			const char *text = elf_strptr(elf, header.sh_link, sym.st_name);
-
-			if (!is_function(&sym, text))
-				continue;
-			n->rows = xgrow(n->rows, n->count, &n->room, sizeof(*n->rows));
-			n->rows[n->count++] = (struct name){
-				sym.st_value,
-				sym.st_size,
-				text,
-				GELF_ST_BIND(sym.st_info) == STB_LOCAL,
-			};
-		}
-		if (n->count)
-			return true;
+	if (!s || s->sh_link >= f->count || f->sections[s->sh_link].sh_type != SHT_STRTAB)
+		return false;
+	t = &f->sections[s->sh_link];
+	symbols = elf_file_content(f, s, TABLE_MAX);
+	texts = (char *)elf_file_content(f, t, TABLE_MAX);
+	if (!symbols || !texts) {
+		free(texts);
+		return false;
 	}
-	return false;
+	n->tables = xgrow(n->tables, n->table_count, &n->table_room, sizeof(*n->tables));
+	n->tables[n->table_count++] = texts;
+	for (size_t i = 0; i < s->sh_size / sizeof(Elf64_Sym); i++) {
+		Elf64_Sym sym;
+
+		memcpy(&sym, symbols + i * sizeof(sym), sizeof(sym));
+		if (sym.st_name < t->sh_size && is_function(&sym, texts + sym.st_name))
+			add(n, &sym, texts + sym.st_name);
+	}
+	if (table == SHT_SYMTAB && n->count > before)
+		n->full = true;
+	return n->count > before;
 }
 
 /* Of several names for one address the best is first: with a size, exported, plain. */
@@ -68,30 +82,37 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
-void names_read(struct names *n, Elf *debug, Elf *elf)
+void names_sort(struct names *n)
 {
 	size_t kept = 0;
+	uint64_t reach = 0;
 
-	memset(n, 0, sizeof(*n));
-	n->full = (debug && read_table(n, debug, SHT_SYMTAB)) ||
-		  (elf && read_table(n, elf, SHT_SYMTAB));
-	if (!n->full && elf)
-		read_table(n, elf, SHT_DYNSYM);
 	if (n->count)
 		qsort(n->rows, n->count, sizeof(*n->rows), compare);
 	for (size_t i = 0; i < n->count; i++)
 		if (!kept || n->rows[kept - 1].start != n->rows[i].start)
 			n->rows[kept++] = n->rows[i];
 	n->count = kept;
+	for (size_t i = 0; i < kept; i++) {
+		uint64_t end = n->rows[i].start + n->rows[i].size;
+
+		if (end > reach && end >= n->rows[i].start)
+			reach = end;
+		n->rows[i].reach = reach;
+	}
 }
 
 void names_release(struct names *n)
 {
+	for (size_t i = 0; i < n->table_count; i++)
+		free(n->tables[i]);
+	free(n->tables);
 	free(n->rows);
 	memset(n, 0, sizeof(*n));
 }
 
-const char *names_find(const struct names *n, uint64_t address)
+/* How many start at or before an address. */
+static size_t up_to(const struct names *n, uint64_t address)
 {
 	size_t low = 0, high = n->count;
 
@@ -103,14 +124,32 @@ const char *names_find(const struct names *n, uint64_t address)
 		else
 			high = middle;
 	}
-	/* A few steps back: a label inside a function hides it. */
-	for (size_t i = low, steps = 0; i-- > 0 && steps < 8; steps++) {
+	return low;
+}
+
+const char *names_find(const struct names *n, uint64_t address)
+{
+	size_t last = up_to(n, address);
+	const struct name *label;
+
+	if (!last)
+		return NULL;
+	/* A label inside a function hides it, so there may be some to step over. */
+	for (size_t i = last, steps = 0; i-- > 0 && steps < STEPS_MAX; steps++) {
 		const struct name *row = &n->rows[i];
 
 		if (address - row->start < row->size)
 			return row->text;
-		if (!row->size && steps == 0 && n->full && address - row->start < 65536)
-			return row->text;
+		if (row->reach <= address)
+			break;
 	}
-	return NULL;
+	label = &n->rows[last - 1];
+	return !label->size && n->full && address - label->start < LABEL_REACH ? label->text : NULL;
+}
+
+const char *names_starting_at(const struct names *n, uint64_t address)
+{
+	size_t last = up_to(n, address);
+
+	return last && n->rows[last - 1].start == address ? n->rows[last - 1].text : NULL;
 }

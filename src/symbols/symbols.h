@@ -2,10 +2,11 @@
 #pragma once
 /* Addresses to functions, files and lines: ELF and DWARF through elfutils.
  *
- * A module is looked for on disk (only a file with the recorded build id is used), then among what
- * the caller has embedded; its debug information in the file itself, then by build id and debug
- * link.  Nothing is opened before it is asked for, no other program is run, no network is used.
- * One thread. */
+ * A module is looked for at its recorded path (only a file with the recorded build id is used),
+ * among what the user named, among what the caller has embedded; its debug information in the file
+ * itself, among what the user named, by build id, by debug link, in .gnu_debugdata, and on
+ * debuginfod servers if those are wanted.  Nothing is opened before it is asked for, no other
+ * program is run, and no network is used unless asked for.  Any thread. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,18 +37,54 @@ struct symbols_module {
 	size_t build_id_size;
 };
 
-/* Gives the bytes of an embedded file; false if there is none. */
+/* A file that looked right and was not used, and why. */
+struct symbols_refused {
+	char *path, *why;
+};
+
+/* What was found for a module. */
+struct symbols_found {
+	enum symbols_level level;
+	char *binary;	/* the file that is used; NULL: none, or from the recording */
+	bool embedded;	/* from the recording */
+	char *debug;	/* a separate file with debug information; NULL: none */
+	char *alt;	/* the file that its debug information shares with others' */
+	bool mini;	/* names came from .gnu_debugdata */
+	bool server;	/* `debug` came from a debuginfod server */
+	uint64_t stamp; /* a sum over the files' paths, sizes and times: equal means the same */
+	struct symbols_refused *refused;
+	size_t refused_count, refused_room;
+};
+
+/* Gives the bytes of an embedded file; false if there is none.  From any thread. */
 typedef bool (*symbols_embedded)(void *context, const struct symbols_module *module,
 				 struct buf *out);
 
-/* `modules` are borrowed and are named by position. */
-struct symbols *symbols_new(const struct symbols_module *modules, size_t count,
-			    symbols_embedded embedded, void *context);
-struct symbols *symbols_free(struct symbols *s);
-/* Opens what has to be opened and closes it again, so that many modules may be asked for. */
-enum symbols_level symbols_level(struct symbols *s, size_t module);
-/* Looks up an address as the ELF file counts them; borrowed, and the same one every time. */
-const struct symbol *symbols_resolve(struct symbols *s, size_t module, uint64_t address);
+struct symbols_options {
+	symbols_embedded embedded; /* may be NULL */
+	void *context;
+	const char *const *debug_paths; /* borrowed; files, or folders that are searched */
+	size_t debug_path_count;
+	bool debuginfod; /* ask the servers of DEBUGINFOD_URLS */
+};
 
-/* A name as its programmer wrote it: C++ and Rust demangled, others copied. */
+/* `modules` are borrowed and are named by position; `o` may be NULL. */
+struct symbols *symbols_new(const struct symbols_module *modules, size_t count,
+			    const struct symbols_options *o);
+struct symbols *symbols_free(struct symbols *s);
+/* Looks for the files, without reading more of them than their heads; borrowed.  An unknown module
+ * has found nothing. */
+const struct symbols_found *symbols_found(struct symbols *s, size_t module);
+enum symbols_level symbols_level(struct symbols *s, size_t module);
+/* Looks up an address as the ELF file counts them. */
+void symbols_resolve(struct symbols *s, size_t module, uint64_t address, struct symbol *ret_symbol);
+void symbol_release(struct symbol *symbol);
+/* Frees what was read of a module, if nobody is resolving in it; it is read again if need be. */
+void symbols_close(struct symbols *s, size_t module);
+/* Why debuginfod servers cannot be asked, in one line; NULL: they can. */
+const char *symbols_debuginfod_problem(void);
+
+/* A name as its programmer wrote it: C++ and Rust demangled, others copied.  Whatever the name is,
+ * it takes little time and gives at most DEMANGLED_MAX bytes. */
+#define DEMANGLED_MAX 65536
 char *demangle(const char *name);

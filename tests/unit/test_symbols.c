@@ -46,28 +46,41 @@ static __attribute__((noinline)) uint64_t outer_call(void)
 
 static void check_lines(struct symbols *s)
 {
-	const struct symbol *symbol = symbols_resolve(s, 0, outer_call() - 1 - self.bias);
+	struct symbol symbol;
 
-	assert_int_equal(symbol->count, 2);
-	assert_string_equal(symbol->frames[0].function, "inlined_call");
-	assert_true(symbol->frames[0].inlined);
-	assert_int_equal(symbol->frames[0].line, inner_line);
-	assert_non_null(strstr(symbol->frames[0].file, "test_symbols.c"));
-	assert_string_equal(symbol->frames[1].function, "outer_call");
-	assert_false(symbol->frames[1].inlined);
-	assert_int_equal(symbol->frames[1].line, outer_line);
-	assert_ptr_equal(symbol, symbols_resolve(s, 0, outer_call() - 1 - self.bias));
+	symbols_resolve(s, 0, outer_call() - 1 - self.bias, &symbol);
+	assert_int_equal(symbol.count, 2);
+	assert_string_equal(symbol.frames[0].function, "inlined_call");
+	assert_true(symbol.frames[0].inlined);
+	assert_int_equal(symbol.frames[0].line, inner_line);
+	assert_non_null(strstr(symbol.frames[0].file, "test_symbols.c"));
+	assert_string_equal(symbol.frames[1].function, "outer_call");
+	assert_false(symbol.frames[1].inlined);
+	assert_int_equal(symbol.frames[1].line, outer_line);
+	symbol_release(&symbol);
+}
+
+static void check_unknown(struct symbols *s, size_t module, uint64_t address)
+{
+	struct symbol symbol;
+
+	symbols_resolve(s, module, address, &symbol);
+	assert_int_equal(symbol.count, 1);
+	assert_null(symbol.frames[0].function);
+	assert_null(symbol.frames[0].raw_function);
+	assert_null(symbol.frames[0].file);
+	symbol_release(&symbol);
 }
 
 static void from_disk(void **context)
 {
 	struct symbols_module m = { self.path, self.build_id, self.build_id_size };
-	struct symbols *s = symbols_new(&m, 1, NULL, NULL);
+	struct symbols *s = symbols_new(&m, 1, NULL);
 
 	assert_int_equal(symbols_level(s, 0), SYMBOLS_LINES);
 	check_lines(s);
-	assert_null(symbols_resolve(s, 0, 1)->frames[0].function);
-	assert_null(symbols_resolve(s, 5, 1)->frames[0].function);
+	check_unknown(s, 0, 1);
+	check_unknown(s, 5, 1);
 	symbols_free(s);
 }
 
@@ -81,9 +94,9 @@ static void another_build_is_not_used(void **context)
 		skip();
 	memcpy(other, self.build_id, sizeof(other));
 	other[0] ^= 1;
-	s = symbols_new(&m, 1, NULL, NULL);
+	s = symbols_new(&m, 1, NULL);
 	assert_int_equal(symbols_level(s, 0), SYMBOLS_NONE);
-	assert_null(symbols_resolve(s, 0, outer_call() - 1 - self.bias)->frames[0].function);
+	check_unknown(s, 0, outer_call() - 1 - self.bias);
 	symbols_free(s);
 }
 
@@ -112,14 +125,14 @@ static bool give_nonsense(void *context, const struct symbols_module *module, st
 static void from_the_recording(void **context)
 {
 	struct symbols_module m = { "/no/such/file", self.build_id, self.build_id_size };
-	struct symbols *s = symbols_new(&m, 1, give_self, NULL);
+	struct symbols *s = symbols_new(&m, 1, &(struct symbols_options){ .embedded = give_self });
 
 	assert_int_equal(symbols_level(s, 0), SYMBOLS_LINES);
 	check_lines(s);
 	symbols_free(s);
-	s = symbols_new(&m, 1, give_nonsense, NULL);
+	s = symbols_new(&m, 1, &(struct symbols_options){ .embedded = give_nonsense });
 	assert_int_equal(symbols_level(s, 0), SYMBOLS_NONE);
-	assert_null(symbols_resolve(s, 0, 1)->frames[0].function);
+	check_unknown(s, 0, 1);
 	symbols_free(s);
 }
 
