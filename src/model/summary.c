@@ -66,6 +66,9 @@ static void number_stacks(const struct model *m, struct summary *s)
 	s->node_count = nodes->count ? nodes->count : 1;
 	f.used = xcalloc(s->node_count, 1);
 	parallel_for(m->allocations.count, BLOCK, find, &f);
+	for (size_t i = 0; i < m->tables.removed.count; i++)
+		if (m->tables.removed.rows[i].count)
+			f.used[known(nodes, m->tables.removed.rows[i].stack)] = 1;
 	s->row_of = xcalloc(s->node_count, sizeof(*s->row_of));
 	for (uint32_t i = 0; i < s->node_count; i++)
 		s->row_of[i] = f.used[i] ? s->count++ : NO_SUMMARY;
@@ -140,6 +143,28 @@ static void sum_rows(const struct model *m, struct summary *s)
 	free(t.first);
 }
 
+/* What is not there any more was freed. */
+static void add_removed(const struct model *m, struct summary *s)
+{
+	for (size_t i = 0; i < m->tables.removed.count; i++) {
+		const struct statistics *r = &m->tables.removed.rows[i];
+		struct summary_row *row;
+
+		if (!r->count)
+			continue;
+		row = &s->rows[summary_row_of(s, r->stack)];
+		if (r->first_at < row->sums.first_at)
+			row->call = r->call;
+		summary_add(&row->sums, &(struct summary_sums){ .count = r->count,
+								.bytes = r->bytes,
+								.slack = r->slack,
+								.min_size = r->min_size,
+								.max_size = r->max_size,
+								.first_at = r->first_at,
+								.last_at = r->last_at });
+	}
+}
+
 const struct summary *model_summary(const struct model *m)
 {
 	static pthread_mutex_t building = PTHREAD_MUTEX_INITIALIZER;
@@ -154,6 +179,7 @@ const struct summary *model_summary(const struct model *m)
 		s = xcalloc(1, sizeof(*s));
 		number_stacks(m, s);
 		sum_rows(m, s);
+		add_removed(m, s);
 		atomic_store_explicit(&mutable->summary, s, memory_order_release);
 	}
 	pthread_mutex_unlock(&building);
@@ -166,6 +192,7 @@ struct summary *summary_free(struct summary *s)
 		return NULL;
 	free(s->rows);
 	free(s->row_of);
+	free(s->peaks);
 	free(s);
 	return NULL;
 }

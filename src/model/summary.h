@@ -31,6 +31,7 @@ struct summary {
 	uint32_t count;
 	uint32_t *row_of; /* by node: a row, or NO_SUMMARY */
 	uint32_t node_count;
+	void *peaks; /* query/peaks.c keeps here what it has found out */
 };
 
 struct model;

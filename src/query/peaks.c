@@ -6,6 +6,8 @@
  * after the other they give the peaks. */
 #include "query/peaks.h"
 
+#include <pthread.h>
+
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
@@ -87,5 +89,31 @@ struct stack_peak *peaks_of_stacks(const struct model *m)
 	}
 	for (unsigned i = 0; i < pieces; i++)
 		pages_free(p.growths[i], size);
+	return peaks;
+}
+
+const struct stack_peak *model_peaks(const struct model *m)
+{
+	static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+	struct summary *s = (struct summary *)model_summary(m); /* where it is kept */
+	struct stack_peak *peaks;
+
+	pthread_mutex_lock(&making);
+	peaks = s->peaks;
+	if (!peaks) {
+		peaks = peaks_of_stacks(m);
+		for (size_t i = 0; i < m->tables.removed.count; i++) {
+			const struct statistics *r = &m->tables.removed.rows[i];
+
+			if (node_is_known(&m->tables.nodes, r->stack) && r->own_peak_at)
+				peaks[r->stack] = (struct stack_peak){
+					.bytes = r->own_peak_bytes,
+					.count = (uint32_t)r->own_peak_count,
+					.at = r->own_peak_at,
+				};
+		}
+		s->peaks = peaks;
+	}
+	pthread_mutex_unlock(&making);
 	return peaks;
 }

@@ -14,3 +14,5 @@ struct stack_peak {
 /* By stack, that is by node: as many as the recording has nodes, at least one.  What has no known
  * stack is at 0.  The caller frees it. */
 struct stack_peak *peaks_of_stacks(const struct model *m);
+/* The same, of what was removed from the recording too, made once and kept with the model. */
+const struct stack_peak *model_peaks(const struct model *m);

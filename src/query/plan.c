@@ -7,6 +7,7 @@
 
 #include "base/xalloc.h"
 #include "model/stats.h"
+#include "query/allocator.h"
 #include "query/clock.h"
 #include "query/peaks.h"
 #include "query/steps.h"
@@ -15,8 +16,8 @@ struct binder {
 	const struct model *m;
 	struct places *p;
 	struct model_clock clock;
-	struct stack_peak *peaks; /* made when first needed */
-	uint32_t nodes;		  /* at least 1 */
+	const struct stack_peak *peaks; /* made when first needed */
+	uint32_t nodes;			/* at least 1 */
 	struct err *err;
 	int error;
 };
@@ -377,7 +378,7 @@ static struct step *bind_stack(struct binder *b, const struct condition *c)
 	if (which == STACK_DEPTH)
 		return bind_depth(b, r);
 	if ((which == STACK_PEAK_AT || which == STACK_PEAK_SIZE) && !b->peaks)
-		b->peaks = peaks_of_stacks(b->m);
+		b->peaks = model_peaks(b->m);
 	s = set_new(STEP_STACKS, 2, b->nodes);
 	for (uint32_t i = 0; i < b->nodes; i++) {
 		uint32_t at = summary_row_of(sum, i);
@@ -475,31 +476,27 @@ static struct step *tags_step(unsigned mask, unsigned wanted)
 	return s;
 }
 
-/* jemalloc's own functions, and everything where it is the allocator. */
 static struct step *jemalloc_step(struct binder *b)
 {
-	static const char *const names[] = { "mallocx", "rallocx", "xallocx" };
-	const char *allocator = model_info(b->m, "allocator");
-	struct step *s;
+	struct step *s = set_new(STEP_CALLS, 3, CALLS_MAX);
+	unsigned count = 0;
 
-	if (allocator && strstr(allocator, "jemalloc"))
-		return step_new(STEP_ALL, 0);
-	s = set_new(STEP_CALLS, 3, CALLS_MAX);
 	for (unsigned i = 0; i < CALLS_MAX; i++)
-		for (unsigned k = 0; k < sizeof(names) / sizeof(*names); k++)
-			if (!strcmp(places_call(b->p, i), names[k]))
-				bit_set(s->bits, i);
+		if (allocator_is_jemalloc(b->m, places_call(b->p, i))) {
+			bit_set(s->bits, i);
+			count++;
+		}
+	if (count == CALLS_MAX)
+		s->kind = STEP_ALL;
 	return s;
 }
 
 /* What glibc's malloc says about its blocks says nothing about another allocator's. */
 static struct step *glibc_step(struct binder *b, unsigned mask, unsigned wanted)
 {
-	const char *allocator = model_info(b->m, "allocator"), *base;
 	struct step *s;
 
-	base = allocator && strrchr(allocator, '/') ? strrchr(allocator, '/') + 1 : allocator;
-	if (base && *base && strncmp(base, "libc.", 5) != 0 && strncmp(base, "libc-", 5) != 0)
+	if (!allocator_is_glibc(b->m))
 		return step_new(STEP_NOTHING, 0);
 	s = step_new(STEP_AND, 0);
 	step_add(s, tags_step(mask, wanted));
@@ -627,7 +624,6 @@ struct plan *plan_new(const struct model *m, struct places *p, const struct filt
 
 	b.nodes = m->tables.nodes.count ? m->tables.nodes.count : 1;
 	s = bind(&b, f->all);
-	free(b.peaks);
 	if (!s)
 		return NULL;
 	plan = xcalloc(1, sizeof(*plan));

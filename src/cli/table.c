@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Tables.  See table.h. */
+#include "cli/table.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+
+#define GAP 2
+#define LAST_MIN 20 /* columns that the last one keeps */
+
+void table_init(struct table *t, const struct table_column *columns)
+{
+	*t = (struct table){ .columns = columns };
+	while (columns[t->column_count].title)
+		t->column_count++;
+}
+
+void table_release(struct table *t)
+{
+	for (size_t i = 0; i < t->cell_count; i++)
+		free(t->cells[i]);
+	free(t->cells);
+	*t = (struct table){ 0 };
+}
+
+void table_cell(struct table *t, const char *text)
+{
+	t->cells = xgrow(t->cells, t->cell_count, &t->cell_room, sizeof(*t->cells));
+	t->cells[t->cell_count++] = xstrdup(text);
+}
+
+void table_cellf(struct table *t, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	table_cell(t, text);
+}
+
+static size_t width_of(const struct table *t, size_t column)
+{
+	size_t most = text_columns(t->columns[column].title);
+
+	for (size_t i = column; i < t->cell_count; i += t->column_count) {
+		size_t n = text_columns(t->cells[i]);
+
+		if (n > most)
+			most = n;
+	}
+	return most;
+}
+
+/* At most `room` columns of one line of text. */
+static void shortened(struct buf *out, const char *text, size_t size, size_t room)
+{
+	size_t n = 0, columns = 0;
+
+	while (n < size) {
+		size_t step = 1;
+
+		while (n + step < size && ((unsigned char)text[n + step] & 0xc0) == 0x80)
+			step++;
+		if (columns + 1 == room && n + step < size) {
+			buf_printable(out, text, n);
+			buf_text(out, "\xe2\x80\xa6");
+			return;
+		}
+		n += step;
+		columns++;
+	}
+	buf_printable(out, text, size);
+}
+
+static void print_cell(const struct table *t, const struct term *term, size_t column,
+		       const char *text, size_t width, enum term_style style, struct buf *out)
+{
+	size_t used = text_columns(text), pad = used < width ? width - used : 0;
+
+	if (!t->columns[column].left)
+		buf_repeat(out, ' ', pad);
+	buf_text(out, term_style(term, style));
+	buf_printable(out, text, strlen(text));
+	buf_text(out, style == STYLE_PLAIN ? "" : term_style(term, STYLE_PLAIN));
+	if (t->columns[column].left)
+		buf_repeat(out, ' ', pad);
+	buf_repeat(out, ' ', GAP);
+}
+
+/* The last cell: its first line beside the others, further ones below, further in. */
+static void print_last(const struct table *t, const struct term *term, const char *text,
+		       size_t indent, bool full, enum term_style style, struct buf *out)
+{
+	size_t room = term->width > indent + LAST_MIN ? term->width - indent : LAST_MIN;
+	bool first = true;
+
+	for (;;) {
+		size_t n = strcspn(text, "\n");
+
+		if (!first)
+			buf_repeat(out, ' ', 6);
+		buf_text(out, term_style(term, style));
+		shortened(out, text, n, full ? SIZE_MAX : first ? room : term->width - 6);
+		buf_text(out, style == STYLE_PLAIN ? "" : term_style(term, STYLE_PLAIN));
+		buf_char(out, '\n');
+		if (!text[n])
+			return;
+		text += n + 1;
+		first = false;
+	}
+}
+
+void table_print(const struct table *t, const struct term *term, bool full, struct buf *out)
+{
+	size_t last = t->column_count - 1, indent = 0;
+	size_t *widths = xcalloc(t->column_count, sizeof(*widths));
+
+	for (size_t i = 0; i < last; i++) {
+		if (t->columns[i].narrow > term->width)
+			continue;
+		widths[i] = width_of(t, i);
+		indent += widths[i] + GAP;
+	}
+	for (size_t row = 0; row <= t->cell_count / t->column_count; row++) {
+		for (size_t i = 0; i < t->column_count; i++) {
+			const struct table_column *c = &t->columns[i];
+			const char *text =
+				row ? t->cells[(row - 1) * t->column_count + i] : c->title;
+			enum term_style style = row ? c->style : STYLE_TITLE;
+
+			if (i == last)
+				print_last(t, term, text, indent, full, style, out);
+			else if (widths[i])
+				print_cell(t, term, i, text, widths[i], style, out);
+		}
+	}
+	free(widths);
+}
+
+static void comma(struct buf *out)
+{
+	if (out->size && out->data[out->size - 1] != '\n')
+		buf_char(out, ',');
+}
+
+void csv_cell(struct buf *out, const char *text)
+{
+	comma(out);
+	if (*text && !text[strcspn(text, ",\"\r\n")]) {
+		buf_text(out, text);
+		return;
+	}
+	buf_char(out, '"');
+	for (; *text; text++) {
+		if (*text == '"')
+			buf_char(out, '"');
+		buf_char(out, *text);
+	}
+	buf_char(out, '"');
+}
+
+void csv_number(struct buf *out, unsigned long long value)
+{
+	comma(out);
+	buf_printf(out, "%llu", value);
+}
+
+void csv_end(struct buf *out)
+{
+	buf_char(out, '\n');
+}

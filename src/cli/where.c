@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Stacks in tables.  See where.h. */
+#include "cli/where.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "model/stats.h"
+#include "query/group_frames.h"
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Without parameters and template arguments, which say the least and take the most room. */
+static void short_name(const char *name, struct buf *out)
+{
+	int depth = 0;
+
+	if (!strncmp(name, "operator", 8)) {
+		size_t n = 8 + strspn(name + 8, "<>=-()");
+
+		buf_add(out, name, n);
+		name += n;
+	}
+	for (; *name; name++) {
+		bool arrow = *name == '>' && name[-1] == '-';
+
+		if (*name == '<' || (*name == '(' && strncmp(name, "(anonymous", 10) != 0))
+			depth++;
+		if (!depth)
+			buf_char(out, *name);
+		if (depth && ((*name == '>' && !arrow) || *name == ')') && !--depth && *name == '>')
+			buf_text(out, "<\xe2\x80\xa6>");
+	}
+}
+
+static void frame_text(const struct view *v, const struct place *at, const struct place_frame *f,
+		       bool whole, struct buf *out)
+{
+	struct places *p = v->places;
+	uint32_t function = f->function ? f->function : f->raw_function;
+	const char *module = places_module_path(p, at->module);
+
+	if (!function)
+		buf_printf(out, "0x%" PRIx64, at->address);
+	else if (whole)
+		buf_text(out, places_string(p, function));
+	else
+		short_name(places_string(p, function), out);
+	if (f->file)
+		buf_printf(out, " %s", base_name(places_string(p, f->file)));
+	if (f->file && f->line)
+		buf_printf(out, ":%u", f->line);
+	if ((!f->file || whole) && *module)
+		buf_printf(out, " (%s)", base_name(module));
+	if (whole && f->inlined)
+		buf_text(out, " inlined");
+}
+
+static bool is_wrapper(const struct view *v, const struct place_frame *f)
+{
+	uint32_t function = f->function ? f->function : f->raw_function;
+
+	return function && is_allocator_function(places_string(v->places, function));
+}
+
+void where_line(const struct view *v, uint32_t stack, unsigned frames, struct buf *out)
+{
+	const struct nodes *nodes = &v->model->tables.nodes;
+	unsigned shown = 0, count;
+
+	for (uint32_t id = stack; node_is_known(nodes, id) && shown < frames;
+	     id = nodes->parent[id]) {
+		uint32_t place = places_of_node(v->places, id);
+		const struct place *at = places_at(v->places, place);
+		const struct place_frame *f = places_frames(v->places, place, &count);
+
+		for (unsigned i = 0; i < count && shown < frames; i++) {
+			if (!shown && is_wrapper(v, &f[i]))
+				continue;
+			buf_text(out, shown++ ? " \xe2\x86\x90 " : "");
+			frame_text(v, at, &f[i], false, out);
+		}
+	}
+	if (!node_is_known(nodes, stack))
+		buf_text(out, "(no stack was recorded)");
+	else if (!shown)
+		buf_text(out, "(wrappers only)");
+}
+
+void where_lines(const struct view *v, uint32_t stack, unsigned call, struct buf *out)
+{
+	const struct nodes *nodes = &v->model->tables.nodes;
+	unsigned count;
+
+	buf_text(out, places_call(v->places, call));
+	for (uint32_t id = stack; node_is_known(nodes, id); id = nodes->parent[id]) {
+		uint32_t place = places_of_node(v->places, id);
+		const struct place *at = places_at(v->places, place);
+		const struct place_frame *f = places_frames(v->places, place, &count);
+
+		for (unsigned i = 0; i < count; i++) {
+			buf_char(out, '\n');
+			frame_text(v, at, &f[i], true, out);
+		}
+	}
+}

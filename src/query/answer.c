@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Answers as JSON.  See answer.h. */
+#include "query/answer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "model/stats.h"
+#include "query/allocator.h"
+#include "query/steps.h"
+
+void answer_init(struct answer *a, const struct view *v)
+{
+	*a = (struct answer){ .view = v,
+			      .clock = model_clock(v->model),
+			      .start_ns = model_start_ns(v->model) };
+	a->runtime_ns = clock_ns(&a->clock, a->clock.end);
+	if (!a->runtime_ns)
+		a->runtime_ns = 1;
+}
+
+void answer_release(struct answer *a)
+{
+	free(a->place_counts);
+	free(a->call_counts);
+}
+
+uint32_t answer_stack(const struct model *m, uint32_t stack)
+{
+	return node_is_known(&m->tables.nodes, stack) ? stack : 0;
+}
+
+static uint64_t freed_or_end(const struct answer *a, uint32_t row)
+{
+	uint64_t freed = a->view->model->allocations.freed_at[row];
+
+	return freed == NEVER ? a->clock.end : freed;
+}
+
+uint64_t answer_lifetime_ns(const struct answer *a, uint32_t row)
+{
+	uint64_t from = a->view->model->allocations.allocated_at[row];
+
+	return clock_duration_ns(&a->clock, freed_or_end(a, row) - from);
+}
+
+static struct chain chain_of(const struct model *m, uint32_t row)
+{
+	uint32_t chain = m->allocations.chain[row];
+
+	return chain == NO_CHAIN ? (struct chain){ row, row, 1 } : m->chains[chain];
+}
+
+uint64_t answer_chain_lifetime_ns(const struct answer *a, uint32_t row)
+{
+	struct chain c = chain_of(a->view->model, row);
+
+	return clock_duration_ns(&a->clock,
+				 freed_or_end(a, c.last) -
+					 a->view->model->allocations.allocated_at[c.first]);
+}
+
+static void timeval(struct json *j, const char *key, uint64_t ns)
+{
+	json_object(j, key);
+	json_number(j, "secs", ns / 1000000000);
+	json_number(j, "fract_nsecs", ns % 1000000000);
+	json_end_object(j);
+}
+
+/* "name", "name_relative" and "name_relative_p". */
+static void moment(const struct answer *a, struct json *j, const char *name, uint64_t stamp)
+{
+	uint64_t ns = clock_ns(&a->clock, stamp);
+	char key[64];
+
+	timeval(j, name, a->start_ns + ns);
+	snprintf(key, sizeof(key), "%s_relative", name);
+	timeval(j, key, ns);
+	snprintf(key, sizeof(key), "%s_relative_p", name);
+	json_real(j, key, (double)ns / (double)a->runtime_ns, 9);
+}
+
+static void address(struct json *j, uint64_t value)
+{
+	char text[20];
+
+	json_number(j, "address", value);
+	snprintf(text, sizeof(text), "%016" PRIX64, value);
+	json_text(j, "address_s", text);
+}
+
+/* In how many allocations' stacks is each place? Each stack counts once. */
+static void count_places(struct answer *a)
+{
+	const struct model *m = a->view->model;
+	const struct nodes *nodes = &m->tables.nodes;
+	const struct summary *s = model_summary(m);
+	uint32_t count = places_count(a->view->places) + 1;
+	uint32_t *seen = xcalloc(count, sizeof(*seen));
+
+	a->place_counts = xcalloc(count, sizeof(*a->place_counts));
+	a->call_counts = xcalloc(CALLS_MAX, sizeof(*a->call_counts));
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint32_t id = s->rows[i].stack;
+
+		for (; node_is_known(nodes, id); id = nodes->parent[id]) {
+			uint32_t place = places_of_node(a->view->places, id);
+
+			if (seen[place] == i + 1)
+				continue;
+			seen[place] = i + 1;
+			a->place_counts[place] += s->rows[i].sums.count;
+		}
+	}
+	for (uint32_t i = 0; i < m->allocations.count; i++)
+		a->call_counts[tags_call(m->allocations.tags[i])]++;
+	free(seen);
+}
+
+static void optional_text(struct json *j, const char *key, const char *text)
+{
+	if (*text)
+		json_text(j, key, text);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The frames of one node, outermost first. */
+static void node_frames(struct answer *a, struct json *j, uint32_t node)
+{
+	struct places *p = a->view->places;
+	uint64_t at = a->view->model->tables.nodes.frame[node] & NODE_ADDRESS_MASK;
+	uint32_t id = places_of_node(p, node);
+	const struct place *place = places_at(p, id);
+	unsigned count;
+	const struct place_frame *f = places_frames(p, id, &count);
+
+	while (count--) {
+		json_object(j, NULL);
+		address(j, at);
+		json_number(j, "count", a->place_counts[id]);
+		optional_text(j, "library", base_name(places_module_path(p, place->module)));
+		optional_text(j, "function", places_string(p, f[count].function));
+		optional_text(j, "raw_function", places_string(p, f[count].raw_function));
+		optional_text(j, "source", places_string(p, f[count].file));
+		if (f[count].line)
+			json_number(j, "line", f[count].line);
+		if (f[count].column)
+			json_number(j, "column", f[count].column);
+		json_bool(j, "is_inline", f[count].inlined);
+		json_end_object(j);
+	}
+}
+
+void answer_backtrace(struct answer *a, struct json *j, const char *key, uint32_t stack,
+		      unsigned call)
+{
+	const struct nodes *nodes = &a->view->model->tables.nodes;
+	uint32_t *path = NULL;
+	size_t n = 0, room = 0;
+
+	if (!a->place_counts)
+		count_places(a);
+	for (uint32_t id = stack; node_is_known(nodes, id); id = nodes->parent[id]) {
+		path = xgrow(path, n, &room, sizeof(*path));
+		path[n++] = id;
+	}
+	json_array(j, key);
+	while (n--)
+		node_frames(a, j, path[n]);
+	json_object(j, NULL);
+	address(j, 0);
+	json_number(j, "count", a->call_counts[call % CALLS_MAX]);
+	json_text(j, "function", places_call(a->view->places, call));
+	json_bool(j, "is_inline", false);
+	json_end_object(j);
+	json_end_array(j);
+	free(path);
+}
+
+static void deallocation(struct answer *a, struct json *j, const char *key, uint32_t row)
+{
+	const struct model *m = a->view->model;
+	const struct columns *c = &m->allocations;
+	uint64_t tags = c->tags[row];
+	bool known = !(tags_flags(tags) & TAG_FREE_LOST);
+
+	json_object(j, key);
+	moment(a, j, "timestamp", c->freed_at[row]);
+	if (known) { /* else only that its address was given out again */
+		json_number(j, "thread", m->tables.threads.rows[tags_free_thread(tags)].tid);
+		json_text(j, "call", places_call(a->view->places, tags_free_call(tags)));
+		json_number(j, "backtrace_id", answer_stack(m, c->free_stack[row]));
+		answer_backtrace(a, j, "backtrace", c->free_stack[row], tags_free_call(tags));
+	}
+	json_end_object(j);
+}
+
+void answer_allocation(struct answer *a, struct json *j, uint32_t row)
+{
+	const struct model *m = a->view->model;
+	const struct columns *c = &m->allocations;
+	uint64_t tags = c->tags[row];
+	struct chain chain = chain_of(m, row);
+	const char *call = places_call(a->view->places, tags_call(tags));
+	bool jemalloc = allocator_is_jemalloc(m, call), glibc = !jemalloc && allocator_is_glibc(m);
+	unsigned flags = tags_flags(tags);
+
+	json_object(j, NULL);
+	json_number(j, "id", row);
+	address(j, c->address[row]);
+	moment(a, j, "timestamp", c->allocated_at[row]);
+	json_number(j, "thread", m->tables.threads.rows[tags_thread(tags)].tid);
+	json_text(j, "thread_name", m->tables.threads.rows[tags_thread(tags)].name);
+	json_text(j, "call", call);
+	json_number(j, "size", columns_size(c, row));
+	json_number(j, "extra_space", columns_slack_of(c, row));
+	timeval(j, "lifetime", answer_lifetime_ns(a, row));
+	json_number(j, "backtrace_id", answer_stack(m, c->stack[row]));
+	if (c->freed_at[row] != NEVER)
+		deallocation(a, j, "deallocation", row);
+	if (chain.last != row && c->freed_at[chain.last] != NEVER)
+		deallocation(a, j, "chain_deallocation", chain.last);
+	answer_backtrace(a, j, "backtrace", c->stack[row], tags_call(tags));
+	json_bool(j, "is_mmaped", glibc && flags & TAG_MMAPPED);
+	json_bool(j, "is_jemalloc", jemalloc);
+	json_bool(j, "in_main_arena", glibc && !(flags & TAG_NON_MAIN_ARENA));
+	json_bool(j, "is_zeroed", flags & TAG_ZEROED);
+	json_bool(j, "is_temporary", flags & TAG_TEMPORARY);
+	json_bool(j, "is_reallocated", flags & TAG_REALLOCATED);
+	timeval(j, "chain_lifetime", answer_chain_lifetime_ns(a, row));
+	json_number(j, "position_in_chain", c->position[row]);
+	json_number(j, "chain_length", chain.length);
+	json_number(j, "chain_first", chain.first);
+	json_number(j, "chain_last", chain.last);
+	json_end_object(j);
+}
+
+static void sums(const struct answer *a, struct json *j, const char *key,
+		 const struct summary_sums *s, const struct stack_peak *peak)
+{
+	json_object(j, key);
+	json_number(j, "size", s->bytes);
+	json_number(j, "usable_size", s->bytes + s->slack);
+	json_number(j, "min_size", s->count ? s->min_size : 0);
+	json_number(j, "max_size", s->max_size);
+	if (s->count) {
+		moment(a, j, "min_timestamp", s->first_at);
+		moment(a, j, "max_timestamp", s->last_at);
+	}
+	timeval(j, "interval",
+		s->count ? clock_duration_ns(&a->clock, s->last_at - s->first_at) : 0);
+	json_number(j, "leaked_count", s->leaked_count);
+	json_number(j, "leaked_size", s->leaked_bytes);
+	json_number(j, "allocated_count", s->count);
+	json_null(j, "graph_preview_url");
+	json_null(j, "graph_url");
+	if (peak && peak->at) {
+		json_number(j, "peak_size", peak->bytes);
+		json_number(j, "peak_count", peak->count);
+		moment(a, j, "max_total_usage_first_seen_at", peak->at);
+	} else {
+		json_null(j, "max_total_usage_first_seen_at");
+	}
+	json_end_object(j);
+}
+
+/* What tells a group apart from the others of its kind. */
+static void identity(struct answer *a, struct json *j, const struct groups *g,
+		     const struct group *group)
+{
+	const struct threads *t = &g->view->model->tables.threads;
+	struct buf label = { 0 };
+	uint64_t low, high;
+
+	groups_label(g, group, &label);
+	json_text(j, "name", label.data ? label.data : "");
+	buf_release(&label);
+	switch (g->key->kind) {
+	case GROUP_SOURCE:
+		optional_text(j, "source", places_string(g->view->places, group->id));
+		if (group->line)
+			json_number(j, "line", group->line);
+		return;
+	case GROUP_THREAD:
+		json_number(j, "thread", t->rows[group->id].tid);
+		return;
+	case GROUP_SIZE:
+	case GROUP_SIZE_CLASS:
+		group_size_bounds(g->key->kind, group->id, &low, &high);
+		json_number(j, "from_size", low);
+		json_number(j, "to_size", high);
+		return;
+	case GROUP_LIFETIME:
+		json_number(j, "decade", group->id);
+		json_bool(j, "leaked", group->id == GROUP_NEVER_FREED);
+		return;
+	default:
+		return;
+	}
+}
+
+void answer_group(struct answer *a, struct json *j, const struct groups *g,
+		  const struct group *group)
+{
+	bool stacks = g->key->kind == GROUP_STACK;
+	const struct stack_peak *peaks = stacks ? model_peaks(a->view->model) : NULL;
+
+	json_object(j, NULL);
+	if (!stacks)
+		identity(a, j, g, group);
+	sums(a, j, "all", &group->all, stacks ? &peaks[group->id] : NULL);
+	sums(a, j, "only_matched", &group->matched, NULL);
+	if (g->key->from_stack && !stacks)
+		sums(a, j, "self", &group->self, NULL);
+	if (stacks) {
+		json_number(j, "backtrace_id", group->id);
+		answer_backtrace(a, j, "backtrace", group->id, group->call);
+	}
+	json_end_object(j);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Allocations and groups as JSON, in the shape that scripts and pages know: the command line prints
+ * it and the server sends it.
+ *
+ * Timeval: {"secs": …, "fract_nsecs": …}; what ends in _relative is since the start of the program,
+ * what ends in _relative_p is the part of the run time, 0 to 1.  Stacks have the outermost frame
+ * first; the last one is the intercepted call. */
+#include "base/json.h"
+#include "query/clock.h"
+#include "query/group.h"
+#include "query/view.h"
+
+struct answer {
+	const struct view *view;
+	struct model_clock clock;
+	uint64_t start_ns;	/* since 1970 */
+	uint64_t runtime_ns;	/* at least 1 */
+	uint64_t *place_counts; /* allocations that go through a place */
+	uint64_t *call_counts;	/* and through a call */
+};
+
+void answer_init(struct answer *a, const struct view *v);
+void answer_release(struct answer *a);
+
+/* Nanoseconds of an allocation's life, and of its chain's. */
+uint64_t answer_lifetime_ns(const struct answer *a, uint32_t row);
+uint64_t answer_chain_lifetime_ns(const struct answer *a, uint32_t row);
+/* A known stack's number, or 0. */
+uint32_t answer_stack(const struct model *m, uint32_t stack);
+
+void answer_allocation(struct answer *a, struct json *j, uint32_t row);
+void answer_group(struct answer *a, struct json *j, const struct groups *g,
+		  const struct group *group);
+/* "key": [frames], outermost first. */
+void answer_backtrace(struct answer *a, struct json *j, const char *key, uint32_t stack,
+		      unsigned call);

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Sums of stacks handed on to the functions, lines or modules that they go through.
+ *
+ * Every place gets the list of its groups once; then each stack is walked outwards and adds to
+ * every group that it has not met yet. */
+#include "query/group_frames.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/xalloc.h"
+#include "model/stats.h"
+
+/* Beginnings of names, of the functions that programs and libraries put around an allocator. */
+static const char *const wrappers[] = {
+	"operator new",
+	"operator delete",
+	"std::allocator<",
+	"std::__new_allocator<",
+	"std::allocator_traits<",
+	"__gnu_cxx::new_allocator<",
+	"__gnu_cxx::__alloc_traits<",
+	"std::_Vector_base<",
+	"std::__allocate_guarded",
+	"std::__detail::_Hashtable_alloc<",
+	"void* std::__",
+	"alloc::alloc::",
+	"<alloc::alloc::",
+	"alloc::raw_vec::",
+	"<alloc::raw_vec::",
+	"__rust_alloc",
+	"__rust_realloc",
+	"__rdl_alloc",
+	"__rdl_realloc",
+	"__rg_alloc",
+	"hashbrown::raw::alloc",
+	"xmalloc",
+	"xcalloc",
+	"xrealloc",
+	"xstrdup",
+	"xreallocarray",
+	"g_malloc",
+	"g_try_malloc",
+	"g_realloc",
+	"g_slice_alloc",
+	"g_strdup",
+	"PyMem_",
+	"PyObject_Malloc",
+	"PyObject_Calloc",
+	"PyObject_Realloc",
+	"_PyObject_Malloc",
+	"_PyMem_",
+	"sqlite3MemMalloc",
+	"sqlite3Malloc",
+	"mallocWithAlarm",
+	"CRYPTO_malloc",
+	"CRYPTO_zalloc",
+	"CRYPTO_realloc",
+	"__GI___libc_malloc",
+	"__libc_malloc",
+	"__libc_calloc",
+	"__libc_realloc",
+	"__strdup",
+	"__GI___strdup",
+	"strdup",
+};
+
+bool is_allocator_function(const char *name)
+{
+	for (size_t i = 0; i < sizeof(wrappers) / sizeof(*wrappers); i++)
+		if (!strncmp(name, wrappers[i], strlen(wrappers[i])))
+			return true;
+	return false;
+}
+
+struct place_groups {
+	uint32_t first, count; /* in `lists`; the innermost frame's first */
+	uint32_t self;	       /* of the first frame that is no wrapper; NO_SUMMARY: all are */
+	bool known;
+};
+
+struct spreading {
+	struct groups *out;
+	size_t room;
+	struct places *p;
+	struct map ids; /* what a group is, to its position plus one */
+	struct place_groups *places;
+	uint32_t *lists;
+	size_t list_count, list_room;
+	uint8_t *wrapper; /* by string: 0 not looked at, 1 no, 2 yes */
+	uint32_t *seen;	  /* by group: the last stack that was added to it */
+	size_t seen_room;
+};
+
+static uint32_t group_of(struct spreading *s, struct group what)
+{
+	uint64_t key = (uint64_t)what.id << 32 | what.line, position;
+
+	if (!what.id && s->out->key->kind != GROUP_MODULE)
+		key = (uint64_t)UINT32_MAX << 32 | what.module;
+	if (map_get(&s->ids, key, &position))
+		return (uint32_t)position;
+	map_set(&s->ids, key, s->out->count);
+	s->out->rows = xgrow(s->out->rows, s->out->count, &s->room, sizeof(*s->out->rows));
+	s->seen = xgrow(s->seen, s->out->count, &s->seen_room, sizeof(*s->seen));
+	s->seen[s->out->count] = NO_SUMMARY;
+	what.matched = what.self = what.all = SUMMARY_NOTHING;
+	s->out->rows[s->out->count] = what;
+	return s->out->count++;
+}
+
+static struct group what_of(const struct spreading *s, const struct place *at,
+			    const struct place_frame *f)
+{
+	uint32_t function = f->function ? f->function : f->raw_function;
+
+	switch (s->out->key->kind) {
+	case GROUP_FUNCTION:
+		return (struct group){ .id = function, .module = function ? 0 : at->module };
+	case GROUP_SOURCE:
+		return (struct group){ .id = f->file,
+				       .line = f->file ? f->line : 0,
+				       .module = f->file ? 0 : at->module };
+	default:
+		return (struct group){ .id = at->module };
+	}
+}
+
+static bool is_wrapper(struct spreading *s, const struct place_frame *f)
+{
+	uint32_t function = f->function ? f->function : f->raw_function;
+
+	if (!function)
+		return false;
+	if (!s->wrapper[function])
+		s->wrapper[function] = 1 + is_allocator_function(places_string(s->p, function));
+	return s->wrapper[function] == 2;
+}
+
+static struct place_groups *groups_of_place(struct spreading *s, uint32_t place)
+{
+	struct place_groups *g = &s->places[place];
+	const struct place_frame *f;
+	const struct place *at;
+	unsigned count;
+
+	if (g->known)
+		return g;
+	at = places_at(s->p, place);
+	f = places_frames(s->p, place, &count);
+	*g = (struct place_groups){
+		.first = (uint32_t)s->list_count, .count = count, .self = NO_SUMMARY, .known = true
+	};
+	for (unsigned i = 0; i < count; i++) {
+		uint32_t id = group_of(s, what_of(s, at, &f[i]));
+
+		if (g->self == NO_SUMMARY && !is_wrapper(s, &f[i]))
+			g->self = id;
+		s->lists = xgrow(s->lists, s->list_count, &s->list_room, sizeof(*s->lists));
+		s->lists[s->list_count++] = id;
+	}
+	return g;
+}
+
+static void add(struct spreading *s, uint32_t group, const struct summary_row *row,
+		const struct summary_sums *matched, uint32_t stack)
+{
+	if (s->seen[group] == stack)
+		return;
+	s->seen[group] = stack;
+	summary_add(&s->out->rows[group].matched, matched);
+	summary_add(&s->out->rows[group].all, &row->sums);
+}
+
+static void spread(struct spreading *s, const struct nodes *nodes, const struct summary_row *row,
+		   const struct summary_sums *matched)
+{
+	uint32_t self = NO_SUMMARY, innermost = NO_SUMMARY;
+
+	for (uint32_t id = row->stack; node_is_known(nodes, id); id = nodes->parent[id]) {
+		struct place_groups *g = groups_of_place(s, places_of_node(s->p, id));
+
+		for (uint32_t i = 0; i < g->count; i++)
+			add(s, s->lists[g->first + i], row, matched, row->stack);
+		if (self == NO_SUMMARY)
+			self = g->self;
+		if (innermost == NO_SUMMARY)
+			innermost = s->lists[g->first];
+	}
+	if (innermost == NO_SUMMARY) { /* no stack was recorded: a group of its own */
+		innermost = group_of(s, (struct group){ .module = 0 });
+		add(s, innermost, row, matched, row->stack);
+	}
+	if (self == NO_SUMMARY)
+		self = innermost;
+	summary_add(&s->out->rows[self].self, matched);
+}
+
+void group_frames(struct groups *out, const struct summary *sum, const struct summary_sums *matched)
+{
+	const struct nodes *nodes = &out->view->model->tables.nodes;
+	struct spreading s = { .out = out, .p = out->view->places };
+	uint32_t kept = 0;
+
+	places_resolve_all(s.p);
+	s.places = xcalloc(places_count(s.p) + 1, sizeof(*s.places));
+	s.wrapper = xcalloc(places_string_count(s.p) + 1, 1);
+	for (uint32_t i = 0; i < sum->count; i++)
+		spread(&s, nodes, &sum->rows[i], &matched[i]);
+	for (uint32_t i = 0; i < out->count; i++)
+		if (out->rows[i].matched.count)
+			out->rows[kept++] = out->rows[i];
+	out->count = kept;
+	map_release(&s.ids);
+	free(s.places);
+	free(s.wrapper);
+	free(s.lists);
+	free(s.seen);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Names and order of groups.  See group.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/human.h"
+#include "base/xalloc.h"
+#include "query/group.h"
+#include "query/sort.h"
+
+const char *const group_numbers[NUMBERS] = {
+	[NUMBER_SIZE] = "size",
+	[NUMBER_USABLE_SIZE] = "usable_size",
+	[NUMBER_MIN_SIZE] = "min_size",
+	[NUMBER_MAX_SIZE] = "max_size",
+	[NUMBER_MIN_TIMESTAMP] = "min_timestamp",
+	[NUMBER_MAX_TIMESTAMP] = "max_timestamp",
+	[NUMBER_INTERVAL] = "interval",
+	[NUMBER_ALLOCATED_COUNT] = "allocated_count",
+	[NUMBER_LEAKED_COUNT] = "leaked_count",
+	[NUMBER_LEAKED_SIZE] = "leaked_size",
+	[NUMBER_PEAK_AT] = "max_total_usage_first_seen_at",
+	[NUMBER_PEAK_SIZE] = "peak_size",
+	[NUMBER_PEAK_COUNT] = "peak_count",
+	[NUMBER_KEY] = "key",
+};
+
+static bool same_name(const char *a, const char *b)
+{
+	for (; *a || *b; a++, b++)
+		if (*a != *b && !(*a == '-' && *b == '_'))
+			return false;
+	return true;
+}
+
+bool group_sort_find(const struct group_key *key, const char *name, struct group_sort *ret_sort)
+{
+	static const struct {
+		const char *prefix;
+		enum group_part part;
+	} parts[] = { { "only_matched.", PART_MATCHED },
+		      { "matched.", PART_MATCHED },
+		      { "all.", PART_ALL },
+		      { "self.", PART_SELF } };
+	struct group_sort s = { .part = PART_MATCHED, .number = NUMBERS };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (!strncmp(name, parts[i].prefix, strlen(parts[i].prefix))) {
+			s.part = parts[i].part;
+			name += strlen(parts[i].prefix);
+			break;
+		}
+	for (unsigned i = 0; i < NUMBERS; i++)
+		if (same_name(name, group_numbers[i]))
+			s.number = (enum group_number)i;
+	if (!strcmp(name, "count"))
+		s.number = NUMBER_ALLOCATED_COUNT;
+	else if (!strcmp(name, "leaked"))
+		s.number = NUMBER_LEAKED_SIZE;
+	else if (!strcmp(name, "peak"))
+		s.number = NUMBER_PEAK_SIZE;
+	*ret_sort = s;
+	if (s.number >= NUMBER_PEAK_AT && s.number <= NUMBER_PEAK_COUNT)
+		return key->kind == GROUP_STACK;
+	return s.number != NUMBERS;
+}
+
+static uint64_t number_of(const struct summary_sums *s, enum group_number number)
+{
+	switch (number) {
+	case NUMBER_SIZE:
+		return s->bytes;
+	case NUMBER_USABLE_SIZE:
+		return s->bytes + s->slack;
+	case NUMBER_MIN_SIZE:
+		return s->min_size;
+	case NUMBER_MAX_SIZE:
+		return s->max_size;
+	case NUMBER_MIN_TIMESTAMP:
+		return s->first_at;
+	case NUMBER_MAX_TIMESTAMP:
+		return s->last_at;
+	case NUMBER_INTERVAL:
+		return s->count ? s->last_at - s->first_at : 0;
+	case NUMBER_ALLOCATED_COUNT:
+		return s->count;
+	case NUMBER_LEAKED_COUNT:
+		return s->leaked_count;
+	case NUMBER_LEAKED_SIZE:
+		return s->leaked_bytes;
+	default:
+		return 0;
+	}
+}
+
+static uint64_t key_of(const struct groups *g, const struct group *group, struct group_sort sort,
+		       const struct stack_peak *peaks)
+{
+	const struct summary_sums *s = sort.part == PART_ALL	? &group->all
+				       : sort.part == PART_SELF ? &group->self
+								: &group->matched;
+
+	switch (sort.number) {
+	case NUMBER_PEAK_AT:
+		return peaks[group->id].at;
+	case NUMBER_PEAK_SIZE:
+		return peaks[group->id].bytes;
+	case NUMBER_PEAK_COUNT:
+		return peaks[group->id].count;
+	case NUMBER_KEY:
+		return g->key->kind == GROUP_THREAD
+			       ? g->view->model->tables.threads.rows[group->id].tid
+			       : group->id;
+	default:
+		return number_of(s, sort.number);
+	}
+}
+
+struct page groups_page(const struct groups *g, struct group_sort sort, bool descending,
+			uint32_t skip, uint32_t count)
+{
+	struct sort_item *items = xcalloc((size_t)g->count + 1, sizeof(*items));
+	uint64_t flip = descending ? UINT64_MAX : 0;
+	const struct stack_peak *peaks = NULL;
+	struct page p = { 0 };
+
+	if (sort.number >= NUMBER_PEAK_AT && sort.number <= NUMBER_PEAK_COUNT)
+		peaks = model_peaks(g->view->model);
+	for (uint32_t i = 0; i < g->count; i++)
+		items[i] = (struct sort_item){ key_of(g, &g->rows[i], sort, peaks) ^ flip, i };
+	p.count = sort_items(items, g->count, skip, count);
+	p.rows = xcalloc((size_t)p.count + 1, sizeof(*p.rows));
+	for (uint32_t i = 0; i < p.count; i++)
+		p.rows[i] = items[i].item;
+	free(items);
+	return p;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void label_unnamed(const struct groups *g, const struct group *group, const char *what,
+			  struct buf *out)
+{
+	if (group->module)
+		buf_printf(out, "%s in %s", what,
+			   base_name(places_module_path(g->view->places, group->module)));
+	else
+		buf_text(out, what);
+}
+
+static void label_lifetime(const struct group *group, struct buf *out)
+{
+	static const char *const decades[GROUP_LIFETIMES] = {
+		"less than 1 \xc2\xb5s",
+		"1 \xc2\xb5s to 10 \xc2\xb5s",
+		"10 \xc2\xb5s to 100 \xc2\xb5s",
+		"100 \xc2\xb5s to 1 ms",
+		"1 ms to 10 ms",
+		"10 ms to 100 ms",
+		"100 ms to 1 s",
+		"1 s to 10 s",
+		"10 s to 100 s",
+		"100 s to 1,000 s",
+		"1,000 s to 10,000 s",
+		"10,000 s to 100,000 s",
+	};
+
+	if (group->id == GROUP_NEVER_FREED)
+		buf_text(out, "never freed");
+	else
+		buf_text(out, decades[group->id] ? decades[group->id] : "100,000 s and more");
+}
+
+static void label_size(const struct groups *g, const struct group *group, struct buf *out)
+{
+	uint64_t low, high;
+	struct human a, b;
+
+	group_size_bounds(g->key->kind, group->id, &low, &high);
+	if (low == high)
+		buf_printf(out, "%s", human_size(&a, low));
+	else
+		buf_printf(out, "%s to %s", human_count(&a, low), human_count(&b, high));
+}
+
+void groups_label(const struct groups *g, const struct group *group, struct buf *out)
+{
+	struct places *p = g->view->places;
+	const struct thread *t;
+
+	switch (g->key->kind) {
+	case GROUP_STACK:
+		buf_printf(out, "stack %u", group->id);
+		return;
+	case GROUP_FUNCTION:
+		if (group->id)
+			buf_text(out, places_string(p, group->id));
+		else
+			label_unnamed(g, group, "unknown function", out);
+		return;
+	case GROUP_SOURCE:
+		if (!group->id)
+			label_unnamed(g, group, "unknown source", out);
+		else if (group->line)
+			buf_printf(out, "%s:%u", places_string(p, group->id), group->line);
+		else
+			buf_text(out, places_string(p, group->id));
+		return;
+	case GROUP_MODULE:
+		buf_text(out, group->id ? places_module_path(p, group->id) : "no module");
+		return;
+	case GROUP_THREAD:
+		t = &g->view->model->tables.threads.rows[group->id];
+		if (*t->name)
+			buf_printf(out, "%s (%llu)", t->name, (unsigned long long)t->tid);
+		else
+			buf_printf(out, "thread %llu", (unsigned long long)t->tid);
+		return;
+	case GROUP_CALL:
+		buf_text(out, places_call(p, group->id));
+		return;
+	case GROUP_SIZE:
+	case GROUP_SIZE_CLASS:
+		label_size(g, group, out);
+		return;
+	case GROUP_LIFETIME:
+		label_lifetime(group, out);
+		return;
+	}
+}
