@@ -10,6 +10,9 @@
 #include "query/clock.h"
 #include "query/group_frames.h"
 
+#define LANES                                                                                      \
+	4 /* rows next to each other add to different sums: they need not wait for each other */
+
 const struct group_key group_keys[] = {
 	{ "stack", GROUP_STACK, true, false, "the whole stack" },
 	{ "function", GROUP_FUNCTION, true, false, "every function of the stack" },
@@ -81,8 +84,8 @@ struct grouping {
 	const struct summary *summary;
 	struct model_clock clock;
 	uint64_t decades[GROUP_LIFETIMES]; /* in ticks: where the next one begins */
-	uint32_t classes;
-	struct summary_sums **sums; /* by worker, then by class */
+	uint32_t classes, lanes;
+	struct summary_sums **sums; /* by worker, then by lane and class */
 };
 
 static uint32_t lifetime_class(const struct grouping *g, uint64_t ticks)
@@ -147,25 +150,40 @@ static uint32_t classes_of(const struct grouping *g)
 static struct summary_sums *sum_view(struct grouping *g)
 {
 	unsigned workers = parallel_workers();
+	uint32_t entries = g->classes * g->lanes;
 	struct summary_sums *total;
 
 	g->sums = xcalloc(workers, sizeof(*g->sums));
 	for (unsigned w = 0; w < workers; w++) {
-		g->sums[w] = xcalloc(g->classes + 1, sizeof(**g->sums));
-		for (uint32_t i = 0; i < g->classes; i++)
+		g->sums[w] = xcalloc((size_t)entries + 1, sizeof(**g->sums));
+		for (uint32_t i = 0; i < entries; i++)
 			g->sums[w][i] = SUMMARY_NOTHING;
 	}
 	parallel_for(g->v->model->allocations.count, VIEW_BLOCK, sum, g);
 	total = g->sums[0];
-	for (unsigned w = 1; w < workers; w++) {
-		for (uint32_t i = 0; i < g->classes; i++)
+	for (unsigned w = 0; w < workers; w++) {
+		for (uint32_t i = w ? 0 : g->classes; i < entries; i++)
 			if (g->sums[w][i].count)
-				summary_add(&total[i], &g->sums[w][i]);
-		free(g->sums[w]);
+				summary_add(&total[i % g->classes], &g->sums[w][i]);
+		if (w)
+			free(g->sums[w]);
 	}
 	free(g->sums);
 	g->sums = NULL;
 	return total;
+}
+
+/* Without a filter the summary has it all, unless something was removed. */
+static struct summary_sums *sum_stacks(struct grouping *g)
+{
+	struct summary_sums *sums;
+
+	if (g->v->model->tables.removed.count)
+		return sum_view(g);
+	sums = xcalloc(g->classes + 1, sizeof(*sums));
+	for (uint32_t i = 0; i < g->classes; i++)
+		sums[i] = g->summary->rows[i].sums;
+	return sums;
 }
 
 static void list_stacks(struct groups *out, const struct summary *s,
@@ -224,7 +242,8 @@ struct groups *groups_new(const struct view *v, const struct group_key *key)
 	if (key->from_stack)
 		g.summary = model_summary(v->model);
 	g.classes = classes_of(&g);
-	matched = sum_view(&g);
+	g.lanes = key->from_stack ? 1 : LANES;
+	matched = key->from_stack && !v->bits ? sum_stacks(&g) : sum_view(&g);
 	if (key->kind == GROUP_STACK) {
 		list_stacks(out, g.summary, matched);
 	} else if (key->from_stack) {

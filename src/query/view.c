@@ -34,7 +34,7 @@ static void select_rows(void *context, unsigned worker, uint64_t first, uint64_t
 {
 	struct selecting *s = context;
 
-	for (uint64_t at = first; s->plan && at < first + count; at += PLAN_BLOCK) {
+	for (uint64_t at = first; at < first + count; at += PLAN_BLOCK) {
 		uint64_t left = first + count - at;
 
 		plan_run(s->plan, (uint32_t)at, left < PLAN_BLOCK ? (uint32_t)left : PLAN_BLOCK,
@@ -48,16 +48,19 @@ struct view *view_new(const struct model *m, struct places *p, const struct filt
 {
 	struct view *v = xcalloc(1, sizeof(*v));
 	struct selecting s = { .v = v };
-	struct plan *plan = NULL;
+	struct plan *plan;
 	unsigned workers = parallel_workers();
 
 	*v = (struct view){ .model = m, .places = p, .filter = f };
-	if (!filter_is_empty(f)) {
-		plan = plan_new(m, p, f, err);
-		if (!plan)
-			return view_free(v);
-		v->bits = xcalloc((size_t)m->allocations.count / 64 + PLAN_WORDS, sizeof(*v->bits));
+	if (filter_is_empty(f)) {
+		v->count = m->allocations.count;
+		v->bytes = m->recorded.allocated_bytes;
+		return v;
 	}
+	plan = plan_new(m, p, f, err);
+	if (!plan)
+		return view_free(v);
+	v->bits = xcalloc((size_t)m->allocations.count / 64 + PLAN_WORDS, sizeof(*v->bits));
 	s.plan = plan;
 	s.sums = xcalloc(workers, sizeof(*s.sums));
 	parallel_for(m->allocations.count, VIEW_BLOCK, select_rows, &s);
