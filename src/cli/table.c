@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "cli/text.h"
 
 #define GAP 2
+#define INDENT 6    /* of further lines */
 #define LAST_MIN 20 /* columns that the last one keeps */
 
 void table_init(struct table *t, const struct table_column *columns)
@@ -56,27 +58,6 @@ static size_t width_of(const struct table *t, size_t column)
 	return most;
 }
 
-/* At most `room` columns of one line of text. */
-static void shortened(struct buf *out, const char *text, size_t size, size_t room)
-{
-	size_t n = 0, columns = 0;
-
-	while (n < size) {
-		size_t step = 1;
-
-		while (n + step < size && ((unsigned char)text[n + step] & 0xc0) == 0x80)
-			step++;
-		if (columns + 1 == room && n + step < size) {
-			buf_printable(out, text, n);
-			buf_text(out, "\xe2\x80\xa6");
-			return;
-		}
-		n += step;
-		columns++;
-	}
-	buf_printable(out, text, size);
-}
-
 static void print_cell(const struct table *t, const struct term *term, size_t column,
 		       const char *text, size_t width, enum term_style style, struct buf *out)
 {
@@ -101,11 +82,12 @@ static void print_last(const struct table *t, const struct term *term, const cha
 
 	for (;;) {
 		size_t n = strcspn(text, "\n");
+		auto_free char *line = xmemdup0(text, n);
 
 		if (!first)
-			buf_repeat(out, ' ', 6);
+			buf_repeat(out, ' ', INDENT);
 		buf_text(out, term_style(term, style));
-		shortened(out, text, n, full ? SIZE_MAX : first ? room : term->width - 6);
+		text_shortened(out, line, full ? SIZE_MAX : first ? room : term->width - INDENT);
 		buf_text(out, style == STYLE_PLAIN ? "" : term_style(term, STYLE_PLAIN));
 		buf_char(out, '\n');
 		if (!text[n])

@@ -3,39 +3,17 @@
 #include "cli/where.h"
 
 #include <inttypes.h>
-#include <string.h>
 
+#include "base/xalloc.h"
+#include "cli/text.h"
 #include "model/stats.h"
 #include "query/group_frames.h"
 
-static const char *base_name(const char *path)
+static void abbreviated(const char *name, struct buf *out)
 {
-	const char *slash = strrchr(path, '/');
+	auto_free char *text = text_abbreviated(name);
 
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-/* Without parameters and template arguments, which say the least and take the most room. */
-static void short_name(const char *name, struct buf *out)
-{
-	int depth = 0;
-
-	if (!strncmp(name, "operator", 8)) {
-		size_t n = 8 + strspn(name + 8, "<>=-()");
-
-		buf_add(out, name, n);
-		name += n;
-	}
-	for (; *name; name++) {
-		bool arrow = *name == '>' && name[-1] == '-';
-
-		if (*name == '<' || (*name == '(' && strncmp(name, "(anonymous", 10) != 0))
-			depth++;
-		if (!depth)
-			buf_char(out, *name);
-		if (depth && ((*name == '>' && !arrow) || *name == ')') && !--depth && *name == '>')
-			buf_text(out, "<\xe2\x80\xa6>");
-	}
+	buf_text(out, text);
 }
 
 static void frame_text(const struct view *v, const struct place *at, const struct place_frame *f,
@@ -50,13 +28,13 @@ static void frame_text(const struct view *v, const struct place *at, const struc
 	else if (whole)
 		buf_text(out, places_string(p, function));
 	else
-		short_name(places_string(p, function), out);
+		abbreviated(places_string(p, function), out);
 	if (f->file)
-		buf_printf(out, " %s", base_name(places_string(p, f->file)));
+		buf_printf(out, " %s", text_base_name(places_string(p, f->file)));
 	if (f->file && f->line)
 		buf_printf(out, ":%u", f->line);
 	if ((!f->file || whole) && *module)
-		buf_printf(out, " (%s)", base_name(module));
+		buf_printf(out, " (%s)", text_base_name(module));
 	if (whole && f->inlined)
 		buf_text(out, " inlined");
 }

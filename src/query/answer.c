@@ -223,6 +223,7 @@ void answer_allocation(struct answer *a, struct json *j, uint32_t row)
 	json_text(j, "call", call);
 	json_number(j, "size", columns_size(c, row));
 	json_number(j, "extra_space", columns_slack_of(c, row));
+	json_number(j, "marker", markers_at(&m->tables.markers, c->allocated_at[row]));
 	timeval(j, "lifetime", answer_lifetime_ns(a, row));
 	json_number(j, "backtrace_id", answer_stack(m, c->stack[row]));
 	if (c->freed_at[row] != NEVER)

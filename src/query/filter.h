@@ -41,6 +41,7 @@ enum row_number {
 	ROW_CHAIN_LENGTH,
 	ROW_CHAIN_LIFETIME,
 	ROW_POSITION,
+	ROW_MARKER,
 };
 
 enum stack_number {

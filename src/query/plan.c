@@ -269,6 +269,7 @@ static struct step *number_step(int which, struct range r)
 		[ROW_SIZE] = 3,		[ROW_USABLE_SIZE] = 4,	  [ROW_SLACK] = 4,
 		[ROW_LIFETIME] = 5,	[ROW_FIRST_SIZE] = 8,	  [ROW_LAST_SIZE] = 8,
 		[ROW_CHAIN_LENGTH] = 7, [ROW_CHAIN_LIFETIME] = 9, [ROW_POSITION] = 3,
+		[ROW_MARKER] = 4,
 	};
 	struct step *s = step_new(STEP_NUMBER, costs[which]);
 

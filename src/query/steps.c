@@ -84,6 +84,30 @@ static inline bool has_free(const struct columns *c, uint32_t row)
 	return c->freed_at[row] != NEVER && !(tags_flags(c->tags[row]) & TAG_FREE_LOST);
 }
 
+/* How many markers were set up to a time. */
+static size_t marker_before(const struct markers *m, uint64_t stamp)
+{
+	size_t low = 0, high = m->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->rows[middle].stamp <= stamp)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The marker's value at a time that is not before the last one asked for. */
+static inline uint64_t marker_of(const struct markers *m, uint64_t stamp, size_t *position)
+{
+	while (*position < m->count && m->rows[*position].stamp <= stamp)
+		(*position)++;
+	return *position ? m->rows[*position - 1].value : 0;
+}
+
 /* Rows are in the order of allocation, so most blocks are all in or all out. */
 static void run_allocated(const struct columns *c, uint64_t low, uint64_t high, uint32_t first,
 			  uint32_t words, const uint64_t *mask, uint64_t *out)
@@ -105,7 +129,9 @@ static void run_number(const struct plan *p, const struct step *s, uint32_t firs
 		       const uint64_t *mask, uint64_t *out)
 {
 	const struct columns *c = &p->m->allocations;
+	const struct markers *markers = &p->m->tables.markers;
 	uint64_t low = s->low, span = s->high - s->low;
+	size_t marker;
 
 	switch ((enum row_number)s->which) {
 	case ROW_ALLOCATED:
@@ -143,6 +169,10 @@ static void run_number(const struct plan *p, const struct step *s, uint32_t firs
 		return;
 	case ROW_POSITION:
 		SCAN(IN_RANGE((uint64_t)c->position[row]));
+		return;
+	case ROW_MARKER:
+		marker = marker_before(markers, c->allocated_at[first]);
+		SCAN(IN_RANGE(marker_of(markers, c->allocated_at[row], &marker)));
 		return;
 	}
 }
