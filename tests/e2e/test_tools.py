@@ -163,3 +163,24 @@ def test_recording_that_grows(tmp_path):
     assert run.status == 1
     assert b"still being written" in run.stderr
     assert not (tmp_path / "out.dat").exists()
+
+
+def test_extract(recording, tmp_path):
+    folder = tmp_path / "files"
+    listed = harness.ask("extract", "--list", "--json", recording.path)
+    assert any(f["path"] == recording.info["executable"] for f in listed)
+    assert not folder.exists()
+    run = memoir("extract", "-o", folder, recording.path)
+    assert run.status == 0, run
+    program = recording.info["executable"]
+    with open(program, "rb") as a, open(f"{folder}{program}", "rb") as b:
+        assert a.read() == b.read()
+    assert len(run.stdout.splitlines()) == len(listed)
+    # Once more writes beside, never over.
+    before = {os.path.join(at, name) for at, _, names in os.walk(folder) for name in names}
+    run = memoir("extract", "-o", folder, recording.path)
+    assert run.status == 0
+    after = {os.path.join(at, name) for at, _, names in os.walk(folder) for name in names}
+    assert after - before == {name + ".000" for name in before}
+    assert memoir("extract", recording.path).status == 2
+    assert memoir("extract", "-o", recording.path, recording.path).status == 1
