@@ -1,257 +1,173 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Recordings that are all chance.  See random_recording.h. */
+/* Random traffic.  See random_recording.h. */
 #include "random_recording.h"
 
-#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "model/stats.h"
 #include "recording_writer.h"
-#include "unit.h"
-#include "wire/statistics.h"
 
-static uint64_t state;
+#define SLOTS 700u
+#define SMALL_SLOTS 600u /* of 256 bytes; the others have 256 KiB */
+#define THREADS 3
+#define BASE 0x7f0000000000ull
 
-static uint32_t below(uint32_t n)
+uint32_t random_below(uint64_t *state, uint32_t n)
 {
-	state = state * 6364136223846793005ull + 1442695040888963407ull;
-	return (uint32_t)((state >> 32) * n >> 32);
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return (uint32_t)(((*state * 0x2545f4914f6cdd1dull >> 32) * n) >> 32);
 }
 
-static const char *text(unsigned n)
-{
-	static char out[64];
-	unsigned size = below(n) + 1;
+struct traffic {
+	struct writer w;
+	uint64_t state, now;
+	bool used[SLOTS];
+	uint32_t nodes;
+};
 
-	for (unsigned i = 0; i < size; i++)
-		out[i] = (char)('a' + below(26));
-	out[size] = 0;
-	return out;
+static uint64_t address_of(uint32_t slot)
+{
+	return slot < SMALL_SLOTS ? BASE + slot * 256ull
+				  : BASE + (1 << 24) + (slot - SMALL_SLOTS) * (256ull << 10);
 }
 
-static void random_tables(struct writer *w)
+static uint32_t find_slot(struct traffic *t, bool used, bool large)
 {
-	struct writer_node nodes[200] = { 0 };
-	unsigned count = 1 + below(200);
+	uint32_t first = large ? SMALL_SLOTS : 0, n = large ? SLOTS - SMALL_SLOTS : SMALL_SLOTS;
+	uint32_t from = random_below(&t->state, n);
 
-	writer_info(w, "start_stamp", "5", 1);
-	for (unsigned i = below(5); i-- > 0;)
-		writer_info(w, text(3), text(40), below(10));
-	for (unsigned i = below(4); i-- > 0;)
-		writer_clock(w, below(1000), below(1000), below(1000));
-	for (unsigned i = below(6); i-- > 0;)
-		writer_module(w, 1 + below(9), below(99), 4096, 8192, "0123456789", below(10),
-			      text(30));
-	for (unsigned i = 0; i < count; i++)
-		nodes[i] =
-			(struct writer_node){ below(i + 1), below(1u << 30), below(9), below(4) };
-	writer_nodes(w, 1 + below(5), nodes, count);
-	for (unsigned i = below(5); i-- > 0;)
-		writer_counter(w, text(2), below(1u << 30));
-	for (unsigned i = below(5); i-- > 0;)
-		writer_thread(w, below(6), text(20));
-	for (unsigned i = below(4); i-- > 0;) {
-		struct statistics s = { .stack = below(200),
-					.count = below(9),
-					.bytes = below(1000),
-					.lifetimes = { below(5), 0, below(5) } };
-		uint8_t row[STATISTICS_ROW_MAX];
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t slot = first + (from + i) % n;
 
-		writer_chunk(w, CHUNK_STATISTICS, row, (size_t)(statistics_put(row, &s) - row), 0);
+		if (t->used[slot] == used)
+			return slot;
 	}
-	if (below(2))
-		writer_counter(w, COUNTER_WHOLE_PEAK_BYTES, below(1u << 24));
-	writer_counter(w, COUNTER_REMOVED_ALLOCATIONS, below(100));
-	if (below(2)) {
-		writer_chunk(w, CHUNK_FILE, "\x01\x08\x00\x02id\x02/xfour", 13, 0);
-		writer_chunk(w, CHUNK_FILE, "\x01\x08\x04\x02id\x02/xmore", 13, 0);
-	}
-	writer_chunk(w, 200, "of a later version", 18, 0);
+	return SLOTS;
 }
 
-static void random_events(struct writer *w, uint32_t events)
+static void emit(struct traffic *t, enum event_op op, enum event_call call, uint32_t ring,
+		 uint32_t slot, uint64_t size)
 {
-	uint64_t now = 10;
+	uint32_t stack = random_below(&t->state, t->nodes);
+	struct event e;
 
-	for (uint32_t i = 0; i < events; i++) {
-		uint64_t address = 0x1000 + below(events / 4 + 8) * 16;
-		uint32_t ring = below(3), kind = below(100);
-		enum event_op op = kind < 45   ? OP_ALLOC
-				   : kind < 80 ? OP_FREE
-				   : kind < 89 ? OP_REALLOC_FROM
-				   : kind < 97 ? OP_REALLOC_TO
-				   : kind < 98 ? OP_REALLOC_FREED
-				   : kind < 99 ? OP_REALLOC_FAILED
-					       : OP_THREAD;
-		struct event e = make_event(op, below(20), now, address, below(5000), below(250));
+	/* Few stacks do most; one of 50 has none. */
+	if (random_below(&t->state, 2))
+		stack = random_below(&t->state, t->nodes / 8 + 2);
+	if (!random_below(&t->state, 50))
+		stack = 0;
+	t->now += 1 + random_below(&t->state, random_below(&t->state, 100) ? 20 : 3000);
+	e = make_event(op, call, t->now, address_of(slot), size, stack);
+	e.word3 |= (uint64_t)random_below(&t->state, 16) << 32;
+	writer_run(&t->w, ring, &e, 1);
+}
 
-		if (op == OP_THREAD)
-			e = make_thread(now, below(5), text(12));
-		if (op == OP_THREAD && below(2))
-			e.word1 = ((uint64_t)below(2) << 32 | below(1000)) | (uint64_t)OP_MARKER
-										     << 56;
-		if (op == OP_ALLOC && !below(50))
-			e.word3 |= (uint64_t)below(1u << 20) << 32; /* slack */
-		now += below(3);
-		writer_run(w, ring, &e, 1);
-		if (writer_room(w) < 16 || !below(5000)) {
-			writer_events(w, now);
-			if (!below(4))
-				random_tables(w);
+static uint64_t size_for(struct traffic *t, bool large)
+{
+	if (large)
+		return 1 + random_below(&t->state, (256u << 10) - 64);
+	return random_below(&t->state, 4) ? random_below(&t->state, 200)
+					  : 16u << random_below(&t->state, 4);
+}
+
+static void step(struct traffic *t, bool filling)
+{
+	uint32_t ring = random_below(&t->state, THREADS);
+	bool large = !random_below(&t->state, 12);
+	unsigned what = random_below(&t->state, 10);
+	uint32_t slot;
+
+	if (what < (filling ? 6u : 4u)) {
+		slot = find_slot(t, false, large);
+		if (slot == SLOTS)
+			return;
+		t->used[slot] = true;
+		emit(t, OP_ALLOC, CALL_malloc, ring, slot, size_for(t, large));
+		if (random_below(&t->state, 3))
+			return;
+		/* Temporary. */
+		t->used[slot] = false;
+		emit(t, OP_FREE, CALL_free, ring, slot, 0);
+		return;
+	}
+	slot = find_slot(t, true, large);
+	if (slot == SLOTS)
+		return;
+	if (what < 9) {
+		t->used[slot] = false;
+		emit(t, OP_FREE, CALL_free, ring, slot, 0);
+		return;
+	}
+	emit(t, OP_REALLOC_FROM, CALL_realloc, ring, slot, 0);
+	if (random_below(&t->state, 2)) {
+		uint32_t other = find_slot(t, false, large);
+
+		if (other < SLOTS) {
+			t->used[slot] = false;
+			t->used[other] = true;
+			slot = other;
 		}
 	}
-	writer_events(w, now + 1);
+	emit(t, OP_REALLOC_TO, CALL_realloc, ring, slot, size_for(t, large));
 }
 
-void random_recording(const char *path, uint64_t seed, uint32_t events, bool complete)
+static void write_head(struct traffic *t, const struct random_options *o)
 {
-	struct writer w;
-	int fd;
+	struct writer *w = &t->w;
 
-	state = seed * 0x9e3779b97f4a7c15ull + 1;
-	writer_init(&w, -1);
-	writer_header(&w, FORMAT_VERSION);
-	memcpy(w.out.data + offsetof(struct format_header, id), &seed, sizeof(seed));
-	random_tables(&w);
-	random_events(&w, events);
-	if (complete)
-		writer_end(&w, true);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	assert_true(fd >= 0);
-	assert_int_equal(buf_flush(&w.out, fd), 0);
-	close(fd);
-	writer_release(&w);
-}
+	writer_header(w, FORMAT_VERSION);
+	writer_info(w, "clock", "tsc", 3);
+	writer_info(w, "start_stamp", "900", 3);
+	writer_info(w, "start_monotonic_ns", "5000000000", 10);
+	writer_clock(w, 900, 5000000000, 1760000000000000000);
+	if (o->self)
+		writer_module(w, 1, o->self->bias, o->self->bias, o->self->bias + (1 << 24),
+			      o->self->build_id, o->self->build_id_size, o->self->path);
+	else
+		writer_module(w, 1, 0, 0x1000, 0x80000000, NULL, 0, "/bin/imaginary");
+	for (uint32_t i = 1; i < t->nodes; i++) {
+		struct writer_node node = { .parent = random_below(&t->state, i), .module = 1 };
 
-static void same_tables(const struct tables *a, const struct tables *b)
-{
-	assert_int_equal(a->info_count, b->info_count);
-	for (size_t i = 0; i < a->info_count; i++) {
-		assert_string_equal(a->info[i].key, b->info[i].key);
-		assert_int_equal(a->info[i].size, b->info[i].size);
-		assert_memory_equal(a->info[i].value, b->info[i].value, a->info[i].size + 1);
+		node.address = o->addresses
+				       ? o->addresses[random_below(&t->state, o->address_count)]
+				       : 0x1000 + 16 * random_below(&t->state, 30);
+		writer_nodes(w, i, &node, 1);
 	}
-	assert_int_equal(a->clock_count, b->clock_count);
-	assert_memory_equal(&a->first_clock, &b->first_clock, sizeof(a->first_clock));
-	assert_memory_equal(&a->last_clock, &b->last_clock, sizeof(a->last_clock));
-	assert_int_equal(a->module_count, b->module_count);
-	for (size_t i = 0; i < a->module_count; i++) {
-		struct module x = a->modules[i], y = b->modules[i];
+	for (uint32_t i = 0; i < THREADS; i++) {
+		struct event e = make_thread(++t->now, 100 + i, "worker");
 
-		assert_int_equal(x.known, y.known);
-		if (x.path)
-			assert_string_equal(x.path, y.path);
-		x.path = y.path = NULL;
-		assert_int_equal(x.bias, y.bias);
-		assert_int_equal(x.build_id_size, y.build_id_size);
-		assert_memory_equal(x.build_id, y.build_id, sizeof(x.build_id));
-	}
-	assert_int_equal(a->counter_count, b->counter_count);
-	for (size_t i = 0; i < a->counter_count; i++) {
-		assert_string_equal(a->counters[i].name, b->counters[i].name);
-		assert_int_equal(a->counters[i].value, b->counters[i].value);
-	}
-	assert_int_equal(a->file_count, b->file_count);
-	for (size_t i = 0; i < a->file_count; i++) {
-		const struct embedded_file *x = &a->files[i], *y = &b->files[i];
-
-		assert_string_equal(x->path, y->path);
-		assert_int_equal(x->total_size, y->total_size);
-		assert_int_equal(x->held_size, y->held_size);
-		assert_int_equal(x->piece_count, y->piece_count);
-		assert_memory_equal(x->pieces, y->pieces, x->piece_count * sizeof(*x->pieces));
-	}
-	assert_int_equal(a->threads.count, b->threads.count);
-	for (size_t i = 0; i < a->threads.count; i++) {
-		assert_int_equal(a->threads.rows[i].tid, b->threads.rows[i].tid);
-		assert_string_equal(a->threads.rows[i].name, b->threads.rows[i].name);
-	}
-	assert_int_equal(a->markers.count, b->markers.count);
-	for (size_t i = 0; i < a->markers.count; i++) {
-		assert_int_equal(a->markers.rows[i].stamp, b->markers.rows[i].stamp);
-		assert_int_equal(a->markers.rows[i].value, b->markers.rows[i].value);
-		assert_string_equal(a->markers.rows[i].name, b->markers.rows[i].name);
-	}
-	assert_int_equal(a->removed.count, b->removed.count);
-	if (a->removed.count)
-		assert_memory_equal(a->removed.rows, b->removed.rows,
-				    a->removed.count * sizeof(*a->removed.rows));
-	assert_int_equal(a->nodes.count, b->nodes.count);
-	assert_int_equal(a->nodes.known, b->nodes.known);
-	assert_memory_equal(a->nodes.frame, b->nodes.frame, a->nodes.count * sizeof(uint64_t));
-	assert_memory_equal(a->nodes.parent, b->nodes.parent, a->nodes.count * sizeof(uint32_t));
-	assert_memory_equal(a->nodes.flags, b->nodes.flags, a->nodes.count);
-}
-
-static void same_files(const struct model *a, const struct model *b)
-{
-	for (size_t i = 0; i < a->tables.file_count; i++) {
-		const struct embedded_file *f = &a->tables.files[i];
-		struct buf x = { 0 }, y = { 0 };
-		struct err err;
-
-		assert_int_equal(model_file(a, f->build_id, f->build_id_size, f->path, &x, &err),
-				 model_file(b, f->build_id, f->build_id_size, f->path, &y, &err));
-		assert_int_equal(x.size, y.size);
-		assert_memory_equal(x.data, y.data, x.size);
-		buf_release(&x);
-		buf_release(&y);
+		writer_run(w, i, &e, 1);
 	}
 }
 
-static void same_stats(const struct model *a, const struct model *b)
+struct model *random_recording(const struct random_options *o)
 {
-	struct stack_counts counts_a, counts_b;
-	struct stack_sums sums_a, sums_b;
+	struct traffic *t = calloc(1, sizeof(*t));
+	struct model_options options = { .workers = 0 };
+	struct model *m;
+	struct err err;
 
-	stats_count_stacks(a, &counts_a);
-	stats_count_stacks(b, &counts_b);
-	assert_int_equal(counts_a.stacks, counts_b.stacks);
-	assert_int_equal(counts_a.free_stacks, counts_b.free_stacks);
-	assert_int_equal(counts_a.deepest, counts_b.deepest);
-	assert_int_equal(counts_a.without_stack, counts_b.without_stack);
-	stats_sum_stacks(a, &sums_a);
-	stats_sum_stacks(b, &sums_b);
-	assert_int_equal(sums_a.count, sums_b.count);
-	assert_memory_equal(sums_a.rows, sums_b.rows, sums_a.count * sizeof(*sums_a.rows));
-	stack_sums_release(&sums_a);
-	stack_sums_release(&sums_b);
-}
-
-void same_models(const struct model *a, const struct model *b)
-{
-	const struct columns *x = &a->allocations, *y = &b->allocations;
-
-	assert_int_equal(x->count, y->count);
-#define X(type, name)                                                                              \
-	if (x->count)                                                                              \
-		assert_memory_equal(x->name, y->name, x->count * sizeof(type));
-	COLUMNS(X)
-#undef X
-	for (uint32_t i = 0; i < x->count; i++)
-		assert_int_equal(columns_slack(x, i), columns_slack(y, i));
-	assert_int_equal(a->chain_count, b->chain_count);
-	if (a->chain_count)
-		assert_memory_equal(a->chains, b->chains, a->chain_count * sizeof(*a->chains));
-	assert_memory_equal(&a->totals, &b->totals, sizeof(a->totals));
-	assert_memory_equal(&a->recorded, &b->recorded, sizeof(a->recorded));
-	assert_int_equal(a->peak_is_whole, b->peak_is_whole);
-	assert_int_equal(a->loss.kind, b->loss.kind);
-	if (a->loss.kind != LOSS_NONE) {
-		assert_string_equal(a->loss.err.text, b->loss.err.text);
-		assert_int_equal(a->loss.err.offset, b->loss.err.offset);
-	}
-	assert_int_equal(a->chunk_count, b->chunk_count);
-	assert_int_equal(a->event_chunk_count, b->event_chunk_count);
-	/* Behind damage it depends on the threads how far was read. */
-	if (a->loss.kind != LOSS_DAMAGED) {
-		assert_int_equal(a->reader.ended, b->reader.ended);
-		assert_int_equal(a->reader.offset, b->reader.offset);
-		assert_int_equal(a->reader.sequence, b->reader.sequence);
-	}
-	assert_int_equal(model_runtime_ns(a), model_runtime_ns(b));
-	same_tables(&a->tables, &b->tables);
-	same_files(a, b);
-	same_stats(a, b);
+	t->state = o->seed * 0x9e3779b97f4a7c15ull + 1;
+	t->now = 1000;
+	t->nodes = o->nodes ? o->nodes : 40;
+	writer_init(&t->w, -1);
+	write_head(t, o);
+	for (uint32_t i = 0; i < o->events; i++)
+		step(t, i < o->events * 2 / 3);
+	writer_events(&t->w, UINT64_MAX);
+	/* A third of a nanosecond each, as clocks are. */
+	writer_clock(&t->w, t->now + 600, 5000000000 + (t->now + 600 - 900) / 3,
+		     1760000000000000000 + (t->now + 600 - 900) / 3);
+	writer_end(&t->w, true);
+	if (model_open_memory(&m, t->w.out.data, t->w.out.size, &err))
+		abort();
+	model_load(m, &options);
+	if (m->loss.kind != LOSS_NONE)
+		abort();
+	model_finish(m);
+	writer_release(&t->w);
+	free(t);
+	return m;
 }

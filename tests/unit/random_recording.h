@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Recordings of programs that are all chance, with everything that a recording can hold; and the
- * comparison of two models, field by field. */
-#include <stdbool.h>
-#include <stdint.h>
-
+/* Small recordings of random traffic: what property tests compare with a brute-force answer. */
 #include "model/model.h"
+#include "self.h"
 
-/* The same for the same seed.  Not complete: it has no end. */
-void random_recording(const char *path, uint64_t seed, uint32_t events, bool complete);
-/* Asserts that two loaded recordings are the same in everything that can be asked of them. */
-void same_models(const struct model *a, const struct model *b);
+struct random_options {
+	uint64_t seed;
+	uint32_t events;	   /* about so many */
+	uint32_t nodes;		   /* of the trie; 40 if 0 */
+	const struct self *self;   /* its only module is this program, else one without symbols */
+	const uint64_t *addresses; /* that nodes are given in it, or NULL: made up */
+	uint32_t address_count;
+};
+
+/* Blocks never overlap, lie in pages of several kinds, and have slack; some stacks are unknown. */
+struct model *random_recording(const struct random_options *o);
+/* The generator's numbers, for whoever goes on with them. */
+uint32_t random_below(uint64_t *state, uint32_t n);

@@ -21,8 +21,8 @@
 #include "model/cache.h"
 #include "model/cache_format.h"
 #include "model/stats.h"
-#include "random_recording.h"
 #include "recording_writer.h"
+#include "whole_recording.h"
 
 static char root[] = "/tmp/memoir-test-cache-XXXXXX";
 static char cache_path[64], path[64];
@@ -30,7 +30,7 @@ static struct cache_options options;
 
 static void write_recording(uint64_t seed, uint32_t events, bool complete)
 {
-	random_recording(path, seed, events, complete);
+	whole_recording(path, seed, events, complete);
 }
 
 static struct model *open_with(const struct cache_options *o)
