@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define INDENT_MAX 40 /* levels; a deep tree would be mostly blanks */
 
 void json_init(struct json *j, struct buf *out)
@@ -20,42 +22,13 @@ static void new_line(struct json *j)
 	buf_repeat(j->out, ' ', (size_t)2 * (j->depth < INDENT_MAX ? j->depth : INDENT_MAX));
 }
 
-/* Bytes of the well-formed UTF-8 sequence at s, or 0. */
-static size_t sequence(const unsigned char *s, size_t left)
-{
-	size_t n;
-	uint32_t v;
-
-	if (*s < 0x80)
-		return 1;
-	if (*s >= 0xc2 && *s <= 0xdf)
-		n = 2, v = *s & 0x1f;
-	else if ((*s & 0xf0) == 0xe0)
-		n = 3, v = *s & 0x0f;
-	else if (*s >= 0xf0 && *s <= 0xf4)
-		n = 4, v = *s & 0x07;
-	else
-		return 0;
-	if (n > left)
-		return 0;
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		v = v << 6 | (s[i] & 0x3f);
-	}
-	if ((n == 3 && (v < 0x800 || (v >= 0xd800 && v < 0xe000))) ||
-	    (n == 4 && (v < 0x10000 || v > 0x10ffff)))
-		return 0;
-	return n;
-}
-
 static void quoted(struct buf *out, const char *text, size_t size)
 {
 	const unsigned char *s = (const unsigned char *)text, *end = s + size;
 
 	buf_char(out, '"');
 	while (s < end) {
-		size_t n = sequence(s, (size_t)(end - s));
+		size_t n = utf8_sequence(s, (size_t)(end - s));
 
 		if (!n)
 			buf_text(out, "\xef\xbf\xbd");

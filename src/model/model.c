@@ -18,6 +18,16 @@ const char *model_info(const struct model *m, const char *key)
 	return NULL;
 }
 
+size_t model_info_size(const struct model *m, const char *key)
+{
+	const struct tables *t = &m->tables;
+
+	for (size_t i = 0; i < t->info_count; i++)
+		if (!strcmp(t->info[i].key, key))
+			return t->info[i].size;
+	return 0;
+}
+
 uint64_t model_info_number(const struct model *m, const char *key, uint64_t otherwise)
 {
 	const char *text = model_info(m, key);

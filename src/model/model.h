@@ -94,6 +94,8 @@ void model_empty(struct model *m);
 struct loss model_loss(const struct model *m);
 /* A text from the recording's head, or NULL. */
 const char *model_info(const struct model *m, const char *key);
+/* How long it is: a command line holds NULs.  0 if there is none. */
+size_t model_info_size(const struct model *m, const char *key);
 /* The same as a number, or `otherwise`. */
 uint64_t model_info_number(const struct model *m, const char *key, uint64_t otherwise);
 /* The sum of all counters whose name starts with `prefix`. */

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* heaptrack's data file: every event in order of time, in hexadecimal text.
+ *
+ * Strings, addresses, stacks and kinds of allocation are each written when they are first needed,
+ * and are known by their number from then on: strings, addresses and stacks from 1, kinds from 0.
+ * A realloc is a deallocation and an allocation.  Times are in milliseconds and never go back.
+ * What frees its block in the very next line is what that tool calls temporary, so the order of
+ * events is kept. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
+#include "export/export.h"
+#include "model/stats.h"
+#include "query/clock.h"
+#include "query/moments.h"
+
+#define FORMAT "v 10400 2\n" /* version of the tool, version of the format */
+
+struct heaptrack {
+	const struct export *x;
+	struct buf *out;
+	uint32_t *string_ids; /* by string of places */
+	uint32_t *module_ids; /* strings of modules' paths */
+	uint32_t *ip_ids;     /* by place */
+	uint32_t *trace_ids;  /* by node */
+	uint32_t string_count, ip_count, trace_count;
+	struct map kinds, large_kinds, large_sizes;
+	uint64_t kind_count;
+};
+
+/* A string ends with its line. */
+static uint32_t put_string(struct heaptrack *h, const char *text)
+{
+	size_t start;
+
+	buf_text(h->out, "s ");
+	start = h->out->size;
+	utf8_add(h->out, text, strlen(text));
+	for (size_t i = start; i < h->out->size; i++)
+		if (h->out->data[i] == '\n' || h->out->data[i] == '\r')
+			h->out->data[i] = ' ';
+	buf_char(h->out, '\n');
+	return ++h->string_count;
+}
+
+static uint32_t string_id(struct heaptrack *h, uint32_t id)
+{
+	if (!id)
+		return 0;
+	if (!h->string_ids[id])
+		h->string_ids[id] = put_string(h, places_string(h->x->view->places, id));
+	return h->string_ids[id];
+}
+
+static uint32_t module_id(struct heaptrack *h, uint32_t module)
+{
+	const char *path = places_module_path(h->x->view->places, module);
+
+	if (!*path)
+		return 0;
+	if (!h->module_ids[module])
+		h->module_ids[module] = put_string(h, path);
+	return h->module_ids[module];
+}
+
+/* Address, module, then function, file and line of the innermost inlined function and outwards.
+ * Whoever has no file has no line, and nothing may follow. */
+static uint32_t ip_id(struct heaptrack *h, uint32_t id)
+{
+	struct places *places = h->x->view->places;
+	const struct place *place = places_at(places, id);
+	unsigned count;
+	const struct place_frame *frames = places_frames(places, id, &count);
+	uint32_t module;
+
+	if (h->ip_ids[id])
+		return h->ip_ids[id];
+	module = module_id(h, place->module);
+	for (unsigned i = 0; i < count; i++) {
+		string_id(h, frames[i].function);
+		string_id(h, frames[i].file);
+	}
+	buf_printf(h->out, "i %" PRIx64 " %x", place->address, module);
+	for (unsigned i = 0; i < count && frames[i].function; i++) {
+		buf_printf(h->out, " %x", string_id(h, frames[i].function));
+		if (!frames[i].file && i + 1 == count)
+			break;
+		buf_printf(h->out, " %x %x", string_id(h, frames[i].file), frames[i].line);
+	}
+	buf_char(h->out, '\n');
+	return h->ip_ids[id] = ++h->ip_count;
+}
+
+/* Outer frames first, since each refers to the one outside it. */
+static uint32_t trace_id(struct heaptrack *h, uint32_t stack)
+{
+	const struct nodes *n = &h->x->view->model->tables.nodes;
+	uint32_t path[4096], depth = 0, parent = 0;
+
+	for (uint32_t id = stack; node_is_known(n, id) && depth < 4096; id = n->parent[id]) {
+		if (h->trace_ids[id]) {
+			parent = h->trace_ids[id];
+			break;
+		}
+		path[depth++] = id;
+	}
+	while (depth) {
+		uint32_t node = path[--depth];
+		uint32_t ip = ip_id(h, places_of_node(h->x->view->places, node));
+
+		buf_printf(h->out, "t %x %x\n", ip, parent);
+		parent = h->trace_ids[node] = ++h->trace_count;
+	}
+	return parent;
+}
+
+static bool find_kind(struct heaptrack *h, uint64_t size, uint32_t stack, uint64_t *ret_id)
+{
+	struct map *kinds = size >> 32 ? &h->large_kinds : &h->kinds;
+	uint64_t key = size;
+
+	if (size >> 32 && !map_get(&h->large_sizes, size, &key))
+		map_set(&h->large_sizes, size, key = h->large_sizes.count);
+	key |= (uint64_t)stack << 32;
+	if (map_get(kinds, key, ret_id))
+		return true;
+	map_set(kinds, key, *ret_id = h->kind_count++);
+	return false;
+}
+
+static uint64_t kind_id(struct heaptrack *h, uint64_t size, uint32_t stack)
+{
+	uint64_t id;
+
+	if (!find_kind(h, size, stack, &id)) {
+		uint32_t trace = trace_id(h, stack);
+
+		buf_printf(h->out, "a %" PRIx64 " %x\n", size, trace);
+	}
+	return id;
+}
+
+static void put_head(struct heaptrack *h)
+{
+	const struct model *m = h->x->view->model;
+	const char *cmdline = model_info(m, "cmdline");
+	size_t size = model_info_size(m, "cmdline");
+
+	buf_text(h->out, FORMAT "X ");
+	for (size_t i = 0; i < size; i++) {
+		char c = cmdline[i];
+
+		/* Arguments end with a NUL each. */
+		if (c || i + 1 < size)
+			buf_char(h->out, !c || c == '\n' || c == '\r' ? ' ' : c);
+	}
+	if (!size)
+		buf_text(h->out, h->x->title);
+	buf_char(h->out, '\n');
+}
+
+static void put_events(struct heaptrack *h, struct sink *sink)
+{
+	const struct view *v = h->x->view;
+	const struct columns *c = &v->model->allocations;
+	struct moments t = moments_between(v->model, 0, NEVER);
+	struct model_clock clock = model_clock(v->model);
+	uint64_t now_ms = 0, done = 0;
+
+	while (moments_next(&t) && !sink_turn(sink)) {
+		uint64_t ms = clock_ns(&clock, t.at) / 1000000, kind;
+
+		if (!(++done & 0xffff))
+			export_progress(h->x, done, 2ull * c->count);
+		if (!view_has(v, t.row))
+			continue;
+		kind = kind_id(h, columns_size(c, t.row), c->stack[t.row]);
+		if (ms > now_ms)
+			buf_printf(h->out, "c %" PRIx64 "\n", now_ms = ms);
+		buf_printf(h->out, "%c %" PRIx64 "\n", t.is_end ? '-' : '+', kind);
+	}
+	if (model_runtime_ns(v->model) / 1000000 > now_ms)
+		buf_printf(h->out, "c %" PRIx64 "\n", model_runtime_ns(v->model) / 1000000);
+}
+
+static int write_heaptrack(const struct export *x, struct sink *out, struct err *err)
+{
+	const struct view *v = x->view;
+	struct heaptrack h = { .x = x, .out = &out->buf };
+
+	h.string_ids = xcalloc(places_string_count(v->places) + 1, sizeof(*h.string_ids));
+	h.module_ids = xcalloc(v->model->tables.module_count + 1, sizeof(*h.module_ids));
+	h.ip_ids = xcalloc(places_count(v->places) + 1, sizeof(*h.ip_ids));
+	h.trace_ids = xcalloc(v->model->tables.nodes.count + 1, sizeof(*h.trace_ids));
+	put_head(&h);
+	put_events(&h, out);
+	free(h.string_ids);
+	free(h.module_ids);
+	free(h.ip_ids);
+	free(h.trace_ids);
+	map_release(&h.kinds);
+	map_release(&h.large_kinds);
+	map_release(&h.large_sizes);
+	return out->error;
+}
+
+const struct exporter exporter_heaptrack = {
+	.name = "heaptrack",
+	.extension = "zst",
+	.mime = "application/octet-stream",
+	.viewer = "heaptrack_gui, heaptrack_print (a file that ends in .zst or .gz)",
+	.help = "every event, for Heaptrack",
+	.write = write_heaptrack,
+};
