@@ -48,14 +48,16 @@ static uint64_t end_of_work(const struct model *m, uint64_t from, uint64_t to)
 	const struct ends *ends = model_ends(m);
 	uint64_t work = to, earliest = to - (uint64_t)((double)(to - from) * EXIT_SHARE);
 
-	for (uint32_t k = 0; k < c->count && k < EXIT_LOOK; k++) {
-		uint64_t at = c->allocated_at[c->count - 1 - k] + 1;
-		uint32_t freed = ends->count - ends_from(ends, c, at);
+	for (uint32_t k = 0; k <= c->count && k < EXIT_LOOK; k++) {
+		uint64_t at = k < c->count ? c->allocated_at[c->count - 1 - k] + 1 : 0;
+		uint32_t first = ends_from(ends, c, at < earliest ? earliest : at);
+		uint32_t freed = ends->count - first;
 
+		/* With no allocation that late, it begins with what is freed first. */
+		if (k <= 4 + freed / 50 && freed)
+			work = at < earliest ? c->freed_at[ends->rows[first]] : at;
 		if (at < earliest)
 			break;
-		if (k <= 4 + freed / 50 && freed)
-			work = at;
 	}
 	return work;
 }
@@ -159,21 +161,26 @@ static void judge(struct judging *j, struct verdict *v, uint64_t first, uint64_t
 {
 	const struct columns *c = &j->view->model->allocations;
 	struct curve_event *events = xcalloc(count + 1, sizeof(*events));
-	uint32_t work_rows = 0;
+	uint32_t work_rows;
+	size_t n = 0;
 	struct curve curve;
 
 	for (uint64_t i = 0; i < count; i++) {
 		uint32_t row = j->events[first + i] & ~END_BIT;
 		bool is_end = j->events[first + i] & END_BIT;
+		uint64_t at = is_end ? c->freed_at[row] : c->allocated_at[row];
 		/* Blocks of no bytes are judged by their number. */
 		double size = v->kept_bytes ? (double)columns_size(c, row) : 1;
 
-		events[i] = (struct curve_event){ is_end ? c->freed_at[row] : c->allocated_at[row],
-						  is_end ? -size : size };
+		/* realloc ends one block and begins the next in the same instant. */
+		if (!n || events[n - 1].at != at)
+			events[n++] = (struct curve_event){ .at = at };
+		events[n - 1].change += is_end ? -size : size;
+		events[n - 1].allocated |= !is_end;
 	}
-	curve_draw(&curve, &j->work, events, count);
+	curve_draw(&curve, &j->work, events, n);
 	v->most_bytes = v->kept_bytes ? (uint64_t)curve.most : 0;
-	curve_judge(v, &curve, &j->work, events, count);
+	curve_judge(v, &curve, &j->work, events, n);
 	work_rows = j->work_rows - columns_from(c, j->work.from + (uint64_t)((double)v->first_ns /
 									     j->work.ns_per_tick));
 	v->bytes_per_allocation = work_rows ? (double)v->kept_bytes / work_rows : 0;
@@ -190,12 +197,14 @@ static void judge_some(void *context, unsigned worker, uint64_t first, uint64_t 
 		judge(j, &j->rows[i], j->start[i], j->start[i + 1] - j->start[i]);
 }
 
-static int by_kept(const void *a, const void *b)
+static int by_class(const void *a, const void *b)
 {
 	const struct verdict *x = a, *y = b;
 	uint64_t kx = x->leaked_bytes > x->kept_bytes ? x->leaked_bytes : x->kept_bytes;
 	uint64_t ky = y->leaked_bytes > y->kept_bytes ? y->leaked_bytes : y->kept_bytes;
 
+	if (x->class != y->class)
+		return x->class < y->class ? -1 : 1;
 	if (kx != ky)
 		return kx < ky ? 1 : -1;
 	if (x->leaked_count != y->leaked_count)
@@ -215,7 +224,7 @@ void verdicts_init(struct verdicts *v, const struct view *view, bool held)
 	collect_events(j);
 	parallel_for(j->count, 4, judge_some, j);
 	if (j->count)
-		qsort(j->rows, j->count, sizeof(*j->rows), by_kept);
+		qsort(j->rows, j->count, sizeof(*j->rows), by_class);
 	v->rows = j->rows;
 	v->count = j->count;
 	v->end_ns = model_ns(view->model, j->work.to);

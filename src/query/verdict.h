@@ -46,7 +46,7 @@ struct verdict {
 };
 
 struct verdicts {
-	struct verdict *rows; /* most kept bytes first */
+	struct verdict *rows; /* by class, growing ones first; then most bytes first */
 	uint32_t count;
 	uint64_t end_ns; /* of the program's work: what it does at exit is left out */
 };

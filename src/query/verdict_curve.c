@@ -15,8 +15,10 @@
 #define TREND 0.10	    /* of the most: rise of the line through the last half */
 #define TREND_STRAIGHT 0.02 /* the same, where the line fits */
 #define FIT_STRAIGHT 0.9
-#define GAP 1.6	       /* pauses as long as this times the longest before are an end */
-#define PAUSE_MIN 0.12 /* of the work */
+#define GAP 1.6		 /* pauses as long as this times the longest before are an end */
+#define DOUBLING 0.4	 /* of all in the last step: a table that grows by doubling */
+#define GAP_DOUBLING 2.0 /* its pauses double too */
+#define PAUSE_MIN 0.12	 /* of the work */
 
 double work_active(const struct work *w, uint64_t stamp)
 {
@@ -176,7 +178,7 @@ static void find_times(struct verdict *v, const struct curve *c, const struct wo
 	v->grown_ns = (uint64_t)((double)(grown - w->from) * w->ns_per_tick);
 	v->grown_share = (double)(grown - w->from) / (double)(w->to - w->from);
 	for (size_t i = 0; i < count; i++)
-		v->later_count += events[i].change > 0 && events[i].at > grown;
+		v->later_count += events[i].allocated && events[i].at > grown;
 }
 
 static bool still_growing(const struct curve *c, const struct growth *g, double late)
@@ -184,8 +186,14 @@ static bool still_growing(const struct curve *c, const struct growth *g, double 
 	unsigned half = CURVE_BUCKETS / 2;
 	struct line line = fit_line(c->middle + half, half);
 	double rise = line.slope * half / c->most, pause = 1 - g->at[QUANTILES - 1];
+	double last_step = c->kept[g->last + 1] - c->kept[g->last];
 
-	if (g->steps < 3 || late < LATE)
+	if (g->steps < 3)
+		return false;
+	/* Something that is added to all the time, and doubles when it is full. */
+	if (last_step >= c->last * DOUBLING && pause <= g->longest * GAP_DOUBLING)
+		return true;
+	if (late < LATE)
 		return false;
 	if (pause > PAUSE_MIN && pause > g->longest * GAP)
 		return false;

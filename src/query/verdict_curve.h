@@ -21,10 +21,11 @@ struct curve {
 	uint32_t drops;
 };
 
-/* A beginning or an end. */
+/* What happened at one instant. */
 struct curve_event {
 	uint64_t at;
 	double change;
+	bool allocated;
 };
 
 double work_active(const struct work *w, uint64_t stamp);

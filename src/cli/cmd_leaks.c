@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* memoir leaks: what was not freed, and whether it grows, is a cache, a saw, or the start. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/human.h"
+#include "cli/about.h"
+#include "cli/report.h"
+#include "cli/shape.h"
+#include "query/verdict.h"
+
+static uint64_t top = 10;
+static bool as_json, held, full, wait_for_end;
+static const char *color, *class_name;
+
+static const struct command_option options[] = {
+	{ "top", 'n', "N", "stacks to show (10)", COMMAND_NUMBER, &top },
+	{ "class", 'c', "CLASS", "only growing, bounded, sawtooth or start-up", COMMAND_TEXT,
+	  &class_name },
+	{ "held", 0, NULL, "also what was freed only when the program ended", COMMAND_FLAG, &held },
+	{ "full", 0, NULL, "show every frame, and whole paths", COMMAND_FLAG, &full },
+	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
+	{ "wait", 'w', NULL, "wait for the end of a recording that is being written", COMMAND_FLAG,
+	  &wait_for_end },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ 0 },
+};
+
+/* The figures that made the verdict, as a sentence. */
+static void print_evidence(struct buf *out, const struct verdict *v, uint64_t run_ns)
+{
+	struct human a, b, c;
+
+	switch (v->class) {
+	case VERDICT_GROWING:
+		buf_printf(out, "%s/s since %s", human_size(&a, (uint64_t)v->bytes_per_second),
+			   human_duration(&b, v->first_ns));
+		buf_printf(out, ", %s per allocation; a straight line fits to %.0f %%",
+			   human_size(&c, (uint64_t)(v->bytes_per_allocation + 0.5)), v->fit * 100);
+		break;
+	case VERDICT_BOUNDED:
+		buf_printf(out, "grew until %s (%.0f %% of the run)",
+			   human_duration(&a, v->grown_ns), v->grown_share * 100);
+		buf_printf(out, ", %s allocation%s since; never more than %s",
+			   human_count(&b, v->later_count), v->later_count == 1 ? "" : "s",
+			   human_size(&c, v->most_bytes));
+		break;
+	case VERDICT_SAWTOOTH:
+		buf_printf(out, "emptied %s times, from %s at most", human_count(&a, v->drops),
+			   human_size(&b, v->most_bytes));
+		break;
+	case VERDICT_START_UP:
+		buf_printf(out, "all within the first %s of %s", human_duration(&a, v->grown_ns),
+			   human_duration(&c, run_ns));
+		buf_printf(out, ", %s allocation%s since", human_count(&b, v->later_count),
+			   v->later_count == 1 ? "" : "s");
+		break;
+	case VERDICTS:
+		break;
+	}
+}
+
+static void print_verdict(struct report *r, struct buf *out, const struct verdict *v)
+{
+	const struct term *t = &r->term;
+	struct human a, b;
+	uint64_t bytes = v->freed_at_exit ? v->kept_bytes : v->leaked_bytes;
+
+	buf_printf(out, "\n%s%-9s%s ",
+		   term_style(t, v->class == VERDICT_GROWING ? STYLE_WARNING : STYLE_NUMBER),
+		   verdict_rows[v->class].title, term_style(t, STYLE_PLAIN));
+	buf_printf(out, "%s%s%s", term_style(t, STYLE_STRONG), human_size(&a, bytes),
+		   term_style(t, STYLE_PLAIN));
+	if (v->freed_at_exit)
+		buf_text(out, ", freed at exit");
+	else
+		buf_printf(out, " in %s block%s", human_count(&b, v->leaked_count),
+			   v->leaked_count == 1 ? "" : "s");
+	buf_printf(out, "%s, %.0f %% sure%s\n          ", term_style(t, STYLE_DIM),
+		   v->confidence * 100, term_style(t, STYLE_PLAIN));
+	print_evidence(out, v, model_runtime_ns(r->model));
+	buf_char(out, '\n');
+	report_stack(r, out, v->stack, v->call);
+}
+
+/* How much of each class there is. */
+static void print_summary(const struct report *r, struct buf *out, const struct verdicts *all)
+{
+	uint64_t bytes[VERDICTS] = { 0 }, count[VERDICTS] = { 0 };
+	struct human a, b;
+
+	for (uint32_t i = 0; i < all->count; i++) {
+		const struct verdict *v = &all->rows[i];
+
+		bytes[v->class] += v->freed_at_exit ? v->kept_bytes : v->leaked_bytes;
+		count[v->class]++;
+	}
+	buf_printf(out, "\n%sLEAK VERDICTS%s\n", term_style(&r->term, STYLE_TITLE),
+		   term_style(&r->term, STYLE_PLAIN));
+	if (!all->count)
+		buf_text(out, "  everything was freed\n");
+	for (unsigned i = 0; i < VERDICTS; i++) {
+		if (!count[i])
+			continue;
+		buf_printf(out, "  %-9s %10s in %s stack%s", verdict_rows[i].title,
+			   human_size(&a, bytes[i]), human_count(&b, count[i]),
+			   count[i] == 1 ? "" : "s");
+		buf_printf(out, "%s  %s%s\n", term_style(&r->term, STYLE_DIM), verdict_rows[i].help,
+			   term_style(&r->term, STYLE_PLAIN));
+	}
+}
+
+static bool is_shown(const struct verdict *v, unsigned class)
+{
+	return class == VERDICTS || v->class == class;
+}
+
+static void print_text(struct report *r, struct buf *out, const struct verdicts *all,
+		       unsigned class)
+{
+	uint64_t shown = 0, more = 0;
+	struct human a;
+
+	about_text_program(out, &r->term, r->model);
+	about_text_loss(out, &r->term, r->model);
+	print_summary(r, out, all);
+	for (uint32_t i = 0; i < all->count; i++) {
+		if (!is_shown(&all->rows[i], class))
+			continue;
+		if (shown < top)
+			print_verdict(r, out, &all->rows[i]);
+		*(shown < top ? &shown : &more) += 1;
+	}
+	if (more)
+		buf_printf(out, "\n%s%s more stack%s; --top shows them%s\n",
+			   term_style(&r->term, STYLE_DIM), human_count(&a, more),
+			   more == 1 ? "" : "s", term_style(&r->term, STYLE_PLAIN));
+}
+
+static void json_verdict(struct report *r, struct json *j, const struct verdict *v)
+{
+	struct buf text = { 0 };
+
+	print_evidence(&text, v, model_runtime_ns(r->model));
+	json_object(j, NULL);
+	json_text(j, "class", verdict_rows[v->class].name);
+	json_real(j, "confidence", v->confidence, 2);
+	json_text(j, "evidence", text.data);
+	json_bool(j, "freed_at_exit", v->freed_at_exit);
+	json_number(j, "leaked_bytes", v->leaked_bytes);
+	json_number(j, "leaked_count", v->leaked_count);
+	json_number(j, "kept_bytes", v->kept_bytes);
+	json_number(j, "most_bytes", v->most_bytes);
+	json_number(j, "allocated_count", v->allocated_count);
+	json_number(j, "first_ns", v->first_ns);
+	json_number(j, "grown_ns", v->grown_ns);
+	json_real(j, "grown_share", v->grown_share, 4);
+	json_real(j, "fit", v->fit, 4);
+	json_real(j, "bytes_per_second", v->bytes_per_second, 1);
+	json_real(j, "bytes_per_allocation", v->bytes_per_allocation, 3);
+	json_real(j, "late_share", v->late_share, 4);
+	json_number(j, "steps", v->steps);
+	json_number(j, "drops", v->drops);
+	json_number(j, "later_count", v->later_count);
+	json_number(j, "stack", v->stack);
+	report_json_frames(r, j, v->stack, v->call);
+	json_end_object(j);
+	buf_release(&text);
+}
+
+static void print_json(struct report *r, struct buf *out, const struct verdicts *all,
+		       unsigned class)
+{
+	struct json j;
+	uint64_t shown = 0;
+
+	json_init(&j, out);
+	json_object(&j, NULL);
+	about_json_program(&j, r->model);
+	about_json_loss(&j, r->model);
+	json_number(&j, "work_end_ns", all->end_ns);
+	json_array(&j, "verdicts");
+	for (uint32_t i = 0; i < all->count && shown < top; i++)
+		if (is_shown(&all->rows[i], class)) {
+			json_verdict(r, &j, &all->rows[i]);
+			shown++;
+		}
+	json_end_array(&j);
+	json_end_object(&j);
+}
+
+static int run(int argc, char **argv)
+{
+	struct open_options how = { .wait = wait_for_end, .quiet = as_json };
+	const char *names[VERDICTS];
+	struct report r = { .full = full };
+	unsigned class = VERDICTS;
+	struct verdicts all;
+	struct buf out = { 0 };
+	struct opened o;
+
+	for (unsigned i = 0; i < VERDICTS; i++)
+		names[i] = verdict_rows[i].name;
+	if (!shape_term("leaks", &r.term, color))
+		return 2;
+	if (class_name &&
+	    (class = shape_word("leaks", "class", class_name, names, VERDICTS)) == VERDICTS)
+		return 2;
+	if (!open_view("leaks", argc, argv, &how, &o))
+		return o.status;
+	r.model = o.model;
+	r.places = o.places;
+	r.view = o.view;
+	verdicts_init(&all, o.view, held);
+	if (as_json)
+		print_json(&r, &out, &all, class);
+	else
+		print_text(&r, &out, &all, class);
+	if (buf_flush(&out, 1))
+		o.status = 1;
+	buf_release(&out);
+	verdicts_release(&all);
+	free(r.frames);
+	opened_release(&o);
+	return o.status;
+}
+
+const struct command command_leaks = {
+	.name = "leaks",
+	.args = "FILE",
+	.help = "what was not freed: does it grow, is it a cache, or the start?",
+	.examples = "  memoir leaks app.dat\n"
+		    "  memoir leaks --class growing --full app.dat\n"
+		    "  memoir leaks --json app.dat | jq '.verdicts[] | select(.class == "
+		    "\"growing\")'\n",
+	.options = options,
+	.takes_filters = true,
+	.run = run,
+};

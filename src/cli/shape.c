@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What the commands about shapes share.  See shape.h. */
+#include "cli/shape.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/human.h"
+#include "base/json.h"
+#include "query/value.h"
+
+#define PERCENT 1000000.0 /* value.h counts in millionths */
+
+static bool wrong(const char *command, const char *option, const struct err *err)
+{
+	fprintf(stderr, "memoir %s: --%s: %s\n", command, option, err->text);
+	return false;
+}
+
+static bool is_value(const char *command, const char *option, enum filter_arg type,
+		     const char *text)
+{
+	struct value v;
+	struct err err;
+
+	if (!text)
+		return true;
+	if (value_parse(&v, type, text, &err))
+		return wrong(command, option, &err);
+	value_release(&v);
+	return true;
+}
+
+bool shape_measure_check(const char *command, const struct shape_measure *s)
+{
+	enum measure m = s->measure ? measure_find(s->measure) : MEASURE_COUNT;
+
+	if (s->measure && m == MEASURE_COUNT) {
+		fprintf(stderr,
+			"memoir %s: --measure is leaked, peak, allocated, temporary, alive-at or "
+			"short-lived, not '%s'\n",
+			command, s->measure);
+		return false;
+	}
+	if ((m == MEASURE_ALIVE_AT) > (s->at != NULL) ||
+	    (m == MEASURE_SHORT_LIVED) > (s->below != NULL)) {
+		fprintf(stderr, "memoir %s: --measure %s needs %s\n", command, s->measure,
+			m == MEASURE_ALIVE_AT ? "--at TIME" : "--below DURATION");
+		return false;
+	}
+	if ((s->at && s->below) || (s->at && s->measure && m != MEASURE_ALIVE_AT) ||
+	    (s->below && s->measure && m != MEASURE_SHORT_LIVED)) {
+		fprintf(stderr, "memoir %s: --measure, --at and --below: one of them\n", command);
+		return false;
+	}
+	return is_value(command, "at", ARG_TIME, s->at) &&
+	       is_value(command, "below", ARG_DURATION, s->below);
+}
+
+static uint64_t time_ns(const struct model *m, const struct value *v)
+{
+	uint64_t start = model_start_ns(m);
+
+	if (v->kind == VALUE_PERCENT)
+		return (uint64_t)((double)model_runtime_ns(m) * ((double)v->number / PERCENT) /
+				  100);
+	if (v->kind != VALUE_UNIX)
+		return v->number;
+	return v->number > start ? v->number - start : 0;
+}
+
+bool shape_time(const char *command, const char *option, const struct model *m, const char *text,
+		uint64_t *ret_ns)
+{
+	struct value v;
+	struct err err;
+
+	if (value_parse(&v, ARG_TIME, text, &err))
+		return wrong(command, option, &err);
+	*ret_ns = time_ns(m, &v);
+	value_release(&v);
+	return true;
+}
+
+struct measuring shape_measuring(const struct model *m, const struct shape_measure *s,
+				 enum measure otherwise)
+{
+	enum measure measure = s->measure ? measure_find(s->measure) : otherwise;
+	uint64_t ns = 0;
+	struct value v;
+
+	if (s->at) {
+		shape_time("", "at", m, s->at, &ns);
+		measure = MEASURE_ALIVE_AT;
+	} else if (s->below && !value_parse(&v, ARG_DURATION, s->below, NULL)) {
+		ns = v.number;
+		measure = MEASURE_SHORT_LIVED;
+		value_release(&v);
+	}
+	return measuring_of(m, measure, ns);
+}
+
+static uint64_t ticks_ns(const struct model *m, uint64_t ticks)
+{
+	uint64_t zero = measure_stamp(m, 0);
+
+	return model_ns(m, zero + ticks);
+}
+
+void shape_measure_title(struct buf *out, const struct model *m, const struct measuring *how)
+{
+	struct human a;
+
+	switch (how->measure) {
+	case MEASURE_ALIVE_AT:
+		buf_printf(out, "alive %s after the start",
+			   human_duration(&a, model_ns(m, how->at)));
+		break;
+	case MEASURE_PEAK:
+		buf_printf(out, "alive at the peak, %s after the start",
+			   human_duration(&a, m->totals.peak_bytes ? model_ns(m, how->at) : 0));
+		break;
+	case MEASURE_SHORT_LIVED:
+		buf_printf(out, "freed within %s", human_duration(&a, ticks_ns(m, how->at)));
+		break;
+	case MEASURE_LEAKED:
+	case MEASURE_ALLOCATED:
+	case MEASURE_TEMPORARY:
+	case MEASURE_COUNT:
+		buf_text(out, measure_rows[how->measure].title);
+	}
+}
+
+void shape_measure_json(struct json *j, const struct model *m, const struct measuring *how)
+{
+	json_text(j, "measure", measure_rows[how->measure].name);
+	if (how->measure == MEASURE_ALIVE_AT || how->measure == MEASURE_PEAK)
+		json_number(j, "at_ns", m->totals.peak_bytes ? model_ns(m, how->at) : 0);
+	if (how->measure == MEASURE_SHORT_LIVED)
+		json_number(j, "below_ns", ticks_ns(m, how->at));
+}
+
+bool shape_term(const char *command, struct term *t, const char *color)
+{
+	if (term_init(t, 1, color))
+		return true;
+	fprintf(stderr, "memoir %s: --color is auto, always or never, not '%s'\n", command, color);
+	return false;
+}
+
+void shape_bar(struct buf *out, double share, unsigned columns)
+{
+	static const char *const eighths[] = { "",
+					       "\xe2\x96\x8f",
+					       "\xe2\x96\x8e",
+					       "\xe2\x96\x8d",
+					       "\xe2\x96\x8c",
+					       "\xe2\x96\x8b",
+					       "\xe2\x96\x8a",
+					       "\xe2\x96\x89" };
+	unsigned parts;
+
+	share = share < 0 ? 0 : share > 1 ? 1 : share;
+	parts = (unsigned)(share * columns * 8 + 0.5);
+	if (!parts && share > 0)
+		parts = 1;
+	for (unsigned i = 0; i < parts / 8; i++)
+		buf_text(out, "\xe2\x96\x88");
+	buf_text(out, eighths[parts % 8]);
+	buf_repeat(out, ' ', columns - (parts + 7) / 8);
+}
+
+unsigned shape_word(const char *command, const char *option, const char *text,
+		    const char *const *words, unsigned count)
+{
+	unsigned i = 0;
+
+	while (i < count && strcmp(text, words[i]) != 0)
+		i++;
+	if (i < count)
+		return i;
+	fprintf(stderr, "memoir %s: --%s is", command, option);
+	for (unsigned k = 0; k < count; k++)
+		fprintf(stderr, "%s %s", !k ? "" : k + 1 < count ? "," : " or", words[k]);
+	fprintf(stderr, ", not '%s'\n", text);
+	return count;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* What tree, timeline, histogram, fragmentation, leaks and diff have in common: the measure, the
+ * moment, the terminal. */
+#include <stdbool.h>
+
+#include "base/json.h"
+#include "base/term.h"
+#include "cli/open.h"
+#include "query/measure.h"
+
+/* What --measure, --at and --below were given; NULL: not. */
+struct shape_measure {
+	const char *measure, *at, *below;
+};
+#define SHAPE_MEASURE_OPTIONS(target)                                                              \
+	{ "measure",	'm',                                                                       \
+	  "WHAT",	"leaked, peak, allocated, temporary, alive-at or short-lived",             \
+	  COMMAND_TEXT, &(target).measure },                                                       \
+		{ "at",		0,                                                                 \
+		  "TIME",	"what was alive then: 1.5s after the start, 50%, a date",          \
+		  COMMAND_TEXT, &(target).at },                                                    \
+	{                                                                                          \
+		"below", 0, "DURATION", "what lived less than that: 10ms", COMMAND_TEXT,           \
+			&(target).below                                                            \
+	}
+
+/* Checks what can be checked without a recording; false after saying what is wrong. */
+bool shape_measure_check(const char *command, const struct shape_measure *s);
+/* `otherwise` is the measure if none was asked for. */
+struct measuring shape_measuring(const struct model *m, const struct shape_measure *s,
+				 enum measure otherwise);
+/* "what was never freed", "what was alive 1.50 s after the start". */
+void shape_measure_title(struct buf *out, const struct model *m, const struct measuring *how);
+/* The same as JSON: "measure", and "at_ns" or "below_ns". */
+void shape_measure_json(struct json *j, const struct model *m, const struct measuring *how);
+/* A moment as ns after the start; false after saying what is wrong with it. */
+bool shape_time(const char *command, const char *option, const struct model *m, const char *text,
+		uint64_t *ret_ns);
+/* --color; false after saying what is wrong. */
+bool shape_term(const char *command, struct term *t, const char *color);
+/* ▏▎▍▌▋▊▉█: a bar of `share` of `columns`, filled up with blanks. */
+void shape_bar(struct buf *out, double share, unsigned columns);
+/* One word of a list; `count` if it is none, after saying what there is. */
+unsigned shape_word(const char *command, const char *option, const char *text,
+		    const char *const *words, unsigned count);

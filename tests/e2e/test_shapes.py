@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Trees, time series, histograms and fragmentation of a program whose shapes are known."""
+import csv
+import io
+
+import pytest
+
+import harness
+
+REGION = 65536
+
+
+def memoir(*arguments, **keywords):
+    return harness.execute([harness.MEMOIR, *map(str, arguments)], **keywords)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory, compile_program):
+    program = compile_program("shapes", flags=("-O1",))
+    path = str(tmp_path_factory.mktemp("shapes") / "out.dat")
+    assert harness.record([program], path).status == 0
+    return path
+
+
+def find(node, name):
+    """The first node of a tree with this name."""
+    if node["name"] == name:
+        return node
+    for child in node["children"]:
+        found = find(child, name)
+        if found:
+            return found
+    return None
+
+
+def test_tree_top_down(path):
+    tree = harness.ask("tree", "--json", "-m", "leaked", path)["tree"]
+    work = find(tree, "work")
+    assert (work["bytes"], work["count"]) == (10 * 1000 + 5 * 20000 + 300, 16)
+    assert work["self_count"] == 0
+    assert [c["name"] for c in work["children"]] == ["keep_large", "keep_small", "recurse"]
+    small = find(work, "keep_small")
+    assert (small["self_bytes"], small["self_count"], small["children"]) == (10000, 10, [])
+    depth, node = 0, find(work, "recurse")
+    while node["children"]:
+        depth, node = depth + 1, node["children"][0]
+        assert node["name"] == "recurse" and node["bytes"] == 300
+    assert depth == 7
+    assert small["first_ns"] <= small["last_ns"] <= node["first_ns"]
+
+
+def test_tree_bottom_up(path):
+    tree = harness.ask("tree", "--json", "-m", "leaked", "--bottom-up", path)["tree"]
+    small = next(c for c in tree["children"] if c["name"] == "keep_small")
+    assert small["bytes"] == 10000
+    assert [c["name"] for c in small["children"]] == ["work"]
+    assert find(small, "main")["bytes"] == 10000
+
+
+def test_tree_recursion_counts_once(path):
+    functions = {f["name"]: f for f in harness.ask("tree", "--json", "--flat", "-m", "leaked", path)["functions"]}
+    assert functions["recurse"]["bytes"] == 300
+    assert functions["work"]["bytes"] == 110300
+    assert functions["work"]["self_bytes"] == 0
+
+
+def test_tree_pruned_and_keyed(path):
+    tree = harness.ask("tree", "--json", "-m", "leaked", "--filter", 'function ~ "^work$"', "--min-share", "5",
+                       "--depth", "20", path)["tree"]
+    assert tree["bytes"] == 110300
+    assert [c["name"] for c in find(tree, "work")["children"]] == ["keep_large", "keep_small", "(others)"]
+    lines = harness.ask("tree", "--json", "--by", "line", "-m", "leaked", path)["tree"]
+    names = []
+
+    def collect(node):
+        names.append(node["name"])
+        for child in node["children"]:
+            collect(child)
+    collect(lines)
+    assert sum(n.startswith("work at shapes.c:") for n in names) == 3
+    modules = harness.ask("tree", "--json", "--by", "module", path)["tree"]
+    assert find(modules, "shapes")
+    threads = harness.ask("tree", "--json", "--threads", path)["tree"]
+    assert all(c["name"].startswith("thread ") for c in threads["children"])
+
+
+def test_tree_measures(path):
+    peak = harness.ask("tree", "--json", path)["tree"]
+    info = harness.flatten(harness.ask("info", "--json", path))
+    assert peak["bytes"] == info["peak_bytes"]
+    everything = harness.ask("tree", "--json", "-m", "allocated", path)["tree"]
+    assert everything["bytes"] == info["allocated_bytes"]
+    rise = find(everything, "rise_and_fall")
+    assert rise["bytes"] == 3000000
+    during = harness.ask("tree", "--json", "--at", f"{rise['first_ns'] + 1000000}ns", path)["tree"]
+    assert find(during, "rise_and_fall")["bytes"] == 3000000
+    assert not find(harness.ask("tree", "--json", "--at", "100%", path)["tree"], "rise_and_fall")
+    short = harness.ask("tree", "--json", "--below", "5s", path)["tree"]
+    assert find(short, "rise_and_fall") and not find(short, "keep_small")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_tree_fits(path, width):
+    text = memoir("tree", "-m", "allocated", "-s", "0.01", path, env={"COLUMNS": str(width)}).stdout.decode()
+    assert "keep_small" in text and "100.0 %" in text
+    assert max(map(len, text.splitlines()[6:])) <= width + 1
+    colored = memoir("tree", "--color", "always", path).stdout
+    assert b"\x1b[" in colored
+    assert b"\x1b[" not in memoir("tree", path).stdout
+
+
+def test_timeline(path):
+    info = harness.flatten(harness.ask("info", "--json", path))
+    series = harness.ask("timeline", "--json", "-n", "50", path)
+    points = series["points"]
+    assert len(points) == 50
+    assert max(p["most_bytes"] for p in points) == info["peak_bytes"]
+    assert sum(p["allocated_bytes"] for p in points) == info["allocated_bytes"]
+    assert points[-1]["bytes"] == points[-1]["leaked_bytes"]
+    assert sum(p["bytes_delta"] for p in points) == points[-1]["bytes"] - series["before"]["bytes"]
+    assert all(a["to_ns"] == b["from_ns"] for a, b in zip(points, points[1:]))
+    rows = list(csv.DictReader(io.StringIO(memoir("timeline", "--csv", "-n", "50", path).stdout.decode())))
+    assert [int(r["most_bytes"]) for r in rows] == [p["most_bytes"] for p in points]
+    only = harness.ask("timeline", "--json", "-n", "4", "--filter", "size = 3000000", path)["points"]
+    assert max(p["most_bytes"] for p in only) == 3000000 and only[-1]["bytes"] == 0
+    half = harness.ask("timeline", "--json", "--from", "50%", "-n", "3", path)
+    assert half["before"]["bytes"] > 0 and len(half["points"]) == 3
+    text = memoir("timeline", path).stdout.decode()
+    assert "█" in text and "leaked" in text
+    assert max(map(len, text.splitlines()[6:])) <= 80
+    assert memoir("timeline", "--from", "60%", "--to", "40%", path).status == 2
+
+
+def test_histogram(path):
+    sizes = harness.ask("histogram", "size", "--json", "--filter", 'function ~ "^work$"', path)
+    assert [(b["from"], b["count"]) for b in sizes["bins"] if b["count"]] == [(256, 1), (512, 10), (16384, 5)]
+    assert [s["size"] for s in sizes["sizes"]] == [20000, 1000, 300]
+    lives = harness.ask("histogram", "lifetime", "--json", "--filter", "size = 3000000", path)["bins"]
+    assert [(b["from"], b["to"], b["count"]) for b in lives if b["count"]] == [(10**7, 10**8, 1)]
+    leaked = harness.ask("histogram", "lifetime", "--json", "-m", "leaked", path)["bins"]
+    assert [b["never_freed"] for b in leaked] == [True]
+    assert memoir("histogram", "lifetime", path).stdout.count("█".encode()) > 5
+    assert memoir("histogram", "weight", path).status == 2
+    assert memoir("histogram").status == 2
+
+
+def test_fragmentation(path):
+    """One block of 1,000 bytes (1,000 usable) keeps each region of 64 KiB."""
+    at_end = harness.ask("fragmentation", "--at", "100%", "--json", "-n", "1", "--over-time", "10", path)
+    holder = at_end["holders"][0]
+    assert "hole" in [f["function"] for f in holder["frames"]]
+    held = next(h for h in holder["held"] if h["size"] == REGION)
+    assert holder["count"] >= 60
+    # Those at the ends of the range may lie beside something else.
+    assert holder["count"] - 2 <= held["regions"] <= holder["count"]
+    usable = 1000 + holder["slack_bytes"] // holder["count"]
+    assert held["pinned_bytes"] == held["regions"] * (REGION - usable)
+    level = next(r for r in at_end["regions"] if r["size"] == REGION)
+    assert level["nearly_empty"] >= holder["count"] - 2
+    assert level["empty_bytes"] >= held["pinned_bytes"]
+    last = at_end["over_time"][-1]
+    assert [r["regions"] for r in at_end["regions"]] == last["regions"]
+    text = memoir("fragmentation", "--at", "100%", path).stdout.decode()
+    assert "hole" in text and "64 KiB" in text
+    assert memoir("fragmentation", "--region", "5k", path).status == 2
