@@ -174,7 +174,8 @@ static char *take_value(struct parser *p)
 		return NULL;
 	}
 	next(p);
-	if (digits && p->kind == TOKEN_WORD) { /* 10 ms */
+	if (digits && p->kind == TOKEN_WORD && !filter_field_find(p->word.data) &&
+	    !filter_row_find(p->word.data)) { /* 10 ms */
 		char *both = xasprintf("%s%s", text, p->word.data);
 
 		free(text);

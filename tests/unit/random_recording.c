@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "recording_writer.h"
+#include "wire/statistics.h"
 
 #define SLOTS 700u
 #define SMALL_SLOTS 600u /* of 256 bytes; the others have 256 KiB */
 #define THREADS 3
+#define PASS 20000u /* steps after which a chunk is written */
 #define BASE 0x7f0000000000ull
 
 uint32_t random_below(uint64_t *state, uint32_t n)
@@ -25,6 +27,7 @@ struct traffic {
 	uint64_t state, now;
 	bool used[SLOTS];
 	uint32_t nodes;
+	bool rich;
 };
 
 static uint64_t address_of(uint32_t slot)
@@ -47,6 +50,50 @@ static uint32_t find_slot(struct traffic *t, bool used, bool large)
 	return SLOTS;
 }
 
+/* Other calls, and what glibc says about its blocks. */
+static void enrich(struct traffic *t, struct event *e)
+{
+	static const enum event_call calls[] = { CALL_malloc, CALL_calloc, CALL_memalign,
+						 CALL_mallocx };
+	enum event_call call = calls[random_below(&t->state, 4)];
+	uint64_t flags = random_below(&t->state, 8);
+
+	if (event_op(e) == OP_ALLOC)
+		e->word2 = event_size(e) | (uint64_t)call << 48 | flags << 56;
+	if (event_op(e) == OP_ALLOC && !random_below(&t->state, 20))
+		e->word3 |= 70000ull << 32; /* more slack than a column has room for */
+}
+
+static void emit_marker(struct traffic *t)
+{
+	struct event e = make_marker(++t->now, random_below(&t->state, 4), "", 0);
+
+	writer_run(&t->w, random_below(&t->state, THREADS), &e, 1);
+}
+
+/* What a strip would leave: sums of stacks, some of which have nothing else. */
+static void write_removed(struct traffic *t)
+{
+	uint8_t bytes[STATISTICS_ROW_MAX];
+
+	for (uint32_t stack = 1; stack < t->nodes; stack += 1 + random_below(&t->state, 4)) {
+		struct statistics s = { .stack = stack, .call = CALL_malloc };
+		uint32_t n = random_below(&t->state, 5);
+
+		for (uint32_t i = 0; i < n; i++)
+			statistics_count(&s, random_below(&t->state, 3000),
+					 random_below(&t->state, 16),
+					 1000 + random_below(&t->state, (uint32_t)(t->now - 999)),
+					 random_below(&t->state, 5));
+		s.frees = n;
+		s.own_peak_bytes = 1 + random_below(&t->state, 1000000);
+		s.own_peak_count = 1 + random_below(&t->state, 100);
+		s.own_peak_at = 1000 + random_below(&t->state, (uint32_t)(t->now - 999));
+		writer_chunk(&t->w, CHUNK_STATISTICS, bytes,
+			     (size_t)(statistics_put(bytes, &s) - bytes), 0);
+	}
+}
+
 static void emit(struct traffic *t, enum event_op op, enum event_call call, uint32_t ring,
 		 uint32_t slot, uint64_t size)
 {
@@ -58,9 +105,13 @@ static void emit(struct traffic *t, enum event_op op, enum event_call call, uint
 		stack = random_below(&t->state, t->nodes / 8 + 2);
 	if (!random_below(&t->state, 50))
 		stack = 0;
+	if (t->rich && !random_below(&t->state, 40))
+		stack = t->nodes + random_below(&t->state, 3); /* not in the recording */
 	t->now += 1 + random_below(&t->state, random_below(&t->state, 100) ? 20 : 3000);
 	e = make_event(op, call, t->now, address_of(slot), size, stack);
 	e.word3 |= (uint64_t)random_below(&t->state, 16) << 32;
+	if (t->rich)
+		enrich(t, &e);
 	writer_run(&t->w, ring, &e, 1);
 }
 
@@ -136,7 +187,8 @@ static void write_head(struct traffic *t, const struct random_options *o)
 		writer_nodes(w, i, &node, 1);
 	}
 	for (uint32_t i = 0; i < THREADS; i++) {
-		struct event e = make_thread(++t->now, 100 + i, "worker");
+		static const char *const names[] = { "worker", "main thread", "" };
+		struct event e = make_thread(++t->now, 100 + i, t->rich ? names[i % 3] : "worker");
 
 		writer_run(w, i, &e, 1);
 	}
@@ -152,11 +204,19 @@ struct model *random_recording(const struct random_options *o)
 	t->state = o->seed * 0x9e3779b97f4a7c15ull + 1;
 	t->now = 1000;
 	t->nodes = o->nodes ? o->nodes : 40;
+	t->rich = o->rich;
 	writer_init(&t->w, -1);
 	write_head(t, o);
-	for (uint32_t i = 0; i < o->events; i++)
+	for (uint32_t i = 0; i < o->events; i++) {
 		step(t, i < o->events * 2 / 3);
+		if (t->rich && !random_below(&t->state, 60))
+			emit_marker(t);
+		if (i % PASS == PASS - 1)
+			writer_events(&t->w, t->now);
+	}
 	writer_events(&t->w, UINT64_MAX);
+	if (t->rich)
+		write_removed(t);
 	/* A third of a nanosecond each, as clocks are. */
 	writer_clock(&t->w, t->now + 600, 5000000000 + (t->now + 600 - 900) / 3,
 		     1760000000000000000 + (t->now + 600 - 900) / 3);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* Small recordings of random traffic: what property tests compare with a brute-force answer. */
+#include <stdbool.h>
+
 #include "model/model.h"
 #include "self.h"
 
@@ -11,6 +13,9 @@ struct random_options {
 	const struct self *self;   /* its only module is this program, else one without symbols */
 	const uint64_t *addresses; /* that nodes are given in it, or NULL: made up */
 	uint32_t address_count;
+	/* Also flags, several calls, named threads, markers, stacks that are not in the recording,
+	 * and statistics of what was removed. */
+	bool rich;
 };
 
 /* Blocks never overlap, lie in pages of several kinds, and have slack; some stacks are unknown. */
