@@ -12,6 +12,7 @@
 #include "query/group_frames.h"
 #include "query/sort.h"
 #include "random_recording.h"
+#include "recording_writer.h"
 
 #define ROUNDS 10
 #define GROUPS_MAX 2000
@@ -580,6 +581,49 @@ static void size_classes_touch(void **context)
 	assert_true(high == UINT64_MAX);
 }
 
+/* Lifetimes of exactly a decade belong to the next one. */
+static void decades_begin_where_they_say(void **context)
+{
+	static const uint64_t lifetimes[] = {
+		999, 1000, 9999, 10000, 99999, 100000, 999999, 1000000
+	};
+	static const uint32_t decades[] = { 0, 1, 1, 2, 2, 3, 3, 4 };
+	struct model_options options = { .workers = 0 };
+	struct writer w;
+	struct model *m;
+	struct err err;
+
+	writer_init(&w, -1);
+	writer_header(&w, FORMAT_VERSION);
+	writer_info(&w, "clock", "ns", 2);
+	for (unsigned i = 0; i < 8; i++) {
+		uint64_t at = 1000 + i * 2000000ull;
+		struct event events[] = {
+			make_event(OP_ALLOC, CALL_malloc, at, 0x1000, i, 0),
+			make_event(OP_FREE, CALL_free, at + lifetimes[i], 0x1000, 0, 0),
+		};
+
+		writer_run(&w, 0, events, 2);
+	}
+	writer_events(&w, UINT64_MAX);
+	writer_end(&w, true);
+	assert_int_equal(model_open_memory(&m, w.out.data, w.out.size, &err), 0);
+	model_load(m, &options);
+	model_finish(m);
+	assert_int_equal(m->allocations.count, 8);
+	for (unsigned i = 0; i < 8; i++) {
+		uint64_t bits = 1ull << i;
+		struct view v = { .model = m, .bits = &bits, .count = 1 };
+		struct groups *g = groups_new(&v, group_key_find("lifetime"));
+
+		assert_int_equal(g->count, 1);
+		assert_int_equal(g->rows[0].id, decades[i]);
+		groups_free(g);
+	}
+	model_free(m);
+	writer_release(&w);
+}
+
 static void wrong_orders_are_refused(void **context)
 {
 	struct group_sort sort;
@@ -606,9 +650,13 @@ static int find_self(void **context)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(groups_are_right),   cmocka_unit_test(own_peaks_are_right),
-		cmocka_unit_test(pages_are_right),    cmocka_unit_test(far_pages),
-		cmocka_unit_test(size_classes_touch), cmocka_unit_test(wrong_orders_are_refused),
+		cmocka_unit_test(groups_are_right),
+		cmocka_unit_test(own_peaks_are_right),
+		cmocka_unit_test(pages_are_right),
+		cmocka_unit_test(far_pages),
+		cmocka_unit_test(size_classes_touch),
+		cmocka_unit_test(decades_begin_where_they_say),
+		cmocka_unit_test(wrong_orders_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, find_self, NULL);

@@ -874,6 +874,16 @@ static void many_rows(void **context)
 			check_expression(&b, &c);
 		}
 	}
+	/* Bounds that lie just where blocks begin and end: those are taken or left as a whole. */
+	for (uint32_t row = 4095; row < b.count; row += 4096)
+		for (unsigned op = LT; op < OPS; op++) {
+			uint64_t at = brute_ns(&b, m->allocations.allocated_at[row + (op & 1)]);
+
+			claim_number(&b, &c, number_called("allocated"), op, at);
+			check_expression(&b, &c);
+			claim_number(&b, &c, number_called("allocated"), op, at - 1);
+			check_expression(&b, &c);
+		}
 	brute_release(&b);
 	free(c.rows);
 	places_free(p);
