@@ -73,6 +73,8 @@ void about_json_program(struct json *j, const struct model *m)
 	json_text(j, "arch", model_info(m, "arch"));
 	json_text(j, "hostname", model_info(m, "hostname"));
 	json_text(j, "allocator", model_info(m, "allocator"));
+	if (model_info(m, "not_hooked"))
+		json_text(j, "not_hooked", model_info(m, "not_hooked"));
 	json_text(j, "recorded_by", model_info(m, "version"));
 	json_text(j, "end_reason", model_info(m, "end_reason"));
 	json_info_number(j, m, "exit_status");
@@ -245,6 +247,7 @@ static void text_family(struct buf *out, const struct term *t, const struct mode
 void about_text_program(struct buf *out, const struct term *t, const struct model *m)
 {
 	const char *executable = model_info(m, "executable"), *host = model_info(m, "hostname");
+	const char *allocator = model_info(m, "allocator");
 	uint64_t start = model_start_ns(m), pid = model_info_number(m, "pid", 0);
 	size_t threads = m->tables.threads.count;
 	struct buf end = { 0 };
@@ -256,6 +259,8 @@ void about_text_program(struct buf *out, const struct term *t, const struct mode
 		about_line(out, t, "started", "%s, process %" PRIu64 "%s%s",
 			   human_time(&a, (int64_t)(start / 1000000000)), pid, host ? " on " : "",
 			   host ? host : "");
+	if (allocator && strstr(allocator, " inside "))
+		about_line(out, t, "allocator", "%s", allocator);
 	text_end(&end, m);
 	about_line(out, t, "ran", "%s, %s thread%s%s", human_duration(&a, model_runtime_ns(m)),
 		   human_count(&b, threads), threads == 1 ? "" : "s", end.data ? end.data : "");
@@ -350,6 +355,7 @@ void about_text_loss(struct buf *out, const struct term *t, const struct model *
 	const struct tables *tables = &m->tables;
 	struct loss loss = model_loss(m);
 	const size_t rows = sizeof(counter_rows) / sizeof(counter_rows[0]);
+	const char *not_hooked = model_info(m, "not_hooked");
 
 	for (size_t i = 0; i < tables->counter_count; i++)
 		for (size_t k = 0; k < rows; k++)
@@ -357,8 +363,15 @@ void about_text_loss(struct buf *out, const struct term *t, const struct model *
 			    means_loss(counter_rows[k].name))
 				warn_count(out, t, tables->counters[i].value, counter_rows[k].help);
 	if (!was_switched(m))
-		warn_count(out, t, m->totals.unknown_frees,
-			   "frees of blocks whose allocation was not recorded");
+		if (not_hooked) {
+			struct buf line = { 0 };
+
+			buf_printf(&line, "calls that could not be hooked: %s", not_hooked);
+			warn(out, t, line.data);
+			buf_release(&line);
+		}
+	warn_count(out, t, m->totals.unknown_frees,
+		   "frees of blocks whose allocation was not recorded");
 	warn_count(out, t, m->totals.implicit_frees,
 		   "frees, known only because the address was given out again");
 	if (loss.kind != LOSS_NONE) {

@@ -272,6 +272,8 @@ static void conclude(struct run *r, const char *program, bool whole)
 		human_count(&events, file->event_count), file->path, human_size(&size, file->size),
 		whole ? "" : "; the rest is missing: ", whole ? "" : c->control->error);
 	say_lost(c->control);
+	if (c->late[0])
+		fprintf(stderr, "memoir: not everything is recorded: %s\n", c->late);
 	if (others)
 		fprintf(stderr,
 			"memoir: it started %s other program%s, not recorded; --children records "

@@ -381,6 +381,7 @@ void collector_release(struct collector *c)
 	unreserve(c->control, SHM_CONTROL_SIZE);
 	free(c->unfinished);
 	free(c->modules);
+	free(c->seen);
 	if (c->pidfd >= 0)
 		close(c->pidfd);
 	if (c->session >= 0)

@@ -37,6 +37,7 @@ struct collector_module {
 };
 
 struct collector_file;
+struct collector_seen;
 
 struct collector {
 	struct shm_control *control;
@@ -71,6 +72,9 @@ struct collector {
 	struct collector_module *modules; /* by index */
 	size_t module_room;
 	struct maps maps;
+	struct collector_seen *seen; /* files that were searched for allocators */
+	size_t seen_count, seen_room;
+	char late[256]; /* allocators in files that came too late to be hooked */
 
 	struct collector_file *files; /* to embed, and embedded */
 	size_t file_count, file_room, next_file;

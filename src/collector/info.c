@@ -154,8 +154,15 @@ static void put_allocator(struct payload *p, const struct shm_control *control)
 
 void info_write_allocator(struct collector *c)
 {
+	const struct shm_plan *plan = &c->control->plan;
+	char text[sizeof(plan->warning) + sizeof(c->late) + 4];
+
 	c->payload.used = 0;
 	put_allocator(&c->payload, c->control);
+	snprintf(text, sizeof(text), "%.*s%s%s", (int)sizeof(plan->warning), plan->warning,
+		 plan->warning[0] && c->late[0] ? "; " : "", c->late);
+	if (text[0])
+		put_text(&c->payload, "not_hooked", text);
 	write_info(c);
 }
 

@@ -27,3 +27,5 @@ bool inplace_base(const uint8_t *bytes, size_t size, uint64_t *ret_base);
 struct collector;
 /* Answers the recorder, if it has asked. */
 void inplace_answer(struct collector *c);
+/* Looks at files that have come since, with new maps: it is only said that they are not hooked. */
+void inplace_look_again(struct collector *c);

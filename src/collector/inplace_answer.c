@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -60,7 +61,8 @@ static int open_mapped(pid_t pid, const struct mapping *m)
 	return maps_open(m, pid);
 }
 
-static void look_at(struct collector *c, const struct mapping *m, uint64_t high, bool shadow_stack)
+static void look_at(struct collector *c, struct shm_plan *plan, const struct mapping *m,
+		    uint64_t high, bool shadow_stack)
 {
 	const char *slash = strrchr(m->path, '/');
 	struct inplace_file file = {
@@ -83,7 +85,7 @@ static void look_at(struct collector *c, const struct mapping *m, uint64_t high,
 		file.name = file.executable ? "the executable" : slash ? slash + 1 : m->path;
 		if (bytes != MAP_FAILED && inplace_base(bytes, file.size, &base)) {
 			file.bias = m->start - base;
-			inplace_plan(&c->control->plan, &file);
+			inplace_plan(plan, &file);
 		}
 		if (bytes != MAP_FAILED)
 			munmap(bytes, file.size);
@@ -91,23 +93,69 @@ static void look_at(struct collector *c, const struct mapping *m, uint64_t high,
 	close(fd);
 }
 
-static void make_plan(struct collector *c, const struct maps *maps)
+struct collector_seen {
+	uint64_t device, inode;
+};
+
+/* Is the file new?  Then it is not any more. */
+static bool is_new(struct collector *c, const struct mapping *m)
+{
+	for (size_t i = 0; i < c->seen_count; i++)
+		if (c->seen[i].inode == m->inode && c->seen[i].device == m->device)
+			return false;
+	if (c->seen_count == c->seen_room) {
+		size_t room = c->seen_room ? c->seen_room * 2 : 64;
+		void *grown = realloc(c->seen, room * sizeof(*c->seen));
+
+		if (!grown)
+			return false;
+		c->seen = grown;
+		c->seen_room = room;
+	}
+	c->seen[c->seen_count++] = (struct collector_seen){ m->device, m->inode };
+	return true;
+}
+
+/* The files that have not been looked at. */
+static void look_at_new(struct collector *c, struct shm_plan *plan, const struct maps *maps)
 {
 	bool shadow_stack = has_shadow_stack(c->target);
 
 	for (size_t i = 0; i < maps->count; i++) {
 		const struct mapping *m = &maps->list[i];
 		uint64_t high = m->end;
+		bool code = m->executable;
 
 		if (!m->inode || m->offset || m->path[0] != '/' ||
 		    (i && m[-1].inode == m->inode && m[-1].device == m->device))
 			continue;
 		for (size_t k = i + 1; k < maps->count && maps->list[k].inode == m->inode &&
 				       maps->list[k].device == m->device;
-		     k++)
+		     k++) {
 			high = maps->list[k].end;
-		look_at(c, m, high, shadow_stack);
+			code |= maps->list[k].executable;
+		}
+		if (code && is_new(c, m))
+			look_at(c, plan, m, high, shadow_stack);
 	}
+}
+
+void inplace_look_again(struct collector *c)
+{
+	static struct shm_plan late; /* one thread */
+
+	if (!atomic_load_explicit(&c->control->plan.done, memory_order_relaxed))
+		return;
+	late.site_count = 0;
+	late.allocator[0] = late.warning[0] = 0;
+	look_at_new(c, &late, &c->maps);
+	if (!late.site_count || c->late[0])
+		return;
+	snprintf(c->late, sizeof(c->late),
+		 "%.180s, which was loaded later: what it allocates there is not recorded",
+		 late.allocator);
+	log_line(LOG_WARN, "%s", c->late);
+	info_write_allocator(c);
 }
 
 static void say_allocator(struct collector *c)
@@ -139,7 +187,7 @@ void inplace_answer(struct collector *c)
 	else if (!has_one_thread(c->target))
 		snprintf(plan->warning, sizeof(plan->warning), "it has started threads already");
 	else
-		make_plan(c, &maps);
+		look_at_new(c, plan, &maps);
 	maps_release(&maps);
 	say_allocator(c);
 	atomic_store(&plan->done, request);

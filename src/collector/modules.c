@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "collector/collector.h"
+#include "collector/inplace.h"
 #include "collector/log.h"
 
 #define MODULE_BYTES (7 * VARINT_MAX + 32 + PATH_MAX)
@@ -155,6 +156,7 @@ static void use_maps(struct collector *c)
 	for (size_t i = 0; i < c->maps.count; i++)
 		if (c->maps.list[i].executable)
 			binaries_add(c, &c->maps.list[i]);
+	inplace_look_again(c);
 }
 
 void modules_write(struct collector *c)

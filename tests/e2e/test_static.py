@@ -125,6 +125,36 @@ def test_library_with_prefix(compile_program, record, renamed, tmp_path):
     assert recording.info["allocator"].endswith("jemalloc (_rjem_) inside libown.so")
 
 
+def test_library_loaded_later(record, tmp_path):
+    """Its code is not changed under running threads; that it is not recorded is said."""
+    library, source = str(tmp_path / "liblate.so"), tmp_path / "late.c"
+    source.write_text("""
+static char arena[1000];
+static unsigned long used;
+void *_rjem_mallocx(unsigned long size, int flags) { return arena + (used += size); }
+void *_rjem_malloc(unsigned long size) { return _rjem_mallocx(size, 0); }
+void _rjem_free(void *block) { used -= block != 0; }
+""")
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", str(source), "-o", library], check=True)
+    source.write_text("""
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+	void *h = dlopen(argv[1], RTLD_NOW);
+	void *(*make)(size_t) = (void *(*)(size_t))dlsym(h, "_rjem_malloc");
+	for (int i = 0; i < 15; i++) { free(malloc(100)); usleep(100000); }
+	return make && make(10) ? 0 : 1;
+}
+""")
+    program = str(tmp_path / "late")
+    subprocess.run(["gcc", "-O1", "-fno-builtin", str(source), "-o", program, "-ldl"], check=True)
+    recording = record([program, library])
+    assert recording.status == 0
+    assert recording.stderr.count(b"jemalloc (_rjem_) inside liblate.so, which was loaded later") == 1
+    assert "liblate.so" in recording.info["not_hooked"]
+
+
 @pytest.mark.parametrize("name", ["libjemalloc.a", "libtcmalloc_minimal.a"])
 def test_operators(compile_program, compare, name):
     """C++ operators count once, and exceptions pass through them."""
