@@ -58,6 +58,26 @@ static void check(const struct model *m)
 		abort();
 }
 
+/* Every place is found again, and its lines and texts are there. */
+static void look_at_names(const struct known *k)
+{
+	struct known_place *sorted = known_sorted(k);
+	size_t sum = 0;
+
+	for (size_t i = 0; i < k->place_count; i++) {
+		const struct known_place *found = known_find(
+			sorted, k->place_count, k->places[i].module, k->places[i].address);
+
+		if (!found || found->first + found->count > k->line_count)
+			abort();
+		for (uint32_t n = 0; n < found->count; n++)
+			sum += strlen(k->texts[k->lines[found->first + n].function]);
+	}
+	free(sorted);
+	if (sum == SIZE_MAX)
+		abort();
+}
+
 static void read_recording(const uint8_t *data, size_t size)
 {
 	struct model_options options = { .workers = 0 };
@@ -78,6 +98,7 @@ static void read_recording(const uint8_t *data, size_t size)
 	for (unsigned order = 0; order < STACK_ORDERS; order++)
 		stack_sums_top(&sums, (enum stack_order)order, 10);
 	stack_sums_release(&sums);
+	look_at_names(&m->tables.known);
 	model_runtime_ns(m);
 	model_start_ns(m);
 	for (size_t i = 0; i < m->tables.file_count && i < 4; i++) {

@@ -167,6 +167,37 @@ static void resolve(struct places *p, struct place *place)
 	symbol_release(&symbol);
 }
 
+/* What the recording brings with it is not looked for anywhere else. */
+static void take_known(struct places *p)
+{
+	const struct known *k = &p->model->tables.known;
+	auto_free struct known_place *sorted = known_sorted(k);
+	struct place_frame frames[SYMBOLS_FRAMES_MAX];
+
+	for (uint32_t i = 0; i < p->count && k->place_count; i++) {
+		struct place *place = &p->rows[i];
+		const struct known_place *found =
+			known_find(sorted, k->place_count, place->module, place->address);
+
+		if (!found || place->frame_count)
+			continue;
+		for (uint32_t n = 0; n < found->count; n++) {
+			const struct symbols_line *l = &k->lines[found->first + n];
+
+			frames[n] = (struct place_frame){
+				.function = strings_add(&p->strings, k->texts[l->function]),
+				.raw_function = strings_add(&p->strings, k->texts[l->raw_function]),
+				.file = strings_add(&p->strings, k->texts[l->file]),
+				.line = l->line,
+				.column = l->column,
+				.inlined = l->inlined,
+			};
+		}
+		places_add_frames(p, place, frames, found->count);
+	}
+}
+_Static_assert(SYMBOLS_FRAMES_MAX <= FRAMES_MAX, "a block has room for them");
+
 struct places *places_new(const struct model *m, const struct places_options *o)
 {
 	struct places *p = xcalloc(1, sizeof(*p));
@@ -188,6 +219,7 @@ struct places *places_new(const struct model *m, const struct places_options *o)
 	strings_init(&p->strings);
 	p->blocks = xcalloc(BLOCKS, sizeof(*p->blocks));
 	resolve(p, &p->rows[0]);
+	take_known(p);
 	p->calls = xcalloc(CALL_COUNT, sizeof(*p->calls));
 	for (unsigned i = 0; i < CALL_COUNT; i++)
 		p->calls[i] = demangle(call_names[i]);
@@ -310,6 +342,10 @@ const char *places_call(const struct places *p, unsigned call)
 
 enum symbols_level places_level(struct places *p, uint32_t module)
 {
+	unsigned known = known_level(&p->model->tables.known, module);
+
+	if (known)
+		return known < SYMBOLS_LINES ? (enum symbols_level)known : SYMBOLS_LINES;
 	return places_found(p, module)->level;
 }
 

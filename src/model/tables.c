@@ -250,6 +250,10 @@ bool tables_add(struct tables *t, const struct chunk *chunk, struct err *err)
 		case CHUNK_COUNTERS:
 			fine = add_counter(t, &c);
 			break;
+		case CHUNK_SYMBOLS:
+			fine = known_add(&t->known, c.p, (size_t)(c.end - c.p));
+			c.p = c.end;
+			break;
 		case CHUNK_STATISTICS:
 			fine = removed_add(&t->removed, &c.p, c.end);
 			break;
@@ -308,6 +312,7 @@ void tables_release(struct tables *t)
 	map_release(&t->files_by_number);
 	threads_release(&t->threads);
 	removed_release(&t->removed);
+	known_release(&t->known);
 	markers_release(&t->markers);
 	memset(t, 0, sizeof(*t));
 }

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "model/known.h"
 #include "model/removed.h"
 #include "pairing/markers.h"
 #include "pairing/reader.h"
@@ -81,6 +82,7 @@ struct tables {
 	struct map files_by_number;
 	struct threads threads;
 	struct removed removed;
+	struct known known;
 	struct markers markers; /* filled by pair.c: they are events */
 };
 

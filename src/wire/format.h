@@ -32,6 +32,7 @@ enum format_chunk_type {
 	CHUNK_END,	  /* the collector finished in order; empty */
 	CHUNK_INDEX,	  /* where each chunk starts; then struct format_trailer ends the file */
 	CHUNK_STATISTICS, /* what was taken out and still counts: see statistics.h */
+	CHUNK_SYMBOLS,	  /* names that were looked up already: see symbols.h */
 };
 /* A reader skips a chunk whose type it does not know. */
 

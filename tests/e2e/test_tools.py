@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Recordings made of recordings: strip, repack and what they have in common, on real programs."""
 import os
+import re
+import shutil
 import stat
 import subprocess
 
@@ -75,17 +77,18 @@ def test_strip_is_small_and_says_so(recording, tmp_path):
     assert harness.ask("info", "--json", str(later))["removed_below_ns"] == 3600 * 10**9
 
 
-@pytest.mark.parametrize("command", ["strip", "repack"])
+@pytest.mark.parametrize("command", ["strip", "repack", "postprocess"])
 def test_usage(command, recording, tmp_path):
     for words in [(), (recording.path,), ("-o", tmp_path / "x"), ("-o", tmp_path / "x", "a", "b"),
-                  ("-t", "soon", "-o", "x", recording.path), ("-c", "rar", "-o", "x", recording.path)]:
+                  ("-t", "soon", "-o", "x", recording.path), ("-c", "rar", "-o", "x", recording.path),
+                  ("-a", "somewhat", "-o", "x", recording.path)]:
         run = memoir(command, *words, cwd=tmp_path)
         assert run.status == 2, (words, run)
         assert len(run.stderr.splitlines()) == 1
     assert os.listdir(tmp_path) == ["in.dat"]
 
 
-@pytest.mark.parametrize("command", ["strip", "repack"])
+@pytest.mark.parametrize("command", ["strip", "repack", "postprocess"])
 def test_output_that_cannot_be(command, recording, tmp_path):
     before = open(recording.path, "rb").read()
     os.symlink(recording.path, tmp_path / "link")
@@ -98,11 +101,12 @@ def test_output_that_cannot_be(command, recording, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["in.dat", "link"]
 
 
-@pytest.mark.parametrize("command", ["strip", "repack"])
+@pytest.mark.parametrize("command", ["strip", "repack", "postprocess"])
 def test_full_disk(command, recording, tmp_path):
     out = tmp_path / "out.dat"
     out.write_bytes(b"what was there before")
-    limited = f"ulimit -f 8; exec {harness.MEMOIR} {command} -o {out} {recording.path}"
+    limit = 4 if command == "postprocess" else 8
+    limited = f"ulimit -f {limit}; exec {harness.MEMOIR} {command} -o {out} {recording.path}"
     run = harness.execute(["bash", "-c", limited])
     assert run.status == 1, run
     assert len(run.stderr.splitlines()) == 1
@@ -123,7 +127,7 @@ def test_full_file_system(recording, tmp_path):
     assert len(run.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("command", ["strip", "repack"])
+@pytest.mark.parametrize("command", ["strip", "repack", "postprocess"])
 def test_broken_input(command, recording, tmp_path):
     """Whatever is wrong: one line, and what comes out is whole and remembers it."""
     content = open(recording.path, "rb").read()
@@ -184,3 +188,93 @@ def test_extract(recording, tmp_path):
     assert after - before == {name + ".000" for name in before}
     assert memoir("extract", recording.path).status == 2
     assert memoir("extract", "-o", recording.path, recording.path).status == 1
+
+
+def frames(path):
+    """Each stack's names, files and lines, by stack number."""
+    found = harness.ask("report", "--json", "--full", "--top", "100000", str(path))
+    return {s["stack"]: s["frames"] for s in found["most_allocations"]["stacks"]}
+
+
+def test_postprocess_keeps_names(tmp_path, compile_program, record):
+    """The same stacks with the same names, although the program is gone."""
+    program = tmp_path / "throw"
+    shutil.copy(compile_program("throw"), program)
+    recording = record([program], name="in.dat")
+    before, out, again = frames(recording.path), tmp_path / "out.dat", tmp_path / "again.dat"
+    run = memoir("postprocess", "-o", out, recording.path)
+    assert run.status == 0, run
+    program.unlink()
+    assert frames(out) == before
+    assert any("throw.cpp" in str(frame) for stack in before.values() for frame in stack)
+    assert facts(out) == facts(recording.path)
+    assert harness.ask("info", "--json", str(out))["embedded_files"] <= 1  # the vdso is no file
+    assert os.stat(out).st_size < os.stat(recording.path).st_size / 4
+    # Once more, and through the other tools.
+    assert memoir("postprocess", "-o", again, out).status == 0
+    assert frames(again) == before
+    assert memoir("strip", "-t", "0", "-o", again, out).status == 0
+    assert frames(again) == before
+
+
+SECRETS = {"MEMOIR_TEST_SECRET": "environment-secret", "HOME": "/home/somebody-secret"}
+# What a recording is made of itself, and names that programs share with it.
+HARMLESS = re.compile(r"program|x86_64|start|lib_\d+|src_\d+|fn_\d+|[a-z_]*(pid|stamp|bytes|count|status|chunks|events)[a-z_]*")
+
+
+def words_of(recording):
+    """Whatever names anything: parts of paths, functions, arguments, threads."""
+    info = harness.ask("info", "--json", recording.path)
+    words = {*SECRETS.values(), info["hostname"], *info["cmdline"]}
+    paths = {info["executable"], info["allocator"], *(m["path"] for m in info["modules"]),
+             *info["cmdline"], *(m["build_id"] for m in info["modules"])}
+    for stack in frames(recording.path).values():
+        for frame in stack:
+            words.update(str(frame.get(key) or "") for key in ("function", "raw_function"))
+            paths.update(str(frame.get(key) or "") for key in ("file", "module"))
+    for path in paths:
+        words.update(path.split("/"))
+    words |= {part for word in words for part in re.split(r"\W+", word)}
+    return {w for w in words if len(w) >= 5 and not HARMLESS.fullmatch(w)}
+
+
+@pytest.mark.parametrize("how", ["partial", "full"])
+def test_anonymous(tmp_path, compile_program, record, how):
+    """Nothing of a name is left in the bytes, packed or unpacked."""
+    folder = tmp_path / "folder-secret"
+    folder.mkdir()
+    program = folder / "program-secret"
+    shutil.copy(compile_program("throw"), program)
+    recording = record([program, "argument-secret", "--password=argument-too"], name="in.dat", env=SECRETS)
+    out, raw = tmp_path / "out.dat", tmp_path / "raw.dat"
+    run = memoir("postprocess", "--anonymize", how, "-o", out, recording.path)
+    assert run.status == 0, run
+    assert memoir("repack", "-c", "none", "-o", raw, out).status == 0
+    own = {"executable", "cmdline", "hostname", "allocator"}
+    assert facts(out, own) == facts(recording.path, own)
+    assert report(out) == report(recording.path)
+    info = harness.ask("info", "--json", str(out))
+    assert info["embedded_files"] == 0
+    assert info["cmdline"] == ["program" if how == "full" else "program-secret"]
+    content = out.read_bytes() + raw.read_bytes()
+    words = words_of(recording)
+    assert {"throw.cpp", "program-secret", "argument-secret", "libstdc++.so.6.0.30"} <= words
+    if how == "partial":
+        words = {"folder-secret", "argument-secret", "argument-too", "environment-secret", info["hostname"] or "/tmp/",
+                 "x86_64-linux-gnu", str(tmp_path)}
+    left = sorted(word for word in words if word.encode() in content)
+    assert not left
+    names = {str(f.get("function")) for stack in frames(out).values() for f in stack}
+    assert any(n.startswith("fn_") if how == "full" else "throw" in n or "main" in n for n in names)
+
+
+def test_anonymous_threads_and_markers(tmp_path, compile_program, record):
+    recording = record([compile_program("many_threads")], name="in.dat")
+    out, raw = tmp_path / "out.dat", tmp_path / "raw.dat"
+    assert memoir("repack", "-c", "none", "-o", raw, recording.path).status == 0
+    assert b"many_threads" in raw.read_bytes()
+    assert memoir("postprocess", "-a", "full", "-o", out, recording.path).status == 0
+    assert memoir("repack", "-c", "none", "-o", raw, out).status == 0
+    assert b"many_threads" not in raw.read_bytes() + out.read_bytes()
+    own = {"executable", "cmdline", "hostname", "allocator"}
+    assert facts(out, own) == facts(recording.path, own)

@@ -254,6 +254,11 @@ static void lies_with_good_sums(void **context)
 		{ CHUNK_THREADS, "\x01\x70", 2 },
 		{ CHUNK_FILE, "\x01\x02\x09\x00\x00", 5 },
 		{ CHUNK_COUNTERS, "\x01n", 2 },
+		{ CHUNK_SYMBOLS, "\x09", 1 },
+		{ CHUNK_SYMBOLS, "\x01\x05text", 6 },
+		{ CHUNK_SYMBOLS, "\x02\x01\x00\x01\x01\x00\x00\x00\x00\x00",
+		  10 }, /* no such text */
+		{ CHUNK_SYMBOLS, "\x02\x01\x00\x00", 4 },
 		{ CHUNK_STATISTICS, "\x01\x00\x01", 3 },
 	};
 
