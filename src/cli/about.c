@@ -22,12 +22,24 @@ static const struct {
 #undef X
 };
 
-static const struct info_pair *command_line(const struct model *m)
+static const struct info_pair *pair_named(const struct model *m, const char *key)
 {
 	for (size_t i = 0; i < m->tables.info_count; i++)
-		if (!strcmp(m->tables.info[i].key, "cmdline"))
+		if (!strcmp(m->tables.info[i].key, key))
 			return &m->tables.info[i];
 	return NULL;
+}
+
+/* A value that is many words, each with a NUL behind it. */
+static void json_words(struct json *j, const struct model *m, const char *key)
+{
+	const struct info_pair *words = pair_named(m, key);
+	const char *end = words ? words->value + words->size : NULL;
+
+	json_array(j, key);
+	for (const char *p = words ? words->value : NULL; p < end; p += strlen(p) + 1)
+		json_text(j, NULL, p);
+	json_end_array(j);
 }
 
 static void json_info_number(struct json *j, const struct model *m, const char *key)
@@ -55,8 +67,6 @@ static void json_family(struct json *j, const struct model *m)
 
 void about_json_program(struct json *j, const struct model *m)
 {
-	const struct info_pair *command = command_line(m);
-	const char *end = command ? command->value + command->size : NULL;
 	uint64_t start = model_start_ns(m);
 	char id[2 * sizeof(m->reader.header.id) + 1];
 
@@ -64,10 +74,9 @@ void about_json_program(struct json *j, const struct model *m)
 		snprintf(id + (size_t)2 * i, 3, "%02x", m->reader.header.id[i]);
 	json_text(j, "id", id);
 	json_text(j, "executable", model_info(m, "executable"));
-	json_array(j, "cmdline");
-	for (const char *p = command ? command->value : NULL; p < end; p += strlen(p) + 1)
-		json_text(j, NULL, p);
-	json_end_array(j);
+	json_words(j, m, "cmdline");
+	if (pair_named(m, "environ"))
+		json_words(j, m, "environ");
 	json_number(j, "pid", model_info_number(m, "pid", 0));
 	json_family(j, m);
 	json_text(j, "arch", model_info(m, "arch"));
@@ -175,7 +184,7 @@ static void quote(struct buf *out, const char *word)
 
 void about_command(struct buf *out, const struct model *m)
 {
-	const struct info_pair *command = command_line(m);
+	const struct info_pair *command = pair_named(m, "cmdline");
 	const char *end = command ? command->value + command->size : NULL;
 
 	for (const char *p = command ? command->value : NULL; p < end; p += strlen(p) + 1) {

@@ -73,6 +73,24 @@ static void json_markers(struct json *j, const struct model *m)
 	json_end_array(j);
 }
 
+static void json_files(struct json *j, const struct model *m)
+{
+	json_array(j, "files");
+	for (size_t i = 0; i < m->tables.file_count; i++) {
+		const struct embedded_file *f = &m->tables.files[i];
+		char *id = hex(f->build_id, f->build_id_size);
+
+		json_object(j, NULL);
+		json_text(j, "path", f->path);
+		json_number(j, "size", f->total_size);
+		json_text(j, "build_id", id);
+		json_bool(j, "complete", f->held_size == f->total_size);
+		json_end_object(j);
+		free(id);
+	}
+	json_end_array(j);
+}
+
 static void json_modules(struct json *j, const struct model *m)
 {
 	const struct tables *t = &m->tables;
@@ -111,6 +129,7 @@ static void print_json(struct buf *out, const struct model *m, const struct stac
 	json_stacks(&j, m, s);
 	about_json_loss(&j, m);
 	json_number(&j, "embedded_files", t->file_count);
+	json_files(&j, m);
 	json_markers(&j, m);
 	json_modules(&j, m);
 	json_object(&j, "counters");

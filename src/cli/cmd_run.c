@@ -74,6 +74,7 @@ static const char *argument_name(const struct option_row *option)
 	case OPTION_STRING:
 		return "FILE";
 	case OPTION_UINT:
+	case OPTION_USER:
 		return "N";
 	case OPTION_CHOICE_LOG:
 		return "LEVEL";
@@ -326,6 +327,7 @@ static int record(struct run *r, const char *program, char **argv, int shm_fd)
 	bell_owner = c->control;
 	c->target_gone = target_gone;
 	c->arguments = (const char *const *)argv;
+	c->environment = (const char *const *)environ;
 	snprintf(c->executable, sizeof(c->executable), "%s", program);
 	c->control->family.first_pid = r->child.pid;
 	choose_folder(c->control, r->child.pid, name);
@@ -334,6 +336,8 @@ static int record(struct run *r, const char *program, char **argv, int shm_fd)
 		fprintf(stderr, "memoir: %s\n", c->control->error);
 		return 1;
 	}
+	if (c->warning[0])
+		fprintf(stderr, "memoir: %s\n", c->warning);
 	error = launch_go(&r->child);
 	if (error) {
 		fprintf(stderr, "memoir: cannot run %s: %s\n", program, strerror(-error));

@@ -6,6 +6,7 @@
  * when the rings leave time for it.  Each build id is embedded once. */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,9 @@
 #define HEAD (64u << 10) /* where program headers and the note with the build id are looked for */
 #define BUILD_ID_MAX 31
 #define OPEN_AT_ONCE 64
+#define INCLUDED_MAX                                                                               \
+	512		  /* files that a pattern may match: each is kept open until it is written \
+			   */
 #define SPARE (64u << 20) /* kept free for events */
 #define VDSO "[vdso]"
 
@@ -32,6 +36,7 @@ struct collector_file {
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_size; /* what it must be; once checked, what it is */
 	bool checked, done;
+	bool included;	       /* asked for: whatever it is, it is embedded */
 	int fd;		       /* -1: not opened yet */
 	const uint8_t *memory; /* the vdso: it is no file, and ours is the same */
 	uint64_t size, offset;
@@ -43,6 +48,8 @@ static bool known(const struct collector *c, const char *path, const uint8_t *id
 	for (size_t i = 0; i < c->file_count; i++) {
 		const struct collector_file *f = &c->files[i];
 
+		if (f->included)
+			continue;
 		if (id_size && f->build_id_size == id_size && !memcmp(f->build_id, id, id_size))
 			return true;
 		if (!strcmp(f->path, path) && (!id_size || !f->build_id_size))
@@ -123,6 +130,42 @@ void binaries_add_module(struct collector *c, const char *path, const uint8_t *b
 	open_early(c, f);
 }
 
+static void include(struct collector *c, const char *name)
+{
+	char path[PATH_MAX];
+	struct collector_file *f;
+	size_t n = 0;
+
+	if (name[0] != '/' && getcwd(path, sizeof(path) - 1)) {
+		n = strlen(path);
+		path[n++] = '/';
+	}
+	if (n + strlen(name) >= sizeof(path))
+		return;
+	memcpy(path + n, name, strlen(name) + 1);
+	f = add(c, path);
+	if (!f)
+		return;
+	f->included = true;
+	f->fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (f->fd < 0)
+		log_line(LOG_WARN, "%s is not embedded: %s", path, strerror(errno));
+}
+
+void binaries_include(struct collector *c, const char *pattern)
+{
+	glob_t found;
+
+	if (glob(pattern, 0, NULL, &found)) {
+		snprintf(c->warning, sizeof(c->warning), "no file matches %.200s", pattern);
+		log_line(LOG_WARN, "%s", c->warning);
+		return;
+	}
+	for (size_t i = 0; i < found.gl_pathc && i < INCLUDED_MAX; i++)
+		include(c, found.gl_pathv[i]);
+	globfree(&found);
+}
+
 static ssize_t read_at(const struct collector_file *f, void *out, size_t size, uint64_t offset)
 {
 	if (f->memory) {
@@ -188,6 +231,8 @@ static bool check(struct collector *c, struct collector_file *f)
 			return false;
 		f->size = (uint64_t)st.st_size;
 	}
+	if (f->included)
+		return fits(c, f->size);
 	head = read_at(f, c->payload.data, HEAD, 0);
 	if (head <= 0 || elf_kind_of(c->payload.data, (size_t)head) == ELF_NONE)
 		return false;
@@ -201,7 +246,7 @@ static bool check(struct collector *c, struct collector_file *f)
 		return false;
 	}
 	for (struct collector_file *g = c->files; id_size && g < c->files + c->file_count; g++)
-		if (g != f && g->checked && g->build_id_size == id_size &&
+		if (g != f && g->checked && !g->included && g->build_id_size == id_size &&
 		    !memcmp(g->build_id, id, id_size))
 			return false;
 	f->build_id_size = (uint8_t)id_size;

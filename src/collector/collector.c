@@ -209,6 +209,15 @@ static int open_recording(struct collector *c, const char *program)
 	return 0;
 }
 
+static void give_away(struct collector *c, uint64_t user)
+{
+	if (user == OPTION_NOBODY || !fchown(c->recording.fd, (uid_t)user, getegid()))
+		return;
+	snprintf(c->warning, sizeof(c->warning), "the recording cannot be given to user %u: %s",
+		 (unsigned)user, strerror(errno));
+	log_line(LOG_ERROR, "%s", c->warning);
+}
+
 int collector_open(struct collector *c, pid_t target, const char *program)
 {
 	int error;
@@ -218,7 +227,10 @@ int collector_open(struct collector *c, pid_t target, const char *program)
 	error = open_recording(c, program);
 	if (!error) {
 		snprintf(c->control->output, sizeof(c->control->output), "%s", c->recording.path);
+		give_away(c, c->control->options.chown_output);
 		info_write_start(c);
+		if (c->control->options.include_file[0])
+			binaries_include(c, c->control->options.include_file);
 		/* A program that waits for us is looked at before it goes on, and perhaps ends. */
 		look_around(c, false);
 		error = -c->recording.error;

@@ -50,8 +50,9 @@ struct collector {
 
 	/* What is known of the program where /proc says nothing any more. */
 	char executable[4096];
-	const char *const *arguments; /* borrowed; may be NULL */
+	const char *const *arguments, *const *environment; /* borrowed; may be NULL */
 
+	char warning[256]; /* what could not be done, though the recording goes on; "" if nothing */
 	struct recording recording;
 	struct codec_encoder encoder;
 	void *scratch;
@@ -136,6 +137,8 @@ bool modules_poll(struct collector *c);
 void binaries_add(struct collector *c, const struct mapping *m);
 void binaries_add_module(struct collector *c, const char *path, const uint8_t *build_id,
 			 size_t build_id_size);
+/* Files that a pattern matches, relative to the working directory. */
+void binaries_include(struct collector *c, const char *pattern);
 /* Writes one piece; false when there is nothing left to do. */
 bool binaries_step(struct collector *c);
 void binaries_release(struct collector *c);

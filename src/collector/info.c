@@ -88,7 +88,9 @@ static uint64_t parent_of(pid_t pid)
 	return (uint64_t)parent;
 }
 
-static void put_cmdline(struct collector *c)
+/* A file of /proc/PID as the value of a key; where there is none, other words, each with its NUL.
+ */
+static void put_words(struct collector *c, const char *key, const char *const *otherwise)
 {
 	struct payload *p = &c->payload;
 	size_t key_room = 64, n = 0;
@@ -100,7 +102,7 @@ static void put_cmdline(struct collector *c)
 		return;
 	/* Read behind what is there, then put in front of itself with its length. */
 	text = (char *)p->data + p->used + key_room;
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)c->target);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)c->target, key);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		while (n < CMDLINE_MAX && (got = read(fd, text + n, CMDLINE_MAX - n)) > 0)
@@ -109,7 +111,7 @@ static void put_cmdline(struct collector *c)
 	}
 	if (atomic_load(&c->control->family.exec_pending))
 		n = 0;
-	for (const char *const *a = n ? NULL : c->arguments; a && *a; a++) {
+	for (const char *const *a = n ? NULL : otherwise; a && *a; a++) {
 		size_t length = strlen(*a) + 1;
 
 		if (n + length > CMDLINE_MAX)
@@ -119,7 +121,7 @@ static void put_cmdline(struct collector *c)
 	}
 	if (!n)
 		return;
-	payload_text(p, "cmdline");
+	payload_text(p, key);
 	payload_number(p, n);
 	memmove(p->data + p->used, text, n);
 	p->used += n;
@@ -192,7 +194,9 @@ void info_write_attached(struct collector *c)
 		memcpy(c->executable, executable, (size_t)n + 1);
 	}
 	put_text(p, "executable", c->executable);
-	put_cmdline(c);
+	put_words(c, "cmdline", c->arguments);
+	if (control->options.write_environment)
+		put_words(c, "environ", c->environment);
 	put_family(p, &control->family);
 	write_info(c);
 }

@@ -218,5 +218,8 @@ void frames_guessed(uint64_t address) HIDDEN;
 /* real.c: the allocator underneath. */
 void real_init(void) HIDDEN;
 
+/* zero.c: the allocator underneath gives zeroed memory from here on. */
+void zero_init(void) HIDDEN;
+
 /* redirect.c: callers that were bound past us. */
 void redirect_callers(void) HIDDEN;

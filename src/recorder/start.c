@@ -370,6 +370,8 @@ __attribute__((constructor)) static void at_load(int argc, char **argv, char **e
 		redirect_callers();
 		control_init(&rt.shm->options);
 		exec_init();
+		if (rt.shm->options.zero_memory)
+			zero_init();
 	}
 	family_leave_environment(env);
 }

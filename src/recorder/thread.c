@@ -63,6 +63,7 @@ struct walk *thread_walk(struct rt_thread *t, unsigned level)
 	if (!memory)
 		return NULL;
 	w = walk_init(memory, rt.stack_depth, sets, probe);
+	w->forgetful = !rt.shm->options.shadow_stack;
 	t->walks[level] = w;
 	thread_tell_walks(t);
 	if (level) {
@@ -97,6 +98,18 @@ static struct rt_thread *take_over(int tid)
 	return NULL;
 }
 
+/* How far a thread's table of known stacks may grow. */
+static uint64_t known_max(uint32_t index)
+{
+	uint64_t wanted = rt.shm->options.cache_level_1, entries = KNOWN_FIRST;
+
+	if (!wanted)
+		return index < FIRST_THREADS ? KNOWN_MAX : KNOWN_MAX_LATER;
+	while (entries < wanted && entries < KNOWN_MAX * 16)
+		entries *= 2;
+	return entries;
+}
+
 static struct rt_thread *make_new(void)
 {
 	uint32_t index = atomic_load(&rt.shm->ring_count);
@@ -112,7 +125,7 @@ static struct rt_thread *make_new(void)
 		return NULL;
 	t->known_mask = KNOWN_FIRST - 1;
 	thread_tell_walks(t);
-	t->known_max = index < FIRST_THREADS ? KNOWN_MAX : KNOWN_MAX_LATER;
+	t->known_max = known_max(index);
 	ring = rt_map_segment(SHM_RING_SIZE(order), &offset);
 	if (!ring)
 		return NULL;

@@ -467,6 +467,10 @@ void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 	uint64_t hash;
 	uint32_t first, index;
 
+	if (unlikely(w->forgetful)) {
+		w->top = w->frames - 1;
+		return;
+	}
 	if (w->careful || w->end == WALK_TRUNCATED || w->top < w->frames)
 		return;
 	if (w->check_count <= WALK_END_WORDS / 2)

@@ -92,6 +92,7 @@ struct walk {
 	struct walk_check *checks; /* outermost first */
 	bool careful;		   /* some frame is not on the thread's own stack */
 	bool stale;		   /* hash and place of the top frame are those of other_pc */
+	bool forgetful;		   /* no stack is remembered: each is walked from scratch */
 	uint8_t end;		   /* enum walk_end of the stack kept */
 	uint32_t limit;
 

@@ -13,6 +13,16 @@ const struct option_row option_rows[] = {
 };
 const unsigned option_row_count = sizeof(option_rows) / sizeof(option_rows[0]);
 
+static const struct {
+	const char *env;
+	uint32_t offset;
+} alias_rows[] = {
+#define OPTION(field, type, env, flag, initial, help)
+#define ALIAS(field, env) { env, offsetof(struct options, field) },
+#include "wire/options.def"
+#undef OPTION
+};
+
 static const char *const log_names[] = { "off", "error", "warn", "info", "debug", "trace", NULL };
 static const char *const full_names[] = { "wait", "drop", NULL };
 static const char *const true_names[] = { "1", "true", "yes", "on", NULL };
@@ -79,6 +89,13 @@ bool options_set(struct options *o, const struct option_row *row, const char *va
 			return false;
 		*(uint64_t *)field = number;
 		return true;
+	case OPTION_USER:
+		number = OPTION_NOBODY;
+		/* The greatest number means nobody to the kernel. */
+		if (*value && (!parse_uint(value, &number) || number >= UINT32_MAX))
+			return false;
+		*(uint64_t *)field = number;
+		return true;
 	case OPTION_CHOICE_LOG:
 	case OPTION_CHOICE_FULL:
 		choice = find(row->type == OPTION_CHOICE_LOG ? log_names : full_names, value);
@@ -99,10 +116,46 @@ const char *options_accepted(const struct option_row *row)
 		return "1, true, yes, on, 0, false, no, off";
 	case OPTION_UINT:
 		return "a whole number";
+	case OPTION_USER:
+		return "a user's number, or nothing";
 	case OPTION_CHOICE_LOG:
 		return "off, error, warn, info, debug, trace";
 	case OPTION_CHOICE_FULL:
 		return "wait, drop";
+	}
+	return "";
+}
+
+static const char *put_number(uint64_t v, char number[24])
+{
+	char *p = number + 23;
+
+	*p = 0;
+	do
+		*--p = (char)('0' + v % 10);
+	while (v /= 10);
+	return p;
+}
+
+const char *options_text(const struct options *o, const struct option_row *row, char number[24])
+{
+	const void *field = (const char *)o + row->offset;
+
+	switch (row->type) {
+	case OPTION_STRING:
+		return field;
+	case OPTION_BOOL:
+		return *(const bool *)field ? "1" : "0";
+	case OPTION_USER:
+		if (*(const uint64_t *)field == OPTION_NOBODY)
+			return "";
+		/* fall through */
+	case OPTION_UINT:
+		return put_number(*(const uint64_t *)field, number);
+	case OPTION_CHOICE_LOG:
+		return log_names[*(const uint32_t *)field];
+	case OPTION_CHOICE_FULL:
+		return full_names[*(const uint32_t *)field];
 	}
 	return "";
 }
@@ -129,11 +182,11 @@ static size_t append(char *line, size_t used, size_t size, const char *text)
 	return used;
 }
 
-static void warn_about(const struct option_row *row, const char *value, options_warn warn,
-		       void *context)
+static void warn_about(const struct option_row *row, const char *env, const char *value,
+		       options_warn warn, void *context)
 {
 	char line[400];
-	size_t n = append(line, 0, sizeof(line), row->env);
+	size_t n = append(line, 0, sizeof(line), env);
 
 	n = append(line, n, sizeof(line), "=");
 	n = append(line, n, 200, value);
@@ -142,15 +195,26 @@ static void warn_about(const struct option_row *row, const char *value, options_
 	warn(context, line);
 }
 
+/* Sets a row from its variable, or from another name for it. */
+static void from_variable(struct options *o, char *const *environment, const char *env,
+			  const struct option_row *row, options_warn warn, void *context)
+{
+	for (; *environment; environment++) {
+		const char *value = value_of(*environment, env);
+
+		if (value && !options_set(o, row, value))
+			warn_about(row, env, value, warn, context);
+	}
+}
+
 void options_from_environment(struct options *o, char *const *environment, options_warn warn,
 			      void *context)
 {
-	for (; *environment; environment++) {
-		for (unsigned i = 0; i < option_row_count; i++) {
-			const char *value = value_of(*environment, option_rows[i].env);
-
-			if (value && !options_set(o, &option_rows[i], value))
-				warn_about(&option_rows[i], value, warn, context);
-		}
-	}
+	for (unsigned a = 0; a < sizeof(alias_rows) / sizeof(alias_rows[0]); a++)
+		for (unsigned i = 0; i < option_row_count; i++)
+			if (option_rows[i].offset == alias_rows[a].offset)
+				from_variable(o, environment, alias_rows[a].env, &option_rows[i],
+					      warn, context);
+	for (unsigned i = 0; i < option_row_count; i++)
+		from_variable(o, environment, option_rows[i].env, &option_rows[i], warn, context);
 }

@@ -15,6 +15,7 @@ enum when_full { FULL_WAIT, FULL_DROP };
 #define OPTION_TYPE_STRING(name) char name[OPTIONS_STRING_SIZE]
 #define OPTION_TYPE_BOOL(name) bool name
 #define OPTION_TYPE_UINT(name) uint64_t name
+#define OPTION_TYPE_USER(name) uint64_t name
 #define OPTION_TYPE_CHOICE_LOG(name) uint32_t name
 #define OPTION_TYPE_CHOICE_FULL(name) uint32_t name
 
@@ -24,7 +25,16 @@ struct options {
 #undef OPTION
 };
 
-enum option_type { OPTION_STRING, OPTION_BOOL, OPTION_UINT, OPTION_CHOICE_LOG, OPTION_CHOICE_FULL };
+enum option_type {
+	OPTION_STRING,
+	OPTION_BOOL,
+	OPTION_UINT,
+	OPTION_USER,
+	OPTION_CHOICE_LOG,
+	OPTION_CHOICE_FULL
+};
+
+#define OPTION_NOBODY UINT64_MAX /* a USER that was not given */
 
 struct option_row {
 	const char *env, *flag, *initial, *help;
@@ -44,5 +54,7 @@ void options_from_environment(struct options *o, char *const *environment, optio
 			      void *context);
 /* Sets one row; false when the value cannot be understood (nothing is changed then). */
 bool options_set(struct options *o, const struct option_row *row, const char *value);
+/* The value of a row as options_set() would understand it; `number` is used for some. */
+const char *options_text(const struct options *o, const struct option_row *row, char number[24]);
 /* "1, true, yes, on, 0, false, no, off" and the like, for messages. */
 const char *options_accepted(const struct option_row *row);

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Each row of options.def is in docs/environment.md, in the man page and in `memoir run --help`."""
+"""Each row of options.def is in docs/environment.md, with an example, in the man page and in `memoir run --help`."""
 import os
 import re
 import subprocess
@@ -16,6 +16,7 @@ def read(path):
 
 rows = re.findall(r'^OPTION\((\w+), \w+, "(\w+)", "([\w-]+)", "([^"]*)"',
                   re.sub(r"\n\s+", " ", read("src/wire/options.def")), flags=re.M)
+aliases = re.findall(r'^ALIAS\((\w+), "(\w+)"\)', read("src/wire/options.def"), flags=re.M)
 document = read("docs/environment.md")
 man = read("docs/man/memoir-run.1")
 program = os.path.join(build, "memoir")
@@ -34,12 +35,18 @@ for field, variable, flag, default in rows:
             bad.append(f"docs/environment.md: {variable}: --{flag} is missing")
         if default and f"`{default}`" not in line:
             bad.append(f"docs/environment.md: {variable}: its default is {default}")
+        if f"`{variable}=" not in line:
+            bad.append(f"docs/environment.md: {variable}: there is no example")
     if variable not in man or flag not in man.replace("\\-", "-"):
         bad.append(f"docs/man/memoir-run.1: {variable} or --{flag} is missing")
     if usage is not None and f"--{flag}" not in usage:
         bad.append(f"memoir run --help: --{flag} is missing")
+variables = {field: variable for field, variable, _, _ in rows}
+for field, alias in aliases:
+    if not any(f"`{alias}`" in s and f"`{variables[field]}`" in s for s in document.splitlines()):
+        bad.append(f"docs/environment.md: {alias}, another name for {variables[field]}, is missing")
 for variable in re.findall(r"^\| `(\w+)`", document, flags=re.M):
-    if variable not in {row[1] for row in rows} and variable not in (
+    if variable not in {*variables.values(), *(alias for _, alias in aliases)} and variable not in (
             "MEMOIR_COLLECTOR", "LD_PRELOAD", "NO_COLOR", "MEMOIR_SHM", "MEMOIR_THREADS",
             "MEMOIR_CACHE_LIMIT", "XDG_CACHE_HOME", "TMPDIR"):
         bad.append(f"docs/environment.md: {variable} is not in options.def")

@@ -74,12 +74,71 @@ static void bad_values_warn_and_keep_the_default(void **context)
 	free(o);
 }
 
+static void other_names_are_known(void **context)
+{
+	struct options *o = xcalloc(1, sizeof(*o));
+	char *environment[] = { (char *)"MEMORY_PROFILER_BACKTRACE_CACHE_SIZE_LEVEL_2=5",
+				(char *)"MEMORY_PROFILER_BACKTRACE_CACHE_SIZE=6", NULL };
+
+	read_environment(o, environment);
+	assert_int_equal(o->cache_level_2, 5);
+	read_environment(o, environment + 1);
+	assert_int_equal(warnings, 0);
+	assert_int_equal(o->cache_level_2, 6);
+	environment[1] = (char *)"MEMORY_PROFILER_BACKTRACE_CACHE_SIZE=many";
+	read_environment(o, environment + 1);
+	assert_int_equal(warnings, 1);
+	assert_non_null(strstr(warning, "MEMORY_PROFILER_BACKTRACE_CACHE_SIZE=many"));
+	free(o);
+}
+
+static void users_are_numbers(void **context)
+{
+	struct options *o = xcalloc(1, sizeof(*o));
+	char *environment[] = { (char *)"MEMORY_PROFILER_CHOWN_OUTPUT_TO=", NULL };
+
+	read_environment(o, environment);
+	assert_int_equal(warnings, 0);
+	assert_true(o->chown_output == OPTION_NOBODY);
+	environment[0] = (char *)"MEMORY_PROFILER_CHOWN_OUTPUT_TO=0";
+	read_environment(o, environment);
+	assert_int_equal(o->chown_output, 0);
+	environment[0] = (char *)"MEMORY_PROFILER_CHOWN_OUTPUT_TO=daemon";
+	read_environment(o, environment);
+	assert_int_equal(warnings, 1);
+	environment[0] = (char *)"MEMORY_PROFILER_CHOWN_OUTPUT_TO=4294967295";
+	read_environment(o, environment);
+	assert_int_equal(warnings, 1);
+	assert_true(o->chown_output == OPTION_NOBODY);
+	free(o);
+}
+
+/* What options_text() says, options_set() understands. */
+static void texts_are_values(void **context)
+{
+	struct options *o = xcalloc(1, sizeof(*o)), *again = xcalloc(1, sizeof(*again));
+	char *environment[] = { (char *)"MEMOIR_WHEN_FULL=drop", (char *)"MEMORY_PROFILER_LOG=warn",
+				(char *)"MEMOIR_STACK_DEPTH=1234567890123456789", NULL };
+	char number[24];
+
+	read_environment(o, environment);
+	for (unsigned i = 0; i < option_row_count; i++)
+		assert_true(options_set(again, &option_rows[i],
+					options_text(o, &option_rows[i], number)));
+	assert_memory_equal(o, again, sizeof(*o));
+	free(o);
+	free(again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_the_rows),
 		cmocka_unit_test(values_are_taken),
 		cmocka_unit_test(bad_values_warn_and_keep_the_default),
+		cmocka_unit_test(other_names_are_known),
+		cmocka_unit_test(users_are_numbers),
+		cmocka_unit_test(texts_are_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
