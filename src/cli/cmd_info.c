@@ -10,6 +10,7 @@
 #include "base/term.h"
 #include "cli/about.h"
 #include "cli/command.h"
+#include "cli/cost.h"
 #include "cli/open.h"
 #include "cli/processes.h"
 #include "model/places.h"
@@ -132,6 +133,7 @@ static void print_json(struct buf *out, const struct model *m, const struct stac
 	json_files(&j, m);
 	json_markers(&j, m);
 	json_modules(&j, m);
+	cost_json(&j, m);
 	json_object(&j, "counters");
 	for (size_t i = 0; i < t->counter_count; i++)
 		json_number(&j, t->counters[i].name, t->counters[i].value);
@@ -194,6 +196,7 @@ static void print_text(struct buf *out, const struct model *m, const struct stac
 		   "%s that allocate, %s that free; the deepest has %s frames",
 		   human_count(&a, s->stacks), human_count(&b, s->free_stacks),
 		   human_count(&c, s->deepest));
+	cost_text(out, &term, m);
 	about_text_loss(out, &term, m);
 	if (m->tables.markers.count)
 		text_markers(out, m);

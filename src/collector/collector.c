@@ -33,6 +33,7 @@
 #define POLL_EVERY_NS (1000 * MS)
 #define POLL_SHARE 200 /* of the time, at most one part in so many goes there */
 #define NAMES_EVERY_NS (1000 * MS)
+#define CPU_EVERY_NS (50 * MS)
 #define COUNTERS_EVERY_NS (5000 * MS)
 
 static void *reserve(size_t size)
@@ -297,6 +298,8 @@ const char *collector_run(struct collector *c)
 		bool gone = c->target_gone(c);
 
 		c->now_ns = clock_ns(CLOCK_MONOTONIC);
+		if (gone || due(c, &c->last_cpu_ns, CPU_EVERY_NS))
+			info_look_at_program(c);
 		pass = drain_pass(c);
 		if (pass.taken)
 			c->last_traffic_ns = c->now_ns;

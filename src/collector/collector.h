@@ -84,8 +84,10 @@ struct collector {
 	uint64_t poll_every_ns;	   /* more for a program with very many mappings */
 	uint64_t now_ns;	   /* CLOCK_MONOTONIC of this time round */
 	uint64_t chunk_started_ns; /* when the open chunk got its first event */
-	uint64_t last_traffic_ns, last_clock_ns, last_poll_ns, last_counters_ns, last_names_ns;
+	uint64_t last_traffic_ns, last_clock_ns, last_poll_ns, last_counters_ns, last_names_ns,
+		last_cpu_ns;
 	uint64_t counters_hash;
+	uint64_t program_cpu_ns, program_delay_ns; /* as last seen */
 	unsigned idle_rounds;
 	bool attached;	  /* the program's side has been written down */
 	bool switched;	  /* written down: recording was switched on or off */
@@ -155,6 +157,9 @@ void info_write_allocator(struct collector *c);
 void info_write_clock(struct collector *c);
 /* `why`: it is not all that there was; "" if it is. */
 void info_write_inherited(struct collector *c, uint64_t count, uint64_t bytes, const char *why);
+/* Looks how much of the processor the program has had, and how long its first thread has waited for
+ * it; that can be asked as long as it is there. */
+void info_look_at_program(struct collector *c);
 /* Only if they changed, unless `always`. */
 void info_write_counters(struct collector *c, bool always);
 /* Only after recording was switched for the first time: the reader has to know before it meets the

@@ -247,6 +247,46 @@ static uint64_t own_cpu_ns(void)
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+void info_look_at_program(struct collector *c)
+{
+	unsigned long long ran, delay;
+	char path[40], text[100];
+	struct timespec t;
+	clockid_t clock;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)c->target);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	text[n > 0 ? n : 0] = 0;
+	if (fd >= 0)
+		close(fd);
+	if (sscanf(text, "%llu %llu", &ran, &delay) == 2)
+		c->program_delay_ns = delay;
+	if (!clock_getcpuclockid(c->target, &clock) && !clock_gettime(clock, &t) &&
+	    (t.tv_sec || t.tv_nsec))
+		c->program_cpu_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* What recording took of the program's time: the mean of the events that were measured, for all. */
+static uint64_t recording_ns(const struct collector *c)
+{
+	const struct shm_control *control = c->control;
+	uint64_t samples = atomic_load(&control->counters[COUNTER_sampled_events]);
+	uint64_t ticks = atomic_load(&control->counters[COUNTER_sampled_ticks]);
+	uint64_t stamp = clock_stamp(control->clock), now_ns = clock_ns(CLOCK_MONOTONIC);
+	double ns_per_tick = 1;
+
+	if (control->clock == CLOCK_TSC && stamp > control->start_stamp)
+		ns_per_tick = (double)(now_ns - control->start_monotonic_ns) /
+			      (double)(stamp - control->start_stamp);
+	if (!samples)
+		return 0;
+	return (uint64_t)((double)ticks / (double)samples * ns_per_tick *
+			  (double)c->recording.event_count);
+}
+
 void info_write_counters(struct collector *c, bool always)
 {
 	static const char *const names[] = {
@@ -268,6 +308,9 @@ void info_write_counters(struct collector *c, bool always)
 		return;
 	c->counters_hash = hash;
 	put_counter(p, "events", c->recording.event_count);
+	put_counter(p, "recording_ns", recording_ns(c));
+	put_counter(p, "program_cpu_ns", c->program_cpu_ns);
+	put_counter(p, "program_delay_ns", c->program_delay_ns);
 	put_counter(p, "collector_cpu_ns", own_cpu_ns());
 	put_counter(p, "chunks", c->recording.sequence);
 	put_counter(p, "raw_bytes", c->recording.raw_bytes);

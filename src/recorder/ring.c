@@ -8,7 +8,8 @@
 
 #define PATIENCE_NS 100000000ull	 /* without progress: is the collector still there? */
 #define PATIENCE_BLIND_NS 10000000000ull /* where /proc does not tell */
-#define PATIENCE_SEALED 100000000u	 /* looks, where nothing can be asked */
+#define SAMPLE_LIMIT 200000 /* ticks: more is a switch to another process, or the collector */
+#define PATIENCE_SEALED 100000000u /* looks, where nothing can be asked */
 
 void ring_doorbell(struct shm_control *shm)
 {
@@ -16,11 +17,29 @@ void ring_doorbell(struct shm_control *shm)
 	sys_futex_wake(&shm->doorbell);
 }
 
+/* What the event that was just published took, from its stamp on: the stack, the ring.  One that
+ * was interrupted tells nothing.  Reading the clock once more adds to it; taking off three quarters
+ * of what that takes by itself agrees best with what is measured from outside. */
+static void measure(struct rt_thread *t)
+{
+	uint64_t position = atomic_load_explicit(&t->ring->tail, memory_order_relaxed);
+	uint64_t now = rt_now(), ticks = now - t->events[(position - 1) & t->mask].stamp;
+	uint64_t reading = rt_now() - now;
+
+	if (ticks > SAMPLE_LIMIT || reading > SAMPLE_LIMIT)
+		return;
+	rt_count(COUNTER_sampled_events, 1);
+	reading -= reading / 4;
+	rt_count(COUNTER_sampled_ticks, ticks > reading ? ticks - reading : 0);
+}
+
 void ring_notify(struct rt_thread *t)
 {
 	struct shm_control *shm = rt.shm;
 
-	(void)t;
+	measure(t);
+	if (atomic_load_explicit(&t->ring->tail, memory_order_relaxed) & t->mask >> 2)
+		return;
 	if (unlikely(atomic_load_explicit(&shm->state, memory_order_relaxed) != SHM_READY)) {
 		rt_stop(shm->error);
 		return;

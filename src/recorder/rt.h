@@ -29,6 +29,8 @@
 #define KNOWN_MAX (1u << 18)	   /* at most for the first threads (4 MiB), */
 #define KNOWN_MAX_LATER (1u << 14) /* and for later ones */
 
+#define SAMPLE_EVERY 1024u /* events: what this one took is measured */
+
 #define RT_NESTING 3 /* levels of signal handlers inside a hook that are recorded */
 
 /* The hash of a whole stack to its innermost node: direct-mapped, a thread's own. */
@@ -41,9 +43,9 @@ struct rt_thread {
 	/* The ring.  `reserved` runs ahead of the published tail only inside a hook. */
 	struct event *events;
 	struct shm_ring *ring;
-	uint64_t reserved, head; /* head: as last seen */
-	uint64_t mask, notify_mask;
-	uint32_t open; /* slots that are reserved and may be unwritten: see ring.h */
+	uint64_t reserved, head;    /* head: as last seen */
+	uint64_t mask, notify_mask; /* the latter: when to wake the collector, and to measure */
+	uint32_t open;		    /* slots that are reserved and may be unwritten: see ring.h */
 
 	uint32_t depth;	     /* hooks on this thread that are taking a stack */
 	uint64_t busy_at;    /* the outermost one's frame */
@@ -186,7 +188,8 @@ void thread_forget(void) HIDDEN;
 /* The table of known stacks has moved. */
 void thread_tell_walks(struct rt_thread *t) HIDDEN;
 
-/* ring.c: waiting for room (false: drop the event, it is counted), waking the collector. */
+/* ring.c: waiting for room (false: drop the event, it is counted), waking the collector and
+ * measuring what an event takes, now and then. */
 bool ring_make_room(struct rt_thread *t) HIDDEN;
 void ring_notify(struct rt_thread *t) HIDDEN;
 void ring_doorbell(struct shm_control *shm) HIDDEN;

@@ -286,13 +286,16 @@ static bool start(void)
 bool rt_start(void)
 {
 	uint32_t expected = RT_NEW;
+	uint64_t begin;
 
 	if (!atomic_compare_exchange_strong(&rt.state, &expected, RT_STARTING))
 		return expected == RT_ON;
+	begin = sys_clock_ns(CLOCK_MONOTONIC);
 	if (!start()) {
 		atomic_store(&rt.state, RT_OFF);
 		return false;
 	}
+	rt_count(COUNTER_setup_ns, sys_clock_ns(CLOCK_MONOTONIC) - begin);
 	rt.mode = rt.shm->options.disabled ? MODE_WAITING : MODE_ON;
 	atomic_store(&rt_live.here, 1);
 	atomic_store(&rt_live.on, rt.mode);

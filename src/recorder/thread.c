@@ -134,6 +134,8 @@ static struct rt_thread *make_new(void)
 	t->events = ring->events;
 	t->mask = (1ull << order) - 1;
 	t->notify_mask = (1ull << (order - 2)) - 1;
+	if (t->notify_mask >= SAMPLE_EVERY)
+		t->notify_mask = SAMPLE_EVERY - 1;
 	threads[index] = t;
 	rt.shm->ring_offset[index] = offset;
 	atomic_store_explicit(&rt.shm->ring_count, index + 1, memory_order_release);
@@ -204,7 +206,7 @@ struct rt_thread *thread_register(void)
 	struct rt_lock_state lock;
 	struct rt_thread *t;
 	int tid = sys_gettid();
-	uint64_t high, signals;
+	uint64_t high, signals, start = sys_clock_ns(CLOCK_MONOTONIC);
 
 	/* A handler must not record before the ring says whose it is. */
 	sys_block_signals(&signals);
@@ -228,6 +230,7 @@ struct rt_thread *thread_register(void)
 	rt_unlock(&lock);
 	if (t)
 		announce(t);
+	rt_count(COUNTER_setup_ns, sys_clock_ns(CLOCK_MONOTONIC) - start);
 	sys_restore_signals(&signals);
 	return t;
 }

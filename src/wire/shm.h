@@ -90,6 +90,9 @@ enum shm_state {
 	X(stacks_lost, "events without a stack because the trie was full")                         \
 	X(ring_waits, "times that a thread waited for the collector")                              \
 	X(ring_wait_ns, "nanoseconds spent in those waits")                                        \
+	X(sampled_events, "events whose cost was measured")                                        \
+	X(sampled_ticks, "ticks of the clock that they took")                                      \
+	X(setup_ns, "nanoseconds spent on starting and on preparing threads")                      \
 	X(switched_on, "times that recording was switched on")                                     \
 	X(switched_off, "times that recording was switched off")                                   \
 	X(private_bytes, "bytes of memory that the recorder took for itself")
