@@ -77,6 +77,13 @@ void buf_printf(struct buf *b, const char *format, ...)
 	va_end(again);
 }
 
+void buf_hex(struct buf *b, const void *bytes, size_t size)
+{
+	buf_text(b, "");
+	for (size_t i = 0; i < size; i++)
+		buf_printf(b, "%02x", ((const uint8_t *)bytes)[i]);
+}
+
 void buf_printable(struct buf *b, const char *text, size_t size)
 {
 	buf_reserve(b, size);

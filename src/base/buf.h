@@ -18,6 +18,8 @@ void buf_text(struct buf *b, const char *text);
 void buf_char(struct buf *b, char c);
 void buf_repeat(struct buf *b, char c, size_t count);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds bytes as hexadecimal digits; none make an empty text. */
+void buf_hex(struct buf *b, const void *bytes, size_t size);
 /* Adds text from elsewhere for a terminal: control characters become '?'. */
 void buf_printable(struct buf *b, const char *text, size_t size);
 /* Columns that a UTF-8 text takes on a terminal: code points, as nearly all are one wide. */

@@ -11,6 +11,8 @@
 #include "cli/about.h"
 #include "cli/command.h"
 #include "cli/cost.h"
+#include "cli/modules.h"
+#include "cli/naming.h"
 #include "cli/open.h"
 #include "cli/processes.h"
 #include "model/places.h"
@@ -29,26 +31,10 @@ static const struct command_option options[] = {
 	{ "follow", 'f', NULL, "the same, showing the totals as they grow", COMMAND_FLAG, &follow },
 	{ "no-cache", 0, NULL, "neither use nor make a cache of the recording", COMMAND_FLAG,
 	  &no_cache },
+	NAMING_ROWS,
 	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
 	{ 0 },
 };
-
-static const char *const level_texts[] = {
-	[SYMBOLS_NONE] = "none",
-	[SYMBOLS_EXPORTED] = "exported",
-	[SYMBOLS_NAMES] = "functions",
-	[SYMBOLS_LINES] = "lines",
-};
-
-static char *hex(const uint8_t *bytes, size_t size)
-{
-	struct buf text = { 0 };
-
-	buf_text(&text, "");
-	for (size_t i = 0; i < size; i++)
-		buf_printf(&text, "%02x", bytes[i]);
-	return text.data;
-}
 
 static void json_stacks(struct json *j, const struct model *m, const struct stack_counts *s)
 {
@@ -79,46 +65,22 @@ static void json_files(struct json *j, const struct model *m)
 	json_array(j, "files");
 	for (size_t i = 0; i < m->tables.file_count; i++) {
 		const struct embedded_file *f = &m->tables.files[i];
-		char *id = hex(f->build_id, f->build_id_size);
+		struct buf id = { 0 };
 
+		buf_hex(&id, f->build_id, f->build_id_size);
 		json_object(j, NULL);
 		json_text(j, "path", f->path);
 		json_number(j, "size", f->total_size);
-		json_text(j, "build_id", id);
+		json_text(j, "build_id", id.data);
 		json_bool(j, "complete", f->held_size == f->total_size);
 		json_end_object(j);
-		free(id);
+		buf_release(&id);
 	}
 	json_end_array(j);
 }
 
-static void json_modules(struct json *j, const struct model *m)
-{
-	const struct tables *t = &m->tables;
-	struct places *places = places_new(m, NULL);
-
-	json_array(j, "modules");
-	for (size_t i = 0; i < t->module_count; i++) {
-		enum symbols_level level;
-		char *id;
-
-		if (!t->modules[i].known)
-			continue;
-		level = places_level(places, (uint32_t)i);
-		id = hex(t->modules[i].build_id, t->modules[i].build_id_size);
-		json_object(j, NULL);
-		json_text(j, "path", places_module_path(places, (uint32_t)i));
-		json_text(j, "build_id", id);
-		json_bool(j, "has_symbols", level >= SYMBOLS_NAMES);
-		json_text(j, "symbols", level_texts[level]);
-		json_end_object(j);
-		free(id);
-	}
-	json_end_array(j);
-	places_free(places);
-}
-
-static void print_json(struct buf *out, const struct model *m, const struct stack_counts *s)
+static void print_json(struct buf *out, const struct model *m, struct places *places,
+		       const struct stack_counts *s)
 {
 	const struct tables *t = &m->tables;
 	struct json j;
@@ -132,37 +94,13 @@ static void print_json(struct buf *out, const struct model *m, const struct stac
 	json_number(&j, "embedded_files", t->file_count);
 	json_files(&j, m);
 	json_markers(&j, m);
-	json_modules(&j, m);
+	modules_json(&j, m, places);
 	cost_json(&j, m);
 	json_object(&j, "counters");
 	for (size_t i = 0; i < t->counter_count; i++)
 		json_number(&j, t->counters[i].name, t->counters[i].value);
 	json_end_object(&j);
 	json_end_object(&j);
-}
-
-static void text_modules(struct buf *out, const struct model *m)
-{
-	const struct tables *t = &m->tables;
-	struct places *places = places_new(m, NULL);
-
-	buf_printf(out, "\n  %s%-13s%s\n", term_style(&term, STYLE_DIM), "symbols   module",
-		   term_style(&term, STYLE_PLAIN));
-	for (size_t i = 0; i < t->module_count; i++) {
-		enum symbols_level level;
-		const char *path = places_module_path(places, (uint32_t)i);
-
-		if (!t->modules[i].known)
-			continue;
-		level = places_level(places, (uint32_t)i);
-		buf_printf(
-			out, "  %s%-10s%s",
-			term_style(&term, level < SYMBOLS_NAMES ? STYLE_WARNING : STYLE_FUNCTION),
-			level_texts[level], term_style(&term, STYLE_PLAIN));
-		buf_printable(out, path, strlen(path));
-		buf_char(out, '\n');
-	}
-	places_free(places);
 }
 
 static void text_markers(struct buf *out, const struct model *m)
@@ -184,7 +122,8 @@ static void text_markers(struct buf *out, const struct model *m)
 			   human_count(&rest, t->count - MARKERS_SHOWN));
 }
 
-static void print_text(struct buf *out, const struct model *m, const struct stack_counts *s)
+static void print_text(struct buf *out, const struct model *m, struct places *places,
+		       const struct stack_counts *s)
 {
 	struct human a, b, c;
 
@@ -201,7 +140,7 @@ static void print_text(struct buf *out, const struct model *m, const struct stac
 	if (m->tables.markers.count)
 		text_markers(out, m);
 	if (m->tables.module_count)
-		text_modules(out, m);
+		modules_text(out, &term, m, places);
 }
 
 static int run(int argc, char **argv)
@@ -209,7 +148,9 @@ static int run(int argc, char **argv)
 	struct open_options how = {
 		.wait = wait_for_end, .follow = follow, .quiet = as_json, .no_cache = no_cache
 	};
+	struct places_options names;
 	struct stack_counts stacks;
+	struct places *places;
 	struct buf out = { 0 };
 	struct model *m;
 	int status;
@@ -224,13 +165,16 @@ static int run(int argc, char **argv)
 	if (!m)
 		return status;
 	stats_count_stacks(m, &stacks);
+	names = naming_places();
+	places = places_new(m, &names);
 	if (as_json)
-		print_json(&out, m, &stacks);
+		print_json(&out, m, places, &stacks);
 	else
-		print_text(&out, m, &stacks);
+		print_text(&out, m, places, &stacks);
 	if (buf_flush(&out, 1))
 		status = 1;
 	buf_release(&out);
+	places_free(places);
 	model_free(m);
 	return status;
 }

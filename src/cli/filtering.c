@@ -5,13 +5,12 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "cli/naming.h"
 
 #define HELP_COLUMN 30
 
 static struct filter *filter;
-static const char **debug_paths;
-static size_t debug_path_count, debug_path_room;
-static bool debuginfod, no_cache;
+static bool no_cache;
 
 /* What is wrong; when a place is known, the expression and a caret under it. */
 static const char *complaint(const struct err *err, const char *expression)
@@ -54,22 +53,12 @@ static const char *set_row(const struct command_option *option, const char *valu
 	return filter_add(filter, row->name, value, &err) ? complaint(&err, value) : NULL;
 }
 
-static const char *set_debug_path(const struct command_option *row, const char *value)
-{
-	debug_paths = xgrow(debug_paths, debug_path_count, &debug_path_room, sizeof(*debug_paths));
-	debug_paths[debug_path_count++] = value;
-	return NULL;
-}
-
 const struct command_option *filtering_options(void)
 {
 	static const struct command_option options[] = {
 		{ "filter", 'F', "EXPRESSION", "only allocations that fulfil it; may be repeated",
 		  COMMAND_CALL, NULL, set_filter },
-		{ "debug-symbols", 'd', "PATH", "look for names here too; may be repeated",
-		  COMMAND_CALL, NULL, set_debug_path },
-		{ "debuginfod", 0, NULL, "ask the servers of DEBUGINFOD_URLS for names",
-		  COMMAND_FLAG, &debuginfod },
+		NAMING_ROWS,
 		{ "no-cache", 0, NULL, "neither use nor make a cache of the recording",
 		  COMMAND_FLAG, &no_cache },
 		{ 0 },
@@ -198,11 +187,4 @@ struct filter *filtering_take(void)
 bool filtering_no_cache(void)
 {
 	return no_cache;
-}
-
-struct places_options filtering_places(void)
-{
-	return (struct places_options){ .debug_paths = debug_paths,
-					.debug_path_count = debug_path_count,
-					.debuginfod = debuginfod };
 }

@@ -18,5 +18,4 @@ void filtering_manual(struct buf *out);
 
 /* What the command line asked for; NULL: no filter.  The caller frees it. */
 struct filter *filtering_take(void);
-struct places_options filtering_places(void);
 bool filtering_no_cache(void);

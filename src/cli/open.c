@@ -12,6 +12,7 @@
 #include "base/progress.h"
 #include "cli/filtering.h"
 #include "model/cache.h"
+#include "cli/naming.h"
 
 #define POLL_NS 200000000
 #define CLEAR_LINE "\r\033[K"
@@ -174,7 +175,7 @@ bool open_view(const char *command, int argc, char **argv, const struct open_opt
 	       struct opened *ret_opened)
 {
 	struct opened o = { 0 };
-	struct places_options names = filtering_places();
+	struct places_options names = naming_places();
 	struct err err = { .offset = ERR_NO_OFFSET };
 
 	*ret_opened = o;

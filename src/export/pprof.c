@@ -190,21 +190,22 @@ static void put_mapping(struct pprof *p, uint32_t id)
 	const struct view *v = p->x->view;
 	const struct module *m = &v->model->tables.modules[id];
 	enum symbols_level level = places_level(v->places, id);
-	char build_id[sizeof(m->build_id) * 2 + 1] = "";
+	struct buf build_id = { 0 };
 
-	for (size_t i = 0; i < m->build_id_size; i++)
-		sprintf(build_id + i * 2, "%02x", m->build_id[i]);
+	buf_hex(&build_id, m->build_id, m->build_id_size);
 	proto_number(&p->message, MAPPING_ID, id);
 	proto_number(&p->message, MAPPING_START, m->start);
 	proto_number(&p->message, MAPPING_LIMIT, m->end);
 	proto_number(&p->message, MAPPING_OFFSET, m->start - m->bias);
 	proto_number(&p->message, MAPPING_FILE, add_string(p, places_module_path(v->places, id)));
-	proto_number(&p->message, MAPPING_BUILD_ID, *build_id ? add_string(p, build_id) : 0);
+	proto_number(&p->message, MAPPING_BUILD_ID,
+		     build_id.size ? add_string(p, build_id.data) : 0);
 	proto_number(&p->message, MAPPING_HAS_FUNCTIONS, level != SYMBOLS_NONE);
 	proto_number(&p->message, MAPPING_HAS_FILES, level == SYMBOLS_LINES);
 	proto_number(&p->message, MAPPING_HAS_LINES, level == SYMBOLS_LINES);
 	proto_number(&p->message, MAPPING_HAS_INLINES, level == SYMBOLS_LINES);
 	proto_message(&p->out->buf, PROFILE_MAPPING, &p->message);
+	buf_release(&build_id);
 }
 
 static bool is_program(const struct pprof *p, uint32_t module)

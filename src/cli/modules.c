@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Modules for readers.  See modules.h. */
+#include "cli/modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "cli/packages.h"
+
+#define INDENT 12
+
+static const char *const level_texts[] = {
+	[SYMBOLS_NONE] = "none",
+	[SYMBOLS_EXPORTED] = "exported",
+	[SYMBOLS_NAMES] = "functions",
+	[SYMBOLS_LINES] = "lines",
+};
+
+/* Modules that lack names, and the packages that they are from. */
+struct missing {
+	const char **paths; /* by module; NULL: nothing is missing */
+	char **packages;
+	size_t count, lacking;
+};
+
+/* The kernel's own has no file. */
+static bool has_file(const char *path)
+{
+	return *path == '/';
+}
+
+static void find_missing(struct missing *m, const struct model *model, struct places *places)
+{
+	const struct tables *t = &model->tables;
+
+	m->count = t->module_count;
+	m->lacking = 0;
+	m->paths = xcalloc(m->count, sizeof(*m->paths));
+	m->packages = xcalloc(m->count, sizeof(*m->packages));
+	for (size_t i = 1; i < m->count; i++) {
+		const char *path = places_module_path(places, (uint32_t)i);
+
+		if (!t->modules[i].known || !has_file(path) ||
+		    places_level(places, (uint32_t)i) >= SYMBOLS_NAMES)
+			continue;
+		m->paths[i] = path;
+		m->lacking++;
+	}
+	if (m->lacking)
+		packages_find(m->paths, m->count, m->packages);
+}
+
+static void missing_release(struct missing *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		free(m->packages[i]);
+	free(m->packages);
+	free(m->paths);
+}
+
+static char *id_text(const struct module *m)
+{
+	struct buf text = { 0 };
+
+	buf_hex(&text, m->build_id, m->build_id_size);
+	return text.data;
+}
+
+/* What would help, for a program; NULL: nothing is missing. */
+static char *advice(const struct missing *m, size_t i, const struct symbols_found *found)
+{
+	char *package, *text;
+
+	if (!m->paths[i])
+		return NULL;
+	if (m->packages[i]) {
+		package = packages_debug(m->packages[i]);
+		text = xasprintf("install %s, or use --debuginfod", package);
+		free(package);
+		return text;
+	}
+	if (found->binary || found->embedded)
+		return xstrdup("it is stripped: give its unstripped file or its debug file with "
+			       "--debug-symbols");
+	return xstrdup("its file is not there: give it with --debug-symbols");
+}
+
+static void json_optional(struct json *j, const char *key, const char *text)
+{
+	if (text)
+		json_text(j, key, text);
+	else
+		json_null(j, key);
+}
+
+static void json_module(struct json *j, const struct missing *m, const struct module *module,
+			size_t i, struct places *places)
+{
+	const struct symbols_found *found = places_found(places, (uint32_t)i);
+	auto_free char *id = id_text(module);
+	auto_free char *text = advice(m, i, found);
+
+	json_object(j, NULL);
+	json_text(j, "path", places_module_path(places, (uint32_t)i));
+	json_text(j, "build_id", id);
+	json_bool(j, "has_symbols", found->level >= SYMBOLS_NAMES);
+	json_text(j, "symbols", level_texts[found->level]);
+	json_optional(j, "file", found->embedded ? "(in the recording)" : found->binary);
+	json_optional(j, "debug_file", found->debug);
+	json_optional(j, "advice", text);
+	json_array(j, "refused");
+	for (size_t k = 0; k < found->refused_count; k++) {
+		json_object(j, NULL);
+		json_text(j, "path", found->refused[k].path);
+		json_text(j, "reason", found->refused[k].why);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_end_object(j);
+}
+
+void modules_json(struct json *j, const struct model *m, struct places *places)
+{
+	struct missing missing;
+
+	find_missing(&missing, m, places);
+	json_array(j, "modules");
+	for (size_t i = 0; i < m->tables.module_count; i++)
+		if (m->tables.modules[i].known)
+			json_module(j, &missing, &m->tables.modules[i], i, places);
+	json_end_array(j);
+	missing_release(&missing);
+}
+
+static void text_refused(struct buf *out, const struct term *term,
+			 const struct symbols_found *found)
+{
+	for (size_t k = 0; k < found->refused_count; k++) {
+		const struct symbols_refused *r = &found->refused[k];
+
+		buf_repeat(out, ' ', INDENT);
+		buf_printf(out, "%snot used: ", term_style(term, STYLE_WARNING));
+		buf_printable(out, r->path, strlen(r->path));
+		buf_printf(out, ": %s%s\n", r->why, term_style(term, STYLE_PLAIN));
+	}
+}
+
+/* Each package once. */
+static void text_packages(struct buf *out, const struct missing *m)
+{
+	const char *before = "install ";
+
+	for (size_t i = 0; i < m->count; i++) {
+		auto_free char *package = NULL;
+		bool again = false;
+
+		for (size_t k = 0; k < i && m->packages[i]; k++)
+			again |= m->packages[k] && !strcmp(m->packages[k], m->packages[i]);
+		if (!m->packages[i] || again)
+			continue;
+		package = packages_debug(m->packages[i]);
+		buf_printf(out, "%s%s", before, package);
+		before = " ";
+	}
+}
+
+static void text_advice(struct buf *out, const struct term *term, const struct missing *m)
+{
+	size_t packaged = 0;
+
+	for (size_t i = 0; i < m->count; i++)
+		packaged += m->packages[i] != NULL;
+	if (!m->lacking)
+		return;
+	buf_printf(out, "\n  %sNames are missing in %zu module%s.%s\n",
+		   term_style(term, STYLE_STRONG), m->lacking, m->lacking == 1 ? "" : "s",
+		   term_style(term, STYLE_PLAIN));
+	if (packaged) {
+		buf_text(out, "  To see them, ");
+		text_packages(out, m);
+		buf_printf(out, "\n  or set DEBUGINFOD_URLS=%s and use --debuginfod.\n",
+			   packages_debuginfod());
+	}
+	if (packaged < m->lacking)
+		buf_text(out, "  Files that were stripped or are elsewhere are given with "
+			      "--debug-symbols PATH.\n");
+}
+
+void modules_text(struct buf *out, const struct term *term, const struct model *m,
+		  struct places *places)
+{
+	struct missing missing;
+
+	find_missing(&missing, m, places);
+	buf_printf(out, "\n  %s%-13s%s\n", term_style(term, STYLE_DIM), "symbols   module",
+		   term_style(term, STYLE_PLAIN));
+	for (size_t i = 0; i < m->tables.module_count; i++) {
+		const struct symbols_found *found;
+		const char *path = places_module_path(places, (uint32_t)i);
+
+		if (!m->tables.modules[i].known)
+			continue;
+		found = places_found(places, (uint32_t)i);
+		buf_printf(out, "  %s%-10s%s",
+			   term_style(term, found->level < SYMBOLS_NAMES ? STYLE_WARNING
+									 : STYLE_FUNCTION),
+			   level_texts[found->level], term_style(term, STYLE_PLAIN));
+		buf_printable(out, path, strlen(path));
+		buf_char(out, '\n');
+		text_refused(out, term, found);
+	}
+	text_advice(out, term, &missing);
+	missing_release(&missing);
+}

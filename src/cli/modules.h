@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* A recording's modules: how much is known of each, which files were refused, and what to do about
+ * those without names. */
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/term.h"
+#include "model/places.h"
+
+void modules_text(struct buf *out, const struct term *term, const struct model *m,
+		  struct places *places);
+void modules_json(struct json *j, const struct model *m, struct places *places);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* How names are found: the options -d/--debug-symbols and --debuginfod.  What they were given is
+ * kept here until places are made. */
+#include "cli/command.h"
+#include "model/places.h"
+
+/* Rows for a command's options; NAMING_ROWS goes into its array. */
+extern bool naming_debuginfod;
+const char *naming_set_path(const struct command_option *row, const char *value);
+#define NAMING_ROWS                                                                                \
+	{ "debug-symbols", 'd',                                                                    \
+	  "PATH",	   "a file or folder with debug symbols; may be repeated",                 \
+	  COMMAND_CALL,	   NULL,                                                                   \
+	  naming_set_path },                                                                       \
+	{                                                                                          \
+		"debuginfod", 0, NULL, "ask the servers of DEBUGINFOD_URLS for debug symbols",     \
+			COMMAND_FLAG, &naming_debuginfod                                           \
+	}
+
+/* What the command line asked for.  Says so, once, if servers cannot be asked. */
+struct places_options naming_places(void);
