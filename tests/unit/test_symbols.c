@@ -149,11 +149,121 @@ static void demangling(void **context)
 	check_demangled("main", "main");
 	check_demangled("_Znwm", "operator new(unsigned long)");
 	check_demangled("_ZN3foo3barEi", "foo::bar(int)");
-	check_demangled("_RNvC7mycrate3foo", "mycrate::foo");
+	check_demangled("_ZN3foo3barEi.cold", "foo::bar(int) [clone .cold]");
+	check_demangled("_ZN12_GLOBAL__N_11fEv", "(anonymous namespace)::f()");
+	check_demangled("_Znot mangled", "_Znot mangled");
+	check_demangled("_ZN", "_ZN");
+	check_demangled("_R", "_R");
+	check_demangled("i", "i");
+	check_demangled("", "");
+}
+
+static void demangling_rust(void **context)
+{
 	check_demangled("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
 			"core::fmt::Write::write_fmt");
-	check_demangled("_Znot mangled", "_Znot mangled");
-	check_demangled("i", "i");
+	check_demangled("_ZN64_$LT$a..shapes..Square$LT$f64$GT$$u20$as$u20$a..shapes..Area$GT$4area"
+			"17ha53cc3ccba03dd67E",
+			"<a::shapes::Square<f64> as a::shapes::Area>::area");
+	check_demangled("_RNvC7mycrate3foo", "mycrate::foo");
+	check_demangled("_RINvMs_NtCs6xxl1lAjzDf_1a6shapesINtB5_6SquarelE5twiceNCNvB7_4main0EB7_",
+			"<a::shapes::Square<i32>>::twice::<a::main::{closure#0}>");
+	check_demangled("_RNCNvCs6xxl1lAjzDf_1au9gre_6ka8i0", "a::gr\xc3\xb6\xc3\x9f"
+							      "e::{closure#0}");
+}
+
+/* As people write them, and only those. */
+static void demangling_strings(void **context)
+{
+#define STRING "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+	check_demangled("_Z1fRK" STRING, "f(std::string const&)");
+	check_demangled("_Z1fSs", "f(std::string)");
+	check_demangled("_Z1fSt17basic_string_viewIcSt11char_traitsIcEE", "f(std::string_view)");
+	check_demangled("_Z1fNSt7__cxx1112basic_stringIwSt11char_traitsIwESaIwEEE",
+			"f(std::wstring)");
+	check_demangled("_ZN"
+			"St7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE7reserveEm",
+			"std::string::reserve(unsigned long)");
+	check_demangled(
+		"_Z1fSt3mapI" STRING "St6vectorIS5_"
+		"SaIS5_EESt4lessIS5_ESaISt4pairIKS5_S8_EEE",
+		"f(std::map<std::string, std::vector<std::string, std::allocator<std::string>>, "
+		"std::less<std::string>, std::allocator<std::pair<std::string const, "
+		"std::vector<std::string, std::allocator<std::string>>>>>)");
+	/* Not a closing bracket. */
+	check_demangled("_ZN1agtIiEEbT_", "bool a::operator><int>(int)");
+	check_demangled("_Z1gIXadL_ZN1agtEiEEEvv", "void g<&a::operator>(int)>()");
+	/* Another allocator is another type. */
+	check_demangled("_Z1fNSt7__cxx1112basic_stringIcSt11char_traitsIcE1AIcEEE",
+			"f(std::__cxx11::basic_string<char, std::char_traits<char>, A<char>>)");
+#undef STRING
+}
+
+static void check_bounded(const char *name)
+{
+	char *text = demangle(name);
+
+	assert_true(strlen(text) <= DEMANGLED_MAX || !strcmp(text, name));
+	free(text);
+}
+
+/* A<A<A<…>, A<…>>, …>: the name doubles with each reference to what came before. */
+static char *doubling(bool rust)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+	struct buf name = { 0 };
+	size_t before = 8;
+
+	buf_text(&name, rust ? "_RINvC1a1bTuuE" : "_Z1f1AIiiE");
+	for (unsigned i = 0; i < 34; i++) {
+		size_t at = name.size - 2;
+
+		if (rust)
+			buf_printf(&name, "TB%c_B%c_E", digits[before - 1], digits[before - 1]);
+		else if (i)
+			buf_printf(&name, "S_IS%c_S%c_E", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i],
+				   "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i]);
+		else
+			buf_text(&name, "S_IS0_S0_E");
+		if (rust && at > 35)
+			break;
+		before = at;
+	}
+	buf_text(&name, rust ? "E" : "");
+	return name.data;
+}
+
+static void demangling_is_bounded(void **context)
+{
+	static const char *const parts[] = { "P", "N", "1aI", "3abc", "DpT_", "NvC1a1b" };
+	char *name = doubling(false);
+	struct buf text = { 0 };
+
+	check_bounded(name);
+	free(name);
+	name = doubling(true);
+	check_bounded(name);
+	free(name);
+	/* Deep, beyond what libiberty takes by itself, beyond what we take. */
+	for (size_t size = 500; size < 100000; size *= 3)
+		for (unsigned i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+			buf_clear(&text);
+			buf_text(&text, i == 5 ? "_R" : i ? "_ZN" : "_Z1f");
+			while (text.size < size)
+				buf_text(&text, parts[i]);
+			buf_text(&text, "i");
+			check_bounded(text.data);
+		}
+	/* A name that is just long is still read. */
+	buf_clear(&text);
+	buf_text(&text, "_ZN");
+	for (unsigned i = 0; i < 200; i++)
+		buf_text(&text, "16abcdefghijklmnop");
+	buf_text(&text, "Ev");
+	name = demangle(text.data);
+	assert_int_equal(strlen(name), 200 * strlen("abcdefghijklmnop::"));
+	free(name);
+	buf_release(&text);
 }
 
 int main(void)
@@ -163,6 +273,9 @@ int main(void)
 		cmocka_unit_test(another_build_is_not_used),
 		cmocka_unit_test(from_the_recording),
 		cmocka_unit_test(demangling),
+		cmocka_unit_test(demangling_rust),
+		cmocka_unit_test(demangling_strings),
+		cmocka_unit_test(demangling_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
