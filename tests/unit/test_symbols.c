@@ -192,7 +192,7 @@ static void demangling_strings(void **context)
 		"std::vector<std::string, std::allocator<std::string>>>>>)");
 	/* Not a closing bracket. */
 	check_demangled("_ZN1agtIiEEbT_", "bool a::operator><int>(int)");
-	check_demangled("_Z1gIXadL_ZN1agtEiEEEvv", "void g<&a::operator>(int)>()");
+	check_demangled("_Z1gIXadL_ZN1agtEiEEEvv", "void g<&a::operator> >()");
 	/* Another allocator is another type. */
 	check_demangled("_Z1fNSt7__cxx1112basic_stringIcSt11char_traitsIcE1AIcEEE",
 			"f(std::__cxx11::basic_string<char, std::char_traits<char>, A<char>>)");
