@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* memoir export: a recording in another tool's format. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+#include "base/progress.h"
+#include "base/term.h"
+#include "cli/command.h"
+#include "cli/open.h"
+#include "cli/shape.h"
+#include "export/export.h"
+#include "export/stacks.h"
+
+static struct shape_measure measure;
+static const char *output, *color;
+static bool list, by_count, groups;
+
+static const struct command_option options[] = {
+	{ "output", 'o', "FILE", "write to this file (- or none: standard output)", COMMAND_TEXT,
+	  &output },
+	{ "list", 'l', NULL, "list the formats, and what opens them", COMMAND_FLAG, &list },
+	SHAPE_MEASURE_OPTIONS(measure),
+	{ "count", 'c', NULL, "weigh by blocks, not by bytes", COMMAND_FLAG, &by_count },
+	{ "groups", 'g', NULL, "json and csv: one row a stack, not one an allocation", COMMAND_FLAG,
+	  &groups },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ 0 },
+};
+
+static int show_list(void)
+{
+	struct buf out = { 0 };
+	struct term term;
+
+	if (!shape_term("export", &term, color))
+		return 2;
+	for (const struct exporter *const *e = exporters; *e; e++)
+		buf_printf(&out, "%s%-12s%s %s\n%-12s %s%s%s\n", term_style(&term, STYLE_STRONG),
+			   (*e)->name, term_style(&term, STYLE_PLAIN), (*e)->help, "",
+			   term_style(&term, STYLE_DIM), (*e)->viewer,
+			   term_style(&term, STYLE_PLAIN));
+	return buf_flush(&out, 1) ? 1 : 0;
+}
+
+static const struct exporter *find(const char *name)
+{
+	const struct exporter *found = exporter_find(name);
+	struct nearest near = nearest_to(name);
+	const char *nearest;
+
+	if (found)
+		return found;
+	for (const struct exporter *const *e = exporters; *e; e++)
+		nearest_consider(&near, (*e)->name);
+	nearest = nearest_found(&near);
+	if (nearest)
+		fprintf(stderr, "memoir export: there is no format '%s'; did you mean '%s'?\n",
+			name, nearest);
+	else
+		fprintf(stderr,
+			"memoir export: there is no format '%s'; memoir export --list shows them\n",
+			name);
+	return NULL;
+}
+
+static int fail(const struct err *err)
+{
+	fprintf(stderr, "memoir export: %s%s%s\n", output ? output : "", output ? ": " : "",
+		err->text);
+	return 1;
+}
+
+static int write_out(const struct exporter *e, struct opened *o)
+{
+	const char *program = model_info(o->model, "executable");
+	struct progress bar;
+	struct export x = {
+		.view = o->view,
+		.measuring = shape_measuring(o->model, &measure, MEASURE_ALLOCATED),
+		.by_count = by_count,
+		.groups = groups,
+		.title = program ? path_base(program) : "program",
+		.progress = &bar,
+	};
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct sink sink;
+	int error;
+
+	opened_names(o);
+	if (output)
+		error = sink_to_file(&sink, output, exporter_codec(e, output), &err);
+	else
+		sink_to_fd(&sink, 1, exporter_codec(e, NULL)), error = 0;
+	if (error)
+		return fail(&err);
+	progress_start(&bar, "writing");
+	error = e->write(&x, &sink, &err);
+	progress_end(&bar);
+	/* What went wrong while writing is said by sink_finish(), whoever noticed it first. */
+	if (error && !sink.error) {
+		sink_cancel(&sink);
+		return fail(&err);
+	}
+	return sink_finish(&sink, &err) ? fail(&err) : o->status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct open_options how = { .quiet = true };
+	const struct exporter *e;
+	struct opened o;
+	int status;
+
+	if (list)
+		return show_list();
+	if (argc < 2) {
+		fprintf(stderr, "memoir export: %s (memoir export --help says more)\n",
+			argc ? "which recording?"
+			     : "which format? memoir export --list shows them");
+		return 2;
+	}
+	if (output && !strcmp(output, "-"))
+		output = NULL;
+	if (!(e = find(argv[0])) || !shape_measure_check("export", &measure))
+		return 2;
+	if (e->binary && !output && isatty(1)) {
+		fprintf(stderr, "memoir export: %s is not for a terminal; give -o FILE.%s\n",
+			e->name, e->extension);
+		return 2;
+	}
+	if (!open_view("export", argc - 1, argv + 1, &how, &o))
+		return o.status;
+	status = write_out(e, &o);
+	opened_release(&o);
+	return status;
+}
+
+const struct command command_export = {
+	.name = "export",
+	.args = "FORMAT FILE",
+	.help = "write it for another tool: flame graphs, pprof, heaptrack …",
+	.examples =
+		"  memoir export --list\n"
+		"  memoir export flamegraph app.dat -m leaked -o leaks.svg\n"
+		"  memoir export pprof app.dat -o app.pb.gz && go tool pprof -http : app.pb.gz\n"
+		"  memoir export heaptrack app.dat -o app.zst && heaptrack_gui app.zst\n"
+		"  memoir export collapsed app.dat -m peak --function-regex parse | "
+		"flamegraph.pl\n",
+	.options = options,
+	.takes_filters = true,
+	.run = run,
+};
