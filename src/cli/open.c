@@ -11,8 +11,8 @@
 #include "base/human.h"
 #include "base/progress.h"
 #include "cli/filtering.h"
-#include "model/cache.h"
 #include "cli/naming.h"
+#include "model/cache.h"
 
 #define POLL_NS 200000000
 #define CLEAR_LINE "\r\033[K"
