@@ -171,23 +171,26 @@ static void naming_end(void)
 	names_shown = false;
 }
 
-bool open_view(const char *command, int argc, char **argv, const struct open_options *options,
-	       struct opened *ret_opened)
+/* `filter` becomes the opened one's own unless it is lent. */
+static bool open_filtered(const char *command, int argc, char **argv,
+			  const struct open_options *options, struct filter *filter, bool lent,
+			  struct opened *ret_opened)
 {
-	struct opened o = { 0 };
+	struct opened o = { .filter = lent ? NULL : filter };
 	struct places_options names = naming_places();
 	struct err err = { .offset = ERR_NO_OFFSET };
 
-	*ret_opened = o;
+	*ret_opened = (struct opened){ 0 };
 	o.model = open_recording(command, argc, argv, options, &ret_opened->status);
-	if (!o.model)
+	if (!o.model) {
+		filter_free(o.filter);
 		return false;
+	}
 	o.status = ret_opened->status;
 	names.progress = naming;
 	naming_start();
 	o.places = places_new(o.model, &names);
-	o.filter = filtering_take();
-	o.view = view_new(o.model, o.places, o.filter, &err);
+	o.view = view_new(o.model, o.places, filter, &err);
 	naming_end();
 	if (!o.view) {
 		fprintf(stderr, "memoir %s: %s\n", command, err.text);
@@ -197,6 +200,18 @@ bool open_view(const char *command, int argc, char **argv, const struct open_opt
 	}
 	*ret_opened = o;
 	return true;
+}
+
+bool open_view(const char *command, int argc, char **argv, const struct open_options *options,
+	       struct opened *ret_opened)
+{
+	return open_filtered(command, argc, argv, options, filtering_take(), false, ret_opened);
+}
+
+bool open_another(const char *command, char *path, const struct open_options *options,
+		  const struct opened *first, struct opened *ret_opened)
+{
+	return open_filtered(command, 1, &path, options, first->filter, true, ret_opened);
 }
 
 void opened_names(struct opened *o)

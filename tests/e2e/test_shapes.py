@@ -163,3 +163,48 @@ def test_fragmentation(path):
     text = memoir("fragmentation", "--at", "100%", path).stdout.decode()
     assert "hole" in text and "64 KiB" in text
     assert memoir("fragmentation", "--region", "5k", path).status == 2
+
+
+@pytest.fixture(scope="module")
+def more(tmp_path_factory, compile_program):
+    """Another build of the same program, that keeps more: ten of keep_small, and keep_new."""
+    program = compile_program("shapes", flags=("-O0", "-fno-pie", "-no-pie"))
+    path = str(tmp_path_factory.mktemp("shapes") / "more.dat")
+    assert harness.record([program, "more"], path).status == 0
+    return path
+
+
+WORK = ("--filter", 'function ~ "^work$"')
+
+
+def test_diff_of_two_builds(path, more):
+    found = harness.ask("diff", "--json", "-m", "leaked", *WORK, path, more)
+    assert found["total"]["bytes_delta"] == 10 * 1000 + 7777
+    assert found["stack_counts"] == {"new": 1, "gone": 0, "grown": 1, "shrunk": 0, "same": 2}
+    grown, new = found["stacks"][:2]
+    assert (grown["status"], grown["functions"][:3]) == ("grown", ["keep_small", "work", "main"])
+    assert (grown["before_count"], grown["after_count"], grown["bytes_delta"]) == (10, 20, 10000)
+    assert (new["status"], new["functions"][0], new["after_bytes"]) == ("new", "keep_new", 7777)
+    functions = {f["function"]: f for f in found["functions"]}
+    assert functions["work"]["bytes_delta"] == 17777
+    assert functions["recurse"]["status"] == "same" and functions["recurse"]["after_bytes"] == 300
+    gone = harness.ask("diff", "--json", "-m", "leaked", *WORK, more, path)
+    assert gone["stack_counts"]["gone"] == 1 and gone["stack_counts"]["shrunk"] == 1
+    text = memoir("diff", "-m", "leaked", *WORK, path, more).stdout.decode()
+    assert "keep_new" in text and "+7.59 KiB" in text and "keep_large" not in text
+
+
+def test_diff_as_a_gate(path, more):
+    def status(*arguments):
+        return memoir("diff", "-m", "leaked", *WORK, *arguments, path, more).status
+    assert status() == 0
+    assert status("--fail-if-grown", "17777") == 0
+    assert status("--fail-if-grown", "17776") == 1
+    assert status("--fail-if-grown", "20%") == 0
+    assert status("--fail-if-grown", "10%") == 1
+    assert status("--count", "--fail-if-grown", "10") == 1
+    assert status("--count", "--fail-if-grown", "11") == 0
+    assert status("--fail-if-grown", "much") == 2
+    assert memoir("diff", path).status == 2
+    same = harness.ask("diff", "--json", path, path)
+    assert same["total"]["status"] == "same" and set(same["stack_counts"]) - {"same"}
