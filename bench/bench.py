@@ -4,7 +4,7 @@
 
   make bench                        everything; ten minutes or so
   make bench BENCH="--quick"        fewer repetitions
-  make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open
+  make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open, shapes
 
 Prints a table and writes build/bench.json.  Added time is a run's time minus the plain one's,
 medians; the budget is a share of what heaptrack adds.  Never part of the tests.
@@ -24,7 +24,7 @@ import time
 import work
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ("pairs", "threads", "programs", "memory", "open")
+PARTS = ("pairs", "threads", "programs", "memory", "open", "shapes")
 MODES = ("plain", "memoir", "memoir-nofree", "heaptrack")
 # Shares of what heaptrack adds: (with free stacks, without).
 PAIR_BUDGET = {5: (1 / 4, 1 / 5), 30: (1 / 5, 1 / 7), 100: (1 / 5, 1 / 7)}
@@ -35,6 +35,9 @@ FILE_BUDGET = 8
 OPEN_BUDGET = 10e6
 MEMORY_BUDGET = 64 << 20
 NODE_BUDGET = 64
+# Milliseconds over ten million allocations.
+SHAPE_BUDGET = {"tree": 300, "tree of the peak": 300, "tree, bottom-up": 300, "series": 200,
+                "series, a quarter of the time": 200}
 
 
 class Bench:
@@ -250,6 +253,28 @@ class Bench:
                                "file_bytes": os.path.getsize(self.output("memoir"))}
         print(f"\nopening: {info['events'] / 1e6:.0f}M events in {times[0]:.2f} s the first time, "
               f"{times[-1]:.2f} s again: {speed / 1e6:.1f}M a second (at least 10M): {verdict}")
+
+    def shapes(self):
+        """Trees, series and their like over a made-up recording of ten million allocations."""
+        events = 2000000 if self.args.quick else 20000000
+        subprocess.run(["ninja", "-C", self.build, "tests/unit/gen_recording", "bench/bench_shapes"],
+                       check=True, stdout=subprocess.DEVNULL)
+        path = os.path.join(self.folder, "shapes.dat")
+        subprocess.run([os.path.join(self.build, "tests/unit/gen_recording"), path, str(events)],
+                       check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run([os.path.join(self.build, "bench/bench_shapes"), path], check=True,
+                              capture_output=True)
+        os.remove(path)
+        found = json.loads(done.stdout)
+        rows = []
+        for shape in found["shapes"]:
+            budget = SHAPE_BUDGET.get(shape["name"])
+            verdict = self.check(shape["name"] + ", ms", shape["ms"], budget) if budget else ""
+            rows.append([shape["name"], f"{shape['first_ms']:.0f}", f"{shape['ms']:.0f}",
+                         f"{budget}" if budget else "", verdict])
+        self.result["shapes"] = found
+        print(f"\nshapes of {found['allocations'] / 1e6:.1f}M allocations: milliseconds")
+        table([["shape", "first", "again", "at most", ""]] + rows)
 
 
 def median(values):

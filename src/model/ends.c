@@ -2,7 +2,8 @@
 /* Rows sorted by their end.  See ends.h.
  *
  * The keys are spread over parts of equal width in time, each small enough for the cache, and each
- * part is sorted by its own digits; both steps on all cores. */
+ * part is sorted by its own digits; both steps on all cores.  Within a part 32 bits of a key are
+ * enough for all but the longest recordings, so an end is one word: key : 32, row : 32. */
 #include "model/ends.h"
 
 #include <stdatomic.h>
@@ -14,29 +15,31 @@
 
 #define PARTS 4096u
 #define BLOCKS_MAX 64u /* pieces of the columns, each with its own counts */
-#define DIGIT_BITS 10
+#define DIGIT_BITS 11
+#define KEY_BITS 32
 #define DIGITS (1u << DIGIT_BITS)
 #define FEW 48u /* sorted by insertion */
-
-struct end {
-	uint64_t at;
-	uint32_t row;
-};
 
 struct sorting {
 	const struct columns *c;
 	uint64_t first; /* the earliest end */
 	unsigned shift; /* of at - first: its part */
+	unsigned drop;	/* lowest bits that keys do not have */
 	uint32_t block; /* rows in a piece */
 	uint32_t (*counts)[PARTS];
 	uint32_t part_start[PARTS + 1];
-	struct end *ends;
+	uint64_t *ends;
 	uint32_t *rows;
 };
 
 static unsigned part_of(const struct sorting *s, uint64_t at)
 {
 	return (unsigned)((at - s->first) >> s->shift);
+}
+
+static uint64_t key_of(const struct sorting *s, uint64_t at)
+{
+	return ((at - s->first) & ((1ull << s->shift) - 1)) >> s->drop;
 }
 
 static void count_block(void *context, unsigned worker, uint64_t first, uint64_t count)
@@ -58,7 +61,7 @@ static void spread_block(void *context, unsigned worker, uint64_t first, uint64_
 		uint64_t at = s->c->freed_at[i];
 
 		if (at != NEVER)
-			s->ends[next[part_of(s, at)]++] = (struct end){ at, (uint32_t)i };
+			s->ends[next[part_of(s, at)]++] = key_of(s, at) << 32 | i;
 	}
 }
 
@@ -79,28 +82,27 @@ static uint32_t place_parts(struct sorting *s, uint32_t blocks)
 	return s->part_start[PARTS] = sum;
 }
 
-static void sort_few(struct end *a, uint32_t n)
+static void sort_few(uint64_t *a, uint32_t n)
 {
 	for (uint32_t i = 1; i < n; i++) {
-		struct end e = a[i];
+		uint64_t e = a[i];
 		uint32_t k = i;
 
-		for (; k && a[k - 1].at > e.at; k--)
+		for (; k && a[k - 1] > e; k--)
 			a[k] = a[k - 1];
 		a[k] = e;
 	}
 }
 
-/* By digits from the least; `bits` of them differ.  Returns where the result is. */
-static struct end *sort_many(struct end *from, struct end *to, uint32_t n, uint64_t base,
-			     unsigned bits)
+/* By digits from the least; keys have so many bits.  Returns where the result is. */
+static uint64_t *sort_many(uint64_t *from, uint64_t *to, uint32_t n, unsigned bits)
 {
-	for (unsigned shift = 0; shift < bits; shift += DIGIT_BITS) {
+	for (unsigned shift = KEY_BITS; shift < KEY_BITS + bits; shift += DIGIT_BITS) {
 		uint32_t next[DIGITS] = { 0 }, sum = 0;
-		struct end *swap = from;
+		uint64_t *swap = from;
 
 		for (uint32_t i = 0; i < n; i++)
-			next[(from[i].at - base) >> shift & (DIGITS - 1)]++;
+			next[from[i] >> shift & (DIGITS - 1)]++;
 		for (unsigned d = 0; d < DIGITS; d++) {
 			uint32_t count = next[d];
 
@@ -108,34 +110,55 @@ static struct end *sort_many(struct end *from, struct end *to, uint32_t n, uint6
 			sum += count;
 		}
 		for (uint32_t i = 0; i < n; i++)
-			to[next[(from[i].at - base) >> shift & (DIGITS - 1)]++] = from[i];
+			to[next[from[i] >> shift & (DIGITS - 1)]++] = from[i];
 		from = to;
 		to = swap;
 	}
 	return from;
 }
 
+static int by_end(const void *a, const void *b, void *context)
+{
+	const uint64_t *freed_at = context;
+	uint64_t x = freed_at[*(const uint32_t *)a], y = freed_at[*(const uint32_t *)b];
+
+	return x < y ? -1 : x > y;
+}
+
+/* Rows whose keys are the same for lack of bits. */
+static void sort_exactly(const struct columns *c, const uint64_t *a, uint32_t *rows, uint32_t n)
+{
+	for (uint32_t i = 0, k; i < n; i = k) {
+		for (k = i + 1; k < n && a[k] >> KEY_BITS == a[i] >> KEY_BITS;)
+			k++;
+		if (k > i + 1)
+			qsort_r(&rows[i], k - i, sizeof(*rows), by_end, c->freed_at);
+	}
+}
+
 static void sort_parts(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct sorting *s = context;
-	struct end *spare = NULL;
+	uint64_t *spare = NULL;
 	uint32_t room = 0;
 
 	for (uint64_t p = first; p < first + count; p++) {
 		uint32_t start = s->part_start[p], n = s->part_start[p + 1] - start;
-		struct end *a = &s->ends[start];
+		uint64_t *a = &s->ends[start];
 
 		if (n > FEW) {
 			if (n > room) {
 				room = n;
 				spare = xreallocarray(spare, room, sizeof(*spare));
 			}
-			a = sort_many(a, spare, n, s->first + (p << s->shift), s->shift);
+			a = sort_many(a, spare, n, s->shift - s->drop);
 		} else {
 			sort_few(a, n);
 		}
 		for (uint32_t i = 0; i < n; i++)
-			s->rows[start + i] = a[i].row;
+			s->rows[start + i] = (uint32_t)a[i];
+		if (s->drop)
+			sort_exactly(s->c, a, &s->rows[start], n);
 	}
 	free(spare);
 }
@@ -168,6 +191,7 @@ struct ends *ends_new(const struct columns *c)
 		return e;
 	while ((last - s.first) >> s.shift >= PARTS)
 		s.shift++;
+	s.drop = s.shift > KEY_BITS ? s.shift - KEY_BITS : 0;
 	s.counts = xcalloc(blocks, sizeof(*s.counts));
 	parallel_for(c->count, s.block, count_block, &s);
 	e->count = place_parts(&s, blocks);
