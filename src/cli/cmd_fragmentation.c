@@ -182,6 +182,7 @@ static void print_text(struct buf *out, struct shown *s)
 		out, "  %s after the start: %s in %s blocks\n",
 		human_duration(&a, s->f.live.count || at_text ? model_ns(s->r.model, s->f.at) : 0),
 		human_size(&b, s->f.live.bytes), human_count(&c, s->f.live.count));
+	shape_removed(out, &s->r.term, s->r.model);
 	print_regions(out, s);
 	print_occupancy(out, s);
 	print_slack(out, s);

@@ -156,6 +156,7 @@ static void print_text(struct buf *out, const struct term *t, const struct model
 			   human_count(&b, h->total.count), h->total.count == 1 ? "" : "s");
 	shape_measure_title(out, m, how);
 	buf_char(out, '\n');
+	shape_removed(out, t, m);
 	if (!h->total.count)
 		return;
 	buf_char(out, '\n');

@@ -148,6 +148,21 @@ bool shape_term(const char *command, struct term *t, const char *color)
 	return false;
 }
 
+void shape_removed(struct buf *out, const struct term *t, const struct model *m)
+{
+	const struct removed *r = &m->tables.removed;
+	uint64_t count = 0;
+	struct human a;
+
+	for (size_t i = 0; i < r->count; i++)
+		count += r->rows[i].count;
+	if (!count)
+		return;
+	buf_printf(out, "%swithout %s allocation%s that %s taken out of the recording%s\n",
+		   term_style(t, STYLE_DIM), human_count(&a, count), count == 1 ? "" : "s",
+		   count == 1 ? "was" : "were", term_style(t, STYLE_PLAIN));
+}
+
 void shape_bar(struct buf *out, double share, unsigned columns)
 {
 	static const char *const eighths[] = { "",

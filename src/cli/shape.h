@@ -39,6 +39,9 @@ bool shape_time(const char *command, const char *option, const struct model *m, 
 		uint64_t *ret_ns);
 /* --color; false after saying what is wrong. */
 bool shape_term(const char *command, struct term *t, const char *color);
+/* A line about allocations that were taken out of the recording, and so cannot be shown; nothing if
+ * there are none. */
+void shape_removed(struct buf *out, const struct term *t, const struct model *m);
 /* ▏▎▍▌▋▊▉█: a bar of `share` of `columns`, filled up with blanks. */
 void shape_bar(struct buf *out, double share, unsigned columns);
 /* One word of a list; `count` if it is none, after saying what there is. */

@@ -92,6 +92,37 @@ static void add_row(struct stack_weights *out, size_t *room, const struct stack_
 	out->total.count += s->weight.count;
 }
 
+/* What culling or `memoir strip` took out counts where all of a recording is weighed.  It is known
+ * by stack only, and what was alive at the peak of the whole takes the place of what is left. */
+static void add_removed(struct weighing *w)
+{
+	const struct model *m = w->v->model;
+	const struct removed *r = &m->tables.removed;
+
+	if (w->v->bits || w->by_thread || !r->count)
+		return;
+	if (!w->sums[0].rows)
+		w->sums[0].rows = pages_grow(NULL, 0, w->slot_count * sizeof(*w->sums[0].rows));
+	for (size_t i = 0; i < r->count; i++) {
+		const struct statistics *s = &r->rows[i];
+		uint32_t stack = node_is_known(&m->tables.nodes, s->stack) ? s->stack : 0;
+		struct stack_weight more = { .first = s->first_at, .last = s->last_at };
+
+		if (w->how.measure == MEASURE_ALLOCATED)
+			more.weight = (struct weight){ s->bytes, s->count };
+		else if (w->how.measure == MEASURE_TEMPORARY)
+			more.weight = (struct weight){ s->temporary_bytes, s->temporary };
+		else if (w->how.measure == MEASURE_PEAK && m->peak_is_whole)
+			more.weight = (struct weight){ s->peak_bytes, s->peak_count };
+		else
+			continue;
+		for (unsigned k = 0; w->how.measure == MEASURE_PEAK && k < parallel_workers(); k++)
+			if (w->sums[k].rows)
+				w->sums[k].rows[stack].weight = (struct weight){ 0 };
+		merge(&w->sums[0].rows[stack], &more);
+	}
+}
+
 static void gather_arrays(struct weighing *w, struct stack_weights *out)
 {
 	size_t room = 0;
@@ -157,6 +188,7 @@ void weigh_stacks(struct stack_weights *ret_weights, const struct view *v,
 		w.slot_count *= v->model->tables.threads.count + 1;
 	w.in_table = by_thread && w.slot_count > SLOTS_MAX;
 	parallel_for(v->model->allocations.count, BLOCK, weigh_block, &w);
+	add_removed(&w);
 	if (w.in_table)
 		gather_tables(&w, ret_weights);
 	else

@@ -19,7 +19,8 @@ struct stack_weights {
 	struct weight total;
 };
 
-/* Stacks of which nothing counts are left out. */
+/* Stacks of which nothing counts are left out.  Of a whole recording (a view without a filter,
+ * threads not told apart) what was removed from it counts too, as far as it is known. */
 void weigh_stacks(struct stack_weights *ret_weights, const struct view *v,
 		  const struct measuring *how, bool by_thread);
 void stack_weights_release(struct stack_weights *s);

@@ -208,3 +208,17 @@ def test_diff_as_a_gate(path, more):
     assert memoir("diff", path).status == 2
     same = harness.ask("diff", "--json", path, path)
     assert same["total"]["status"] == "same" and set(same["stack_counts"]) - {"same"}
+
+
+def test_what_was_stripped_still_weighs(path, tmp_path):
+    stripped = str(tmp_path / "stripped.dat")
+    assert memoir("strip", "-t", "10ms", "-o", stripped, path).status == 0
+    for measure in ("allocated", "peak", "temporary", "leaked"):
+        before = harness.ask("tree", "--json", "-m", measure, path)["tree"]
+        after = harness.ask("tree", "--json", "-m", measure, stripped)["tree"]
+        assert (after["bytes"], after["count"]) == (before["bytes"], before["count"]), measure
+        for name in ("hole", "keep_small", "rise_and_fall"):
+            a, b = find(before, name), find(after, name)
+            assert (a and (a["bytes"], a["count"])) == (b and (b["bytes"], b["count"])), (measure, name)
+    assert b"taken out of the recording" in memoir("timeline", stripped).stdout
+    assert b"taken out of the recording" not in memoir("timeline", path).stdout
