@@ -326,10 +326,13 @@ void *hook_realloc(void *old, size_t size)
 
 void *hook_reallocarray(void *old, size_t n, size_t size)
 {
-	struct rt_thread *t = enter(FRAME);
+	struct rt_thread *t;
 	size_t bytes;
 	void *p;
 
+	if (unlikely(real_own))
+		return real.reallocarray(old, n, size); /* it calls the executable's realloc */
+	t = enter(FRAME);
 	if (unlikely(__builtin_mul_overflow(n, size, &bytes)))
 		bytes = SIZE_MAX; /* fails */
 	if (unlikely(!t || !old)) {

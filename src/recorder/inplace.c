@@ -289,11 +289,14 @@ static bool write_jump(const struct shm_site *plan, const uint8_t *stub)
 	uint64_t size = ((plan->address + INPLACE_JUMP + 4095) & ~4095ull) - page;
 	uint8_t jump[INPLACE_JUMP] = { 0xe9 };
 
+	/* Executable all the time: where code may not be changed, this is refused, and not the way
+	 * back. */
 	if (!put_distance(jump + 1, plan->address + sizeof(jump), (uint64_t)stub) ||
-	    sys_failed(SYS(SYS_mprotect, page, size, PROT_READ | PROT_WRITE)))
+	    sys_failed(SYS(SYS_mprotect, page, size, PROT_READ | PROT_WRITE | PROT_EXEC)))
 		return false;
 	memcpy((void *)plan->address, jump, sizeof(jump));
-	return !sys_failed(SYS(SYS_mprotect, page, size, plan->protection));
+	SYS(SYS_mprotect, page, size, plan->protection);
+	return true;
 }
 
 /* Whoever has the function's address gets to the original without us. */
@@ -365,7 +368,6 @@ static struct shm_plan *ask(void)
 void inplace_install(void)
 {
 	struct shm_plan *plan = ask();
-	bool own = real_map == _r_debug.r_map; /* the executable's malloc is the program's */
 	unsigned count = plan ? plan->site_count : 0, done = 0;
 
 	if (count > INPLACE_SITES)
@@ -376,14 +378,15 @@ void inplace_install(void)
 		done += install_file(plan, from, to);
 	}
 	rt.watch_callers |= done > 0;
-	if (own && !done)
+	if (real_own && !done)
 		say("nothing is recorded: the program brings a malloc of its own inside its "
 		    "executable, and it cannot be hooked: ",
 		    !plan	       ? "the collector does not answer"
 		    : plan->warning[0] ? plan->warning
-				       : "its code is not what its file says");
+				       : "the system does not let us change its code");
 	else if (done && plan->warning[0])
 		say("not everything is recorded: ", plan->warning);
 	else if (done < count)
-		say("not everything is recorded: functions of ", plan->allocator);
+		say("not everything is recorded: the system does not let us change the code of ",
+		    plan->allocator);
 }

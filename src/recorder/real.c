@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-bool real_comes_first;
+bool real_comes_first, real_own;
 const struct link_map *real_map;
 void *(*real_dlopen)(const char *, int);
 void *(*real_dlsym)(void *, const char *);
@@ -85,17 +85,21 @@ static void *plain_reallocarray(void *p, size_t n, size_t size)
 	return real.realloc(p, bytes);
 }
 
+static void (*own_free)(void *); /* the executable's, if it has one */
+
 static void plain_free_sized(void *p, size_t size)
 {
 	(void)size;
-	real.free(p);
+	if (own_free)
+		own_free(p);
+	else
+		real.free(p);
 }
 
 static void plain_free_aligned_sized(void *p, size_t alignment, size_t size)
 {
 	(void)alignment;
-	(void)size;
-	real.free(p);
+	plain_free_sized(p, size);
 }
 
 static size_t plain_usable_size(void *p)
@@ -135,7 +139,6 @@ void real_init(void)
 	struct real found = { 0 };
 	struct elf_image image;
 	struct dl_find_object o;
-	bool own;
 
 	if (atomic_exchange(&started, 1))
 		return;
@@ -143,6 +146,14 @@ void real_init(void)
 	while (us && !is_us(us))
 		us = us->l_next;
 	from = us;
+	/* The executable's own is hooked where it is (inplace.c).  Who comes to us has asked for
+	 * the next one, or does not see the executable's. */
+	real_own = real_map == _r_debug.r_map;
+	if (real_own) {
+		if (elf_read(real_map, &image))
+			own_free = (void (*)(void *))elf_find(&image, "free");
+		find_from(us, "malloc", &real_map);
+	}
 	for (const struct link_map *m = us; m; m = m->l_prev)
 		real_comes_first |= m == real_map;
 	if (real_comes_first)
@@ -159,8 +170,10 @@ void real_init(void)
 		real_dlopen = elf_find(&image, "dlopen");
 		real_dlsym = elf_find(&image, "dlsym");
 	}
-	/* libc's own calls realloc by name, which would be us again. */
-	if (!elf_read(real_map, &image) || rt.glibc || !elf_find(&image, "reallocarray"))
+	/* libc's own calls realloc by name, which would be us again; or the executable's, and then
+	 * that is what is recorded. */
+	if (!elf_read(real_map, &image) || (rt.glibc && !real_own) ||
+	    !elf_find(&image, "reallocarray"))
 		found.reallocarray = plain_reallocarray;
 	if (!found.free_sized)
 		found.free_sized = plain_free_sized;
@@ -168,14 +181,12 @@ void real_init(void)
 		found.free_aligned_sized = plain_free_aligned_sized;
 	if (!found.malloc_usable_size)
 		found.malloc_usable_size = plain_usable_size;
-	/* Another allocator's would not know the block.  What the executable has is asked where it
-	 * is hooked, and only what it has not comes here. */
-	own = real_map == _r_debug.r_map;
+	/* Another allocator's would not know the block. */
 	found.usable = plain_usable_size;
-	if (!own && elf_read(real_map, &image) && elf_find(&image, "malloc_usable_size"))
+	if (elf_read(real_map, &image) && elf_find(&image, "malloc_usable_size"))
 		found.usable = found.malloc_usable_size;
 	rt.watch_callers = !rt.glibc;
-	if (!rt.glibc && !own && _dl_find_object && !_dl_find_object((void *)found.malloc, &o)) {
+	if (!rt.glibc && _dl_find_object && !_dl_find_object((void *)found.malloc, &o)) {
 		rt.allocator_low = (uint64_t)o.dlfo_map_start;
 		rt.allocator_size = (uint64_t)o.dlfo_map_end - rt.allocator_low;
 	}

@@ -77,7 +77,9 @@ extern void *(*real_dlopen)(const char *, int)HIDDEN;
 extern void *(*real_dlsym)(void *, const char *)HIDDEN;
 /* Somebody's malloc comes before ours in lookup order. */
 extern bool real_comes_first HIDDEN;
-/* The file that the allocator is in. */
+/* There is one inside the executable. */
+extern bool real_own HIDDEN;
+/* The file that the allocator is in: the one below us. */
 extern const struct link_map *real_map HIDDEN;
 
 struct hook_row {

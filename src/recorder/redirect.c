@@ -90,8 +90,7 @@ void redirect_callers(void)
 {
 	struct elf_image image;
 
-	/* What is inside the executable is hooked there (inplace.c). */
-	if ((rt.glibc && !real_comes_first) || real_map == _r_debug.r_map)
+	if (rt.glibc && !real_comes_first)
 		return;
 	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
 		if (map != real_map && elf_read(map, &image) &&

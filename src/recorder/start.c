@@ -40,7 +40,7 @@ const char *rt_variable(const char *name)
 
 static void name_allocator(struct shm_control *control)
 {
-	const char *name = real_map->l_name;
+	const char *name = real_own ? "" : real_map->l_name;
 	size_t n = strlen(name), most = sizeof(control->allocator) - 1;
 
 	if (n > most)

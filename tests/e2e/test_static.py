@@ -231,6 +231,16 @@ def test_refused(compile_program, compare):
     assert recording.info["deallocations"] == 10
 
 
+@pytest.mark.parametrize("flags", [("-O2",), ("-O2", "-rdynamic")])
+def test_wrapper(compile_program, compare, flags):
+    """Its call of the next malloc, which is the recorder's, is part of the program's call."""
+    recording = compare([compile_program("wraps", flags=flags)])
+    assert recording.total("work")["allocations"] == 101
+    assert recording.total("work")["allocated_bytes"] == 101 * 100
+    assert recording.total("work")["leaked_count"] == 0
+    assert recording.info["unknown_frees"] == 0
+
+
 def test_handlers(compile_program, record):
     """Handlers that interrupt the allocator itself call it too: those calls are their own."""
     source = os.path.join(harness.PROGRAMS, "bumplib.c")
