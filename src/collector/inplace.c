@@ -36,7 +36,8 @@ struct search {
 	Elf64_Ehdr header;
 	struct found list[FOUND_MAX];
 	unsigned count;
-	bool symtab; /* the file has not been stripped */
+	unsigned first; /* of this file's sites */
+	bool symtab;	/* the file has not been stripped */
 	bool gives[FAMILY_COUNT], takes[FAMILY_COUNT], jemalloc[FAMILY_COUNT];
 	uint64_t usable[FAMILY_COUNT];
 	unsigned refused;
@@ -191,13 +192,15 @@ counted:
 		s->jemalloc[family] = true;
 	if (r->group == INPLACE_CXX)
 		return;
-	if (r->op == INPLACE_USABLE)
+	if (r->op == INPLACE_USABLE && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC)
 		s->usable[family] = s->file->bias + symbol->st_value;
 	s->gives[family] |= r->op == INPLACE_NEW;
 	s->takes[family] |= r->op == INPLACE_END;
 }
 
-static void read_symbols(struct search *s, const Elf64_Shdr *table)
+/* One symbol after the other of all tables, as far as they are defined functions. */
+static void each_function(struct search *s, const Elf64_Shdr *table,
+			  void (*use)(struct search *, const Elf64_Sym *, const char *, size_t))
 {
 	const struct inplace_file *f = s->file;
 	Elf64_Shdr strings;
@@ -208,29 +211,46 @@ static void read_symbols(struct search *s, const Elf64_Shdr *table)
 	    !within(f, strings.sh_offset, strings.sh_size))
 		return;
 	for (uint64_t at = 0; table->sh_size - at >= sizeof(symbol); at += sizeof(symbol)) {
-		const char *name;
-		enum family family;
-		size_t room, length;
-		unsigned type, row;
+		unsigned type;
 
 		memcpy(&symbol, f->bytes + table->sh_offset + at, sizeof(symbol));
 		type = ELF64_ST_TYPE(symbol.st_info);
-		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
-		    !symbol.st_value || symbol.st_name >= strings.sh_size)
-			continue;
-		name = (const char *)f->bytes + strings.sh_offset + symbol.st_name;
-		room = strings.sh_size - symbol.st_name;
-		/* Most names, in a large program: C++ and Rust, but no operator new or delete. */
-		if (room > 3 && name[0] == '_' && (name[1] == 'Z' || name[1] == 'R') &&
-		    name[2] != 'n' && name[2] != 'd')
-			continue;
-		length = strnlen(name, room < NAME_LONGEST ? room : NAME_LONGEST);
-		if (length == NAME_LONGEST || length == room)
-			continue;
-		row = classify(f, name, length, &family);
-		if (row != NEVER)
-			note(s, &symbol, row, family);
+		if ((type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF &&
+		    symbol.st_value && symbol.st_name < strings.sh_size)
+			use(s, &symbol, (const char *)f->bytes + strings.sh_offset + symbol.st_name,
+			    strings.sh_size - symbol.st_name);
 	}
+}
+
+static void each_table(struct search *s,
+		       void (*use)(struct search *, const Elf64_Sym *, const char *, size_t))
+{
+	Elf64_Shdr table;
+
+	for (unsigned i = 0; section(s->file, &s->header, i, &table); i++) {
+		if (table.sh_type != SHT_SYMTAB && table.sh_type != SHT_DYNSYM)
+			continue;
+		s->symtab |= table.sh_type == SHT_SYMTAB;
+		each_function(s, &table, use);
+	}
+}
+
+static void look_at_symbol(struct search *s, const Elf64_Sym *symbol, const char *name, size_t room)
+{
+	enum family family;
+	size_t length;
+	unsigned row;
+
+	/* Most names, in a large program: C++ and Rust, but no operator new or delete. */
+	if (room > 3 && name[0] == '_' && (name[1] == 'Z' || name[1] == 'R') && name[2] != 'n' &&
+	    name[2] != 'd')
+		return;
+	length = strnlen(name, room < NAME_LONGEST ? room : NAME_LONGEST);
+	if (length == NAME_LONGEST || length == room)
+		return;
+	row = classify(s->file, name, length, &family);
+	if (row != NEVER)
+		note(s, symbol, row, family);
 }
 
 static bool counts(const struct search *s, enum family family)
@@ -328,8 +348,31 @@ static void add_site(struct search *s, const struct found *f)
 		plan->site_count++;
 }
 
+/* A site that is no site after all: the last one takes its place. */
+static void drop(struct search *s, unsigned index, const char *why)
+{
+	struct shm_plan *plan = s->plan;
+	struct found f = { .row = plan->sites[index].row };
+
+	refuse(s, &f, why);
+	plan->sites[index] = plan->sites[--plan->site_count];
+}
+
+/* A function that starts in the middle of another's start. */
+static void drop_overlapped(struct search *s, const Elf64_Sym *symbol, const char *name,
+			    size_t room)
+{
+	uint64_t address = s->file->bias + symbol->st_value;
+
+	(void)name;
+	(void)room;
+	for (unsigned i = s->first; i < s->plan->site_count; i++)
+		if (address - s->plan->sites[i].address - 1 < INPLACE_JUMP - 1)
+			drop(s, i--, "another function starts inside its start");
+}
+
 /* The parts of a function that are elsewhere (".cold") may come back into what is displaced. */
-static void drop_jumped_into(struct search *s, unsigned from)
+static void drop_jumped_into(struct search *s)
 {
 	struct shm_plan *plan = s->plan;
 	Elf64_Phdr p;
@@ -339,16 +382,11 @@ static void drop_jumped_into(struct search *s, unsigned from)
 		if (p.p_type != PT_LOAD || !(p.p_flags & PF_X) ||
 		    !within(s->file, p.p_offset, p.p_filesz))
 			continue;
-		while (plan->site_count > from &&
+		while (plan->site_count > s->first &&
 		       (bad = relocate_jump_into(s->file->bytes + p.p_offset, p.p_filesz,
-						 s->file->bias + p.p_vaddr, plan->sites + from,
-						 plan->site_count - from)) >= 0) {
-			struct shm_site *site = &plan->sites[from + (unsigned)bad];
-			struct found f = { .row = site->row };
-
-			refuse(s, &f, "another part of it jumps to its start");
-			*site = plan->sites[--plan->site_count];
-		}
+						 s->file->bias + p.p_vaddr, plan->sites + s->first,
+						 plan->site_count - s->first)) >= 0)
+			drop(s, s->first + (unsigned)bad, "another part of it jumps to its start");
 	}
 }
 
@@ -382,26 +420,22 @@ static void describe(struct search *s)
 void inplace_plan(struct shm_plan *plan, const struct inplace_file *file)
 {
 	static struct search s; /* one thread */
-	unsigned from = plan->site_count;
-	Elf64_Shdr table;
 
 	memset(&s, 0, sizeof(s));
 	s.file = file;
 	s.plan = plan;
+	s.first = plan->site_count;
 	if (!read_header(file, &s.header))
 		return;
 	fill_buckets();
-	for (unsigned i = 0; section(file, &s.header, i, &table); i++) {
-		if (table.sh_type != SHT_SYMTAB && table.sh_type != SHT_DYNSYM)
-			continue;
-		s.symtab |= table.sh_type == SHT_SYMTAB;
-		read_symbols(&s, &table);
-	}
+	each_table(&s, look_at_symbol);
 	for (unsigned i = 0; i < s.count; i++)
 		if (chosen(&s, &s.list[i]))
 			add_site(&s, &s.list[i]);
-	if (plan->site_count > from)
-		drop_jumped_into(&s, from);
-	if (plan->site_count > from || s.refused)
+	if (plan->site_count > s.first) {
+		each_table(&s, drop_overlapped);
+		drop_jumped_into(&s);
+	}
+	if (plan->site_count > s.first || s.refused)
 		describe(&s);
 }

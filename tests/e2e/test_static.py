@@ -226,6 +226,7 @@ def test_refused(compile_program, compare):
     assert len(lines) == 1, recording.run
     assert b"memalign in the executable: it is chosen at run time" in lines[0]
     assert b"pvalloc in the executable: it jumps back to its start" in lines[0]
+    assert b"valloc in the executable: another function starts inside" in lines[0]
     # memalign's own call of malloc is seen.
     assert recording.total("work")["allocations"] == 10 + 10
     assert recording.info["deallocations"] == 10
