@@ -18,6 +18,7 @@
 
 #define NAME_LONGEST 48
 #define FOUND_MAX 1024
+#define NAMELESS_MAX (64u << 20) /* is searched for an allocator without names */
 #define NEVER ((unsigned)-1)
 
 enum family { FAMILY_PLAIN, FAMILY_RJEM, FAMILY_JE, FAMILY_MI, FAMILY_TC, FAMILY_COUNT };
@@ -417,6 +418,34 @@ static void describe(struct search *s)
 		       plan->warning[0] ? "; " : "", s->file->name);
 }
 
+/* An allocator whose names are gone is still known by what it would print. */
+static void find_nameless(struct search *s)
+{
+	static const struct {
+		const char *kind, *text;
+	} marks[] = { { "jemalloc", "<jemalloc>: " },
+		      { "mimalloc", "mimalloc: warning: " },
+		      { "tcmalloc", "tcmalloc: large alloc" } };
+	struct shm_plan *plan = s->plan;
+	Elf64_Phdr p;
+
+	for (unsigned i = 0; segment(s->file, &s->header, i, &p); i++)
+		for (unsigned k = 0; k < sizeof(marks) / sizeof(marks[0]); k++) {
+			if (p.p_type != PT_LOAD || p.p_flags & PF_W || p.p_filesz > NAMELESS_MAX ||
+			    !within(s->file, p.p_offset, p.p_filesz) ||
+			    !memmem(s->file->bytes + p.p_offset, p.p_filesz, marks[k].text,
+				    strlen(marks[k].text)))
+				continue;
+			append(plan->allocator, sizeof(plan->allocator), "%s inside %s",
+			       marks[k].kind, s->file->name);
+			append(plan->warning, sizeof(plan->warning),
+			       "there is a %s inside %s, which is stripped: its functions are not "
+			       "found without their names",
+			       marks[k].kind, s->file->name);
+			return;
+		}
+}
+
 void inplace_plan(struct shm_plan *plan, const struct inplace_file *file)
 {
 	static struct search s; /* one thread */
@@ -438,4 +467,6 @@ void inplace_plan(struct shm_plan *plan, const struct inplace_file *file)
 	}
 	if (plan->site_count > s.first || s.refused)
 		describe(&s);
+	else if (file->executable && !s.symtab)
+		find_nameless(&s);
 }

@@ -384,7 +384,7 @@ void inplace_install(void)
 		    !plan	       ? "the collector does not answer"
 		    : plan->warning[0] ? plan->warning
 				       : "the system does not let us change its code");
-	else if (done && plan->warning[0])
+	else if (plan && plan->allocator[0] && plan->warning[0])
 		say("not everything is recorded: ", plan->warning);
 	else if (done < count)
 		say("not everything is recorded: the system does not let us change the code of ",

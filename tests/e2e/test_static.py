@@ -196,6 +196,17 @@ def test_stripped(compile_program, record, tmp_path):
     assert recording.info["deallocations"] == counted["deallocations"]
 
 
+def test_stripped_of_prefixed_names(compile_program, compare, renamed, tmp_path):
+    """Nothing of it can be found, but that it is there."""
+    program = compile_program("inside", flags=("-O2", "-DPREFIX=_rjem_", "-DJEMALLOC"),
+                              libraries=(renamed("_rjem_"), "-lm"))
+    stripped = str(tmp_path / "stripped")
+    subprocess.run(["strip", "-o", stripped, program], check=True)
+    recording = compare([stripped, 1, 1000])
+    assert recording.stderr.count(b"there is a jemalloc inside the executable") == 1
+    assert "jemalloc" in recording.info["not_hooked"]
+
+
 def test_code_is_as_before(compile_program, tmp_path):
     """Only the entries are changed, and no page of the program stays writable."""
     program = compile_program("inside_maps", libraries=(archive("libjemalloc.a"), *REST))
