@@ -391,13 +391,38 @@ static void drop_jumped_into(struct search *s)
 	}
 }
 
+/* An allocator whose names are gone is still known by what it would print. */
+static const char *kind_by_text(const struct search *s)
+{
+	static const struct {
+		const char *kind, *text;
+	} marks[] = { { "jemalloc", "<jemalloc>: " },
+		      { "mimalloc", "mimalloc: warning: " },
+		      { "tcmalloc", "tcmalloc.max_total_thread_cache_bytes" } };
+	Elf64_Phdr p;
+
+	for (unsigned i = 0; segment(s->file, &s->header, i, &p); i++) {
+		if (p.p_type != PT_LOAD || p.p_flags & PF_W || p.p_filesz > NAMELESS_MAX ||
+		    !within(s->file, p.p_offset, p.p_filesz))
+			continue;
+		for (unsigned k = 0; k < sizeof(marks) / sizeof(marks[0]); k++)
+			if (memmem(s->file->bytes + p.p_offset, p.p_filesz, marks[k].text,
+				   strlen(marks[k].text)))
+				return marks[k].kind;
+	}
+	return NULL;
+}
+
 static const char *kind_of(const struct search *s, enum family family)
 {
+	const char *kind;
+
 	if (family == FAMILY_MI || (family == FAMILY_PLAIN && counts(s, FAMILY_MI)))
 		return "mimalloc";
 	if (family == FAMILY_TC || (family == FAMILY_PLAIN && counts(s, FAMILY_TC)))
 		return "tcmalloc";
-	return s->jemalloc[family] ? "jemalloc" : "an allocator";
+	kind = s->jemalloc[family] ? "jemalloc" : kind_by_text(s);
+	return kind ? kind : "an allocator";
 }
 
 static void describe(struct search *s)
@@ -418,32 +443,19 @@ static void describe(struct search *s)
 		       plan->warning[0] ? "; " : "", s->file->name);
 }
 
-/* An allocator whose names are gone is still known by what it would print. */
+/* Names are gone, but it is there. */
 static void find_nameless(struct search *s)
 {
-	static const struct {
-		const char *kind, *text;
-	} marks[] = { { "jemalloc", "<jemalloc>: " },
-		      { "mimalloc", "mimalloc: warning: " },
-		      { "tcmalloc", "tcmalloc: large alloc" } };
 	struct shm_plan *plan = s->plan;
-	Elf64_Phdr p;
+	const char *kind = kind_by_text(s);
 
-	for (unsigned i = 0; segment(s->file, &s->header, i, &p); i++)
-		for (unsigned k = 0; k < sizeof(marks) / sizeof(marks[0]); k++) {
-			if (p.p_type != PT_LOAD || p.p_flags & PF_W || p.p_filesz > NAMELESS_MAX ||
-			    !within(s->file, p.p_offset, p.p_filesz) ||
-			    !memmem(s->file->bytes + p.p_offset, p.p_filesz, marks[k].text,
-				    strlen(marks[k].text)))
-				continue;
-			append(plan->allocator, sizeof(plan->allocator), "%s inside %s",
-			       marks[k].kind, s->file->name);
-			append(plan->warning, sizeof(plan->warning),
-			       "there is a %s inside %s, which is stripped: its functions are not "
-			       "found without their names",
-			       marks[k].kind, s->file->name);
-			return;
-		}
+	if (!kind)
+		return;
+	append(plan->allocator, sizeof(plan->allocator), "%s inside %s", kind, s->file->name);
+	append(plan->warning, sizeof(plan->warning),
+	       "there is a %s inside %s, which is stripped: its functions are not found without "
+	       "their names",
+	       kind, s->file->name);
 }
 
 void inplace_plan(struct shm_plan *plan, const struct inplace_file *file)

@@ -134,6 +134,7 @@ static unsigned long used;
 void *_rjem_mallocx(unsigned long size, int flags) { return arena + (used += size); }
 void *_rjem_malloc(unsigned long size) { return _rjem_mallocx(size, 0); }
 void _rjem_free(void *block) { used -= block != 0; }
+void seen(void *(*make)(unsigned long)) { make(77); __asm__ volatile(""); }
 """)
     subprocess.run(["gcc", "-O1", "-shared", "-fPIC", str(source), "-o", library], check=True)
     source.write_text("""
@@ -143,7 +144,8 @@ void _rjem_free(void *block) { used -= block != 0; }
 int main(int argc, char **argv) {
 	void *h = dlopen(argv[1], RTLD_NOW);
 	void *(*make)(size_t) = (void *(*)(size_t))dlsym(h, "_rjem_malloc");
-	for (int i = 0; i < 15; i++) { free(malloc(100)); usleep(100000); }
+	((void (*)(void *(*)(size_t)))dlsym(h, "seen"))(malloc);
+	for (int i = 0; i < 5; i++) { free(malloc(100)); usleep(100000); }
 	return make && make(10) ? 0 : 1;
 }
 """)
@@ -194,6 +196,17 @@ def test_stripped(compile_program, record, tmp_path):
     assert recording.stderr.count(b"is stripped") == 1
     assert recording.info["allocations"] >= counted["allocations"]
     assert recording.info["deallocations"] == counted["deallocations"]
+
+
+def test_stripped_tcmalloc(compile_program, compare, tmp_path):
+    """What it exports for libc is found, and that there may be more is said."""
+    program = compile_program("inside", flags=("-O2", "-DPREFIX=tc_"),
+                              libraries=(archive("libtcmalloc_minimal.a"), *REST))
+    stripped = str(tmp_path / "stripped")
+    subprocess.run(["strip", "-o", stripped, program], check=True)
+    recording = compare([stripped, 1, 1000])
+    assert recording.stderr.count(b"is stripped") == 1
+    assert recording.info["allocator"] == "tcmalloc inside the executable"
 
 
 def test_stripped_of_prefixed_names(compile_program, compare, renamed, tmp_path):
