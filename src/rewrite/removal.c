@@ -7,23 +7,8 @@
 
 #include "base/xalloc.h"
 #include "model/chains.h"
+#include "query/clock.h"
 #include "query/moments.h"
-
-/* Nanoseconds of a tick: how far two stamps are apart that are far apart. */
-static double tick_ns(const struct model *m)
-{
-	uint64_t far = 1ull << 40, from = m->totals.first_at + far;
-	uint64_t a = model_ns(m, from), b = model_ns(m, from + far);
-
-	return b > a ? (double)(b - a) / (double)far : 1;
-}
-
-static uint64_t duration_ns(double tick, uint64_t from, uint64_t to)
-{
-	double ns = (double)(to - from) * tick;
-
-	return ns < 9e18 ? (uint64_t)ns : (uint64_t)9e18;
-}
 
 /* The row that was given the address of this one although no free had been seen: only its
  * allocation says that this one ended. */
@@ -58,7 +43,8 @@ static void keep(struct removal *p, const struct model *m, uint32_t row)
 	}
 }
 
-static void decide(struct removal *p, const struct model *m, double tick, uint64_t threshold_ns)
+static void decide(struct removal *p, const struct model *m, const struct model_clock *clock,
+		   uint64_t threshold_ns)
 {
 	const struct columns *c = &m->allocations;
 
@@ -74,7 +60,7 @@ static void decide(struct removal *p, const struct model *m, double tick, uint64
 		if (tags_flags(c->tags[last]) & TAG_REALLOCATED)
 			continue;
 		if (c->freed_at[last] == NEVER ||
-		    duration_ns(tick, c->allocated_at[i], c->freed_at[last]) > threshold_ns)
+		    clock_duration_ns(clock, c->freed_at[last] - c->allocated_at[i]) > threshold_ns)
 			keep(p, m, i);
 	}
 }
@@ -92,15 +78,15 @@ static struct statistics *row_of(struct removed *r, uint32_t stack, unsigned cal
 	return &r->rows[at];
 }
 
-static void count_row(struct removal *p, const struct columns *c, uint32_t row, double tick,
-		      struct statistics *s)
+static void count_row(struct removal *p, const struct columns *c, uint32_t row,
+		      const struct model_clock *clock, struct statistics *s)
 {
 	uint64_t size = columns_size(c, row);
 	unsigned flags = tags_flags(c->tags[row]);
 
-	statistics_count(
-		s, size, columns_slack(c, row), c->allocated_at[row],
-		statistics_bucket(duration_ns(tick, c->allocated_at[row], c->freed_at[row])));
+	statistics_count(s, size, columns_slack(c, row), c->allocated_at[row],
+			 statistics_bucket(clock_duration_ns(clock, c->freed_at[row] -
+									    c->allocated_at[row])));
 	if (flags & TAG_TEMPORARY) {
 		s->temporary++;
 		s->temporary_bytes += size;
@@ -112,7 +98,7 @@ static void count_row(struct removal *p, const struct columns *c, uint32_t row, 
 }
 
 /* Sums of what goes, in a row for each stack that there is. */
-static void sum(struct removal *p, const struct model *m, double tick)
+static void sum(struct removal *p, const struct model *m, const struct model_clock *clock)
 {
 	const struct columns *c = &m->allocations;
 
@@ -120,7 +106,7 @@ static void sum(struct removal *p, const struct model *m, double tick)
 		struct statistics *s = row_of(&p->sums, c->stack[i], tags_call(c->tags[i]));
 
 		if (!removal_keeps(p, i))
-			count_row(p, c, i, tick, s);
+			count_row(p, c, i, clock, s);
 	}
 }
 
@@ -177,13 +163,13 @@ static void add_earlier(struct removal *p, const struct removed *earlier)
 
 void removal_plan(struct removal *p, const struct model *m, uint64_t threshold_ns)
 {
-	double tick = tick_ns(m);
+	struct model_clock clock = model_clock(m);
 
 	memset(p, 0, sizeof(*p));
 	p->rows = m->allocations.count;
 	p->keep = xcalloc(p->rows / 64 + 1, sizeof(*p->keep));
-	decide(p, m, tick, threshold_ns);
-	sum(p, m, tick);
+	decide(p, m, &clock, threshold_ns);
+	sum(p, m, &clock);
 	see_whole(p, m);
 	add_earlier(p, &m->tables.removed);
 }

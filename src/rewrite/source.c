@@ -93,7 +93,7 @@ static struct loss each(struct source *s, struct walk *w)
 		}
 		if (s->progress)
 			s->progress(s->context, s->reader.offset, s->reader.size);
-		if (type != CHUNK_END && type != CHUNK_INDEX)
+		if ((type != CHUNK_END && type != CHUNK_INDEX) || s->visit_ends)
 			more = s->visit(s->visitor, &w->chunk,
 					type == CHUNK_EVENTS ? &w->events : NULL);
 	}

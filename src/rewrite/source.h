@@ -30,6 +30,7 @@ struct source_events {
 struct source {
 	struct reader reader;
 	bool skip_events; /* do not even look at CHUNK_EVENTS */
+	bool visit_ends;  /* END and INDEX too */
 	uint64_t until;	  /* stop before the chunk at this offset; 0: at the end */
 	model_progress progress;
 	void *context;

@@ -278,3 +278,35 @@ def test_anonymous_threads_and_markers(tmp_path, compile_program, record):
     assert b"many_threads" not in raw.read_bytes() + out.read_bytes()
     own = {"executable", "cmdline", "hostname", "allocator"}
     assert facts(out, own) == facts(recording.path, own)
+
+
+def test_analyze_size(recording, tmp_path):
+    """Every byte is somewhere, every event is counted."""
+    found = harness.ask("analyze-size", "--json", recording.path)
+    rows = {part: {row["name"]: row for row in found[part]} for part in ("chunks", "columns", "ops")}
+    assert found["file_bytes"] == os.stat(recording.path).st_size
+    assert sum(row["stored_bytes"] for row in found["chunks"]) + found["other_bytes"] == found["file_bytes"]
+    assert found["other_bytes"] == 32 + 16  # header and trailer
+    events = rows["chunks"]["EVENTS"]
+    assert sum(row["count"] for row in found["ops"]) == recording.info["events"]
+    assert sum(rows["ops"][op]["count"] for op in ("ALLOC", "REALLOC_TO") if op in rows["ops"]) == recording.info["allocations"]
+    for part in ("columns", "ops"):
+        assert 0.9 * events["stored_bytes"] < sum(r["about_stored_bytes"] for r in found[part]) <= events["stored_bytes"]
+        assert 0.9 * events["raw_bytes"] < sum(r["raw_bytes"] for r in found[part]) <= events["raw_bytes"]
+    assert rows["columns"]["codes"]["count"] == recording.info["events"]
+    lived = {row["name"]: row["allocations"] for row in found["lifetimes"]}
+    assert sum(lived.values()) == recording.info["allocations"]
+    assert lived["leaked"] == recording.info["leaked_count"]
+    stored = [row["stored_bytes"] for row in found["chunks"]]
+    assert stored == sorted(stored, reverse=True)
+    text = memoir("analyze-size", recording.path)
+    assert text.status == 0 and b"LIFETIMES" in text.stdout and b"addresses" in text.stdout
+    # What was removed is counted as that.
+    out = tmp_path / "out.dat"
+    assert memoir("strip", "-o", out, recording.path).status == 0
+    lived = {row["name"]: row["allocations"] for row in harness.ask("analyze-size", "--json", str(out))["lifetimes"]}
+    assert sum(lived.values()) == recording.info["allocations"]
+    assert lived["removed"] + lived["leaked"] == recording.info["allocations"] - lived["< 1 s"]
+    (tmp_path / "bad.dat").write_bytes(b"hello")
+    run = memoir("analyze-size", tmp_path / "bad.dat")
+    assert run.status == 1 and len(run.stderr.splitlines()) == 1

@@ -24,7 +24,7 @@ with open(os.path.join(root, "src/cli/meson.build"), encoding="utf-8") as file:
 commands = sorted(name[4:-2] for name in os.listdir(os.path.join(root, "src/cli"))
                   if re.fullmatch(r"cmd_\w+\.c", name) and re.search(rf"\b{name[4:-2]}\b", sources))
 bad = []
-for command in commands:
+for command in [c.replace("_", "-") for c in commands]:
     path = os.path.join(root, f"docs/man/memoir-{command}.1")
     if not os.path.exists(path):
         bad.append(f"docs/man/memoir-{command}.1 is missing")

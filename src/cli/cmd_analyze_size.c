@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* memoir analyze-size: what the bytes of a recording are spent on, and how long things lived. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/human.h"
+#include "base/json.h"
+#include "base/progress.h"
+#include "base/term.h"
+#include "cli/command.h"
+#include "cli/open.h"
+#include "cli/save.h"
+#include "query/clock.h"
+#include "rewrite/sizes.h"
+
+static bool as_json;
+static const char *color;
+static struct term term;
+
+static const struct command_option options[] = {
+	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ 0 },
+};
+
+#define SECOND 1000000000ull
+
+static const struct {
+	const char *name;
+	uint64_t below_ns;
+} ages[] = {
+	{ "< 1 s", SECOND },	      { "< 10 s", 10 * SECOND },   { "< 30 s", 30 * SECOND },
+	{ "< 1 min", 60 * SECOND },   { "< 2 min", 120 * SECOND }, { "< 5 min", 300 * SECOND },
+	{ "< 10 min", 600 * SECOND }, { "< 1 h", 3600 * SECOND },  { ">= 1 h", NEVER },
+};
+#define AGES (sizeof(ages) / sizeof(ages[0]))
+
+/* How many allocations lived how long. */
+struct lifetimes {
+	uint64_t count[AGES], bytes[AGES];
+	uint64_t leaked, leaked_bytes;
+	uint64_t removed, removed_bytes; /* no longer in the recording */
+	uint64_t all;
+};
+
+static void count_lifetimes(struct lifetimes *l, const struct model *m)
+{
+	const struct columns *c = &m->allocations;
+	struct model_clock clock = model_clock(m);
+
+	memset(l, 0, sizeof(*l));
+	for (uint32_t i = 0; i < c->count; i++) {
+		uint64_t ns, size = columns_size(c, i);
+		unsigned age = 0;
+
+		if (c->freed_at[i] == NEVER) {
+			l->leaked++;
+			l->leaked_bytes += size;
+			continue;
+		}
+		ns = clock_duration_ns(&clock, c->freed_at[i] - c->allocated_at[i]);
+		while (ns >= ages[age].below_ns)
+			age++;
+		l->count[age]++;
+		l->bytes[age] += size;
+	}
+	l->removed = m->totals.allocations - m->recorded.allocations;
+	l->removed_bytes = m->totals.allocated_bytes - m->recorded.allocated_bytes;
+	l->all = m->totals.allocations;
+}
+
+/* A row with its name, to be sorted. */
+struct named_row {
+	char name[24];
+	struct sizes_row row;
+};
+
+static int by_stored(const void *a, const void *b)
+{
+	const struct named_row *x = a, *y = b;
+
+	if (x->row.stored != y->row.stored)
+		return x->row.stored < y->row.stored ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+/* Those that there are any of, the largest first. */
+static unsigned sorted_rows(const struct sizes_row *rows, unsigned count,
+			    const char *(*name)(unsigned), struct named_row *out)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		const char *known = name(i);
+
+		if (!rows[i].count)
+			continue;
+		if (known)
+			snprintf(out[n].name, sizeof(out[n].name), "%s", known);
+		else
+			snprintf(out[n].name, sizeof(out[n].name), "type %u", i);
+		out[n++].row = rows[i];
+	}
+	qsort(out, n, sizeof(*out), by_stored);
+	return n;
+}
+
+static const struct {
+	const char *key, *title, *counted;
+	bool about; /* the stored bytes are a likely share */
+} parts[] = {
+	{ "chunks", "CHUNKS", "chunks", false },
+	{ "columns", "COLUMNS OF EVENTS", "values", true },
+	{ "ops", "EVENTS", "events", true },
+};
+
+static unsigned rows_of(const struct sizes *z, unsigned part, struct named_row *out)
+{
+	if (part == 0)
+		return sorted_rows(z->types, 256, sizes_type_name, out);
+	if (part == 1)
+		return sorted_rows(z->columns, COLUMN_COUNT, sizes_column_name, out);
+	return sorted_rows(z->ops, SIZES_OPS, sizes_op_name, out);
+}
+
+static void text_part(struct buf *out, const struct sizes *z, unsigned part)
+{
+	struct named_row rows[256];
+	unsigned n = rows_of(z, part, rows);
+	uint64_t all = part ? z->types[CHUNK_EVENTS].stored : z->file_bytes;
+	struct human a, b, c, d;
+
+	if (!n)
+		return;
+	buf_printf(out, "%s%-20s%s%s%14s  %8s%12s%14s%s\n", term_style(&term, STYLE_TITLE),
+		   parts[part].title, term_style(&term, STYLE_PLAIN), term_style(&term, STYLE_DIM),
+		   parts[part].about ? "about stored" : "stored", "", "raw", parts[part].counted,
+		   term_style(&term, STYLE_PLAIN));
+	for (unsigned i = 0; i < n; i++)
+		buf_printf(out, "  %-18s%14s  %8s%12s%14s\n", rows[i].name,
+			   human_size(&a, rows[i].row.stored),
+			   human_share(&b, rows[i].row.stored, all),
+			   human_size(&c, rows[i].row.raw), human_count(&d, rows[i].row.count));
+	buf_char(out, '\n');
+}
+
+static void text_age(struct buf *out, const char *name, uint64_t count, uint64_t bytes,
+		     uint64_t all)
+{
+	struct human a, b, c;
+
+	if (count)
+		buf_printf(out, "  %-18s%14s  %8s%12s\n", name, human_count(&a, count),
+			   human_share(&b, count, all), human_size(&c, bytes));
+}
+
+static void print_text(struct buf *out, const struct sizes *z, const struct lifetimes *l)
+{
+	struct human a;
+
+	buf_printf(out, "%s in the file\n\n", human_size(&a, z->file_bytes));
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		text_part(out, z, i);
+	buf_printf(out, "%s%-20s%s%s%14s  %8s%12s%s\n", term_style(&term, STYLE_TITLE), "LIFETIMES",
+		   term_style(&term, STYLE_PLAIN), term_style(&term, STYLE_DIM), "allocations", "",
+		   "bytes", term_style(&term, STYLE_PLAIN));
+	for (unsigned i = 0; i < AGES; i++)
+		text_age(out, ages[i].name, l->count[i], l->bytes[i], l->all);
+	text_age(out, "leaked", l->leaked, l->leaked_bytes, l->all);
+	text_age(out, "removed before", l->removed, l->removed_bytes, l->all);
+}
+
+static void json_age(struct json *j, const char *name, uint64_t below, uint64_t count,
+		     uint64_t bytes)
+{
+	json_object(j, NULL);
+	json_text(j, "name", name);
+	if (below && below != NEVER)
+		json_number(j, "below_ns", below);
+	json_number(j, "allocations", count);
+	json_number(j, "bytes", bytes);
+	json_end_object(j);
+}
+
+static void json_part(struct json *j, const struct sizes *z, unsigned part)
+{
+	struct named_row rows[256];
+	unsigned n = rows_of(z, part, rows);
+
+	json_array(j, parts[part].key);
+	for (unsigned i = 0; i < n; i++) {
+		json_object(j, NULL);
+		json_text(j, "name", rows[i].name);
+		json_number(j, parts[part].about ? "about_stored_bytes" : "stored_bytes",
+			    rows[i].row.stored);
+		json_number(j, "raw_bytes", rows[i].row.raw);
+		json_number(j, "count", rows[i].row.count);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void print_json(struct buf *out, const struct sizes *z, const struct lifetimes *l)
+{
+	struct json j;
+
+	json_init(&j, out);
+	json_object(&j, NULL);
+	json_number(&j, "file_bytes", z->file_bytes);
+	json_number(&j, "other_bytes", z->rest_bytes);
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		json_part(&j, z, i);
+	json_array(&j, "lifetimes");
+	for (unsigned i = 0; i < AGES; i++)
+		json_age(&j, ages[i].name, ages[i].below_ns, l->count[i], l->bytes[i]);
+	json_age(&j, "leaked", 0, l->leaked, l->leaked_bytes);
+	json_age(&j, "removed", 0, l->removed, l->removed_bytes);
+	json_end_array(&j);
+	json_end_object(&j);
+}
+
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+	progress_update(context, done, total);
+}
+
+/* The chunks of a file that open_recording() has read before. */
+static bool measure(struct sizes *z, const char *path)
+{
+	struct progress bar;
+	struct source s;
+	struct err err;
+
+	memset(&s, 0, sizeof(s));
+	if (reader_open(&s.reader, path, &err)) {
+		save_error(path, &err);
+		return false;
+	}
+	s.progress = show_progress;
+	s.context = &bar;
+	progress_start(&bar, "measuring");
+	sizes_measure(z, &s);
+	progress_end(&bar);
+	source_release(&s);
+	return true;
+}
+
+static int run(int argc, char **argv)
+{
+	struct open_options how = { .quiet = true };
+	struct lifetimes lifetimes;
+	struct buf out = { 0 };
+	struct sizes sizes;
+	struct model *m;
+	int status;
+
+	if (!term_init(&term, 1, color)) {
+		fprintf(stderr, "memoir analyze-size: --color is auto, always or never, not '%s'\n",
+			color);
+		return 2;
+	}
+	m = open_recording("analyze-size", argc, argv, &how, &status);
+	if (!m)
+		return status;
+	count_lifetimes(&lifetimes, m);
+	model_free(m);
+	if (!measure(&sizes, argv[0]))
+		return 1;
+	if (as_json)
+		print_json(&out, &sizes, &lifetimes);
+	else
+		print_text(&out, &sizes, &lifetimes);
+	if (buf_flush(&out, 1))
+		status = 1;
+	buf_release(&out);
+	return status;
+}
+
+const struct command command_analyze_size = {
+	.name = "analyze-size",
+	.args = "FILE",
+	.help = "what the bytes of a recording are spent on, and how long things lived",
+	.examples = "  memoir analyze-size app.dat\n"
+		    "  memoir analyze-size --json app.dat | jq '.chunks[0]'\n",
+	.options = options,
+	.run = run,
+};
