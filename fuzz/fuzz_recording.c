@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/buf.h"
+#include "mend.h"
 #include "model/model.h"
 #include "model/stats.h"
 
@@ -108,36 +106,6 @@ static void read_recording(const uint8_t *data, size_t size)
 	}
 	buf_release(&file);
 	model_free(m);
-}
-
-/* Puts magic, sequence and sum right wherever a chunk would be looked for. */
-static void mend(uint8_t *data, size_t size)
-{
-	struct format_header h;
-	struct format_chunk c;
-	uint64_t sequence = 0;
-	size_t at;
-
-	if (size < sizeof(h))
-		return;
-	memcpy(&h, data, sizeof(h));
-	memcpy(h.magic, FORMAT_MAGIC, sizeof(h.magic));
-	h.version = FORMAT_VERSION;
-	h.size = sizeof(h);
-	memcpy(data, &h, sizeof(h));
-	for (at = sizeof(h); size - at >= sizeof(c); at += sizeof(c) + c.stored_size) {
-		memcpy(&c, data + at, sizeof(c));
-		if (c.stored_size > size - at - sizeof(c))
-			c.stored_size = (uint32_t)(size - at - sizeof(c));
-		if (c.codec == CODEC_RAW)
-			c.raw_size = c.stored_size;
-		c.magic = FORMAT_CHUNK_MAGIC;
-		c.sequence = sequence++;
-		c.checksum = XXH3_64bits_withSeed(
-			data + at + sizeof(c), c.stored_size,
-			XXH3_64bits(&c, offsetof(struct format_chunk, checksum)));
-		memcpy(data + at, &c, sizeof(c));
-	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
