@@ -43,10 +43,20 @@ static void keep(struct removal *p, const struct model *m, uint32_t row)
 	}
 }
 
+/* No event that could be taken over says how it ended: it became something, but what is lost; or
+ * its end came before it, in a recording that was switched on and off (pairing/pair.c), and was
+ * believed only later.  Such lives are as short as can be. */
+static bool ended_unseen(const struct columns *c, uint32_t row, bool unsure)
+{
+	return tags_flags(c->tags[row]) & TAG_REALLOCATED ||
+	       (unsure && c->freed_at[row] == c->allocated_at[row] + 1);
+}
+
 static void decide(struct removal *p, const struct model *m, const struct model_clock *clock,
 		   uint64_t threshold_ns)
 {
 	const struct columns *c = &m->allocations;
+	bool unsure = model_counters(m, "switched_o") != 0;
 
 	for (uint32_t i = 0; i < c->count; i++) {
 		uint32_t last = i;
@@ -56,8 +66,7 @@ static void decide(struct removal *p, const struct model *m, const struct model_
 			continue;
 		if (c->chain[i] != NO_CHAIN)
 			last = m->chains[c->chain[i]].last;
-		/* It became something, but what is lost: there are no events to say that with. */
-		if (tags_flags(c->tags[last]) & TAG_REALLOCATED)
+		if (ended_unseen(c, last, unsure))
 			continue;
 		if (c->freed_at[last] == NEVER ||
 		    clock_duration_ns(clock, c->freed_at[last] - c->allocated_at[i]) > threshold_ns)

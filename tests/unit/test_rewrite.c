@@ -164,6 +164,9 @@ static char *write_chaos(const char *name, uint64_t seed, uint32_t events, bool 
 	assert_true(fd >= 0);
 	writer_init(&w, fd);
 	write_head(&w);
+	/* Recording was switched on and off: what is freed may have been allocated unseen. */
+	if (seed % 7 == 0)
+		writer_counter(&w, "switched_on", 1);
 	for (unsigned i = 0; i < RINGS; i++)
 		c.rings[i] = xcalloc(2 * events + 1, sizeof(struct event));
 	for (uint32_t i = 0; i < events; i++) {
@@ -366,6 +369,10 @@ static bool *brute_force(const struct model *m, uint64_t threshold)
 			  c->freed_at[last] - c->allocated_at[first] > threshold;
 		/* Ended by a realloc that lost what it made. */
 		if (tags_flags(c->tags[last]) & TAG_REALLOCATED)
+			kept[i] = false;
+		/* Its end came first, and was believed later. */
+		if (model_counters(m, "switched_o") &&
+		    c->freed_at[last] == c->allocated_at[last] + 1)
 			kept[i] = false;
 	}
 	/* What ends a kept row only by taking its address stays, and its chain. */
