@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Recordings made of recordings: strip, repack and what they have in common, on real programs."""
+import json
 import os
 import re
 import shutil
@@ -310,3 +311,31 @@ def test_analyze_size(recording, tmp_path):
     (tmp_path / "bad.dat").write_bytes(b"hello")
     run = memoir("analyze-size", tmp_path / "bad.dat")
     assert run.status == 1 and len(run.stderr.splitlines()) == 1
+
+
+QUESTIONS = [("allocations",), ("groups",), ("leaks",), ("tree",), ("timeline",), ("fragmentation",),
+             ("histogram", "size"), ("histogram", "lifetime")]
+
+
+def answer(question, path):
+    run = memoir(*question, "--json", "--no-cache", path)
+    assert run.status == 0, (question, run)
+    assert not run.stderr
+    found = json.loads(run.stdout)
+    if isinstance(found, dict):
+        found.pop("id", None)
+    return found
+
+
+def test_every_command_reads_them(tmp_path, compile_program, record):
+    """What is repacked or postprocessed gives the same answers; what is stripped gives some."""
+    recording = record([compile_program("exits"), "return"], name="in.dat")
+    out = tmp_path / "out.dat"
+    before = {question: answer(question, recording.path) for question in QUESTIONS}
+    for tool in ("repack", "postprocess"):
+        assert memoir(tool, "-o", out, recording.path).status == 0
+        for question in QUESTIONS:
+            assert answer(question, out) == before[question], (tool, question)
+    assert memoir("strip", "-o", out, recording.path).status == 0
+    after = {question: answer(question, out) for question in QUESTIONS}
+    assert after[("leaks",)].keys() == before[("leaks",)].keys()
