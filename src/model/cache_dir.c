@@ -60,7 +60,7 @@ void cache_options_init(struct cache_options *o)
 	*o = (struct cache_options){ .limit = UINT64_MAX, .least = LEAST };
 	if (base && *base == '/')
 		o->dir = xasprintf("%s/memoir", base);
-	else if (home && *home == '/')
+	else if (home && *home == '/' && !access(home, X_OK)) /* not one that there is not */
 		o->dir = xasprintf("%s/.cache/memoir", home);
 	if (limit && !cache_parse_size(limit, &o->limit))
 		o->limit = UINT64_MAX;

@@ -126,40 +126,6 @@ const char *options_accepted(const struct option_row *row)
 	return "";
 }
 
-static const char *put_number(uint64_t v, char number[24])
-{
-	char *p = number + 23;
-
-	*p = 0;
-	do
-		*--p = (char)('0' + v % 10);
-	while (v /= 10);
-	return p;
-}
-
-const char *options_text(const struct options *o, const struct option_row *row, char number[24])
-{
-	const void *field = (const char *)o + row->offset;
-
-	switch (row->type) {
-	case OPTION_STRING:
-		return field;
-	case OPTION_BOOL:
-		return *(const bool *)field ? "1" : "0";
-	case OPTION_USER:
-		if (*(const uint64_t *)field == OPTION_NOBODY)
-			return "";
-		/* fall through */
-	case OPTION_UINT:
-		return put_number(*(const uint64_t *)field, number);
-	case OPTION_CHOICE_LOG:
-		return log_names[*(const uint32_t *)field];
-	case OPTION_CHOICE_FULL:
-		return full_names[*(const uint32_t *)field];
-	}
-	return "";
-}
-
 void options_init(struct options *o)
 {
 	for (unsigned i = 0; i < option_row_count; i++)

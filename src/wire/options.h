@@ -54,7 +54,5 @@ void options_from_environment(struct options *o, char *const *environment, optio
 			      void *context);
 /* Sets one row; false when the value cannot be understood (nothing is changed then). */
 bool options_set(struct options *o, const struct option_row *row, const char *value);
-/* The value of a row as options_set() would understand it; `number` is used for some. */
-const char *options_text(const struct options *o, const struct option_row *row, char number[24]);
 /* "1, true, yes, on, 0, false, no, off" and the like, for messages. */
 const char *options_accepted(const struct option_row *row);

@@ -358,12 +358,12 @@ static void test_unwritable_output(void **state)
 	struct fake f;
 	pid_t program, collector;
 
-	fake_init(&f, "/nonexistent/x.dat");
+	fake_init(&f, "/proc/nonexistent/x.dat");
 	program = sleeper();
 	collector = start_collector(&f, program);
 	assert_int_equal(atomic_load(&f.control->state), SHM_FAILED);
 	assert_string_equal(f.control->error,
-			    "cannot write /nonexistent/x.dat: No such file or directory");
+			    "cannot write /proc/nonexistent/x.dat: No such file or directory");
 	assert_int_not_equal(end_of(collector), 0);
 	kill(program, SIGKILL);
 	end_of(program);

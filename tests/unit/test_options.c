@@ -113,23 +113,6 @@ static void users_are_numbers(void **context)
 	free(o);
 }
 
-/* What options_text() says, options_set() understands. */
-static void texts_are_values(void **context)
-{
-	struct options *o = xcalloc(1, sizeof(*o)), *again = xcalloc(1, sizeof(*again));
-	char *environment[] = { (char *)"MEMOIR_WHEN_FULL=drop", (char *)"MEMORY_PROFILER_LOG=warn",
-				(char *)"MEMOIR_STACK_DEPTH=1234567890123456789", NULL };
-	char number[24];
-
-	read_environment(o, environment);
-	for (unsigned i = 0; i < option_row_count; i++)
-		assert_true(options_set(again, &option_rows[i],
-					options_text(o, &option_rows[i], number)));
-	assert_memory_equal(o, again, sizeof(*o));
-	free(o);
-	free(again);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,7 +121,6 @@ int main(void)
 		cmocka_unit_test(bad_values_warn_and_keep_the_default),
 		cmocka_unit_test(other_names_are_known),
 		cmocka_unit_test(users_are_numbers),
-		cmocka_unit_test(texts_are_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
