@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "collector/clock.h"
+#include "collector/cull.h"
 #include "collector/family.h"
 #include "collector/futex.h"
 #include "collector/inplace.h"
@@ -117,6 +118,14 @@ static void fail_writing(struct collector *c, int error)
 	collector_fail(c, text);
 }
 
+static void drain_all(struct collector *c)
+{
+	drain_pass(c);
+	if (c->cull)
+		cull_let_go(c->cull);
+	drain_close_chunk(c);
+}
+
 /* A forked child wants to know what there is: not that it is safe on the disk. */
 static void write_if_asked(struct collector *c)
 {
@@ -125,8 +134,7 @@ static void write_if_asked(struct collector *c)
 	if (request == c->written)
 		return;
 	c->written = request;
-	drain_pass(c);
-	drain_close_chunk(c);
+	drain_all(c);
 }
 
 static void flush(struct collector *c)
@@ -135,8 +143,7 @@ static void flush(struct collector *c)
 
 	if (request == atomic_load_explicit(&c->control->flush_done, memory_order_relaxed))
 		return;
-	drain_pass(c); /* what was published before the request */
-	drain_close_chunk(c);
+	drain_all(c); /* what was published before the request */
 	/* A pipe cannot be synced, and need not be. */
 	if (fdatasync(c->recording.fd) < 0 && errno != EINVAL && errno != EROFS)
 		c->recording.error = errno;
@@ -207,6 +214,7 @@ static int open_recording(struct collector *c, const char *program)
 	memcpy(family->id, c->recording.id, sizeof(family->id));
 	if (family->first_node > c->next_node)
 		c->next_node = family->first_node;
+	c->cull = cull_new(c);
 	return 0;
 }
 
@@ -342,6 +350,8 @@ bool collector_finish(struct collector *c, const char *reason, int status)
 	 * not: they are not followed for ever. */
 	for (int i = 0; i < LAST_PASSES && !c->recording.error && drain_pass(c).taken; i++)
 		;
+	if (c->cull)
+		cull_finish(c->cull);
 	drain_close_chunk(c);
 	if (!c->attached)
 		look_around(c, false);
@@ -380,6 +390,7 @@ static void unreserve(void *p, size_t size)
 void collector_release(struct collector *c)
 {
 	recording_release(&c->recording);
+	c->cull = cull_free(c->cull);
 	binaries_release(c);
 	maps_release(&c->maps);
 	for (uint32_t i = 0; i < c->ring_count; i++)

@@ -38,6 +38,7 @@ struct collector_module {
 
 struct collector_file;
 struct collector_seen;
+struct cull;
 
 struct collector {
 	struct shm_control *control;
@@ -54,6 +55,7 @@ struct collector {
 
 	char warning[256]; /* what could not be done, though the recording goes on; "" if nothing */
 	struct recording recording;
+	struct cull *cull; /* NULL: everything is written */
 	struct codec_encoder encoder;
 	void *scratch;
 	uint64_t horizon; /* when the last whole pass began */

@@ -7,6 +7,7 @@
 
 #include "collector/clock.h"
 #include "collector/collector.h"
+#include "collector/cull.h"
 #include "collector/futex.h"
 #include "collector/log.h"
 
@@ -94,7 +95,7 @@ static uint64_t take(struct collector *c, uint32_t i, struct drain_result *resul
 	result->busy |= tail - r->head >= capacity / 4;
 	while (r->head < tail) {
 		uint64_t at = r->head & (capacity - 1), n = tail - r->head;
-		uint32_t room = codec_room(&c->encoder);
+		uint32_t room = c->cull ? STEP : codec_room(&c->encoder);
 
 		if (!room) {
 			/* Who waits has room again: do not let it wait for the compressor. */
@@ -108,9 +109,13 @@ static uint64_t take(struct collector *c, uint32_t i, struct drain_result *resul
 			n = STEP;
 		if (n > room)
 			n = room;
-		if (!c->encoder.event_count)
-			c->chunk_started_ns = clock_ns(CLOCK_MONOTONIC);
-		codec_add(&c->encoder, i, &r->ring->events[at], (uint32_t)n);
+		if (c->cull) {
+			cull_take(c->cull, i, &r->ring->events[at], (uint32_t)n);
+		} else {
+			if (!c->encoder.event_count)
+				c->chunk_started_ns = clock_ns(CLOCK_MONOTONIC);
+			codec_add(&c->encoder, i, &r->ring->events[at], (uint32_t)n);
+		}
 		r->head += n;
 		taken += n;
 		atomic_store_explicit(&r->ring->head, r->head, memory_order_release);
@@ -133,6 +138,8 @@ struct drain_result drain_pass(struct collector *c)
 	c->horizon = start;
 	if (result.taken)
 		wake_waiting(c);
+	if (c->cull)
+		cull_pass(c->cull, start);
 	return result;
 }
 

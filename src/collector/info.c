@@ -12,6 +12,8 @@
 
 #include "collector/clock.h"
 #include "collector/collector.h"
+#include "collector/cull.h"
+#include "wire/statistics.h"
 
 #define CMDLINE_MAX 65536
 
@@ -64,6 +66,8 @@ void info_write_start(struct collector *c)
 	put_number(p, "pid", (uint64_t)c->target);
 	if (c->executable[0])
 		put_text(p, "executable", c->executable);
+	if (c->control->options.cull)
+		put_number(p, INFO_REMOVED_BELOW, c->control->options.cull_lifetime * 1000000);
 	write_info(c);
 }
 
@@ -297,6 +301,10 @@ void info_write_counters(struct collector *c, bool always)
 	struct payload *p = &c->payload;
 	uint64_t hash = 0;
 
+	if (c->cull) {
+		cull_write_statistics(c->cull, always);
+		hash = c->now_ns;
+	}
 	p->used = 0;
 	for (int i = 0; i < COUNTER_COUNT; i++) {
 		uint64_t v = atomic_load_explicit(&c->control->counters[i], memory_order_relaxed);
@@ -317,6 +325,8 @@ void info_write_counters(struct collector *c, bool always)
 	put_counter(p, "stored_bytes", c->recording.size);
 	put_counter(p, "shm_bytes",
 		    atomic_load_explicit(&c->control->next_offset, memory_order_relaxed));
+	if (c->cull)
+		cull_put_counters(c->cull, p);
 	recording_write(&c->recording, CHUNK_COUNTERS, EFFORT_REST, p->data, p->used, 0);
 }
 

@@ -17,10 +17,13 @@
 #include <time.h>
 
 #include "base/xalloc.h"
+#include "collector/cull.h"
 #include "collector/log.h"
 #include "pairing/merge.h"
 #include "pairing/reader.h"
+#include "wire/statistics.h"
 
+#define MENDED 64	 /* ticks by which culling may have moved an event */
 #define PATIENCE_MS 3000 /* with a parent's collector that does not write what it has */
 #define NODE_GAP (1u << 20)
 #define NODE_BYTES (4 * VARINT_MAX)
@@ -40,6 +43,7 @@ struct inherit {
 	uint32_t ring_count;
 	uint64_t *taken; /* events of each ring so far */
 	uint64_t missing;
+	bool culled; /* the parent's events are not all there, but all that matters */
 	struct node *nodes;
 	size_t node_count;
 	struct columns blocks;
@@ -81,7 +85,8 @@ static bool add_nodes(struct inherit *in, const uint8_t *p, const uint8_t *end)
 }
 
 /* How many of a run's events were there at the fork. */
-static uint32_t inherited_of(struct inherit *in, uint32_t ring, uint32_t count)
+static uint32_t inherited_of(struct inherit *in, uint32_t ring, const struct event *events,
+			     uint32_t count)
 {
 	uint64_t left;
 
@@ -89,6 +94,15 @@ static uint32_t inherited_of(struct inherit *in, uint32_t ring, uint32_t count)
 		return count;
 	if (ring >= in->ring_count)
 		return 0;
+	if (in->culled) {
+		uint64_t last = in->positions[ring].stamp;
+
+		if (!last)
+			last = in->collector->control->family.forked_at;
+		while (count && events[count - 1].stamp > last + MENDED)
+			count--;
+		return count;
+	}
 	left = in->positions[ring].events - in->taken[ring];
 	if (count > left)
 		count = (uint32_t)left;
@@ -113,11 +127,29 @@ static bool add_events(struct inherit *in, const struct chunk *chunk)
 	while (codec_next_run(&d, &ring, &count)) {
 		if (ring >= SHM_MAX_RINGS || !codec_read(&d, to, count))
 			return false;
-		merge_add(&in->merge, ring, to, inherited_of(in, ring, count));
+		merge_add(&in->merge, ring, to, inherited_of(in, ring, to, count));
 		to += count;
 	}
 	merge_run(&in->merge, d.horizon);
+	if (in->culled && d.horizon >= in->collector->control->family.forked_at)
+		in->missing = 0;
 	return true;
+}
+
+/* Is this among the keys of an INFO chunk? */
+static bool has_key(const uint8_t *p, const uint8_t *end, const char *key)
+{
+	uint64_t size;
+
+	while (varint_get(&p, end, &size) && size <= (uint64_t)(end - p)) {
+		if (size == strlen(key) && !memcmp(p, key, size))
+			return true;
+		p += size;
+		if (!varint_get(&p, end, &size) || size > (uint64_t)(end - p))
+			return false;
+		p += size;
+	}
+	return false;
 }
 
 static bool use_chunk(struct inherit *in, struct chunk *chunk, struct err *err)
@@ -131,6 +163,8 @@ static bool use_chunk(struct inherit *in, struct chunk *chunk, struct err *err)
 		return add_nodes(in, p, p + chunk->payload_size);
 	if (chunk->head.type == CHUNK_EVENTS)
 		return add_events(in, chunk);
+	if (chunk->head.type == CHUNK_INFO)
+		in->culled |= has_key(p, p + chunk->payload_size, INFO_REMOVED_BELOW);
 	return true;
 }
 
@@ -237,6 +271,10 @@ static void put_event(struct inherit *in, uint32_t ring, const struct event *e)
 {
 	struct collector *c = in->collector;
 
+	if (c->cull) {
+		cull_take(c->cull, ring, e, 1);
+		return;
+	}
 	if (!codec_room(&c->encoder))
 		drain_close_chunk(c);
 	codec_add(&c->encoder, ring, e, 1);
@@ -290,6 +328,8 @@ static void write_all(struct inherit *in, uint64_t *ret_count, uint64_t *ret_byt
 	/* All of it is older than anything that the child does. */
 	c->horizon = c->control->family.forked_at;
 	write_blocks(in, ret_count, ret_bytes);
+	if (c->cull)
+		cull_pass(c->cull, c->control->family.forked_at);
 	drain_close_chunk(c);
 }
 

@@ -20,12 +20,21 @@ void pair_init(struct pair *p, struct columns *columns, struct threads *threads,
 	for (unsigned i = 0; i < PAIR_DISPLACED; i++)
 		p->displaced[i].by = NO_ALLOCATION;
 	live_init(&p->live);
+	p->lost = NO_ALLOCATION;
+}
+
+void pair_recycle(struct pair *p)
+{
+	p->recycle = true;
+	p->closed = xreallocarray(NULL, PAIR_CLOSED, sizeof(*p->closed));
 }
 
 void pair_release(struct pair *p)
 {
 	live_release(&p->live);
 	free(p->rings);
+	free(p->closed);
+	free(p->unused);
 	memset(p, 0, sizeof(*p));
 }
 
@@ -63,6 +72,42 @@ static inline void tell(const struct pair *p, const struct event *e, uint32_t ri
 		p->observe(p->observer, e, ring, at, row);
 }
 
+/* What is remembered of a row's last life must not be taken for its next one's. */
+static void forget_row(struct pair *p, uint32_t row)
+{
+	if (p->doubts[row % PAIR_DOUBTS].row == row)
+		p->doubts[row % PAIR_DOUBTS].event.word1 = 0;
+	for (unsigned i = 0; p->any_displaced && i < PAIR_DISPLACED; i++)
+		if (p->displaced[i].row == row || p->displaced[i].by == row)
+			p->displaced[i].by = NO_ALLOCATION;
+}
+
+/* The row of a new block: one that has been closed for long, or one more. */
+static uint32_t new_row(struct pair *p)
+{
+	return p->unused_count ? p->unused[--p->unused_count] : p->columns->count;
+}
+
+static void recycle(struct pair *p, uint32_t row)
+{
+	uint32_t *place = &p->closed[p->closed_count % PAIR_CLOSED];
+
+	if (p->closed_count++ >= PAIR_CLOSED && *place != NO_ALLOCATION) {
+		forget_row(p, *place);
+		p->unused = xgrow(p->unused, p->unused_count, &p->unused_room, sizeof(*p->unused));
+		p->unused[p->unused_count++] = *place;
+	}
+	*place = row;
+}
+
+/* It is alive again. */
+static void unclose(struct pair *p, uint32_t row)
+{
+	for (uint32_t i = 0; p->recycle && i < PAIR_CLOSED && i < p->closed_count; i++)
+		if (p->closed[i] == row)
+			p->closed[i] = NO_ALLOCATION;
+}
+
 static void close_row(struct pair *p, uint32_t row, uint64_t at, uint32_t stack, uint64_t tags)
 {
 	struct columns *c = p->columns;
@@ -72,6 +117,8 @@ static void close_row(struct pair *p, uint32_t row, uint64_t at, uint32_t stack,
 	c->tags[row] = tags;
 	p->totals.live_count--;
 	p->totals.live_bytes -= columns_size(c, row);
+	if (p->recycle)
+		recycle(p, row);
 }
 
 static uint64_t freed_tags(const struct pair *p, uint32_t row, const struct pair_ring *r,
@@ -103,6 +150,7 @@ static bool ended_before(struct pair *p, uint32_t row)
 /* The address of a live block was handed out again: its free was lost, or comes late. */
 static void displace(struct pair *p, uint32_t row, uint64_t at, uint32_t by, uint32_t ring)
 {
+	p->lost = row;
 	if (p->unsure && ended_before(p, row))
 		return;
 	close_row(p, row, at, STACK_NONE, p->columns->tags[row] | (uint64_t)TAG_FREE_LOST << 58);
@@ -126,6 +174,7 @@ static uint32_t displaced_by(struct pair *p, uint32_t by, uint32_t ring)
 		p->displaced[i].by = NO_ALLOCATION;
 		p->columns->tags[row] &= ~((uint64_t)TAG_FREE_LOST << 58);
 		p->columns->freed_at[row] = NEVER;
+		unclose(p, row);
 		p->totals.implicit_frees--;
 		p->totals.mended++;
 		p->totals.live_count++;
@@ -156,7 +205,7 @@ static uint32_t open_row(struct pair *p, struct pair_ring *r, const struct event
 {
 	struct columns *c = p->columns;
 	struct totals *t = &p->totals;
-	uint32_t row = c->count, old;
+	uint32_t row = p->recycle ? new_row(p) : c->count, old;
 	uint64_t size = event_size(e);
 
 	if (row >= COLUMNS_MAX) {
@@ -173,7 +222,7 @@ static uint32_t open_row(struct pair *p, struct pair_ring *r, const struct event
 	c->stack[row] = event_stack(e);
 	c->free_stack[row] = STACK_NONE;
 	c->previous[row] = NO_ALLOCATION;
-	c->count++;
+	c->count += row == c->count;
 
 	old = live_add(&p->live, c, row);
 	if (old != NO_ALLOCATION)
@@ -183,6 +232,7 @@ static uint32_t open_row(struct pair *p, struct pair_ring *r, const struct event
 	t->live_count++;
 	t->live_bytes += size;
 	r->last = row;
+	r->last_at = at;
 	return row;
 }
 
@@ -219,7 +269,7 @@ static void free_row(struct pair *p, struct pair_ring *r, const struct event *e,
 		p->totals.unknown_frees++;
 		return;
 	}
-	if (row == r->last) {
+	if (row == r->last && p->columns->allocated_at[row] == r->last_at) {
 		flags = TAG_TEMPORARY;
 		p->totals.temporary++;
 	}
@@ -313,7 +363,9 @@ static __attribute__((noinline)) void look_for_early_end(struct pair *p, uint32_
 		p->doubts[row % PAIR_DOUBTS].row = row;
 		p->doubts[row % PAIR_DOUBTS].ring = p->early[slot].ring;
 	} else {
+		p->early_end = true;
 		end_early(p, row, e, p->early[slot].ring, at);
+		p->early_end = false;
 	}
 	e->word1 = 0;
 }

@@ -38,11 +38,13 @@ struct totals {
 #define PAIR_DISPLACED 32    /* inversions that are remembered */
 #define PAIR_EARLY 256	     /* ends without a beginning that are remembered, by address */
 #define PAIR_DOUBTS 4096     /* blocks that may have ended before they began, by row */
+#define PAIR_CLOSED 16384    /* rows that were closed last are not used again */
 #define PAIR_INVERSION 16384 /* ticks: two events further apart were not inverted */
 
 struct pair_ring {
-	uint32_t thread; /* row, or NO_ALLOCATION before the first event */
-	uint32_t last;	 /* row that this ring's last event allocated, or NO_ALLOCATION */
+	uint32_t thread;  /* row, or NO_ALLOCATION before the first event */
+	uint32_t last;	  /* row that this ring's last event allocated, or NO_ALLOCATION */
+	uint64_t last_at; /* when */
 	uint32_t pending_count;
 	uint32_t marker_pieces; /* of the marker whose name is coming; 0: none */
 	size_t marker;
@@ -69,6 +71,15 @@ struct pair {
 	uint64_t now;	 /* time of the last event, mended */
 	bool unsure;	 /* recording was switched: ends may belong to blocks that nobody knows */
 	bool overflowed; /* more allocations than columns can hold: the rest was left out */
+	/* Rows of blocks that are gone are used again, so that memory is bounded by what is alive.
+	 * Not at once: an inversion may bring one back. */
+	bool recycle;
+	uint32_t *closed; /* the last PAIR_CLOSED of them */
+	uint64_t closed_count;
+	uint32_t *unused; /* closed before that */
+	size_t unused_count, unused_room;
+	bool early_end; /* the observer is told of what came before its block's allocation */
+	uint32_t lost;	/* row that the last allocation took the address of, or NO_ALLOCATION */
 	struct {
 		uint32_t row, by; /* `row` was taken for freed when its address became `by`'s */
 		uint32_t ring;	  /* that allocated `by` */
@@ -97,5 +108,7 @@ struct pair_item {
 void pair_init(struct pair *p, struct columns *columns, struct threads *threads,
 	       struct markers *markers);
 void pair_release(struct pair *p);
+/* From now on rows are used again: for who looks at them only while their blocks live. */
+void pair_recycle(struct pair *p);
 /* Takes n events; those of one ring in that ring's order, altogether in order of time. */
 void pair_events(struct pair *p, const struct pair_item *items, size_t n);

@@ -98,6 +98,19 @@ void family_describe(struct shm_control *control, const struct shm_control *like
 	atomic_store(&control->next_offset, SHM_START_SIZE);
 }
 
+/* Tells a collector that leaves out what lives shortly. */
+void family_before_fork(void)
+{
+	struct shm_family *family;
+
+	if (!rt.shm || !rt.shm->options.cull || !rt.shm->options.track_children ||
+	    atomic_load(&rt_live.on) == MODE_NONE)
+		return;
+	family = &rt.shm->family;
+	atomic_store(&family->fork_stamps[atomic_fetch_add(&family->fork_count, 1) % SHM_FORKS],
+		     rt_now());
+}
+
 /* What the parent has in its rings goes to its file now, for the child's collector to read. */
 static void hurry(struct shm_control *parent)
 {

@@ -422,7 +422,10 @@ size_t hook_malloc_usable_size(void *p)
 
 pid_t hook_fork(void)
 {
-	pid_t pid = real.fork();
+	pid_t pid;
+
+	family_before_fork();
+	pid = real.fork();
 
 	if (!pid)
 		hooks_in_child();

@@ -150,6 +150,7 @@ bool family_follows(const struct shm_control *launcher) HIDDEN;
 void family_describe(struct shm_control *control, const struct shm_control *like) HIDDEN;
 /* Takes out of the environment what is not for programs that this one starts. */
 void family_leave_environment(char **env) HIDDEN;
+void family_before_fork(void) HIDDEN;
 /* In a forked child: it gets a recording of its own, or none.  True: it is recorded. */
 bool family_in_child(void) HIDDEN;
 

@@ -104,6 +104,8 @@ enum shm_counter {
 		COUNTER_COUNT
 };
 
+#define SHM_FORKS 64u
+
 /* How a recorded program came to be. */
 enum shm_origin {
 	ORIGIN_START, /* nobody before it was recorded */
@@ -132,7 +134,11 @@ struct shm_family {
 	_Atomic uint32_t write_request;	 /* raised by a child: what there is goes to the file */
 	_Atomic uint32_t exec_pending;	 /* the program is about to become another */
 	_Atomic uint32_t other_programs; /* started by this one, and not recorded */
-	char exec_path[512];		 /* which */
+	/* Stamps from before each fork whose child will be recorded: what was alive then must not
+	 * be left out as short-lived.  The last SHM_FORKS of them. */
+	_Atomic uint64_t fork_count;
+	_Atomic uint64_t fork_stamps[SHM_FORKS];
+	char exec_path[512]; /* which */
 	char parent_output[4200];
 	char directory[4096]; /* where relative names of outputs start; "": where we are */
 	char session[64];     /* the launcher's pipe, where collectors report; "": there is none */

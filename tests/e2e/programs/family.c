@@ -177,7 +177,7 @@ static int shared_memory(const char *self)
 		}
 		wait_all();
 		if (!vfork()) {
-			execv("/nonexistent", arguments);
+			execv("/proc/self/nothing", arguments);
 			in_child(8004);
 			_exit(9);
 		}
@@ -188,7 +188,7 @@ static int shared_memory(const char *self)
 		    posix_spawnp(&pid, self, NULL, NULL, arguments, environ))
 			fail("posix_spawn");
 		wait_all();
-		if (posix_spawn(&pid, "/nonexistent", NULL, NULL, arguments, environ) != ENOENT)
+		if (posix_spawn(&pid, "/proc/self/nothing", NULL, NULL, arguments, environ) != ENOENT)
 			fail("posix_spawn of nothing");
 	}
 	in_parent(8009);
@@ -228,7 +228,7 @@ static int execute(const char *how, char **argv)
 
 	in_parent(11000);
 	errno = 0;
-	if (execl("/nonexistent/program", "x", (char *)NULL) != -1 || errno != ENOENT)
+	if (execl("/proc/self/nothing", "x", (char *)NULL) != -1 || errno != ENOENT)
 		fail("execl of nothing: %d", errno);
 	in_parent(11001);
 	if (!strcmp(how, "execve"))
