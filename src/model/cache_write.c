@@ -245,9 +245,10 @@ static void put_header(struct writing *w, const struct model *m)
 int cache_write(struct model *m)
 {
 	struct writing w = { .columns = &m->allocations };
+	bool was_in_memory = !m->allocations.file;
 	int fd;
 
-	if (!m->allocations.file) {
+	if (was_in_memory) {
 		fd = cache_spill(m->cache);
 		if (fd < 0)
 			return fd;
@@ -265,7 +266,8 @@ int cache_write(struct model *m)
 	put_sections(&w, m);
 	if (w.error)
 		return w.error;
-	columns_trim(&m->allocations);
+	if (was_in_memory)
+		columns_trim(&m->allocations);
 	put_header(&w, m);
 	return w.error;
 }

@@ -133,6 +133,7 @@ static bool use(struct loader *l, struct job *j)
 		events += j->runs[i].count;
 	}
 	merge_run(&l->merge, j->horizon);
+	columns_write_behind(&m->allocations);
 	m->chunk_count++;
 	m->event_chunk_count++;
 	if (l->pair.overflowed) {
@@ -289,6 +290,8 @@ void model_finish(struct model *m)
 	take_totals(m);
 	release_loader(m);
 	chains_build(m);
+	if (m->allocations.file)
+		columns_trim(&m->allocations);
 	if (m->cache) {
 		cache_store(m);
 		cache_release(m);

@@ -49,6 +49,8 @@ struct columns_file {
 	uint64_t end; /* what is taken of the file */
 	struct columns_group groups[COLUMNS_GROUPS];
 	uint32_t group_count;
+	uint64_t memory;  /* that there is: beyond a part of it rows are written behind */
+	uint32_t written; /* rows whose pages are on their way to the disk, or there */
 };
 
 struct columns {
@@ -149,5 +151,8 @@ void *columns_section(struct columns *c, uint64_t size, uint64_t *ret_offset);
  * the descriptor is still the caller's. */
 int columns_map(struct columns *c, int fd, uint64_t file_size, const struct columns_group *groups,
 		uint32_t group_count, uint32_t count);
-/* Gives back the room that the last group has beyond `count`. */
+/* While rows are added: where they are more than fit into memory, sends those that were added some
+ * time ago to the disk, so that the kernel need not wait for it when it needs their pages. */
+void columns_write_behind(struct columns *c);
+/* No more will be added: gives back the room that the last group has beyond `count`. */
 void columns_trim(struct columns *c);

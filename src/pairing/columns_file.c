@@ -18,9 +18,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/xalloc.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
+#define WRITE_BEYOND 4 /* part of memory that may hold rows that are not written */
+#define WRITE_ROWS (128u << 10)
 #define ROOM_MAX (COLUMNS_MAX + 2u) /* rounded up to a whole group */
 
 /* One column, as what is the same for all of them sees it. */
@@ -83,6 +86,13 @@ static uint8_t *reserve(size_t size)
 	return p + skip;
 }
 
+/* New rows come one after the other, old ones are met again anywhere: pages beside those that are
+ * asked for would only take room. */
+static void expect_anything(uint8_t *base, size_t size)
+{
+	madvise(base, size, MADV_RANDOM);
+}
+
 static bool map_piece(const struct column *k, uint8_t *base, int fd, const struct columns_group *g,
 		      int protection)
 {
@@ -114,6 +124,7 @@ static bool extend(const struct column *k, const struct columns_file *f,
 			abort();
 	}
 	*k->data = base;
+	expect_anything(base, size);
 	return true;
 }
 
@@ -227,7 +238,9 @@ int columns_to_file(struct columns *c, int fd)
 	for (unsigned i = 0; i < COLUMN_COUNT; i++) {
 		pages_free(*columns[i].data, c->room * columns[i].element);
 		*columns[i].data = bases[i];
+		expect_anything(bases[i], g.count * columns[i].element);
 	}
+	f->memory = memory_limit();
 	c->file = f;
 	c->room = g.count;
 	return 0;
@@ -311,6 +324,39 @@ int columns_map(struct columns *c, int fd, uint64_t file_size, const struct colu
 	return 0;
 }
 
+/* The pieces of rows [from, to) of one group. */
+static void send_rows(const struct columns_file *f, const struct column *columns,
+		      const struct columns_group *g, uint32_t from, uint32_t to)
+{
+	for (unsigned i = 0; i < COLUMN_COUNT; i++)
+		sync_file_range(f->fd,
+				(off_t)(g->offset + (uint64_t)g->count * columns[i].before +
+					(uint64_t)(from - g->first) * columns[i].element),
+				(off_t)((uint64_t)(to - from) * columns[i].element),
+				SYNC_FILE_RANGE_WRITE);
+}
+
+void columns_write_behind(struct columns *c)
+{
+	struct columns_file *f = c->file;
+	struct column columns[COLUMN_COUNT];
+	uint32_t to;
+
+	if (!f || f->end < f->memory / WRITE_BEYOND || c->count < f->written + 2 * WRITE_ROWS)
+		return;
+	to = c->count - WRITE_ROWS;
+	list(c, columns);
+	for (uint32_t i = 0; i < f->group_count; i++) {
+		const struct columns_group *g = &f->groups[i];
+		uint32_t from = f->written > g->first ? f->written : g->first;
+		uint32_t end = to < g->first + g->count ? to : g->first + g->count;
+
+		if (from < end)
+			send_rows(f, columns, g, from, end);
+	}
+	f->written = to;
+}
+
 void columns_trim(struct columns *c)
 {
 	struct columns_file *f = c->file;
@@ -318,6 +364,8 @@ void columns_trim(struct columns *c)
 	struct column columns[COLUMN_COUNT];
 
 	list(c, columns);
+	for (unsigned i = 0; i < COLUMN_COUNT; i++)
+		madvise(*columns[i].data, (size_t)c->room * columns[i].element, MADV_NORMAL);
 	for (unsigned i = 0; i < COLUMN_COUNT; i++) {
 		uint64_t piece = g->offset + (uint64_t)g->count * columns[i].before;
 		uint64_t used = c->count > g->first
