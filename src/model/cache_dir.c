@@ -74,17 +74,17 @@ void cache_options_release(struct cache_options *o)
 	o->dir = NULL;
 }
 
+/* The folder and the one that it is in, which is to be for all caches; not the user's home. */
 static void make_path(const char *path)
 {
-	auto_free char *copy = xstrdup(path);
+	auto_free char *above = xstrdup(path);
+	char *slash = strrchr(above, '/');
 
-	for (char *p = copy + 1; *p; p++)
-		if (*p == '/') {
-			*p = 0;
-			mkdir(copy, 0700);
-			*p = '/';
-		}
-	mkdir(copy, 0700);
+	if (slash && slash != above) {
+		*slash = 0;
+		mkdir(above, 0700);
+	}
+	mkdir(path, 0700);
 }
 
 int cache_dir_open(const char *path, bool make)
