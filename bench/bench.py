@@ -33,6 +33,8 @@ PROGRAM_MEAN_BUDGET = (1 / 3, 1 / 4)
 THREAD_BUDGET = 1.2
 FILE_BUDGET = 8
 OPEN_BUDGET = 10e6
+AGAIN_BUDGET = 1
+ROW_BUDGET = 64
 MEMORY_BUDGET = 64 << 20
 NODE_BUDGET = 64
 # Milliseconds over ten million allocations.
@@ -45,6 +47,8 @@ class Bench:
         self.args, self.folder = args, folder
         self.build = os.path.abspath(args.build)
         self.memoir = os.path.join(self.build, "memoir")
+        self.cache = os.environ["XDG_CACHE_HOME"] = os.path.join(folder, "cache")
+        os.mkdir(self.cache)
         self.heaptrack = shutil.which("heaptrack")
         self.modes = [m for m in MODES if m != "heaptrack" or self.heaptrack]
         self.result = {"machine": machine(), "heaptrack": version(self.heaptrack), "checks": []}
@@ -238,21 +242,103 @@ class Bench:
               [[r["name"], mib(r["plain_bytes"]), "+" + mib(r["added_bytes"]), mib(r["budget"]), r["verdict"],
                 r["nodes"]] for r in rows])
 
+    def measured(self, command, stdin=None):
+        """Runs a command that must succeed: seconds, most memory resident, what it printed."""
+        start = time.monotonic()
+        process = subprocess.Popen(command, cwd=self.folder, stdin=stdin or subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        out = process.stdout.read()
+        process.stdout.close()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = status
+        if status:
+            raise SystemExit(f"{' '.join(command)}: status {status}")
+        return {"seconds": time.monotonic() - start, "resident": usage.ru_maxrss << 10, "out": out}
+
+    def cache_bytes(self):
+        folder = os.path.join(self.cache, "memoir")
+        return sum(os.stat(os.path.join(folder, name)).st_blocks * 512 for name in os.listdir(folder))
+
+    def opened(self, name, path):
+        """Opens one recording for the first time, and again."""
+        first, second, reports = [], [], []
+        for _ in range(self.args.repeat or 3):
+            shutil.rmtree(self.cache, ignore_errors=True)
+            os.mkdir(self.cache)
+            first.append(self.measured([self.memoir, "info", "--json", path]))
+            second.append(self.measured([self.memoir, "info", "--json", path]))
+            reports.append(self.measured([self.memoir, "report", "--json", path]))
+        info = json.loads(first[0]["out"])
+        row = {"name": name, "events": info["events"], "allocations": info["allocations"],
+               "file_bytes": os.path.getsize(path), "first_s": median(r["seconds"] for r in first),
+               "second_s": median(r["seconds"] for r in second), "report_s": median(r["seconds"] for r in reports),
+               "resident": median(r["resident"] for r in first), "again_resident": median(r["resident"] for r in second),
+               "cache_bytes": self.cache_bytes()}
+        row["events_per_second"] = row["events"] / row["first_s"]
+        row["bytes_per_allocation"] = row["cache_bytes"] / row["allocations"]
+        row["verdicts"] = [
+            self.check(f"opening {name}, events a second", row["events_per_second"], OPEN_BUDGET, at_most=False),
+            self.check(f"opening {name} again, seconds", row["second_s"], AGAIN_BUDGET),
+            self.check(f"opening {name}, bytes an allocation", row["bytes_per_allocation"], ROW_BUDGET)]
+        return row
+
+    def interpreted(self, name, command, env):
+        """The same program's way to a report: heaptrack_interpret and heaptrack_print, memoir report."""
+        row = {"name": name}
+        self.run("memoir", command, env)
+        path = self.output("memoir")
+        shutil.rmtree(self.cache, ignore_errors=True)
+        os.mkdir(self.cache)
+        first = self.measured([self.memoir, "report", "--json", path])
+        again = self.measured([self.memoir, "report", "--json", path])
+        row["memoir"] = {"first_s": first["seconds"], "again_s": again["seconds"], "resident": first["resident"],
+                         "again_resident": again["resident"], "file_bytes": os.path.getsize(path)}
+        if self.heaptrack:
+            self.run("heaptrack", command, env)
+            libexec = os.path.join(os.path.dirname(os.path.realpath(self.heaptrack)), "../lib/heaptrack/libexec")
+            raw, readable = self.output("heaptrack"), os.path.join(self.folder, "heaptrack.zst")
+            # As the heaptrack script does it.
+            script = 'zstd -dc < "$1" | "$2" | zstd -c > "$3"'
+            interpret = self.measured(["sh", "-c", script, "sh", raw, os.path.join(libexec, "heaptrack_interpret"), readable])
+            # Who waits for a shell sees the most that any of its children had.
+            printed = [self.measured(["heaptrack_print", readable]) for _ in range(2)]
+            row["heaptrack"] = {"first_s": interpret["seconds"] + printed[0]["seconds"],
+                                "interpret_s": interpret["seconds"], "again_s": printed[1]["seconds"],
+                                "resident": max(interpret["resident"], printed[0]["resident"]),
+                                "again_resident": printed[1]["resident"], "file_bytes": os.path.getsize(raw)}
+        return row
+
     def open(self):
-        pairs = 1000000 if self.args.quick else 10000000
-        command = [os.path.join(self.build, "bench", "bench_pairs"), "30", str(pairs), "1"]
-        self.run("memoir", command)
-        times = []
-        for _ in range(3):
-            start = time.monotonic()
-            info = self.info("memoir")
-            times.append(time.monotonic() - start)
-        speed = info["events"] / median(times)
-        verdict = self.check("opening, events a second", speed, OPEN_BUDGET, at_most=False)
-        self.result["open"] = {"events": info["events"], "seconds": times, "events_per_second": speed,
-                               "file_bytes": os.path.getsize(self.output("memoir"))}
-        print(f"\nopening: {info['events'] / 1e6:.0f}M events in {times[0]:.2f} s the first time, "
-              f"{times[-1]:.2f} s again: {speed / 1e6:.1f}M a second (at least 10M): {verdict}")
+        generator = os.path.join(self.build, "tests", "unit", "gen_recording")
+        path = os.path.join(self.folder, "generated.dat")
+        million = 2 if self.args.quick else 20
+        pairs = [os.path.join(self.build, "bench", "bench_pairs"), "30", str(million * 500000), "1"]
+        rows = []
+        if not os.path.exists(generator):
+            subprocess.run(["ninja", "-C", self.build, "tests/unit/gen_recording"], stdout=subprocess.DEVNULL)
+        if os.path.exists(generator):
+            subprocess.run([generator, path, str(million * 1000000)], check=True, stdout=subprocess.DEVNULL)
+            rows.append(self.opened("generated", path))
+            os.remove(path)
+        self.run("memoir", pairs)
+        rows.append(self.opened("pairs", self.output("memoir")))
+        self.result["open"] = rows
+        print("\nopening: seconds of `memoir info` the first time and again, of a report then; memory")
+        table([["recording", "events", "file", "first", "events/s", "", "again", "", "report", "cache", "bytes/allocation",
+                "", "resident", "again"]] +
+              [[r["name"], f"{r['events'] / 1e6:.0f}M", mib(r["file_bytes"]), f"{r['first_s']:.2f}",
+                f"{r['events_per_second'] / 1e6:.1f}M", r["verdicts"][0], f"{r['second_s']:.3f}", r["verdicts"][1],
+                f"{r['report_s']:.3f}", mib(r["cache_bytes"]), f"{r['bytes_per_allocation']:.1f}", r["verdicts"][2],
+                mib(r["resident"]), mib(r["again_resident"])] for r in rows])
+        programs = [("pairs", pairs, None)] + list(work.programs(self.build, self.folder))
+        rows = [self.interpreted(*program) for program in (programs[:2] if self.args.quick else programs)]
+        self.result["interpret"] = rows
+        print("\nfrom a recording to a report: seconds and peak memory (MiB); heaptrack_interpret and heaptrack_print")
+        table([["program", "memoir", "again", "heaptrack", "again", "memory", "again", "heaptrack", "again"]] +
+              [[r["name"]] + [f"{r.get(tool, {}).get(key, math.nan):.2f}" for tool in ("memoir", "heaptrack")
+                              for key in ("first_s", "again_s")] +
+               [mib(r.get(tool, {}).get(key, math.nan)) for tool in ("memoir", "heaptrack")
+                for key in ("resident", "again_resident")] for r in rows])
 
     def shapes(self):
         """Trees, series and their like over a made-up recording of ten million allocations."""

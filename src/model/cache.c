@@ -146,14 +146,11 @@ bool cache_open(struct model *m, const struct cache_options *options)
 	char name[CACHE_NAME_MAX];
 	int dir;
 
-	if (!options->dir || m->reader.size < options->least || !key_of(&m->reader, &key) ||
-	    reader_is_being_written(&m->reader))
+	if (!options->dir || !key_of(&m->reader, &key) || reader_is_being_written(&m->reader))
 		return false;
 	name_of(&key, name);
-	dir = cache_dir_open(options->dir, true);
-	if (dir < 0)
-		return false;
-	if (use_file(m, dir, name, &key)) {
+	dir = cache_dir_open(options->dir, false);
+	if (dir >= 0 && use_file(m, dir, name, &key)) {
 		close(dir);
 		return true;
 	}
@@ -161,20 +158,32 @@ bool cache_open(struct model *m, const struct cache_options *options)
 	c->key = key;
 	c->dir = dir;
 	c->fd = -1;
-	c->limit = cache_dir_limit(dir, options->limit);
+	c->limit = options->limit;
+	c->least = options->least;
+	c->path = xstrdup(options->dir);
 	memcpy(c->name, name, sizeof(name));
 	m->cache = c;
 	return false;
+}
+
+/* The folder is made when there is something to put there. */
+static bool make_dir(struct cache *c)
+{
+	if (c->dir < 0)
+		c->dir = cache_dir_open(c->path, true);
+	if (c->dir < 0)
+		return false;
+	c->limit = cache_dir_limit(c->dir, c->limit);
+	cache_dir_tidy(c->dir, c->limit, NULL);
+	return true;
 }
 
 int cache_spill(void *context)
 {
 	struct cache *c = context;
 
-	if (c->fd < 0) {
-		cache_dir_tidy(c->dir, c->limit, NULL);
+	if (c->fd < 0 && make_dir(c))
 		c->fd = cache_dir_temporary(c->dir, c->name, c->temporary);
-	}
 	return c->fd < 0 ? -1 : fcntl(c->fd, F_DUPFD_CLOEXEC, 0);
 }
 
@@ -215,7 +224,7 @@ void cache_store(struct model *m)
 	struct cache *c = m->cache;
 	int error;
 
-	if (!is_unchanged(m) || cache_write(m) < 0)
+	if (m->allocations.count < c->least || !is_unchanged(m) || cache_write(m) < 0)
 		return;
 	error = cache_dir_commit(c->dir, c->temporary, c->name);
 	if (!error)
@@ -236,8 +245,10 @@ void cache_release(struct model *m)
 			unlinkat(c->dir, c->temporary, 0);
 		close(c->fd);
 	}
-	close(c->dir);
+	if (c->dir >= 0)
+		close(c->dir);
 	buf_release(&c->chunks);
+	free(c->path);
 	free(c);
 	m->cache = NULL;
 }

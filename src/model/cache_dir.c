@@ -21,7 +21,7 @@
 #define TEMPORARY ".tmp-"
 #define LIMIT_MOST ((uint64_t)16 << 30)
 #define LIMIT_SHARE 10 /* one tenth of the disk */
-#define LEAST ((uint64_t)1 << 20)
+#define LEAST 100000
 
 bool cache_parse_size(const char *text, uint64_t *ret_size)
 {

@@ -11,7 +11,7 @@
 struct cache_options {
 	char *dir;	/* NULL: none */
 	uint64_t limit; /* bytes that all files together may have: see cache_dir_limit() */
-	uint64_t least; /* recordings smaller than this are opened faster than a cache is made */
+	uint64_t least; /* recordings of fewer allocations are loaded in no time */
 };
 
 /* As the environment says: XDG_CACHE_HOME or HOME, MEMOIR_CACHE_LIMIT. */

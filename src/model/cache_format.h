@@ -41,8 +41,9 @@ struct cache_slack {
 /* A model that is being loaded and will be stored. */
 struct cache {
 	struct cache_key key;
-	int dir, fd; /* fd: -1 before the file was needed */
-	uint64_t limit;
+	char *path;  /* of the folder */
+	int dir, fd; /* -1 before they were needed */
+	uint64_t limit, least;
 	char name[CACHE_NAME_MAX], temporary[CACHE_NAME_MAX];
 	struct buf chunks; /* records */
 };
