@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "base/xalloc.h"
 #include "wire/event.h"
+
+#define SCAN_BLOCK (1u << 16)
 
 /* Marks every stack of a column; bytes rather than bits, since this is the only pass over them. */
 static void mark(uint8_t *used, const struct nodes *nodes, const uint32_t *column, uint32_t count)
@@ -170,25 +173,102 @@ static void copy_sums(const struct stack_sums *from, struct stack_sums *ret_sums
 		memcpy(ret_sums->rows, from->rows, from->count * sizeof(*from->rows));
 }
 
+static void summing_init(struct summing *s, const struct model *m)
+{
+	*s = (struct summing){ .nodes = &m->tables.nodes, .room = 64 };
+	s->place = xcalloc(s->nodes->count + 1, sizeof(*s->place));
+	s->sums.rows = xcalloc(s->room, sizeof(*s->sums.rows));
+}
+
+/* Rows on all cores, each worker with sums of its own. */
+struct scan {
+	const struct model *m;
+	const uint64_t *bits; /* NULL: all rows */
+	bool whole_peak;      /* is in the rows of what was removed, for stacks that have one */
+	struct summing *parts;
+};
+
+static void scan_rows(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct scan *k = context;
+	const struct columns *c = &k->m->allocations;
+	const struct removed *r = &k->m->tables.removed;
+	struct summing *s = &k->parts[worker];
+
+	if (!s->place)
+		summing_init(s, k->m);
+	for (uint32_t i = (uint32_t)first; i < first + count; i++) {
+		if (k->bits && !(k->bits[i / 64] >> (i % 64) & 1))
+			continue;
+		add_row(sum_of(s, c->stack[i], tags_call(c->tags[i]), c->allocated_at[i]), c, i,
+			k->whole_peak && removed_find(r, c->stack[i]) ? NEVER
+								      : k->m->totals.peak_at);
+	}
+}
+
+static void add_sum(struct stack_sum *to, const struct stack_sum *from)
+{
+	if (from->first_at < to->first_at) {
+		to->first_at = from->first_at;
+		to->call = from->call;
+	}
+	to->count += from->count;
+	to->bytes += from->bytes;
+	to->leaked_count += from->leaked_count;
+	to->leaked_bytes += from->leaked_bytes;
+	to->peak_count += from->peak_count;
+	to->peak_bytes += from->peak_bytes;
+	to->temporary += from->temporary;
+	to->temporary_bytes += from->temporary_bytes;
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct stack_sum *x = a, *y = b;
+
+	if (x->first_at != y->first_at)
+		return x->first_at < y->first_at ? -1 : 1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+/* In the order in which stacks first allocated, however many threads there were. */
+static void sum_all(const struct model *m, const uint64_t *bits, bool whole_peak,
+		    struct summing *ret_sum)
+{
+	unsigned workers = parallel_workers();
+	struct scan k = { .m = m, .bits = bits, .whole_peak = whole_peak };
+	struct summing *sum = ret_sum;
+
+	k.parts = xcalloc(workers, sizeof(*k.parts));
+	parallel_for(m->allocations.count, SCAN_BLOCK, scan_rows, &k);
+	summing_init(sum, m);
+	for (unsigned w = 0; w < workers; w++) {
+		const struct stack_sums *part = &k.parts[w].sums;
+
+		for (uint32_t i = 0; i < part->count; i++) {
+			const struct stack_sum *row = &part->rows[i];
+
+			add_sum(sum_of(sum, row->stack, row->call, row->first_at), row);
+		}
+		free(k.parts[w].place);
+		free(k.parts[w].sums.rows);
+	}
+	free(k.parts);
+	if (sum->sums.count)
+		qsort(sum->sums.rows, sum->sums.count, sizeof(*sum->sums.rows), by_first);
+	for (uint32_t i = 0; i < sum->sums.count; i++)
+		sum->place[sum->sums.rows[i].stack] = i + 1;
+}
+
 void stats_sum_stacks(const struct model *m, struct stack_sums *ret_sums)
 {
-	const struct columns *c = &m->allocations;
-	const struct removed *r = &m->tables.removed;
-	struct summing s = { .nodes = &m->tables.nodes, .room = 64 };
+	struct summing s;
 
 	if (m->derived) {
 		copy_sums(&m->derived->sums, ret_sums);
 		return;
 	}
-	s.place = xcalloc(s.nodes->count + 1, sizeof(*s.place));
-	s.sums.rows = xcalloc(s.room, sizeof(*s.sums.rows));
-	for (uint32_t i = 0; i < c->count; i++) {
-		/* What was alive at the whole peak stands in the stack's row, if it has one. */
-		bool elsewhere = m->peak_is_whole && removed_find(r, c->stack[i]);
-
-		add_row(sum_of(&s, c->stack[i], tags_call(c->tags[i]), c->allocated_at[i]), c, i,
-			elsewhere ? NEVER : m->totals.peak_at);
-	}
+	sum_all(m, NULL, m->peak_is_whole, &s);
 	add_removed(&s, m);
 	free(s.place);
 	*ret_sums = s.sums;
@@ -196,15 +276,9 @@ void stats_sum_stacks(const struct model *m, struct stack_sums *ret_sums)
 
 void stats_sum_selected(const struct model *m, const uint64_t *bits, struct stack_sums *ret_sums)
 {
-	const struct columns *c = &m->allocations;
-	struct summing s = { .nodes = &m->tables.nodes, .room = 64 };
+	struct summing s;
 
-	s.place = xcalloc(s.nodes->count + 1, sizeof(*s.place));
-	s.sums.rows = xcalloc(s.room, sizeof(*s.sums.rows));
-	for (uint32_t i = 0; i < c->count; i++)
-		if (bits[i / 64] >> (i % 64) & 1)
-			add_row(sum_of(&s, c->stack[i], tags_call(c->tags[i]), c->allocated_at[i]),
-				c, i, m->totals.peak_at);
+	sum_all(m, bits, false, &s);
 	free(s.place);
 	*ret_sums = s.sums;
 }

@@ -163,6 +163,56 @@ static void random_ones_hold_everything(void **context)
 	assert_true(markers && removed && files && chains && slacks && whole);
 }
 
+/* Sums that were made on several cores, against the plain definition. */
+static void sums_are_right(void **context)
+{
+	struct model *m;
+	const struct columns *c;
+	struct stack_sums sums;
+	struct stack_sum plain[256] = { 0 };
+	uint64_t before = 0;
+
+	write_recording(31, 900000, true);
+	m = open_with(NULL);
+	c = &m->allocations;
+	for (uint32_t i = 0; i < c->count; i++) {
+		uint32_t stack = node_is_known(&m->tables.nodes, c->stack[i]) ? c->stack[i] : 0;
+		struct stack_sum *s = &plain[stack];
+
+		if (!s->count++) {
+			s->call = tags_call(c->tags[i]);
+			s->first_at = c->allocated_at[i];
+		}
+		s->bytes += columns_size(c, i);
+		if (c->freed_at[i] == NEVER)
+			s->leaked_bytes += columns_size(c, i);
+		if (tags_flags(c->tags[i]) & TAG_TEMPORARY)
+			s->temporary++;
+	}
+	stats_sum_stacks(m, &sums);
+	for (uint32_t i = 0; i < sums.count; i++) {
+		const struct stack_sum *s = &sums.rows[i], *p = &plain[s->stack];
+		const struct statistics *r = removed_find(&m->tables.removed, s->stack);
+
+		/* What was removed stands behind the others when no row has its stack. */
+		if (p->count) {
+			assert_true(s->first_at <= p->first_at);
+			assert_int_equal(s->leaked_bytes, p->leaked_bytes);
+		}
+		if (r || !s->stack)
+			continue;
+		assert_int_equal(s->count, p->count);
+		assert_int_equal(s->bytes, p->bytes);
+		assert_int_equal(s->call, p->call);
+		assert_int_equal(s->temporary, p->temporary);
+		assert_true(s->first_at >= before);
+		before = s->first_at;
+	}
+	assert_in_range(sums.count, 50, 256);
+	stack_sums_release(&sums);
+	model_free(m);
+}
+
 /* So many rows that they are in the file from the beginning, in several groups. */
 static void many_rows(void **context)
 {
@@ -714,6 +764,7 @@ int main(void)
 		cmocka_unit_test_setup(cached_is_the_same, setup),
 		cmocka_unit_test_setup(random_ones_hold_everything, setup),
 		cmocka_unit_test_setup(nothing_at_all, setup),
+		cmocka_unit_test_setup(sums_are_right, setup),
 		cmocka_unit_test_setup(many_rows, setup),
 		cmocka_unit_test_setup(room_is_given_back, setup),
 		cmocka_unit_test_setup(spills_without_cache, setup),
@@ -736,6 +787,7 @@ int main(void)
 	};
 	int failed;
 
+	setenv("MEMOIR_THREADS", "3", 1);
 	if (!mkdtemp(root))
 		return 1;
 	snprintf(cache_path, sizeof(cache_path), "%s/cache", root);
