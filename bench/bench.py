@@ -4,7 +4,7 @@
 
   make bench                        everything; ten minutes or so
   make bench BENCH="--quick"        fewer repetitions
-  make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open, shapes
+  make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open, shapes, query
 
 Prints a table and writes build/bench.json.  Added time is a run's time minus the plain one's,
 medians; the budget is a share of what heaptrack adds.  Never part of the tests.
@@ -24,7 +24,7 @@ import time
 import work
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ("pairs", "threads", "programs", "memory", "open", "shapes")
+PARTS = ("pairs", "threads", "programs", "memory", "open", "shapes", "query")
 MODES = ("plain", "memoir", "memoir-nofree", "heaptrack")
 # Shares of what heaptrack adds: (with free stacks, without).
 PAIR_BUDGET = {5: (1 / 4, 1 / 5), 30: (1 / 5, 1 / 7), 100: (1 / 5, 1 / 7)}
@@ -35,6 +35,7 @@ FILE_BUDGET = 8
 OPEN_BUDGET = 10e6
 AGAIN_BUDGET = 1
 ROW_BUDGET = 64
+QUERY_BUDGET = 200  # ms
 MEMORY_BUDGET = 64 << 20
 NODE_BUDGET = 64
 # Milliseconds over ten million allocations.
@@ -361,6 +362,25 @@ class Bench:
         self.result["shapes"] = found
         print(f"\nshapes of {found['allocations'] / 1e6:.1f}M allocations: milliseconds")
         table([["shape", "first", "again", "at most", ""]] + rows)
+
+    def query(self):
+        """Filtered, grouped, sorted pages over ten million allocations, the opening excluded."""
+        subprocess.run(["ninja", "-C", self.build, "tests/unit/gen_recording", "bench/bench_query"],
+                       stdout=subprocess.DEVNULL, check=True)
+        path = os.path.join(self.folder, "query.dat")
+        events = 2000000 if self.args.quick else 20000000
+        subprocess.run([os.path.join(self.build, "tests", "unit", "gen_recording"), path, str(events), "4", "1", "2",
+                        "lz4"], stdout=subprocess.DEVNULL, check=True)
+        result = json.loads(subprocess.run([os.path.join(self.build, "bench", "bench_query"), path],
+                                           capture_output=True, check=True).stdout)
+        os.unlink(path)
+        for row in result["questions"]:
+            row["verdict"] = self.check(f"query page: {row['name']}, ms", row["ms"], QUERY_BUDGET)
+        self.result["query"] = result
+        print(f"\nquery page: 20 of {result['allocations'] / 1e6:.1f}M allocations, ms "
+              f"(at most {QUERY_BUDGET}; the first one also makes what is kept with the recording)")
+        table([["question", "matching", "first", "then", ""]] +
+              [[r["name"], f"{r['matched']:,}", r["first_ms"], r["ms"], r["verdict"]] for r in result["questions"]])
 
 
 def median(values):

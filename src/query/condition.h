@@ -43,6 +43,8 @@ void condition_add(struct condition *parent, struct condition *child);
 /* Parses an expression; `argument` is what `$` stands for, or NULL.  NULL with err. */
 struct condition *expr_parse(const char *text, const char *argument, unsigned *count,
 			     struct err *err);
+/* Does it begin with a digit, and read as one word without quotes? */
+bool expr_is_number_word(const char *text);
 /* What a row with a value means; NULL with err. */
 struct condition *filter_row_condition(const struct filter_row *row, const char *value,
 				       unsigned *count, struct err *err);

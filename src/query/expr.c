@@ -93,6 +93,15 @@ static bool in_word(char c)
 	       (unsigned char)c >= 0x80;
 }
 
+bool expr_is_number_word(const char *text)
+{
+	const char *p = text;
+
+	while (in_word(*p))
+		p++;
+	return isdigit((unsigned char)*text) && !*p;
+}
+
 static void read_text(struct parser *p, char quote)
 {
 	size_t start = p->at++;

@@ -2,7 +2,6 @@
 /* Filters as trees of conditions.  See filter.h. */
 #include "query/filter.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -218,7 +217,7 @@ static void print_list(const struct condition *c, const char *between, struct bu
 /* Reads back as the same bytes: see read_text() in expr.c. */
 static void print_quoted(const char *text, struct buf *out)
 {
-	if (isdigit((unsigned char)*text) && text[strcspn(text, " ,\"'\\()&|<>=!~$")] == 0) {
+	if (expr_is_number_word(text)) {
 		buf_text(out, text);
 		return;
 	}

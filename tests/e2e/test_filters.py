@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""memoir allocations, groups and report with filters: a program whose blocks are known, and made-up
+recordings on which a simple evaluation of all allocations says what must come out."""
+import csv
+import io
+import os
+import random
+import re
+import subprocess
+
+import pytest
+
+import harness
+
+GENERATE = os.path.join(harness.BUILD, "tests", "unit", "gen_recording")
+
+
+def memoir(*arguments, **keywords):
+    return harness.execute([harness.MEMOIR, *arguments], **keywords)
+
+
+def ns(timeval):
+    return timeval["secs"] * 10**9 + timeval["fract_nsecs"]
+
+
+@pytest.fixture(scope="module")
+def choosing(compile_program, tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("choosing") / "out.dat")
+    recording = harness.record([compile_program("choosing", flags=("-O1", "-fno-optimize-sibling-calls"))], path)
+    assert recording.status == 0, recording.run
+    return path
+
+
+def sizes(path, *options):
+    answer = harness.ask("allocations", "--json", path, *options)
+    assert answer["total_count"] == len(answer["allocations"])
+    return sorted(a["size"] for a in answer["allocations"])
+
+
+@pytest.mark.parametrize("options, expected", [
+    (["-F", "size >= 1000 and size <= 1009"], list(range(1000, 1010))),
+    (["--size-min", "1000", "--size-max", "1009"], list(range(1000, 1010))),
+    (["--size-larger", "1000", "--size-smaller", "1009"], list(range(1001, 1009))),
+    (["-F", "function = recurse and leaked"], list(range(1005, 1010))),
+    (["--function-regex", "^recurse$", "--lifetime", "only_temporary"], list(range(1000, 1005))),
+    (["--function-regex", "^recurse$", "--lifetime-min", "20ms", "--lifetime", "only_not_leaked"],
+     list(range(1000, 1005))),
+    (["-F", "function ~ '^chain$' and chain_length = 5"], [100, 200, 300, 400, 500]),
+    (["-F", "function = chain", "--position-in-chain-min", "3"], [400, 500]),
+    (["-F", "first_size = 100 and last_size = 500 and position_in_chain <= 1"], [100, 200]),
+    (["--call", "calloc", "--function-regex", "^main$", "--size-min", "8k"], [8002] * 7),
+    (["-F", "thread = chooser"], [3333]),
+    (["-F", "freed_by_other_thread and size > 0", "--function-regex", "inner"], [2222]),
+    (["-F", "mmapped and size >= 1M"], [5000000]),
+    (["--size-min", "4Mi"], [5000000]),
+    (["-F", "frame(function = inner and source = choosing.c) and size = 2222"], [2222]),
+    (["-F", "frame(function = inner and function = main)"], []),
+    (["-F", "size = 1003 or size = 1004 and leaked"], [1003]),
+    (["-F", "(size = 1003 or size = 1009) and leaked"], [1009]),
+    (["-F", "function !~ 'recurse|main|start|pthread|thread|clone' and size > 1000"], []),
+    (["-F", "call ~ '^realloc'"], [200, 300, 400, 500]),
+], ids=lambda v: " ".join(v) if v and isinstance(v[0], str) else None)
+def test_known_blocks(choosing, options, expected):
+    assert sizes(choosing, *options) == expected
+
+
+def test_shape_of_an_allocation(choosing):
+    answer = harness.ask("allocations", "--json", choosing, "--size-min", "200", "--size-max", "200", "-F",
+                         "function = chain")
+    [a] = answer["allocations"]
+    for key in ("id", "address", "address_s", "timestamp", "timestamp_relative", "timestamp_relative_p", "thread",
+                "size", "backtrace_id", "deallocation", "chain_deallocation", "backtrace", "is_mmaped", "is_jemalloc",
+                "in_main_arena", "extra_space", "chain_lifetime", "position_in_chain", "chain_length"):
+        assert key in a, key
+    assert a["address_s"] == f"{a['address']:016X}"
+    assert (a["position_in_chain"], a["chain_length"]) == (1, 5)
+    assert [f.get("function") for f in a["backtrace"]][-3:] == ["main", "chain", "realloc"]
+    frame = a["backtrace"][-2]
+    assert frame["source"].endswith("choosing.c") and frame["line"] > 0 and frame["library"] == "choosing"
+    assert frame["count"] == 4 and not frame["is_inline"]
+    assert ns(a["deallocation"]["timestamp"]) < ns(a["chain_deallocation"]["timestamp"])
+    assert ns(a["lifetime"]) <= ns(a["chain_lifetime"])
+    assert abs(ns(a["deallocation"]["timestamp_relative"]) - ns(a["timestamp_relative"]) - ns(a["lifetime"])) <= 1
+    assert a["in_main_arena"] and not a["is_mmaped"] and not a["is_jemalloc"]
+
+
+def test_shape_of_a_group(choosing):
+    answer = harness.ask("groups", "--json", choosing, "--call", "calloc", "--size-min", "8k")
+    [g] = answer["allocations"]
+    assert answer["total_count"] == 1
+    for part in ("all", "only_matched"):
+        for key in ("size", "min_size", "max_size", "min_timestamp", "min_timestamp_relative",
+                    "min_timestamp_relative_p", "max_timestamp", "interval", "leaked_count", "allocated_count",
+                    "graph_preview_url", "graph_url", "max_total_usage_first_seen_at"):
+            assert key in g[part], key
+    assert g["only_matched"]["allocated_count"] == 7 and g["only_matched"]["size"] == 7 * 8002
+    assert g["all"]["peak_size"] == 8002 and g["all"]["peak_count"] == 1
+    assert g["backtrace"][-1]["function"] == "calloc"
+
+
+def test_recursion_counts_once(choosing):
+    groups = harness.ask("groups", "--json", choosing, "--by", "function", "--size-min", "1000", "--size-max",
+                         "1009")["groups"]
+    by_name = {g["name"]: g for g in groups}
+    assert by_name["recurse"]["only_matched"]["allocated_count"] == 10
+    assert by_name["recurse"]["self"]["allocated_count"] == 0
+    assert by_name["inner"]["self"]["allocated_count"] == 10
+    assert by_name["main"]["only_matched"]["size"] == sum(range(1000, 1010))
+
+
+def test_report_of_a_filter(choosing):
+    report = harness.ask("report", "--json", choosing, "-F", "function = recurse")
+    assert report["filter"]["count"] == 10
+    assert report["leaks"]["count"] == 5 and report["leaks"]["bytes"] == sum(range(1005, 1010))
+    text = memoir("report", choosing, "-F", "function = recurse").stdout.decode()
+    assert re.search(r"matching +10 of", text)
+
+
+@pytest.mark.parametrize("command", ["allocations", "groups"])
+@pytest.mark.parametrize("options", [[], ["--full"], ["--sort", "size"], ["--skip", "3", "--count", "2"],
+                                     ["-F", "size < 0"]], ids=" ".join)
+def test_tables_fit(choosing, command, options):
+    for width in (80, 120, 200):
+        run = memoir(command, choosing, *options, env={"COLUMNS": str(width)})
+        assert run.status == 0, run
+        lines = run.stdout.decode().splitlines()
+        assert "\x1b" not in run.stdout.decode()
+        if "--full" not in options:
+            assert max(map(len, lines)) <= max(width, 80), width
+        if "size < 0" in options:
+            assert lines[0].startswith("no ") and len(lines) == 1
+
+
+def test_csv(choosing):
+    run = memoir("allocations", "--csv", choosing, "-F", "function = recurse", "--sort", "size", "--order", "dsc")
+    rows = list(csv.DictReader(io.StringIO(run.stdout.decode())))
+    assert [int(r["size"]) for r in rows] == list(range(1009, 999, -1))
+    assert [r["deallocated_ns"] == "" for r in rows] == [True] * 5 + [False] * 5
+    run = memoir("groups", "--csv", choosing, "--by", "call")
+    rows = {r["call"]: r for r in csv.DictReader(io.StringIO(run.stdout.decode()))}
+    assert int(rows["realloc"]["count"]) == 4 and int(rows["realloc"]["size"]) == 1400
+
+
+@pytest.mark.parametrize("options, column, part", [
+    (["-F", "sizee > 5"], 1, "did you mean 'size'"),
+    (["-F", "size > 5 and func ~ x"], 14, "no 'func'"),
+    (["-F", "size > ü5"], 8, "does not fit"),
+    (["--size-min", "lots"], None, "'lots' does not fit"),
+    (["--lifetime", "forever"], None, "none of all, only_leaked"),
+    (["--function-regex", "(("], None, "regular expression"),
+    (["--sort", "colour"], None, "cannot sort by 'colour'"),
+    (["--order", "up"], None, "asc or dsc"),
+    (["--json", "--csv"], None, "not both"),
+])
+def test_mistakes(choosing, options, column, part):
+    run = memoir("allocations", choosing, *options)
+    lines = run.stderr.decode().splitlines()
+    assert run.status == 2 and not run.stdout, run
+    assert part in lines[0]
+    if column:
+        assert f"column {column}:" in lines[0]
+        assert lines[1].strip() == options[1] and lines[2] == " " * (column + 1) + "^"
+    else:
+        assert len(lines) == 1
+
+
+def test_hopeless_pattern(choosing):
+    run = memoir("groups", choosing, "-F", r"source ~ '((([a-z_/]+)*)*)*[0-9]{9}x$'")
+    assert run.status == 1 and b"too many steps" in run.stderr and len(run.stderr.splitlines()) == 1
+
+
+def test_help_of_filters():
+    text = memoir("help", "filters").stdout.decode()
+    assert "size_min SIZE" in text and "group_leaked_allocations" in text
+    assert "memoir help filters" in memoir("groups", "--help").stdout.decode()
+
+
+# Made-up recordings: everything is taken out once as JSON, and filters are worked out again here.
+
+class Brute:
+    def __init__(self, path):
+        self.rows = harness.ask("allocations", "--json", path)["allocations"]
+        self.groups = {}
+        for row in self.rows:
+            self.groups.setdefault(row["backtrace_id"], []).append(row)
+        self.end = max(ns(r["timestamp_relative"]) + ns(r["lifetime"]) for r in self.rows)
+
+    @staticmethod
+    def freed(row):
+        return ns(row["deallocation"]["timestamp_relative"]) if "deallocation" in row else None
+
+    def conditions(self, pick):
+        """One random condition: the options and a function of an allocation."""
+        row = pick.choice(self.rows)
+        first = lambda r: self.rows[r["chain_first"]]
+        last = lambda r: self.rows[r["chain_last"]]
+        group = lambda r: self.groups[r["backtrace_id"]]
+        leaked = lambda r: "deallocation" not in r
+        interval = lambda r: (max(ns(x["timestamp_relative"]) for x in group(r)) -
+                              min(ns(x["timestamp_relative"]) for x in group(r)))
+        numbers = {
+            "size": (lambda r: r["size"], ""),
+            "usable_size": (lambda r: r["size"] + r["extra_space"], ""),
+            "address": (lambda r: r["address"], ""),
+            "first_size": (lambda r: first(r)["size"], ""),
+            "last_size": (lambda r: last(r)["size"], ""),
+            "chain_length": (lambda r: r["chain_length"], ""),
+            "position_in_chain": (lambda r: r["position_in_chain"], ""),
+            "backtrace_depth": (lambda r: len(r["backtrace"]) - 1, ""),
+            "lifetime": (lambda r: ns(r["lifetime"]), "ns"),
+            "chain_lifetime": (lambda r: ns(r["chain_lifetime"]), "ns"),
+            "group_allocations": (lambda r: len(group(r)), ""),
+            "group_leaked_allocations": (lambda r: sum(map(leaked, group(r))), ""),
+        }
+        kind = pick.randrange(8)
+        if kind < 4:
+            name = pick.choice(list(numbers))
+            value_of, unit = numbers[name]
+            value = max(value_of(row) + pick.choice((-1, 0, 1)), 0)
+            if pick.random() < 0.5:
+                return [f"--{name}-min".replace("_", "-"), f"{value}{unit}"], lambda r: value_of(r) >= value
+            return [f"--{name}-max".replace("_", "-"), f"{value}{unit}"], lambda r: value_of(r) <= value
+        at = ns(row["timestamp_relative"]) + pick.choice((-1, 0, 1))
+        if kind == 4:
+            return pick.choice([
+                (["--from", f"{at}ns"], lambda r: ns(r["timestamp_relative"]) >= at),
+                (["--to", f"{at}ns"], lambda r: ns(r["timestamp_relative"]) <= at),
+                (["--alive-at", f"{at}ns"], lambda r: ns(r["timestamp_relative"]) <= at and
+                 (leaked(r) or self.freed(r) > at)),
+                (["--deallocated-after", f"{at}ns"], lambda r: not leaked(r) and self.freed(r) >= at),
+                (["--leaked-or-deallocated-after", f"{at}ns"], lambda r: leaked(r) or self.freed(r) > at)])
+        if kind == 5:
+            return pick.choice([
+                (["--lifetime", "only_leaked"], leaked),
+                (["--lifetime", "only_temporary"], lambda r: not leaked(r)),
+                (["--lifetime", "only_chain_leaked"], lambda r: leaked(last(r))),
+                (["--lifetime", "only_whole_group_leaked"], lambda r: all(map(leaked, group(r)))),
+                (["--temporary", "yes"], lambda r: r["is_temporary"])])
+        if kind == 6:
+            ids = pick.sample(sorted(self.groups), min(3, len(self.groups)))
+            text = ",".join(map(str, ids))
+            return pick.choice([(["--backtraces", text], lambda r: r["backtrace_id"] in ids),
+                                (["--not-backtraces", text], lambda r: r["backtrace_id"] not in ids)])
+        thread = row["thread"]
+        return pick.choice([
+            (["--thread", str(thread)], lambda r: r["thread"] == thread),
+            (["-F", f"deallocation_thread = {thread} or size > 100"],
+             lambda r: r.get("deallocation", {}).get("thread") == thread or r["size"] > 100),
+            (["-F", f"not (thread = {thread} and leaked)"], lambda r: not (r["thread"] == thread and leaked(r)))])
+
+
+@pytest.fixture(scope="module")
+def made_up(tmp_path_factory):
+    if not os.path.exists(GENERATE):
+        subprocess.run(["ninja", "-C", harness.BUILD, "tests/unit/gen_recording"], check=True,
+                       stdout=subprocess.DEVNULL)
+    folder = tmp_path_factory.mktemp("made_up")
+    paths = []
+    for seed in (1, 2, 3):
+        paths.append(str(folder / f"{seed}.dat"))
+        subprocess.run([GENERATE, paths[-1], str(300 * seed), str(seed), str(seed), str(10 * seed)], check=True,
+                       stdout=subprocess.DEVNULL)
+    return [(path, Brute(path)) for path in paths]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_filters(made_up, seed):
+    pick = random.Random(seed)
+    for _ in range(12):
+        path, brute = pick.choice(made_up)
+        chosen = [brute.conditions(pick) for _ in range(pick.choice((1, 1, 2, 2, 3)))]
+        options = [word for words, _ in chosen for word in words]
+        due = [r["id"] for r in brute.rows if all(holds(r) for _, holds in chosen)]
+        rows = list(csv.DictReader(io.StringIO(memoir("allocations", "--csv", path, *options).stdout.decode())))
+        assert [int(r["id"]) for r in rows] == due, options
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_groups(made_up, seed):
+    pick = random.Random(100 + seed)
+    for _ in range(4):
+        path, brute = pick.choice(made_up)
+        options, holds = brute.conditions(pick)
+        order, number = pick.choice(("asc", "dsc")), pick.choice(("size", "allocated_count", "leaked_count"))
+        answer = harness.ask("groups", "--json", path, *options, "--sort", "only_matched." + number, "--order", order)
+        due = {}
+        for row in filter(holds, brute.rows):
+            due.setdefault(row["backtrace_id"], []).append(row)
+        assert {g["backtrace_id"] for g in answer["allocations"]} == set(due), options
+        values = [g["only_matched"][number] for g in answer["allocations"]]
+        assert values == sorted(values, reverse=order == "dsc")
+        for g in answer["allocations"]:
+            for part, rows in (("only_matched", due[g["backtrace_id"]]), ("all", brute.groups[g["backtrace_id"]])):
+                assert g[part]["size"] == sum(r["size"] for r in rows)
+                assert g[part]["allocated_count"] == len(rows)
+                assert g[part]["leaked_count"] == sum("deallocation" not in r for r in rows)
+                assert g[part]["min_size"] == min(r["size"] for r in rows)
+                assert g[part]["max_size"] == max(r["size"] for r in rows)
+                assert ns(g[part]["min_timestamp"]) == min(ns(r["timestamp"]) for r in rows)
+                assert ns(g[part]["max_timestamp"]) == max(ns(r["timestamp"]) for r in rows)
+
+
+def test_pages_fit_together(made_up):
+    path, brute = made_up[1]
+    for key, value in (("size", lambda r: r["size"]), ("address", lambda r: r["address"]),
+                       ("timestamp", lambda r: ns(r["timestamp"]))):
+        due = [r["id"] for r in sorted(brute.rows, key=value)]
+        got = []
+        for skip in range(0, len(due) + 40, 40):
+            page = harness.ask("allocations", "--json", path, "--sort", key, "--skip", str(skip), "--count", "40")
+            assert page["total_count"] == len(due)
+            got += [r["id"] for r in page["allocations"]]
+        assert got == due
