@@ -46,22 +46,22 @@ static inline uint32_t summary_row_of(const struct summary *s, uint32_t stack)
 
 void summary_add(struct summary_sums *to, const struct summary_sums *from);
 
+/* One more allocation.  Callers count a worker's rows in the order of time. */
 static inline void summary_count(struct summary_sums *s, uint64_t size, uint32_t slack,
 				 uint64_t allocated_at, uint64_t freed_at)
 {
-	uint64_t leaked = freed_at == NEVER;
-
+	if (!s->count)
+		s->first_at = allocated_at;
+	s->last_at = allocated_at;
 	s->count++;
 	s->bytes += size;
 	s->slack += slack;
-	s->leaked_count += leaked;
-	s->leaked_bytes += leaked ? size : 0;
+	if (freed_at == NEVER) {
+		s->leaked_count++;
+		s->leaked_bytes += size;
+	}
 	if (size < s->min_size)
 		s->min_size = size;
 	if (size > s->max_size)
 		s->max_size = size;
-	if (allocated_at < s->first_at)
-		s->first_at = allocated_at;
-	if (allocated_at > s->last_at)
-		s->last_at = allocated_at;
 }

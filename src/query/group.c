@@ -97,9 +97,10 @@ static uint32_t lifetime_class(const struct grouping *g, uint64_t ticks)
 	return class;
 }
 
-static inline uint32_t class_of(const struct grouping *g, const struct columns *c, uint32_t row)
+static inline __attribute__((always_inline)) uint32_t
+class_of(const struct grouping *g, enum group_kind kind, const struct columns *c, uint32_t row)
 {
-	switch (g->kind) {
+	switch (kind) {
 	case GROUP_THREAD:
 		return tags_thread(c->tags[row]);
 	case GROUP_CALL:
@@ -117,15 +118,51 @@ static inline uint32_t class_of(const struct grouping *g, const struct columns *
 	}
 }
 
-static void sum(void *context, unsigned worker, uint64_t first, uint64_t count)
+/* One loop for each kind: what kind it is is known when it is compiled. */
+static inline __attribute__((always_inline)) void sum_kind(const struct grouping *g,
+							   enum group_kind kind, uint32_t lanes,
+							   struct summary_sums *sums,
+							   uint32_t first, uint32_t count)
+{
+	const struct columns *c = &g->v->model->allocations;
+
+	for (uint32_t base = first; base < first + count; base += 64) {
+		for (uint64_t word = view_word(g->v, base / 64); word; word &= word - 1) {
+			uint32_t row = base + (uint32_t)__builtin_ctzll(word);
+			uint32_t lane = row % lanes * g->classes;
+
+			summary_count(&sums[class_of(g, kind, c, row) + lane], columns_size(c, row),
+				      columns_slack_of(c, row), c->allocated_at[row],
+				      c->freed_at[row]);
+		}
+	}
+}
+
+static void sum(void *context, unsigned worker, uint64_t from, uint64_t rows)
 {
 	struct grouping *g = context;
-	const struct columns *c = &g->v->model->allocations;
 	struct summary_sums *sums = g->sums[worker];
+	uint32_t first = (uint32_t)from, count = (uint32_t)rows;
 
-	VIEW_EACH(g->v, first, count, row)
-	summary_count(&sums[class_of(g, c, row)], columns_size(c, row), columns_slack_of(c, row),
-		      c->allocated_at[row], c->freed_at[row]);
+	switch (g->kind) {
+	case GROUP_THREAD:
+		sum_kind(g, GROUP_THREAD, LANES, sums, first, count);
+		return;
+	case GROUP_CALL:
+		sum_kind(g, GROUP_CALL, LANES, sums, first, count);
+		return;
+	case GROUP_SIZE:
+		sum_kind(g, GROUP_SIZE, LANES, sums, first, count);
+		return;
+	case GROUP_SIZE_CLASS:
+		sum_kind(g, GROUP_SIZE_CLASS, LANES, sums, first, count);
+		return;
+	case GROUP_LIFETIME:
+		sum_kind(g, GROUP_LIFETIME, LANES, sums, first, count);
+		return;
+	default:
+		sum_kind(g, GROUP_STACK, 1, sums, first, count);
+	}
 }
 
 static uint32_t classes_of(const struct grouping *g)

@@ -22,7 +22,7 @@ def test_wrong_usage(arguments, tmp_path):
     assert not os.listdir(tmp_path)
 
 
-@pytest.mark.parametrize("command", ["", "run", "info", "report"])
+@pytest.mark.parametrize("command", ["", "run", "info", "report", "allocations", "groups"])
 def test_help(command):
     run = memoir(*([command] if command else []), "--help")
     assert run.status == 0
@@ -38,7 +38,7 @@ def test_version():
 @pytest.mark.parametrize("content", [b"", b"hello\n", b"MEMOIR\x1a\n", b"MEMOIR\x1a\n" + b"\xff" * 200,
                                      b"\x7fELF" + b"\0" * 5000],
                          ids=["empty", "text", "magic", "bad version", "elf"])
-@pytest.mark.parametrize("command", ["info", "report"])
+@pytest.mark.parametrize("command", ["info", "report", "allocations", "groups"])
 def test_not_a_recording(tmp_path, command, content):
     path = tmp_path / "file"
     path.write_bytes(content)
