@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "brute.h"
+#include "claims.h"
 #include "query/view.h"
 #include "random_recording.h"
 
@@ -35,13 +35,6 @@ LONG_ENOUGH(brute_beta_one)
 LONG_ENOUGH(brute_gamma)
 
 static struct self self;
-static uint64_t state = 42;
-
-static uint32_t below(uint32_t n)
-{
-	return random_below(&state, n);
-}
-
 static struct model *round_model(unsigned round)
 {
 	uint64_t addresses[] = { (uint64_t)brute_alpha_one + 4, (uint64_t)brute_alpha_two + 4,
@@ -56,400 +49,6 @@ static struct model *round_model(unsigned round)
 		o.address_count = 4;
 	}
 	return random_recording(&o);
-}
-
-/* One condition: its text, and which rows it holds for. */
-struct claim {
-	char text[2000];
-	bool *rows;
-};
-
-enum { EQ, NE, LT, LE, GT, GE, OPS };
-static const char *const op_texts[OPS] = { "=", "!=", "<", "<=", ">", ">=" };
-
-static bool compare(unsigned op, uint64_t a, uint64_t b)
-{
-	switch (op) {
-	case EQ:
-		return a == b;
-	case NE:
-		return a != b;
-	case LT:
-		return a < b;
-	case LE:
-		return a <= b;
-	case GT:
-		return a > b;
-	default:
-		return a >= b;
-	}
-}
-
-/* Numbers as they are shown: bytes, pieces, ns. */
-static const char *const numbers[] = {
-	"size",
-	"usable_size",
-	"slack",
-	"address",
-	"first_size",
-	"last_size",
-	"chain_length",
-	"position_in_chain",
-	"marker",
-	"allocated",
-	"deallocated",
-	"lifetime",
-	"chain_lifetime",
-	"backtrace_depth",
-	"group_allocations",
-	"group_leaked_allocations",
-	"group_interval",
-	"group_size",
-	"group_leaked_size",
-	"group_peak_size",
-	"group_max_total_usage_first_seen",
-};
-#define NUMBERS_COUNT (sizeof(numbers) / sizeof(*numbers))
-#define FIRST_NS 9   /* from here on in ns … */
-#define BEHIND_NS 13 /* … to here, and: */
-static bool is_ns(unsigned i)
-{
-	return (i >= FIRST_NS && i < BEHIND_NS) || i == 16 || i == 20;
-}
-
-/* False: it has none. */
-static bool number(const struct brute *b, unsigned i, uint32_t row, uint64_t *ret)
-{
-	const struct columns *c = &b->m->allocations;
-	struct brute_sums s = { 0 };
-
-	if (i >= 14 && i <= 18)
-		s = brute_group(b, brute_stack(b, row));
-	switch (i) {
-	case 0:
-		*ret = columns_size(c, row);
-		return true;
-	case 1:
-		*ret = columns_size(c, row) + columns_slack(c, row);
-		return true;
-	case 2:
-		*ret = columns_slack(c, row);
-		return true;
-	case 3:
-		*ret = c->address[row];
-		return true;
-	case 4:
-		*ret = columns_size(c, brute_chain_first(b, row));
-		return true;
-	case 5:
-		*ret = columns_size(c, brute_chain_last(b, row));
-		return true;
-	case 6:
-		*ret = brute_chain_length(b, row);
-		return true;
-	case 7:
-		*ret = brute_position(b, row);
-		return true;
-	case 8:
-		*ret = brute_marker(b, row);
-		return true;
-	case 9:
-		*ret = brute_ns(b, c->allocated_at[row]);
-		return true;
-	case 10:
-		*ret = brute_ns(b, c->freed_at[row]);
-		return !brute_leaked(b, row);
-	case 11:
-		*ret = brute_span_ns(b, brute_lifetime_ticks(b, row));
-		return true;
-	case 12:
-		*ret = brute_span_ns(b, brute_chain_lifetime_ticks(b, row));
-		return true;
-	case 13:
-		*ret = brute_depth(b, row);
-		return true;
-	case 14:
-		*ret = s.count;
-		return true;
-	case 15:
-		*ret = s.leaked_count;
-		return true;
-	case 16:
-		*ret = brute_span_ns(b, s.last - s.first);
-		return true;
-	case 17:
-		*ret = s.bytes;
-		return true;
-	case 18:
-		*ret = s.leaked_bytes;
-		return true;
-	case 19:
-		*ret = brute_peak(b, brute_stack(b, row)).bytes;
-		return true;
-	default:
-		*ret = brute_ns(b, brute_peak(b, brute_stack(b, row)).at);
-		return true;
-	}
-}
-
-static void claim_number(const struct brute *b, struct claim *c, unsigned i, unsigned op,
-			 uint64_t value)
-{
-	snprintf(c->text, sizeof(c->text), "%s %s %" PRIu64 "%s", numbers[i], op_texts[op], value,
-		 is_ns(i) ? "ns" : "");
-	for (uint32_t row = 0; row < b->count; row++) {
-		uint64_t here;
-		bool has = number(b, i, row, &here);
-
-		/* What has no value fits no comparison, and so `not equal`. */
-		c->rows[row] = has ? compare(op, here, value) : op == NE;
-	}
-}
-
-static const char *const flags[] = { "leaked",	   "chain_leaked",	   "group_leaked",
-				     "temporary",  "reallocated",	   "mmapped",
-				     "main_arena", "other_arena",	   "jemalloc",
-				     "zeroed",	   "freed_by_other_thread" };
-#define FLAGS_COUNT (sizeof(flags) / sizeof(*flags))
-
-static bool flag(const struct brute *b, unsigned i, uint32_t row)
-{
-	const struct columns *c = &b->m->allocations;
-	unsigned f = tags_flags(c->tags[row]);
-	bool jemalloc = !strcmp(places_call(b->p, tags_call(c->tags[row])), "mallocx");
-	struct brute_sums s;
-
-	switch (i) {
-	case 0:
-		return brute_leaked(b, row);
-	case 1:
-		return brute_leaked(b, brute_chain_last(b, row));
-	case 2:
-		s = brute_group(b, brute_stack(b, row));
-		return s.leaked_count == s.count;
-	case 3:
-		return f & TAG_TEMPORARY;
-	case 4:
-		return f & TAG_REALLOCATED;
-	case 5:
-		return !jemalloc && f & TAG_MMAPPED;
-	case 6:
-		return !jemalloc && !(f & TAG_NON_MAIN_ARENA);
-	case 7:
-		return !jemalloc && f & TAG_NON_MAIN_ARENA;
-	case 8:
-		return jemalloc;
-	case 9:
-		return f & TAG_ZEROED;
-	default:
-		return brute_freed_by_someone(b, row) &&
-		       tags_thread(c->tags[row]) != tags_free_thread(c->tags[row]);
-	}
-}
-
-static void claim_flag(const struct brute *b, struct claim *c, unsigned i)
-{
-	snprintf(c->text, sizeof(c->text), "%s", flags[i]);
-	for (uint32_t row = 0; row < b->count; row++)
-		c->rows[row] = flag(b, i, row);
-}
-
-/* alive_at(t, u) */
-static void claim_alive(const struct brute *b, struct claim *c)
-{
-	uint64_t t = brute_ns(b, b->clock.start + below((uint32_t)(b->clock.end - b->clock.start)));
-	uint64_t u = below(2) ? t : t + below(500);
-	const struct columns *col = &b->m->allocations;
-
-	snprintf(c->text, sizeof(c->text), "alive_at(%" PRIu64 "ns, %" PRIu64 " ns)", t, u);
-	for (uint32_t row = 0; row < b->count; row++) {
-		uint64_t from = brute_ns(b, col->allocated_at[row]);
-		uint64_t to = brute_leaked(b, row) ? NEVER : brute_ns(b, col->freed_at[row]);
-
-		c->rows[row] = from <= t && to > t && from <= u && to > u;
-	}
-}
-
-static void claim_ids(const struct brute *b, struct claim *c)
-{
-	uint32_t one = below(b->m->tables.nodes.count), two = below(3);
-	bool freed = below(2), negative = below(2);
-
-	snprintf(c->text, sizeof(c->text), "%s %s %u, %u",
-		 freed ? "deallocation_backtrace" : "backtrace", negative ? "!=" : "=", one, two);
-	for (uint32_t row = 0; row < b->count; row++) {
-		uint32_t stack = freed ? brute_free_stack(b, row) : brute_stack(b, row);
-		bool in = (stack == one || stack == two) &&
-			  (!freed || brute_freed_by_someone(b, row));
-
-		c->rows[row] = in != negative;
-	}
-}
-
-static void claim_thread(const struct brute *b, struct claim *c)
-{
-	static const char *const values[] = { "100",	       "101", "102",   "worker",
-					      "'main thread'", "''",  "absent" };
-	unsigned which = below(7);
-	bool freed = below(2), negative = below(2);
-
-	snprintf(c->text, sizeof(c->text), "%s %s %s", freed ? "deallocation_thread" : "thread",
-		 negative ? "!=" : "=", values[which]);
-	for (uint32_t row = 0; row < b->count; row++) {
-		uint64_t tags = b->m->allocations.tags[row];
-		const struct thread *t =
-			&b->m->tables.threads
-				 .rows[freed ? tags_free_thread(tags) : tags_thread(tags)];
-		uint64_t tid = which < 6 ? 100 + which % 3 : 0;
-
-		c->rows[row] =
-			(t->tid == tid && (!freed || brute_freed_by_someone(b, row))) != negative;
-	}
-}
-
-static void claim_call(const struct brute *b, struct claim *c)
-{
-	static const char *const values[] = { "malloc",	 "calloc", "memalign",
-					      "realloc", "free",   "mallocx" };
-	const char *value = values[below(6)];
-	bool freed = below(2), matches = below(2);
-
-	snprintf(c->text, sizeof(c->text), "%s %s \"%s%s%s\"", freed ? "deallocation_call" : "call",
-		 matches ? "~" : "=", matches ? "^" : "", value, matches ? "$" : "");
-	for (uint32_t row = 0; row < b->count; row++) {
-		uint64_t tags = b->m->allocations.tags[row];
-		const char *name =
-			places_call(b->p, freed ? tags_free_call(tags) : tags_call(tags));
-
-		c->rows[row] = !strcmp(name, value) && (!freed || brute_freed_by_someone(b, row));
-	}
-}
-
-struct frame_wish {
-	const char *function, *file; /* parts of names; NULL: any */
-};
-
-static bool frame_fits(void *context, const char *function, const char *file, uint32_t line,
-		       uint32_t module)
-{
-	const struct frame_wish *w = context;
-
-	return (!w->function || strstr(function, w->function)) &&
-	       (!w->file || strstr(file, w->file));
-}
-
-static void claim_frame(const struct brute *b, struct claim *c)
-{
-	static const char *const functions[] = { "alpha",  "alpha_one", "beta",	 "gamma",
-						 "brute_", "alloc",	"absent" };
-	struct frame_wish w = { .function = functions[below(7)] };
-	unsigned kind = below(4);
-
-	if (kind == 2)
-		w.file = "test_view.c";
-	if (kind == 3)
-		w.file = "elsewhere";
-	if (w.file)
-		snprintf(c->text, sizeof(c->text), "frame(function ~ '%s' and source ~ '%s')",
-			 w.function, w.file);
-	else
-		snprintf(c->text, sizeof(c->text), "function %s '%s'", kind ? "~" : "!~",
-			 w.function);
-	for (uint32_t row = 0; row < b->count; row++) {
-		uint64_t tags = b->m->allocations.tags[row];
-		/* The call is a frame with a function and no file. */
-		bool fits = brute_frames(b, brute_stack(b, row), frame_fits, &w) ||
-			    (!w.file && strstr(places_call(b->p, tags_call(tags)), w.function));
-
-		c->rows[row] = w.file ? fits : fits == (kind != 0);
-	}
-}
-
-/* group_leaked_allocations in percent, with a decimal. */
-static void claim_share(const struct brute *b, struct claim *c)
-{
-	unsigned tenths = below(3) ? below(1001) : 500, op = LT + below(4);
-
-	snprintf(c->text, sizeof(c->text), "group_leaked_allocations %s %u.%u%%", op_texts[op],
-		 tenths / 10, tenths % 10);
-	for (uint32_t row = 0; row < b->count; row++) {
-		struct brute_sums s = brute_group(b, brute_stack(b, row));
-
-		c->rows[row] = compare(op, s.leaked_count * 1000, tenths * s.count);
-	}
-}
-
-static void claim_random_number(const struct brute *b, struct claim *c)
-{
-	unsigned i = below(NUMBERS_COUNT);
-	uint64_t value = 0;
-
-	if (b->count)
-		number(b, i, below(b->count), &value);
-	value += below(3); /* one more, one less, or just that */
-	claim_number(b, c, i, below(OPS), value ? value - 1 : 0);
-}
-
-static void claim_one(const struct brute *b, struct claim *c)
-{
-	switch (below(9)) {
-	case 0:
-		claim_flag(b, c, below(FLAGS_COUNT));
-		return;
-	case 1:
-		claim_alive(b, c);
-		return;
-	case 2:
-		claim_ids(b, c);
-		return;
-	case 3:
-		claim_thread(b, c);
-		return;
-	case 4:
-		claim_call(b, c);
-		return;
-	case 5:
-		claim_frame(b, c);
-		return;
-	case 6:
-		claim_share(b, c);
-		return;
-	default:
-		claim_random_number(b, c);
-	}
-}
-
-/* and, or, not over claims, to a depth. */
-static void claim_tree(const struct brute *b, struct claim *c, unsigned depth)
-{
-	struct claim other = { .rows = calloc(b->count + 1, sizeof(bool)) };
-	bool both = below(2);
-
-	if (!depth || !below(4)) {
-		claim_one(b, c);
-		free(other.rows);
-		return;
-	}
-	claim_tree(b, c, depth - 1);
-	if (below(3)) {
-		char text[sizeof(c->text)];
-
-		claim_tree(b, &other, depth - 1);
-		snprintf(text, sizeof(text), "(%.900s) %s (%.900s)", c->text,
-			 both ? (below(2) ? "and" : "&&") : (below(2) ? "or" : "||"), other.text);
-		strcpy(c->text, text);
-		for (uint32_t row = 0; row < b->count; row++)
-			c->rows[row] = both ? c->rows[row] && other.rows[row]
-					    : c->rows[row] || other.rows[row];
-	} else {
-		char text[sizeof(c->text)];
-
-		snprintf(text, sizeof(text), "%s(%.1900s)", below(2) ? "not " : "!", c->text);
-		strcpy(c->text, text);
-		for (uint32_t row = 0; row < b->count; row++)
-			c->rows[row] = !c->rows[row];
-	}
-	free(other.rows);
 }
 
 static void check_view(const struct brute *b, const struct view *v, const struct claim *c)
@@ -531,12 +130,12 @@ static void numbers_of(const struct brute *b)
 {
 	struct claim c = { .rows = calloc(b->count + 1, sizeof(bool)) };
 
-	for (unsigned i = 0; i < NUMBERS_COUNT && b->count; i++)
+	for (unsigned i = 0; i < CLAIM_NUMBERS && b->count; i++)
 		for (unsigned op = 0; op < OPS; op++) {
 			uint64_t value = 0;
 
 			/* Exactly at a value, and on both sides of it. */
-			number(b, i, below(b->count), &value);
+			claim_value(b, i, claim_random(b->count), &value);
 			for (unsigned k = 0; k < 3; k++)
 				if (value + k) {
 					claim_number(b, &c, i, op, value + k - 1);
@@ -555,7 +154,7 @@ static void flags_of(const struct brute *b)
 {
 	struct claim c = { .rows = calloc(b->count + 1, sizeof(bool)) };
 
-	for (unsigned i = 0; i < FLAGS_COUNT; i++) {
+	for (unsigned i = 0; i < CLAIM_FLAGS; i++) {
 		claim_flag(b, &c, i);
 		check_expression(b, &c);
 	}
@@ -572,7 +171,7 @@ static void expressions_of(const struct brute *b)
 	struct claim c = { .rows = calloc(b->count + 1, sizeof(bool)) };
 
 	for (unsigned i = 0; i < EXPRESSIONS; i++) {
-		claim_tree(b, &c, below(4));
+		claim_tree(b, &c, claim_random(4));
 		check_expression(b, &c);
 	}
 	free(c.rows);
@@ -631,31 +230,22 @@ static const struct {
 };
 #define BOUNDS_COUNT (sizeof(bounds) / sizeof(*bounds))
 
-static unsigned number_called(const char *name)
-{
-	unsigned i = 0;
-
-	while (strcmp(numbers[i], name) != 0)
-		i++;
-	return i;
-}
-
 static void rows_of(const struct brute *b)
 {
 	struct claim c = { .rows = calloc(b->count + 1, sizeof(bool)) };
 
 	for (unsigned i = 0; i < BOUNDS_COUNT && b->count; i++) {
-		unsigned field = number_called(bounds[i].field);
+		unsigned field = claim_number_called(bounds[i].field);
 		uint64_t value = 0;
 
-		number(b, field, below(b->count), &value);
+		claim_value(b, field, claim_random(b->count), &value);
 		for (unsigned k = 0; k < 3; k++) {
 			char text[64];
 
 			if (!(value + k))
 				continue;
 			snprintf(text, sizeof(text), "%" PRIu64 "%s", value + k - 1,
-				 is_ns(field) ? "ns" : "");
+				 claim_is_ns(field) ? "ns" : "");
 			claim_number(b, &c, field, bounds[i].op, value + k - 1);
 			check_row(b, bounds[i].name, text, &c);
 		}
@@ -758,10 +348,10 @@ static void every_row_is_tested(void **context)
 			     f->class == FIELD_CALL || f->class == FIELD_BACKTRACE ||
 			     f->class == FIELD_ALIVE;
 
-		for (unsigned i = 0; i < NUMBERS_COUNT; i++)
-			found |= !strcmp(numbers[i], f->name);
-		for (unsigned i = 0; i < FLAGS_COUNT; i++)
-			found |= !strcmp(flags[i], f->name);
+		for (unsigned i = 0; i < CLAIM_NUMBERS; i++)
+			found |= !strcmp(claim_numbers[i], f->name);
+		for (unsigned i = 0; i < CLAIM_FLAGS; i++)
+			found |= !strcmp(claim_flags[i], f->name);
 		if (!found)
 			fail_msg("no test of the field %s", f->name);
 	}
@@ -783,7 +373,7 @@ static void rows_about_one_frame(const struct brute *b)
 	assert_non_null(v);
 	for (uint32_t row = 0; row < b->count; row++)
 		assert_int_equal(view_has(v, row),
-				 brute_frames(b, brute_stack(b, row), frame_fits, &w));
+				 brute_frames(b, brute_stack(b, row), claim_frame_fits, &w));
 	view_free(v);
 	filter_free(f);
 }
@@ -839,10 +429,10 @@ static void percents_of(const struct brute *b)
 	for (unsigned percent = 0; percent <= 100; percent += 20) {
 		uint64_t at = run * percent / 100;
 
-		claim_number(b, &claim, number_called("allocated"), GE, at);
+		claim_number(b, &claim, claim_number_called("allocated"), GE, at);
 		snprintf(claim.text, sizeof(claim.text), "allocated >= %u%%", percent);
 		check_expression(b, &claim);
-		claim_number(b, &claim, number_called("group_interval"), LE, at);
+		claim_number(b, &claim, claim_number_called("group_interval"), LE, at);
 		snprintf(claim.text, sizeof(claim.text), "group_interval <= %u%%", percent);
 		check_expression(b, &claim);
 	}
@@ -869,8 +459,8 @@ static void many_rows(void **context)
 	for (unsigned i = 0; i < 13; i++) { /* the cheap ones */
 		uint64_t value;
 
-		if (number(&b, i, below(b.count), &value)) {
-			claim_number(&b, &c, i, below(OPS), value);
+		if (claim_value(&b, i, claim_random(b.count), &value)) {
+			claim_number(&b, &c, i, claim_random(OPS), value);
 			check_expression(&b, &c);
 		}
 	}
@@ -879,9 +469,9 @@ static void many_rows(void **context)
 		for (unsigned op = LT; op < OPS; op++) {
 			uint64_t at = brute_ns(&b, m->allocations.allocated_at[row + (op & 1)]);
 
-			claim_number(&b, &c, number_called("allocated"), op, at);
+			claim_number(&b, &c, claim_number_called("allocated"), op, at);
 			check_expression(&b, &c);
-			claim_number(&b, &c, number_called("allocated"), op, at - 1);
+			claim_number(&b, &c, claim_number_called("allocated"), op, at - 1);
 			check_expression(&b, &c);
 		}
 	brute_release(&b);
