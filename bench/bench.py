@@ -379,8 +379,9 @@ class Bench:
         self.result["query"] = result
         print(f"\nquery page: 20 of {result['allocations'] / 1e6:.1f}M allocations, ms "
               f"(at most {QUERY_BUDGET}; the first one also makes what is kept with the recording)")
-        table([["question", "matching", "first", "then", ""]] +
-              [[r["name"], f"{r['matched']:,}", r["first_ms"], r["ms"], r["verdict"]] for r in result["questions"]])
+        table([["question", "matching", "first", "then", "", "cpu"]] +
+              [[r["name"], f"{r['matched']:,}", r["first_ms"], r["ms"], r["verdict"], r["cpu_ms"]]
+               for r in result["questions"]])
 
 
 def median(values):

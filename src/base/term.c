@@ -10,6 +10,7 @@
 #define WIDTH_MIN 60
 #define WIDTH_DEFAULT 80
 #define WIDTH_MAX 120
+#define WIDE_MAX 300
 
 static unsigned width_of(int fd)
 {
@@ -21,14 +22,15 @@ static unsigned width_of(int fd)
 		width = size.ws_col;
 	if (!width)
 		return WIDTH_DEFAULT;
-	return width < WIDTH_MIN ? WIDTH_MIN : width > WIDTH_MAX ? WIDTH_MAX : (unsigned)width;
+	return width < WIDTH_MIN ? WIDTH_MIN : width > WIDE_MAX ? WIDE_MAX : (unsigned)width;
 }
 
 bool term_init(struct term *t, int fd, const char *when)
 {
 	const char *no_color = getenv("NO_COLOR"), *name = getenv("TERM");
 
-	t->width = width_of(fd);
+	t->wide = width_of(fd);
+	t->width = t->wide < WIDTH_MAX ? t->wide : WIDTH_MAX;
 	if (when && !strcmp(when, "always"))
 		t->color = true;
 	else if (when && !strcmp(when, "never"))

@@ -16,6 +16,7 @@ enum term_style {
 struct term {
 	bool color;
 	unsigned width; /* columns to write into */
+	unsigned wide;	/* the same for tables, which may take more than text can be read in */
 };
 
 /* `when`: "auto" (or NULL), "always", "never"; false when it is none of them.  Auto means a

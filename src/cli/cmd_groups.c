@@ -15,6 +15,8 @@
 static struct paging paging = { .count = PAGING_ALL };
 static const char *by = "stack";
 
+#define PEAK_WIDTH 90 /* columns of the terminal */
+
 static const struct command_option options[] = {
 	{ "by", 'b', "KEY",
 	  "stack (default), function, source, module, thread, call, size,\n"
@@ -37,7 +39,7 @@ static const struct table_column stack_columns[] = {
 	{ "COUNT", "", false, STYLE_PLAIN, 0 },
 	{ "LEAKED", "", false, STYLE_NUMBER, 0 },
 	{ "BLOCKS", "", false, STYLE_NUMBER, 100 },
-	{ "OWN PEAK", "", false, STYLE_PLAIN, 90 },
+	{ "OWN PEAK", "", false, STYLE_PLAIN, PEAK_WIDTH },
 	{ "AT", "", false, STYLE_PLAIN, 120 },
 	{ "FIRST", "", false, STYLE_DIM, 130 },
 	{ "LAST", "", false, STYLE_DIM, 130 },
@@ -83,7 +85,10 @@ static void time_cell(struct table *t, const struct answer *a, uint64_t stamp)
 
 static void stack_row(struct table *t, const struct answer *a, const struct group *g)
 {
-	const struct stack_peak *peak = &model_peaks(a->view->model)[g->id];
+	/* Finding the peaks takes a while, and narrow terminals do not show them. */
+	bool shown = paging.term.wide >= PEAK_WIDTH;
+	const struct stack_peak *peak =
+		shown ? &model_peaks(a->view->model)[g->id] : &(struct stack_peak){ 0 };
 	struct buf where = { 0 };
 
 	size_cell(t, g->matched.bytes);

@@ -77,7 +77,7 @@ static void print_cell(const struct table *t, const struct term *term, size_t co
 static void print_last(const struct table *t, const struct term *term, const char *text,
 		       size_t indent, bool full, enum term_style style, struct buf *out)
 {
-	size_t room = term->width > indent + LAST_MIN ? term->width - indent : LAST_MIN;
+	size_t room = term->wide > indent + LAST_MIN ? term->wide - indent : LAST_MIN;
 	bool first = true;
 
 	for (;;) {
@@ -87,7 +87,7 @@ static void print_last(const struct table *t, const struct term *term, const cha
 		if (!first)
 			buf_repeat(out, ' ', INDENT);
 		buf_text(out, term_style(term, style));
-		text_shortened(out, line, full ? SIZE_MAX : first ? room : term->width - INDENT);
+		text_shortened(out, line, full ? SIZE_MAX : first ? room : term->wide - INDENT);
 		buf_text(out, style == STYLE_PLAIN ? "" : term_style(term, STYLE_PLAIN));
 		buf_char(out, '\n');
 		if (!text[n])
@@ -103,7 +103,7 @@ void table_print(const struct table *t, const struct term *term, bool full, stru
 	size_t *widths = xcalloc(t->column_count, sizeof(*widths));
 
 	for (size_t i = 0; i < last; i++) {
-		if (t->columns[i].narrow > term->width)
+		if (t->columns[i].narrow > term->wide)
 			continue;
 		widths[i] = width_of(t, i);
 		indent += widths[i] + GAP;

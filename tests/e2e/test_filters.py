@@ -175,6 +175,42 @@ def test_help_of_filters():
     assert "memoir help filters" in memoir("groups", "--help").stdout.decode()
 
 
+def test_stripped_recordings_still_count(choosing, tmp_path):
+    """What strip takes out stays in the groups' sums of everything."""
+    stripped = str(tmp_path / "stripped.dat")
+    assert memoir("strip", "-o", stripped, choosing).status == 0
+    before = {g["backtrace_id"]: g for g in harness.ask("groups", "--json", choosing)["allocations"]}
+    left = harness.ask("groups", "--json", stripped)["allocations"]
+    assert 0 < len(left) < len(before)
+    by_frames = {str([f.get("function") for f in g["backtrace"]]) + str(g["backtrace"][-2]["line"]): g["all"]
+                 for g in before.values() if "line" in g["backtrace"][-2]}
+    compared = 0
+    for g in left:
+        was = by_frames.get(str([f.get("function") for f in g["backtrace"]]) + str(g["backtrace"][-2].get("line")))
+        if was is None:
+            continue
+        for key in ("size", "usable_size", "allocated_count", "leaked_count", "leaked_size", "min_size", "max_size",
+                    "min_timestamp", "max_timestamp", "interval", "peak_size", "peak_count",
+                    "max_total_usage_first_seen_at"):
+            assert g["all"][key] == was[key], key
+        compared += 1
+        assert g["only_matched"]["allocated_count"] <= g["all"]["allocated_count"]
+    assert compared >= 3
+    # A stack with something freed and something kept: the group conditions see both.
+    assert sizes(stripped, "-F", "function = main and group_leaked_allocations < 100% and group_allocations > 1") == \
+        sizes(choosing, "-F", "leaked and function = main and group_leaked_allocations < 100% and "
+              "group_allocations > 1")
+
+
+def test_cache_changes_nothing(choosing, tmp_path):
+    env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    for options in (["allocations", "--csv"], ["groups", "--csv", "--by", "function"],
+                    ["groups", "--json", "-F", "chain_length > 1 or leaked"]):
+        cold, warm = (memoir(*options, choosing, env=env) for _ in range(2))
+        without = memoir(*options, "--no-cache", choosing, env=env)
+        assert cold.status == 0 and cold.stdout == warm.stdout == without.stdout
+
+
 # Made-up recordings: everything is taken out once as JSON, and filters are worked out again here.
 
 class Brute:

@@ -315,7 +315,8 @@ static uint64_t sort_value(const struct groups *g, const struct group *row,
 	const struct summary_sums *s = sort->part == PART_ALL	 ? &row->all
 				       : sort->part == PART_SELF ? &row->self
 								 : &row->matched;
-	const struct stack_peak *peak = &model_peaks(g->view->model)[row->id];
+	const struct stack_peak *peak =
+		&model_peaks(g->view->model)[g->key->kind == GROUP_STACK ? row->id : 0];
 	const uint64_t values[] = { s->bytes,
 				    s->bytes + s->slack,
 				    s->min_size,
