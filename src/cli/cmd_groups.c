@@ -6,8 +6,10 @@
 #include <stdlib.h>
 
 #include "base/human.h"
+#include "base/xalloc.h"
 #include "cli/paging.h"
 #include "cli/table.h"
+#include "cli/text.h"
 #include "cli/where.h"
 #include "query/answer.h"
 #include "query/group.h"
@@ -15,6 +17,7 @@
 static struct paging paging = { .count = PAGING_ALL };
 static const char *by = "stack";
 
+#define NAME_WIDTH 40 /* a function's name that is shown as it is */
 #define PEAK_WIDTH 90 /* columns of the terminal */
 
 static const struct command_option options[] = {
@@ -131,6 +134,18 @@ static void class_row(struct table *t, const struct answer *a, const struct grou
 	table_cell(t, label);
 }
 
+/* Long names lose their template arguments before they lose their end. */
+static void abbreviate(struct buf *name)
+{
+	auto_free char *shorter = NULL;
+
+	if (text_columns(name->data) <= NAME_WIDTH)
+		return;
+	shorter = text_abbreviated(name->data);
+	buf_clear(name);
+	buf_text(name, shorter);
+}
+
 static bool print_table(const struct groups *g, const struct page *page, const struct answer *a)
 {
 	bool stacks = g->key->kind == GROUP_STACK, frames = !stacks && g->key->from_stack;
@@ -145,6 +160,8 @@ static bool print_table(const struct groups *g, const struct page *page, const s
 
 		buf_clear(&label);
 		groups_label(g, row, &label);
+		if (g->key->kind == GROUP_FUNCTION && !paging.full)
+			abbreviate(&label);
 		if (stacks)
 			stack_row(&t, a, row);
 		else if (frames)

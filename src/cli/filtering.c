@@ -8,6 +8,7 @@
 #include "cli/naming.h"
 
 #define HELP_COLUMN 30
+#define HELP_WIDTH 80
 
 static struct filter *filter;
 static bool no_cache;
@@ -108,6 +109,27 @@ void filtering_help(struct buf *out)
 		 "--function-regex '^std::' or --alive-at 50%; memoir help filters lists them.\n");
 }
 
+/* A text from HELP_COLUMN on, in lines of at most HELP_WIDTH. */
+static void wrapped(struct buf *out, const char *text)
+{
+	size_t at = HELP_COLUMN;
+
+	while (*text) {
+		size_t n = strcspn(text, " ");
+		auto_free char *word = xmemdup0(text, n);
+
+		if (at > HELP_COLUMN && at + 1 + text_columns(word) > HELP_WIDTH) {
+			buf_char(out, '\n');
+			buf_repeat(out, ' ', HELP_COLUMN);
+			at = HELP_COLUMN;
+		}
+		buf_printf(out, "%s%s", at > HELP_COLUMN ? " " : "", word);
+		at += text_columns(word) + (at > HELP_COLUMN);
+		text += n + strspn(text + n, " ");
+	}
+	buf_char(out, '\n');
+}
+
 static void manual_line(struct buf *out, const char *name, const char *argument, const char *help)
 {
 	size_t start = out->size, used;
@@ -119,7 +141,7 @@ static void manual_line(struct buf *out, const char *name, const char *argument,
 		used = 0;
 	}
 	buf_repeat(out, ' ', HELP_COLUMN - used);
-	buf_printf(out, "%s\n", help);
+	wrapped(out, help);
 }
 
 /* The words of a row that has some. */
@@ -150,19 +172,16 @@ void filtering_manual(struct buf *out)
 						     ARG_TIME, ARG_ADDRESS, ARG_REGEX,
 						     ARG_IDS,  ARG_THREAD };
 
-	buf_text(out, "Which allocations? Commands that take filters have --filter EXPRESSION "
-		      "(-F), and one\n"
-		      "option for each filter; all that are given must hold.\n\n"
-		      "  memoir groups -F 'size >= 1k and not function ~ \"^std::\" and lifetime < "
-		      "10ms' FILE\n"
-		      "  memoir allocations --lifetime only_leaked --size-min 1M FILE\n\n"
-		      "An expression has and, or, not (&&, ||, !), parentheses, and comparisons of "
-		      "fields:\n"
-		      "= != < <= > >=, and ~ !~ for regular expressions. frame(…) asks for one "
-		      "frame that\n"
-		      "fulfils several: frame(function ~ \"alloc\" and source ~ \"pool\"). Every "
-		      "filter is\n"
-		      "also a function: size_min(1k).\n\nFields\n");
+	buf_text(out,
+		 "Which allocations? Commands that take filters have --filter EXPRESSION\n"
+		 "(-F), and one option for each filter; all that are given must hold.\n\n"
+		 "  memoir groups -F 'size >= 1k and not function ~ \"^std::\"' app.dat\n"
+		 "  memoir allocations --lifetime only_leaked --size-min 1M app.dat\n\n"
+		 "An expression has and, or, not (&&, ||, !), parentheses, and comparisons of\n"
+		 "fields: = != < <= > >=, and ~ !~ for regular expressions. frame(…) asks\n"
+		 "for one frame that fulfils several conditions:\n"
+		 "frame(function ~ \"alloc\" and source ~ \"pool\"). Every filter is also a\n"
+		 "function: size_min(1k).\n\nFields\n");
 	for (const struct filter_field *f = filter_fields; f->name; f++)
 		manual_line(out, f->name, value_name(f->type), f->help);
 	buf_text(out, "\nFilters (as options: --size-min SIZE)\n");
