@@ -178,6 +178,7 @@ static bool open_filtered(const char *command, int argc, char **argv,
 {
 	struct opened o = { .filter = lent ? NULL : filter };
 	struct places_options names = naming_places();
+	struct cache_options cache = { 0 };
 	struct err err = { .offset = ERR_NO_OFFSET };
 
 	*ret_opened = (struct opened){ 0 };
@@ -188,8 +189,13 @@ static bool open_filtered(const char *command, int argc, char **argv,
 	}
 	o.status = ret_opened->status;
 	names.progress = naming;
+	if (!options->no_cache && !filtering_no_cache()) {
+		cache_options_init(&cache);
+		names.cache = &cache;
+	}
 	naming_start();
 	o.places = places_new(o.model, &names);
+	cache_options_release(&cache);
 	o.view = view_new(o.model, o.places, filter, &err);
 	naming_end();
 	if (!o.view) {

@@ -55,7 +55,7 @@ static int hash_build_id(struct dl_phdr_info *info, size_t size, void *context)
 	return 1; /* the first is the program; the others are of no interest */
 }
 
-static uint64_t build_hash(void)
+uint64_t cache_build(void)
 {
 	static const uint64_t sizes[] = { CACHE_VERSION, sizeof(struct cache_header),
 					  sizeof(struct cache_fixed), sizeof(struct stack_sum),
@@ -76,7 +76,7 @@ static bool key_of(const struct reader *r, struct cache_key *ret_key)
 	*ret_key = (struct cache_key){
 		.size = (uint64_t)st.st_size,
 		.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
-		.build = build_hash(),
+		.build = cache_build(),
 	};
 	memcpy(ret_key->id, r->header.id, sizeof(ret_key->id));
 	return true;

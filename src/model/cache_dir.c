@@ -17,7 +17,8 @@
 
 #include "base/xalloc.h"
 
-#define SUFFIX ".columns"
+#define SUFFIX ".columns"	/* of recordings, cache.h */
+#define PLACES_SUFFIX ".places" /* of names, places_cache.c */
 #define TEMPORARY ".tmp-"
 #define LIMIT_MOST ((uint64_t)16 << 30)
 #define LIMIT_SHARE 10 /* one tenth of the disk */
@@ -204,12 +205,13 @@ static size_t list(int dir, struct entry **ret_entries, unsigned *removed)
 	while (stream && (e = readdir(stream))) {
 		struct stat st;
 
-		if (strstr(e->d_name, SUFFIX TEMPORARY)) {
+		if (strstr(e->d_name, SUFFIX TEMPORARY) ||
+		    strstr(e->d_name, PLACES_SUFFIX TEMPORARY)) {
 			if (is_abandoned(dir, e->d_name) && unlinkat(dir, e->d_name, 0) == 0)
 				++*removed;
 			continue;
 		}
-		if (!ends_with(e->d_name, SUFFIX) ||
+		if ((!ends_with(e->d_name, SUFFIX) && !ends_with(e->d_name, PLACES_SUFFIX)) ||
 		    fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 			continue;
 		entries = xgrow(entries, count, &room, sizeof(*entries));

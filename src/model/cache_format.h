@@ -52,5 +52,7 @@ struct cache {
 int cache_write(struct model *m);
 /* The kernel's boot id, or an empty text. */
 void cache_boot_id(char *ret_text, size_t room);
+/* Different for every build of this program. */
+uint64_t cache_build(void);
 uint64_t cache_header_sum(const struct cache_header *h);
 uint64_t cache_tables_sum(const void *tables, size_t size);

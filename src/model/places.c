@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/map.h"
 #include "base/parallel.h"
@@ -153,13 +154,23 @@ static void add_symbol(struct places *p, struct place *place, const struct symbo
 	places_add_frames(p, place, frames, count);
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /* Looking is done without the lock, and perhaps twice. */
 static void resolve(struct places *p, struct place *place)
 {
+	uint64_t started = now_ns();
 	struct symbol symbol;
 
 	symbols_resolve(p->symbols, place->module ? place->module : SIZE_MAX, place->address,
 			&symbol);
+	__atomic_add_fetch(&p->spent_ns, now_ns() - started, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&p->lock);
 	if (!place->frame_count)
 		add_symbol(p, place, &symbol);
@@ -223,6 +234,7 @@ struct places *places_new(const struct model *m, const struct places_options *o)
 	p->calls = xcalloc(CALL_COUNT, sizeof(*p->calls));
 	for (unsigned i = 0; i < CALL_COUNT; i++)
 		p->calls[i] = demangle(call_names[i]);
+	places_cache_load(p);
 	return p;
 }
 
@@ -230,6 +242,7 @@ struct places *places_free(struct places *p)
 {
 	if (!p)
 		return NULL;
+	places_cache_store(p);
 	symbols_free(p->symbols);
 	for (unsigned i = 0; i < CALL_COUNT; i++)
 		free(p->calls[i]);

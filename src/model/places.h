@@ -29,7 +29,8 @@ struct place {
 struct places_options {
 	const char *const *debug_paths; /* files, or folders that are searched */
 	size_t debug_path_count;
-	bool debuginfod; /* ask the servers of DEBUGINFOD_URLS */
+	bool debuginfod;		   /* ask the servers of DEBUGINFOD_URLS */
+	const struct cache_options *cache; /* where names are kept; NULL: nowhere */
 	model_progress progress;
 	void *context;
 };

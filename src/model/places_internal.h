@@ -4,12 +4,21 @@
 #include <pthread.h>
 
 #include "base/strings.h"
+#include "model/cache_dir.h"
 #include "model/places.h"
 
 #define BLOCK_BITS 12
 #define BLOCK_SIZE (1u << BLOCK_BITS)
 #define BLOCKS (1u << 18)
 #define FRAMES_MAX 256 /* of one place */
+
+/* Where names are kept. */
+struct places_cache {
+	int dir;
+	uint64_t limit, worth_ns;
+	char name[CACHE_NAME_MAX];
+	uint32_t loaded; /* places that came from the file */
+};
 
 struct places {
 	const struct model *model;
@@ -26,7 +35,15 @@ struct places {
 	struct strings strings;
 	struct place_frame **blocks;
 	uint32_t frame_count;
+	struct places_cache *cache; /* NULL: none */
+	uint64_t spent_ns;	    /* on looking for names */
 };
+
+/* Takes what is cached and still true: when `p` is complete, and nothing is resolved but place 0.
+ * Sets p->cache if the results may be kept. */
+void places_cache_load(struct places *p);
+/* Keeps what has been resolved, if that took long enough; ends p->cache. */
+void places_cache_store(struct places *p);
 
 /* Takes the frames of a place, which is not resolved yet; with the lock held. */
 void places_add_frames(struct places *p, struct place *place, const struct place_frame *frames,

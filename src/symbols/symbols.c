@@ -180,6 +180,20 @@ static void make_room(struct symbols *s, size_t but)
 	}
 }
 
+uint64_t symbols_stamp(struct symbols *s, size_t module)
+{
+	struct loaded *l;
+	uint64_t stamp;
+
+	if (module >= s->count)
+		return 0;
+	l = &s->loaded[module];
+	pthread_mutex_lock(&l->lock);
+	stamp = l->sought ? l->found.stamp : 0;
+	pthread_mutex_unlock(&l->lock);
+	return stamp;
+}
+
 static struct lines_reader *take_reader(struct symbols *s, size_t module)
 {
 	struct loaded *l = &s->loaded[module];

@@ -76,6 +76,8 @@ struct symbols *symbols_free(struct symbols *s);
  * has found nothing. */
 const struct symbols_found *symbols_found(struct symbols *s, size_t module);
 enum symbols_level symbols_level(struct symbols *s, size_t module);
+/* The stamp of a module that was looked for before, else 0. */
+uint64_t symbols_stamp(struct symbols *s, size_t module);
 /* Looks up an address as the ELF file counts them. */
 void symbols_resolve(struct symbols *s, size_t module, uint64_t address, struct symbol *ret_symbol);
 void symbol_release(struct symbol *symbol);

@@ -307,10 +307,7 @@ def test_units_with_and_without(tmp_path):
 def test_refused_files_are_said(tmp_path):
     path, _ = compile_program(tmp_path, "g++", "-g")
     recording = str(tmp_path / "app.dat")
-    run = execute([MEMOIR, "run", "--write-binaries-to-output=0", "-o", recording, "--", path])
-    if run.status == 2:     # the option has another name
-        run = execute([MEMOIR, "run", "-o", recording, "--", path],
-                      env={"MEMORY_PROFILER_WRITE_BINARIES_TO_OUTPUT": "0"})
+    run = execute([MEMOIR, "run", "--no-write-binaries", "-o", recording, "--", path])
     assert run.status == 0, run
     compile_program(tmp_path, "g++", "-g", "-O1")
     text = execute([MEMOIR, "info", recording])
