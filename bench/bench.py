@@ -4,7 +4,7 @@
 
   make bench                        everything; ten minutes or so
   make bench BENCH="--quick"        fewer repetitions
-  make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open, shapes, query
+  make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open, shapes, query, symbols
 
 Prints a table and writes build/bench.json.  Added time is a run's time minus the plain one's,
 medians; the budget is a share of what heaptrack adds.  Never part of the tests.
@@ -21,10 +21,11 @@ import sys
 import tempfile
 import time
 
+import symbols
 import work
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ("pairs", "threads", "programs", "memory", "open", "shapes", "query")
+PARTS = ("pairs", "threads", "programs", "memory", "open", "shapes", "query", "symbols")
 MODES = ("plain", "memoir", "memoir-nofree", "heaptrack")
 # Shares of what heaptrack adds: (with free stacks, without).
 PAIR_BUDGET = {5: (1 / 4, 1 / 5), 30: (1 / 5, 1 / 7), 100: (1 / 5, 1 / 7)}
@@ -36,6 +37,7 @@ OPEN_BUDGET = 10e6
 AGAIN_BUDGET = 1
 ROW_BUDGET = 64
 QUERY_BUDGET = 200  # ms
+SYMBOLS_BUDGET = 5  # seconds for 10,000 addresses in 100 MB of debug information
 MEMORY_BUDGET = 64 << 20
 NODE_BUDGET = 64
 # Milliseconds over ten million allocations.
@@ -382,6 +384,20 @@ class Bench:
         table([["question", "matching", "first", "then", "", "cpu"]] +
               [[r["name"], f"{r['matched']:,}", r["first_ms"], r["ms"], r["verdict"], r["cpu_ms"]]
                for r in result["questions"]])
+
+    def symbols(self):
+        library = os.path.join(self.build, "bench", "many-symbols.so")
+        symbols.make(library)
+        size = sum(s for name, (_, s) in symbols.sections(library).items() if name.startswith(".debug"))
+        text = "".join(f"{a:x}\n" for a in symbols.addresses(library, 10000)).encode()
+        resolve = os.path.join(self.build, "tests", "unit", "resolve")
+        runs = [json.loads(subprocess.run([resolve, "-t", library], input=text, check=True,
+                                          stdout=subprocess.PIPE).stdout) for _ in range(3)]
+        seconds, peak = median(r["seconds"] for r in runs), max(r["peak_kib"] for r in runs)
+        verdict = self.check("10,000 addresses, seconds", seconds, SYMBOLS_BUDGET)
+        self.result["symbols"] = {"debug_bytes": size, "runs": runs}
+        print(f"\nsymbols: 10,000 addresses in {size / 1e6:.0f} MB of debug information: {seconds:.2f} s "
+              f"(at most {SYMBOLS_BUDGET}), {peak / 1024:.0f} MiB at most: {verdict}")
 
 
 def median(values):
