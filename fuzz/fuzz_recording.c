@@ -116,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(copy, data, size);
 	read_recording(copy, size);
-	mend(copy, size);
+	mend_recording(copy, size);
 	read_recording(copy, size);
 	free(copy);
 	return 0;

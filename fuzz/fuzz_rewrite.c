@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!copy || fd < 0)
 		abort();
 	memcpy(copy, data, size);
-	mend(copy, size);
+	mend_recording(copy, size);
 	if (write(fd, copy, size) != (ssize_t)size)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Sums stop a fuzzer at once, so the chunks of a made-up recording get those that their bytes ask
- * for. */
+/* Makes any bytes a recording whose sums are right, so that a fuzzer gets behind them. */
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "wire/format.h"
 
 /* Puts magic, sequence and sum right wherever a chunk would be looked for. */
-static void mend(uint8_t *data, size_t size)
+static inline void mend_recording(uint8_t *data, size_t size)
 {
 	struct format_header h;
 	struct format_chunk c;

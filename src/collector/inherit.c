@@ -289,14 +289,39 @@ static void put_thread(struct inherit *in, uint32_t ring, uint32_t row, uint64_t
 	put_event(in, ring, &e);
 }
 
-static void write_blocks(struct inherit *in, uint64_t *ret_count, uint64_t *ret_bytes)
+static int by_time(const void *x, const void *y, void *context)
+{
+	const struct columns *b = context;
+	uint64_t a = b->allocated_at[*(const uint32_t *)x];
+	uint64_t c = b->allocated_at[*(const uint32_t *)y];
+
+	return a < c ? -1 : a > c;
+}
+
+/* The rows of what was alive, in order of time: rows are used again while the file is read. */
+static uint32_t *living(struct inherit *in, size_t *ret_count)
+{
+	struct columns *b = &in->blocks;
+	uint32_t *rows = xreallocarray(NULL, (size_t)b->count + 1, sizeof(*rows));
+	size_t n = 0;
+
+	for (uint32_t row = 0; row < b->count; row++)
+		if (b->freed_at[row] == NEVER)
+			rows[n++] = row;
+	qsort_r(rows, n, sizeof(*rows), by_time, b);
+	*ret_count = n;
+	return rows;
+}
+
+static void write_blocks(struct inherit *in, const uint32_t *rows, size_t count,
+			 uint64_t *ret_bytes)
 {
 	const struct columns *b = &in->blocks;
 	uint32_t owner[RINGS];
 
 	memset(owner, 0xff, sizeof(owner));
-	for (uint32_t row = 0; row < b->count; row++) {
-		uint32_t thread = tags_thread(b->tags[row]), ring = thread % RINGS;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t row = rows[i], thread = tags_thread(b->tags[row]), ring = thread % RINGS;
 		struct event e = {
 			.stamp = b->allocated_at[row],
 			.word1 = b->address[row] | (uint64_t)OP_ALLOC << 56,
@@ -305,13 +330,10 @@ static void write_blocks(struct inherit *in, uint64_t *ret_count, uint64_t *ret_
 			.word3 = b->stack[row] | (uint64_t)columns_slack(b, row) << 32,
 		};
 
-		if (b->freed_at[row] != NEVER)
-			continue;
 		if (owner[ring] != thread && thread < in->threads.count)
 			put_thread(in, SHM_MAX_RINGS - 1 - ring, thread, e.stamp);
 		owner[ring] = thread;
 		put_event(in, SHM_MAX_RINGS - 1 - ring, &e);
-		++*ret_count;
 		*ret_bytes += columns_size(b, row);
 	}
 }
@@ -319,15 +341,17 @@ static void write_blocks(struct inherit *in, uint64_t *ret_count, uint64_t *ret_
 static void write_all(struct inherit *in, uint64_t *ret_count, uint64_t *ret_bytes)
 {
 	struct collector *c = in->collector;
-	const struct columns *b = &in->blocks;
+	size_t count;
+	uint32_t *rows = living(in, &count);
 
-	for (uint32_t row = 0; row < b->count; row++)
-		if (b->freed_at[row] == NEVER)
-			want_stack(in, b->stack[row]);
+	for (size_t i = 0; i < count; i++)
+		want_stack(in, in->blocks.stack[rows[i]]);
 	write_nodes(in, c->control->family.first_node);
 	/* All of it is older than anything that the child does. */
 	c->horizon = c->control->family.forked_at;
-	write_blocks(in, ret_count, ret_bytes);
+	write_blocks(in, rows, count, ret_bytes);
+	*ret_count = count;
+	free(rows);
 	if (c->cull)
 		cull_pass(c->cull, c->control->family.forked_at);
 	drain_close_chunk(c);
@@ -361,6 +385,7 @@ static void take_over(struct inherit *in, struct reader *r, uint64_t *ret_count,
 	for (uint32_t i = 0; i < in->ring_count; i++)
 		in->missing += in->positions[i].events;
 	pair_init(&in->pair, &in->blocks, &in->threads, &in->markers);
+	pair_recycle(&in->pair);
 	merge_init(&in->merge, &in->pair);
 	read_parent(in, r);
 	write_all(in, ret_count, ret_bytes);

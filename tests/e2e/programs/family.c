@@ -188,7 +188,8 @@ static int shared_memory(const char *self)
 		    posix_spawnp(&pid, self, NULL, NULL, arguments, environ))
 			fail("posix_spawn");
 		wait_all();
-		if (posix_spawn(&pid, "/proc/self/nothing", NULL, NULL, arguments, environ) != ENOENT)
+		if (posix_spawn(&pid, "/proc/self/nothing", NULL, NULL, arguments, environ) !=
+		    ENOENT)
 			fail("posix_spawn of nothing");
 	}
 	in_parent(8009);
