@@ -3,9 +3,11 @@
 #include "cli/save.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/human.h"
 
@@ -17,6 +19,28 @@ int save_error(const char *path, const struct err *err)
 		fprintf(stderr, "memoir: %s: at offset %" PRIu64 ": %s\n", path, err->offset,
 			err->text);
 	return 1;
+}
+
+/* What is half done is taken away when the user loses patience. */
+static char unfinished[RECORDING_PATH_SIZE];
+
+static void interrupted(int signal_number)
+{
+	unlink(unfinished);
+	signal(signal_number, SIG_DFL);
+	raise(signal_number);
+}
+
+static void watch_signals(const char *path)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+	if (path)
+		snprintf(unfinished, sizeof(unfinished), "%s", path);
+	for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		/* Not where it is ignored, as under nohup. */
+		if (signal(signals[i], path ? interrupted : SIG_DFL) == SIG_IGN)
+			signal(signals[i], SIG_IGN);
 }
 
 int save_open(struct save *s, const char *command, int argc, char **argv, const char *path,
@@ -43,6 +67,7 @@ int save_open(struct save *s, const char *command, int argc, char **argv, const 
 		source_release(&s->source);
 		return save_error(path, &err);
 	}
+	watch_signals(s->output->temporary);
 	s->source.progress = save_progress;
 	s->source.context = s;
 	progress_start(&s->bar, command);
@@ -73,6 +98,7 @@ int save_close(struct save *s, int error, const struct err *err, const struct lo
 		status = save_error(s->input, err);
 	else if (output_finish(s->output, &s->size, &written))
 		status = save_error(s->path, &written);
+	watch_signals(NULL);
 	s->output = output_free(s->output);
 	source_release(&s->source);
 	if (status)

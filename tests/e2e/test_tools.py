@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
 
@@ -339,3 +340,15 @@ def test_every_command_reads_them(tmp_path, compile_program, record):
     assert memoir("strip", "-o", out, recording.path).status == 0
     after = {question: answer(question, out) for question in QUESTIONS}
     assert after[("leaks",)].keys() == before[("leaks",)].keys()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(recording, tmp_path, number):
+    """Nothing is left of what was not finished."""
+    before = os.listdir(tmp_path)
+    process = subprocess.Popen([harness.MEMOIR, "repack", "-c", "zstd:22", "-o", tmp_path / "out.dat", recording.path],
+                               stdout=subprocess.DEVNULL)
+    harness.wait_for(lambda: len(os.listdir(tmp_path)) > len(before) or process.poll() is not None, what="a file")
+    process.send_signal(number)
+    assert process.wait(20) in (-number, 0)
+    assert sorted(os.listdir(tmp_path)) == (before if process.returncode else sorted([*before, "out.dat"]))
