@@ -217,7 +217,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += 3 + count;
 		size -= 3 + count;
 	}
-	mend_recording(file, good_size);
+	mend(file, good_size);
 	munmap(file, good_size);
 	m = xcalloc(1, sizeof(*m));
 	m->reader.fd = -1;
