@@ -18,6 +18,8 @@ void json_init(struct json *j, struct buf *out)
 
 static void new_line(struct json *j)
 {
+	if (j->compact)
+		return;
 	buf_char(j->out, '\n');
 	buf_repeat(j->out, ' ', (size_t)2 * (j->depth < INDENT_MAX ? j->depth : INDENT_MAX));
 }
@@ -56,7 +58,7 @@ static void start(struct json *j, const char *key)
 	j->filled = true;
 	if (key) {
 		quoted(j->out, key, strlen(key));
-		buf_text(j->out, ": ");
+		buf_text(j->out, j->compact ? ":" : ": ");
 	}
 }
 

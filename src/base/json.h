@@ -13,7 +13,8 @@
 struct json {
 	struct buf *out;
 	unsigned depth;
-	bool filled; /* the innermost object or array has something in it */
+	bool filled;  /* the innermost object or array has something in it */
+	bool compact; /* no blanks and no lines; to be set after json_init() */
 };
 
 void json_init(struct json *j, struct buf *out);
