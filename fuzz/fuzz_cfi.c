@@ -24,22 +24,23 @@ static void registered(const uint8_t *data, size_t size, uint16_t address)
 {
 	struct cfi_scratch scratch;
 	struct cfi_span span;
-	uint8_t *copy;
+	uint8_t *copy, *whole;
+	size_t skip = address % 256; /* they start anywhere in a page */
 
-	pages_size = (size + 4095) & ~(size_t)4095;
-	pages = copy = aligned_alloc(4096, pages_size);
-	memset(copy, 0, pages_size);
-	memcpy(copy, data, size);
+	pages_size = (skip + size + 4095) & ~(size_t)4095;
+	pages = whole = aligned_alloc(4096, pages_size);
+	memset(whole, 0, pages_size);
+	copy = memcpy(whole + skip, data, size);
 	if (cfi_span(copy, readable, &scratch, &span)) {
 		struct cfi_image image = { .low = copy, .high = span.end, .frames = copy };
 
-		if (span.end > copy + pages_size)
+		if (span.end > whole + pages_size)
 			abort();
 		cfi_rule(&image, span.low, &scratch);
 		cfi_rule(&image, span.low + address, &scratch);
 		cfi_rule(&image, span.high - 1, &scratch);
 	}
-	free(copy);
+	free(whole);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

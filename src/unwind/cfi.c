@@ -289,7 +289,7 @@ static bool extend(struct cfi_image *image, const uint8_t *to, bool (*readable)(
 	while (image->high < to) {
 		const uint8_t *next = image->high;
 
-		if ((uint64_t)(next - image->low) > SPAN_MAX || !readable(next))
+		if (next - image->low > (int64_t)SPAN_MAX || !readable(next))
 			return false;
 		image->high = next + SPAN_PAGE;
 	}

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Code that a program makes at run time: registered unwind information and frame pointers."""
+import shutil
+import subprocess
+
 import pytest
 
 import harness
@@ -61,3 +64,30 @@ def test_without_libgcc(compile_program, record):
     recording = record([program])
     assert recording.status == 0, recording.run
     assert outwards(recording, 1002) == ["allocate", "through_jit", "described", "main"]
+
+
+@pytest.mark.parametrize("kind", ["mcjit", "orc"])
+def test_llvm(record, tmp_path, kind):
+    """LLVM's own JITs."""
+    lli, clang = shutil.which("lli-14"), shutil.which("clang-14") or shutil.which("clang")
+    if not lli or not clang:
+        pytest.skip("no lli-14")
+    source, code = tmp_path / "jitted.c", tmp_path / "jitted.bc"
+    source.write_text("""
+#include <stdlib.h>
+__attribute__((noinline)) static void deep(int depth) {
+	volatile char room[300];
+	room[depth] = 0;
+	if (depth) { deep(depth - 1); room[0] = 1; }
+	else { void *p = malloc(4321); __asm__ volatile("" : : "r"(p) : "memory"); free(p); }
+}
+int main(void) { for (int i = 0; i < 50; i++) deep(10); return 0; }
+""")
+    subprocess.run([clang, "-O1", "-fno-builtin", "-c", "-emit-llvm", str(source), "-o", str(code)],
+                   check=True)
+    recording = record([lli, f"-jit-kind={kind}", code])
+    assert recording.status == 0, recording.run
+    stacks = [s for s in recording.stacks if s["allocated_bytes"] == 4321 * 50]
+    assert len(stacks) == 1
+    assert "main" in stacks[0]["functions"]
+    assert stacks[0]["functions"].count("?") >= 12  # deep, eleven times, and the program's own main

@@ -32,7 +32,7 @@ static NOINLINE void through_jit(jitted *code, size_t size)
 }
 
 struct jit {
-	uint8_t *code, *frames; /* a page each */
+	uint8_t *code, *frames; /* a page, and a part of one */
 };
 
 static struct jit make(void)
@@ -42,7 +42,7 @@ static struct jit make(void)
 
 	if (p == MAP_FAILED)
 		fail("mmap");
-	return (struct jit){ p, p + 4096 };
+	return (struct jit){ p, p + 4096 + 8 };
 }
 
 /* sub $room, %rsp; mov %rdi, %rax; mov %rsi, %rdi; call *%rax; add $room, %rsp; ret */
@@ -108,7 +108,7 @@ static NOINLINE void described(struct jit j, uint8_t room, size_t size)
 	for (int i = 0; i < 3; i++)
 		through_jit((jitted *)j.code, size);
 	__deregister_frame(j.frames);
-	memset(j.frames, 0xff, 4096);
+	memset(j.frames, 0xff, 2048);
 }
 
 /* Registrations that are never taken back: the newest counts. */
