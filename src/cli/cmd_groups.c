@@ -170,8 +170,8 @@ static bool print_table(const struct groups *g, const struct page *page, const s
 			class_row(&t, a, row, label.data);
 	}
 	paging_title(&paging, "group", "groups", page->count, g->count, &out);
-	buf_printf(&out, " of %s allocations, %s\n", human_count(&h, g->view->count),
-		   human_size(&k, g->view->bytes));
+	buf_printf(&out, " of %s allocation%s, %s\n", human_count(&h, g->view->count),
+		   g->view->count == 1 ? "" : "s", human_size(&k, g->view->bytes));
 	if (page->count) {
 		buf_char(&out, '\n');
 		table_print(&t, &paging.term, paging.full, &out);

@@ -61,10 +61,11 @@ void paging_title(const struct paging *p, const char *one, const char *many, uin
 
 	if (!total)
 		buf_printf(out, "no %s", one);
-	else if (shown == total)
+	else if (shown == total || (!shown && p->skip < total)) /* all of them, or --count 0 */
 		buf_printf(out, "%s %s", human_count(&a, total), total == 1 ? one : many);
 	else if (!shown)
-		buf_printf(out, "none of %s %s left", human_count(&a, total), many);
+		buf_printf(out, "nothing behind the last of %s %s", human_count(&a, total),
+			   total == 1 ? one : many);
 	else
 		buf_printf(out, "%s to %s of %s %s", human_count(&a, first),
 			   human_count(&b, first + shown - 1), human_count(&c, total), many);

@@ -131,6 +131,17 @@ def test_tables_fit(choosing, command, options):
             assert lines[0].startswith("no ") and len(lines) == 1
 
 
+@pytest.mark.parametrize("options, title", [
+    (["-F", "size = 5000000"], "1 allocation, 4.77 MiB"),
+    (["-F", "call = realloc", "--count", "0"], "4 allocations, 1.37 KiB"),
+    (["-F", "call = realloc", "--count", "2", "--skip", "1"], "2 to 3 of 4 allocations, 1.37 KiB"),
+    (["-F", "call = realloc", "--skip", "4"], "nothing behind the last of 4 allocations, 1.37 KiB"),
+    (["-F", "size = 5000001"], "no allocation, 0 B"),
+], ids=lambda v: v if isinstance(v, str) else None)
+def test_titles(choosing, options, title):
+    assert memoir("allocations", choosing, *options).stdout.decode().splitlines()[0] == title
+
+
 def test_csv(choosing):
     run = memoir("allocations", "--csv", choosing, "-F", "function = recurse", "--sort", "size", "--order", "dsc")
     rows = list(csv.DictReader(io.StringIO(run.stdout.decode())))
