@@ -13,7 +13,7 @@ import pytest
 import harness
 
 # What changes when a recording is written anew.
-OWN = {"id", "removed_allocations", "removed_below_ns", "counters", "embedded_files", "modules"}
+OWN = {"id", "removed_allocations", "removed_below_ns", "counters", "embedded_files", "files", "modules"}
 
 
 def memoir(*arguments, **keywords):
