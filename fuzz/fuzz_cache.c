@@ -164,12 +164,14 @@ static void walk(const struct model *m)
 {
 	const struct columns *c = &m->allocations;
 	const struct nodes *n = &m->tables.nodes;
+	const struct summary *s = model_summary(m);
 	struct stack_counts counts;
 	struct stack_sums sums;
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < c->count; i++) {
 		sum += c->allocated_at[i] + columns_slack(c, i);
+		sum += s->rows[summary_row_of(s, c->stack[i])].sums.count;
 		sum += m->tables.threads.rows[tags_thread(c->tags[i])].tid;
 		sum += m->tables.threads.rows[tags_free_thread(c->tags[i])].tid;
 		if (c->previous[i] != NO_ALLOCATION)

@@ -57,9 +57,12 @@ static int hash_build_id(struct dl_phdr_info *info, size_t size, void *context)
 
 uint64_t cache_build(void)
 {
-	static const uint64_t sizes[] = { CACHE_VERSION, sizeof(struct cache_header),
-					  sizeof(struct cache_fixed), sizeof(struct stack_sum),
-					  sizeof(struct thread) };
+	static const uint64_t sizes[] = { CACHE_VERSION,
+					  sizeof(struct cache_header),
+					  sizeof(struct cache_fixed),
+					  sizeof(struct stack_sum),
+					  sizeof(struct thread),
+					  sizeof(struct summary_row) };
 	uint64_t hash = XXH3_64bits_withSeed(sizes, sizeof(sizes),
 					     XXH3_64bits(MEMOIR_VERSION, sizeof(MEMOIR_VERSION)));
 

@@ -2,7 +2,7 @@
 #pragma once
 /* A loaded recording in a file: mapping it is all that opening the same recording again takes.
  *
- *	header | groups of rows (columns.h) | chains | nodes | sums by stack | tables
+ *	header | groups of rows (columns.h) | chains | nodes | sums by stack, summary | tables
  *
  * The tables are the recording's own small chunks, to be taken by tables_add() again, and what
  * loading made of the events besides columns (threads, totals, loss).  So a new kind of chunk needs
@@ -41,6 +41,8 @@ enum cache_section {
 	CACHE_PARENTS,
 	CACHE_FLAGS,
 	CACHE_SUMS,
+	CACHE_SUMMARY,
+	CACHE_SUMMARY_OF, /* by node */
 	CACHE_TABLES,
 	CACHE_SECTIONS
 };

@@ -260,6 +260,26 @@ static bool map_rest(struct model *m, int fd, const struct cache_header *h)
 	return true;
 }
 
+static bool map_summary(struct model *m, int fd, const struct cache_header *h)
+{
+	struct summary *s = xcalloc(1, sizeof(*s));
+	uint32_t nodes = m->tables.nodes.count ? m->tables.nodes.count : 1;
+	uint64_t rows, places;
+
+	s->mapped = true;
+	m->summary = s;
+	if (!map_section(fd, h, CACHE_SUMMARY, sizeof(*s->rows), (void **)&s->rows, &rows))
+		return false;
+	s->count = (uint32_t)rows;
+	if (!map_section(fd, h, CACHE_SUMMARY_OF, sizeof(*s->row_of), (void **)&s->row_of, &places))
+		return false;
+	s->node_count = (uint32_t)places;
+	for (uint32_t i = 0; i < s->count; i++)
+		if (s->rows[i].stack >= nodes)
+			return false;
+	return places == nodes;
+}
+
 struct checking {
 	const struct model *m;
 	atomic_bool wrong;
@@ -269,10 +289,13 @@ static void check_nodes(void *context, unsigned worker, uint64_t first, uint64_t
 {
 	struct checking *k = context;
 	const struct nodes *n = &k->m->tables.nodes;
+	const struct summary *s = k->m->summary;
 	bool wrong = false;
 
-	for (uint64_t i = first; i < first + count; i++)
+	for (uint64_t i = first; i < first + count; i++) {
 		wrong |= n->frame[i] && (i == 0 || n->parent[i] >= i);
+		wrong |= s->row_of[i] != NO_SUMMARY && s->row_of[i] >= s->count;
+	}
 	if (wrong)
 		k->wrong = true;
 }
@@ -309,6 +332,7 @@ static void check_rows(void *context, unsigned worker, uint64_t first, uint64_t 
 		wrong |= c->chain[i] != NO_CHAIN &&
 			 (c->chain[i] >= m->chain_count ||
 			  c->position[i] >= m->chains[c->chain[i]].length);
+		wrong |= summary_row_of(m->summary, c->stack[i]) == NO_SUMMARY;
 		wrong |= tags_thread(tags) >= threads || tags_free_thread(tags) >= threads;
 	}
 	if (wrong)
@@ -318,8 +342,12 @@ static void check_rows(void *context, unsigned worker, uint64_t first, uint64_t 
 static bool check(const struct model *m)
 {
 	const struct stack_sums *sums = &m->derived->sums;
+	const struct summary *s = m->summary;
 	struct checking k = { .m = m };
 
+	/* Without nodes the root has one place all the same. */
+	if (s->row_of[0] != NO_SUMMARY && s->row_of[0] >= s->count)
+		return false;
 	parallel_for(m->tables.nodes.count, BLOCK, check_nodes, &k);
 	for (uint32_t i = 0; i < sums->count; i++)
 		if (sums->rows[i].stack && sums->rows[i].stack >= m->tables.nodes.count)
@@ -342,7 +370,8 @@ bool cache_map(struct model *m, int fd, const struct cache_key *key)
 		return false;
 	}
 	m->derived = xcalloc(1, sizeof(*m->derived));
-	if (read_tables(m, fd, &h) && map_nodes(m, fd, &h) && map_rest(m, fd, &h) && check(m))
+	if (read_tables(m, fd, &h) && map_nodes(m, fd, &h) && map_rest(m, fd, &h) &&
+	    map_summary(m, fd, &h) && check(m))
 		return true;
 	model_empty(m);
 	m->reader = before;

@@ -194,6 +194,7 @@ static void put_section(struct writing *w, enum cache_section section, const voi
 static void put_sections(struct writing *w, const struct model *m)
 {
 	const struct nodes *n = &m->tables.nodes;
+	const struct summary *summary = model_summary(m);
 	struct buf tables = { 0 };
 
 	if (m->chains_offset) {
@@ -207,6 +208,9 @@ static void put_sections(struct writing *w, const struct model *m)
 	put_section(w, CACHE_FLAGS, n->flags, n->count * sizeof(*n->flags));
 	put_section(w, CACHE_SUMS, m->derived->sums.rows,
 		    m->derived->sums.count * sizeof(*m->derived->sums.rows));
+	put_section(w, CACHE_SUMMARY, summary->rows, summary->count * sizeof(*summary->rows));
+	put_section(w, CACHE_SUMMARY_OF, summary->row_of,
+		    summary->node_count * sizeof(*summary->row_of));
 	put_tables(&tables, m);
 	put_section(w, CACHE_TABLES, tables.data, tables.size);
 	if (tables.size > CACHE_TABLES_MAX)

@@ -190,8 +190,13 @@ struct summary *summary_free(struct summary *s)
 {
 	if (!s)
 		return NULL;
-	free(s->rows);
-	free(s->row_of);
+	if (s->mapped) {
+		pages_free(s->rows, s->count * sizeof(*s->rows));
+		pages_free(s->row_of, s->node_count * sizeof(*s->row_of));
+	} else {
+		free(s->rows);
+		free(s->row_of);
+	}
 	free(s->peaks);
 	free(s);
 	return NULL;

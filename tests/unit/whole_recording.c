@@ -204,7 +204,13 @@ static void same_stats(const struct model *a, const struct model *b)
 {
 	struct stack_counts counts_a, counts_b;
 	struct stack_sums sums_a, sums_b;
+	const struct summary *x = model_summary(a), *y = model_summary(b);
 
+	assert_int_equal(x->count, y->count);
+	assert_int_equal(x->node_count, y->node_count);
+	assert_memory_equal(x->row_of, y->row_of, x->node_count * sizeof(*x->row_of));
+	if (x->count)
+		assert_memory_equal(x->rows, y->rows, x->count * sizeof(*x->rows));
 	stats_count_stacks(a, &counts_a);
 	stats_count_stacks(b, &counts_b);
 	assert_int_equal(counts_a.stacks, counts_b.stacks);
