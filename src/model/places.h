@@ -29,8 +29,9 @@ struct place {
 struct places_options {
 	const char *const *debug_paths; /* files, or folders that are searched */
 	size_t debug_path_count;
-	bool debuginfod;		   /* ask the servers of DEBUGINFOD_URLS */
-	const struct cache_options *cache; /* where names are kept; NULL: nowhere */
+	bool debuginfod; /* ask the servers of DEBUGINFOD_URLS */
+	const struct cache_options
+		*cache; /* where names are kept; NULL: nowhere.  Read by places_new() only */
 	model_progress progress;
 	void *context;
 };

@@ -322,6 +322,29 @@ def test_refused_files_are_said(tmp_path):
     assert wrong.status == 2 and wrong.stderr.count(b"\n") == 1
 
 
+def test_report_with_debug_symbols(tmp_path):
+    """A stripped program, its debug file given by -d: the report has its lines then."""
+    path, _ = compile_program(tmp_path, "g++", "-g")
+    split_off(path, f"{tmp_path}/store/inlined.debug")
+    recording = str(tmp_path / "app.dat")
+    run = execute([MEMOIR, "run", "--no-write-binaries", "-o", recording, "--", path])
+    assert run.status == 0, run
+
+    def own_files(*options):
+        report = execute([MEMOIR, "report", "--json", "-n", "100", *options, recording])
+        assert report.status == 0, report
+        stacks = json.loads(report.stdout)["most_allocations"]["stacks"]
+        return {f["file"] for s in stacks for f in s["frames"] if f["module"] == path}
+    assert own_files() == {None}
+    assert SOURCE in own_files("-d", str(tmp_path / "store"))
+    # The same again, through whatever was cached.
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    for _ in range(2):
+        report = execute([MEMOIR, "report", "-n", "100", "--full", "-d", str(tmp_path / "store"), recording],
+                         env=cache)
+        assert SOURCE.encode() in report.stdout
+
+
 class Server(http.server.BaseHTTPRequestHandler):
     """A debuginfod with one file."""
 
