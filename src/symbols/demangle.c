@@ -125,6 +125,46 @@ static char *shorten(char *text)
 	return out.data;
 }
 
+static void add_utf8(struct buf *out, unsigned long c)
+{
+	if (c < 0x80) {
+		buf_char(out, (char)c);
+	} else if (c < 0x800) {
+		buf_printf(out, "%c%c", (int)(0xc0 | c >> 6), (int)(0x80 | (c & 63)));
+	} else if (c < 0x10000) {
+		buf_printf(out, "%c%c%c", (int)(0xe0 | c >> 12), (int)(0x80 | (c >> 6 & 63)),
+			   (int)(0x80 | (c & 63)));
+	} else {
+		buf_printf(out, "%c%c%c%c", (int)(0xf0 | c >> 18), (int)(0x80 | (c >> 12 & 63)),
+			   (int)(0x80 | (c >> 6 & 63)), (int)(0x80 | (c & 63)));
+	}
+}
+
+/* Old Rust names write letters beyond ASCII as $uf6$, which libiberty leaves so. */
+static char *decode_letters(char *text)
+{
+	struct buf out = { 0 };
+
+	if (!strstr(text, "$u"))
+		return text;
+	for (const char *p = text; *p;) {
+		size_t digits = p[0] == '$' && p[1] == 'u' ? strspn(p + 2, "0123456789abcdef") : 0;
+		unsigned long c = digits && digits <= 6 && p[2 + digits] == '$'
+					  ? strtoul(p + 2, NULL, 16)
+					  : 0;
+
+		/* Neither control characters nor half of a pair. */
+		if (c >= 0x80 + 32 && c <= 0x10ffff && (c < 0xd800 || c > 0xdfff)) {
+			add_utf8(&out, c);
+			p += digits + 3;
+		} else {
+			buf_char(&out, *p++);
+		}
+	}
+	free(text);
+	return out.data;
+}
+
 /* NULL if it is not mangled after all. */
 static char *attempt(const char *name, int options)
 {
@@ -135,7 +175,7 @@ static char *attempt(const char *name, int options)
 	if (!setjmp(o->full))
 		done = convert(name, options, o);
 	if (done && o->text.size) {
-		text = o->rust ? o->text.data : shorten(o->text.data);
+		text = o->rust ? decode_letters(o->text.data) : shorten(o->text.data);
 		o->text.data = NULL;
 	}
 	buf_release(&o->text);

@@ -165,6 +165,9 @@ static void demangling_rust(void **context)
 	check_demangled("_ZN64_$LT$a..shapes..Square$LT$f64$GT$$u20$as$u20$a..shapes..Area$GT$4area"
 			"17ha53cc3ccba03dd67E",
 			"<a::shapes::Square<f64> as a::shapes::Area>::area");
+	check_demangled("_ZN1a13gr$uf6$$udf$e17h0a24d3fb5fa7b0f8E", "a::gr\xc3\xb6\xc3\x9f"
+								    "e");
+	check_demangled("_ZN1a13x$ud800$$u1$e17h0a24d3fb5fa7b0f8E", "a::x$ud800$$u1$e");
 	check_demangled("_RNvC7mycrate3foo", "mycrate::foo");
 	check_demangled("_RINvMs_NtCs6xxl1lAjzDf_1a6shapesINtB5_6SquarelE5twiceNCNvB7_4main0EB7_",
 			"<a::shapes::Square<i32>>::twice::<a::main::{closure#0}>");
