@@ -161,7 +161,10 @@ static void print_text(const struct shown *s, struct buf *out)
 	}
 	buf_printf(out, "\n%sSTACKS%s  ", term_style(&s->term, STYLE_TITLE),
 		   term_style(&s->term, STYLE_PLAIN));
-	shape_measure_title(out, s->models[1], &s->how[1]);
+	if (s->how[1].measure == MEASURE_PEAK) /* each has its own */
+		buf_text(out, measure_rows[MEASURE_PEAK].title);
+	else
+		shape_measure_title(out, s->models[1], &s->how[1]);
 	count_statuses(&s->d, counts);
 	for (unsigned i = 0; i < DIFF_STATUSES; i++)
 		buf_printf(out, "%s %s %s", i ? "," : ":", human_count(&a, counts[i]),

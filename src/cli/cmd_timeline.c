@@ -235,8 +235,14 @@ static void print_text(const struct shown *t, struct buf *out)
 			top = &t->s.points[i];
 	about_text_program(out, &t->term, t->m);
 	about_text_loss(out, &t->term, t->m);
-	buf_printf(out, "\n%sBYTES ALIVE%s  at most %s in %s blocks, %s after the start\n",
-		   term_style(&t->term, STYLE_TITLE), term_style(&t->term, STYLE_PLAIN),
+	buf_printf(out, "\n%sBYTES ALIVE%s  ", term_style(&t->term, STYLE_TITLE),
+		   term_style(&t->term, STYLE_PLAIN));
+	if (!top->most_count) {
+		buf_text(out, "nothing was alive\n");
+		shape_removed(out, &t->term, t->m);
+		return;
+	}
+	buf_printf(out, "at most %s in %s blocks, %s after the start\n",
 		   human_size(&a, top->most_bytes), human_count(&b, top->most_bytes_count),
 		   human_duration(&c, model_ns(t->m, top->most_at)));
 	shape_removed(out, &t->term, t->m);

@@ -259,7 +259,7 @@ void series_whole(const struct model *m, uint64_t *ret_from, uint64_t *ret_to)
 
 	if (m->tables.clock_count && m->tables.last_clock.stamp > to)
 		to = m->tables.last_clock.stamp;
-	if (from > t->first_at)
+	if (t->events && from > t->first_at)
 		from = t->first_at;
 	*ret_from = from;
 	*ret_to = to < from ? from + 1 : to + 1;
