@@ -641,7 +641,7 @@ static void environment(void **context)
 	struct cache_options o;
 
 	setenv("XDG_CACHE_HOME", "/somewhere", 1);
-	setenv("HOME", "/", 1);
+	setenv("HOME", "/tmp", 1);
 	unsetenv("MEMOIR_CACHE_LIMIT");
 	cache_options_init(&o);
 	assert_string_equal(o.dir, "/somewhere/memoir");
@@ -650,14 +650,18 @@ static void environment(void **context)
 	setenv("XDG_CACHE_HOME", "relative", 1); /* to be ignored, says the specification */
 	setenv("MEMOIR_CACHE_LIMIT", "2G", 1);
 	cache_options_init(&o);
-	assert_string_equal(o.dir, "//.cache/memoir");
+	assert_string_equal(o.dir, "/tmp/.cache/memoir");
 	assert_int_equal(o.limit, 2ull << 30);
 	cache_options_release(&o);
 	unsetenv("HOME");
 	cache_options_init(&o);
 	assert_null(o.dir);
 	cache_options_release(&o);
-	setenv("HOME", "/", 1);
+	setenv("HOME", "/proc/nonexistent", 1); /* is not made */
+	cache_options_init(&o);
+	assert_null(o.dir);
+	cache_options_release(&o);
+	setenv("HOME", "/tmp", 1);
 	setenv("MEMOIR_CACHE_LIMIT", "0", 1);
 	cache_options_init(&o);
 	assert_null(o.dir);
