@@ -100,6 +100,11 @@ static void set_handler(int number)
 		SYS(SYS_rt_sigaction, number, &ours, 0, 8);
 }
 
+bool control_is_handler(void (*handler)(int))
+{
+	return handler == on_signal;
+}
+
 void control_init(const struct options *options)
 {
 	if (options->sigusr1)

@@ -11,6 +11,7 @@
 
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdarg.h>
 
 #define MANY_STACKS 8192 /* entries of the thread's table of known ones */
@@ -439,6 +440,24 @@ int hook_dlclose(void *handle)
 	if (rt.shm)
 		atomic_fetch_add(&rt.shm->module_generation, 1);
 	return result;
+}
+
+/* To the program its signals are what they were: whoever looks, and puts back what it saw, gets
+ * that. */
+int hook_sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+	int result = real.sigaction(number, action, old);
+
+	if (!result && old && control_is_handler(old->sa_handler))
+		*old = (struct sigaction){ .sa_handler = SIG_DFL };
+	return result;
+}
+
+void (*hook_signal(int number, void (*handler)(int)))(int)
+{
+	void (*old)(int) = real.signal(number, handler);
+
+	return control_is_handler(old) ? SIG_DFL : old;
 }
 
 int hook_prctl(int option, ...)

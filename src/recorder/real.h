@@ -8,6 +8,8 @@
 
 #include "recorder/rt.h"
 
+struct sigaction;
+
 struct real {
 	void *(*malloc)(size_t);
 	void *(*calloc)(size_t, size_t);
@@ -49,6 +51,8 @@ struct real {
 			    char *const[]);
 	void (*__register_frame)(void *);
 	void (*__deregister_frame)(void *);
+	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
+	void (*(*signal)(int, void (*)(int)))(int);
 	void *(*_Znwm)(size_t);
 	void *(*_Znam)(size_t);
 	void *(*_ZnwmRKSt9nothrow_t)(size_t, const void *);

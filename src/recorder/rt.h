@@ -142,6 +142,8 @@ void rt_stop(const char *reason) HIDDEN;
 void control_init(const struct options *options) HIDDEN;
 /* A child that is not recorded has no use for our signal handlers. */
 void control_in_child(void) HIDDEN;
+/* Is it one of those that switch recording? */
+bool control_is_handler(void (*handler)(int)) HIDDEN;
 
 /* family.c: recordings that belong together, of a program, its children and what it becomes. */
 /* Was this program started from a recorded one that it may be recorded with? */
