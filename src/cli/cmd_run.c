@@ -237,12 +237,23 @@ static void say_lost(const struct shm_control *control)
 }
 
 /* After the end: what there is and what to do with it. */
+static void say_others(const struct shm_control *control)
+{
+	uint32_t n = control->family.other_programs;
+	struct human count;
+
+	if (n)
+		fprintf(stderr,
+			"memoir: it started %s other program%s, not recorded; --children records "
+			"them too\n",
+			human_count(&count, n), n == 1 ? "" : "s");
+}
+
 static void conclude(struct run *r, const char *program, bool whole)
 {
 	const struct collector *c = &r->collector;
 	const struct recording *file = &c->recording;
 	struct human events, size;
-	uint32_t others = c->control->family.other_programs;
 	const char *why;
 
 	session_wait(&r->session);
@@ -263,10 +274,12 @@ static void conclude(struct run *r, const char *program, bool whole)
 		return;
 	}
 	session_say_lost(&r->session);
+	session_name_last(&r->session);
 	if (quiet && whole)
 		return;
 	if (r->session.count > 1 && whole) {
 		session_conclude(&r->session);
+		say_others(c->control);
 		return;
 	}
 	fprintf(stderr, "memoir: recorded %s events in %s (%s)%s%s\n",
@@ -275,11 +288,7 @@ static void conclude(struct run *r, const char *program, bool whole)
 	say_lost(c->control);
 	if (c->late[0])
 		fprintf(stderr, "memoir: not everything is recorded: %s\n", c->late);
-	if (others)
-		fprintf(stderr,
-			"memoir: it started %s other program%s, not recorded; --children records "
-			"them too\n",
-			human_count(&events, others), others == 1 ? "" : "s");
+	say_others(c->control);
 	fprintf(stderr, "memoir: look at it with: memoir report %s\n", file->path);
 }
 
