@@ -180,6 +180,9 @@ static void judge(struct judging *j, struct verdict *v, uint64_t first, uint64_t
 	}
 	curve_draw(&curve, &j->work, events, n);
 	v->most_bytes = v->kept_bytes ? (uint64_t)curve.most : 0;
+	/* What came after the program's work was done is not in the curve. */
+	if (v->most_bytes < v->leaked_bytes)
+		v->most_bytes = v->leaked_bytes;
 	curve_judge(v, &curve, &j->work, events, n);
 	work_rows = j->work_rows - columns_from(c, j->work.from + (uint64_t)((double)v->first_ns /
 									     j->work.ns_per_tick));
