@@ -113,6 +113,17 @@ def test_mimalloc_calls(compile_program, record, mode):
     assert "mimalloc" in recording.info["allocator"]
 
 
+@pytest.mark.parametrize("threads", [1, 4])
+def test_mimalloc_names(compile_program, record, renamed, threads):
+    """mimalloc's names inside the executable.  Debian has no archive of it, so another's code does
+    the work: what is patched are functions of these names."""
+    program = compile_program("inside", flags=("-O2", "-DPREFIX=mi_"),
+                              libraries=(renamed("mi_"), "-lm"))
+    recording = record([program, threads, 20000])
+    check(recording)
+    assert recording.info["allocator"].endswith(", and mimalloc inside the executable")
+
+
 def test_library_with_prefix(compile_program, record, renamed, tmp_path):
     """A library that brings an allocator of its own, as a Rust cdylib does."""
     library = str(tmp_path / "libown.so")
