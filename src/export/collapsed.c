@@ -5,7 +5,9 @@
  * comment: a ';' or a line end in a name becomes another character, and no line starts with '#'. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/utf8.h"
 #include "export/export.h"
 #include "export/stacks.h"
 #include "query/weigh.h"
@@ -16,15 +18,13 @@ static void put_name(struct buf *out, const struct view *v, const struct stack_f
 	size_t start = out->size;
 
 	stack_frame_name(v, f, out);
-	buf_printf(out, " [%s]", *module ? module : "?");
-	for (size_t i = start; i < out->size; i++) {
-		unsigned char c = (unsigned char)out->data[i];
-
-		if (c == ';')
+	buf_text(out, " [");
+	utf8_add(out, *module ? module : "?", *module ? strlen(module) : 1);
+	buf_char(out, ']');
+	text_in_line(out, start);
+	for (size_t i = start; i < out->size; i++)
+		if (out->data[i] == ';')
 			out->data[i] = ':';
-		else if (c < 0x20 || c == 0x7f)
-			out->data[i] = ' ';
-	}
 	if (out->data[start] == '#')
 		out->data[start] = '_';
 }

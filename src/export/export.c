@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+#include "export/stacks.h"
+
 #define EXPORTER(name) extern const struct exporter exporter_##name;
 #include "export/exporters.inc"
 #undef EXPORTER
@@ -28,4 +31,19 @@ enum sink_codec exporter_codec(const struct exporter *e, const char *path)
 	if (e->gzip)
 		return SINK_GZIP;
 	return path ? sink_codec_of(path) : SINK_PLAIN;
+}
+
+void export_command(const struct export *x, struct buf *out)
+{
+	const char *cmdline = model_info(x->view->model, "cmdline");
+	size_t size = model_info_size(x->view->model, "cmdline"), start = out->size;
+
+	/* Arguments end with a NUL each. */
+	while (size && !cmdline[size - 1])
+		size--;
+	if (size)
+		utf8_add(out, cmdline, size);
+	else
+		utf8_add(out, x->title, strlen(x->title));
+	text_in_line(out, start);
 }

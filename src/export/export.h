@@ -43,6 +43,9 @@ const struct exporter *exporter_find(const char *name);
 /* How an output is packed: the exporter's way, else by the name of its file. */
 enum sink_codec exporter_codec(const struct exporter *e, const char *path);
 
+/* What was run: the command line with blanks, in one line, else the title. */
+void export_command(const struct export *x, struct buf *out);
+
 /* Tells the progress bar, if there is one. */
 static inline void export_progress(const struct export *x, uint64_t done, uint64_t total)
 {

@@ -146,20 +146,8 @@ static uint64_t kind_id(struct heaptrack *h, uint64_t size, uint32_t stack)
 
 static void put_head(struct heaptrack *h)
 {
-	const struct model *m = h->x->view->model;
-	const char *cmdline = model_info(m, "cmdline");
-	size_t size = model_info_size(m, "cmdline");
-
 	buf_text(h->out, FORMAT "X ");
-	for (size_t i = 0; i < size; i++) {
-		char c = cmdline[i];
-
-		/* Arguments end with a NUL each. */
-		if (c || i + 1 < size)
-			buf_char(h->out, !c || c == '\n' || c == '\r' ? ' ' : c);
-	}
-	if (!size)
-		buf_text(h->out, h->x->title);
+	export_command(h->x, h->out);
 	buf_char(h->out, '\n');
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 
@@ -43,12 +44,48 @@ void stack_frames_release(struct stack_frames *s)
 	memset(s, 0, sizeof(*s));
 }
 
+static void add_utf8(struct buf *out, const char *text)
+{
+	utf8_add(out, text, strlen(text));
+}
+
 void stack_frame_name(const struct view *v, const struct stack_frame *f, struct buf *out)
 {
 	if (f->function)
-		buf_text(out, places_string(v->places, f->function));
+		add_utf8(out, places_string(v->places, f->function));
 	else
 		buf_printf(out, "0x%" PRIx64, f->address);
+}
+
+void stack_frame_label(const struct view *v, const struct stack_frame *f, struct buf *out)
+{
+	const char *module = places_module_path(v->places, f->module);
+	size_t start = out->size;
+
+	buf_printf(out, "0x%" PRIx64 ": ", f->address);
+	add_utf8(out, f->function ? places_string(v->places, f->function) : "???");
+	if (f->file) {
+		buf_text(out, " (");
+		add_utf8(out, path_base(places_string(v->places, f->file)));
+		if (f->line)
+			buf_printf(out, ":%u", f->line);
+		buf_char(out, ')');
+	} else if (*module) {
+		buf_text(out, " (in ");
+		add_utf8(out, module);
+		buf_char(out, ')');
+	}
+	text_in_line(out, start);
+}
+
+void text_in_line(struct buf *out, size_t start)
+{
+	for (size_t i = start; i < out->size; i++) {
+		unsigned char c = (unsigned char)out->data[i];
+
+		if (c < 0x20 || c == 0x7f)
+			out->data[i] = ' ';
+	}
 }
 
 const char *path_base(const char *path)

@@ -30,7 +30,11 @@ struct stack_frames {
 void stack_frames_of(struct stack_frames *s, const struct view *v, uint32_t stack);
 void stack_frames_release(struct stack_frames *s);
 
-/* What a frame is called when its function is not known: "0x1234", in "libx.so". */
+/* Its function, or "0x1234" where that is not known.  UTF-8. */
 void stack_frame_name(const struct view *v, const struct stack_frame *f, struct buf *out);
+/* As Valgrind's tools write it: "0x1234: main (a.c:12)", "0x1234: f (in /lib/x.so)".  One line. */
+void stack_frame_label(const struct view *v, const struct stack_frame *f, struct buf *out);
+/* What was added from `start` on becomes part of one line: control characters become blanks. */
+void text_in_line(struct buf *out, size_t start);
 /* The last part of a path; "" stays "". */
 const char *path_base(const char *path);

@@ -22,7 +22,7 @@ struct growth {
 };
 
 struct peaking {
-	const struct model *m;
+	const struct view *v;
 	uint64_t borders[STRETCHES_MAX + 1];
 	struct growth *growths[STRETCHES_MAX];
 };
@@ -30,17 +30,20 @@ struct peaking {
 static void walk_stretch(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct peaking *p = context;
-	const struct columns *c = &p->m->allocations;
-	const struct nodes *nodes = &p->m->tables.nodes;
+	const struct model *m = p->v->model;
+	const struct columns *c = &m->allocations;
+	const struct nodes *nodes = &m->tables.nodes;
 
 	for (uint64_t i = first; i < first + count; i++) {
-		struct moments t = moments_between(p->m, p->borders[i], p->borders[i + 1]);
+		struct moments t = moments_between(m, p->borders[i], p->borders[i + 1]);
 
 		while (moments_next(&t)) {
 			uint32_t stack = c->stack[t.row];
 			struct growth *g = &p->growths[i][node_is_known(nodes, stack) ? stack : 0];
 			int64_t size = (int64_t)columns_size(c, t.row);
 
+			if (!view_has(p->v, t.row))
+				continue;
 			if (t.is_end) {
 				g->bytes -= size;
 				g->count--;
@@ -57,12 +60,13 @@ static void walk_stretch(void *context, unsigned worker, uint64_t first, uint64_
 	}
 }
 
-struct stack_peak *peaks_of_stacks(const struct model *m)
+struct stack_peak *peaks_of_view(const struct view *v)
 {
+	const struct model *m = v->model;
 	uint32_t n = m->tables.nodes.count ? m->tables.nodes.count : 1;
 	struct stack_peak *peaks = xcalloc(n, sizeof(*peaks));
 	unsigned pieces = parallel_workers() < STRETCHES_MAX ? parallel_workers() : STRETCHES_MAX;
-	struct peaking p = { .m = m };
+	struct peaking p = { .v = v };
 	size_t size = n * sizeof(struct growth);
 
 	model_ends(m);
@@ -90,6 +94,11 @@ struct stack_peak *peaks_of_stacks(const struct model *m)
 	for (unsigned i = 0; i < pieces; i++)
 		pages_free(p.growths[i], size);
 	return peaks;
+}
+
+struct stack_peak *peaks_of_stacks(const struct model *m)
+{
+	return peaks_of_view(&(struct view){ .model = m });
 }
 
 const struct stack_peak *model_peaks(const struct model *m)

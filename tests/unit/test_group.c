@@ -428,7 +428,7 @@ static void groups_are_right(void **context)
 	each_view(group_view);
 }
 
-static void peaks_of_view(const struct brute *b, const struct view *v)
+static void view_of_peaks(const struct brute *b, const struct view *v)
 {
 	const struct stack_peak *peaks = model_peaks(b->m);
 
@@ -451,7 +451,7 @@ static void own_peaks_are_right(void **context)
 		struct brute b;
 
 		brute_init(&b, m, p);
-		peaks_of_view(&b, &v);
+		view_of_peaks(&b, &v);
 		brute_release(&b);
 		places_free(p);
 		model_free(m);

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* DHAT's JSON, version 2: what each stack allocated, and how long it lived.
+ *
+ * Of each stack: in all; when it had most bytes itself (mb); when the whole program had (gb); at
+ * the end (eb).  Times are in microseconds.  What was read and written is not known (bkacc).  The
+ * frames' table follows the stacks, when all frames are known. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/parallel.h"
+#include "base/xalloc.h"
+#include "export/export.h"
+#include "export/stacks.h"
+#include "model/stats.h"
+#include "query/clock.h"
+#include "query/peaks.h"
+#include "query/weigh.h"
+
+#define SHORT_LIVED_US 500 /* what a viewer calls so */
+#define FRAMES_BEFORE 1	   /* "[root]" is the first of the table */
+
+struct dhat {
+	const struct export *x;
+	struct sink *out;
+	struct json j;
+	const struct stack_peak *peaks; /* by node, as the next three */
+	struct weight *at_peak, *leaked;
+	double *lifetimes; /* ticks */
+	uint32_t
+		*first_frame; /* by place: position of its first frame in the table; 0: not there */
+	uint32_t *places;     /* that are in the table, in its order */
+	uint32_t place_count, frame_count;
+};
+
+struct living {
+	const struct view *v;
+	uint64_t end;
+	uint32_t node_count;
+	double **sums; /* by worker */
+};
+
+static void live(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct living *l = context;
+	const struct columns *c = &l->v->model->allocations;
+	const struct nodes *nodes = &l->v->model->tables.nodes;
+	double *sums = l->sums[worker];
+
+	if (!sums)
+		sums = l->sums[worker] = xcalloc(l->node_count, sizeof(*sums));
+	VIEW_EACH(l->v, first, count, row)
+	{
+		uint64_t end = c->freed_at[row] == NEVER ? l->end : c->freed_at[row];
+		uint32_t stack = node_is_known(nodes, c->stack[row]) ? c->stack[row] : 0;
+
+		if (end > c->allocated_at[row])
+			sums[stack] += (double)(end - c->allocated_at[row]);
+	}
+}
+
+/* How long all blocks of each stack lived together: whole ticks, which a double holds to 2^53. */
+static double *sum_lifetimes(const struct view *v)
+{
+	struct living l = {
+		.v = v,
+		.end = model_clock(v->model).end,
+		.node_count = v->model->tables.nodes.count + 1,
+		.sums = xcalloc(parallel_workers(), sizeof(*l.sums)),
+	};
+	double *all = xcalloc(l.node_count, sizeof(*all));
+
+	parallel_for(v->model->allocations.count, VIEW_BLOCK, live, &l);
+	for (unsigned w = 0; w < parallel_workers(); w++) {
+		for (uint32_t i = 0; l.sums[w] && i < l.node_count; i++)
+			all[i] += l.sums[w][i];
+		free(l.sums[w]);
+	}
+	free(l.sums);
+	return all;
+}
+
+static struct weight *weigh(const struct view *v, enum measure measure)
+{
+	struct weight *by_node = xcalloc(v->model->tables.nodes.count + 1, sizeof(*by_node));
+	struct measuring how = measuring_of(v->model, measure, 0);
+	struct stack_weights weights;
+
+	weigh_stacks(&weights, v, &how, false);
+	for (uint32_t i = 0; i < weights.count; i++)
+		by_node[weights.rows[i].stack] = weights.rows[i].weight;
+	stack_weights_release(&weights);
+	return by_node;
+}
+
+static void put_frames_of(struct dhat *d, uint32_t stack)
+{
+	const struct view *v = d->x->view;
+	const struct nodes *n = &v->model->tables.nodes;
+
+	json_array(&d->j, "fs");
+	if (!stack) /* what has none is the row after "[root]" */
+		json_number(&d->j, NULL, FRAMES_BEFORE);
+	for (uint32_t id = stack; node_is_known(n, id); id = n->parent[id]) {
+		uint32_t place = places_of_node(v->places, id);
+		unsigned count;
+
+		places_frames(v->places, place, &count);
+		if (!d->first_frame[place]) {
+			d->first_frame[place] = d->frame_count;
+			d->frame_count += count;
+			d->places[d->place_count++] = place;
+		}
+		for (unsigned i = 0; i < count; i++)
+			json_number(&d->j, NULL, d->first_frame[place] + i);
+	}
+	json_end_array(&d->j);
+}
+
+static uint64_t microseconds(double ticks, const struct model_clock *clock)
+{
+	return (uint64_t)(ticks * clock->ns_per_tick / 1000);
+}
+
+static void put_points(struct dhat *d, const struct model_clock *clock)
+{
+	const struct view *v = d->x->view;
+	struct measuring all = measuring_of(v->model, MEASURE_ALLOCATED, 0);
+	struct stack_weights weights;
+
+	weigh_stacks(&weights, v, &all, false);
+	json_array(&d->j, "pps");
+	for (uint32_t i = 0; i < weights.count && !sink_turn(d->out); i++) {
+		const struct stack_weight *w = &weights.rows[i];
+
+		json_object(&d->j, NULL);
+		json_number(&d->j, "tb", w->weight.bytes);
+		json_number(&d->j, "tbk", w->weight.count);
+		json_number(&d->j, "tl", microseconds(d->lifetimes[w->stack], clock));
+		json_number(&d->j, "mb", d->peaks[w->stack].bytes);
+		json_number(&d->j, "mbk", d->peaks[w->stack].count);
+		json_number(&d->j, "gb", d->at_peak[w->stack].bytes);
+		json_number(&d->j, "gbk", d->at_peak[w->stack].count);
+		json_number(&d->j, "eb", d->leaked[w->stack].bytes);
+		json_number(&d->j, "ebk", d->leaked[w->stack].count);
+		put_frames_of(d, w->stack);
+		json_end_object(&d->j);
+		export_progress(d->x, i, weights.count);
+	}
+	json_end_array(&d->j);
+	stack_weights_release(&weights);
+}
+
+static void put_table(struct dhat *d)
+{
+	const struct view *v = d->x->view;
+	struct buf label = { 0 };
+
+	json_array(&d->j, "ftbl");
+	json_text(&d->j, NULL, "[root]");
+	json_text(&d->j, NULL, "0x0: (no stack)");
+	for (uint32_t i = 0; i < d->place_count && !sink_turn(d->out); i++) {
+		const struct place *place = places_at(v->places, d->places[i]);
+		unsigned count;
+		const struct place_frame *frames = places_frames(v->places, d->places[i], &count);
+
+		for (unsigned k = 0; k < count; k++) {
+			struct stack_frame f = {
+				.function = frames[k].function,
+				.file = frames[k].file,
+				.line = frames[k].line,
+				.module = place->module,
+				.address = place->address,
+			};
+
+			buf_clear(&label);
+			stack_frame_label(v, &f, &label);
+			json_text(&d->j, NULL, label.data);
+		}
+	}
+	json_end_array(&d->j);
+	buf_release(&label);
+}
+
+static void put_head(struct dhat *d, const struct model_clock *clock)
+{
+	const struct model *m = d->x->view->model;
+	struct buf command = { 0 };
+
+	export_command(d->x, &command);
+	json_number(&d->j, "dhatFileVersion", 2);
+	json_text(&d->j, "mode", "heap");
+	json_text(&d->j, "verb", "Allocated");
+	json_bool(&d->j, "bklt", true);
+	json_bool(&d->j, "bkacc", false);
+	json_text(&d->j, "tu", "µs");
+	json_text(&d->j, "Mtu", "s");
+	json_number(&d->j, "tuth", SHORT_LIVED_US);
+	json_text(&d->j, "cmd", command.data);
+	json_number(&d->j, "pid", model_info_number(m, "pid", 0));
+	json_number(&d->j, "te", clock_ns(clock, clock->end) / 1000);
+	json_number(&d->j, "tg", clock_ns(clock, m->totals.peak_at) / 1000);
+	buf_release(&command);
+}
+
+static int write_dhat(const struct export *x, struct sink *out, struct err *err)
+{
+	const struct view *v = x->view;
+	struct model_clock clock = model_clock(v->model);
+	struct stack_peak *own = v->bits ? peaks_of_view(v) : NULL;
+	struct dhat d = {
+		.x = x,
+		.out = out,
+		.peaks = own ? own : model_peaks(v->model),
+		.at_peak = weigh(v, MEASURE_PEAK),
+		.leaked = weigh(v, MEASURE_LEAKED),
+		.lifetimes = sum_lifetimes(v),
+		.first_frame = xcalloc(places_count(v->places) + 1, sizeof(*d.first_frame)),
+		.places = xcalloc(places_count(v->places) + 1, sizeof(*d.places)),
+		.frame_count = FRAMES_BEFORE + 1,
+	};
+
+	json_init(&d.j, &out->buf);
+	d.j.compact = true;
+	json_object(&d.j, NULL);
+	put_head(&d, &clock);
+	put_points(&d, &clock);
+	put_table(&d);
+	json_end_object(&d.j);
+	free(own);
+	free(d.at_peak);
+	free(d.leaked);
+	free(d.lifetimes);
+	free(d.first_frame);
+	free(d.places);
+	return out->error;
+}
+
+const struct exporter exporter_dhat = {
+	.name = "dhat",
+	.extension = "dhat.json",
+	.mime = "application/json",
+	.viewer = "dh_view.html (Valgrind), Firefox Profiler",
+	.help = "sizes and lifetimes of each stack: at its own peak, at the program's, at the end",
+	.write = write_dhat,
+};
