@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir export: a recording in another tool's format. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,6 +89,9 @@ static int write_out(const struct exporter *e, struct opened *o)
 	struct sink sink;
 	int error;
 
+	/* What cannot be written is said, not died of. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	opened_names(o);
 	if (output)
 		error = sink_to_file(&sink, output, exporter_codec(e, output), &err);

@@ -3,12 +3,17 @@
  *
  * Of each stack: in all; when it had most bytes itself (mb); when the whole program had (gb); at
  * the end (eb).  Times are in microseconds.  What was read and written is not known (bkacc).  The
- * frames' table follows the stacks, when all frames are known. */
+ * frames' table follows the stacks, when all frames are known.
+ *
+ * A reader refuses two stacks of the same frames, and knows a frame by its place in the table.  Two
+ * stacks may well read the same (a signal's and a call's way to one instruction), so the second has
+ * an innermost frame of its own there. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "base/map.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "export/export.h"
@@ -31,7 +36,10 @@ struct dhat {
 	uint32_t
 		*first_frame; /* by place: position of its first frame in the table; 0: not there */
 	uint32_t *places;     /* that are in the table, in its order */
-	uint32_t place_count, frame_count;
+	size_t place_count, place_room;
+	uint32_t frame_count;
+	uint32_t *reads_as; /* by node: equal for those that read the same; 0: not known */
+	uint8_t *written;   /* by that */
 };
 
 struct living {
@@ -94,10 +102,45 @@ static struct weight *weigh(const struct view *v, enum measure measure)
 	return by_node;
 }
 
+/* Parents come before their children. */
+static void compare_stacks(struct dhat *d)
+{
+	const struct view *v = d->x->view;
+	const struct nodes *n = &v->model->tables.nodes;
+	struct map known = { 0 };
+
+	d->reads_as = xcalloc(n->count + 1, sizeof(*d->reads_as));
+	d->written = xcalloc(n->count + 1, 1);
+	for (uint32_t id = 1; id < n->count; id++) {
+		uint64_t key, same;
+
+		if (!node_is_known(n, id))
+			continue;
+		key = (uint64_t)d->reads_as[n->parent[id]] << 32 | places_of_node(v->places, id);
+		if (!map_get(&known, key, &same))
+			map_set(&known, key, same = known.count + 1);
+		d->reads_as[id] = (uint32_t)same;
+	}
+	map_release(&known);
+}
+
+static uint32_t add_place(struct dhat *d, uint32_t place, unsigned count)
+{
+	uint32_t first = d->frame_count;
+
+	d->frame_count += count;
+	d->places = xgrow(d->places, d->place_count, &d->place_room, sizeof(*d->places));
+	d->places[d->place_count++] = place;
+	return first;
+}
+
 static void put_frames_of(struct dhat *d, uint32_t stack)
 {
 	const struct view *v = d->x->view;
 	const struct nodes *n = &v->model->tables.nodes;
+	bool again = d->written[d->reads_as[stack]];
+
+	d->written[d->reads_as[stack]] = 1;
 
 	json_array(&d->j, "fs");
 	if (!stack) /* what has none is the row after "[root]" */
@@ -105,15 +148,18 @@ static void put_frames_of(struct dhat *d, uint32_t stack)
 	for (uint32_t id = stack; node_is_known(n, id); id = n->parent[id]) {
 		uint32_t place = places_of_node(v->places, id);
 		unsigned count;
+		uint32_t first;
 
 		places_frames(v->places, place, &count);
-		if (!d->first_frame[place]) {
-			d->first_frame[place] = d->frame_count;
-			d->frame_count += count;
-			d->places[d->place_count++] = place;
-		}
+		if (again)
+			first = add_place(d, place, count);
+		else if (!d->first_frame[place])
+			first = d->first_frame[place] = add_place(d, place, count);
+		else
+			first = d->first_frame[place];
+		again = false;
 		for (unsigned i = 0; i < count; i++)
-			json_number(&d->j, NULL, d->first_frame[place] + i);
+			json_number(&d->j, NULL, first + i);
 	}
 	json_end_array(&d->j);
 }
@@ -160,7 +206,7 @@ static void put_table(struct dhat *d)
 	json_array(&d->j, "ftbl");
 	json_text(&d->j, NULL, "[root]");
 	json_text(&d->j, NULL, "0x0: (no stack)");
-	for (uint32_t i = 0; i < d->place_count && !sink_turn(d->out); i++) {
+	for (size_t i = 0; i < d->place_count && !sink_turn(d->out); i++) {
 		const struct place *place = places_at(v->places, d->places[i]);
 		unsigned count;
 		const struct place_frame *frames = places_frames(v->places, d->places[i], &count);
@@ -217,10 +263,10 @@ static int write_dhat(const struct export *x, struct sink *out, struct err *err)
 		.leaked = weigh(v, MEASURE_LEAKED),
 		.lifetimes = sum_lifetimes(v),
 		.first_frame = xcalloc(places_count(v->places) + 1, sizeof(*d.first_frame)),
-		.places = xcalloc(places_count(v->places) + 1, sizeof(*d.places)),
 		.frame_count = FRAMES_BEFORE + 1,
 	};
 
+	compare_stacks(&d);
 	json_init(&d.j, &out->buf);
 	d.j.compact = true;
 	json_object(&d.j, NULL);
@@ -234,6 +280,8 @@ static int write_dhat(const struct export *x, struct sink *out, struct err *err)
 	free(d.lifetimes);
 	free(d.first_frame);
 	free(d.places);
+	free(d.reads_as);
+	free(d.written);
 	return out->error;
 }
 

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "export/export.h"
+#include "export/stacks.h"
 #include "model/stats.h"
 #include "query/clock.h"
 #include "query/moments.h"
@@ -40,9 +41,7 @@ static uint32_t put_string(struct heaptrack *h, const char *text)
 	buf_text(h->out, "s ");
 	start = h->out->size;
 	utf8_add(h->out, text, strlen(text));
-	for (size_t i = start; i < h->out->size; i++)
-		if (h->out->data[i] == '\n' || h->out->data[i] == '\r')
-			h->out->data[i] = ' ';
+	text_in_line(h->out, start);
 	buf_char(h->out, '\n');
 	return ++h->string_count;
 }

@@ -57,6 +57,7 @@ struct pprof {
 	size_t string_count, string_room;
 	uint8_t *used_places; /* a location was referred to */
 	uint8_t *used_modules;
+	bool without_stack;   /* there is a sample that has none */
 	struct map functions; /* function << 32 | file to id */
 	struct {
 		uint32_t function, raw, file;
@@ -117,6 +118,11 @@ static void put_sample(struct pprof *p, const struct stack_weight *w, const stru
 
 		p->used_places[place] = 1;
 		proto_varint(&p->part, (uint64_t)place + 1);
+	}
+	/* What has none is dropped by readers. */
+	if (!p->part.size) {
+		p->without_stack = true;
+		proto_varint(&p->part, (uint64_t)places_count(v->places) + 1);
 	}
 	proto_message(&p->message, SAMPLE_LOCATION, &p->part);
 	proto_varint(&p->part, w->weight.count);
@@ -185,6 +191,18 @@ static void put_location(struct pprof *p, uint32_t id)
 	proto_message(&p->out->buf, PROFILE_LOCATION, &p->message);
 }
 
+/* A place of its own, behind all others. */
+static void put_no_stack(struct pprof *p)
+{
+	proto_number(&p->message, FUNCTION_ID, UINT32_MAX);
+	proto_number(&p->message, FUNCTION_NAME, add_string(p, "(no stack)"));
+	proto_message(&p->out->buf, PROFILE_FUNCTION, &p->message);
+	proto_number(&p->part, LINE_FUNCTION, UINT32_MAX);
+	proto_number(&p->message, LOCATION_ID, (uint64_t)places_count(p->x->view->places) + 1);
+	proto_message(&p->message, LOCATION_LINE, &p->part);
+	proto_message(&p->out->buf, PROFILE_LOCATION, &p->message);
+}
+
 static void put_mapping(struct pprof *p, uint32_t id)
 {
 	const struct view *v = p->x->view;
@@ -222,6 +240,8 @@ static void put_tables(struct pprof *p)
 	for (uint32_t i = 0; i < places_count(v->places) && !sink_turn(p->out); i++)
 		if (p->used_places[i])
 			put_location(p, i);
+	if (p->without_stack)
+		put_no_stack(p);
 	/* The first mapping is taken for the program. */
 	for (int others = 0; others < 2; others++)
 		for (uint32_t i = 1; i < v->model->tables.module_count; i++)
