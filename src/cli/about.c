@@ -9,18 +9,9 @@
 
 #include "base/human.h"
 #include "base/xalloc.h"
-#include "wire/shm.h"
+#include "model/words.h"
 
 #define NAME_WIDTH 13
-
-/* Counters that mean that something is missing in the recording. */
-static const struct {
-	const char *name, *help;
-} counter_rows[] = {
-#define X(name, help) { #name, help },
-	SHM_COUNTERS(X)
-#undef X
-};
 
 static const struct info_pair *pair_named(const struct model *m, const char *key)
 {
@@ -161,45 +152,12 @@ void about_line(struct buf *out, const struct term *t, const char *label, const 
 	buf_char(out, '\n');
 }
 
-/* As it could be typed into a shell. */
-static void quote(struct buf *out, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_-+=./,:@%^";
-	size_t size = strlen(word);
-
-	if (size && strspn(word, plain) == size) {
-		buf_text(out, word);
-		return;
-	}
-	buf_char(out, '\'');
-	for (; *word; word++) {
-		if (*word == '\'')
-			buf_text(out, "'\\''");
-		else
-			buf_char(out, *word);
-	}
-	buf_char(out, '\'');
-}
-
-void about_command(struct buf *out, const struct model *m)
-{
-	const struct info_pair *command = pair_named(m, "cmdline");
-	const char *end = command ? command->value + command->size : NULL;
-
-	for (const char *p = command ? command->value : NULL; p < end; p += strlen(p) + 1) {
-		if (out->size)
-			buf_char(out, ' ');
-		quote(out, p);
-	}
-}
-
 static void text_command(struct buf *out, const struct term *t, const struct model *m)
 {
 	struct buf line = { 0 };
 	size_t room = t->width > NAME_WIDTH + 8 ? t->width - NAME_WIDTH - 2 : 40;
 
-	about_command(&line, m);
+	words_command(&line, m);
 	if (!line.size)
 		return;
 	name(out, t, "command");
@@ -215,21 +173,6 @@ static void text_command(struct buf *out, const struct term *t, const struct mod
 	}
 	buf_char(out, '\n');
 	buf_release(&line);
-}
-
-/* ", exit status 3", ", signal 9 (Killed)", or what the collector said. */
-static void text_end(struct buf *out, const struct model *m)
-{
-	const char *reason = model_info(m, "end_reason");
-	uint64_t signal = model_info_number(m, "exit_signal", 0);
-
-	if (signal && signal < INT32_MAX)
-		buf_printf(out, ", ended by signal %" PRIu64 " (%s)", signal,
-			   strsignal((int)signal));
-	else if (model_info(m, "exit_status"))
-		buf_printf(out, ", exit status %s", model_info(m, "exit_status"));
-	else if (reason)
-		buf_printf(out, ", %s", reason);
 }
 
 static void text_family(struct buf *out, const struct term *t, const struct model *m)
@@ -270,7 +213,7 @@ void about_text_program(struct buf *out, const struct term *t, const struct mode
 			   host ? host : "");
 	if (allocator && strstr(allocator, " inside "))
 		about_line(out, t, "allocator", "%s", allocator);
-	text_end(&end, m);
+	words_end(&end, m);
 	about_line(out, t, "ran", "%s, %s thread%s%s", human_duration(&a, model_runtime_ns(m)),
 		   human_count(&b, threads), threads == 1 ? "" : "s", end.data ? end.data : "");
 	buf_release(&end);
@@ -289,17 +232,12 @@ static void text_removed(struct buf *out, const struct term *t, const struct mod
 		   below ? human_duration(&b, below) : "");
 }
 
-static bool was_switched(const struct model *m)
-{
-	return model_counters(m, "switched_on") || model_counters(m, "switched_off");
-}
-
 static void text_switched(struct buf *out, const struct term *t, const struct model *m)
 {
 	uint64_t on = model_counters(m, "switched_on"), off = model_counters(m, "switched_off");
 	struct human a, b, c;
 
-	if (!was_switched(m))
+	if (!words_switched(m))
 		return;
 	about_line(out, t, "recording", "switched on %s time%s and off %s time%s",
 		   human_count(&a, on), on == 1 ? "" : "s", human_count(&b, off),
@@ -333,12 +271,6 @@ void about_text_totals(struct buf *out, const struct term *t, const struct model
 		text_removed(out, t, m);
 }
 
-static bool means_loss(const char *counter)
-{
-	return !strncmp(counter, "dropped_", 8) || !strncmp(counter, "stacks_truncated", 16) ||
-	       !strncmp(counter, "stacks_broken", 13) || !strncmp(counter, "stacks_lost", 11);
-}
-
 static void warn(struct buf *out, const struct term *t, const char *text)
 {
 	buf_printf(out, "  %s%-*s%s", term_style(t, STYLE_WARNING), NAME_WIDTH, "missing",
@@ -347,50 +279,23 @@ static void warn(struct buf *out, const struct term *t, const char *text)
 	buf_char(out, '\n');
 }
 
-static void warn_count(struct buf *out, const struct term *t, uint64_t count, const char *what)
-{
-	struct buf line = { 0 };
-	struct human a;
+struct warning {
+	struct buf *out;
+	const struct term *t;
+};
 
-	if (count) {
-		buf_printf(&line, "%s %s", human_count(&a, count), what);
-		warn(out, t, line.data);
-	}
-	buf_release(&line);
+static void warn_each(void *context, const char *text)
+{
+	struct warning *w = context;
+
+	warn(w->out, w->t, text);
 }
 
 void about_text_loss(struct buf *out, const struct term *t, const struct model *m)
 {
-	const struct tables *tables = &m->tables;
-	struct loss loss = model_loss(m);
-	const size_t rows = sizeof(counter_rows) / sizeof(counter_rows[0]);
-	const char *not_hooked = model_info(m, "not_hooked");
+	struct warning w = { out, t };
 
-	for (size_t i = 0; i < tables->counter_count; i++)
-		for (size_t k = 0; k < rows; k++)
-			if (!strcmp(tables->counters[i].name, counter_rows[k].name) &&
-			    means_loss(counter_rows[k].name))
-				warn_count(out, t, tables->counters[i].value, counter_rows[k].help);
-	if (!was_switched(m))
-		if (not_hooked) {
-			struct buf line = { 0 };
-
-			buf_printf(&line, "calls that could not be hooked: %s", not_hooked);
-			warn(out, t, line.data);
-			buf_release(&line);
-		}
-	warn_count(out, t, m->totals.unknown_frees,
-		   "frees of blocks whose allocation was not recorded");
-	warn_count(out, t, m->totals.implicit_frees,
-		   "frees, known only because the address was given out again");
-	if (loss.kind != LOSS_NONE) {
-		struct buf line = { 0 };
-
-		buf_printf(&line, "what was to follow offset %" PRIu64 ": %s", loss.err.offset,
-			   loss.err.text);
-		warn(out, t, line.data);
-		buf_release(&line);
-	}
+	words_losses(m, warn_each, &w);
 }
 
 void about_text_filter(struct buf *out, const struct term *t, const struct view *v)

@@ -15,8 +15,6 @@ void about_json_loss(struct json *j, const struct model *m);
 /* Lines "  name   value". */
 void about_line(struct buf *out, const struct term *t, const char *label, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* The command line, as it could be typed into a shell; nothing if it is not known. */
-void about_command(struct buf *out, const struct model *m);
 void about_text_program(struct buf *out, const struct term *t, const struct model *m);
 void about_text_totals(struct buf *out, const struct term *t, const struct model *m);
 /* Nothing is said if nothing was lost. */

@@ -26,40 +26,6 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-/* The figures that made the verdict, as a sentence. */
-static void print_evidence(struct buf *out, const struct verdict *v, uint64_t run_ns)
-{
-	struct human a, b, c;
-
-	switch (v->class) {
-	case VERDICT_GROWING:
-		buf_printf(out, "%s/s since %s", human_size(&a, (uint64_t)v->bytes_per_second),
-			   human_duration(&b, v->first_ns));
-		buf_printf(out, ", %s per allocation; a straight line fits to %.0f %%",
-			   human_size(&c, (uint64_t)(v->bytes_per_allocation + 0.5)), v->fit * 100);
-		break;
-	case VERDICT_BOUNDED:
-		buf_printf(out, "grew until %s (%.0f %% of the run)",
-			   human_duration(&a, v->grown_ns), v->grown_share * 100);
-		buf_printf(out, ", %s allocation%s since; never more than %s",
-			   human_count(&b, v->later_count), v->later_count == 1 ? "" : "s",
-			   human_size(&c, v->most_bytes));
-		break;
-	case VERDICT_SAWTOOTH:
-		buf_printf(out, "emptied %s times, from %s at most", human_count(&a, v->drops),
-			   human_size(&b, v->most_bytes));
-		break;
-	case VERDICT_START_UP:
-		buf_printf(out, "all within the first %s of %s", human_duration(&a, v->grown_ns),
-			   human_duration(&c, run_ns));
-		buf_printf(out, ", %s allocation%s since", human_count(&b, v->later_count),
-			   v->later_count == 1 ? "" : "s");
-		break;
-	case VERDICTS:
-		break;
-	}
-}
-
 static void print_verdict(struct report *r, struct buf *out, const struct verdict *v)
 {
 	const struct term *t = &r->term;
@@ -78,7 +44,7 @@ static void print_verdict(struct report *r, struct buf *out, const struct verdic
 			   v->leaked_count == 1 ? "" : "s");
 	buf_printf(out, "%s, %.0f %% sure%s\n          ", term_style(t, STYLE_DIM),
 		   v->confidence * 100, term_style(t, STYLE_PLAIN));
-	print_evidence(out, v, model_runtime_ns(r->model));
+	verdict_evidence(out, v, model_runtime_ns(r->model));
 	buf_char(out, '\n');
 	report_stack(r, out, v->stack, v->call);
 }
@@ -141,7 +107,7 @@ static void json_verdict(struct report *r, struct json *j, const struct verdict 
 {
 	struct buf text = { 0 };
 
-	print_evidence(&text, v, model_runtime_ns(r->model));
+	verdict_evidence(&text, v, model_runtime_ns(r->model));
 	json_object(j, NULL);
 	json_text(j, "class", verdict_rows[v->class].name);
 	json_real(j, "confidence", v->confidence, 2);

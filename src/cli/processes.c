@@ -21,6 +21,7 @@
 #include "base/xalloc.h"
 #include "cli/about.h"
 #include "model/model.h"
+#include "model/words.h"
 
 #define NONE SIZE_MAX
 
@@ -72,7 +73,7 @@ static void describe(struct process *p, const struct model *m, const char *name)
 	const char *parent = model_info(m, "parent_id");
 	struct buf command = { 0 };
 
-	about_command(&command, m);
+	words_command(&command, m);
 	*p = (struct process){
 		.path = xstrdup(name),
 		.command = command.data ? command.data : text_of(m, "executable"),

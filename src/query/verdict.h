@@ -6,6 +6,7 @@
  * the end does not, since a cache's are as young as a leak's.  docs/verdicts.md says how. */
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "query/view.h"
 
 enum verdict_class {
@@ -54,3 +55,5 @@ struct verdicts {
 /* With `held`, stacks too whose blocks were all freed at exit. */
 void verdicts_init(struct verdicts *v, const struct view *view, bool held);
 void verdicts_release(struct verdicts *v);
+/* The figures that made a verdict, as a sentence. */
+void verdict_evidence(struct buf *out, const struct verdict *v, uint64_t run_ns);
