@@ -52,3 +52,18 @@ uint64_t memory_limit(void)
 		fclose(f);
 	return limit;
 }
+
+uint64_t memory_available(void)
+{
+	uint64_t limit = memory_limit();
+	FILE *f = fopen("/proc/meminfo", "re");
+	unsigned long long kib;
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1 && kib << 10 < limit)
+			limit = kib << 10;
+	if (f)
+		fclose(f);
+	return limit;
+}

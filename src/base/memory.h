@@ -5,3 +5,5 @@
 
 /* The machine's, or what the process's control group may have if that is less; in bytes. */
 uint64_t memory_limit(void);
+/* What of it can still be had without pushing others out. */
+uint64_t memory_available(void);

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* memoir replay: the recording's calls once more, with one allocator after the other. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/human.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "base/xalloc.h"
+#include "cli/about.h"
+#include "cli/shape.h"
+#include "cli/table.h"
+#include "replay/compile.h"
+#include "replay/launch.h"
+
+#define REPEAT_MAX 1000
+
+static bool as_json, one_thread, no_glibc, wait_for_end;
+static uint64_t repeat = 3;
+static const char *color, *touch_text;
+static const char **given;
+static size_t given_count, given_room;
+
+static const char *const touch_names[TOUCHES] = { "none", "pages", "all" };
+
+static const char *add_allocator(const struct command_option *row, const char *value)
+{
+	given = xgrow(given, given_count, &given_room, sizeof(*given));
+	given[given_count++] = value;
+	return NULL;
+}
+
+static const struct command_option options[] = {
+	{ "allocator", 'a', "LIB",
+	  "one more to compare: jemalloc, tcmalloc, mimalloc, a path; NAME=VALUE before it sets "
+	  "its "
+	  "environment",
+	  COMMAND_CALL, NULL, add_allocator },
+	{ "no-glibc", 0, NULL, "only those, not the C library's too", COMMAND_FLAG, &no_glibc },
+	{ "repeat", 'r', "N", "run each so often and show medians (3)", COMMAND_NUMBER, &repeat },
+	{ "touch", 't', "WHAT",
+	  "write to each new block: pages (a byte in each page, the default), all or none",
+	  COMMAND_TEXT, &touch_text },
+	{ "one-thread", '1', NULL, "all calls on one thread, in the order of the recording",
+	  COMMAND_FLAG, &one_thread },
+	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
+	{ "wait", 'w', NULL, "wait for the end of a recording that is being written", COMMAND_FLAG,
+	  &wait_for_end },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ 0 },
+};
+
+/* An allocator and what became of it. */
+struct entry {
+	struct allocator allocator;
+	struct plan_result *runs;
+	struct plan_result median; /* field by field */
+	bool failed;
+};
+
+struct replay {
+	struct compile compile;
+	struct entry *entries;
+	size_t count;
+	enum plan_touch touch;
+	struct term term;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t median_of(const struct plan_result *runs, size_t offset)
+{
+	uint64_t values[REPEAT_MAX];
+
+	for (uint64_t i = 0; i < repeat; i++)
+		memcpy(&values[i], (const char *)&runs[i] + offset, sizeof(values[i]));
+	qsort(values, repeat, sizeof(values[0]), by_value);
+	return values[repeat / 2];
+}
+
+static void find_median(struct entry *e)
+{
+#define MEDIAN(field) e->median.field = median_of(e->runs, offsetof(struct plan_result, field))
+	e->median = e->runs[0];
+	MEDIAN(time_ns);
+	MEDIAN(cpu_ns);
+	MEDIAN(peak_rss);
+	MEDIAN(end_rss);
+	MEDIAN(peak_bytes);
+	MEDIAN(faults);
+#undef MEDIAN
+}
+
+/* What was resident beyond what was asked for; below 0 where blocks are not written to. */
+static int64_t beyond(const struct plan_result *r)
+{
+	return (int64_t)(r->peak_rss - r->peak_bytes);
+}
+
+static bool parse_allocators(struct replay *r)
+{
+	struct err err;
+
+	r->entries = xcalloc(given_count + 1, sizeof(*r->entries));
+	if (!no_glibc)
+		allocator_parse(&r->entries[r->count++].allocator, "glibc", &err);
+	for (size_t i = 0; i < given_count; i++)
+		if (allocator_parse(&r->entries[r->count++].allocator, given[i], &err)) {
+			fprintf(stderr, "memoir replay: %s\n", err.text);
+			return false;
+		}
+	if (r->count)
+		return true;
+	fprintf(stderr, "memoir replay: --no-glibc needs an --allocator\n");
+	return false;
+}
+
+/* Refuses what would drive the machine into its swap, or out of memory. */
+static bool has_room(const struct replay *r)
+{
+	const struct compile *c = &r->compile;
+	uint64_t blocks = c->peak_bytes + c->peak_bytes / 8 + c->peak_live * 16;
+	uint64_t tables = compile_memory(c), available = memory_available();
+	struct human a, b, d;
+
+	if (r->touch == TOUCH_NONE)
+		blocks = 0;
+	if (blocks + tables <= available)
+		return true;
+	fprintf(stderr,
+		"memoir replay: its peak of %s and %s of the replay's own do not fit into the %s "
+		"that are available; a filter chooses less%s\n",
+		human_size(&a, c->peak_bytes), human_size(&b, tables), human_size(&d, available),
+		blocks ? ", --touch none uses no pages" : "");
+	return false;
+}
+
+static bool counts_are_right(const struct compile *c, const struct plan_result *r, struct err *err)
+{
+	if (r->failed) {
+		err_set(err, -1, "%llu allocations failed", (unsigned long long)r->failed);
+		return false;
+	}
+	if (r->allocations == c->allocations && r->reallocations == c->reallocations &&
+	    r->frees == c->frees)
+		return true;
+	err_set(err, -1, "made %llu allocations and %llu frees instead of %llu and %llu",
+		(unsigned long long)r->allocations, (unsigned long long)r->frees,
+		(unsigned long long)c->allocations, (unsigned long long)c->frees);
+	return false;
+}
+
+/* All allocators take turns, so that none has the machine's better minutes for itself. */
+static bool run_all(struct replay *r, int plan_fd)
+{
+	struct progress bar;
+	bool good = true;
+
+	for (size_t i = 0; i < r->count; i++)
+		r->entries[i].runs = xcalloc(repeat, sizeof(*r->entries[i].runs));
+	progress_start(&bar, "replaying");
+	for (uint64_t n = 0; n < repeat * r->count; n++) {
+		struct entry *e = &r->entries[n % r->count];
+		struct plan_result *run = &e->runs[n / r->count];
+		struct err err;
+
+		if (e->failed)
+			continue;
+		if (launch_replay(&e->allocator, plan_fd, r->touch, run, &err) ||
+		    !counts_are_right(&r->compile, run, &err)) {
+			progress_end(&bar);
+			fprintf(stderr, "memoir replay: %s: %s\n", e->allocator.text, err.text);
+			e->failed = true;
+			good = false;
+		}
+		progress_update(&bar, n + 1, repeat * r->count);
+	}
+	progress_end(&bar);
+	for (size_t i = 0; i < r->count; i++)
+		if (!r->entries[i].failed)
+			find_median(&r->entries[i]);
+	return good;
+}
+
+static void add_row(struct table *t, const struct entry *e)
+{
+	const struct plan_result *m = &e->median;
+	int64_t more = beyond(m);
+	struct human a, b;
+
+	table_cell(t, human_duration(&a, m->time_ns));
+	table_cell(t, human_duration(&a, m->cpu_ns));
+	table_cell(t, human_size(&a, m->peak_rss));
+	human_size(&a, (uint64_t)(more < 0 ? -more : more));
+	table_cellf(t, "%s%s", more < 0 ? "-" : "", a.text);
+	table_cell(t, more < 0 ? "" : human_share(&b, (uint64_t)more, m->peak_bytes));
+	table_cell(t, human_size(&a, m->end_rss));
+	table_cell(t, human_count(&a, m->faults));
+	table_cell(t, e->allocator.text);
+}
+
+static void print_notes(struct buf *out, const struct replay *r)
+{
+	static const char *const touched[TOUCHES] = {
+		"blocks are not written to (--touch none)",
+		"one byte is written to each page of a block (--touch pages)",
+		"every byte of a block is written (--touch all)",
+	};
+	const struct compile *c = &r->compile;
+	struct human a;
+
+	buf_printf(out, "\n%s%s; %s; medians of %s run%s\n", term_style(&r->term, STYLE_DIM),
+		   touched[r->touch],
+		   one_thread ? "all calls on one thread" : "each thread's calls on its own",
+		   human_count(&a, repeat), repeat == 1 ? "" : "s");
+	buf_text(out, "beyond: peak RSS beyond the bytes that were asked for and alive then\n");
+	if (c->guessed)
+		buf_printf(out,
+			   "the alignment of %s blocks is not recorded: what their addresses have "
+			   "in common is used\n",
+			   human_count(&a, c->guessed));
+	buf_text(out, term_style(&r->term, STYLE_PLAIN));
+}
+
+static void print_text(struct buf *out, const struct replay *r)
+{
+	static const struct table_column columns[] = {
+		{ "time", "time", .style = STYLE_NUMBER },
+		{ "cpu", "cpu", .narrow = 76 },
+		{ "peak RSS", "peak_rss", .style = STYLE_STRONG },
+		{ "beyond", "beyond" },
+		{ "", "share", .narrow = 90 },
+		{ "RSS at end", "end_rss" },
+		{ "faults", "faults", .narrow = 66 },
+		{ "allocator", "allocator", .left = true, .style = STYLE_FUNCTION },
+		{ 0 },
+	};
+	const struct compile *c = &r->compile;
+	const struct model *m = c->view->model;
+	struct human a, b, d, e;
+	struct table table;
+
+	about_text_program(out, &r->term, m);
+	if (c->view->filter)
+		about_text_filter(out, &r->term, c->view);
+	about_line(out, &r->term, "calls", "%s allocations, %s of them reallocs; %s frees",
+		   human_count(&a, c->allocations), human_count(&b, c->reallocations),
+		   human_count(&d, c->frees));
+	about_line(out, &r->term, "threads", "%s", human_count(&a, c->thread_count));
+	about_line(out, &r->term, "alive", "%s at the peak, %s at the end",
+		   human_size(&a, c->peak_bytes), human_size(&e, c->bytes));
+	shape_removed(out, &r->term, m);
+	buf_char(out, '\n');
+	table_init(&table, columns);
+	for (size_t i = 0; i < r->count; i++)
+		if (!r->entries[i].failed)
+			add_row(&table, &r->entries[i]);
+	table_print(&table, &r->term, true, out);
+	table_release(&table);
+	print_notes(out, r);
+}
+
+static void json_run(struct json *j, const struct plan_result *r)
+{
+	json_number(j, "time_ns", r->time_ns);
+	json_number(j, "cpu_ns", r->cpu_ns);
+	json_number(j, "peak_rss", r->peak_rss);
+	json_number(j, "end_rss", r->end_rss);
+	json_number(j, "peak_bytes", r->peak_bytes);
+	json_number(j, "end_bytes", r->end_bytes);
+	json_real(j, "fragmentation_bytes", (double)beyond(r), 0);
+	json_number(j, "page_faults", r->faults);
+	json_number(j, "allocations", r->allocations);
+	json_number(j, "reallocations", r->reallocations);
+	json_number(j, "deallocations", r->frees);
+}
+
+static void json_entry(struct json *j, const struct entry *e)
+{
+	json_object(j, NULL);
+	json_text(j, "allocator", e->allocator.text);
+	json_bool(j, "failed", e->failed);
+	if (!e->failed) {
+		json_text(j, "library", e->median.library);
+		json_run(j, &e->median);
+		json_array(j, "runs");
+		for (uint64_t i = 0; i < repeat; i++) {
+			json_object(j, NULL);
+			json_run(j, &e->runs[i]);
+			json_end_object(j);
+		}
+		json_end_array(j);
+	}
+	json_end_object(j);
+}
+
+static void print_json(struct buf *out, const struct replay *r)
+{
+	const struct compile *c = &r->compile;
+	const struct model *m = c->view->model;
+	struct json j;
+
+	json_init(&j, out);
+	json_object(&j, NULL);
+	about_json_program(&j, m);
+	about_json_loss(&j, m);
+	json_object(&j, "calls");
+	json_number(&j, "allocations", c->allocations);
+	json_number(&j, "reallocations", c->reallocations);
+	json_number(&j, "deallocations", c->frees);
+	json_number(&j, "peak_bytes", c->peak_bytes);
+	json_number(&j, "end_bytes", c->bytes);
+	json_number(&j, "threads", c->thread_count);
+	json_number(&j, "guessed_alignments", c->guessed);
+	json_number(&j, "removed_allocations", m->totals.allocations - m->recorded.allocations);
+	json_end_object(&j);
+	json_text(&j, "touch", touch_names[r->touch]);
+	json_bool(&j, "one_thread", one_thread);
+	json_number(&j, "repeat", repeat);
+	json_array(&j, "allocators");
+	for (size_t i = 0; i < r->count; i++)
+		json_entry(&j, &r->entries[i]);
+	json_end_array(&j);
+	json_end_object(&j);
+}
+
+static int replay(struct replay *r, const struct opened *o)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct buf out = { 0 };
+	struct progress bar;
+	int plan_fd, status = o->status;
+
+	progress_start(&bar, "preparing");
+	compile_start(&r->compile, o->view, one_thread, &bar);
+	if (!has_room(r)) {
+		progress_end(&bar);
+		return 1;
+	}
+	plan_fd = compile_finish(&r->compile, &err);
+	progress_end(&bar);
+	if (plan_fd < 0) {
+		fprintf(stderr, "memoir replay: %s\n", err.text);
+		return 1;
+	}
+	if (!run_all(r, plan_fd))
+		status = 1;
+	close(plan_fd);
+	if (as_json)
+		print_json(&out, r);
+	else
+		print_text(&out, r);
+	if (buf_flush(&out, 1))
+		status = 1;
+	buf_release(&out);
+	return status;
+}
+
+static void release(struct replay *r)
+{
+	compile_release(&r->compile);
+	for (size_t i = 0; i < r->count; i++) {
+		allocator_release(&r->entries[i].allocator);
+		free(r->entries[i].runs);
+	}
+	free(r->entries);
+}
+
+static int run(int argc, char **argv)
+{
+	struct open_options how = { .wait = wait_for_end, .quiet = true };
+	struct replay r = { .touch = TOUCH_PAGES };
+	struct opened o;
+	int status = 2;
+
+	if (!shape_term("replay", &r.term, color))
+		return 2;
+	if (touch_text &&
+	    (r.touch = shape_word("replay", "touch", touch_text, touch_names, TOUCHES)) == TOUCHES)
+		return 2;
+	if (!repeat || repeat > REPEAT_MAX) {
+		fprintf(stderr, "memoir replay: --repeat is 1 to %d\n", REPEAT_MAX);
+		return 2;
+	}
+	if (!parse_allocators(&r)) {
+		release(&r);
+		return 1;
+	}
+	if (open_view("replay", argc, argv, &how, &o)) {
+		status = replay(&r, &o);
+		compile_release(&r.compile);
+		opened_release(&o);
+	} else {
+		status = o.status;
+	}
+	release(&r);
+	return status;
+}
+
+const struct command command_replay = {
+	.name = "replay",
+	.args = "FILE",
+	.help = "make its calls again with other allocators, and compare",
+	.examples =
+		"  memoir replay app.dat -a jemalloc -a tcmalloc -a mimalloc\n"
+		"  memoir replay app.dat -a 'GLIBC_TUNABLES=glibc.malloc.arena_max=1 glibc'\n"
+		"  memoir replay app.dat -a jemalloc -a 'MALLOC_CONF=dirty_decay_ms:0 jemalloc'\n"
+		"  memoir replay --one-thread --touch all --repeat 9 app.dat -a ./libmine.so\n"
+		"  memoir replay --thread worker --json app.dat | jq '.allocators[].peak_rss'\n",
+	.options = options,
+	.takes_filters = true,
+	.run = run,
+};

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* What a program called, in order: the rows of a view as allocations, reallocs and frees.
+ *
+ *	struct calls t = calls_of(view);
+ *	struct call c;
+ *	while (calls_next(&t, &c))
+ *		… c.kind, c.row, c.old, c.at …
+ *
+ * A realloc ends one row and begins another; it is one call where the view has both, and the half
+ * that is left of it where it has one.  So every block is allocated once, is what the last call on
+ * it made, and is freed once or never, whatever the filter. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "query/moments.h"
+#include "query/view.h"
+
+enum calls_kind { CALLS_ALLOC, CALLS_FREE, CALLS_REALLOC };
+
+struct call {
+	enum calls_kind kind;
+	uint32_t row; /* that begins, or is freed */
+	uint32_t old; /* CALLS_REALLOC: that it was made of */
+	uint64_t at;
+};
+
+struct calls {
+	const struct view *view;
+	struct moments moments;
+};
+
+static inline struct calls calls_of(const struct view *v)
+{
+	struct calls t = { .view = v, .moments = moments_between(v->model, 0, NEVER) };
+
+	return t;
+}
+
+/* Is there a block that realloc made this one of? */
+static inline bool calls_has_old(const struct view *v, uint32_t row)
+{
+	const struct columns *c = &v->model->allocations;
+	uint32_t old = c->previous[row];
+
+	return old != NO_ALLOCATION && view_has(v, old) &&
+	       tags_flags(c->tags[old]) & TAG_REALLOCATED &&
+	       c->freed_at[old] == c->allocated_at[row];
+}
+
+/* The end of a row: is it told of with the beginning of what it became?  That is next in time. */
+static inline bool calls_goes_on(const struct calls *t, uint32_t row)
+{
+	const struct columns *c = &t->view->model->allocations;
+	uint32_t next = t->moments.start;
+
+	return tags_flags(c->tags[row]) & TAG_REALLOCATED && next < t->moments.start_to &&
+	       c->previous[next] == row && view_has(t->view, next) && calls_has_old(t->view, next);
+}
+
+static inline bool calls_next(struct calls *t, struct call *ret_call)
+{
+	const struct columns *c = &t->view->model->allocations;
+
+	while (moments_next(&t->moments)) {
+		uint32_t row = t->moments.row;
+
+		if (!view_has(t->view, row) || (t->moments.is_end && calls_goes_on(t, row)))
+			continue;
+		ret_call->row = row;
+		ret_call->old = NO_ALLOCATION;
+		ret_call->at = t->moments.at;
+		if (t->moments.is_end) {
+			ret_call->kind = CALLS_FREE;
+		} else if (calls_has_old(t->view, row)) {
+			ret_call->kind = CALLS_REALLOC;
+			ret_call->old = c->previous[row];
+		} else {
+			ret_call->kind = CALLS_ALLOC;
+		}
+		return true;
+	}
+	return false;
+}

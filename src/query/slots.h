@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Small numbers for blocks while they live, used again afterwards.
+ *
+ * Memory is proportional to what is alive at once, not to all that ever was.  A slot goes back to
+ * the pool that is named when its block ends, and whoever begins one in that pool gets it: with a
+ * pool for each thread, no thread is handed what another one may still be busy with.  New slots are
+ * given to pools in runs, so that those of two pools do not lie side by side. */
+#include <stddef.h>
+#include <stdint.h>
+
+#define SLOT_NONE UINT32_MAX
+
+struct slots {
+	uint32_t run;	/* slots that a pool gets at a time; a power of two */
+	uint32_t count; /* given out altogether; all slots are below */
+	/* Open addressing; a free place has the row NO_ALLOCATION. */
+	struct slots_entry {
+		uint32_t row, slot;
+	} * entries;
+	uint32_t live, room;
+	uint32_t *next; /* by slot: the one behind it in its pool */
+	size_t next_room;
+	uint32_t *heads; /* by pool */
+	uint32_t pools;
+};
+
+void slots_init(struct slots *s, uint32_t pools, uint32_t run);
+void slots_release(struct slots *s);
+uint32_t slots_begin(struct slots *s, uint32_t row, uint32_t pool);
+/* Gives `row` the slot of `old`, which is no longer alive; SLOT_NONE if it was not. */
+uint32_t slots_move(struct slots *s, uint32_t old, uint32_t row);
+/* The slot of a row, which is free from now on; SLOT_NONE if there is none. */
+uint32_t slots_end(struct slots *s, uint32_t row, uint32_t pool);
