@@ -151,6 +151,8 @@ const struct command command_export = {
 		"  memoir export pprof app.dat -o app.pb.gz && go tool pprof -http : app.pb.gz\n"
 		"  memoir export heaptrack app.dat -o app.zst && heaptrack_gui app.zst\n"
 		"  memoir export massif app.dat -o app.massif && ms_print app.massif\n"
+		"  memoir export firefox app.dat -o app.json.gz     # open it at "
+		"profiler.firefox.com\n"
 		"  memoir export collapsed app.dat -m peak --function-regex parse | "
 		"flamegraph.pl\n",
 	.options = options,
