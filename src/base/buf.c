@@ -49,7 +49,10 @@ void buf_text(struct buf *b, const char *text)
 
 void buf_char(struct buf *b, char c)
 {
-	buf_add(b, &c, 1);
+	if (b->size + 2 > b->room)
+		buf_reserve(b, 1);
+	b->data[b->size++] = c;
+	b->data[b->size] = 0;
 }
 
 void buf_repeat(struct buf *b, char c, size_t count)
@@ -75,6 +78,28 @@ void buf_printf(struct buf *b, const char *format, ...)
 		b->size += (size_t)n;
 	}
 	va_end(again);
+}
+
+void buf_decimal(struct buf *b, uint64_t value)
+{
+	char text[20];
+	size_t at = sizeof(text);
+
+	do
+		text[--at] = (char)('0' + value % 10);
+	while (value /= 10);
+	buf_add(b, text + at, sizeof(text) - at);
+}
+
+void buf_hexadecimal(struct buf *b, uint64_t value)
+{
+	char text[16];
+	size_t at = sizeof(text);
+
+	do
+		text[--at] = "0123456789abcdef"[value & 15];
+	while (value >>= 4);
+	buf_add(b, text + at, sizeof(text) - at);
 }
 
 void buf_hex(struct buf *b, const void *bytes, size_t size)

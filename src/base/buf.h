@@ -18,6 +18,9 @@ void buf_text(struct buf *b, const char *text);
 void buf_char(struct buf *b, char c);
 void buf_repeat(struct buf *b, char c, size_t count);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A number; for loops, in which printf would be most of the time. */
+void buf_decimal(struct buf *b, uint64_t value);
+void buf_hexadecimal(struct buf *b, uint64_t value);
 /* Adds bytes as hexadecimal digits; none make an empty text. */
 void buf_hex(struct buf *b, const void *bytes, size_t size);
 /* Adds text from elsewhere for a terminal: control characters become '?'. */

@@ -2,7 +2,6 @@
 /* The JSON writer.  See json.h. */
 #include "base/json.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -30,8 +29,16 @@ static void quoted(struct buf *out, const char *text, size_t size)
 
 	buf_char(out, '"');
 	while (s < end) {
-		size_t n = utf8_sequence(s, (size_t)(end - s));
+		const unsigned char *plain = s;
+		size_t n;
 
+		while (s < end && *s >= 0x20 && *s < 0x7f && *s != '"' && *s != '\\')
+			s++;
+		if (s > plain)
+			buf_add(out, plain, (size_t)(s - plain));
+		if (s == end)
+			break;
+		n = utf8_sequence(s, (size_t)(end - s));
 		if (!n)
 			buf_text(out, "\xef\xbf\xbd");
 		else if (*s == '"' || *s == '\\')
@@ -119,17 +126,31 @@ void json_bytes(struct json *j, const char *key, const char *text, size_t size)
 void json_number(struct json *j, const char *key, uint64_t value)
 {
 	start(j, key);
-	buf_printf(j->out, "%" PRIu64, value);
+	buf_decimal(j->out, value);
 }
 
 void json_real(struct json *j, const char *key, double value, unsigned digits)
 {
+	uint64_t scale = 1, scaled;
+
 	if (!isfinite(value)) {
 		json_null(j, key);
 		return;
 	}
 	start(j, key);
-	buf_printf(j->out, "%.*f", (int)digits, value);
+	if (value < 0 || value > 1e6 || digits > 9) {
+		buf_printf(j->out, "%.*f", (int)digits, value);
+		return;
+	}
+	for (unsigned i = 0; i < digits; i++)
+		scale *= 10;
+	scaled = (uint64_t)(value * (double)scale + 0.5);
+	buf_decimal(j->out, scaled / scale);
+	if (!digits)
+		return;
+	buf_char(j->out, '.');
+	for (scaled %= scale; (scale /= 10) > 0; scaled %= scale)
+		buf_char(j->out, (char)('0' + scaled / scale));
 }
 
 void json_bool(struct json *j, const char *key, bool value)
@@ -142,4 +163,10 @@ void json_null(struct json *j, const char *key)
 {
 	start(j, key);
 	buf_text(j->out, "null");
+}
+
+void json_written(struct json *j, const char *key, const char *text, size_t size)
+{
+	start(j, key);
+	buf_add(j->out, text, size);
 }

@@ -29,3 +29,5 @@ void json_number(struct json *j, const char *key, uint64_t value);
 void json_real(struct json *j, const char *key, double value, unsigned digits);
 void json_bool(struct json *j, const char *key, bool value);
 void json_null(struct json *j, const char *key);
+/* One value, or several with commas between them, that were written before. */
+void json_written(struct json *j, const char *key, const char *text, size_t size);

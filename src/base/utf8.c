@@ -38,13 +38,17 @@ void utf8_add(struct buf *out, const char *text, size_t size)
 	const unsigned char *s = (const unsigned char *)text, *end = s + size;
 
 	while (s < end) {
-		size_t n = utf8_sequence(s, (size_t)(end - s));
+		const unsigned char *good = s;
+		size_t n = 0;
 
-		if (n)
-			buf_add(out, s, n);
-		else
+		while (s < end && (n = utf8_sequence(s, (size_t)(end - s))))
+			s += n;
+		if (s > good)
+			buf_add(out, good, (size_t)(s - good));
+		if (s < end) {
 			buf_text(out, "\xef\xbf\xbd");
-		s += n ? n : 1;
+			s++;
+		}
 	}
 }
 

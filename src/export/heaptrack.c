@@ -138,7 +138,11 @@ static uint64_t kind_id(struct heaptrack *h, uint64_t size, uint32_t stack)
 	if (!find_kind(h, size, stack, &id)) {
 		uint32_t trace = trace_id(h, stack);
 
-		buf_printf(h->out, "a %" PRIx64 " %x\n", size, trace);
+		buf_text(h->out, "a ");
+		buf_hexadecimal(h->out, size);
+		buf_char(h->out, ' ');
+		buf_hexadecimal(h->out, trace);
+		buf_char(h->out, '\n');
 	}
 	return id;
 }
@@ -148,6 +152,21 @@ static void put_head(struct heaptrack *h)
 	buf_text(h->out, FORMAT "X ");
 	export_command(h->x, h->out);
 	buf_char(h->out, '\n');
+}
+
+/* A line of a letter and a number. */
+static void put_number(struct buf *out, char letter, uint64_t number)
+{
+	char text[20];
+	size_t at = sizeof(text);
+
+	text[--at] = '\n';
+	do
+		text[--at] = "0123456789abcdef"[number & 15];
+	while (number >>= 4);
+	text[--at] = ' ';
+	text[--at] = letter;
+	buf_add(out, text + at, sizeof(text) - at);
 }
 
 static void put_events(struct heaptrack *h, struct sink *sink)
@@ -167,11 +186,11 @@ static void put_events(struct heaptrack *h, struct sink *sink)
 			continue;
 		kind = kind_id(h, columns_size(c, t.row), c->stack[t.row]);
 		if (ms > now_ms)
-			buf_printf(h->out, "c %" PRIx64 "\n", now_ms = ms);
-		buf_printf(h->out, "%c %" PRIx64 "\n", t.is_end ? '-' : '+', kind);
+			put_number(h->out, 'c', now_ms = ms);
+		put_number(h->out, t.is_end ? '-' : '+', kind);
 	}
 	if (model_runtime_ns(v->model) / 1000000 > now_ms)
-		buf_printf(h->out, "c %" PRIx64 "\n", model_runtime_ns(v->model) / 1000000);
+		put_number(h->out, 'c', model_runtime_ns(v->model) / 1000000);
 }
 
 static int write_heaptrack(const struct export *x, struct sink *out, struct err *err)

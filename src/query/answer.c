@@ -2,8 +2,6 @@
 /* Answers as JSON.  See answer.h. */
 #include "query/answer.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/xalloc.h"
@@ -25,6 +23,8 @@ void answer_release(struct answer *a)
 {
 	free(a->place_counts);
 	free(a->call_counts);
+	free(a->node_texts);
+	buf_release(&a->texts);
 }
 
 uint32_t answer_stack(const struct model *m, uint32_t stack)
@@ -70,25 +70,27 @@ static void timeval(struct json *j, const char *key, uint64_t ns)
 	json_end_object(j);
 }
 
-/* "name", "name_relative" and "name_relative_p". */
-static void moment(const struct answer *a, struct json *j, const char *name, uint64_t stamp)
+static void moment_named(const struct answer *a, struct json *j, uint64_t stamp, const char *name,
+			 const char *relative, const char *part)
 {
 	uint64_t ns = clock_ns(&a->clock, stamp);
-	char key[64];
 
 	timeval(j, name, a->start_ns + ns);
-	snprintf(key, sizeof(key), "%s_relative", name);
-	timeval(j, key, ns);
-	snprintf(key, sizeof(key), "%s_relative_p", name);
-	json_real(j, key, (double)ns / (double)a->runtime_ns, 9);
+	timeval(j, relative, ns);
+	json_real(j, part, (double)ns / (double)a->runtime_ns, 9);
 }
+
+/* "name", "name_relative" and "name_relative_p" of a literal. */
+#define moment(a, j, name, stamp)                                                                  \
+	moment_named(a, j, stamp, name, name "_relative", name "_relative_p")
 
 static void address(struct json *j, uint64_t value)
 {
-	char text[20];
+	char text[17] = { 0 };
 
 	json_number(j, "address", value);
-	snprintf(text, sizeof(text), "%016" PRIX64, value);
+	for (unsigned i = 0; i < 16; i++)
+		text[i] = "0123456789ABCDEF"[value >> (60 - 4 * i) & 15];
 	json_text(j, "address_s", text);
 }
 
@@ -160,6 +162,24 @@ static void node_frames(struct answer *a, struct json *j, uint32_t node)
 	}
 }
 
+/* The same, out of what was written before. */
+static void node_text(struct answer *a, struct json *j, uint32_t node)
+{
+	struct answer_text *t = &a->node_texts[node];
+
+	if (!t->size) {
+		struct json once;
+
+		json_init(&once, &a->texts);
+		once.compact = true;
+		once.depth = 1;
+		t->offset = a->texts.size;
+		node_frames(a, &once, node);
+		t->size = a->texts.size - t->offset;
+	}
+	json_written(j, NULL, a->texts.data + t->offset, t->size);
+}
+
 void answer_backtrace(struct answer *a, struct json *j, const char *key, uint32_t stack,
 		      unsigned call)
 {
@@ -169,13 +189,19 @@ void answer_backtrace(struct answer *a, struct json *j, const char *key, uint32_
 
 	if (!a->place_counts)
 		count_places(a);
+	if (j->compact && !a->node_texts)
+		a->node_texts = xcalloc(nodes->count + 1, sizeof(*a->node_texts));
 	for (uint32_t id = stack; node_is_known(nodes, id); id = nodes->parent[id]) {
 		path = xgrow(path, n, &room, sizeof(*path));
 		path[n++] = id;
 	}
 	json_array(j, key);
-	while (n--)
-		node_frames(a, j, path[n]);
+	while (n--) {
+		if (j->compact)
+			node_text(a, j, path[n]);
+		else
+			node_frames(a, j, path[n]);
+	}
 	json_object(j, NULL);
 	address(j, 0);
 	json_number(j, "count", a->call_counts[call % CALLS_MAX]);

@@ -18,6 +18,11 @@ struct answer {
 	uint64_t runtime_ns;	/* at least 1 */
 	uint64_t *place_counts; /* allocations that go through a place */
 	uint64_t *call_counts;	/* and through a call */
+	/* Frames that were written before, by node: where in `texts`.  Compact JSON only. */
+	struct answer_text {
+		size_t offset, size;
+	} * node_texts;
+	struct buf texts;
 };
 
 void answer_init(struct answer *a, const struct view *v);
