@@ -28,11 +28,6 @@ static char root[] = "/tmp/memoir-test-cache-XXXXXX";
 static char cache_path[64], path[64];
 static struct cache_options options;
 
-static void write_recording(uint64_t seed, uint32_t events, bool complete)
-{
-	whole_recording(path, seed, events, complete);
-}
-
 static struct model *open_with(const struct cache_options *o)
 {
 	struct model_options how = { .workers = 1 };
@@ -120,7 +115,7 @@ static int setup(void **context)
 static void cached_is_the_same(void **context)
 {
 	for (uint64_t seed = 1; seed <= 40; seed++) {
-		write_recording(seed, (uint32_t)seed * 37, seed % 5 != 0);
+		whole_recording(path, seed, (uint32_t)seed * 37, seed % 5 != 0);
 		check_same(false);
 		check_same(true);
 		check_same(true);
@@ -149,7 +144,7 @@ static void random_ones_hold_everything(void **context)
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		struct model *m;
 
-		write_recording(seed, (uint32_t)seed * 37, true);
+		whole_recording(path, seed, (uint32_t)seed * 37, true);
 		m = open_with(NULL);
 		assert_int_equal(m->loss.kind, LOSS_NONE);
 		markers += m->tables.markers.count;
@@ -172,7 +167,7 @@ static void sums_are_right(void **context)
 	struct stack_sum plain[256] = { 0 };
 	uint64_t before = 0;
 
-	write_recording(31, 900000, true);
+	whole_recording(path, 31, 900000, true);
 	m = open_with(NULL);
 	c = &m->allocations;
 	for (uint32_t i = 0; i < c->count; i++) {
@@ -218,7 +213,7 @@ static void many_rows(void **context)
 {
 	struct model *m;
 
-	write_recording(77, 900000, true);
+	whole_recording(path, 77, 900000, true);
 	m = open_with(&options);
 	assert_non_null(m->allocations.file);
 	assert_in_range(m->allocations.file->group_count, 8, COLUMNS_GROUPS);
@@ -234,7 +229,7 @@ static void room_is_given_back(void **context)
 	struct stat st;
 	struct model *m;
 
-	write_recording(78, 400000, true);
+	whole_recording(path, 78, 400000, true);
 	m = open_with(&options);
 	assert_int_equal(stat(only_file(), &st), 0);
 	assert_in_range((uint64_t)st.st_blocks * 512, (uint64_t)m->allocations.count * 60,
@@ -250,7 +245,7 @@ static void spills_without_cache(void **context)
 {
 	struct model *m, *cached;
 
-	write_recording(79, 2700000, true);
+	whole_recording(path, 79, 2700000, true);
 	m = open_with(NULL);
 	assert_true(m->allocations.count > 1u << 20);
 	assert_non_null(m->allocations.file);
@@ -267,7 +262,7 @@ static void full_disk(void **context)
 	struct model *fresh, *m;
 	struct rlimit before, small;
 
-	write_recording(80, 900000, true);
+	whole_recording(path, 80, 900000, true);
 	fresh = open_with(NULL);
 	getrlimit(RLIMIT_FSIZE, &before);
 	small = before;
@@ -316,7 +311,7 @@ static void damage_is_seen(void **context)
 	const char *file;
 	int fd;
 
-	write_recording(5, 300, true);
+	whole_recording(path, 5, 300, true);
 	check_same(false);
 	file = only_file();
 	fd = open(file, O_RDWR | O_CLOEXEC);
@@ -357,7 +352,7 @@ static void wild_indices_are_seen(void **context)
 	int fd;
 	uint64_t before = 0;
 
-	write_recording(6, 3000, true);
+	whole_recording(path, 6, 3000, true);
 	check_same(false);
 	file = only_file();
 	fd = open(file, O_RDWR | O_CLOEXEC);
@@ -396,7 +391,7 @@ static void crash_of_the_system(void **context)
 	struct cache_header h;
 	int fd;
 
-	write_recording(7, 300, true);
+	whole_recording(path, 7, 300, true);
 	check_same(false);
 	fd = open(only_file(), O_RDWR | O_CLOEXEC);
 	assert_int_equal(pread(fd, &h, sizeof(h), 0), sizeof(h));
@@ -427,7 +422,7 @@ static void two_at_once(void **context)
 	pid_t children[4];
 	int status;
 
-	write_recording(8, 400000, true);
+	whole_recording(path, 8, 400000, true);
 	for (unsigned i = 0; i < 4; i++) {
 		children[i] = fork();
 		if (!children[i]) {
@@ -472,7 +467,7 @@ static void killed_builder(void **context)
 	char byte;
 	pid_t child;
 
-	write_recording(9, 900000, true);
+	whole_recording(path, 9, 900000, true);
 	assert_int_equal(pipe(channel), 0);
 	child = fork();
 	if (!child) {
@@ -495,7 +490,7 @@ static void killed_builder(void **context)
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(count_files(".columns"), 2);
-	write_recording(10, 300, true);
+	whole_recording(path, 10, 300, true);
 	check_same(false);
 	assert_int_equal(count_files(".columns.tmp-"), 0);
 	assert_int_equal(count_files(".columns"), 2);
@@ -515,12 +510,12 @@ static void oldest_goes_first(void **context)
 
 		if (i == 3) {
 			/* Room for three.  The first was used just now, so the second goes. */
-			write_recording(20, 3000, true);
+			whole_recording(path, 20, 3000, true);
 			utimensat(AT_FDCWD, path, (struct timespec[]){ { 5, 0 }, { 5, 0 } }, 0);
 			assert_true(is_cached());
 			options.limit = size * 3 + size / 2;
 		}
-		write_recording(20 + i, 3000, true);
+		whole_recording(path, 20 + i, 3000, true);
 		utimensat(AT_FDCWD, path, (struct timespec[]){ { 5, 0 }, { 5, 0 } }, 0);
 		model_free(open_with(&options));
 		if (i == 0) {
@@ -555,7 +550,7 @@ static void oldest_goes_first(void **context)
 
 static void larger_than_the_limit(void **context)
 {
-	write_recording(11, 3000, true);
+	whole_recording(path, 11, 3000, true);
 	options.limit = 4096;
 	check_same(false);
 	check_same(false);
@@ -567,7 +562,7 @@ static void folders_that_cannot_be_used(void **context)
 	char nowhere[96];
 	int fd;
 
-	write_recording(12, 300, true);
+	whole_recording(path, 12, 300, true);
 	snprintf(nowhere, sizeof(nowhere), "/proc/1/memoir"); /* nobody may make that */
 	options.dir = nowhere;
 	check_same(false);
@@ -612,11 +607,11 @@ static void read_only_folder(void **context)
 		if (!geteuid() && (chown(root, 65534, 65534) || setgid(65534) || setuid(65534)))
 			_exit(2);
 		snprintf(path, sizeof(path), "%s/other.dat", root);
-		write_recording(13, 300, true);
+		whole_recording(path, 13, 300, true);
 		check_same(false);
 		chmod(cache_path, 0500);
 		check_same(true);
-		write_recording(14, 300, true);
+		whole_recording(path, 14, 300, true);
 		fresh = open_with(NULL);
 		m = open_with(&options);
 		same_models(fresh, m);
@@ -696,16 +691,16 @@ static void replaced_recording(void **context)
 {
 	struct timespec same_time[2] = { { 5, 0 }, { 5, 0 } };
 
-	write_recording(15, 300, true);
+	whole_recording(path, 15, 300, true);
 	utimensat(AT_FDCWD, path, same_time, 0);
 	check_same(false);
-	write_recording(16, 300, true); /* another id */
+	whole_recording(path, 16, 300, true); /* another id */
 	utimensat(AT_FDCWD, path, same_time, 0);
 	check_same(false);
-	write_recording(15, 200, true); /* the same id, another size */
+	whole_recording(path, 15, 200, true); /* the same id, another size */
 	utimensat(AT_FDCWD, path, same_time, 0);
 	check_same(false);
-	write_recording(15, 300, true); /* as it was */
+	whole_recording(path, 15, 300, true); /* as it was */
 	utimensat(AT_FDCWD, path, same_time, 0);
 	check_same(true);
 	same_time[1].tv_nsec = 1; /* the same but for the time */
@@ -720,7 +715,7 @@ static void changed_meanwhile(void **context)
 	struct err err;
 	int fd;
 
-	write_recording(17, 300, true);
+	whole_recording(path, 17, 300, true);
 	assert_int_equal(model_open_cached(&m, path, &options, &err), 0);
 	model_load(m, &(struct model_options){ 0 });
 	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -735,7 +730,7 @@ static void still_being_written(void **context)
 {
 	int fd;
 
-	write_recording(18, 300, false);
+	whole_recording(path, 18, 300, false);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
 	check_same(false);
@@ -755,7 +750,7 @@ static void still_being_written(void **context)
 
 static void small_ones_are_not_worth_it(void **context)
 {
-	write_recording(19, 300, true);
+	whole_recording(path, 19, 300, true);
 	options.least = 1u << 20;
 	check_same(false);
 	check_same(false);
