@@ -41,6 +41,17 @@ def table(path):
     return list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8"), newline="")))
 
 
+def events(rows):
+    """[(ns, is_start, row)] in order: in one ns the end of a block comes before the start of the
+    next (a realloc), unless it has only just begun."""
+    found = []
+    for row in rows:
+        found.append((row["timestamp_ns"], 1, row["id"], True, row))
+        if row["freed"] is not None:
+            found.append((row["freed"], 2 * (row["freed"] == row["timestamp_ns"]), row["id"], False, row))
+    return [(at, is_start, row) for at, _, _, is_start, row in sorted(found, key=lambda e: e[:3])]
+
+
 class Exported:
     """A recording and its exports."""
 
@@ -50,7 +61,7 @@ class Exported:
         # Everything below is computed from the rows, by no code of ours but the loader.
         self.rows = table(self.export("csv", "all.csv"))
         for row in self.rows:
-            for key in ("timestamp_ns", "size", "stack", "thread"):
+            for key in ("id", "timestamp_ns", "size", "stack", "thread"):
                 row[key] = int(row[key])
             row["freed"] = int(row["deallocated_ns"]) if row["deallocated_ns"] else None
 
@@ -66,14 +77,9 @@ class Exported:
 
     def alive(self):
         """[(ns, bytes from then on)]"""
-        changes = []
-        for row in self.rows:
-            changes.append((row["timestamp_ns"], 1, row["size"]))
-            if row["freed"] is not None:
-                changes.append((row["freed"], 0, -row["size"]))
         now, curve = 0, [(0, 0)]
-        for at, _, size in sorted(changes):
-            now += size
+        for at, is_start, row in events(self.rows):
+            now += row["size"] if is_start else -row["size"]
             curve.append((at, now))
         return curve
 
@@ -115,13 +121,8 @@ def sums(text):
 def heaptrack_temporary(rows):
     """As heaptrack counts: an event after the other; a free of the kind (size and stack) that was
     allocated just before.  What it remembers is 0 after a free, which is also the first kind."""
-    kinds, events = {}, []
-    for row in rows:
-        events.append((row["timestamp_ns"], 1, row))
-        if row["freed"] is not None:
-            events.append((row["freed"], 0, row))
-    count = last = 0
-    for _, is_start, row in sorted(events, key=lambda e: e[:2]):
+    kinds, count, last = {}, 0, 0
+    for _, is_start, row in events(rows):
         kind = kinds.setdefault((row["size"], row["stack"]), len(kinds))
         if is_start:
             last = kind
@@ -287,11 +288,9 @@ def dhat_expected(rows, end, peak_at):
     for mine in stacks.values():
         at_peak = [r for r in mine if r["timestamp_ns"] <= peak_at and (r["freed"] is None or r["freed"] > peak_at)]
         left = [r for r in mine if r["freed"] is None]
-        events = sorted([(r["timestamp_ns"], 1, r["size"]) for r in mine] +
-                        [(r["freed"], 0, r["size"]) for r in mine if r["freed"] is not None])
         most = most_count = now = count = 0
-        for _, is_start, size in events:
-            now, count = (now + size, count + 1) if is_start else (now - size, count - 1)
+        for _, is_start, row in events(mine):
+            now, count = (now + row["size"], count + 1) if is_start else (now - row["size"], count - 1)
             if now > most:
                 most, most_count = now, count
         lived = sum((end if r["freed"] is None else r["freed"]) - r["timestamp_ns"] for r in mine)
@@ -393,10 +392,10 @@ def callgrind(text):
 
 def test_callgrind(viewed):
     text = viewed.export("callgrind", "callgrind.out").read_text("utf-8")
-    events = re.search(r"^events: (.*)$", text, re.MULTILINE)[1].split()
+    titles = re.search(r"^events: (.*)$", text, re.MULTILINE)[1].split()
     own, edges, totals = callgrind(text)
-    assert events[:4] == ["Bytes", "Allocs", "LeakedBytes", "LeakedAllocs"]
-    assert dict(zip(events, totals)) == {
+    assert titles[:4] == ["Bytes", "Allocs", "LeakedBytes", "LeakedAllocs"]
+    assert dict(zip(titles, totals)) == {
         "Bytes": total(viewed.rows), "Allocs": len(viewed.rows), "LeakedBytes": total(viewed.leaked),
         "LeakedAllocs": len(viewed.leaked), "PeakBytes": viewed.info["peak_bytes"],
         "PeakAllocs": viewed.info["peak_count"], "TempAllocs": viewed.info["temporary"]}
