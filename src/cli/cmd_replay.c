@@ -216,15 +216,15 @@ static void print_notes(struct buf *out, const struct replay *r)
 	const struct compile *c = &r->compile;
 	struct human a;
 
-	buf_printf(out, "\n%s%s; %s; medians of %s run%s\n", term_style(&r->term, STYLE_DIM),
-		   touched[r->touch],
+	buf_printf(out, "\n%smedians of %s run%s, %s\n%s\n", term_style(&r->term, STYLE_DIM),
+		   human_count(&a, repeat), repeat == 1 ? "" : "s",
 		   one_thread ? "all calls on one thread" : "each thread's calls on its own",
-		   human_count(&a, repeat), repeat == 1 ? "" : "s");
+		   touched[r->touch]);
 	buf_text(out, "beyond: peak RSS beyond the bytes that were asked for and alive then\n");
 	if (c->guessed)
 		buf_printf(out,
-			   "the alignment of %s blocks is not recorded: what their addresses have "
-			   "in common is used\n",
+			   "alignments are not recorded: %s blocks have what their addresses have "
+			   "in common\n",
 			   human_count(&a, c->guessed));
 	buf_text(out, term_style(&r->term, STYLE_PLAIN));
 }

@@ -16,9 +16,10 @@
 #define STRETCHES_MAX 256u
 #define SLOT_RUN 64u   /* slots that a thread gets at a time: no line of memory has two owners */
 #define SLOT_BYTES 40u /* of the helper's, and of ours */
-#define ALIGN_MIN 4u   /* logarithms: 16 … */
-#define ALIGN_FEW 12u  /* … a page, if there are too few blocks to know … */
-#define ALIGN_MAX 21u  /* … or a huge one */
+#define THREAD_BYTES (48u << 10)
+#define ALIGN_MIN 4u  /* logarithms: 16 … */
+#define ALIGN_FEW 12u /* … a page, if there are too few blocks to know … */
+#define ALIGN_MAX 21u /* … or a huge one */
 #define FEW 8u
 
 static bool has_alignment(unsigned call)
@@ -310,7 +311,7 @@ static uint64_t op_count(const struct compile *p)
 uint64_t compile_memory(const struct compile *p)
 {
 	return sizeof(struct plan) + op_count(p) * sizeof(struct plan_op) +
-	       p->peak_live * SLOT_BYTES + (uint64_t)p->thread_count * (16u << 10);
+	       p->peak_live * SLOT_BYTES + (uint64_t)p->thread_count * THREAD_BYTES;
 }
 
 static void lay_out(struct compile *p, struct plan *plan)

@@ -11,11 +11,13 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -28,7 +30,8 @@
 #define LINE 64
 #define LOOKS 200	 /* at a word before sleeping on it */
 #define FLUSH (64 << 10) /* bytes that a thread may be ahead of the common sum */
-#define STACK_SIZE (256u << 10)
+#define STACK_SIZE (2u << 20)
+#define STACK_TOUCHED (32u << 10) /* more than any allocator takes of it */
 
 /* What can be waited for: a number, and how many sleep on it. */
 struct word {
@@ -114,14 +117,17 @@ static void one_less(struct word *w)
 		wake(w);
 }
 
+/* Waits for all stretches but the last one, the latest first: when that is over most others are,
+ * and a thread that sleeps is not woken for each. */
 static void pass_gate(struct worker *w, const struct plan_op *op)
 {
 	if (op->slot != PLAN_NONE)
 		one_less(&stretches[op->slot]);
-	if (op->turn == PLAN_NONE)
+	if (op->turn == PLAN_NONE || op->turn <= w->passed + 1)
 		return;
-	for (; w->passed + 1 < op->turn; w->passed++)
-		wait_for(&stretches[w->passed], 0);
+	for (uint32_t i = op->turn - 1; i-- > w->passed;)
+		wait_for(&stretches[i], 0);
+	w->passed = op->turn - 1;
 }
 
 /* Writes to a block from byte `from` on, as whoever asked for it would. */
@@ -235,10 +241,24 @@ __attribute__((noinline)) void memoir_replay_calls(struct worker *w)
 	w->ended_ns = now_ns(CLOCK_MONOTONIC);
 }
 
+/* What a thread needs of its stack is there before the first call. */
+static __attribute__((noinline)) void touch_stack(void)
+{
+	volatile char bytes[STACK_TOUCHED];
+
+	for (size_t i = 0; i < sizeof(bytes); i += PAGE)
+		bytes[i] = 0;
+}
+
 static void *thread_main(void *context)
 {
+	const struct worker *w = context;
+
+	touch_stack();
 	one_less(&ready);
-	wait_for(&go, 1);
+	/* Who comes later than that waits there. */
+	if (!w->count || w->ops->kind != PLAN_GATE || w->ops->turn < 2)
+		wait_for(&go, 1);
 	memoir_replay_calls(context);
 	return NULL;
 }
@@ -332,18 +352,23 @@ static enum plan_failure prepare(int fd)
 	return PLAN_DONE;
 }
 
-/* All but the first, which is this one; they wait for `go`. */
+/* All but the first, which is this one; they wait for `go`.  Their stacks are tables too: there may
+ * be thousands that were not alive at once in the recording. */
 static int start_threads(void)
 {
+	uint64_t size = plan->thread_count * (uint64_t)STACK_SIZE;
+	char *stacks = mmap(NULL, size ? size : 1, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	pthread_attr_t attributes;
-	int error = 0;
+	int error = stacks == MAP_FAILED ? errno : 0;
 
 	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	if (plan->thread_count)
 		ready.value = plan->thread_count - 1;
-	for (uint32_t i = 1; i < plan->thread_count && !error; i++)
+	for (uint32_t i = 1; i < plan->thread_count && !error; i++) {
+		pthread_attr_setstack(&attributes, stacks + i * (uint64_t)STACK_SIZE, STACK_SIZE);
 		error = pthread_create(&workers[i].thread, &attributes, thread_main, &workers[i]);
+	}
 	if (!error)
 		wait_for(&ready, 0);
 	return error;
@@ -400,6 +425,7 @@ int main(int argc, char **argv)
 
 	if (argc != 4)
 		return 2; /* memoir replay is the way to start it */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	plan_fd = atoi(argv[1]);
 	result_fd = atoi(argv[2]);
 	touch_how = (enum plan_touch)atoi(argv[3]);

@@ -5,6 +5,8 @@ import csv
 import io
 import json
 import os
+import shutil
+import subprocess
 
 import pytest
 
@@ -246,6 +248,44 @@ def test_threads_stay_together(compile_program, record):
     live = answer["allocators"][0]["peak_bytes"]
     assert answer["calls"]["threads"] == 9
     assert recording.info["peak_bytes"] * 0.9 < live < recording.info["peak_bytes"] * 2.5
+
+
+def test_many_threads(compile_program, record):
+    recording = record([compile_program("many_threads"), "304"])
+    answer = replay("-r", "1", "-a", "jemalloc", recording.path)
+    assert answer["calls"]["threads"] == 305
+    for one in answer["allocators"]:
+        assert counts(one) == counts(recording.info)
+
+
+def test_no_races(recordings, tmp_path):
+    """The helper under ThreadSanitizer, which sees a block that is used before it was handed over."""
+    shutil.copy(harness.MEMOIR, tmp_path / "memoir")
+    subprocess.run(["gcc", "-O1", "-g", "-D_GNU_SOURCE", "-fno-builtin", "-fsanitize=thread", "-pthread",
+                    "-I", os.path.join(harness.ROOT, "src"), os.path.join(harness.ROOT, "src/replay/runner.c"),
+                    "-o", str(tmp_path / "memoir-replay"), "-ldl"], check=True)
+    done = harness.execute([str(tmp_path / "memoir"), "replay", "-r", "1", "--json", recordings["threads"].path])
+    assert done.status == 0 and not done.stderr, f"{done}"
+    assert counts(json.loads(done.stdout)["allocators"][0]) == counts(recordings["threads"].info)
+
+
+def test_prediction(record):
+    """The peak that a replay has is that of the program, but for what is no allocator's: files, stacks."""
+    command = ["sqlite3", ":memory:", SQL.replace("2000", "60000")]
+    answer = replay("-r", "1", "-a", "jemalloc", record(command).path)
+    for one in answer["allocators"]:
+        env = {"LD_PRELOAD": one["library"]} if one["allocator"] != "glibc" else {}
+        real = peak_of(command, env)
+        assert real - (12 << 20) < one["peak_rss"] < real * 1.02
+
+
+def peak_of(command, env):
+    """A process starts with what its parent had, as far as ru_maxrss goes: pytest is too large for one."""
+    program = ("import os, sys; pid = os.spawnvpe(os.P_NOWAIT, sys.argv[1], sys.argv[1:], os.environ); "
+               "print(os.wait4(pid, 0)[2].ru_maxrss * 1024, file=sys.stderr)")
+    done = harness.execute(["/usr/bin/python3", "-S", "-c", program, "env", *(f"{k}={v}" for k, v in env.items()),
+                            *command])
+    return int(done.stderr)
 
 
 def test_touch(compile_program, record):
