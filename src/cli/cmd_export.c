@@ -148,6 +148,7 @@ const struct command command_export = {
 	.examples =
 		"  memoir export --list\n"
 		"  memoir export flamegraph app.dat -m leaked -o leaks.svg\n"
+		"  memoir export html app.dat -o app.html       one page to attach to a bug\n"
 		"  memoir export pprof app.dat -o app.pb.gz && go tool pprof -http : app.pb.gz\n"
 		"  memoir export heaptrack app.dat -o app.zst && heaptrack_gui app.zst\n"
 		"  memoir export massif app.dat -o app.massif && ms_print app.massif\n"
