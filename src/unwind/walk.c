@@ -31,17 +31,6 @@
 #define MAX_EXTENSION (16ull << 20) /* a stack does not grow by more between two events */
 #define CHECKS_PER_FRAME 3
 
-/* Odd numbers without a pattern. */
-const uint64_t walk_keys[WALK_END_WORDS + 4] = {
-	0x3becfe231ec833e1ull, 0xe5fe84a1124e5b77ull, 0x33fbf90d99c2c7c7ull, 0x2efef45dfd45f101ull,
-	0xda0ea91637abfc4bull, 0x570ee97acb94e09full, 0x753ee81e3dc261b1ull, 0xa56d1b1c08f0b6c5ull,
-	0x5254ace221f1b3c1ull, 0x860095cda39ad4f1ull, 0xf9fe6c6dd8239cddull, 0xe4358d4d25832e33ull,
-	0x3515fcabd9ddc5abull, 0xa55828619b9f010dull, 0xbe802daf9c8da013ull, 0x182390b7b0efabbfull,
-	0x46e965e53ea1fbcdull, 0xb76611b669a30fbbull, 0x6a8e6c82542f50f3ull, 0xb4709d674a7fcc07ull,
-	0xb34cabb2b6e25d57ull, 0xa84f9a6bfcec7221ull, 0xcfdadebe36f60ca7ull, 0x0dc330df88eeaac3ull,
-	0xd647c28ff8f50d97ull, 0x4a14f1cb2802ee8bull, 0x1d42132df6d38e11ull, 0x9768478b0549e497ull,
-};
-
 static void *carve(uint8_t **p, size_t size)
 {
 	void *result = *p;
@@ -168,7 +157,7 @@ static inline bool frame_is(const struct walk_frame *f, uint64_t slot, uint64_t 
 
 static inline unwind_rule find_rule(struct walk *w, uint64_t key)
 {
-	struct walk_cached_rule *c = walk_rule(w, key);
+	struct walk_cached_rule *c = &w->rules[(key ^ key >> 12) % WALK_RULES];
 
 	if (unlikely(c->key != key)) {
 		/* A handler that interrupts between the two stores has a walk of its own. */
@@ -417,27 +406,6 @@ __attribute__((noinline)) void walk_slowly(struct walk *w, struct walk_regs regs
 		take(w, regs, false);
 }
 
-/* Where the words of an end lie, the one furthest out first; false if it cannot be said. */
-static bool put_words(struct walk_end_seen *e, const struct walk_check *checks, uint32_t count,
-		      uint64_t slot)
-{
-	uint32_t n = 0;
-
-	if (count > WALK_END_WORDS)
-		return false;
-	for (; n < count; n++) {
-		uint64_t word = ((uint64_t)checks[n].at - slot) / 8;
-
-		if (word > UINT16_MAX || (n && word > e->words[0]))
-			return false;
-		e->words[n] = (uint16_t)word;
-	}
-	for (; n % 4 || !n; n++)
-		e->words[n] = 0;
-	e->count = (uint8_t)n;
-	return true;
-}
-
 bool walk_leads_to(struct walk *w, struct walk_regs regs, uint64_t through, uint64_t slot)
 {
 	struct walk_fresh f = { .slot = regs.sp - 8, .pc = regs.pc, .fp = regs.fp };
@@ -460,32 +428,33 @@ bool walk_leads_to(struct walk *w, struct walk_regs regs, uint64_t through, uint
 
 void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 {
-	struct walk_end_seen *e;
+	uint64_t hash = walk_end_hash(regs);
+	uint32_t index = walk_end_set(w, hash) + w->next_way++ % WALK_END_WAYS;
+	struct walk_end_seen *e = &w->ends[index];
 	/* From one frame outside the one that was met: where the frame register of a frame was
 	 * saved depends on the next frame inwards, so that one has to be part of the end. */
 	struct walk_frame *on = w->met >= w->frames ? w->met - 1 : w->met;
-	uint64_t hash;
-	uint32_t first, index;
+	uint32_t first;
 
 	if (unlikely(w->forgetful)) {
 		w->top = w->frames - 1;
 		return;
 	}
-	if (w->careful || w->end == WALK_TRUNCATED || w->top < w->frames)
-		return;
-	if (w->check_count <= WALK_END_WORDS / 2)
+	if (w->check_count <= WALK_END_CHECKS)
 		on = w->frames - 1; /* short enough to be remembered whole */
 	first = on >= w->frames ? on->checks : 0;
-	hash = walk_end_hash(w, regs);
-	index = walk_end_set(w, hash) + w->next_way++ % WALK_END_WAYS;
-	e = &w->ends[index];
-	w->end_tags[index] = 0;
-	e->flags = w->top->flags & FRAME_NEEDS_FP;
-	e->node = node;
-	e->depth = (uint16_t)(on + 1 - w->frames);
-	/* The innermost check is the return address, which is among the registers. */
-	if (!put_words(e, w->checks + first, w->check_count - first - 1, regs.sp - 8))
+	if (w->careful || w->end == WALK_TRUNCATED || w->top < w->frames ||
+	    w->check_count - first > WALK_END_CHECKS)
 		return;
-	e->sum = walk_end_sum(w, e, regs, w->places[on - w->frames]);
+	e->flags_and_epoch = 0;
 	w->end_tags[index] = (uint32_t)hash;
+	e->pc = regs.pc;
+	e->sp = regs.sp;
+	e->fp = regs.fp;
+	e->node = node;
+	e->depth = (uint32_t)(on + 1 - w->frames);
+	e->place = w->places[on - w->frames];
+	e->count = w->check_count - first;
+	memcpy(e->checks, w->checks + first, e->count * sizeof(*e->checks));
+	e->flags_and_epoch = (w->top->flags & FRAME_NEEDS_FP) | w->epoch << 1;
 }

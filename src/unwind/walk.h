@@ -50,21 +50,18 @@ struct walk_check {
 };
 
 /* The inner end of a stack taken before, down to a frame that may still be there.  If the words
- * that it rests on are unchanged too, it is the same stack again, and nothing is walked.
- *
- * One cache line, because a program with many stacks has it in no cache: the words are known by
- * where they lie and by one sum over them all, which also covers the registers, the epoch and the
- * place of the outer frame. */
-#define WALK_END_WORDS 24u
+ * that it rests on are unchanged too, it is the same stack again, and nothing is walked. */
+#define WALK_END_CHECKS 11u
 struct walk_end_seen {
-	uint64_t sum;
+	uint64_t pc, sp, fp;
+	uint64_t place; /* of its outermost frame */
+	uint32_t depth; /* index of that frame + 1; 0: the end is the whole stack */
 	uint32_t node;
-	uint16_t depth; /* index of the frame that it ends at, + 1; 0: the end is the whole stack */
-	uint8_t count;	/* of words, a multiple of four */
-	uint8_t flags;	/* FRAME_NEEDS_FP of the innermost frame */
-	uint16_t words[WALK_END_WORDS]; /* above the return address's slot; the first is furthest */
+	uint32_t count;
+	uint32_t flags_and_epoch; /* FRAME_NEEDS_FP of the innermost frame; epoch << 1 */
+	struct walk_check checks[WALK_END_CHECKS];
+	uint64_t pad[4];
 };
-_Static_assert(sizeof(struct walk_end_seen) == 64, "one line");
 
 /* Stacks that end at the same place with the same pc differ further out, below a function that
  * wraps malloc: several are kept for each. */
@@ -119,7 +116,7 @@ struct walk {
 	struct walk_cached_rule rules[WALK_RULES];
 };
 
-/* `sets` is how many places' ends are remembered, a power of two: 272 bytes each. */
+/* `sets` is how many places' ends are remembered, a power of two: a kilobyte each. */
 size_t walk_size(uint32_t limit, uint32_t sets);
 /* Prepares zeroed memory of walk_size(). */
 struct walk *walk_init(void *memory, uint32_t limit, uint32_t sets, bool (*probe)(const void *p));
@@ -165,40 +162,9 @@ static inline bool walk_checks_hold(const struct walk_check *c, uint32_t n)
 	return !difference;
 }
 
-static inline struct walk_cached_rule *walk_rule(struct walk *w, uint64_t key)
+static inline uint64_t walk_end_hash(struct walk_regs regs)
 {
-	return &w->rules[(key ^ key >> 12) % WALK_RULES];
-}
-
-/* The slot of a caller's return address, if that is easily said. */
-static inline const uint64_t *walk_next_slot(struct walk *w, const uint64_t *slot, uint64_t pc)
-{
-	const struct walk_cached_rule *c = walk_rule(w, pc);
-
-	if (c->key != pc || rule_kind(c->rule) != RULE_SP)
-		return slot;
-	return slot + rule_offset(c->rule) / 8;
-}
-
-/* Where to look for an end: by its return address, where it is, and the next two outwards if they
- * are where they were last time. */
-static inline uint64_t walk_end_hash(struct walk *w, struct walk_regs regs)
-{
-	const uint64_t *slot = (const uint64_t *)(regs.sp - 8), *high;
-	uint64_t hash = regs.pc ^ regs.sp << 7, next;
-
-	if (__builtin_expect((uint64_t)slot - w->stack_low < w->stack_high - w->stack_low, 1)) {
-		high = (const uint64_t *)w->stack_high;
-		slot = walk_next_slot(w, slot, regs.pc);
-		if (slot < high) {
-			next = *slot;
-			hash ^= next << 17 | next >> 47;
-			slot = walk_next_slot(w, slot, next);
-			if (slot < high)
-				hash ^= *slot << 31 | *slot >> 33;
-		}
-	}
-	return hash * 0x9e3779b97f4a7c15ull;
+	return (regs.pc ^ regs.sp << 7) * 0x9e3779b97f4a7c15ull;
 }
 
 /* The number of the first of a set's ends. */
@@ -207,53 +173,29 @@ static inline uint32_t walk_end_set(const struct walk *w, uint64_t hash)
 	return ((uint32_t)(hash >> 40) & w->end_mask) * WALK_END_WAYS;
 }
 
-/* What a word adds to an end's sum depends on where it stands. */
-extern const uint64_t walk_keys[WALK_END_WORDS + 4] __attribute__((visibility("hidden")));
-
-static inline uint64_t walk_fold(uint64_t word, uint64_t key)
-{
-	__uint128_t product = (__uint128_t)word * key;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static inline uint64_t walk_end_sum(const struct walk *w, const struct walk_end_seen *e,
-				    struct walk_regs regs, uint64_t place)
-{
-	const uint64_t *slot = (const uint64_t *)(regs.sp - 8), *key = walk_keys + WALK_END_WORDS;
-	uint64_t sum = walk_fold(regs.pc, key[0]) + walk_fold(regs.sp, key[1]) + place;
-
-	sum += walk_fold(e->flags & FRAME_NEEDS_FP ? regs.fp : 0, key[2]) + w->epoch * key[3];
-	for (uint32_t i = 0; i < e->count; i += 4)
-		sum += walk_fold(slot[e->words[i]], walk_keys[i]) +
-		       walk_fold(slot[e->words[i + 1]], walk_keys[i + 1]) +
-		       walk_fold(slot[e->words[i + 2]], walk_keys[i + 2]) +
-		       walk_fold(slot[e->words[i + 3]], walk_keys[i + 3]);
-	return sum;
-}
-
 static inline bool walk_end_is(const struct walk *w, const struct walk_end_seen *e,
 			       struct walk_regs regs)
 {
-	const struct walk_frame *on = w->frames + e->depth - 1;
-
-	/* Its tag says that these are its registers; if that is a chance, its words may lie beyond
-	 * the stack. */
-	if (on > w->top || regs.sp + e->words[0] * 8ull > w->stack_high)
+	if (e->pc != regs.pc || e->sp != regs.sp || e->flags_and_epoch >> 1 != w->epoch ||
+	    (e->fp != regs.fp && e->flags_and_epoch & FRAME_NEEDS_FP) ||
+	    !walk_checks_hold(e->checks, e->count))
 		return false;
-	return walk_end_sum(w, e, regs, w->places[on - w->frames]) == e->sum &&
-	       (!e->depth || walk_checks_hold(w->checks, on->checks));
+	return !e->depth ||
+	       (w->frames + e->depth <= w->top + 1 && w->places[e->depth - 1] == e->place &&
+		walk_checks_hold(w->checks, w->frames[e->depth - 1].checks));
 }
 
 /* Asks for what walk_stack() will look at.  Worth it where many stacks have pushed it out of the
  * cache, and there is something else to do meanwhile. */
-static inline void walk_prefetch(struct walk *w, struct walk_regs regs)
+static inline void walk_prefetch(const struct walk *w, struct walk_regs regs)
 {
-	uint32_t set = walk_end_set(w, walk_end_hash(w, regs));
+	uint32_t set = walk_end_set(w, walk_end_hash(regs));
 
 	__builtin_prefetch(&w->end_tags[set]);
-	for (uint32_t i = set; i < set + WALK_END_WAYS; i++)
+	for (uint32_t i = set; i < set + WALK_END_WAYS; i++) {
 		__builtin_prefetch(&w->ends[i]);
+		__builtin_prefetch((const char *)&w->ends[i] + 64);
+	}
 }
 
 /* Takes the stack.  Returns its node if it is one that was remembered; else 0, and the stack is in
@@ -286,7 +228,7 @@ static inline uint32_t walk_stack(struct walk *w, struct walk_regs regs)
 			}
 		}
 	}
-	hash = walk_end_hash(w, regs);
+	hash = walk_end_hash(regs);
 	set = walk_end_set(w, hash);
 	if (!w->careful)
 		for (uint32_t i = set; i < set + WALK_END_WAYS; i++)
