@@ -19,6 +19,7 @@
 #include "query/clock.h"
 #include "query/moments.h"
 
+#define RECENT 16384	     /* kinds */
 #define FORMAT "v 10400 2\n" /* version of the tool, version of the format */
 
 struct heaptrack {
@@ -31,6 +32,11 @@ struct heaptrack {
 	uint32_t string_count, ip_count, trace_count;
 	struct map kinds, large_kinds, large_sizes;
 	uint64_t kind_count;
+	/* In front of `kinds`, which may be far larger than a processor's cache: most blocks die
+	 * young, and few stacks make most of them. */
+	struct recent {
+		uint64_t key, id; /* key 0: none */
+	} recent[RECENT];
 };
 
 /* A string ends with its line. */
@@ -117,18 +123,38 @@ static uint32_t trace_id(struct heaptrack *h, uint32_t stack)
 	return parent;
 }
 
-static bool find_kind(struct heaptrack *h, uint64_t size, uint32_t stack, uint64_t *ret_id)
+/* Kinds of blocks of 4 GiB and more: their sizes have numbers of their own. */
+static bool find_large_kind(struct heaptrack *h, uint64_t size, uint32_t stack, uint64_t *ret_id)
 {
-	struct map *kinds = size >> 32 ? &h->large_kinds : &h->kinds;
 	uint64_t key = size;
 
-	if (size >> 32 && !map_get(&h->large_sizes, size, &key))
+	if (!map_get(&h->large_sizes, size, &key))
 		map_set(&h->large_sizes, size, key = h->large_sizes.count);
 	key |= (uint64_t)stack << 32;
-	if (map_get(kinds, key, ret_id))
+	if (map_get(&h->large_kinds, key, ret_id))
 		return true;
-	map_set(kinds, key, *ret_id = h->kind_count++);
+	map_set(&h->large_kinds, key, *ret_id = h->kind_count++);
 	return false;
+}
+
+static bool find_kind(struct heaptrack *h, uint64_t size, uint32_t stack, uint64_t *ret_id)
+{
+	uint64_t key = (uint64_t)stack << 32 | size;
+	struct recent *r = &h->recent[(key ^ key >> 32) * 0x9e3779b97f4a7c15ull >> 50];
+	bool found = true;
+
+	if (size >> 32)
+		return find_large_kind(h, size, stack, ret_id);
+	if (key && r->key == key) {
+		*ret_id = r->id;
+		return true;
+	}
+	if (!map_get(&h->kinds, key, ret_id)) {
+		map_set(&h->kinds, key, *ret_id = h->kind_count++);
+		found = false;
+	}
+	*r = (struct recent){ key, *ret_id };
+	return found;
 }
 
 static uint64_t kind_id(struct heaptrack *h, uint64_t size, uint32_t stack)
@@ -196,21 +222,24 @@ static void put_events(struct heaptrack *h, struct sink *sink)
 static int write_heaptrack(const struct export *x, struct sink *out, struct err *err)
 {
 	const struct view *v = x->view;
-	struct heaptrack h = { .x = x, .out = &out->buf };
+	struct heaptrack *h = xcalloc(1, sizeof(*h));
 
-	h.string_ids = xcalloc(places_string_count(v->places) + 1, sizeof(*h.string_ids));
-	h.module_ids = xcalloc(v->model->tables.module_count + 1, sizeof(*h.module_ids));
-	h.ip_ids = xcalloc(places_count(v->places) + 1, sizeof(*h.ip_ids));
-	h.trace_ids = xcalloc(v->model->tables.nodes.count + 1, sizeof(*h.trace_ids));
-	put_head(&h);
-	put_events(&h, out);
-	free(h.string_ids);
-	free(h.module_ids);
-	free(h.ip_ids);
-	free(h.trace_ids);
-	map_release(&h.kinds);
-	map_release(&h.large_kinds);
-	map_release(&h.large_sizes);
+	h->x = x;
+	h->out = &out->buf;
+	h->string_ids = xcalloc(places_string_count(v->places) + 1, sizeof(*h->string_ids));
+	h->module_ids = xcalloc(v->model->tables.module_count + 1, sizeof(*h->module_ids));
+	h->ip_ids = xcalloc(places_count(v->places) + 1, sizeof(*h->ip_ids));
+	h->trace_ids = xcalloc(v->model->tables.nodes.count + 1, sizeof(*h->trace_ids));
+	put_head(h);
+	put_events(h, out);
+	free(h->string_ids);
+	free(h->module_ids);
+	free(h->ip_ids);
+	free(h->trace_ids);
+	map_release(&h->kinds);
+	map_release(&h->large_kinds);
+	map_release(&h->large_sizes);
+	free(h);
 	return out->error;
 }
 

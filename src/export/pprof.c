@@ -37,8 +37,7 @@ enum mapping {
 	MAPPING_ID = 1,
 	MAPPING_START,
 	MAPPING_LIMIT,
-	MAPPING_OFFSET,
-	MAPPING_FILE,
+	MAPPING_FILE = 5,
 	MAPPING_BUILD_ID,
 	MAPPING_HAS_FUNCTIONS,
 	MAPPING_HAS_FILES,
@@ -214,7 +213,7 @@ static void put_mapping(struct pprof *p, uint32_t id)
 	proto_number(&p->message, MAPPING_ID, id);
 	proto_number(&p->message, MAPPING_START, m->start);
 	proto_number(&p->message, MAPPING_LIMIT, m->end);
-	proto_number(&p->message, MAPPING_OFFSET, m->start - m->bias);
+	/* A module's first segment starts with its file: offset 0. */
 	proto_number(&p->message, MAPPING_FILE, add_string(p, places_module_path(v->places, id)));
 	proto_number(&p->message, MAPPING_BUILD_ID,
 		     build_id.size ? add_string(p, build_id.data) : 0);

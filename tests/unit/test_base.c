@@ -61,6 +61,45 @@ static void json_is_valid(void **context)
 	buf_release(&out);
 }
 
+static void numbers_are_written(void **context)
+{
+	static const double reals[] = { 0,	 1,	     0.5, 0.25, 1.0 / 3,
+					2.0 / 3, 999999.999, 1e7, -2.5, 0.0004 };
+	struct buf out = { 0 }, due = { 0 };
+	struct json j;
+
+	for (unsigned shift = 0; shift < 64; shift++) {
+		uint64_t value = UINT64_MAX >> shift;
+
+		buf_decimal(&out, value);
+		buf_char(&out, ' ');
+		buf_hexadecimal(&out, value - 1);
+		buf_printf(&due, "%llu %llx", (unsigned long long)value,
+			   (unsigned long long)value - 1);
+	}
+	json_init(&j, &out);
+	j.compact = true;
+	for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++)
+		for (unsigned digits = 0; digits < 12; digits += 3) {
+			if (digits == 0 && reals[i] == 0.5)
+				continue; /* printf takes the even one */
+			j.filled = false;
+			json_real(&j, NULL, reals[i], digits);
+			buf_printf(&due, "%.*f", (int)digits, reals[i]);
+		}
+	assert_string_equal(out.data, due.data);
+	buf_clear(&out);
+	json_init(&j, &out);
+	j.compact = true;
+	json_array(&j, NULL);
+	json_written(&j, NULL, "1,2", 3);
+	json_written(&j, NULL, "{}", 2);
+	json_end_array(&j);
+	assert_string_equal(out.data, "[1,2,{}]\n");
+	buf_release(&out);
+	buf_release(&due);
+}
+
 static void terminals_are_safe(void **context)
 {
 	struct buf out = { 0 };
@@ -120,9 +159,9 @@ static void texts_are_kept_once(void **context)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_for_people),  cmocka_unit_test(json_is_valid),
-		cmocka_unit_test(terminals_are_safe),  cmocka_unit_test(map_keeps_what_it_got),
-		cmocka_unit_test(texts_are_kept_once),
+		cmocka_unit_test(numbers_for_people),	 cmocka_unit_test(json_is_valid),
+		cmocka_unit_test(numbers_are_written),	 cmocka_unit_test(terminals_are_safe),
+		cmocka_unit_test(map_keeps_what_it_got), cmocka_unit_test(texts_are_kept_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
