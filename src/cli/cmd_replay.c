@@ -41,7 +41,7 @@ static const struct command_option options[] = {
 	{ "no-glibc", 0, NULL, "only those, not the C library's too", COMMAND_FLAG, &no_glibc },
 	{ "repeat", 'r', "N", "run each so often and show medians (3)", COMMAND_NUMBER, &repeat },
 	{ "touch", 't', "WHAT",
-	  "write to each new block: pages (a byte in each page, the default), all or none",
+	  "what is written of each new block: pages (a byte in each), all or none (pages)",
 	  COMMAND_TEXT, &touch_text },
 	{ "one-thread", '1', NULL, "all calls on one thread, in the order of the recording",
 	  COMMAND_FLAG, &one_thread },
@@ -145,7 +145,8 @@ static bool has_room(const struct replay *r)
 static bool counts_are_right(const struct compile *c, const struct plan_result *r, struct err *err)
 {
 	if (r->failed) {
-		err_set(err, -1, "%llu allocations failed", (unsigned long long)r->failed);
+		err_set(err, -1, "%llu allocation%s failed", (unsigned long long)r->failed,
+			r->failed == 1 ? "" : "s");
 		return false;
 	}
 	if (r->allocations == c->allocations && r->reallocations == c->reallocations &&
@@ -200,7 +201,8 @@ static void add_row(struct table *t, const struct entry *e)
 	table_cell(t, human_size(&a, m->peak_rss));
 	human_size(&a, (uint64_t)(more < 0 ? -more : more));
 	table_cellf(t, "%s%s", more < 0 ? "-" : "", a.text);
-	table_cell(t, more < 0 ? "" : human_share(&b, (uint64_t)more, m->peak_bytes));
+	table_cell(t, more < 0 || !m->peak_bytes ? ""
+						 : human_share(&b, (uint64_t)more, m->peak_bytes));
 	table_cell(t, human_size(&a, m->end_rss));
 	table_cell(t, human_count(&a, m->faults));
 	table_cell(t, e->allocator.text);
@@ -350,6 +352,9 @@ static int replay(struct replay *r, const struct opened *o)
 		fprintf(stderr, "memoir replay: %s\n", err.text);
 		return 1;
 	}
+	if (!r->compile.allocations)
+		fprintf(stderr,
+			"memoir replay: no allocation matches; there is nothing to repeat\n");
 	if (!run_all(r, plan_fd))
 		status = 1;
 	close(plan_fd);

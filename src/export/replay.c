@@ -20,10 +20,13 @@ struct replay {
 	const struct export *x;
 	struct sink *out; /* NULL: only counting */
 	const struct nodes *nodes;
-	uint32_t *depth;     /* by node */
+	struct replay_node {
+		uint32_t parent, depth; /* nodes that are not known have neither */
+	} * tree;
+	uint32_t *stack; /* nodes of the call before, by depth: 0 is outside all frames */
+	uint32_t stack_depth;
 	uint32_t *path;	     /* room for the deepest stack */
 	uint64_t *entered;   /* by place: how often; then its number */
-	uint32_t at;	     /* the node that the last call came from */
 	uint32_t live, most; /* blocks */
 	uint64_t done;
 	struct slots slots;
@@ -47,14 +50,16 @@ static void measure_nodes(struct replay *r)
 {
 	uint32_t deepest = 0;
 
-	r->depth = xcalloc(r->nodes->count + 1, sizeof(*r->depth));
+	r->tree = xcalloc(r->nodes->count + 1, sizeof(*r->tree));
 	for (uint32_t i = 1; i < r->nodes->count; i++) {
 		if (!known(r, i))
 			continue;
-		r->depth[i] = r->depth[known(r, r->nodes->parent[i])] + 1;
-		deepest = r->depth[i] > deepest ? r->depth[i] : deepest;
+		r->tree[i].parent = known(r, r->nodes->parent[i]);
+		r->tree[i].depth = r->tree[r->tree[i].parent].depth + 1;
+		deepest = r->tree[i].depth > deepest ? r->tree[i].depth : deepest;
 	}
 	r->path = xcalloc(deepest + 1, sizeof(*r->path));
+	r->stack = xcalloc(deepest + 1, sizeof(*r->stack));
 }
 
 static void down(struct replay *r, uint32_t node)
@@ -70,21 +75,19 @@ static void down(struct replay *r, uint32_t node)
 /* Returns to the nearest frame that both stacks have, and calls from there. */
 static void go_to(struct replay *r, uint32_t stack)
 {
-	uint32_t from = r->at, to = known(r, stack), n = 0;
+	uint32_t to = known(r, stack), n = 0;
 
-	r->at = to;
-	while (from != to) {
-		if (r->depth[from] >= r->depth[to]) {
-			from = known(r, r->nodes->parent[from]);
-			if (r->out)
-				put(r, REPLAY_UP, 0, 0, 0);
-		} else {
-			r->path[n++] = to;
-			to = known(r, r->nodes->parent[to]);
-		}
+	while (r->tree[to].depth > r->stack_depth || r->stack[r->tree[to].depth] != to) {
+		r->path[n++] = to;
+		to = r->tree[to].parent;
 	}
-	while (n)
+	for (; r->stack_depth > r->tree[to].depth; r->stack_depth--)
+		if (r->out)
+			put(r, REPLAY_UP, 0, 0, 0);
+	while (n) {
 		down(r, r->path[--n]);
+		r->stack[++r->stack_depth] = r->path[n];
+	}
 }
 
 static uint32_t slot_of(struct replay *r, const struct call *c)
@@ -113,7 +116,7 @@ static void walk(struct replay *r)
 	struct calls calls = calls_of(r->x->view);
 	struct call c;
 
-	r->at = r->live = 0;
+	r->stack_depth = r->live = 0;
 	while (calls_next(&calls, &c)) {
 		uint32_t stack =
 			c.kind == CALLS_FREE ? columns->free_stack[c.row] : columns->stack[c.row];
@@ -179,7 +182,8 @@ static int write_replay(const struct export *x, struct sink *out, struct err *er
 	word = REPLAY_END;
 	buf_add(&out->buf, &word, sizeof(word));
 	slots_release(&r.slots);
-	free(r.depth);
+	free(r.tree);
+	free(r.stack);
 	free(r.path);
 	free(r.entered);
 	return out->error;

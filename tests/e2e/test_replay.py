@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """memoir replay and memoir export replay: what is repeated is what was recorded."""
 import array
+import collections
 import csv
 import io
 import json
@@ -152,12 +153,14 @@ def test_exported_file(recordings, tmp_path, program):
     chained = matching(recording.path, "position_in_chain > 0")
     assert chained == player.reallocations
     # Frees have their own times and stacks, not their blocks'.
-    ends = sorted((int(row["deallocated_ns"]), row["deallocation_stack"]) for row in rows
-                  if row["deallocated_ns"] and row["deallocation_stack"] != "0")
-    starts = {int(row["timestamp_ns"]) for row in rows}
-    ends = [(at, stack) for at, stack in ends if at not in starts]  # those are reallocs
+    freed = rows_of(recording.path, "-F", 'deallocation_call ~ "free"')
+    ends = sorted((int(row["deallocated_ns"]), row["deallocation_stack"]) for row in freed)
     assert [at for at, _ in player.freed] == [at // 1000 for at, _ in ends]
-    same_stacks([stack for _, stack in ends], [stack for _, stack in player.freed])
+    # Which of two came first is not known here if they have the same nanosecond.
+    times = collections.Counter(at for at, _ in ends)
+    alone = [i for i, (at, stack) in enumerate(ends) if times[at] == 1 and stack != "0"]
+    assert len(alone) > len(ends) * 0.9
+    same_stacks([ends[i][1] for i in alone], [player.freed[i][1] for i in alone])
     # The frames that are entered most have the lowest numbers.
     entered = [player.entered[frame] for frame in sorted(player.entered)]
     assert entered == sorted(entered, reverse=True) and set(player.entered) == set(range(len(entered)))
@@ -321,7 +324,7 @@ def test_faulty_allocators(compile_program, record):
     recording = record([compile_program("replayed"), "odd"])
     library = compile_program("badlib.so")
     assert "signal" in replay_says(recording.path, "-a", f"BAD=abort {library}")
-    assert "1 allocations failed" in replay_says(recording.path, "-a", f"BAD=none {library}")
+    assert "1 allocation failed" in replay_says(recording.path, "-a", f"BAD=none {library}")
     assert "no malloc" in replay_says(recording.path, "-a", "/lib/x86_64-linux-gnu/libm.so.6")
 
 
