@@ -147,9 +147,10 @@ static void put_samples(struct pprof *p)
 	weigh_stacks(&allocated, p->x->view, &all, true);
 	weigh_stacks(&in_use, p->x->view, &leaked, true);
 	for (uint32_t i = 0; i < allocated.count && !sink_turn(p->out); i++) {
-		const struct stack_weight *w = &allocated.rows[i], *u = &in_use.rows[next];
+		const struct stack_weight *w = &allocated.rows[i];
+		const struct stack_weight *u = next < in_use.count ? &in_use.rows[next] : NULL;
 		struct weight none = { 0 };
-		bool same = next < in_use.count && u->thread == w->thread && u->stack == w->stack;
+		bool same = u && u->thread == w->thread && u->stack == w->stack;
 
 		if (!i || w->thread != thread) {
 			char text[sizeof(threads->rows->name) + 24];
