@@ -9,10 +9,16 @@ void verdict_evidence(struct buf *out, const struct verdict *v, uint64_t run_ns)
 
 	switch (v->class) {
 	case VERDICT_GROWING:
-		buf_printf(out, "%s/s since %s", human_size(&a, (uint64_t)v->bytes_per_second),
-			   human_duration(&b, v->first_ns));
-		buf_printf(out, ", %s per allocation; a straight line fits to %.0f %%",
-			   human_size(&c, (uint64_t)(v->bytes_per_allocation + 0.5)), v->fit * 100);
+		/* A line through few points, or through a saw, may even fall. */
+		if (v->bytes_per_second > 0)
+			buf_printf(out, "%s/s", human_size(&a, (uint64_t)v->bytes_per_second));
+		else
+			buf_text(out, "unsteadily");
+		buf_printf(out, " since %s", human_duration(&b, v->first_ns));
+		if (v->bytes_per_allocation > 0)
+			buf_printf(out, ", %s per allocation",
+				   human_size(&c, (uint64_t)(v->bytes_per_allocation + 0.5)));
+		buf_printf(out, "; a straight line fits to %.0f %%", v->fit * 100);
 		break;
 	case VERDICT_BOUNDED:
 		buf_printf(out, "grew until %s (%.0f %% of the run)",

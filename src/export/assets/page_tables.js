@@ -41,7 +41,7 @@ function stackOf(row) {
 }
 
 function verdictOf(row) {
-	const says = { growing: `grows ${bytes(row.rate)}/s`, bounded: `bounded at ${bytes(Math.max(row.most, row.bytes))}`, sawtooth: "sawtooth", "start-up": "start-up" };
+	const says = { growing: row.rate > 0 ? `grows ${bytes(row.rate)}/s` : "grows", bounded: `bounded at ${bytes(Math.max(row.most, row.bytes))}`, sawtooth: "sawtooth", "start-up": "start-up" };
 	return element("span", { class: "verdict " + row.verdict, title: row.meaning }, says[row.verdict] || row.verdict);
 }
 
