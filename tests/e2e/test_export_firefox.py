@@ -137,12 +137,27 @@ class Reader:
         assert done.status == 0, done
         return done.stdout.decode()
 
+    def log(self):
+        path = os.path.join(self.env["HOME"], "test.log")
+        if not os.path.exists(path):
+            return ""
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
     def __enter__(self):
-        self.ask("load", self.path)
+        """What its `load` starts, but that gives up after half a second; and whoever asks before it
+        is ready takes its session for a dead one."""
+        self.process = subprocess.Popen(["node", CLI, "--daemon", self.path, "--session", "test"],
+                                        env=dict(harness.ENVIRONMENT, **self.env),
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        harness.wait_for(lambda: self.process.poll() is not None
+                         or "Profile loaded successfully" in self.log(), 60, "the reader")
+        assert self.process.poll() is None, f"the profile was refused: {self.log()}"
         return self
 
     def __exit__(self, *_):
-        harness.execute(["node", CLI, "stop", "test"], env=self.env)
+        self.process.terminate()
+        self.process.wait(timeout=30)
 
     def threads(self):
         return [t["threadHandle"] for t in json.loads(self.ask("thread", "list", "--json"))["threads"]]
