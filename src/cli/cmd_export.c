@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/human.h"
 #include "base/nearest.h"
 #include "base/progress.h"
 #include "base/term.h"
@@ -73,6 +74,19 @@ static int fail(const struct err *err)
 	return 1;
 }
 
+/* Totals that are not those of `memoir info` are not to be wondered about. */
+static void tell_removed(const struct exporter *e, const struct model *m)
+{
+	uint64_t count = m->totals.allocations - m->recorded.allocations;
+	struct human human;
+
+	if (e->events_only && count)
+		fprintf(stderr,
+			"memoir export: %s allocations were removed from this recording; %s has "
+			"events only, so it is without them\n",
+			human_count(&human, count), e->name);
+}
+
 static int write_out(const struct exporter *e, struct opened *o)
 {
 	const char *program = model_info(o->model, "executable");
@@ -92,6 +106,7 @@ static int write_out(const struct exporter *e, struct opened *o)
 	/* What cannot be written is said, not died of. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	tell_removed(e, o->model);
 	opened_names(o);
 	if (output)
 		error = sink_to_file(&sink, output, exporter_codec(e, output), &err);

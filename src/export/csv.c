@@ -164,5 +164,6 @@ const struct exporter exporter_csv = {
 	.mime = "text/csv; charset=utf-8",
 	.viewer = "spreadsheets, databases, pandas",
 	.help = "a line for every allocation, or with --groups for every stack",
+	.events_only = true,
 	.write = write_csv,
 };

@@ -379,5 +379,6 @@ const struct exporter exporter_firefox = {
 	.mime = "application/json",
 	.viewer = "profiler.firefox.com (which reads it in the browser), profiler-cli",
 	.help = "every event by thread: what was retained, what freed it, memory over time",
+	.events_only = true,
 	.write = write_firefox,
 };

@@ -193,10 +193,13 @@ static void put_stacks(struct firefox_tables *t, struct json *j)
 /* From the start of its library; the viewer has 32 bits for it. */
 static int64_t relative_address(const struct firefox_tables *t, const struct place *place)
 {
-	const struct module *m = &t->view->model->tables.modules[place->module];
-	uint64_t relative = place->address + m->bias - m->start;
+	const struct module *modules = t->view->model->tables.modules; /* there may be none */
+	uint64_t relative;
 
-	return place->module && relative <= UINT32_MAX ? (int64_t)relative : -1;
+	if (!place->module)
+		return -1;
+	relative = place->address + modules[place->module].bias - modules[place->module].start;
+	return relative <= UINT32_MAX ? (int64_t)relative : -1;
 }
 
 enum frame_column { FRAME_ADDRESS, FRAME_DEPTH, FRAME_CATEGORY, FRAME_LINE, FRAME_COLUMN };

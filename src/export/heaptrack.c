@@ -249,5 +249,6 @@ const struct exporter exporter_heaptrack = {
 	.mime = "application/octet-stream",
 	.viewer = "heaptrack_gui, heaptrack_print (a file that ends in .zst or .gz)",
 	.help = "every event, for Heaptrack",
+	.events_only = true,
 	.write = write_heaptrack,
 };

@@ -64,5 +64,6 @@ const struct exporter exporter_json = {
 	.mime = "application/json",
 	.viewer = "jq, scripts",
 	.help = "every allocation, or with --groups every stack, as the HTTP API answers",
+	.events_only = true,
 	.write = write_json,
 };

@@ -210,5 +210,6 @@ const struct exporter exporter_massif = {
 	.mime = "text/plain; charset=utf-8",
 	.viewer = "ms_print, massif-visualizer",
 	.help = "what was alive over time, with trees of the peak and of ten moments",
+	.events_only = true,
 	.write = write_massif,
 };

@@ -129,10 +129,28 @@ static void put_sample(struct pprof *p, const struct stack_weight *w, const stru
 	proto_varint(&p->part, in_use->count);
 	proto_varint(&p->part, in_use->bytes);
 	proto_message(&p->message, SAMPLE_VALUE, &p->part);
-	proto_number(&p->part, LABEL_KEY, thread_key);
-	proto_number(&p->part, LABEL_STRING, thread_name);
-	proto_message(&p->message, SAMPLE_LABEL, &p->part);
+	if (thread_name) {
+		proto_number(&p->part, LABEL_KEY, thread_key);
+		proto_number(&p->part, LABEL_STRING, thread_name);
+		proto_message(&p->message, SAMPLE_LABEL, &p->part);
+	}
 	proto_message(&p->out->buf, PROFILE_SAMPLE, &p->message);
+}
+
+/* What was removed from the recording counts where all of it is exported.  Which thread allocated
+ * it is not known. */
+static void put_removed(struct pprof *p)
+{
+	const struct removed *r = &p->x->view->model->tables.removed;
+	const struct weight none = { 0 };
+
+	for (size_t i = 0; !p->x->view->bits && i < r->count && !sink_turn(p->out); i++) {
+		struct stack_weight w = { .stack = r->rows[i].stack,
+					  .weight = { r->rows[i].bytes, r->rows[i].count } };
+
+		if (w.weight.count)
+			put_sample(p, &w, &none, 0, 0);
+	}
 }
 
 /* Both lists are ordered by thread and stack, and what is in use was allocated. */
@@ -288,6 +306,7 @@ static int write_pprof(const struct export *x, struct sink *out, struct err *err
 	p.used_modules = xcalloc(v->model->tables.module_count + 1, 1);
 	put_head(&p);
 	put_samples(&p);
+	put_removed(&p);
 	put_tables(&p);
 	for (size_t i = 0; i < p.string_count; i++) {
 		proto_bytes(&out->buf, PROFILE_STRING, p.strings[i], strlen(p.strings[i]));

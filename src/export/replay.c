@@ -196,5 +196,6 @@ const struct exporter exporter_replay = {
 	.viewer = "programs that repeat the calls (docs/replay.md); memoir replay needs no export",
 	.help = "every call in order of time, to be repeated",
 	.binary = true,
+	.events_only = true,
 	.write = write_replay,
 };
