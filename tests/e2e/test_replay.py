@@ -120,10 +120,26 @@ def live_of(rows):
     return live, peak
 
 
-def same_stacks(numbers, stacks):
-    """One number, one stack, and the other way round."""
-    pairs = set(zip(numbers, stacks))
-    assert len(pairs) == len({n for n, _ in pairs}) == len({s for _, s in pairs})
+def addresses_of(path):
+    """{number of a stack: its addresses, outermost first}; the last frame is the call itself."""
+    done = harness.execute([harness.MEMOIR, "export", "json", path])
+    assert done.status == 0, f"{done}"
+    stacks = {}
+    for row in json.loads(done.stdout)["allocations"]:
+        for end in (row, row.get("deallocation") or {}):
+            if end.get("backtrace_id"):
+                stacks[str(end["backtrace_id"])] = tuple(
+                    frame["address"] for frame in end["backtrace"][:-1] if not frame["is_inline"])
+    return stacks
+
+
+def same_stacks(addresses, numbers, stacks):
+    """Frame for frame: one number is one address, in every stack."""
+    found = set()
+    for number, stack in set(zip(numbers, stacks)):
+        assert len(stack) == len(addresses[number])
+        found.update(zip(stack, addresses[number]))
+    assert found and len(found) == len({f for f, _ in found}) == len({a for _, a in found})
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +165,8 @@ def test_exported_file(recordings, tmp_path, program):
     # Each block at its own time, from its own stack.
     assert [(at, size) for at, size, _ in player.allocated] == \
         [(int(row["timestamp_ns"]) // 1000, int(row["size"])) for row in rows]
-    same_stacks([row["stack"] for row in rows], [stack for *_, stack in player.allocated])
+    addresses = addresses_of(recording.path)
+    same_stacks(addresses, [row["stack"] for row in rows], [stack for *_, stack in player.allocated])
     chained = matching(recording.path, "position_in_chain > 0")
     assert chained == player.reallocations
     # Frees have their own times and stacks, not their blocks'.
@@ -160,7 +177,7 @@ def test_exported_file(recordings, tmp_path, program):
     times = collections.Counter(at for at, _ in ends)
     alone = [i for i, (at, stack) in enumerate(ends) if times[at] == 1 and stack != "0"]
     assert len(alone) > len(ends) * 0.9
-    same_stacks([ends[i][1] for i in alone], [player.freed[i][1] for i in alone])
+    same_stacks(addresses, [ends[i][1] for i in alone], [player.freed[i][1] for i in alone])
     # The frames that are entered most have the lowest numbers.
     entered = [player.entered[frame] for frame in sorted(player.entered)]
     assert entered == sorted(entered, reverse=True) and set(player.entered) == set(range(len(entered)))
