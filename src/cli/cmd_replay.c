@@ -352,6 +352,10 @@ static int replay(struct replay *r, const struct opened *o)
 		fprintf(stderr, "memoir replay: %s\n", err.text);
 		return 1;
 	}
+	if (!has_room(r)) {
+		close(plan_fd);
+		return 1;
+	}
 	if (!r->compile.allocations)
 		fprintf(stderr,
 			"memoir replay: no allocation matches; there is nothing to repeat\n");

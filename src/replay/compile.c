@@ -310,8 +310,12 @@ static uint64_t op_count(const struct compile *p)
 
 uint64_t compile_memory(const struct compile *p)
 {
-	return sizeof(struct plan) + op_count(p) * sizeof(struct plan_op) +
-	       p->peak_live * SLOT_BYTES + (uint64_t)p->thread_count * THREAD_BYTES;
+	uint64_t threads = (uint64_t)p->thread_count * THREAD_BYTES;
+
+	if (p->plan)
+		return threads + (uint64_t)p->plan->slot_count * SLOT_BYTES;
+	return threads + sizeof(struct plan) + op_count(p) * sizeof(struct plan_op) +
+	       p->peak_live * SLOT_BYTES;
 }
 
 static void lay_out(struct compile *p, struct plan *plan)

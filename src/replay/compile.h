@@ -47,7 +47,8 @@ struct compile {
 
 void compile_start(struct compile *c, const struct view *v, bool one_thread,
 		   struct progress *progress);
-/* Bytes that the plan and the helper's tables take, about. */
+/* Bytes that the plan and the helper's tables will take, about; when the plan is there, the tables
+ * alone, exactly: where blocks go from thread to thread there are more than are alive at once. */
 uint64_t compile_memory(const struct compile *c);
 /* A descriptor of the plan, or -errno with err. */
 int compile_finish(struct compile *c, struct err *err);
