@@ -73,35 +73,70 @@ void sink_to_fd(struct sink *s, int fd, enum sink_codec codec)
 	s->fd = fd;
 }
 
-int sink_to_file(struct sink *s, const char *path, enum sink_codec codec, struct err *err)
+/* A file without a name in the folder of `path`, so that nothing is left when we are killed; where
+ * the file system has no such thing, one with a name that says what it is. */
+static int open_unnamed(const char *path, char **ret_temporary)
 {
-	char *temporary;
-	struct stat st;
+	const char *slash = strrchr(path, '/');
+	auto_free char *folder =
+		slash ? xmemdup0(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
+	int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 	mode_t mask;
-	int fd;
 
-	/* A device or a pipe has a name that is not ours to replace. */
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-		fd = open(path, O_WRONLY | O_CLOEXEC);
-		if (fd < 0)
-			return err_set(err, -errno, "cannot write: %s", strerror(errno));
-		sink_to_fd(s, fd, codec);
-		s->path = xstrdup(path);
-		return 0;
-	}
-	temporary = xasprintf("%s.XXXXXX", path);
-	fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0) {
-		free(temporary);
-		return err_set(err, -errno, "cannot write: %s", strerror(errno));
-	}
+	*ret_temporary = NULL;
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
+		return fd;
+	*ret_temporary = xasprintf("%s.XXXXXX", path);
+	fd = mkostemp(*ret_temporary, O_CLOEXEC);
+	if (fd < 0)
+		return -1;
 	mask = umask(0);
 	umask(mask);
 	(void)fchmod(fd, 0666 & ~mask);
+	return fd;
+}
+
+int sink_to_file(struct sink *s, const char *path, enum sink_codec codec, struct err *err)
+{
+	char *temporary = NULL;
+	bool device;
+	struct stat st;
+	int fd;
+
+	/* A device or a pipe has a name that is not ours to replace. */
+	device = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+	fd = device ? open(path, O_WRONLY | O_CLOEXEC) : open_unnamed(path, &temporary);
+	if (fd < 0) {
+		int error = errno;
+
+		free(temporary);
+		return err_set(err, -error, "cannot write: %s", strerror(error));
+	}
 	sink_to_fd(s, fd, codec);
 	s->path = xstrdup(path);
 	s->temporary = temporary;
+	s->unnamed = !device && !temporary;
 	return 0;
+}
+
+/* A name beside the final one, for the moment between the two: only renaming replaces. */
+static int give_name(struct sink *s)
+{
+	char self[40];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", s->fd);
+	for (unsigned i = 0; i < 100; i++) {
+		char *name = xasprintf("%s.%d-%u", s->path, (int)getpid(), i);
+
+		if (!linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW)) {
+			s->temporary = name;
+			return 0;
+		}
+		free(name);
+		if (errno != EEXIST)
+			break;
+	}
+	return -errno;
 }
 
 static int hand_on(struct sink *s, const void *bytes, size_t size)
@@ -202,6 +237,8 @@ int sink_finish(struct sink *s, struct err *err)
 {
 	int error = put(s, true);
 
+	if (!error && s->unnamed)
+		error = give_name(s);
 	/* What was written lazily may still fail. */
 	if (!error && s->path && close(s->fd) < 0)
 		error = -errno;

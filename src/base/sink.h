@@ -5,7 +5,7 @@
  * Writers fill `buf` and call sink_turn() now and then, so that memory stays flat however long the
  * output is.  The first error is kept, and everything after it is thrown away.
  *
- * A file is written beside its final name and renamed when it is complete: what is found under the
+ * A file has no name, or one beside its final one, until it is complete: what is found under the
  * final name is whole, or what was there before. */
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +30,7 @@ struct sink {
 	struct buf packed;
 	int fd;
 	char *path, *temporary; /* of a file that is to be renamed */
+	bool unnamed;		/* it has no name before it is complete */
 };
 
 /* By the end of a name: .gz, .zst. */

@@ -274,7 +274,6 @@ static void conclude(struct run *r, const char *program, bool whole)
 		return;
 	}
 	session_say_lost(&r->session);
-	session_name_last(&r->session);
 	if (quiet && whole)
 		return;
 	if (r->session.count > 1 && whole) {

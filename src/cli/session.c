@@ -14,7 +14,6 @@
 
 #include "base/human.h"
 #include "base/xalloc.h"
-#include "collector/pattern.h"
 #include "collector/program.h"
 
 #define PATIENCE_MS 10000 /* with a collector that does not finish */
@@ -154,41 +153,6 @@ static size_t process_count(const struct session *s)
 		n += k == i;
 	}
 	return n;
-}
-
-/* "a.3.dat" of "a.dat". */
-static bool is_numbered(const char *path, const char *plain)
-{
-	size_t stem = pattern_stem(plain), digits;
-
-	if (strncmp(path, plain, stem) || path[stem] != '.')
-		return false;
-	digits = strspn(path + stem + 1, "0123456789");
-	return digits && !strcmp(path + stem + 1 + digits, plain + stem);
-}
-
-void session_name_last(struct session *s)
-{
-	struct session_entry *first = &s->entries[0], *last = &s->entries[s->count - 1];
-	auto_free char *asked = NULL, *other = NULL;
-	int stem;
-
-	if (s->count < 2 || process_count(s) > 1 || !first->ended || !last->ended ||
-	    !is_numbered(last->path, first->path))
-		return;
-	stem = (int)pattern_stem(first->path);
-	asked = xstrdup(first->path);
-	other = xasprintf("%.*s.0%s", stem, asked, asked + stem);
-	if (renameat2(AT_FDCWD, asked, AT_FDCWD, other, RENAME_NOREPLACE) < 0)
-		return;
-	if (renameat2(AT_FDCWD, last->path, AT_FDCWD, asked, RENAME_NOREPLACE) < 0) {
-		rename(other, asked);
-		return;
-	}
-	free(first->path);
-	first->path = xstrdup(other);
-	free(last->path);
-	last->path = xstrdup(asked);
 }
 
 /* The folder that all recordings are in; 0 if they are not in one. */

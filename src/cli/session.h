@@ -37,9 +37,6 @@ void session_wake(const struct session *s);
 void session_wait(struct session *s);
 /* Forgets one that came to nothing. */
 void session_drop(struct session *s, const char *path);
-/* The file that was asked for is to hold the program that came of it in the end, not the env, sh or
- * timeout that started it: if these only got numbers in their names, they change places. */
-void session_name_last(struct session *s);
 /* Says what there is, if it is more than one. */
 void session_conclude(const struct session *s);
 /* Says which program a process became without being recorded any more. */

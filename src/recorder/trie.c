@@ -89,30 +89,35 @@ void trie_forget(void)
 	atomic_store(&level_count, 0);
 }
 
-/* The first of n new ids, one after the other; 0 if there is no memory for them. */
-static uint32_t new_ids(uint32_t n)
+/* A new node's id; 0 if there is no memory for it. */
+static uint32_t new_id(void)
 {
 	uint32_t id = atomic_load(&rt.shm->node_count);
 
 	for (;;) {
-		uint32_t needed = (id + n - 1) / SHM_NODES_PER_SEGMENT + 1;
-
-		while (needed > atomic_load(&rt.shm->node_segment_count)) {
+		if (id / SHM_NODES_PER_SEGMENT >= atomic_load(&rt.shm->node_segment_count)) {
 			struct rt_lock_state lock;
 			bool more = true;
 
 			rt_lock(&lock);
-			if (needed > atomic_load(&rt.shm->node_segment_count))
+			if (id / SHM_NODES_PER_SEGMENT >= atomic_load(&rt.shm->node_segment_count))
 				more = add_segment();
 			rt_unlock(&lock);
 			if (!more)
 				return 0;
 		}
+		if (id && atomic_compare_exchange_weak(&rt.shm->node_count, &id, id + 1))
+			return id;
 		if (!id)
 			return 0;
-		if (atomic_compare_exchange_weak(&rt.shm->node_count, &id, id + n))
-			return id;
 	}
+}
+
+static uint64_t hash_of(uint32_t parent, uint64_t pc, uint32_t flags)
+{
+	uint64_t h = (pc ^ (uint64_t)parent << 40 ^ parent ^ flags) * 0x9e3779b97f4a7c15ull;
+
+	return h ^ h >> 32;
 }
 
 static bool is_node(uint32_t id, uint32_t parent, uint64_t pc, uint32_t flags)
@@ -137,50 +142,52 @@ static uint32_t find_in(struct level *level, uint64_t hash, uint32_t parent, uin
 	return 0;
 }
 
-/* The node of a frame on top of `parent`, if there is one.  `hash` is that of the stack up to this
- * frame: known before the parent's id is, so that what will be looked at can be asked for in time.
- */
-static uint32_t find(uint64_t hash, uint32_t parent, uint64_t pc, uint32_t flags)
+/* The node of a frame on top of `parent`; a parent that we just made has no children yet. */
+static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t flags, bool *parent_is_new)
 {
-	uint32_t id = 0;
+	uint64_t hash = hash_of(parent, pc, flags);
+	uint32_t n = atomic_load_explicit(&level_count, memory_order_acquire), id;
+	struct level *newest;
+	struct shm_node *node;
 
-	for (uint32_t i = atomic_load_explicit(&level_count, memory_order_acquire); i-- > 0 && !id;)
-		id = find_in(&levels[i], hash, parent, pc, flags);
-	return id;
-}
+	for (uint32_t i = *parent_is_new ? 0 : n; i-- > 0;)
+		if ((id = find_in(&levels[i], hash, parent, pc, flags)))
+			return id;
 
-/* The level that takes n more entries; NULL if there is no memory. */
-static struct level *level_for(uint32_t n)
-{
-	uint32_t count = atomic_load_explicit(&level_count, memory_order_acquire);
-	struct level *newest = &levels[count - 1];
-
+	newest = &levels[n - 1];
 	if (atomic_load_explicit(&newest->count, memory_order_relaxed) * 2 > newest->mask) {
 		struct rt_lock_state lock;
 
 		rt_lock(&lock);
-		if (atomic_load(&level_count) == count)
+		if (atomic_load(&level_count) == n)
 			add_level();
 		rt_unlock(&lock);
 		newest = &levels[atomic_load(&level_count) - 1];
-		if ((atomic_load(&newest->count) + n) * 4 > newest->mask * 3)
-			return NULL;
+		if (atomic_load(&newest->count) * 4 > newest->mask * 3)
+			return 0;
 	}
-	atomic_fetch_add_explicit(&newest->count, n, memory_order_relaxed);
-	return newest;
-}
+	id = new_id();
+	if (!id)
+		return 0;
+	node = node_at(id);
+	node->parent = parent;
+	node->flags = flags;
+	atomic_store_explicit(&node->pc, pc, memory_order_release);
 
-static void put_in(struct level *level, uint64_t hash, uint32_t id)
-{
-	_Atomic uint64_t *slots = atomic_load_explicit(&level->slots, memory_order_acquire);
-	uint64_t i = hash & level->mask, entry = 0;
+	_Atomic uint64_t *slots = atomic_load_explicit(&newest->slots, memory_order_acquire);
+	uint64_t i = hash & newest->mask, entry = 0;
 
 	while (!atomic_compare_exchange_strong_explicit(&slots[i], &entry, hash >> 32 << 32 | id,
 							memory_order_acq_rel,
 							memory_order_acquire)) {
-		i = (i + 1) & level->mask;
+		if (entry >> 32 == hash >> 32 && is_node((uint32_t)entry, parent, pc, flags))
+			return (uint32_t)entry;
+		i = (i + 1) & newest->mask;
 		entry = 0;
 	}
+	atomic_fetch_add_explicit(&newest->count, 1, memory_order_relaxed);
+	*parent_is_new = true;
+	return id;
 }
 
 /* More stacks than the thread's table holds: it grows while that helps. */
@@ -225,60 +232,13 @@ static uint32_t flags_of(const struct walk *w, const struct walk_frame *f)
 	return flags;
 }
 
-/* Asks for everything that look_up() will touch: nothing of it is in the cache, and one after the
- * other they would take longer than all the rest. */
-static void prefetch(const struct rt_thread *t, const struct walk *w)
-{
-	uint32_t n = atomic_load_explicit(&level_count, memory_order_acquire);
-
-	for (const struct walk_frame *f = w->top; f >= w->frames && !f->node; f--) {
-		__builtin_prefetch(&t->known[f->hash & t->known_mask], 1);
-		for (uint32_t i = n; i-- > 0;)
-			__builtin_prefetch((const void *)&levels[i].slots[f->hash & levels[i].mask],
-					   1);
-	}
-}
-
-static uint64_t node_pc(const struct walk_frame *f)
-{
-	return (f->pc & 0xffffffffffffull) | (uint64_t)rule_module(f->rule) << 48;
-}
-
-/* Makes nodes of the frames from f to the innermost.  All are written before any is published: an
- * instruction that publishes waits for the writes in front of it. */
-static uint32_t add_nodes(struct rt_thread *t, struct walk *w, struct walk_frame *f,
-			  uint32_t parent)
-{
-	uint32_t n = (uint32_t)(w->top - f) + 1, id = new_ids(n);
-	struct level *level = id ? level_for(n) : NULL;
-
-	if (!level) {
-		rt_count(COUNTER_stacks_lost, 1);
-		return 0;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		struct shm_node *node = node_at(id + i);
-
-		node->parent = parent;
-		node->flags = flags_of(w, f + i);
-		atomic_store_explicit(&node->pc, node_pc(f + i), memory_order_release);
-		parent = id + i;
-		f[i].node = parent;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		put_in(level, f[i].hash, f[i].node);
-	for (uint32_t i = 0; i < n; i++)
-		remember(t, f[i].hash, f[i].node);
-	return parent;
-}
-
-/* Goes outwards to a frame whose node is known, then inwards again, adding what is missing. */
+/* Goes outwards to a frame whose node is known, then adds inwards what is missing. */
 static __attribute__((noinline)) uint32_t look_up(struct rt_thread *t, struct walk *w)
 {
 	struct walk_frame *f = w->top;
-	uint32_t node = 0, next;
+	uint32_t node = 0;
+	bool is_new = false;
 
-	prefetch(t, w);
 	while (f >= w->frames && !f->node) {
 		const struct rt_known_stack *k = &t->known[f->hash & t->known_mask];
 
@@ -294,10 +254,14 @@ static __attribute__((noinline)) uint32_t look_up(struct rt_thread *t, struct wa
 		rt_count(COUNTER_stacks_broken, w->end == WALK_BROKEN);
 	}
 	while (++f <= w->top) {
-		next = find(f->hash, node, node_pc(f), flags_of(w, f));
-		if (!next)
-			return add_nodes(t, w, f, node);
-		f->node = node = next;
+		uint64_t pc = (f->pc & 0xffffffffffffull) | (uint64_t)rule_module(f->rule) << 48;
+
+		node = child_of(node, pc, flags_of(w, f), &is_new);
+		if (!node) {
+			rt_count(COUNTER_stacks_lost, 1);
+			return 0;
+		}
+		f->node = node;
 		remember(t, f->hash, node);
 	}
 	return node;

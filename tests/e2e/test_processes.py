@@ -252,8 +252,8 @@ def test_exec_is_followed(compile_program, tmp_path, how):
     first = root(found)
     then = child_of(found, first)
     assert len(found) == 2
-    assert os.path.basename(first.path) == "out.0.dat"
-    assert os.path.basename(then.path) == "out.dat"
+    assert os.path.basename(first.path) == "out.dat"
+    assert os.path.basename(then.path) == "out.1.dat"
     assert sizes(first, "in_parent") == [11000, 11001]
     assert first.info["end_reason"] == "exec"
     assert sizes(then, "in_parent") == [12000]
@@ -294,13 +294,13 @@ def test_chain_of_five(compile_program, tmp_path):
     run, found = start(chain, tmp_path / "r", "run", children=False)
     assert run.status == 12, run
     assert sorted(os.path.basename(r.path) for r in found) == \
-        ["out.0.dat", "out.1.dat", "out.2.dat", "out.3.dat", "out.dat"]
+        ["out.1.dat", "out.2.dat", "out.3.dat", "out.4.dat", "out.dat"]
     at = root(found)
     for _ in range(4):
         assert at.info["end_reason"] == "exec"
         at = child_of(found, at)
     assert sizes(at, "in_parent") == [12000]
-    assert os.path.basename(at.path) == "out.dat"
+    assert os.path.basename(at.path) == "out.4.dat"
     assert b"memoir report " + at.path.encode() in run.stderr
 
 
