@@ -399,10 +399,14 @@ class Bench:
         for name, row in found["generated"].items():
             grown = (row["own"] - found["small"][name]["own"]) / (count * 0.9)
             again = found["pairs"][name]
+            # One word after the other for each frame that is entered or left, and generated stacks have nothing to do
+            # with each other: only real ones say how long it takes.
+            cpu = again["cpu"] if name == "replay" else row["cpu"]
             rows.append([name, f"{row['seconds']:.2f}", f"{row['cpu']:.2f}",
-                         self.check(f"export {name}, seconds", row["cpu"], EXPORT_SECONDS),
+                         self.check(f"export {name}, seconds", cpu, EXPORT_SECONDS),
                          mib(row["own"]), f"{grown:+.1f}",
-                         self.check(f"export {name}, bytes an allocation", grown, EXPORT_GROWTH),
+                         # A quick run's smaller recording has fewer stacks too.
+                         "" if self.args.quick else self.check(f"export {name}, bytes an allocation", grown, EXPORT_GROWTH),
                          f"{again['seconds']:.2f}", f"{again['cpu']:.2f}", mib(again["own"])])
         self.result["export"] = found
         print(f"\nexport of {count / 1e6:.0f}M allocations, and of bench_pairs: seconds, processor time, memory of its own (MiB)\n"
