@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Finding documents.
+ *
+ * Both notations have the word jemalloc at their start, so one search finds either.  A JSON
+ * document that does not end in the window is read again from its start when there is more of it:
+ * the window is large against a document, and doubles, so that costs little. */
+#include "jemalloc/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+#include "jemalloc/readers.h"
+
+#define WINDOW (4u << 20)
+#define DOCUMENT_MAX (256u << 20)
+#define TAIL 256 /* kept when nothing was found: the start of a document may be at the end */
+#define BEGIN "___ Begin jemalloc statistics ___"
+#define END "--- End jemalloc statistics ---"
+
+int reader_open(struct reader *r, const char *path, struct err *err)
+{
+	memset(r, 0, sizeof(*r));
+	stats_init(&r->stats);
+	r->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(0);
+	if (r->fd < 0) {
+		r->ended = true;
+		return err_set(err, -errno, "%s", strerror(errno));
+	}
+	return 0;
+}
+
+void reader_memory(struct reader *r, const void *bytes, size_t size)
+{
+	memset(r, 0, sizeof(*r));
+	stats_init(&r->stats);
+	r->fd = -1;
+	r->ended = true;
+	buf_add(&r->window, bytes, size);
+}
+
+void reader_close(struct reader *r)
+{
+	close_fd(&r->fd);
+	stats_release(&r->stats);
+	buf_release(&r->window);
+}
+
+/* Drops what is before `keep` and reads as much again as there is, or a window full. */
+static int fill(struct reader *r, size_t keep, struct err *err)
+{
+	size_t rest = r->window.size - keep, more = rest > WINDOW ? rest : WINDOW;
+	ssize_t n = 1;
+
+	if (rest > DOCUMENT_MAX)
+		return err_at(err, -EFBIG, r->offset + keep, "a document of more than 256 MiB");
+	if (keep) {
+		memmove(r->window.data, r->window.data + keep, rest);
+		r->window.size = rest;
+		r->offset += keep;
+		r->at -= keep;
+	}
+	buf_reserve(&r->window, more);
+	for (size_t got = 0; got < more && n > 0; got += (size_t)n) {
+		do
+			n = read(r->fd, r->window.data + r->window.size, more - got);
+		while (n < 0 && errno == EINTR);
+		if (n < 0)
+			return err_at(err, -errno, r->offset + r->window.size, "%s",
+				      strerror(errno));
+		r->window.size += (size_t)n;
+		r->ended = !n;
+	}
+	return 0;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Whether `word`, which is the word jemalloc, is the key of a document; where its brace is. */
+static bool starts_json(const char *from, const char *word, const char *end, const char **brace)
+{
+	const char *p = word - 1;
+
+	if (word == from || *p != '"' || word + 8 >= end || word[8] != '"')
+		return false;
+	while (p > from && is_blank(p[-1]))
+		p--;
+	*brace = p - 1;
+	return p > from && p[-1] == '{';
+}
+
+static bool starts_text(const char *from, const char *word, const char *end, const char **begin)
+{
+	*begin = word - strlen("___ Begin ");
+	return word - from >= (ssize_t)strlen("___ Begin ") &&
+	       end - *begin >= (ssize_t)strlen(BEGIN) && !memcmp(*begin, BEGIN, strlen(BEGIN));
+}
+
+/* Moves r->at to the next document in the window: '{' or '_', or 0 when there is none. */
+static char find(struct reader *r)
+{
+	const char *from = r->window.data + r->at, *end = r->window.data + r->window.size;
+	const char *word = from, *start;
+
+	if (!r->window.size)
+		return 0;
+	while ((word = memmem(word, (size_t)(end - word), "jemalloc", 8))) {
+		if (starts_json(from, word, end, &start) || starts_text(from, word, end, &start)) {
+			r->at = (size_t)(start - r->window.data);
+			return *start;
+		}
+		word += 8;
+	}
+	return 0;
+}
+
+static int cut_off(struct reader *r, size_t next, struct err *err)
+{
+	uint64_t at = r->offset + r->at;
+
+	r->at = next;
+	return err_at(err, -EBADMSG, at, "the snapshot that begins here is cut off");
+}
+
+/* 1, -EBADMSG, or 0: more is needed. */
+static int take_json(struct reader *r, struct err *err)
+{
+	long n = stats_read_json(&r->stats, r->window.data + r->at, r->window.size - r->at, err);
+
+	if (n > 0) {
+		r->at += (size_t)n;
+		return 1;
+	}
+	if (!n)
+		return r->ended ? cut_off(r, r->window.size, err) : 0;
+	if (err)
+		err->offset += r->document;
+	r->at++; /* what made it broken may be the start of the next one */
+	return -EBADMSG;
+}
+
+static int take_text(struct reader *r, struct err *err)
+{
+	const char *from = r->window.data + r->at + strlen(BEGIN);
+	size_t size = r->window.size - r->at - strlen(BEGIN);
+	const char *end = memmem(from, size, END, strlen(END));
+	const char *next = memmem(from, end ? (size_t)(end - from) : size, BEGIN, strlen(BEGIN));
+
+	if (next)
+		return cut_off(r, (size_t)(next - r->window.data), err);
+	if (!end)
+		return r->ended ? cut_off(r, r->window.size, err) : 0;
+	stats_read_text(&r->stats, from, (size_t)(end - from));
+	r->at = (size_t)(end - r->window.data) + strlen(END);
+	return 1;
+}
+
+int reader_next(struct reader *r, struct err *err)
+{
+	for (;;) {
+		char kind = find(r);
+		size_t keep = r->at;
+		int e = 0;
+
+		r->document = r->offset + r->at;
+		if (kind == '{')
+			e = take_json(r, err);
+		else if (kind)
+			e = take_text(r, err);
+		else if (r->ended)
+			return 0;
+		else if (r->window.size > TAIL && r->window.size - TAIL > r->at)
+			keep = r->at = r->window.size - TAIL;
+		if (e) {
+			r->documents += e == 1;
+			return e;
+		}
+		e = fill(r, keep, err);
+		if (e)
+			return e;
+	}
+}
+
+const char *reader_guess(const struct reader *r)
+{
+	const char *text = r->window.data;
+
+	if (!r->offset && !r->window.size)
+		return "it is empty";
+	if (!r->offset && r->window.size >= 8 &&
+	    (!memcmp(text, "heap_v2/", 8) || !memcmp(text, "heap pro", 8)))
+		return "it is a heap profile, not what malloc_stats_print writes";
+	if (!r->offset && r->window.size >= 2 && !memcmp(text, "\x1f\x8b", 2))
+		return "it is compressed: gzip -dc FILE | memoir jemalloc … -";
+	return "there is neither {\"jemalloc\": … nor ___ Begin jemalloc statistics ___ in it";
+}

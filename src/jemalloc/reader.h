@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Snapshots out of a file, one after the other: JSON or text, alone or in a row, with anything
+ * between them.  Memory is that of the largest document, however long the file is. */
+#include "base/buf.h"
+#include "base/err.h"
+#include "jemalloc/stats.h"
+
+struct reader {
+	int fd; /* -1: all of it is in `window` */
+	bool ended;
+	struct buf window; /* bytes of the file from `offset` on */
+	uint64_t offset;
+	size_t at;	    /* in the window: where the next document is looked for */
+	uint64_t document;  /* where the last one began */
+	struct stats stats; /* what the last one said */
+	uint64_t documents;
+};
+
+/* Standard input for "-"; 0, or -errno with err. */
+int reader_open(struct reader *r, const char *path, struct err *err);
+void reader_memory(struct reader *r, const void *bytes, size_t size);
+void reader_close(struct reader *r);
+/* 1: r->stats is filled.  0: the end.  -EBADMSG: a document is broken or cut off (err says where);
+ * it is passed over, and the next call goes on behind it.  Anything else: it cannot be read. */
+int reader_next(struct reader *r, struct err *err);
+/* What a file without a single document seems to be, for a message. */
+const char *reader_guess(const struct reader *r);

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Statistics of jemalloc: text and JSON of all versions into one model. */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+#include "jemalloc/reader.h"
+#include "jemalloc/readers.h"
+
+#define DATA TEST_DATA "/jemalloc/"
+#define STORY_MAX 8
+
+/* All snapshots of a file. */
+struct story {
+	struct reader at[STORY_MAX];
+	unsigned count;
+};
+
+static void load(struct story *s, const char *path)
+{
+	struct err err = { .text = "" };
+
+	for (s->count = 0; s->count < STORY_MAX; s->count++) {
+		struct reader *r = &s->at[s->count];
+		int n = 1;
+
+		assert_int_equal(reader_open(r, path, &err), 0);
+		for (unsigned i = 0; i <= s->count && n; i++) {
+			n = reader_next(r, &err);
+			assert_true(n >= 0);
+		}
+		if (!n) {
+			reader_close(r);
+			return;
+		}
+	}
+	fail_msg("%s has too many snapshots", path);
+}
+
+static void unload(struct story *s)
+{
+	for (unsigned i = 0; i < s->count; i++)
+		reader_close(&s->at[i]);
+}
+
+static void first(struct reader *r, const char *path)
+{
+	struct err err = { .text = "" };
+
+	assert_int_equal(reader_open(r, path, &err), 0);
+	assert_int_equal(reader_next(r, &err), 1);
+}
+
+static void test_iterations(void **state)
+{
+	static const struct {
+		const char *path;
+		unsigned count;
+	} files[] = { { DATA "series_53.txt", 4 },	{ DATA "series_53.json", 4 },
+		      { DATA "stats_interval.txt", 5 }, { DATA "synthetic_36.log", 7 },
+		      { DATA "json_521.json", 1 },	{ DATA "json_full.json", 1 },
+		      { DATA "text_521.txt", 1 },	{ DATA "text_full.txt", 1 },
+		      { DATA "json_small.json", 1 } };
+	static const uint64_t allocated[] = { 137822208, 275447808, 413073408, 275427968 };
+	struct story s;
+
+	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		load(&s, files[i].path);
+		assert_int_equal(s.count, files[i].count);
+		for (unsigned j = 0; i < 2 && j < 4; j++)
+			assert_int_equal(s.at[j].stats.total[STATS_TOTAL_ALLOCATED], allocated[j]);
+		unload(&s);
+	}
+}
+
+static unsigned shared_fields, equal_fields;
+
+/* JSON was printed before the text and after it, and printing itself takes time, locks and a
+ * buffer: what text says is what both say, or between. */
+static void same(const char *what, const struct stats_field *fields, const uint64_t *text,
+		 const uint64_t *before, const uint64_t *after)
+{
+	for (unsigned i = 0; *fields[i].name; i++) {
+		uint64_t low = before[i] < after[i] ? before[i] : after[i];
+		uint64_t high = before[i] < after[i] ? after[i] : before[i];
+
+		if (text[i] == STATS_NONE || before[i] == STATS_NONE)
+			continue;
+		shared_fields++;
+		equal_fields += low == high;
+		if (text[i] < low || text[i] > high)
+			fail_msg("%s %s: %llu in text, %llu and %llu in JSON", what, fields[i].name,
+				 (unsigned long long)text[i], (unsigned long long)before[i],
+				 (unsigned long long)after[i]);
+	}
+}
+
+static void same_mutexes(const struct stats_mutexes *t, const struct stats_mutexes *b,
+			 const struct stats_mutexes *a)
+{
+	assert_true(t->count > 8);
+	assert_int_equal(t->count, b->count);
+	for (size_t i = 0; i < t->count; i++) {
+		assert_string_equal(t->list[i].name, b->list[i].name);
+		same(t->list[i].name, stats_mutex_fields, t->list[i].value, b->list[i].value,
+		     a->list[i].value);
+	}
+}
+
+static const uint64_t *row_of(const struct stats_rows *r, unsigned index_field, uint64_t index)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (stats_row(r, i)[index_field] == index)
+			return stats_row(r, i);
+	return NULL;
+}
+
+/* Rows by index.  One that text left out (a gap) is not in use in JSON. */
+static void same_rows(const char *what, const struct stats_field *fields,
+		      const struct stats_rows *text, const struct stats_rows *before,
+		      const struct stats_rows *after, unsigned index_field, unsigned used_field)
+{
+	assert_true(text->count > 0);
+	for (size_t i = 0; i < before->count; i++) {
+		const uint64_t *b = stats_row(before, i), *t, *a;
+
+		t = row_of(text, index_field, b[index_field]);
+		a = row_of(after, index_field, b[index_field]);
+		assert_non_null(a);
+		if (t)
+			same(what, fields, t, b, a);
+		else
+			assert_int_equal(b[used_field], 0);
+	}
+}
+
+static void same_arena(const struct stats_arena *t, const struct stats_arena *b,
+		       const struct stats_arena *a)
+{
+	same("arena", stats_arena_fields, t->value, b->value, a->value);
+	same_rows("bin", stats_bin_fields, &t->bins, &b->bins, &a->bins, STATS_BIN_INDEX,
+		  STATS_BIN_CURREGS);
+	same_rows("large", stats_large_fields, &t->large, &b->large, &a->large, STATS_LARGE_INDEX,
+		  STATS_LARGE_COUNT);
+	same_rows("extent", stats_extent_fields, &t->extents, &b->extents, &a->extents,
+		  STATS_EXTENT_INDEX, STATS_EXTENT_NRETAINED);
+	same_mutexes(&t->mutexes, &b->mutexes, &a->mutexes);
+}
+
+static void same_stats(const struct stats *t, const struct stats *b, const struct stats *a)
+{
+	assert_string_equal(t->version, b->version);
+	same("stats", stats_total_fields, t->total, b->total, a->total);
+	same("arenas", stats_shape_fields, t->shape, b->shape, a->shape);
+	assert_int_equal(t->arena_count, b->arena_count);
+	for (size_t i = 0; i < b->arena_count; i++) {
+		assert_non_null(stats_arena(t, b->arenas[i].id));
+		same_arena(stats_arena(t, b->arenas[i].id), &b->arenas[i],
+			   stats_arena(a, b->arenas[i].id));
+	}
+	same_mutexes(&t->mutexes, &b->mutexes, &a->mutexes);
+	for (size_t i = 0; i < b->setting_count; i++) {
+		const char *value = stats_setting(t, b->words.data + b->settings[i].name);
+
+		assert_non_null(value);
+		assert_string_equal(value, b->words.data + b->settings[i].value);
+		shared_fields++;
+		equal_fields++;
+	}
+}
+
+static void test_text_is_json(void **state)
+{
+	struct story text, json;
+
+	load(&text, DATA "pair_53.txt");
+	load(&json, DATA "pair_53.json");
+	assert_int_equal(json.count, 2);
+	assert_false(text.at[0].stats.json);
+	assert_true(json.at[0].stats.json);
+	shared_fields = equal_fields = 0;
+	same_stats(&text.at[0].stats, &json.at[0].stats, &json.at[1].stats);
+	print_message("# %u shared fields, %u of them the same in all\n", shared_fields,
+		      equal_fields);
+	assert_true(shared_fields > 1000 && equal_fields > shared_fields * 9 / 10);
+	unload(&text);
+	unload(&json);
+}
+
+/* Two runs of one program: what it asked for is the same. */
+static void test_series(void **state)
+{
+	static const unsigned fields[] = { STATS_ARENA_TOTAL_ALLOCATED, STATS_ARENA_ACTIVE,
+					   STATS_ARENA_TOTAL_NMALLOC, STATS_ARENA_LARGE_NDALLOC };
+	struct story text, json;
+
+	load(&text, DATA "series_53.txt");
+	load(&json, DATA "series_53.json");
+	assert_int_equal(text.count, json.count);
+	for (unsigned i = 0; i < text.count; i++)
+		for (unsigned f = 0; f < 4; f++)
+			assert_int_equal(stats_whole(&text.at[i].stats)->value[fields[f]],
+					 stats_whole(&json.at[i].stats)->value[fields[f]]);
+	unload(&text);
+	unload(&json);
+}
+
+/* What follows from the bins and large classes is what jemalloc says as a sum. */
+static uint64_t fragmentation(const struct stats *s, const struct stats_arena *a)
+{
+	uint64_t small = 0, large = 0, free_bytes = 0, count = 0;
+
+	for (size_t i = 0; i < a->bins.count; i++) {
+		const uint64_t *b = stats_row(&a->bins, i);
+
+		small += b[STATS_BIN_ALLOCATED];
+		free_bytes += (b[STATS_BIN_NREGS] * b[STATS_BIN_CURSLABS] - b[STATS_BIN_CURREGS]) *
+			      b[STATS_BIN_SIZE];
+	}
+	for (size_t i = 0; i < a->large.count; i++) {
+		large += stats_row(&a->large, i)[STATS_LARGE_ALLOCATED];
+		count += stats_row(&a->large, i)[STATS_LARGE_COUNT];
+	}
+	assert_int_equal(small, a->value[STATS_ARENA_SMALL_ALLOCATED]);
+	assert_int_equal(large, a->value[STATS_ARENA_LARGE_ALLOCATED]);
+	return free_bytes + count * s->shape[STATS_SHAPE_PAGE];
+}
+
+static void test_identities(void **state)
+{
+	static const char *const files[] = { DATA "json_full.json", DATA "text_full.txt" };
+	struct reader r;
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct stats_arena *a;
+
+		first(&r, files[i]);
+		a = stats_whole(&r.stats);
+		assert_int_equal(a->id, STATS_MERGED);
+		assert_int_equal(fragmentation(&r.stats, a), 7138176);
+		assert_int_equal(a->value[STATS_ARENA_ACTIVE] -
+					 a->value[STATS_ARENA_TOTAL_ALLOCATED],
+				 7138176);
+		assert_int_equal(a->value[STATS_ARENA_SMALL_ALLOCATED], 13182080);
+		assert_int_equal(a->value[STATS_ARENA_ACTIVE], r.stats.total[STATS_TOTAL_ACTIVE]);
+		reader_close(&r);
+	}
+	assert_int_equal(stats_extent_size(4096, 0), 4096);
+	assert_int_equal(stats_extent_size(4096, 4), 20480);
+	assert_int_equal(stats_extent_size(4096, 10), 57344);
+	assert_int_equal(stats_extent_size(4096, 31), 2097152);
+	assert_int_equal(stats_extent_size(4096, 36), 5242880);
+}
+
+static const struct stats_mutex *mutex_of(const struct stats_mutexes *m, const char *name)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (!strcmp(m->list[i].name, name))
+			return &m->list[i];
+	fail_msg("no mutex %s", name);
+	return NULL;
+}
+
+#define MUTEX(version)                                                                             \
+	"{\"jemalloc\":{\"version\":\"" version "\",\"stats\":{\"allocated\":1,\"mutexes\":{"      \
+	"\"ctl\":{\"num_ops\":100,\"num_wait\":50,\"num_spin_acq\":7,\"num_owner_switch\":3,"      \
+	"\"total_wait_time\":9,\"max_wait_time\":4,\"max_num_thds\":2}}}}}"
+
+static void check_mutex(const char *text, uint64_t wait, uint64_t spin, uint64_t owner, bool lost)
+{
+	struct err err = { .text = "" };
+	const struct stats_mutex *m;
+	struct reader r;
+
+	reader_memory(&r, text, strlen(text));
+	assert_int_equal(reader_next(&r, &err), 1);
+	m = mutex_of(&r.stats.mutexes, "ctl");
+	assert_int_equal(m->value[STATS_MUTEX_OPS], 100);
+	assert_int_equal(m->value[STATS_MUTEX_WAIT], wait);
+	assert_int_equal(m->value[STATS_MUTEX_SPIN_ACQ], spin);
+	assert_int_equal(m->value[STATS_MUTEX_OWNER_SWITCH], owner);
+	assert_int_equal(m->value[STATS_MUTEX_MAX_THREADS], 2);
+	assert_int_equal(r.stats.mutexes_lost, lost);
+	reader_close(&r);
+}
+
+static void test_mutexes(void **state)
+{
+	struct reader r;
+
+	check_mutex(MUTEX("5.1.0-0-g1"), 50, 7, 3, false);
+	check_mutex(MUTEX("5.1.0-899-g1"), STATS_NONE, STATS_NONE, STATS_NONE, true);
+	check_mutex(MUTEX("5.2.0-0-g1"), 7, 9, STATS_NONE, true);
+	check_mutex(MUTEX("5.2.1-0-g1"), 7, 9, STATS_NONE, true);
+	check_mutex(MUTEX("5.3.0-0-g1"), 7, 9, STATS_NONE, true);
+	check_mutex(MUTEX("5.3.1-0-g1"), 50, 7, 3, false);
+	first(&r, DATA "text_full.txt");
+	assert_int_equal(mutex_of(&stats_whole(&r.stats)->mutexes, "extents_dirty")
+				 ->value[STATS_MUTEX_OWNER_SWITCH],
+			 14);
+	assert_int_equal(mutex_of(&r.stats.mutexes, "background_thread")->value[STATS_MUTEX_OPS],
+			 8);
+	assert_int_equal(r.stats.mutexes.count, 9);
+	reader_close(&r);
+}
+
+static void test_old_text(void **state)
+{
+	static const char path[] = TEST_DATA "/../../fuzz/corpus/jemalloc_text/old_45";
+	char text[4096];
+	FILE *file = fopen(path, "r");
+	const struct stats_arena *a;
+	struct stats s;
+
+	assert_non_null(file);
+	stats_init(&s);
+	stats_read_text(&s, text, fread(text, 1, sizeof(text), file));
+	fclose(file);
+	assert_int_equal(s.release, 40500);
+	assert_int_equal(s.total[STATS_TOTAL_RETAINED], 60);
+	assert_int_equal(s.total[STATS_TOTAL_CEILING], 70);
+	a = stats_whole(&s);
+	assert_int_equal(a->value[STATS_ARENA_PDIRTY], 7);
+	assert_int_equal(a->value[STATS_ARENA_DIRTY_PURGED], 10);
+	assert_int_equal(a->value[STATS_ARENA_HUGE_ALLOCATED], 2097152);
+	assert_int_equal(a->value[STATS_ARENA_TOTAL_ALLOCATED], 2113600);
+	assert_int_equal(a->value[STATS_ARENA_METADATA_MAPPED], 155648);
+	assert_int_equal(a->value[STATS_ARENA_METADATA_ALLOCATED], 17024);
+	assert_int_equal(a->bins.count, 1);
+	assert_int_equal(stats_row(&a->bins, 0)[STATS_BIN_NREGS], 128);
+	assert_int_equal(stats_row(&a->bins, 0)[STATS_BIN_NSLABS], 3);
+	assert_int_equal(a->large.count, 2); /* huge ones are large */
+	assert_int_equal(stats_row(&a->large, 1)[STATS_LARGE_COUNT], 1);
+	stats_release(&s);
+}
+
+static void test_36(void **state)
+{
+	struct reader r;
+
+	first(&r, DATA "synthetic_36.log");
+	assert_int_equal(r.stats.release, 30600);
+	assert_int_equal(r.stats.arena_count, 3);
+	assert_int_equal(stats_arena(&r.stats, 1)->value[STATS_ARENA_TOTAL_ALLOCATED], 943718400);
+	assert_int_equal(stats_arena(&r.stats, 1)->value[STATS_ARENA_MAPPED], 1258291200);
+	assert_int_equal(stats_arena(&r.stats, 0)->value[STATS_ARENA_PDIRTY], 10);
+	reader_close(&r);
+}
+
+static void test_4_json(void **state)
+{
+	static const char path[] = TEST_DATA "/../../fuzz/corpus/jemalloc_json/old";
+	const struct stats_arena *a;
+	struct reader r;
+
+	first(&r, path);
+	a = stats_whole(&r.stats);
+	assert_int_equal(a->large.count, 2);
+	assert_int_equal(stats_row(&a->large, 0)[STATS_LARGE_ALLOCATED], 16384);
+	assert_int_equal(stats_row(&a->large, 1)[STATS_LARGE_ALLOCATED], 2097152);
+	assert_int_equal(stats_row(&a->bins, 0)[STATS_BIN_CURSLABS], 1);
+	assert_int_equal(stats_row(&a->bins, 0)[STATS_BIN_NRESLABS], 4);
+	assert_int_equal(a->value[STATS_ARENA_DIRTY_PURGED], 3);
+	reader_close(&r);
+}
+
+/* 1 for each document, 'x' for each that is broken. */
+static void outcome(const char *text, const char *expected, const char *why)
+{
+	struct err err = { .text = "" };
+	char seen[16];
+	struct reader r;
+	unsigned n = 0;
+	int e;
+
+	reader_memory(&r, text, strlen(text));
+	while ((e = reader_next(&r, &err)) && n < sizeof(seen) - 1)
+		seen[n++] = e == 1 ? '1' : 'x';
+	seen[n] = 0;
+	assert_string_equal(seen, expected);
+	if (why)
+		assert_non_null(strstr(err.text, why));
+	reader_close(&r);
+}
+
+#define GOOD "{\"jemalloc\":{\"stats\":{\"allocated\":1}}}"
+#define TEXT "___ Begin jemalloc statistics ___\nAllocated: 1, active: 2\n"
+#define DONE "--- End jemalloc statistics ---\n"
+
+static void test_framing(void **state)
+{
+	outcome("", "", NULL);
+	outcome("{}", "", NULL);
+	outcome("{\"jemalloc\":{}}", "x", "\"stats\" is missing");
+	outcome(GOOD GOOD "\n" GOOD, "111", NULL);
+	outcome("a line of jemalloc {\n" GOOD "more \"jemalloc\" " GOOD, "11", NULL);
+	outcome(GOOD "{\"jemalloc\":{\"stats\":{\"alloc", "1x", "cut off");
+	outcome("{\"jemalloc\":{\"stats\":{\"allocated\" log line\n" GOOD, "x1", "colon");
+	outcome(TEXT DONE "noise\n" TEXT DONE GOOD, "111", NULL);
+	outcome(TEXT TEXT DONE, "x1", "cut off");
+	outcome(TEXT "noise in between: 7\n" DONE TEXT, "1x", "cut off");
+}
+
+/* Through a pipe and over the edge of the window, with documents of any position in it. */
+static void test_stream(void **state)
+{
+	struct err err = { .text = "" };
+	struct reader r;
+	uint64_t sum = 0;
+	FILE *file = tmpfile();
+	char path[64];
+	int n;
+
+	for (unsigned i = 0; i < 120000; i++)
+		fprintf(file, "%u noise\n{\n\t\"jemalloc\": {\"stats\": {\"allocated\": %u}}}%s", i,
+			i, i % 3 ? "\n" : "");
+	fflush(file);
+	rewind(file);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(file));
+	assert_int_equal(reader_open(&r, path, &err), 0);
+	while ((n = reader_next(&r, &err)) == 1)
+		sum += r.stats.total[STATS_TOTAL_ALLOCATED];
+	assert_int_equal(n, 0);
+	assert_int_equal(r.documents, 120000);
+	assert_int_equal(sum, 120000ull * 119999 / 2);
+	assert_true(r.offset > 0); /* the window was moved */
+	reader_close(&r);
+	fclose(file);
+}
+
+static void test_duplicates(void **state)
+{
+	struct reader r;
+
+	first(&r, DATA "json_full.json");
+	assert_true(r.stats.duplicates >= 2);
+	assert_string_equal(stats_setting(&r.stats, "opt.narenas"), "8");
+	reader_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_iterations), cmocka_unit_test(test_text_is_json),
+		cmocka_unit_test(test_identities), cmocka_unit_test(test_series),
+		cmocka_unit_test(test_mutexes),	   cmocka_unit_test(test_old_text),
+		cmocka_unit_test(test_36),	   cmocka_unit_test(test_4_json),
+		cmocka_unit_test(test_framing),	   cmocka_unit_test(test_stream),
+		cmocka_unit_test(test_duplicates),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
