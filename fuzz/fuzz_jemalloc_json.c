@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/xalloc.h"
-#include "jemalloc/reader.h"
-#include "jemalloc/readers.h"
+#include "jemalloc/notations.h"
+#include "jemalloc/snapshots.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,7 +26,7 @@ static void one(struct stats *s, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct err err = { .text = "" };
-	struct reader r;
+	struct snapshots r;
 	struct stats s;
 	int n;
 
@@ -34,10 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	one(&s, data, size);
 	one(&s, data, size / 2);
 	stats_release(&s);
-	reader_memory(&r, data, size);
-	while ((n = reader_next(&r, &err)))
+	snapshots_memory(&r, data, size);
+	while ((n = snapshots_next(&r, &err)))
 		if (n < 0 && (!*err.text || err.offset > size))
 			abort();
-	reader_close(&r);
+	snapshots_close(&r);
 	return 0;
 }

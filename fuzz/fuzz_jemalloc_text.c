@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "jemalloc/readers.h"
+#include "jemalloc/notations.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

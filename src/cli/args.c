@@ -10,6 +10,7 @@
 #include "cli/filtering.h"
 
 #define HELP_COLUMN 30
+#define GROUP_COLUMN 46
 #define WORD_MAX 64
 
 /* Calls visit() for every row of a command, or every one that --help shows, until it returns true;
@@ -231,11 +232,33 @@ static bool help_row(const struct command_option *row, void *context)
 	return false;
 }
 
+static void help_members(const struct command *c, struct buf *out)
+{
+	buf_text(out, "Commands:\n");
+	for (const struct command *const *m = c->members; *m; m++) {
+		size_t start = out->size, used;
+
+		buf_printf(out, "  %s %s", (*m)->name, (*m)->args);
+		used = text_columns(out->data + start);
+		if (used + 2 > GROUP_COLUMN) {
+			buf_char(out, '\n');
+			used = 0;
+		}
+		buf_repeat(out, ' ', GROUP_COLUMN - used);
+		buf_printf(out, "%s\n", (*m)->help);
+	}
+	buf_printf(out, "\nmemoir %s COMMAND --help says more.\n\nOptions:\n", c->name);
+}
+
 void args_help(const struct command *c, struct buf *out)
 {
-	buf_printf(out, "memoir %s%s %s\n\n%s\n\nOptions:\n", c->name,
+	buf_printf(out, "memoir %s%s %s\n\n%s\n\n", c->name,
 		   c->options || c->more_options || c->takes_filters ? " [OPTION…]" : "", c->args,
 		   c->help);
+	if (c->members)
+		help_members(c, out);
+	else
+		buf_text(out, "Options:\n");
 	each_row(c, true, help_row, out);
 	help_row(&(struct command_option){ .name = "help",
 					   .letter = 'h',

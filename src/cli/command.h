@@ -3,6 +3,9 @@
 /* What a command of `memoir` is: one file cmd_<name>.c that ends in a const descriptor
  * `command_<name>`, and the word <name> in this folder's meson.build.
  *
+ * A group (memoir jemalloc stats) is such a file too, with the members' words in meson.build; each
+ * member is cmd_<group>_<word>.c with `command_<group>_<word>`.
+ *
  * main.c finds the command, parses its options from the rows, answers --help from them, and calls
  * run() with what is left on the line.  Exit status: 0 done, 1 the work failed, 2 wrong usage. */
 #include <stdbool.h>
@@ -39,6 +42,10 @@ struct command {
 	bool takes_filters;	      /* has the options of filtering.h; opens with open_view() */
 	bool stops_at_first_argument; /* options end at the first word that is none */
 	int (*run)(int argc, char **argv); /* argv[0] is the first word after the options */
+	/* A group: commands of its own, NULL at the end, named "group word"; run() is not called.
+	 */
+	const struct command *const *members;
+	const char *link; /* memoir started by this name is this command, or NULL */
 };
 
 extern const struct command *const commands[]; /* NULL at the end */

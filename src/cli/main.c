@@ -23,11 +23,31 @@ const struct command *const commands[] = {
 
 #define COMMANDS_MAX 64
 
-static const struct command *find(const char *name)
+/* The last word of its name; a member of a group has two. */
+static const char *word_of(const struct command *c)
 {
-	for (const struct command *const *c = commands; *c; c++)
-		if (!strcmp((*c)->name, name))
-			return *c;
+	const char *blank = strchr(c->name, ' ');
+
+	return blank ? blank + 1 : c->name;
+}
+
+static const struct command *find(const struct command *const *among, const char *word)
+{
+	for (; *among; among++)
+		if (!strcmp(word_of(*among), word))
+			return *among;
+	return NULL;
+}
+
+/* The command that a link to this program stands for. */
+static const struct command *find_link(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL, *name = slash ? slash + 1 : path;
+
+	for (const struct command *const *c = commands; name && *c; c++)
+		for (const struct command *const *m = (*c)->members; m && *m; m++)
+			if ((*m)->link && !strcmp((*m)->link, name))
+				return *m;
 	return NULL;
 }
 
@@ -59,20 +79,24 @@ static int help(void)
 	return show(&out, 0);
 }
 
-static int wrong_command(const char *name)
+/* `group`: NULL for the commands of memoir itself. */
+static int wrong_command(const struct command *group, const char *name)
 {
+	const struct command *const *among = group ? group->members : commands;
 	const char *names[COMMANDS_MAX + 1] = { 0 };
 	struct buf out = { 0 };
 	const char *nearest;
 
-	for (unsigned i = 0; i < COMMANDS_MAX && commands[i]; i++)
-		names[i] = commands[i]->name;
+	for (unsigned i = 0; i < COMMANDS_MAX && among[i]; i++)
+		names[i] = word_of(among[i]);
 	nearest = args_nearest(name, names);
-	buf_printf(&out, "memoir: there is no command '%s'; ", name);
+	buf_printf(&out, "memoir%s%s: there is no command '%s'; ", group ? " " : "",
+		   group ? group->name : "", name);
 	if (nearest)
 		buf_printf(&out, "did you mean '%s'?\n", nearest);
 	else
-		buf_text(&out, "memoir --help lists them\n");
+		buf_printf(&out, "memoir %s%s--help lists them\n", group ? group->name : "",
+			   group ? " " : "");
 	return show(&out, 2);
 }
 
@@ -87,6 +111,7 @@ static void say_wrong(const char *name, const char *text)
 
 static int run(const struct command *c, int argc, char **argv)
 {
+	const struct command *member;
 	struct buf out = { 0 };
 
 	switch (args_parse(c, &argc, &argv, &out)) {
@@ -101,7 +126,16 @@ static int run(const struct command *c, int argc, char **argv)
 		break;
 	}
 	buf_release(&out);
-	return c->run(argc, argv);
+	if (!c->members)
+		return c->run(argc, argv);
+	if (!argc) {
+		fprintf(stderr,
+			"memoir %s: what shall it do? memoir %s --help lists the commands\n",
+			c->name, c->name);
+		return 2;
+	}
+	member = find(c->members, argv[0]);
+	return member ? run(member, argc - 1, argv + 1) : wrong_command(c, argv[0]);
 }
 
 int main(int argc, char **argv)
@@ -110,6 +144,9 @@ int main(int argc, char **argv)
 	const struct command *c;
 	struct buf out = { 0 };
 
+	c = find_link(argc ? argv[0] : NULL);
+	if (c)
+		return run(c, argc - 1, argv + 1);
 	if (!word) {
 		fprintf(stderr, "memoir: what shall it do? memoir --help lists the commands\n");
 		return 2;
@@ -125,14 +162,21 @@ int main(int argc, char **argv)
 		return show(&out, 0);
 	}
 	if (!strcmp(word, "help")) {
-		c = find(argv[2]);
+		c = find(commands, argv[2]);
 		if (!c)
-			return wrong_command(argv[2]);
+			return wrong_command(NULL, argv[2]);
+		if (c->members && argc > 3) {
+			const struct command *member = find(c->members, argv[3]);
+
+			if (!member)
+				return wrong_command(c, argv[3]);
+			c = member;
+		}
 		args_help(c, &out);
 		return show(&out, 0);
 	}
-	c = find(word);
+	c = find(commands, word);
 	if (!c)
-		return wrong_command(word);
+		return wrong_command(NULL, word);
 	return run(c, argc - 2, argv + 2);
 }

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "jemalloc/readers.h"
+#include "jemalloc/notations.h"
 
 #define DEPTH_MAX 64
 

@@ -6,7 +6,7 @@
  * here. */
 #include <string.h>
 
-#include "jemalloc/readers.h"
+#include "jemalloc/notations.h"
 
 #define COLUMNS_MAX 64
 

@@ -23,15 +23,25 @@ with open(os.path.join(root, "src/cli/meson.build"), encoding="utf-8") as file:
     sources = file.read()
 commands = sorted(name[4:-2] for name in os.listdir(os.path.join(root, "src/cli"))
                   if re.fullmatch(r"cmd_\w+\.c", name) and re.search(rf"\b{name[4:-2]}\b", sources))
+groups = re.findall(r"^  '(\w+)': \[", sources, flags=re.M)
+commands += [f"{group}_{word}" for group in groups
+             for word in re.findall(r"'(\w+)'", re.search(rf"'{group}': \[(.*?)\]", sources, re.S)[1])]
+commands = sorted(set(commands))
 bad = []
-for command in [c.replace("_", "-") for c in commands]:
+for name in commands:
+    # A group's command is two words; elsewhere an underline is a dash.
+    group = next((g for g in groups if name.startswith(g + "_")), None)
+    words = [group, name[len(group) + 1:]] if group else [name.replace("_", "-")]
+    command = "-".join(words)
+    if not usage(*words).startswith("memoir " + " ".join(words)):
+        bad.append(f"memoir {' '.join(words)} --help says nothing")
     path = os.path.join(root, f"docs/man/memoir-{command}.1")
     if not os.path.exists(path):
         bad.append(f"docs/man/memoir-{command}.1 is missing")
         continue
     with open(path, encoding="utf-8") as file:
         page = file.read().replace("\\-", "-")
-    for flag in sorted(set(re.findall(r"^ +(?:-\w, +)?(--[a-z-]+)", usage(command), flags=re.M))):
+    for flag in sorted(set(re.findall(r"^ +(?:-\w, +)?(--[a-z-]+)", usage(*words), flags=re.M))):
         if flag not in page and flag != "--help":
             bad.append(f"docs/man/memoir-{command}.1: {flag} is missing")
     if shutil.which("man"):

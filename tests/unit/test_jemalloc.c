@@ -9,15 +9,15 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
-#include "jemalloc/reader.h"
-#include "jemalloc/readers.h"
+#include "jemalloc/notations.h"
+#include "jemalloc/snapshots.h"
 
 #define DATA TEST_DATA "/jemalloc/"
 #define STORY_MAX 8
 
 /* All snapshots of a file. */
 struct story {
-	struct reader at[STORY_MAX];
+	struct snapshots at[STORY_MAX];
 	unsigned count;
 };
 
@@ -26,16 +26,16 @@ static void load(struct story *s, const char *path)
 	struct err err = { .text = "" };
 
 	for (s->count = 0; s->count < STORY_MAX; s->count++) {
-		struct reader *r = &s->at[s->count];
+		struct snapshots *r = &s->at[s->count];
 		int n = 1;
 
-		assert_int_equal(reader_open(r, path, &err), 0);
+		assert_int_equal(snapshots_open(r, path, &err), 0);
 		for (unsigned i = 0; i <= s->count && n; i++) {
-			n = reader_next(r, &err);
+			n = snapshots_next(r, &err);
 			assert_true(n >= 0);
 		}
 		if (!n) {
-			reader_close(r);
+			snapshots_close(r);
 			return;
 		}
 	}
@@ -45,15 +45,15 @@ static void load(struct story *s, const char *path)
 static void unload(struct story *s)
 {
 	for (unsigned i = 0; i < s->count; i++)
-		reader_close(&s->at[i]);
+		snapshots_close(&s->at[i]);
 }
 
-static void first(struct reader *r, const char *path)
+static void first(struct snapshots *r, const char *path)
 {
 	struct err err = { .text = "" };
 
-	assert_int_equal(reader_open(r, path, &err), 0);
-	assert_int_equal(reader_next(r, &err), 1);
+	assert_int_equal(snapshots_open(r, path, &err), 0);
+	assert_int_equal(snapshots_next(r, &err), 1);
 }
 
 static void test_iterations(void **state)
@@ -234,7 +234,7 @@ static uint64_t fragmentation(const struct stats *s, const struct stats_arena *a
 static void test_identities(void **state)
 {
 	static const char *const files[] = { DATA "json_full.json", DATA "text_full.txt" };
-	struct reader r;
+	struct snapshots r;
 
 	for (unsigned i = 0; i < 2; i++) {
 		const struct stats_arena *a;
@@ -248,7 +248,7 @@ static void test_identities(void **state)
 				 7138176);
 		assert_int_equal(a->value[STATS_ARENA_SMALL_ALLOCATED], 13182080);
 		assert_int_equal(a->value[STATS_ARENA_ACTIVE], r.stats.total[STATS_TOTAL_ACTIVE]);
-		reader_close(&r);
+		snapshots_close(&r);
 	}
 	assert_int_equal(stats_extent_size(4096, 0), 4096);
 	assert_int_equal(stats_extent_size(4096, 4), 20480);
@@ -275,10 +275,10 @@ static void check_mutex(const char *text, uint64_t wait, uint64_t spin, uint64_t
 {
 	struct err err = { .text = "" };
 	const struct stats_mutex *m;
-	struct reader r;
+	struct snapshots r;
 
-	reader_memory(&r, text, strlen(text));
-	assert_int_equal(reader_next(&r, &err), 1);
+	snapshots_memory(&r, text, strlen(text));
+	assert_int_equal(snapshots_next(&r, &err), 1);
 	m = mutex_of(&r.stats.mutexes, "ctl");
 	assert_int_equal(m->value[STATS_MUTEX_OPS], 100);
 	assert_int_equal(m->value[STATS_MUTEX_WAIT], wait);
@@ -286,12 +286,12 @@ static void check_mutex(const char *text, uint64_t wait, uint64_t spin, uint64_t
 	assert_int_equal(m->value[STATS_MUTEX_OWNER_SWITCH], owner);
 	assert_int_equal(m->value[STATS_MUTEX_MAX_THREADS], 2);
 	assert_int_equal(r.stats.mutexes_lost, lost);
-	reader_close(&r);
+	snapshots_close(&r);
 }
 
 static void test_mutexes(void **state)
 {
-	struct reader r;
+	struct snapshots r;
 
 	check_mutex(MUTEX("5.1.0-0-g1"), 50, 7, 3, false);
 	check_mutex(MUTEX("5.1.0-899-g1"), STATS_NONE, STATS_NONE, STATS_NONE, true);
@@ -306,7 +306,7 @@ static void test_mutexes(void **state)
 	assert_int_equal(mutex_of(&r.stats.mutexes, "background_thread")->value[STATS_MUTEX_OPS],
 			 8);
 	assert_int_equal(r.stats.mutexes.count, 9);
-	reader_close(&r);
+	snapshots_close(&r);
 }
 
 static void test_old_text(void **state)
@@ -341,7 +341,7 @@ static void test_old_text(void **state)
 
 static void test_36(void **state)
 {
-	struct reader r;
+	struct snapshots r;
 
 	first(&r, DATA "synthetic_36.log");
 	assert_int_equal(r.stats.release, 30600);
@@ -349,14 +349,14 @@ static void test_36(void **state)
 	assert_int_equal(stats_arena(&r.stats, 1)->value[STATS_ARENA_TOTAL_ALLOCATED], 943718400);
 	assert_int_equal(stats_arena(&r.stats, 1)->value[STATS_ARENA_MAPPED], 1258291200);
 	assert_int_equal(stats_arena(&r.stats, 0)->value[STATS_ARENA_PDIRTY], 10);
-	reader_close(&r);
+	snapshots_close(&r);
 }
 
 static void test_4_json(void **state)
 {
 	static const char path[] = TEST_DATA "/../../fuzz/corpus/jemalloc_json/old";
 	const struct stats_arena *a;
-	struct reader r;
+	struct snapshots r;
 
 	first(&r, path);
 	a = stats_whole(&r.stats);
@@ -366,7 +366,7 @@ static void test_4_json(void **state)
 	assert_int_equal(stats_row(&a->bins, 0)[STATS_BIN_CURSLABS], 1);
 	assert_int_equal(stats_row(&a->bins, 0)[STATS_BIN_NRESLABS], 4);
 	assert_int_equal(a->value[STATS_ARENA_DIRTY_PURGED], 3);
-	reader_close(&r);
+	snapshots_close(&r);
 }
 
 /* 1 for each document, 'x' for each that is broken. */
@@ -374,18 +374,18 @@ static void outcome(const char *text, const char *expected, const char *why)
 {
 	struct err err = { .text = "" };
 	char seen[16];
-	struct reader r;
+	struct snapshots r;
 	unsigned n = 0;
 	int e;
 
-	reader_memory(&r, text, strlen(text));
-	while ((e = reader_next(&r, &err)) && n < sizeof(seen) - 1)
+	snapshots_memory(&r, text, strlen(text));
+	while ((e = snapshots_next(&r, &err)) && n < sizeof(seen) - 1)
 		seen[n++] = e == 1 ? '1' : 'x';
 	seen[n] = 0;
 	assert_string_equal(seen, expected);
 	if (why)
 		assert_non_null(strstr(err.text, why));
-	reader_close(&r);
+	snapshots_close(&r);
 }
 
 #define GOOD "{\"jemalloc\":{\"stats\":{\"allocated\":1}}}"
@@ -410,7 +410,7 @@ static void test_framing(void **state)
 static void test_stream(void **state)
 {
 	struct err err = { .text = "" };
-	struct reader r;
+	struct snapshots r;
 	uint64_t sum = 0;
 	FILE *file = tmpfile();
 	char path[64];
@@ -422,25 +422,25 @@ static void test_stream(void **state)
 	fflush(file);
 	rewind(file);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(file));
-	assert_int_equal(reader_open(&r, path, &err), 0);
-	while ((n = reader_next(&r, &err)) == 1)
+	assert_int_equal(snapshots_open(&r, path, &err), 0);
+	while ((n = snapshots_next(&r, &err)) == 1)
 		sum += r.stats.total[STATS_TOTAL_ALLOCATED];
 	assert_int_equal(n, 0);
 	assert_int_equal(r.documents, 120000);
 	assert_int_equal(sum, 120000ull * 119999 / 2);
 	assert_true(r.offset > 0); /* the window was moved */
-	reader_close(&r);
+	snapshots_close(&r);
 	fclose(file);
 }
 
 static void test_duplicates(void **state)
 {
-	struct reader r;
+	struct snapshots r;
 
 	first(&r, DATA "json_full.json");
 	assert_true(r.stats.duplicates >= 2);
 	assert_string_equal(stats_setting(&r.stats, "opt.narenas"), "8");
-	reader_close(&r);
+	snapshots_close(&r);
 }
 
 int main(void)

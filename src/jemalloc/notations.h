@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* The two notations, one document at a time; reader.c finds the documents. */
+/* The two notations, one document at a time; snapshots.c finds the documents. */
 #include <stddef.h>
 
 #include "base/err.h"

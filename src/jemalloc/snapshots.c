@@ -4,7 +4,7 @@
  * Both notations have the word jemalloc at their start, so one search finds either.  A JSON
  * document that does not end in the window is read again from its start when there is more of it:
  * the window is large against a document, and doubles, so that costs little. */
-#include "jemalloc/reader.h"
+#include "jemalloc/snapshots.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
-#include "jemalloc/readers.h"
+#include "jemalloc/notations.h"
 
 #define WINDOW (4u << 20)
 #define DOCUMENT_MAX (256u << 20)
@@ -20,7 +20,7 @@
 #define BEGIN "___ Begin jemalloc statistics ___"
 #define END "--- End jemalloc statistics ---"
 
-int reader_open(struct reader *r, const char *path, struct err *err)
+int snapshots_open(struct snapshots *r, const char *path, struct err *err)
 {
 	memset(r, 0, sizeof(*r));
 	stats_init(&r->stats);
@@ -32,7 +32,7 @@ int reader_open(struct reader *r, const char *path, struct err *err)
 	return 0;
 }
 
-void reader_memory(struct reader *r, const void *bytes, size_t size)
+void snapshots_memory(struct snapshots *r, const void *bytes, size_t size)
 {
 	memset(r, 0, sizeof(*r));
 	stats_init(&r->stats);
@@ -41,7 +41,7 @@ void reader_memory(struct reader *r, const void *bytes, size_t size)
 	buf_add(&r->window, bytes, size);
 }
 
-void reader_close(struct reader *r)
+void snapshots_close(struct snapshots *r)
 {
 	close_fd(&r->fd);
 	stats_release(&r->stats);
@@ -49,7 +49,7 @@ void reader_close(struct reader *r)
 }
 
 /* Drops what is before `keep` and reads as much again as there is, or a window full. */
-static int fill(struct reader *r, size_t keep, struct err *err)
+static int fill(struct snapshots *r, size_t keep, struct err *err)
 {
 	size_t rest = r->window.size - keep, more = rest > WINDOW ? rest : WINDOW;
 	ssize_t n = 1;
@@ -102,7 +102,7 @@ static bool starts_text(const char *from, const char *word, const char *end, con
 }
 
 /* Moves r->at to the next document in the window: '{' or '_', or 0 when there is none. */
-static char find(struct reader *r)
+static char find(struct snapshots *r)
 {
 	const char *from = r->window.data + r->at, *end = r->window.data + r->window.size;
 	const char *word = from, *start;
@@ -119,7 +119,7 @@ static char find(struct reader *r)
 	return 0;
 }
 
-static int cut_off(struct reader *r, size_t next, struct err *err)
+static int cut_off(struct snapshots *r, size_t next, struct err *err)
 {
 	uint64_t at = r->offset + r->at;
 
@@ -128,7 +128,7 @@ static int cut_off(struct reader *r, size_t next, struct err *err)
 }
 
 /* 1, -EBADMSG, or 0: more is needed. */
-static int take_json(struct reader *r, struct err *err)
+static int take_json(struct snapshots *r, struct err *err)
 {
 	long n = stats_read_json(&r->stats, r->window.data + r->at, r->window.size - r->at, err);
 
@@ -144,7 +144,7 @@ static int take_json(struct reader *r, struct err *err)
 	return -EBADMSG;
 }
 
-static int take_text(struct reader *r, struct err *err)
+static int take_text(struct snapshots *r, struct err *err)
 {
 	const char *from = r->window.data + r->at + strlen(BEGIN);
 	size_t size = r->window.size - r->at - strlen(BEGIN);
@@ -160,7 +160,7 @@ static int take_text(struct reader *r, struct err *err)
 	return 1;
 }
 
-int reader_next(struct reader *r, struct err *err)
+int snapshots_next(struct snapshots *r, struct err *err)
 {
 	for (;;) {
 		char kind = find(r);
@@ -186,7 +186,7 @@ int reader_next(struct reader *r, struct err *err)
 	}
 }
 
-const char *reader_guess(const struct reader *r)
+const char *snapshots_guess(const struct snapshots *r)
 {
 	const char *text = r->window.data;
 

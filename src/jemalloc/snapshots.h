@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "jemalloc/stats.h"
 
-struct reader {
+struct snapshots {
 	int fd; /* -1: all of it is in `window` */
 	bool ended;
 	struct buf window; /* bytes of the file from `offset` on */
@@ -18,11 +18,11 @@ struct reader {
 };
 
 /* Standard input for "-"; 0, or -errno with err. */
-int reader_open(struct reader *r, const char *path, struct err *err);
-void reader_memory(struct reader *r, const void *bytes, size_t size);
-void reader_close(struct reader *r);
+int snapshots_open(struct snapshots *r, const char *path, struct err *err);
+void snapshots_memory(struct snapshots *r, const void *bytes, size_t size);
+void snapshots_close(struct snapshots *r);
 /* 1: r->stats is filled.  0: the end.  -EBADMSG: a document is broken or cut off (err says where);
  * it is passed over, and the next call goes on behind it.  Anything else: it cannot be read. */
-int reader_next(struct reader *r, struct err *err);
+int snapshots_next(struct snapshots *r, struct err *err);
 /* What a file without a single document seems to be, for a message. */
-const char *reader_guess(const struct reader *r);
+const char *snapshots_guess(const struct snapshots *r);
