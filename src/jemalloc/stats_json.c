@@ -112,6 +112,17 @@ static bool next_element(struct parser *p, bool *inside)
 	return c != 0;
 }
 
+static bool key_is(struct key k, const char *name)
+{
+	return k.size == strlen(name) && !memcmp(k.text, name, k.size);
+}
+
+static bool is_value(struct key k)
+{
+	return k.size && (*k.text == '-' || (*k.text >= '0' && *k.text <= '9') ||
+			  key_is(k, "true") || key_is(k, "false") || key_is(k, "null"));
+}
+
 /* A number, true or false as it is written. */
 static bool word(struct parser *p, struct key *k)
 {
@@ -123,7 +134,10 @@ static bool word(struct parser *p, struct key *k)
 		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-' || c == '+' ||
 		      c == '.' || c == 'E')) {
 			k->size = (size_t)(p->at - k->text);
-			return k->size ? true : broken(p, "a value was expected");
+			if (is_value(*k))
+				return true;
+			p->at = k->text;
+			return broken(p, "a value was expected");
 		}
 	}
 	p->status = MORE;
@@ -216,11 +230,6 @@ static bool field(struct parser *p, const struct stats_field *fields, struct key
 		return number(p, &values[f]);
 	p->s->duplicates++;
 	return skip(p);
-}
-
-static bool key_is(struct key k, const char *name)
-{
-	return k.size == strlen(name) && !memcmp(k.text, name, k.size);
 }
 
 static void mend_mutex(struct parser *p, uint64_t *v)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """memoir jemalloc: statistics of jemalloc, and the tools whose place it takes."""
+import json
 import os
 import pathlib
 import subprocess
@@ -83,6 +84,11 @@ def test_numbers():
     (["eff", LOG, 1, 2, 3, 4], "what is '4' for", 2),
     (["eff", DATA / "leak_final.heap"], "heap profile", 1),
     (["eff", "nowhere"], "No such file", 1),
+    (["stats", "nowhere"], "No such file", 1),
+    (["stats", DATA / "leak_final.heap"], "heap profile", 1),
+    (["stats", "--arena", "7", DATA / "json_full.json"], "there is no arena '7'", 1),
+    (["stats", "--sort", "colour", DATA / "json_full.json"], "there is no field 'colour'", 2),
+    (["stats"], "of which file", 2),
     (["ab"], "did you mean 'abs'", 2),
     ([], "what shall it do", 2),
 ])
@@ -108,3 +114,63 @@ def test_a_cut_end_keeps_what_is_before(tmp_path):
     done = jemalloc("abs", path, 100)
     assert done.stdout.count("Absolutes") == 3 and done.returncode == 1
     assert "cut.json, offset" in done.stderr and "cut off" in done.stderr
+
+
+def table(text, name):
+    """The rows of a table, by their first cell."""
+    lines = text.split(f"\n{name}\n")[1].split("\n\n")[0].splitlines()
+    columns = lines[0].split()
+    return {cells[0]: dict(zip(columns, cells)) for cells in (line.replace(",", "").split() for line in lines[1:])}
+
+
+def test_tables_of_json_are_those_of_text():
+    by_json = jemalloc("stats", DATA / "json_full.json").stdout
+    by_text = jemalloc("stats", DATA / "text_full.txt").stdout
+    for name, columns in (("BINS", ("size", "allocated", "nmalloc", "curregs", "nregs", "curslabs")),
+                          ("LARGE CLASSES", ("size", "allocated", "curlextents"))):
+        one, two = table(by_json, name), table(by_text, name)
+        assert set(one) <= set(two) and len(one) >= 10
+        for key, row in one.items():
+            assert [row[c] for c in columns] == [two[key][c] for c in columns]
+    # 26 bins are alive in the sum of the arenas.
+    assert sum(row["curregs"] != "0" for row in table(by_json, "BINS").values()) == 26
+    assert table(by_json, "ARENAS")["merged"]["small_allocated"] == "13182080"
+    assert "nmalloc" in by_text.split("LARGE CLASSES")[1] and "put right" in by_json
+    assert "put right" not in by_text
+
+
+def test_one_arena_sorted():
+    out = jemalloc("stats", "--arena", "1", "--sort", "allocated", DATA / "json_full.json").stdout
+    found = [int(row["allocated"]) for row in table(out, "BINS").values()]
+    assert found == sorted(found, reverse=True) and found[0] > 2_000_000
+
+
+def test_json_has_all_snapshots_and_settings():
+    done = jemalloc("stats", "--json", DATA / "series_53.json", DATA / "text_full.txt")
+    snapshots = json.loads(done.stdout)["snapshots"]
+    assert [s["stats"]["allocated"] for s in snapshots] == [137822208, 275447808, 413073408, 275427968, 34247808]
+    assert [s["notation"] for s in snapshots] == ["json"] * 4 + ["text"]
+    assert snapshots[4]["settings"]["opt.percpu_arena"] == "disabled"
+    assert [a["arena"] for a in snapshots[4]["arenas"]] == ["merged", "0", "1", "2"]
+    assert "opt.narenas: 8" in jemalloc("stats", "--settings", DATA / "json_full.json").stdout
+
+
+@pytest.mark.parametrize("name, allocated, active", [("memscout_s1.json", 134371536, 164888576),
+                                                     ("memscout_s2.json", 200220552, 239099904)])
+def test_published_samples(name, allocated, active):
+    path = pathlib.Path(__file__).parents[3] / "shared/samples/jemalloc" / name
+    if not path.exists():
+        pytest.skip("the sample is not here")
+    stats = json.loads(jemalloc("stats", "--json", path).stdout)["snapshots"][0]["stats"]
+    assert (stats["allocated"], stats["active"]) == (allocated, active)
+
+
+def test_bad_json_is_one_line(tmp_path):
+    for text, says in (("{}", "holds no jemalloc statistics"), ('{"jemalloc":{}}', '"stats" is missing'),
+                       ("", "it is empty"), ('{"jemalloc":{"stats":{"allocated":x}}}', "offset 34"),
+                       ('{"jemalloc":{"stats":', "cut off")):
+        path = tmp_path / "bad.json"
+        path.write_text(text)
+        done = jemalloc("stats", path)
+        assert done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1
+        assert says in done.stderr, done.stderr
