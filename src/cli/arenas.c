@@ -270,3 +270,46 @@ void arenas_threshold(struct buf *out, const struct arenas *s)
 		value /= 1024;
 	buf_printf(out, "%" PRIu64 " %s", value, units[unit]);
 }
+
+static bool print_iteration(struct buf *out, const struct arenas *s, uint64_t i, const char *title,
+			    void (*print)(struct buf *, const struct arenas *,
+					  const struct arenas_row *))
+{
+	const struct arenas_iteration *it = &s->iterations[i];
+
+	buf_printf(out, "%s from iteration # %" PRIu64 " above ", title, i);
+	arenas_threshold(out, s);
+	buf_text(out, ":\n");
+	for (size_t k = it->first; k < it->first + it->count; k++) {
+		if (!arenas_whole(s, i, &s->arenas[k]))
+			return false;
+		print(out, s, &s->arenas[k]);
+	}
+	return true;
+}
+
+int arenas_print(const char *command, int argc, char **argv, const char *title,
+		 void (*print)(struct buf *, const struct arenas *, const struct arenas_row *))
+{
+	struct buf out = { 0 };
+	struct arenas s;
+	int status = arenas_load(&s, command, argc, argv, 2);
+	uint64_t to = s.number_count > 1 ? s.number[1] : s.count;
+
+	if (!status) {
+		status = s.status;
+		if (!arenas_range(&s, s.number[0], to))
+			status = 1;
+		else
+			for (uint64_t i = s.number[0]; i < to; i++)
+				if (!print_iteration(&out, &s, i, title, print)) {
+					status = 1;
+					break;
+				}
+		if (buf_flush(&out, 1))
+			status = 1;
+	}
+	buf_release(&out);
+	arenas_release(&s);
+	return status;
+}

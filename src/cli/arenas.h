@@ -49,3 +49,9 @@ void arenas_size(struct buf *out, int64_t bytes);
 void arenas_share(struct buf *out, uint64_t part, uint64_t whole);
 /* "200 MB": whole ones, rounded down. */
 void arenas_threshold(struct buf *out, const struct arenas *s);
+
+/* The whole of a command that prints the arenas of some iterations, each under a line that starts
+ * with `title`: arguments FILE MIB START END.  Returns the exit status. */
+int arenas_print(const char *command, int argc, char **argv, const char *title,
+		 void (*print)(struct buf *out, const struct arenas *s,
+			       const struct arenas_row *arena));

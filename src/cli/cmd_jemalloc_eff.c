@@ -27,40 +27,9 @@ static void print_arena(struct buf *out, const struct arenas *s, const struct ar
 	buf_char(out, '\n');
 }
 
-static bool print(struct buf *out, const struct arenas *s, uint64_t from, uint64_t to)
-{
-	for (uint64_t i = from; i < to; i++) {
-		const struct arenas_iteration *it = &s->iterations[i];
-
-		buf_printf(out, "Efficiency from iteration # %" PRIu64 " above ", i);
-		arenas_threshold(out, s);
-		buf_text(out, ":\n");
-		for (size_t k = it->first; k < it->first + it->count; k++) {
-			if (!arenas_whole(s, i, &s->arenas[k]))
-				return false;
-			print_arena(out, s, &s->arenas[k]);
-		}
-	}
-	return true;
-}
-
 static int run(int argc, char **argv)
 {
-	struct buf out = { 0 };
-	struct arenas s;
-	int status = arenas_load(&s, "jemalloc eff", argc, argv, 2);
-	uint64_t to = s.number_count > 1 ? s.number[1] : s.count;
-
-	if (!status) {
-		status = s.status;
-		if (!arenas_range(&s, s.number[0], to) || !print(&out, &s, s.number[0], to))
-			status = 1;
-		if (buf_flush(&out, 1))
-			status = 1;
-	}
-	buf_release(&out);
-	arenas_release(&s);
-	return status;
+	return arenas_print("jemalloc eff", argc, argv, "Efficiency", print_arena);
 }
 
 const struct command command_jemalloc_eff = {
