@@ -104,11 +104,12 @@ static bool starts_text(const char *from, const char *word, const char *end, con
 /* Moves r->at to the next document in the window: '{' or '_', or 0 when there is none. */
 static char find(struct snapshots *r)
 {
-	const char *from = r->window.data + r->at, *end = r->window.data + r->window.size;
-	const char *word = from, *start;
+	const char *from, *end, *word, *start;
 
 	if (!r->window.size)
 		return 0;
+	from = word = r->window.data + r->at;
+	end = r->window.data + r->window.size;
 	while ((word = memmem(word, (size_t)(end - word), "jemalloc", 8))) {
 		if (starts_json(from, word, end, &start) || starts_text(from, word, end, &start)) {
 			r->at = (size_t)(start - r->window.data);
