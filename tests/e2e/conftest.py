@@ -2,6 +2,7 @@
 """Fixtures: compiling test programs once a session, recording them into the test's own folder."""
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 
@@ -15,6 +16,23 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "soak: depends on timing; repeated by make soak")
     if not hasattr(config, "workerinput") and not os.path.exists(harness.MEMOIR):
         raise pytest.UsageError(f"no {harness.MEMOIR}: build first, or set MEMOIR_BUILD")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Browser tests first: they are one group, so one worker has them all, and would end last."""
+    def rank(item):
+        mark = item.get_closest_marker("xdist_group")
+        return 0 if mark and "browser" in mark.args else 1
+    items.sort(key=rank)
+
+
+def pytest_runtest_logreport(report):
+    """Names of failed tests for scripts/test, which runs them once more alone."""
+    path = os.environ.get("MEMOIR_TESTS_FAILED")
+    if path and report.failed and not os.environ.get("PYTEST_XDIST_WORKER"):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(re.sub(r"@\w+$", "", report.nodeid) + "\n")
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,8 @@ import pytest
 
 import harness
 
+pytestmark = pytest.mark.xdist_group("browser")
+
 SVG = "{http://www.w3.org/2000/svg}"
 PLACEHOLDER = "odd_{}_which_stands_here_for_another_name"
 # Names that formats are broken by, of bytes that symbol tables may hold.
