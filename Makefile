@@ -30,12 +30,12 @@ demo: build ## build, record the bundled example and show the result
 
 test: ## build and run every test
 	@scripts/install-deps build test
-	@scripts/install-npm
+	@scripts/install-npm tests
 	@$(PYTHON) scripts/test --build $(BUILD) $(if $(CI),--werror)
 
 test-quick: ## unit and policy tests, and the end-to-end tests that take no time
 	@scripts/install-deps build test
-	@scripts/install-npm
+	@scripts/install-npm tests
 	@$(PYTHON) scripts/test --build $(BUILD) --quick
 
 bench: build ## plain, Memoir and heaptrack side by side; writes build/bench.json

@@ -7,14 +7,14 @@ import sys
 
 root = sys.argv[1]
 LIMIT = 800
-CODE = (".c", ".h", ".cpp", ".def", ".S")
+CODE = (".c", ".h", ".cpp", ".def", ".S", ".ts", ".tsx", ".css")
 NOTES = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 
 bad = []
 count = 0
-for top in ("src", "include", "tests", "fuzz", "bench", "examples", "scripts"):
+for top in ("src", "include", "tests", "fuzz", "bench", "examples", "scripts", "web"):
     for folder, folders, names in os.walk(os.path.join(root, top)):
-        folders[:] = [f for f in folders if f not in ("data", "corpus", "__pycache__")]
+        folders[:] = [f for f in folders if f not in ("data", "corpus", "__pycache__", "node_modules")]
         for name in names:
             path = os.path.join(folder, name)
             shown = os.path.relpath(path, root)

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Questions to the server.  ask() is one request; answers are kept (the newest CACHE of them) and a
+// request that nobody waits for any more is cancelled.  useAnswer() is what views call: it keeps the
+// last answer on the screen until the next is there, and says "busy" only after 200 ms.
+import { useEffect, useRef, useState } from "preact/hooks";
+
+export class ApiError extends Error {
+	constructor(readonly status: number, message: string, readonly parameter?: string, readonly position?: number) {
+		super(message);
+	}
+}
+
+export type Query = Record<string, string | number | boolean | undefined>;
+
+/* A path of the API with its parameters; empty ones are left out. */
+export function url(path: string, query: Query = {}): string {
+	const pairs = Object.entries(query).filter(([, v]) => v !== undefined && v !== "" && v !== false).map(([k, v]) => [k, v === true ? "1" : String(v)]);
+	const text = new URLSearchParams(pairs as [string, string][]).toString();
+	return text ? `${path}?${text}` : path;
+}
+
+async function fail(response: Response): Promise<never> {
+	let said: { error?: string; parameter?: string; position?: number } = {};
+	try {
+		said = await response.json();
+	} catch {
+		/* not ours: a proxy's page */
+	}
+	throw new ApiError(response.status, said.error ?? `the server answered ${response.status} ${response.statusText}`, said.parameter, said.position);
+}
+
+export async function send(address: string, options: RequestInit = {}): Promise<Response> {
+	let response: Response;
+	try {
+		response = await fetch(address, { credentials: "same-origin", ...options });
+	} catch (error) {
+		if (error instanceof DOMException && error.name === "AbortError") throw error;
+		throw new ApiError(0, "the server does not answer; is memoir server still running?");
+	}
+	return response.ok ? response : fail(response);
+}
+
+const CACHE = 60;
+const answers = new Map<string, unknown>();
+interface Pending {
+	promise: Promise<unknown>;
+	abort: AbortController;
+	waiting: number;
+}
+const pending = new Map<string, Pending>();
+
+export function forget(prefix = ""): void {
+	for (const key of [...answers.keys()]) if (key.startsWith(prefix)) answers.delete(key);
+}
+
+function remember(address: string, answer: unknown): void {
+	answers.delete(address);
+	answers.set(address, answer);
+	if (answers.size > CACHE) answers.delete(answers.keys().next().value as string);
+}
+
+/* Asks once however many wait; the returned function says that this caller no longer does. */
+export function ask<T>(address: string): { answer: Promise<T>; cancel: () => void } {
+	let found = pending.get(address);
+	if (!found) {
+		const abort = new AbortController();
+		const promise = send(address, { signal: abort.signal })
+			.then((response) => response.json())
+			.then((answer: unknown) => {
+				remember(address, answer);
+				return answer;
+			})
+			.finally(() => {
+				if (pending.get(address) === found) pending.delete(address);
+			});
+		promise.catch(() => {});
+		found = { promise, abort, waiting: 0 };
+		pending.set(address, found);
+	}
+	const mine = found;
+	mine.waiting++;
+	let left = false;
+	return {
+		answer: mine.promise as Promise<T>,
+		cancel() {
+			if (left) return;
+			left = true;
+			if (--mine.waiting === 0 && pending.get(address) === mine) {
+				pending.delete(address);
+				mine.abort.abort();
+			}
+		},
+	};
+}
+
+export interface Answer<T> {
+	data: T | undefined; /* of the address before while a new one is on its way */
+	error: ApiError | undefined;
+	busy: boolean; /* for 200 ms and more */
+	fresh: boolean; /* data belongs to the address that was asked for */
+	retry: () => void;
+}
+
+/* null asks nothing.  every: asks again after so many milliseconds. */
+export function useAnswer<T>(address: string | null, every = 0): Answer<T> {
+	const [, redraw] = useState(0);
+	const kept = useRef<{ address: string | null; data?: T; error?: ApiError; busy: boolean; turn: number }>({ address: null, busy: false, turn: 0 });
+	const [turn, setTurn] = useState(0);
+	const state = kept.current;
+	if (address !== null && answers.has(address) && state.address !== address) {
+		state.data = answers.get(address) as T;
+		state.address = address;
+		state.error = undefined;
+	}
+	useEffect(() => {
+		if (address === null || (answers.has(address) && !every && turn === state.turn)) return;
+		state.turn = turn;
+		let over = false;
+		let again = 0;
+		let stop = (): void => {};
+		const run = (): void => {
+			const slow = setTimeout(() => {
+				state.busy = true;
+				if (!over) redraw((n) => n + 1);
+			}, 200);
+			const { answer, cancel } = ask<T>(address);
+			stop = () => {
+				clearTimeout(slow);
+				cancel();
+			};
+			answer
+				.then(
+					(data) => {
+						if (!over) Object.assign(state, { data, address, error: undefined });
+					},
+					(error: unknown) => {
+						if (!over) state.error = error instanceof ApiError ? error : new ApiError(0, String(error));
+					},
+				)
+				.finally(() => {
+					clearTimeout(slow);
+					if (over) return;
+					state.busy = false;
+					redraw((n) => n + 1);
+					if (every) again = window.setTimeout(run, every);
+				});
+		};
+		run();
+		return () => {
+			over = true;
+			state.busy = false;
+			clearTimeout(again);
+			stop();
+		};
+	}, [address, turn, every]);
+	return {
+		data: address === null ? undefined : state.data,
+		error: state.error,
+		busy: state.busy,
+		fresh: state.address === address,
+		retry: () => {
+			if (address !== null) answers.delete(address);
+			state.error = undefined;
+			setTurn((n) => n + 1);
+		},
+	};
+}
