@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* A heap profile dump as its writer meant it: jemalloc 3 to 5, gperftools, and either of them
+ * behind a table of symbols (what jeprof calls symbolized).
+ *
+ * Numbers are the file's own, not scaled: dump_scale() makes estimates of one line's numbers, which
+ * has to happen before lines are added up.  Everything is owned by the struct and stays where it is
+ * until dump_release(). */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* What one line says. */
+struct dump_counts {
+	uint64_t objects, bytes;	 /* alive */
+	uint64_t all_objects, all_bytes; /* ever; 0 where the program did not keep that */
+};
+
+/* The same, as estimates of what there really was. */
+struct dump_amounts {
+	double objects, bytes, all_objects, all_bytes;
+};
+
+struct dump_thread {
+	uint64_t uid;	  /* jemalloc's own number */
+	const char *name; /* NULL: it has none */
+	struct dump_counts counts;
+};
+
+/* A line of one thread below a stack. */
+struct dump_share {
+	uint64_t thread;
+	struct dump_counts counts;
+};
+
+struct dump_stack {
+	size_t pc, pc_count; /* in pcs: the innermost first */
+	size_t share, share_count;
+	struct dump_counts counts;
+};
+
+struct dump_map {
+	uint64_t start, end, offset, inode;
+	bool executable;
+	const char *path; /* "" for anonymous memory; without " (deleted)" */
+	bool deleted;
+};
+
+/* What a symbolized file says about an address: names, the innermost first. */
+struct dump_name {
+	uint64_t pc;
+	const char *names; /* joined by "--", as they are in the file */
+};
+
+enum dump_kind {
+	DUMP_THREADED, /* heap_v2/RATE: jemalloc 4 and later */
+	DUMP_PLAIN,    /* heap profile: …: jemalloc 3, gperftools */
+};
+
+struct dump {
+	enum dump_kind kind;
+	uint64_t rate; /* a sample every so many bytes; 0 or 1: everything was counted */
+	bool growth;   /* gperftools: how the heap grew, not what is alive */
+	struct dump_counts total;
+
+	struct dump_thread *threads;
+	size_t thread_count, thread_room;
+	struct dump_stack *stacks;
+	size_t stack_count, stack_room;
+	struct dump_share *shares;
+	size_t share_count, share_room;
+	uint64_t *pcs;
+	size_t pc_count, pc_room;
+	struct dump_map *maps;
+	size_t map_count, map_room;
+	struct dump_name *names;
+	size_t name_count, name_room;
+	const char *binary; /* what a symbolized file is of, or NULL */
+	char *text;	    /* the texts above are in it */
+};
+
+/* Takes `size` bytes (copied).  0, or -EBADMSG with err; what was read until then is there, so that
+ * a cut dump is still of use. */
+int dump_read(struct dump *d, const void *bytes, size_t size, struct err *err);
+void dump_release(struct dump *d);
+/* Does it look like the beginning of a dump? */
+bool dump_is(const void *bytes, size_t size);
+/* One line's numbers as estimates; `rate` is the dump's. */
+struct dump_amounts dump_scale(const struct dump_counts *counts, uint64_t rate);
+/* The map that an address is in, or NULL. */
+const struct dump_map *dump_map_of(const struct dump *d, uint64_t pc);

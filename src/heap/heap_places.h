@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Addresses of dumps as places in the code: which file, where in it, which functions and lines.
+ *
+ * Dumps of several runs share one struct heap_places, and the same place has the same number in all
+ * of them, wherever the loader had put the file.  Nothing is looked up before
+ * heap_places_resolve(); one thread. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/strings.h"
+#include "heap/dump.h"
+
+#define HEAP_NO_MODULE UINT32_MAX
+
+struct heap_place {
+	uint32_t module;	   /* HEAP_NO_MODULE: in no file that is known */
+	uint64_t address;	   /* as the file counts; else the address itself */
+	uint32_t given;		   /* names that the dump itself has, of texts; 0: none */
+	size_t frame, frame_count; /* the innermost first; at least one once resolved */
+};
+
+/* One function that an address is in; those but the last are inlined into the next. */
+struct heap_place_frame {
+	uint32_t function; /* of texts: 0 if it is not known */
+	uint32_t file;	   /* 0 if it is not known */
+	uint32_t line;
+	bool inlined;
+};
+
+struct heap_places_module {
+	const char *path; /* as the dump has it */
+	char *file;	  /* the one that is read; NULL: none was found */
+	bool allocator;	  /* it is jemalloc or another allocator's library */
+	bool named;	  /* found by its name alone: it may be another build */
+};
+
+struct heap_places_options {
+	const char *program;		/* the main program's file, or NULL: where the dump says */
+	const char *const *debug_paths; /* files and folders with symbols */
+	size_t debug_path_count;
+	const char *sysroot; /* put before the dumps' paths, or NULL */
+	bool debuginfod;
+};
+
+struct heap_places {
+	struct heap_places_options options;
+	struct strings texts;
+	struct heap_places_module *modules;
+	size_t module_count, module_room;
+	struct heap_place *places;
+	size_t count, room;
+	struct heap_place_frame *frames;
+	size_t frame_count, frame_room;
+	struct map index; /* places by a hash of module and address, and of module paths */
+};
+
+void heap_places_init(struct heap_places *p, const struct heap_places_options *options);
+void heap_places_release(struct heap_places *p);
+/* The number of an address of a dump; `is_return`: it is where a call goes on, which may be the
+ * next line or function already. */
+uint32_t heap_places_add(struct heap_places *p, const struct dump *d, uint64_t pc, bool is_return);
+/* Looks up all that were added.  Symbols of a symbolized dump come first. */
+void heap_places_resolve(struct heap_places *p);

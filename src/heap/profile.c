@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Dumps added up.  See profile.h. */
+#include "heap/profile.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+
+/* A stack of places, as a dump had it. */
+struct profile_sample {
+	size_t site, site_count;
+	struct dump_amounts amounts;
+};
+
+void profile_init(struct profile *p, const struct profile_options *options,
+		  const struct heap_places_options *where)
+{
+	*p = (struct profile){ .options = *options };
+	heap_places_init(&p->places, where);
+	strings_init(&p->names);
+}
+
+void profile_release(struct profile *p)
+{
+	heap_places_release(&p->places);
+	strings_release(&p->names);
+	free(p->stacks);
+	free(p->frames);
+	free(p->samples);
+	free(p->sites);
+}
+
+static void add_amounts(struct dump_amounts *to, const struct dump_amounts *from, double sign)
+{
+	to->objects += from->objects * sign;
+	to->bytes += from->bytes * sign;
+	to->all_objects += from->all_objects * sign;
+	to->all_bytes += from->all_bytes * sign;
+}
+
+/* What a stack of a dump counts for: all of it, or one thread's part. */
+static bool amounts_of(const struct profile *p, const struct dump *d, const struct dump_stack *s,
+		       struct dump_amounts *ret)
+{
+	if (p->options.thread == PROFILE_ALL_THREADS) {
+		*ret = dump_scale(&s->counts, d->rate);
+		return true;
+	}
+	for (size_t i = s->share; i < s->share + s->share_count; i++)
+		if (d->shares[i].thread == p->options.thread) {
+			*ret = dump_scale(&d->shares[i].counts, d->rate);
+			return true;
+		}
+	return false;
+}
+
+void profile_add(struct profile *p, const struct dump *d, double sign)
+{
+	for (size_t i = 0; i < d->stack_count; i++) {
+		const struct dump_stack *s = &d->stacks[i];
+		struct profile_sample sample = { .site = p->site_count, .site_count = s->pc_count };
+		struct dump_amounts amounts;
+
+		if (!amounts_of(p, d, s, &amounts))
+			continue;
+		add_amounts(&sample.amounts, &amounts, sign);
+		for (size_t k = 0; k < s->pc_count; k++) {
+			p->sites = xgrow(p->sites, p->site_count, &p->site_room, sizeof(*p->sites));
+			/* The innermost of a dump is where it was taken, all others return. */
+			p->sites[p->site_count++] =
+				heap_places_add(&p->places, d, d->pcs[s->pc + k], k > 0);
+		}
+		p->samples =
+			xgrow(p->samples, p->sample_count, &p->sample_room, sizeof(*p->samples));
+		p->samples[p->sample_count++] = sample;
+	}
+}
+
+/* Functions that allocate for their caller, whoever made them. */
+static bool allocates(const char *name)
+{
+	static const char *const names[] = {
+		"malloc",	   "calloc",	    "realloc",	    "memalign", "posix_memalign",
+		"valloc",	   "aligned_alloc", "pvalloc",	    "mallocx",	"rallocx",
+		"xallocx",	   "newImpl",	    "imalloc",	    "ialloc",	"do_rallocx",
+		"fallbackNewImpl", "reallocarray",  "strdup_alloc",
+	};
+	static const char *const beginnings[] = {
+		"operator new",	 "prof_",	   "tc_",	 "je_", "_rjem_", "__libc_malloc",
+		"__libc_calloc", "__libc_realloc", "tcmalloc::", "mi_"
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
+		if (!strncmp(name, beginnings[i], strlen(beginnings[i])))
+			return true;
+	return false;
+}
+
+static bool place_allocates(const struct profile *p, const struct heap_place *place)
+{
+	if (place->module != HEAP_NO_MODULE && p->places.modules[place->module].allocator)
+		return true;
+	for (size_t i = place->frame; i < place->frame + place->frame_count; i++)
+		if (allocates(strings_at(&p->places.texts, p->places.frames[i].function)))
+			return true;
+	return false;
+}
+
+/* How many of a sample's innermost places are the allocator's. */
+static size_t allocator_frames(const struct profile *p, const struct profile_sample *s)
+{
+	for (size_t i = s->site_count; i-- > 0;)
+		if (place_allocates(p, &p->places.places[p->sites[s->site + i]]))
+			return i + 1;
+	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Where nothing is known of a place but the file: the same in every run. */
+static void unnamed(const struct profile *p, const struct heap_place *place, char *out, size_t size)
+{
+	if (place->module == HEAP_NO_MODULE)
+		snprintf(out, size, "0x%016" PRIx64, place->address);
+	else
+		snprintf(out, size, "[%s+0x%" PRIx64 "]",
+			 base_name(p->places.modules[place->module].path), place->address);
+}
+
+static uint32_t name_frame(struct profile *p, const struct heap_place *place,
+			   const struct heap_place_frame *f)
+{
+	const char *function = strings_at(&p->places.texts, f->function);
+	const char *file = strings_at(&p->places.texts, f->file);
+	char other[160];
+	auto_free char *text = NULL;
+
+	unnamed(p, place, other, sizeof(other));
+	if (!*function)
+		function = other;
+	switch (p->options.detail) {
+	case PROFILE_LINES:
+		if (*file)
+			text = xasprintf("%s %s:%u", function, file, f->line);
+		break;
+	case PROFILE_FILES:
+		return strings_add(&p->names, *file ? file : function);
+	case PROFILE_ADDRESSES:
+		text = xasprintf("%s %s", other, function == other ? "" : function);
+		break;
+	case PROFILE_FUNCTIONS:
+		break;
+	}
+	return strings_add(&p->names, text ? text : function);
+}
+
+static uint64_t hash_of(const uint32_t *frames, size_t count)
+{
+	uint64_t h = count;
+
+	for (size_t i = 0; i < count; i++)
+		h = (h << 5 ^ h >> 59 ^ frames[i]) * 0x9e3779b97f4a7c15ull;
+	return h;
+}
+
+/* Adds a sample to the stack that has the same names. */
+static void merge(struct profile *p, struct map *known, size_t first, const struct dump_amounts *a)
+{
+	size_t count = p->frame_count - first;
+	uint64_t key = hash_of(p->frames + first, count), at;
+
+	for (; map_get(known, key, &at); key++) {
+		struct profile_stack *s = &p->stacks[at];
+
+		if (s->frame_count == count &&
+		    !memcmp(p->frames + s->frame, p->frames + first, count * sizeof(*p->frames))) {
+			add_amounts(&s->amounts, a, 1);
+			p->frame_count = first;
+			return;
+		}
+	}
+	map_set(known, key, p->stack_count);
+	p->stacks = xgrow(p->stacks, p->stack_count, &p->stack_room, sizeof(*p->stacks));
+	p->stacks[p->stack_count++] = (struct profile_stack){ first, count, *a };
+}
+
+static void name_sample(struct profile *p, const struct profile_sample *s, size_t from)
+{
+	for (size_t i = from; i < s->site_count; i++) {
+		const struct heap_place *place = &p->places.places[p->sites[s->site + i]];
+
+		for (size_t k = 0; k < place->frame_count; k++) {
+			p->frames = xgrow(p->frames, p->frame_count, &p->frame_room,
+					  sizeof(*p->frames));
+			p->frames[p->frame_count++] =
+				name_frame(p, place, &p->places.frames[place->frame + k]);
+		}
+	}
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct profile_stack *x = a, *y = b;
+
+	if (x->amounts.bytes != y->amounts.bytes)
+		return x->amounts.bytes < y->amounts.bytes ? 1 : -1;
+	return x->frame < y->frame ? -1 : 1;
+}
+
+void profile_finish(struct profile *p)
+{
+	struct map known = { 0 };
+	size_t kept = 0;
+
+	heap_places_resolve(&p->places);
+	/* One element even if there is no sample: no pointer below is NULL. */
+	p->frames = xgrow(p->frames, 0, &p->frame_room, sizeof(*p->frames));
+	p->stacks = xgrow(p->stacks, 0, &p->stack_room, sizeof(*p->stacks));
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const struct profile_sample *s = &p->samples[i];
+		size_t first = p->frame_count;
+
+		name_sample(p, s, p->options.keep_allocator ? 0 : allocator_frames(p, s));
+		merge(p, &known, first, &s->amounts);
+	}
+	map_release(&known);
+	for (size_t i = 0; i < p->stack_count; i++) {
+		struct profile_stack *s = &p->stacks[i];
+
+		if (p->options.drop_negative && s->amounts.bytes < 0)
+			continue;
+		add_amounts(&p->total, &s->amounts, 1);
+		p->stacks[kept++] = *s;
+	}
+	p->stack_count = kept;
+	qsort(p->stacks, p->stack_count, sizeof(*p->stacks), by_bytes);
+}

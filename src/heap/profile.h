@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Dumps added up: stacks of named frames with estimated amounts, which every report is made of.
+ *
+ * Add dumps (a base with -1), then profile_finish() once.  A frame is what the user wants to see:
+ * a function, a line, a file or an address; stacks that look the same then are one.  So dumps of
+ * two runs are compared by what the code is called, never by where it was loaded.  One thread. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strings.h"
+#include "heap/dump.h"
+#include "heap/heap_places.h"
+
+enum profile_detail { PROFILE_FUNCTIONS, PROFILE_LINES, PROFILE_FILES, PROFILE_ADDRESSES };
+
+#define PROFILE_ALL_THREADS UINT64_MAX
+
+struct profile_options {
+	enum profile_detail detail;
+	uint64_t thread;     /* only this one's, or PROFILE_ALL_THREADS */
+	bool keep_allocator; /* do not cut the allocator's own frames off */
+	bool drop_negative;  /* of a difference, only what grew */
+};
+
+struct profile_stack {
+	size_t frame, frame_count; /* in frames: numbers of names, the innermost first */
+	struct dump_amounts amounts;
+};
+
+struct profile {
+	struct profile_options options;
+	struct heap_places places;
+	struct strings names; /* of frames */
+	struct profile_stack *stacks;
+	size_t stack_count, stack_room;
+	uint32_t *frames;
+	size_t frame_count, frame_room;
+	struct dump_amounts total;
+
+	struct profile_sample *samples; /* stacks of places, until profile_finish() */
+	size_t sample_count, sample_room;
+	uint32_t *sites;
+	size_t site_count, site_room;
+};
+
+void profile_init(struct profile *p, const struct profile_options *options,
+		  const struct heap_places_options *where);
+void profile_release(struct profile *p);
+/* Adds a dump's stacks, times `sign`; nothing of it is kept. */
+void profile_add(struct profile *p, const struct dump *d, double sign);
+/* Looks names up and puts equal stacks together; those with the most bytes first. */
+void profile_finish(struct profile *p);

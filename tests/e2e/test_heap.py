@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""memoir jemalloc heap: dumps of jemalloc's profiler.  Amounts are those of jeprof, to the digit."""
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+import harness
+
+DATA = pathlib.Path(__file__).parent.parent / "data/jemalloc"
+OUT = DATA / "out.heap"
+
+
+def heap(*words, **keywords):
+    return subprocess.run([harness.MEMOIR, "jemalloc", "heap", "-d", DATA / "prof", *map(str, words)],
+                          capture_output=True, text=True, **keywords)
+
+
+def rows(*words):
+    """{name: (flat, cumulative)} and the total."""
+    done = heap(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    total, *lines = done.stdout.splitlines()
+    found = {}
+    for line in lines:
+        flat, _, _, cum, _, name = line.split(None, 5)
+        found[name] = (float(flat), float(cum))
+    return found, float(total.split()[1])
+
+
+@pytest.mark.parametrize("words,expected", [
+    ([], 40342092), (["--inuse_objects"], 4883), (["--alloc_space"], 41629943), (["--alloc_objects"], 8192),
+    (["--thread", "0"], 13537483), (["--thread", "1"], 13407008), (["--thread=2"], 13401750)])
+def test_d1_totals(words, expected):
+    assert rows("--show_bytes", *words, OUT)[1] == expected
+
+
+def test_d1_an_empty_dump():
+    done = heap(DATA / "leak_error_empty.heap")
+    assert done.returncode == 1
+    assert "leak_error_empty.heap: the dump is empty" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_d2_everything_was_counted():
+    assert rows("--show_bytes", DATA / "lg0.heap")[1] == 5201920
+    assert rows("--inuse_objects", DATA / "lg0.heap")[1] == 1001
+
+
+def test_d3_flat_and_cumulative():
+    found, _ = rows("--show_bytes", OUT)
+    assert found["worker"] == (35663084, 40255913)
+    assert found["inl"][0] == 4592829
+
+
+def test_d5_difference_by_name():
+    found, total = rows("--show_bytes", "--base", OUT, DATA / "second_run.heap")
+    assert abs(total + 200142) <= 2
+    assert abs(found["worker"][1] + 195883) <= 2
+    assert not [name for name in found if name.startswith("0x")]
+
+
+def test_d7_no_frame_of_the_allocator():
+    assert not [name for name in rows(OUT)[0] if "jemalloc" in name]
+    assert [name for name in rows("--allocator", OUT)[0] if "jemalloc" in name]
+
+
+def test_d11_the_older_shape(tmp_path):
+    """The same stacks as jemalloc 3 and gperftools wrote them."""
+    stacks = re.findall(r"^@(.*)\n  t\*: (.*)$", OUT.read_text(), re.MULTILINE)
+    older = tmp_path / "older.heap"
+    older.write_text("heap profile: 1: 2 [3: 4] @ heap_v2/4096\n" +
+                     "".join(f"{counts} @{pcs}\n" for pcs, counts in stacks) +
+                     OUT.read_text()[OUT.read_text().index("\nMAPPED"):])
+    assert rows("--show_bytes", older) == rows("--show_bytes", OUT)
+
+
+@pytest.mark.parametrize("text,reason", [
+    ("nothing of the kind\n", "at byte 0: this is no heap profile"),
+    ("heap_v2/4096\n  t*: 1: x [0: 0]\n", "at byte 22: a line of a thread is not"),
+    ("heap_v2/4096\n  t*: 1: 2 [0: 0]\n@ 0x1 zz\n", "at byte 37: an address is expected"),
+    ("heap_v2/many\n", "at byte 7: the sampling rate is no number")])
+def test_bad_dumps(text, reason, tmp_path):
+    bad = tmp_path / "bad.heap"
+    bad.write_text(text)
+    done = heap(bad)
+    assert done.returncode == 1
+    assert f"bad.heap: {reason}" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_usage():
+    assert heap().returncode == 2
+    assert heap("--thread", "x", OUT).returncode == 2
