@@ -2,6 +2,7 @@
 // The table of views: a new view is one file in this folder and one row here.
 import type { ComponentType } from "preact";
 import { Overview } from "./overview";
+import { register } from "./names";
 import { Recordings } from "./recordings";
 
 export interface ViewProps {
@@ -21,3 +22,5 @@ export const VIEWS: readonly View[] = [
 	{ name: "recordings", label: "Recordings", group: "", component: Recordings, recording: false, strip: false },
 	{ name: "overview", label: "Overview", group: "recording", component: Overview, recording: true, strip: true },
 ];
+
+for (const view of VIEWS) register(view.name);

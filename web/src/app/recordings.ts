@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What the server has open.  The list is asked for again and again while the page is open (quickly
+// while something loads or is still being recorded); useData() is how a view asks about its
+// recording: when that grows, the question is asked again by itself.
+import { useEffect, useState } from "preact/hooks";
+import { ApiError, send, url, useAnswer, type Answer, type Query } from "./api";
+import { useRoute, type Parameters } from "./url";
+
+export interface Timeval {
+	secs: number;
+	fract_nsecs: number;
+}
+export interface Warning {
+	kind: string;
+	text: string;
+	modules?: string[];
+}
+export interface Recording {
+	id: string;
+	name: string;
+	kind: string;
+	state: "loading" | "ready" | "live" | "error";
+	progress: number;
+	version: number;
+	error: string | null;
+	warnings: Warning[];
+	file_size: number;
+	live: boolean;
+	uploaded: boolean;
+	executable?: string;
+	cmdline?: string;
+	architecture?: string;
+	final_allocated?: number;
+	final_allocated_count?: number;
+	peak_allocated?: number;
+	peak_allocated_count?: number;
+	allocated_count?: number;
+	runtime?: Timeval;
+	unique_backtrace_count?: number;
+	timestamp?: Timeval;
+	pid?: number;
+	hostname?: string;
+}
+
+export const seconds = (t: Timeval | undefined): number => (t ? t.secs + t.fract_nsecs / 1e9 : 0);
+export const programName = (r: Recording): string => r.executable?.split("/").pop() || r.name;
+
+interface State {
+	list: Recording[] | undefined;
+	error: ApiError | undefined;
+}
+let state: State = { list: undefined, error: undefined };
+let last = "";
+let timer = 0;
+const listeners = new Set<() => void>();
+
+function say(next: State): void {
+	state = next;
+	for (const listener of [...listeners]) listener();
+}
+
+export async function refresh(): Promise<void> {
+	clearTimeout(timer);
+	try {
+		const text = await (await send("/list")).text();
+		if (text !== last || state.error) {
+			last = text;
+			say({ list: JSON.parse(text) as Recording[], error: undefined });
+		}
+	} catch (error) {
+		last = "";
+		say({ list: state.list, error: error instanceof ApiError ? error : new ApiError(0, String(error)) });
+	}
+	clearTimeout(timer);
+	const busy = state.list?.some((r) => r.state === "loading" || r.state === "live");
+	timer = window.setTimeout(() => void refresh(), state.error ? 3000 : busy ? 1000 : 5000);
+}
+
+export function useRecordings(): State {
+	const [seen, set] = useState(state);
+	useEffect(() => {
+		const listener = (): void => set(state);
+		listeners.add(listener);
+		listener();
+		if (!timer) void refresh();
+		return () => {
+			listeners.delete(listener);
+		};
+	}, []);
+	return seen;
+}
+
+export const find = (id: string): Recording | undefined => (id === "last" ? state.list?.at(-1) : state.list?.find((r) => r.id === id));
+
+/* The version stands behind a "#", which is never sent: it only makes another question of it. */
+export function dataUrl(id: string, path: string, query: Query = {}): string {
+	const version = find(id)?.version;
+	return url(`/data/${id}/${path}`, query) + (version && version > 1 ? `#${version}` : "");
+}
+
+export function useData<T>(id: string, path: string | null, query: Query = {}): Answer<T> {
+	useRecordings();
+	return useAnswer<T>(path === null || !id ? null : dataUrl(id, path, query));
+}
+
+/* The part of a question that every view shares: the expression and the brush. */
+export function asked(parameters: Parameters): Query {
+	return { filter: parameters["filter"], from: time(parameters["from"]), to: time(parameters["to"]) };
+}
+
+/* Times are plain seconds in the address and have their unit in questions. */
+export const time = (text: string | undefined): string | undefined => (text ? `${text}s` : undefined);
+export const nsToSeconds = (ns: number): string => String(Math.round(ns) / 1e9);
+export const useAsked = (): Query => asked(useRoute().parameters);

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Answers of the server that more than one part reads (docs/http-api.md).
+import type { Warning } from "./recordings";
+
+export interface Parameter {
+	name: string;
+	type: string;
+	values?: string[];
+	default?: string;
+	help: string;
+	required: boolean;
+}
+export interface FilterRow {
+	name: string;
+	type: string;
+	argument: string;
+	help: string;
+	syntax?: string;
+	meaning?: string;
+	values?: string[];
+	repeatable: boolean;
+}
+export interface Api {
+	version: string;
+	endpoints: { path: string; methods: string[]; help: string; filters: boolean; parameters: Parameter[] }[];
+	filters: FilterRow[];
+	fields: { name: string; type: string; help: string; operators: string[] }[];
+	exports: { name: string; extension: string; type: string; viewer?: string; help: string; one_measure: boolean; groups: boolean }[];
+	measures: { name: string; title: string; help: string; needs_time: boolean; needs_duration: boolean }[];
+	upload_limit: number;
+}
+
+export interface Timeline {
+	xs_ns: number[];
+	allocated_size: number[];
+	allocated_count: number[];
+	size_delta: number[];
+	count_delta: number[];
+	end_size: number[];
+	end_count: number[];
+	allocations_per_second: number[];
+	deallocations_per_second: number[];
+	bytes_per_second: number[];
+	from_ns: number;
+	to_ns: number;
+	peak: { bytes: number; count: number; at_ns: number };
+}
+
+export interface Verdict {
+	class: "growing" | "bounded" | "sawtooth" | "start_up";
+	confidence: number;
+	evidence: string;
+	leaked_bytes: number;
+	leaked_count: number;
+	kept_bytes: number;
+	most_bytes: number;
+	bytes_per_second: number;
+	backtrace_id: number;
+	function?: string;
+}
+export interface Top {
+	function: string;
+	source?: string;
+	line?: number;
+	backtrace_id: number;
+	bytes: number;
+	count: number;
+}
+export interface Overview {
+	id: string;
+	name: string;
+	executable: string;
+	cmdline: string[];
+	pid: number;
+	architecture: string;
+	hostname: string;
+	allocator?: string;
+	recorded_by?: string;
+	end_reason?: string;
+	exit_status?: number;
+	exit_signal?: number;
+	start_ms: number;
+	runtime_ns: number;
+	threads: number;
+	file_size: number;
+	events: number;
+	allocations: number;
+	deallocations: number;
+	reallocations: number;
+	allocated_bytes: number;
+	temporary: number;
+	peak: { bytes: number; count: number; at_ns: number };
+	leaked: { bytes: number; count: number };
+	stacks: number;
+	deepest_stack: number;
+	without_stack: number;
+	removed_allocations: number;
+	verdicts: Verdict[];
+	verdict_counts: Record<string, number>;
+	verdict_bytes: Record<string, number>;
+	top: Record<"leaked" | "peak" | "allocated" | "temporary", Top[]>;
+	modules: { name: string; symbols: string; places: number }[];
+	markers: { at_ns: number; value: number; name?: string }[];
+	warnings: Warning[];
+}
+
+export type Check = { ok: true; count: number; bytes: number } | { ok: false; error: string; position: number };

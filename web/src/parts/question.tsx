@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The question box: the filter expression as text, with completion, what is wrong underlined at its
+// place, and below it one label for each term (and for the brush and the moment) that can be taken
+// away.  The text is the reader's until Enter puts it into the address.  The server checks and
+// completes; the colours come from a copy of the text that lies behind the transparent field.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ask, url } from "../app/api";
+import { useData } from "../app/recordings";
+import type { Check } from "../app/types";
+import { go, useRoute } from "../app/url";
+import { Panel } from "./panel";
+import { terms, tokens, withoutTerm } from "./terms";
+import { bytes, count, duration } from "./units";
+
+interface Completion {
+	from: number;
+	to: number;
+	items: { text: string; kind: string; help?: string }[];
+}
+
+export function Question({ id }: { id: string }) {
+	const { parameters } = useRoute();
+	const filter = parameters["filter"] ?? "";
+	const [draft, setDraft] = useState(filter);
+	const [list, setList] = useState<Completion>();
+	const [chosen, setChosen] = useState(-1);
+	const [panel, setPanel] = useState(false);
+	const [asked, setAsked] = useState(draft);
+	const field = useRef<HTMLInputElement>(null);
+	const mirror = useRef<HTMLDivElement>(null);
+	const wanted = useRef<{ cancel: () => void }>();
+	useEffect(() => {
+		setDraft(filter);
+		setAsked(filter);
+	}, [filter]);
+	useEffect(() => {
+		const timer = setTimeout(() => setAsked(draft), 150);
+		return () => clearTimeout(timer);
+	}, [draft]);
+	const check = useData<Check>(id, asked.trim() ? "check" : null, { filter: asked.trim() });
+	const wrong = asked === draft && draft.trim() && check.fresh && check.data && !check.data.ok ? check.data : undefined;
+	/* The check was of the trimmed text. */
+	const place = wrong ? wrong.position + (draft.length - draft.trimStart().length) : -1;
+
+	const complete = (): void => {
+		wanted.current?.cancel();
+		const element = field.current;
+		if (!element || document.activeElement !== element) return;
+		const { answer, cancel } = ask<Completion>(url(`/data/${id}/complete`, { text: element.value || " ", at: element.selectionStart ?? element.value.length, count: 12 }));
+		wanted.current = { cancel };
+		answer.then((found) => {
+			/* An only item that is there already is no help. */
+			const useless = found.items.length === 0 || (found.items.length === 1 && found.items[0]!.text === element.value.slice(found.from, found.to));
+			setList(useless ? undefined : found);
+			setChosen(-1);
+		}, () => setList(undefined));
+	};
+	const close = (): void => {
+		wanted.current?.cancel();
+		setList(undefined);
+	};
+	const accept = (index: number): void => {
+		const item = list?.items[index], element = field.current;
+		if (!item || !list || !element) return;
+		const after = draft.slice(list.to), text = draft.slice(0, list.from) + item.text + (after.startsWith(" ") ? "" : " ");
+		setDraft(text + after);
+		close();
+		requestAnimationFrame(() => {
+			element.focus();
+			element.setSelectionRange(text.length, text.length);
+			complete();
+		});
+	};
+	const commit = (text = draft): void => {
+		close();
+		if (text.trim() !== filter) go({ filter: text.trim() });
+	};
+	const keys = (event: KeyboardEvent): void => {
+		const n = list?.items.length ?? 0;
+		if (event.key === "ArrowDown" && n) setChosen((chosen + 1) % n);
+		else if (event.key === "ArrowUp" && n) setChosen((chosen + n - (chosen < 0 ? 0 : 1)) % n);
+		else if (event.key === "ArrowDown") complete();
+		else if ((event.key === "Enter" || event.key === "Tab") && n && chosen >= 0) accept(chosen);
+		else if (event.key === "Tab" && n && !event.shiftKey && list && list.to > list.from) accept(0);
+		else if (event.key === "Enter") commit();
+		else if (event.key === "Escape" && list) close();
+		else if (event.key === "Escape") {
+			setDraft(filter);
+			field.current?.blur();
+		} else return;
+		event.preventDefault();
+		event.stopPropagation();
+	};
+	const scroll = (): void => {
+		if (mirror.current && field.current) mirror.current.scrollLeft = field.current.scrollLeft;
+	};
+	return (
+		<div class="question-area">
+			<div class="question-row">
+				<div class={`question${wrong ? " wrong" : ""}`}>
+					<div class="question-mirror" aria-hidden="true" ref={mirror}>
+						{tokens(draft).map((t) => <span key={t.at} class={`token-${t.kind}${wrong && place >= t.at && place < t.at + t.text.length ? " token-wrong" : ""}`}>{t.text}</span>)}
+						{wrong && place >= draft.length && <span class="token-wrong">{"  "}</span>}
+					</div>
+					<input ref={field} id="question" type="text" spellcheck={false} autocomplete="off" autocapitalize="off" value={draft} placeholder="Ask about some of the memory: size >= 1k and function ~ parse"
+						role="combobox" aria-label="Which allocations: a filter expression" aria-expanded={!!list} aria-controls="completions" aria-autocomplete="list" aria-activedescendant={chosen >= 0 ? `completion-${chosen}` : undefined}
+						aria-invalid={!!wrong} aria-describedby={wrong ? "question-error" : undefined}
+						onInput={(event) => {
+							setDraft(event.currentTarget.value);
+							complete();
+						}}
+						onFocus={complete} onClick={complete} onBlur={() => { close(); }} onKeyDown={keys} onScroll={scroll} />
+					{draft !== filter && !wrong && <span class="question-hint" aria-hidden="true">Enter asks</span>}
+					<ul id="completions" class="completions" role="listbox" aria-label="Completions" hidden={!list}>
+						{list?.items.map((item, i) => (
+							<li key={item.text} id={`completion-${i}`} role="option" aria-selected={i === chosen} class={i === chosen ? "chosen" : ""} onPointerDown={(event) => { event.preventDefault(); accept(i); }}>
+								<code>{item.text}</code><span class="dim">{item.help ?? item.kind}</span>
+							</li>
+						))}
+					</ul>
+				</div>
+				<button type="button" class="button tall" aria-expanded={panel} onClick={() => setPanel(!panel)}>Filters</button>
+			</div>
+			{wrong && <p id="question-error" class="question-error" role="alert">{wrong.error}</p>}
+			<Labels filter={filter} check={filter && asked === filter && check.fresh ? check.data : undefined} />
+			{panel && <Panel filter={filter} onApply={(text) => commit(text)} onClose={() => setPanel(false)} />}
+		</div>
+	);
+}
+
+/* What is asked, term by term. */
+function Labels({ filter, check }: { filter: string; check: Check | undefined }) {
+	const { parameters } = useRoute();
+	const { from, to, at } = parameters;
+	const shown = terms(filter);
+	if (!shown.length && !from && !to && !at) return null;
+	const label = (key: string, text: string, mono: boolean, remove: () => void) => (
+		<li key={key} class="label">
+			{mono ? <code>{text}</code> : <span>{text}</span>}
+			<button type="button" aria-label={`Remove ${text}`} title="Remove" onClick={remove}>×</button>
+		</li>
+	);
+	return (
+		<div class="labels">
+			<ul aria-label="What is asked">
+				{shown.map((term, i) => label(`t${i}`, term.text, true, () => go({ filter: withoutTerm(filter, i) })))}
+				{(from || to) && label("range", `allocated ${duration(Number(from || 0))} – ${to ? duration(Number(to)) : "end"}`, false, () => go({ from: "", to: "" }))}
+				{at && label("at", `at ${duration(Number(at))}`, false, () => go({ at: "" }))}
+			</ul>
+			{check?.ok && <span class="dim">{count(check.count)} allocations, {bytes(check.bytes)} in all, match</span>}
+		</div>
+	);
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The timeline that stands above every view of a recording.  The brush is the range and the dashed
+// line the moment that everything below speaks about; both are in the address (from, to, at).  The
+// whole recording is the quiet line behind what the question leaves.
+import { useMemo } from "preact/hooks";
+import { nsToSeconds, time, useData } from "../app/recordings";
+import type { Check, Overview, Timeline } from "../app/types";
+import { go, href, useRoute } from "../app/url";
+import { Card, Choice } from "./card";
+import { Bytes, Count } from "./number";
+import { openMenu } from "./menu";
+import { Plot, type Line } from "./plot";
+import { momentMenu } from "./moments";
+import { Answered } from "./states";
+import { bytes, count, duration, short } from "./units";
+
+type Series = "bytes" | "blocks" | "rate";
+const SERIES: readonly (readonly [Series, string, string])[] = [
+	["bytes", "bytes", "bytes alive"],
+	["blocks", "blocks", "blocks alive"],
+	["rate", "alloc/s", "allocations per second"],
+];
+const values = (t: Timeline, series: Series): number[] => (series === "bytes" ? t.allocated_size : series === "blocks" ? t.allocated_count : t.allocations_per_second);
+const FORMAT: Record<Series, (v: number) => string> = { bytes, blocks: (v) => short(v), rate: (v) => `${short(v)}/s` };
+
+export function Strip({ id }: { id: string }) {
+	const { parameters } = useRoute();
+	const { filter, from, to, at } = parameters;
+	const series = SERIES.find(([key]) => key === parameters["series"])?.[0] ?? "bytes";
+	const whole = useData<Timeline>(id, "timeline");
+	const matched = useData<Timeline>(id, filter ? "timeline" : null, { filter });
+	const part = filter && !matched.error ? matched.data : undefined;
+	const xs = useMemo(() => (part ?? whole.data)?.xs_ns.map((ns) => ns / 1e9) ?? [], [part, whole.data]);
+
+	return (
+		<Card title={series === "rate" ? "Allocation rate" : "Live memory"} name="strip" said={<Said id={id} peak={(part ?? whole.data)?.peak} />} tools={<>
+			{(from || to || at) && <button type="button" class="button quiet" onClick={() => go({ from: "", to: "", at: "" })}>Whole run</button>}
+			<Choice label="Timeline shows" value={series} options={SERIES} onChange={(key) => go({ series: key === "bytes" ? "" : key })} />
+		</>}>
+			<Answered what="The timeline" answer={whole} lines={4}>
+				{(t) => {
+					const end = t.to_ns / 1e9, label = SERIES.find(([key]) => key === series)![2];
+					const lines: Line[] = part
+						? [{ label: "all", values: values(t, series), tone: "quiet" }, { label: "matching", values: values(part, series), tone: "curve", fill: true }]
+						: [{ label, values: values(t, series), tone: "curve", fill: true }];
+					const moment = at ? Number(at) : undefined;
+					const brush = from || to ? ([Number(from || 0), to ? Number(to) : end] as const) : undefined;
+					const step = end / 100;
+					const keys = (event: KeyboardEvent): void => {
+						const by = ({ ArrowLeft: -step, ArrowRight: step, PageDown: -10 * step, PageUp: 10 * step } as Record<string, number>)[event.key];
+						if (by !== undefined && event.shiftKey && brush) {
+							const [a, b] = brush, move = Math.max(-a, Math.min(end - b, by));
+							go({ from: seconds(a + move), to: seconds(b + move) }, true);
+						} else if (by !== undefined) go({ at: seconds(Math.max(0, Math.min(end, (moment ?? t.peak.at_ns / 1e9) + by))) }, moment !== undefined);
+						else if (event.key === "Home") go({ at: "0" });
+						else if (event.key === "End") go({ at: seconds(end) });
+						else if (event.key === "Escape" && (from || to || at)) go({ from: "", to: "", at: "" });
+						else return;
+						event.preventDefault();
+						event.stopPropagation();
+					};
+					return (
+						<div class="strip" role="slider" tabIndex={0} aria-label="The moment that is looked at" aria-valuemin={0} aria-valuemax={end} aria-valuenow={moment ?? end} aria-valuetext={moment === undefined ? "none chosen" : duration(moment)} onKeyDown={keys}>
+							<Plot label={label} xs={xs} lines={lines} from={0} to={end} height={120} format={FORMAT[series]} binary={series === "bytes"} brush={brush} moment={moment} group={id}
+								onMoment={(s) => go({ at: seconds(s) })}
+								onBrush={(a, b, first) => go({ from: seconds(a), to: seconds(b) }, !first)}
+								onMenu={(x, y, s) => openMenu(x, y, `At ${duration(s)}`, momentMenu(s, brush ?? [0, end]))} />
+						</div>
+					);
+				}}
+			</Answered>
+		</Card>
+	);
+}
+
+/* Whole microseconds are fine enough for a mouse and short in the address. */
+export const seconds = (value: number): string => String(+value.toFixed(6));
+
+function Said({ id, peak }: { id: string; peak: Timeline["peak"] | undefined }) {
+	const { parameters } = useRoute();
+	const { filter, at } = parameters;
+	const facts = useData<Overview>(id, "overview");
+	const here = useData<Check>(id, at ? "check" : null, { filter, alive_at: time(at) });
+	const never = useData<Check>(id, filter ? "check" : null, { filter, lifetime: "only_leaked" });
+	const leaked = filter ? (never.data?.ok ? never.data : undefined) : facts.data?.leaked;
+	const flame = (more: Record<string, string>): string => href({ view: "flame" }, more);
+	const parts = [];
+	if (at && here.data?.ok) {
+		parts.push(<span key="at"><Bytes value={here.data.bytes} to={flame({ measure: "alive" })} /> in <Count value={here.data.count} /> {here.data.count === 1 ? "block" : "blocks"} at {duration(Number(at))}</span>);
+	}
+	if (peak) parts.push(<span key="peak" title={`${count(peak.count)} blocks`}>peak <Bytes value={peak.bytes} to={filter ? flame({ measure: "alive", at: nsToSeconds(peak.at_ns) }) : flame({ measure: "peak" })} /> at <a class="number" href={href({}, { at: nsToSeconds(peak.at_ns) })}>{duration(peak.at_ns / 1e9)}</a></span>);
+	if (leaked) parts.push(<span key="leaked" title={`${count(leaked.count)} blocks`}>never freed <Bytes value={leaked.bytes} to={flame({ measure: "leaked" })} /></span>);
+	return <>{parts.flatMap((p, i) => (i ? [" · ", p] : [p]))}</>;
+}
