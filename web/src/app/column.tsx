@@ -33,7 +33,7 @@ function About({ recording: r }: { recording: Recording }) {
 		<a class="about" href={href({ view: "recordings", id: "" })} title={`${r.cmdline ?? r.name}\nAll recordings`}>
 			<strong>{programName(r)}</strong>
 			<span>{r.pid !== undefined ? `pid ${r.pid} · ` : ""}{r.timestamp ? date(seconds(r.timestamp)) : r.name}</span>
-			<span>{[r.runtime && duration(seconds(r.runtime)), r.allocated_count !== undefined && `${short(r.allocated_count)} allocations`].filter(Boolean).join(" · ")}</span>
+			<span>{[r.runtime && duration(seconds(r.runtime)), r.allocated_count !== undefined && `${short(r.allocated_count)} allocs`].filter(Boolean).join(" · ")}</span>
 			<span title={`${count(r.file_size)} bytes`}>{r.unique_backtrace_count !== undefined ? `${count(r.unique_backtrace_count)} stacks · ` : ""}file {bytes(r.file_size)}</span>
 			{r.state === "live" && <span class="live">● still being recorded</span>}
 		</a>

@@ -6,6 +6,7 @@ import { startTheme } from "./theme";
 import "../style/tokens.css";
 import "../style/base.css";
 import "../style/parts.css";
+import "../style/views.css";
 
 startTheme();
 render(<Shell />, document.getElementById("app")!);

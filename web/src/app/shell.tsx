@@ -35,7 +35,7 @@ export function Shell() {
 			<main class="main" id="view" tabIndex={-1}>
 				<div class="top">
 					<button type="button" class="button tall fold" aria-label="Views" aria-expanded={column} aria-controls="column" onClick={() => setColumn(!column)}>☰</button>
-					{view?.strip && ready ? <Question id={route.id} /> : <div class="top-title"><h1>{view?.label ?? "Not found"}</h1></div>}
+					{view?.strip && ready ? <><h1 class="hidden">{view.label}</h1><Question id={route.id} /></> : <div class="top-title"><h1>{view?.label ?? "Not found"}</h1></div>}
 					<Switches />
 				</div>
 				{error && list && <Banner>{error.message}. What is shown is what was known before.</Banner>}

@@ -29,7 +29,8 @@ export interface PlotProps {
 	markers?: readonly { at: number; name: string }[] | undefined;
 	group?: string;
 	axes?: boolean;
-	onBrush?: (from: number, to: number, first: boolean) => void;
+	onBrush?: ((from: number, to: number, first: boolean) => void) | undefined; /* while it is dragged */
+	onZoom?: (from: number, to: number) => void; /* once, when a drag is over */
 	onMoment?: (at: number) => void;
 	onMenu?: (x: number, y: number, at: number) => void;
 }
@@ -76,7 +77,7 @@ export function Plot(props: PlotProps) {
 				y: { range: (_u, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > 0 ? high * 1.06 : (low ?? 0) < 0 ? 0 : 1] },
 			},
 			axes: [
-				{ ...axis, grid: { show: false }, size: 24, gap: 4, space: 90, incrs: STEPS, values: (_u, splits, _i, _s, step) => splits.map((s) => tick(s, step)) },
+				{ ...axis, grid: { show: false }, size: 20, gap: 3, space: 90, incrs: STEPS, values: (_u, splits, _i, _s, step) => splits.map((s) => tick(s, step)) },
 				{ ...axis, show: shown, size: 72, gap: 6, space: 28, values: (_u, splits) => splits.map((v) => latest.current.format(v)), ...(props.binary && !isDecimal() ? { incrs: POWERS } : {}) },
 			],
 			series: [{}, ...props.lines.map((line) => ({
@@ -203,6 +204,11 @@ function listen(u: uPlot, latest: { current: PlotProps }): () => void {
 			a += by;
 			b += by;
 		}
+		if (latest.current.onZoom) {
+			const place = area.getBoundingClientRect(), left = Math.max(0, Math.min(drag.x, event.clientX) - place.left);
+			u.setSelect({ left, width: Math.min(place.width, Math.max(drag.x, event.clientX) - place.left) - left, top: 0, height: place.height }, false);
+			return;
+		}
 		const tell = (): void => latest.current.onBrush?.(Math.min(a, b), Math.max(a, b), first);
 		if (first) return tell();
 		cancelAnimationFrame(frame);
@@ -210,6 +216,10 @@ function listen(u: uPlot, latest: { current: PlotProps }): () => void {
 	};
 	const up = (event: PointerEvent): void => {
 		if (drag && !drag.moved) latest.current.onMoment?.(at(event));
+		else if (drag && latest.current.onZoom) {
+			u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+			latest.current.onZoom(Math.min(drag.start, at(event)), Math.max(drag.start, at(event)));
+		}
 		drag = undefined;
 	};
 	const menu = (event: MouseEvent): void => {

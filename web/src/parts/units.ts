@@ -55,8 +55,11 @@ export function percent(part: number, whole: number): string {
 	return `${value.toFixed(size >= 99.95 || size === 0 ? 0 : size < 0.095 ? 2 : 1)} %`.replace("-", "−");
 }
 
-export const date = (seconds: number): string =>
-	new Date(seconds * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
+/* The year only where it is another one. */
+export function date(seconds: number): string {
+	const then = new Date(seconds * 1000), year = then.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" as const };
+	return then.toLocaleString("en-GB", { day: "numeric", month: "short", ...year, hour: "2-digit", minute: "2-digit" });
+}
 
 export const plural = (n: number, one: string, many = `${one}s`): string => `${count(n)} ${n === 1 ? one : many}`;
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The groups of graphs of the overview.  All show the stretch of the brush (a drag in any of them is
+// a new one, so they zoom together), share the hover line, and ask about moments by a right click.
+// A group is a row of the table below; one without figures is left out.
+import { useMemo } from "preact/hooks";
+import { useAnswer } from "../app/api";
+import { time, useData } from "../app/recordings";
+import type { Api, Overview as Facts, Timeline } from "../app/types";
+import { go, useRoute } from "../app/url";
+import { Card, Choice } from "../parts/card";
+import { openMenu } from "../parts/menu";
+import { momentMenu } from "../parts/moments";
+import { Plot } from "../parts/plot";
+import { Answered } from "../parts/states";
+import { seconds } from "../parts/strip";
+import { bytes, duration, short, signed } from "../parts/units";
+
+type Numbers = Record<string, number[]>;
+interface Curve {
+	key: string;
+	label: string;
+	field: string;
+	kind: "bytes" | "count" | "rate" | "bytes change" | "count change";
+}
+interface Group {
+	key: string; /* in the address: which curve is shown */
+	title: string;
+	path: string;
+	filtered: boolean;
+	curves: readonly Curve[];
+}
+
+const GROUPS: readonly Group[] = [
+	{
+		key: "memory", title: "Memory", path: "timeline", filtered: true,
+		curves: [
+			{ key: "size", label: "bytes", field: "allocated_size", kind: "bytes" },
+			{ key: "size_delta", label: "Δ bytes", field: "size_delta", kind: "bytes change" },
+			{ key: "count", label: "blocks", field: "allocated_count", kind: "count" },
+			{ key: "count_delta", label: "Δ blocks", field: "count_delta", kind: "count change" },
+			{ key: "allocations", label: "alloc/s", field: "allocations_per_second", kind: "rate" },
+			{ key: "deallocations", label: "dealloc/s", field: "deallocations_per_second", kind: "rate" },
+		],
+	},
+	{
+		key: "leaked", title: "Never freed", path: "timeline_leaked", filtered: true,
+		curves: [
+			{ key: "size", label: "bytes", field: "allocated_size", kind: "bytes" },
+			{ key: "count", label: "blocks", field: "allocated_count", kind: "count" },
+		],
+	},
+	{
+		key: "maps", title: "The process", path: "timeline_maps", filtered: false,
+		curves: [
+			{ key: "rss", label: "RSS", field: "rss", kind: "bytes" },
+			{ key: "address_space", label: "address space", field: "address_space", kind: "bytes" },
+			{ key: "anonymous", label: "anonymous", field: "anonymous", kind: "bytes" },
+			{ key: "dirty", label: "dirty", field: "dirty", kind: "bytes" },
+			{ key: "clean", label: "clean", field: "clean", kind: "bytes" },
+			{ key: "swap", label: "swap", field: "swap", kind: "bytes" },
+		],
+	},
+];
+
+const FORMAT: Record<Curve["kind"], (v: number) => string> = { bytes, count: short, rate: (v) => `${short(v)}/s`, "bytes change": (v) => signed(bytes(v)), "count change": (v) => signed(short(v)) };
+
+export function Graphs({ id, facts }: { id: string; facts: Facts }) {
+	const api = useAnswer<Api>("/api");
+	const known = (group: Group): boolean => group.path === "timeline" || (api.data?.endpoints.some((e) => e.path === `/data/{id}/${group.path}`) ?? false);
+	return <div class="graphs">{GROUPS.filter(known).map((group) => <Graph key={group.key} id={id} group={group} facts={facts} />)}</div>;
+}
+
+function Graph({ id, group, facts }: { id: string; group: Group; facts: Facts }) {
+	const { parameters } = useRoute();
+	const { filter, from, to, at } = parameters;
+	const answer = useData<Timeline & Numbers>(id, group.path, { filter: group.filtered ? filter : undefined, from: time(from), to: time(to) });
+	const curve = group.curves.find((c) => c.key === parameters[group.key]) ?? group.curves[0]!;
+	const start = facts.start_ms;
+	const xs = useMemo(() => (answer.data ? answer.data.xs_ns?.map((ns) => ns / 1e9) ?? answer.data["xs"]!.map((ms) => (ms - start) / 1e3) : []), [answer.data, start]);
+	const end = facts.runtime_ns / 1e9, low = from ? Number(from) : 0, high = to ? Number(to) : end;
+	if (answer.data && xs.length <= 2 && !from && !to) return null;
+	const values = answer.data?.[curve.field] ?? [];
+	const last = values.at(-1);
+	const size = curve.kind.startsWith("bytes");
+	return (
+		<Card title={group.title} name={`graph-${group.key}`} said={answer.data && last !== undefined && <>{FORMAT[curve.kind](values.reduce((a, b) => Math.max(a, b), 0))} at most{from || to ? ` within ${duration(low)} – ${duration(high)}` : ""}</>} tools={<>
+			<Choice label={`${group.title}: shown`} value={curve.key} options={group.curves.map((c) => [c.key, c.label] as const)} onChange={(key) => go({ [group.key]: key === group.curves[0]!.key ? "" : key })} />
+		</>}>
+			<Answered what={`The graph of “${group.title}”`} answer={answer} lines={4}>
+				{() => (
+					<Plot label={curve.label} xs={xs} lines={[{ label: curve.label, values, tone: "curve", fill: !curve.kind.endsWith("change") }]} from={low} to={high} height={140} format={FORMAT[curve.kind]} binary={size}
+						moment={at ? Number(at) : undefined} group={id} markers={facts.markers?.map((m) => ({ at: m.at_ns / 1e9, name: m.name || `marker ${m.value}` }))}
+						onMoment={(s) => go({ at: seconds(s) })}
+						onZoom={(a, b) => go({ from: seconds(a), to: seconds(b) })}
+						onMenu={(x, y, s) => openMenu(x, y, `At ${duration(s)}`, momentMenu(s, [low, high]))} />
+				)}
+			</Answered>
+		</Card>
+	);
+}
