@@ -95,7 +95,7 @@ static void address(struct json *j, uint64_t value)
 }
 
 /* In how many allocations' stacks is each place? Each stack counts once. */
-static void count_places(struct answer *a)
+void answer_count(struct answer *a)
 {
 	const struct model *m = a->view->model;
 	const struct nodes *nodes = &m->tables.nodes;
@@ -188,7 +188,7 @@ void answer_backtrace(struct answer *a, struct json *j, const char *key, uint32_
 	size_t n = 0, room = 0;
 
 	if (!a->place_counts)
-		count_places(a);
+		answer_count(a);
 	if (j->compact && !a->node_texts)
 		a->node_texts = xcalloc(nodes->count + 1, sizeof(*a->node_texts));
 	for (uint32_t id = stack; node_is_known(nodes, id); id = nodes->parent[id]) {

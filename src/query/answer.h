@@ -27,6 +27,9 @@ struct answer {
 
 void answer_init(struct answer *a, const struct view *v);
 void answer_release(struct answer *a);
+/* Fills place_counts and call_counts, which take a pass over all rows; else done when the first
+ * stack is written. */
+void answer_count(struct answer *a);
 
 /* Nanoseconds of an allocation's life, and of its chain's. */
 uint64_t answer_lifetime_ns(const struct answer *a, uint32_t row);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* The files of the page, as web/build.py embeds them: sorted by path, gzip-compressed. */
+/* The page's files, compressed, as the build put them into the program. */
 #include <stddef.h>
 
 struct asset {
 	const char *path; /* "/index.html" */
-	const char *type; /* for Content-Type */
-	const char *etag; /* with its quotation marks; of what is inside */
+	const char *type; /* of its content */
+	const char *etag; /* with its quotes */
 	const unsigned char *gzip;
-	size_t length; /* of gzip */
+	size_t length; /* of that */
 };
 
 extern const struct asset assets[];

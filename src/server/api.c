@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* GET /api: the tables of routes, filters, fields, measures and formats as JSON. */
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "export/export.h"
+#include "query/filter.h"
+#include "query/group.h"
+#include "query/sort.h"
+#include "server/request.h"
+#include "server/server.h"
+
+static const char *const arg_types[ARG_COUNT_OF] = {
+	[ARG_NONE] = "flag",	     [ARG_SIZE] = "size",
+	[ARG_COUNT] = "count",	     [ARG_COUNT_OR_PERCENT] = "count_or_percent",
+	[ARG_DURATION] = "duration", [ARG_DURATION_OR_PERCENT] = "duration_or_percent",
+	[ARG_TIME] = "time",	     [ARG_ADDRESS] = "address",
+	[ARG_NUMBER] = "number",     [ARG_REGEX] = "regex",
+	[ARG_TEXT] = "text",	     [ARG_IDS] = "ids",
+	[ARG_THREAD] = "thread",     [ARG_YES_NO] = "yes_no",
+	[ARG_CHOICE] = "choice",     [ARG_EXPRESSION] = "expression",
+};
+
+/* Words with | between, as an array. */
+static void list_words(struct json *j, const char *key, const char *words, const char *between)
+{
+	json_array(j, key);
+	while (*words) {
+		size_t n = strcspn(words, between);
+
+		json_bytes(j, NULL, words, n);
+		words += n;
+		words += strspn(words, between);
+	}
+	json_end_array(j);
+}
+
+static void list_params(struct json *j, const struct route *r)
+{
+	json_array(j, "parameters");
+	for (const struct param_row *p = r->params; p && p->name; p++) {
+		json_object(j, NULL);
+		json_text(j, "name", p->name);
+		json_text(j, "type", param_type_name(p->type));
+		if (p->values)
+			list_words(j, "values", p->values, "|");
+		if (p->fallback)
+			json_text(j, "default", p->fallback);
+		if (p->max)
+			json_number(j, "max", p->max);
+		json_text(j, "help", p->help);
+		json_bool(j, "required", p->required);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void list_routes(struct json *j)
+{
+	json_array(j, "endpoints");
+	for (const struct route *const *table = routes; *table; table++)
+		for (const struct route *r = *table; r->path; r++) {
+			json_object(j, NULL);
+			json_text(j, "path", r->path);
+			json_array(j, "methods");
+			if (r->methods & METHOD_GET)
+				json_text(j, NULL, "GET");
+			if (r->methods & METHOD_POST)
+				json_text(j, NULL, "POST");
+			if (r->methods & METHOD_DELETE)
+				json_text(j, NULL, "DELETE");
+			json_end_array(j);
+			json_text(j, "help", r->help);
+			json_text(j, "type", r->type ? r->type : "application/json");
+			json_bool(j, "filters", r->filters);
+			list_params(j, r);
+			json_end_object(j);
+		}
+	json_end_array(j);
+}
+
+/* The words of "word: expression; word: expression". */
+static void list_choices(struct json *j, const char *meaning)
+{
+	json_array(j, "values");
+	for (const char *p = meaning; p; p = strchr(p, ';')) {
+		p += strspn(p, "; ");
+		json_bytes(j, NULL, p, strcspn(p, ":"));
+	}
+	json_end_array(j);
+}
+
+static void list_filters(struct json *j)
+{
+	json_array(j, "filters");
+	for (const struct filter_row *f = filter_rows; f->name; f++) {
+		json_object(j, NULL);
+		json_text(j, "name", f->name);
+		json_text(j, "type", arg_types[f->type]);
+		json_text(j, "argument", value_name(f->type));
+		json_text(j, "help", f->help);
+		json_text(j, "syntax", value_help(f->type));
+		json_text(j, "meaning", f->meaning);
+		if (f->type == ARG_CHOICE)
+			list_choices(j, f->meaning);
+		if (f->type == ARG_YES_NO)
+			list_words(j, "values", "yes|no", "|");
+		json_bool(j, "repeatable", f->type == ARG_REGEX || f->type == ARG_EXPRESSION);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static const char *field_operators(const struct filter_field *f)
+{
+	switch (f->class) {
+	case FIELD_ROW:
+	case FIELD_STACK:
+		return "=|!=|<|<=|>|>=";
+	case FIELD_FRAME:
+	case FIELD_THREAD:
+	case FIELD_CALL:
+		return "=|!=|~|!~";
+	case FIELD_BACKTRACE:
+		return "=|!=";
+	case FIELD_FLAG:
+	case FIELD_ALIVE:
+		break;
+	}
+	return "";
+}
+
+static void list_fields(struct json *j)
+{
+	json_array(j, "fields");
+	for (const struct filter_field *f = filter_fields; f->name; f++) {
+		json_object(j, NULL);
+		json_text(j, "name", f->name);
+		json_text(j, "type", arg_types[f->type]);
+		json_bool(j, "flag", f->class == FIELD_FLAG);
+		json_bool(j, "frame", f->class == FIELD_FRAME);
+		json_bool(j, "function", f->class == FIELD_ALIVE);
+		json_text(j, "help", f->help);
+		json_text(j, "syntax", value_help(f->type));
+		list_words(j, "operators", field_operators(f), "|");
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void list_operators(struct json *j)
+{
+	static const char *const rows[][2] = {
+		{ "and", "both hold (also &&)" },
+		{ "or", "at least one holds (also ||)" },
+		{ "not", "does not hold (also !)" },
+		{ "(", "what is inside first" },
+		{ "frame(", "one frame of the stack fulfils all that is inside" },
+		{ "=", "is the same" },
+		{ "!=", "is not the same" },
+		{ "<", "is less" },
+		{ "<=", "is less or the same" },
+		{ ">", "is more" },
+		{ ">=", "is more or the same" },
+		{ "~", "a regular expression matches" },
+		{ "!~", "a regular expression matches nowhere" },
+	};
+
+	json_array(j, "operators");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		json_object(j, NULL);
+		json_text(j, "text", rows[i][0]);
+		json_text(j, "help", rows[i][1]);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void list_exports(struct json *j)
+{
+	json_array(j, "exports");
+	for (const struct exporter *const *e = exporters; *e; e++) {
+		json_object(j, NULL);
+		json_text(j, "name", (*e)->name);
+		json_text(j, "extension", (*e)->extension);
+		json_text(j, "type", (*e)->mime);
+		json_text(j, "viewer", (*e)->viewer);
+		json_text(j, "help", (*e)->help);
+		json_bool(j, "one_measure", (*e)->one_measure);
+		json_bool(j, "groups", !strcmp((*e)->name, "json") || !strcmp((*e)->name, "csv"));
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void list_measures(struct json *j)
+{
+	json_array(j, "measures");
+	for (unsigned i = 0; i < MEASURE_COUNT; i++) {
+		const struct measure_row *m = &measure_rows[i];
+
+		json_object(j, NULL);
+		json_text(j, "name", i == MEASURE_ALIVE_AT ? "alive" : m->name);
+		json_text(j, "title", m->title);
+		json_text(j, "help", m->help);
+		json_bool(j, "needs_time", m->needs_time);
+		json_bool(j, "needs_duration", m->needs_duration);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void list_orders(struct json *j)
+{
+	json_array(j, "groups");
+	for (const struct group_key *g = group_keys; g->name; g++) {
+		json_object(j, NULL);
+		json_text(j, "name", g->name);
+		json_text(j, "help", g->help);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_array(j, "sorts");
+	for (const struct sort_key *s = sort_keys; s->name; s++) {
+		json_object(j, NULL);
+		json_text(j, "name", s->name);
+		json_text(j, "help", s->help);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_array(j, "group_sorts");
+	for (unsigned i = 0; i < NUMBERS; i++)
+		json_text(j, NULL, group_numbers[i]);
+	json_end_array(j);
+}
+
+static int answer(struct request *r, struct sink *out)
+{
+	struct json j;
+
+	request_json(&j, out);
+	json_object(&j, NULL);
+	json_text(&j, "version", MEMOIR_VERSION);
+	list_routes(&j);
+	list_filters(&j);
+	list_fields(&j);
+	list_operators(&j);
+	list_exports(&j);
+	list_measures(&j);
+	list_orders(&j);
+	json_number(&j, "upload_limit", r->server->options.upload_limit);
+	json_end_object(&j);
+	return 0;
+}
+
+const struct route routes_api[] = {
+	{ "/api", METHOD_GET, "all endpoints, parameters, filters, fields and formats",
+	  .way = ROUTE_QUICK, .answer = answer },
+	{ 0 },
+};

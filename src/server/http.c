@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The callbacks of libmicrohttpd.  See http.h.
+ *
+ * A request is looked at in the callback, but never computed there: its connection is suspended
+ * until a worker or a stream has something to send, and the callback comes again. */
+#include "server/http.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/xalloc.h"
+#include "server/guard.h"
+#include "server/http_send.h"
+#include "server/kept.h"
+#include "server/library.h"
+#include "server/links.h"
+#include "server/stream.h"
+#include "server/upload.h"
+
+#define HEAD_MAX (64u << 10) /* bytes of a request's head, and of what is being sent */
+#define SILENCE_S 30	     /* that a connection may have */
+
+/* One request with its answer. */
+struct exchange {
+	struct waiter waiter;
+	struct server *server;
+	struct MHD_Connection *connection;
+	struct link *link;
+	_Atomic bool asleep;
+	char *address;
+	bool begun, refused, slept;
+	struct fault fault;
+	struct request request;
+	const struct asset *asset;
+	struct upload *upload;
+	struct kept_answer *kept;
+	struct stream *stream;
+	char etag[40];
+};
+
+static void exchange_sleep(struct waiter *w)
+{
+	struct exchange *x = (struct exchange *)w;
+
+	x->slept = true;
+	x->asleep = true;
+	link_sleeps(x->server->links, x->link, w);
+	MHD_suspend_connection(x->connection);
+}
+
+static void exchange_wake(struct waiter *w)
+{
+	struct exchange *x = (struct exchange *)w;
+
+	if (atomic_exchange(&x->asleep, false))
+		MHD_resume_connection(x->connection);
+}
+
+/* The address as it came, before anything else of the request. */
+static void *begin(void *server, const char *address, struct MHD_Connection *c)
+{
+	struct exchange *x = xcalloc(1, sizeof(*x));
+
+	x->waiter = (struct waiter){ .sleep = exchange_sleep, .wake = exchange_wake };
+	x->server = server;
+	x->connection = c;
+	x->address = xstrdup(address);
+	return x;
+}
+
+static void completed(void *server, struct MHD_Connection *c, void **context,
+		      enum MHD_RequestTerminationCode code)
+{
+	struct exchange *x = *context;
+
+	if (!x)
+		return;
+	*context = NULL;
+	if (x->link) {
+		link_sleeps(x->server->links, x->link, NULL);
+		link_busy(x->server->links, x->link, false);
+	}
+	if (x->kept)
+		kept_give(x->server->kept, x->kept, &x->waiter);
+	if (x->stream)
+		stream_drop(x->stream);
+	upload_free(x->upload);
+	request_release(&x->request);
+	free(x->address);
+	free(x);
+}
+
+static void connected(void *server, struct MHD_Connection *c, void **context,
+		      enum MHD_ConnectionNotificationCode code)
+{
+	struct server *s = server;
+	const union MHD_ConnectionInfo *info;
+
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		if (*context)
+			link_free(s->links, *context);
+		*context = NULL;
+		return;
+	}
+	info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	*context = info ? link_new(s->links, info->connect_fd) : NULL;
+}
+
+static unsigned method_of(const char *text)
+{
+	static const struct {
+		const char *name;
+		unsigned method;
+	} rows[] = { { "GET", METHOD_GET },
+		     { "HEAD", METHOD_GET },
+		     { "POST", METHOD_POST },
+		     { "DELETE", METHOD_DELETE } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (!strcmp(rows[i].name, text))
+			return rows[i].method;
+	return 0;
+}
+
+static const struct asset *find_asset(const char *path)
+{
+	if (!strcmp(path, "/"))
+		path = "/index.html";
+	for (size_t i = 0; i < assets_count; i++)
+		if (!strcmp(assets[i].path, path))
+			return &assets[i];
+	return NULL;
+}
+
+/* How much will be sent: 0 none, UINT64_MAX not said. */
+static uint64_t body_size(struct MHD_Connection *c)
+{
+	const char *length = header_of(c, "Content-Length");
+
+	if (header_of(c, "Transfer-Encoding"))
+		return UINT64_MAX;
+	return length ? strtoull(length, NULL, 10) : 0;
+}
+
+static void refuse(struct exchange *x, int status, const char *text)
+{
+	x->refused = true;
+	x->fault = (struct fault){ .status = status, .position = -1, .progress = -1 };
+	snprintf(x->fault.text, sizeof(x->fault.text), "%s", text);
+}
+
+static bool is_allowed(struct exchange *x)
+{
+	struct MHD_Connection *c = x->connection;
+	struct credentials who = {
+		.host = header_of(c, "Host"),
+		.origin = header_of(c, "Origin"),
+		.site = header_of(c, "Sec-Fetch-Site"),
+		.mode = header_of(c, "Sec-Fetch-Mode"),
+		.authorization = header_of(c, "Authorization"),
+		.cookie = header_of(c, "Cookie"),
+	};
+
+	x->refused = !guard_allows(x->server, &who, &x->fault);
+	return !x->refused;
+}
+
+/* The head of a request is there: all of it that can be wrong is found here. */
+static void look(struct exchange *x, const char *method)
+{
+	unsigned which = method_of(method);
+	uint64_t body = body_size(x->connection);
+
+	if (!is_allowed(x))
+		return;
+	if (!request_init(&x->request, x->server, which, x->address)) {
+		if (x->request.fault.status != 400 && which == METHOD_GET && x->request.params.path)
+			x->asset = find_asset(x->request.params.path);
+		x->refused = !x->asset;
+		x->fault = x->request.fault;
+	} else if (which == METHOD_GET) {
+		x->asset = find_asset(x->request.params.path);
+	}
+	if (x->refused)
+		return;
+	if (x->asset || x->request.route->way != ROUTE_UPLOAD) {
+		if (body)
+			refuse(x, 413, "no body is expected here");
+		return;
+	}
+	if (body == UINT64_MAX || !header_of(x->connection, "Content-Length")) {
+		refuse(x, 411, "how long is it? Content-Length is missing");
+		return;
+	}
+	x->upload = upload_new(&x->request, body);
+	x->refused = !x->upload;
+	x->fault = x->request.fault;
+}
+
+/* ?token=… for the page: kept in a cookie, and out of the address. */
+static const char *given_token(const struct exchange *x, struct params *params)
+{
+	if (!x->server->options.token || strncmp(x->address, "/?", 2) != 0 ||
+	    params_decode(params, x->address, NULL))
+		return NULL;
+	for (size_t i = 0; i < params->count; i++)
+		if (!strcmp(params->rows[i].name, "token"))
+			return params->rows[i].value;
+	return NULL;
+}
+
+static enum MHD_Result answer_upload(struct exchange *x)
+{
+	struct sent how = { .status = 201 };
+	struct buf body = { 0 };
+	struct json j;
+	char id[ID_SIZE];
+	enum MHD_Result done;
+
+	if (upload_open(x->upload, &x->request, id))
+		return send_fault(x->connection, x->server, &x->request.fault);
+	json_init(&j, &body);
+	j.compact = true;
+	json_object(&j, NULL);
+	json_text(&j, "id", id);
+	json_text(&j, "name", request_text(&x->request, "name"));
+	json_end_object(&j);
+	done = send_bytes(x->connection, &how, body.data, body.size, true);
+	buf_release(&body);
+	return done;
+}
+
+static int take_bytes(void *context, const void *bytes, size_t size)
+{
+	buf_add(context, bytes, size);
+	return 0;
+}
+
+static void make_etag(struct exchange *x, const void *bytes, size_t size)
+{
+	snprintf(x->etag, sizeof(x->etag), "\"%016llx\"",
+		 (unsigned long long)XXH3_64bits_withSeed(bytes, size, x->server->nonce));
+}
+
+static enum MHD_Result answer_quick(struct exchange *x)
+{
+	struct request *r = &x->request;
+	struct sent how = { .status = r->route->methods & METHOD_DELETE ? 204 : 200,
+			    .type = r->route->type };
+	struct buf body = { 0 };
+	struct sink sink;
+	enum MHD_Result done;
+
+	how.gzip = accepts_gzip(x->connection) && how.status == 200;
+	sink_to_function(&sink, take_bytes, &body, how.gzip ? SINK_GZIP : SINK_PLAIN);
+	if (r->route->answer(r, &sink)) {
+		sink_cancel(&sink);
+		buf_release(&body);
+		return send_fault(x->connection, x->server, &r->fault);
+	}
+	sink_finish(&sink, NULL);
+	if (how.status == 200) {
+		make_etag(x, body.data, body.size);
+		how.etag = x->etag;
+		if (has_etag(x->connection, x->etag)) {
+			how.status = 304;
+			how.gzip = false;
+			buf_clear(&body);
+		}
+	}
+	done = send_bytes(x->connection, &how, body.data, body.size, true);
+	buf_release(&body);
+	return done;
+}
+
+/* What the answer depends on: the address, and which state of which recordings it is about. */
+static char *make_key(struct exchange *x, bool gzip)
+{
+	const struct request *r = &x->request;
+	struct buf key = { 0 };
+
+	buf_printf(&key, "%d %s", gzip, r->params.path);
+	if (r->snapshot)
+		buf_printf(&key, " %llu", (unsigned long long)r->snapshot->number);
+	for (size_t i = 0; i < r->params.count; i++) {
+		const struct param *p = &r->params.rows[i];
+		struct snapshot *s = NULL;
+		double progress;
+		struct err err;
+
+		buf_printf(&key, "\n%s=%zu:%s", p->name, strlen(p->value), p->value);
+		if (p->row && library_take(x->server->library, p->value, &s, &progress, &err) ==
+				      LIBRARY_READY)
+			buf_printf(&key, " %llu", (unsigned long long)s->number);
+		snapshot_drop(s);
+	}
+	return key.data;
+}
+
+static ssize_t read_stream(void *context, uint64_t position, char *to, size_t room)
+{
+	struct exchange *x = context;
+	ssize_t n;
+
+	link_sleeps(x->server->links, x->link, NULL);
+	if (link_is_gone(x->server->links, x->link))
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	n = stream_read(x->stream, to, room, &x->waiter);
+	if (n == STREAM_END)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	return n == STREAM_BROKEN ? MHD_CONTENT_READER_END_WITH_ERROR : n;
+}
+
+static enum MHD_Result send_done(struct exchange *x)
+{
+	struct sent how = { .status = 200, .etag = x->etag };
+
+	if (x->kept) {
+		const struct kept_answer *a = x->kept;
+
+		if (a->fault.status)
+			return send_fault(x->connection, x->server, &a->fault);
+		how.type = a->type;
+		how.gzip = a->gzip;
+		how.foreign = a->foreign;
+		how.file_name = a->file_name;
+		return send_bytes(x->connection, &how, a->body.data, a->body.size, false);
+	}
+	if (stream_fault(x->stream))
+		return send_fault(x->connection, x->server, stream_fault(x->stream));
+	how.type = stream_request(x->stream)->type;
+	if (!how.type)
+		how.type = stream_request(x->stream)->route->type;
+	how.gzip = stream_is_gzip(x->stream);
+	how.foreign = stream_request(x->stream)->foreign;
+	how.file_name = stream_request(x->stream)->file_name;
+	return send_stream(x->connection, &how, read_stream, x);
+}
+
+static enum MHD_Result answer_computed(struct exchange *x)
+{
+	struct request *r = &x->request;
+	bool gzip = accepts_gzip(x->connection);
+	auto_free char *key = make_key(x, gzip);
+
+	make_etag(x, key, strlen(key));
+	if (has_etag(x->connection, x->etag))
+		return send_bytes(x->connection, &(struct sent){ .status = 304, .etag = x->etag },
+				  "", 0, false);
+	if (r->route->way == ROUTE_STREAM || (r->route->streams && r->route->streams(r))) {
+		x->stream = stream_new(x->server->streams, r, gzip && !r->packed, &x->waiter);
+		return MHD_YES;
+	}
+	x->kept = kept_ask(x->server->kept, key, r, gzip, &x->waiter);
+	if (!x->kept) {
+		refuse(x, 503, "there is too much to do: try again");
+		return send_fault(x->connection, x->server, &x->fault);
+	}
+	return x->slept ? MHD_YES : send_done(x);
+}
+
+static enum MHD_Result answer(struct exchange *x)
+{
+	struct params params = { 0 };
+	const char *token = given_token(x, &params);
+	enum MHD_Result done;
+
+	if (token && guard_is_token(x->server, token) &&
+	    guard_is_our_host(x->server, header_of(x->connection, "Host"))) {
+		done = send_token(x->connection, token);
+		params_release(&params);
+		return done;
+	}
+	params_release(&params);
+	if (x->refused)
+		return send_fault(x->connection, x->server, &x->fault);
+	if (x->asset)
+		return send_asset(x->connection, x->asset);
+	if (x->upload)
+		return answer_upload(x);
+	if (x->request.route->way == ROUTE_QUICK)
+		return answer_quick(x);
+	return answer_computed(x);
+}
+
+/* It slept, and was woken. */
+static enum MHD_Result go_on(struct exchange *x)
+{
+	bool ready;
+
+	link_sleeps(x->server->links, x->link, NULL);
+	if (link_is_gone(x->server->links, x->link))
+		return MHD_NO;
+	ready = x->kept ? kept_is_done(x->server->kept, x->kept) : stream_is_ready(x->stream);
+	return ready ? send_done(x) : MHD_NO;
+}
+
+static enum MHD_Result handle(void *server, struct MHD_Connection *c, const char *path,
+			      const char *method, const char *version, const char *data,
+			      size_t *data_size, void **context)
+{
+	struct exchange *x = *context;
+	const union MHD_ConnectionInfo *info;
+
+	if (!x)
+		return MHD_NO;
+	if (!x->begun) {
+		x->begun = true;
+		info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+		x->link = info ? info->socket_context : NULL;
+		if (!x->link)
+			return MHD_NO;
+		link_busy(x->server->links, x->link, true);
+		look(x, method);
+		/* With a body that nobody wants there is no second time. */
+		return x->refused && body_size(c) ? answer(x) : MHD_YES;
+	}
+	if (*data_size) {
+		if (x->upload && !x->request.fault.status)
+			upload_write(x->upload, &x->request, data, *data_size);
+		*data_size = 0;
+		return MHD_YES;
+	}
+	if (x->upload && x->request.fault.status)
+		return send_fault(c, x->server, &x->request.fault);
+	return x->kept || x->stream ? go_on(x) : answer(x);
+}
+
+int http_start(struct server *s, int socket, struct err *err)
+{
+	s->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, s->port, NULL, NULL,
+		handle, s, MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)LINKS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+		(unsigned)LINKS_MAX_ADDRESS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX, MHD_OPTION_NOTIFY_COMPLETED,
+		completed, s, MHD_OPTION_NOTIFY_CONNECTION, connected, s,
+		MHD_OPTION_URI_LOG_CALLBACK, begin, s, MHD_OPTION_END);
+	return s->daemon ? 0 : err_set(err, -EIO, "the HTTP server does not start");
+}
+
+void http_quiesce(struct server *s)
+{
+	MHD_socket fd = s->daemon ? MHD_quiesce_daemon(s->daemon) : MHD_INVALID_SOCKET;
+
+	if (fd != MHD_INVALID_SOCKET)
+		close(fd);
+}
+
+void http_stop(struct server *s)
+{
+	if (s->daemon)
+		MHD_stop_daemon(s->daemon);
+	s->daemon = NULL;
+}

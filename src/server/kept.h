@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Answers that are kept: computed once however many ask, by a few workers, and held as long as
+ * there is room, those first forgotten that nobody asked for for longest.
+ *
+ * A question that nobody waits for any more is dropped if nobody has begun with it. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "server/gate.h"
+#include "server/request.h"
+#include "server/waiter.h"
+
+#define KEPT_ANSWER_MAX (64u << 20) /* bytes of one answer */
+#define KEPT_QUEUE_MAX 1024	    /* questions that nobody has begun with */
+
+enum kept_state { KEPT_WAITING, KEPT_COMPUTING, KEPT_DONE };
+
+struct kept_answer {
+	char *key;
+	struct kept_answer *next, *before; /* by last use, the latest first */
+	unsigned users;
+	enum kept_state state;
+	struct waiter *waiters;
+	struct request request; /* until it is done */
+	/* Then: */
+	struct fault fault;
+	struct buf body;
+	bool gzip;
+	bool foreign;
+	const char *type;
+	char *file_name;
+};
+
+struct kept;
+struct kept *kept_new(struct gate *gate, unsigned workers, uint64_t limit);
+/* Everything that waits is answered with 503 from now on, and the workers end. */
+void kept_stop(struct kept *k);
+struct kept *kept_free(struct kept *k);
+
+/* Takes the request.  An answer that is done, or `w` sleeps and is woken when it is; NULL: there is
+ * too much to do.  To be given back with the waiter. */
+struct kept_answer *kept_ask(struct kept *k, const char *key, struct request *r, bool gzip,
+			     struct waiter *w);
+void kept_give(struct kept *k, struct kept_answer *a, struct waiter *w);
+bool kept_is_done(struct kept *k, const struct kept_answer *a);
+/* How many bytes are kept. */
+uint64_t kept_bytes(struct kept *k);

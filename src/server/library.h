@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* The files that the server has open: found, loaded in the background, followed while they are
+ * written, uploaded, forgotten.
+ *
+ * A thread loads, one file after the other; another one looks into the folders that were named and
+ * at files that grow.  Requests take snapshots.  Nothing here waits for a load but the loader. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "server/snapshot.h"
+
+struct library;
+
+struct library *library_new(const struct places_options *names);
+/* Ends its threads first; all snapshots that were taken must be given back. */
+struct library *library_free(struct library *l);
+
+/* A file, a folder (whose recordings are opened, also those that come later), or a pattern: 0, or
+ * -errno with err. */
+int library_add(struct library *l, const char *path, struct err *err);
+/* 0 or -errno. */
+int library_start(struct library *l);
+/* No file is begun to be loaded any more. */
+void library_stop(struct library *l);
+
+enum library_found { LIBRARY_READY, LIBRARY_NONE, LIBRARY_LOADING, LIBRARY_FAILED };
+
+/* A snapshot of an id or of `last`, which the caller drops.  LIBRARY_LOADING: ret_progress;
+ * LIBRARY_FAILED: err. */
+enum library_found library_take(struct library *l, const char *id, struct snapshot **ret_snapshot,
+				double *ret_progress, struct err *err);
+/* All of them as an array. */
+void library_list(struct library *l, struct json *j);
+/* How many there are, and of those how many are loaded or have failed. */
+void library_counts(struct library *l, size_t *ret_all, size_t *ret_done);
+
+/* Opens an uploaded file, which becomes the library's and is removed in the end: 0 and its id, or
+ * -errno with err. */
+int library_upload(struct library *l, const char *path, const char *name, char ret_id[ID_SIZE],
+		   struct err *err);
+/* Forgets an uploaded one: 0, -ENOENT, or -EPERM if it was not uploaded. */
+int library_remove(struct library *l, const char *id);

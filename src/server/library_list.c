@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What is open, as JSON.  See library.h. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/xalloc.h"
+#include "model/stats.h"
+#include "server/library_internal.h"
+#include "server/words.h"
+
+static const char *state_name(const struct entry *e, const struct snapshot *s)
+{
+	if (!s)
+		return e->state == ENTRY_FAILED ? "error" : "loading";
+	return s->live ? "live" : "ready";
+}
+
+static void list_program(struct json *j, struct snapshot *s)
+{
+	const struct model *m = s->model;
+	struct stack_counts stacks;
+	struct buf line = { 0 };
+
+	stats_count_stacks(m, &stacks);
+	words_command_line(m, &line);
+	json_text(j, "executable", model_info(m, "executable"));
+	json_text(j, "cmdline", line.data);
+	json_text(j, "architecture", model_info(m, "arch"));
+	json_number(j, "final_allocated", m->totals.live_bytes);
+	json_number(j, "final_allocated_count", m->totals.live_count);
+	json_number(j, "peak_allocated", m->totals.peak_bytes);
+	json_number(j, "peak_allocated_count", m->totals.peak_count);
+	json_number(j, "allocated_count", m->totals.allocations);
+	words_timeval(j, "runtime", model_runtime_ns(m));
+	json_number(j, "unique_backtrace_count", stacks.stacks);
+	json_number(j, "maximum_backtrace_depth", stacks.deepest);
+	words_timeval(j, "timestamp", model_start_ns(m));
+	json_number(j, "pid", model_info_number(m, "pid", 0));
+	json_text(j, "hostname", model_info(m, "hostname"));
+	buf_release(&line);
+}
+
+/* What is needed of an entry without the lock. */
+struct listed {
+	char id[ID_SIZE], *name;
+	const char *kind, *state;
+	double progress;
+	struct err err;
+	bool failed, uploaded;
+	uint64_t size, version;
+	struct snapshot *snapshot;
+};
+
+static void list_one(struct json *j, struct listed *e)
+{
+	json_object(j, NULL);
+	json_text(j, "id", e->id);
+	json_text(j, "name", e->name);
+	json_text(j, "kind", e->kind);
+	json_text(j, "state", e->state);
+	json_real(j, "progress", e->progress, 2);
+	json_number(j, "version", e->version);
+	if (e->failed)
+		json_text(j, "error", e->err.text);
+	else
+		json_null(j, "error");
+	json_number(j, "file_size", e->size);
+	json_bool(j, "live", e->snapshot && e->snapshot->live);
+	json_bool(j, "uploaded", e->uploaded);
+	if (e->snapshot) {
+		snapshot_warnings(e->snapshot, j);
+		if (e->snapshot->model)
+			list_program(j, e->snapshot);
+	} else {
+		json_array(j, "warnings");
+		json_end_array(j);
+	}
+	json_end_object(j);
+}
+
+void library_list(struct library *l, struct json *j)
+{
+	struct listed *rows;
+	size_t count;
+
+	pthread_mutex_lock(&l->lock);
+	count = l->count;
+	rows = xcalloc(count + 1, sizeof(*rows));
+	for (size_t i = 0; i < count; i++) {
+		struct entry *e = l->entries[i];
+
+		rows[i] = (struct listed){
+			.name = xstrdup(e->name),
+			.kind = e->kind->name,
+			.state = state_name(e, e->snapshot),
+			.progress = e->snapshot ? 1 : e->progress,
+			.err = e->err,
+			.failed = !e->snapshot && e->state == ENTRY_FAILED,
+			.uploaded = e->uploaded,
+			.size = e->snapshot ? e->snapshot->file_size : (uint64_t)e->file.size,
+			.version = e->version,
+			.snapshot = e->snapshot ? snapshot_hold(e->snapshot) : NULL,
+		};
+		memcpy(rows[i].id, e->id, ID_SIZE);
+	}
+	pthread_mutex_unlock(&l->lock);
+	json_array(j, NULL);
+	for (size_t i = 0; i < count; i++) {
+		list_one(j, &rows[i]);
+		snapshot_drop(rows[i].snapshot);
+		free(rows[i].name);
+	}
+	json_end_array(j);
+	free(rows);
+}

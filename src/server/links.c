@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Connections.  See links.h. */
+#include "server/links.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/xalloc.h"
+
+#define MS_NS 1000000ull
+#define TURN_MS 200
+
+struct links {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t watcher;
+	bool watching, stopping;
+	struct link *first;
+	unsigned count;
+	struct pollfd *polled;
+	struct link **of_polled;
+	size_t polled_room, of_room;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* With the lock held: ends those that have said nothing useful for too long. */
+static void end_idle(struct links *l)
+{
+	uint64_t now = now_ns();
+	uint64_t patience = (l->count >= LINKS_MANY ? LINK_HEAD_MANY_MS : LINK_HEAD_MS) * MS_NS;
+
+	for (struct link *k = l->first; k; k = k->next)
+		if (!k->busy && now - k->since_ns > patience)
+			shutdown(k->fd, SHUT_RDWR); /* the thread of HTTP notices and closes it */
+}
+
+/* With the lock held: whose client is gone? */
+static void find_gone(struct links *l)
+{
+	size_t n = 0;
+
+	for (struct link *k = l->first; k; k = k->next) {
+		if (!k->asleep || k->gone)
+			continue;
+		l->polled = xgrow(l->polled, n, &l->polled_room, sizeof(*l->polled));
+		l->of_polled = xgrow(l->of_polled, n, &l->of_room, sizeof(struct link *));
+		l->polled[n] = (struct pollfd){ .fd = k->fd, .events = POLLRDHUP };
+		l->of_polled[n++] = k;
+	}
+	if (!n || poll(l->polled, n, 0) <= 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (l->polled[i].revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) {
+			l->of_polled[i]->gone = true;
+			l->of_polled[i]->waiter->wake(l->of_polled[i]->waiter);
+		}
+}
+
+static void *watch(void *context)
+{
+	struct links *l = context;
+	struct timespec until;
+
+	pthread_mutex_lock(&l->lock);
+	while (!l->stopping) {
+		if (!l->first) {
+			pthread_cond_wait(&l->changed, &l->lock);
+			continue;
+		}
+		end_idle(l);
+		find_gone(l);
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += TURN_MS * (long)MS_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		while (!l->stopping && !pthread_cond_timedwait(&l->changed, &l->lock, &until))
+			;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return NULL;
+}
+
+struct links *links_new(void)
+{
+	struct links *l = xcalloc(1, sizeof(*l));
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&l->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	l->watching = !pthread_create(&l->watcher, NULL, watch, l);
+	return l;
+}
+
+struct links *links_free(struct links *l)
+{
+	if (!l)
+		return NULL;
+	pthread_mutex_lock(&l->lock);
+	l->stopping = true;
+	pthread_cond_broadcast(&l->changed);
+	pthread_mutex_unlock(&l->lock);
+	if (l->watching)
+		pthread_join(l->watcher, NULL);
+	while (l->first)
+		link_free(l, l->first);
+	free(l->polled);
+	free(l->of_polled);
+	pthread_mutex_destroy(&l->lock);
+	pthread_cond_destroy(&l->changed);
+	free(l);
+	return NULL;
+}
+
+struct link *link_new(struct links *l, int fd)
+{
+	struct link *k = xcalloc(1, sizeof(*k));
+
+	k->fd = fd;
+	k->since_ns = now_ns();
+	pthread_mutex_lock(&l->lock);
+	k->next = l->first;
+	if (k->next)
+		k->next->before = k;
+	l->first = k;
+	l->count++;
+	pthread_cond_signal(&l->changed);
+	pthread_mutex_unlock(&l->lock);
+	return k;
+}
+
+void link_free(struct links *l, struct link *k)
+{
+	pthread_mutex_lock(&l->lock);
+	*(k->before ? &k->before->next : &l->first) = k->next;
+	if (k->next)
+		k->next->before = k->before;
+	l->count--;
+	pthread_mutex_unlock(&l->lock);
+	free(k);
+}
+
+void link_busy(struct links *l, struct link *k, bool busy)
+{
+	pthread_mutex_lock(&l->lock);
+	k->busy = busy;
+	k->since_ns = now_ns();
+	pthread_mutex_unlock(&l->lock);
+}
+
+void link_sleeps(struct links *l, struct link *k, struct waiter *w)
+{
+	pthread_mutex_lock(&l->lock);
+	k->asleep = w != NULL;
+	k->waiter = w;
+	pthread_mutex_unlock(&l->lock);
+}
+
+bool link_is_gone(struct links *l, const struct link *k)
+{
+	bool gone;
+
+	pthread_mutex_lock(&l->lock);
+	gone = k->gone;
+	pthread_mutex_unlock(&l->lock);
+	return gone;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The table of what can be asked.  See route.h. */
+#include "server/route.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+
+#define ROUTES(name) extern const struct route routes_##name[];
+#include "server/routes.inc"
+#undef ROUTES
+
+const struct route *const routes[] = {
+#define ROUTES(name) routes_##name,
+#include "server/routes.inc"
+#undef ROUTES
+	NULL,
+};
+
+static void drop(char *args[ROUTE_ARGS])
+{
+	for (unsigned i = 0; i < ROUTE_ARGS; i++) {
+		free(args[i]);
+		args[i] = NULL;
+	}
+}
+
+bool route_fits(const char *pattern, const char *path, char *ret_args[ROUTE_ARGS])
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < ROUTE_ARGS; i++)
+		ret_args[i] = NULL;
+	while (*pattern && *path) {
+		size_t name = strcspn(pattern, "/"), size = strcspn(path, "/");
+
+		if (*pattern == '{') {
+			if (!size || count == ROUTE_ARGS)
+				break;
+			ret_args[count++] = xmemdup0(path, size);
+		} else if (name != size || memcmp(pattern, path, size) != 0) {
+			break;
+		}
+		pattern += name;
+		path += size;
+		if (*pattern != *path)
+			break;
+		if (*pattern) {
+			pattern++;
+			path++;
+			if (!*pattern != !*path)
+				break;
+		}
+	}
+	if (!*pattern && !*path)
+		return true;
+	drop(ret_args);
+	return false;
+}
+
+const struct route *route_find(const char *path, unsigned method, char *ret_args[ROUTE_ARGS],
+			       unsigned *ret_methods)
+{
+	*ret_methods = 0;
+	for (const struct route *const *table = routes; *table; table++)
+		for (const struct route *r = *table; r->path; r++) {
+			if (!route_fits(r->path, path, ret_args))
+				continue;
+			if (r->methods & method)
+				return r;
+			drop(ret_args);
+			*ret_methods |= r->methods;
+		}
+	return NULL;
+}
+
+const struct param_row *route_param(const struct route *r, const char *name)
+{
+	for (const struct param_row *row = r->params; row && row->name; row++)
+		if (!strcmp(row->name, name))
+			return row;
+	return NULL;
+}

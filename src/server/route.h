@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* What can be asked: one table, which answers requests, makes /api, and which docs/http-api.md is
+ * compared with.
+ *
+ * A resource is a file <word>.c that ends in a table `routes_<word>` (which ends with a row without
+ * a path), and the word in this folder's meson.build. */
+#include <stdbool.h>
+
+#include "base/sink.h"
+#include "server/params.h"
+
+struct request;
+
+enum route_method { METHOD_GET = 1, METHOD_POST = 2, METHOD_DELETE = 4 };
+
+enum route_way {
+	ROUTE_KEPT,   /* computed by a worker, kept for those who ask the same */
+	ROUTE_STREAM, /* by a thread of its own, in pieces, as fast as they are taken */
+	ROUTE_QUICK,  /* at once */
+	ROUTE_UPLOAD, /* with a body: see upload.h */
+};
+
+struct route {
+	const char *path; /* "/data/{id}/flame" */
+	unsigned methods; /* enum route_method; GET is HEAD too */
+	const char *help;
+	const char *type; /* of the answer; NULL: application/json */
+	const struct param_row *params;
+	bool filters; /* takes filter rows and expressions */
+	enum route_way way;
+	/* May make a stream of what is kept otherwise; NULL: no. */
+	bool (*streams)(const struct request *r);
+	/* Writes the answer: 0, or -errno after request_fail().  Any thread. */
+	int (*answer)(struct request *r, struct sink *out);
+};
+
+extern const struct route *const routes[]; /* the resources' tables; NULL at the end */
+
+#define ROUTE_ARGS 2
+
+/* Does a path fit a pattern?  Then what stands for {…} is in ret_args, each the caller's. */
+bool route_fits(const char *pattern, const char *path, char *ret_args[ROUTE_ARGS]);
+/* The route of a path and method; NULL: none, and then ret_methods are those of the path, 0 if
+ * there is no such path. */
+const struct route *route_find(const char *path, unsigned method, char *ret_args[ROUTE_ARGS],
+			       unsigned *ret_methods);
+/* A parameter's row, or NULL. */
+const struct param_row *route_param(const struct route *r, const char *name);

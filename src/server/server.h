@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* The HTTP server: recordings answered as docs/http-api.md says, and the page.
+ *
+ * Threads: one speaks HTTP (libmicrohttpd's) and never computes; workers answer what is kept
+ * (kept.h), each stream has a thread (stream.h), one watches the connections (links.h), two belong
+ * to the library.  Ends in the other order: nothing is accepted any more, questions are dropped,
+ * their threads are waited for, then connections end, then what they used is freed. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/places.h"
+#include "server/gate.h"
+
+struct server_options {
+	const char *address;   /* "127.0.0.1" */
+	uint16_t port;	       /* 0: any that is free */
+	bool next_port;	       /* if it is taken, one of the next */
+	const char *token;     /* NULL: none */
+	const char *password;  /* NULL: none */
+	uint64_t upload_limit; /* bytes of one file; 0: uploads are refused */
+	struct places_options names;
+};
+
+struct server {
+	struct server_options options;
+	uint16_t port; /* that it listens at */
+	char host_name[256];
+	uint64_t nonce; /* of this run: answers of another one are not the same */
+	struct library *library;
+	struct gate gate;
+	struct kept *kept;
+	struct streams *streams;
+	struct links *links;
+	struct uploads *uploads;
+	struct MHD_Daemon *daemon;
+	bool loopback; /* it listens to this computer only */
+};
+
+#define SERVER_PORT 8080
+#define SERVER_UPLOAD_LIMIT (4ull << 30)
+
+/* Nobody is listened to yet; files are added to its library.  NULL with err. */
+struct server *server_new(const struct server_options *o, struct err *err);
+/* 0, or -errno with err. */
+int server_start(struct server *s, struct err *err);
+struct server *server_free(struct server *s);
+/* Is it this computer's own address? */
+bool server_is_loopback(const char *address);

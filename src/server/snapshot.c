@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Loaded files.  See snapshot.h. */
+#include "server/snapshot.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/human.h"
+#include "base/xalloc.h"
+#include "export/stacks.h"
+#include "model/stats.h"
+
+struct snapshot *snapshot_new(void)
+{
+	static _Atomic uint64_t numbers;
+	struct snapshot *s = xcalloc(1, sizeof(*s));
+
+	atomic_init(&s->refs, 1);
+	s->number = ++numbers;
+	views_init(&s->views);
+	pthread_mutex_init(&s->lock, NULL);
+	return s;
+}
+
+struct snapshot *snapshot_hold(struct snapshot *s)
+{
+	atomic_fetch_add(&s->refs, 1);
+	return s;
+}
+
+struct snapshot *snapshot_drop(struct snapshot *s)
+{
+	if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
+		return NULL;
+	views_release(&s->views);
+	places_free(s->places);
+	model_free(s->model);
+	pthread_mutex_destroy(&s->lock);
+	free(s->place_counts);
+	free(s->call_counts);
+	free(s->name);
+	free(s);
+	return NULL;
+}
+
+void snapshot_answer(struct snapshot *s, struct answer *a, const struct view *v)
+{
+	answer_init(a, v);
+	pthread_mutex_lock(&s->lock);
+	if (!s->place_counts) {
+		answer_count(a);
+		s->place_counts = a->place_counts;
+		s->call_counts = a->call_counts;
+	}
+	pthread_mutex_unlock(&s->lock);
+	a->place_counts = s->place_counts;
+	a->call_counts = s->call_counts;
+}
+
+void snapshot_answer_release(struct answer *a)
+{
+	a->place_counts = a->call_counts = NULL;
+	answer_release(a);
+}
+
+static void begin(struct json *j, const char *kind, const char *text)
+{
+	json_object(j, NULL);
+	json_text(j, "kind", kind);
+	json_text(j, "text", text);
+}
+
+static void warn(struct json *j, const char *kind, struct buf *text)
+{
+	begin(j, kind, text->data);
+	json_end_object(j);
+	buf_clear(text);
+}
+
+static void warn_loss(struct snapshot *s, struct json *j, struct buf *text)
+{
+	struct loss loss = model_loss(s->model);
+	uint64_t lost = model_counters(s->model, "dropped_");
+	struct human a;
+
+	if (s->live) {
+		buf_text(text, "The program still runs: figures go up to the last look at it.");
+		warn(j, "live", text);
+	} else if (loss.kind == LOSS_DAMAGED) {
+		buf_printf(text, "The file is damaged (%s): everything before that is used.",
+			   loss.err.text);
+		warn(j, "damaged", text);
+	} else if (loss.kind == LOSS_CUT || !s->model->reader.ended) {
+		buf_text(text,
+			 "The end of the recording is missing, as when its writer was killed: "
+			 "everything before that is used.");
+		warn(j, "truncated", text);
+	}
+	if (lost) {
+		buf_printf(text,
+			   "%s events were lost while recording: the program was faster than the "
+			   "disk. MEMOIR_WHEN_FULL=wait loses none.",
+			   human_count(&a, lost));
+		warn(j, "lost_events", text);
+	}
+}
+
+static void warn_removed(struct snapshot *s, struct json *j, struct buf *text)
+{
+	uint64_t count = s->model->totals.allocations - s->model->recorded.allocations;
+	struct human a;
+
+	if (!count)
+		return;
+	buf_printf(text,
+		   "%s short-lived allocations were culled or stripped from this recording: they "
+		   "count in totals and groups, and cannot be shown one by one.",
+		   human_count(&a, count));
+	warn(j, "culled", text);
+}
+
+/* Modules of which less is known than the names of their functions, if stacks go through them. */
+static void warn_symbols(struct snapshot *s, struct json *j, struct buf *text)
+{
+	const struct tables *t = &s->model->tables;
+	uint8_t *used = xcalloc(t->module_count + 1, 1);
+	unsigned count = 0;
+
+	for (uint32_t i = 1; i < places_count(s->places); i++) {
+		const struct place *p = places_at(s->places, i);
+
+		if (p->module < t->module_count)
+			used[p->module] = 1;
+	}
+	for (size_t i = 1; i < t->module_count; i++) {
+		used[i] = used[i] && t->modules[i].known &&
+			  *places_module_path(s->places, (uint32_t)i) == '/' &&
+			  places_level(s->places, (uint32_t)i) < SYMBOLS_NAMES;
+		count += used[i];
+	}
+	if (count) {
+		buf_printf(text,
+			   "%u module%s no names of functions: install %s debug symbols, or start "
+			   "the server with -d FOLDER or --debuginfod.",
+			   count, count == 1 ? " has" : "s have", count == 1 ? "its" : "their");
+		begin(j, "no_symbols", text->data);
+		buf_clear(text);
+		json_array(j, "modules");
+		for (size_t i = 1; i < t->module_count; i++)
+			if (used[i])
+				json_text(j, NULL,
+					  path_base(places_module_path(s->places, (uint32_t)i)));
+		json_end_array(j);
+		json_end_object(j);
+	}
+	free(used);
+}
+
+static void warn_stacks(struct snapshot *s, struct json *j, struct buf *text)
+{
+	const struct totals *t = &s->model->totals;
+	struct stack_counts counts;
+	struct human a;
+
+	stats_count_stacks(s->model, &counts);
+	if (counts.without_stack * 100 > t->allocations && t->allocations) {
+		buf_printf(text, "%s allocations have no stack.",
+			   human_count(&a, counts.without_stack));
+		warn(j, "no_stacks", text);
+	}
+	if (t->unknown_frees * 100 > t->deallocations && t->deallocations) {
+		buf_printf(text,
+			   "%s frees are of blocks that the recording does not know: it may have "
+			   "begun after them.",
+			   human_count(&a, t->unknown_frees));
+		warn(j, "unknown_frees", text);
+	}
+}
+
+void snapshot_warnings(struct snapshot *s, struct json *j)
+{
+	struct buf text = { 0 };
+
+	json_array(j, "warnings");
+	if (s->model) {
+		warn_loss(s, j, &text);
+		warn_removed(s, j, &text);
+		warn_symbols(s, j, &text);
+		warn_stacks(s, j, &text);
+	}
+	json_end_array(j);
+	buf_release(&text);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* A loaded file as requests see it: it never changes, and stays until the last of them lets go.
+ *
+ * A recording that is still being written gets a new one each time that it was read again. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "model/model.h"
+#include "model/places.h"
+#include "query/answer.h"
+#include "server/views.h"
+
+#define ID_SIZE 33 /* 32 hexadecimal digits and a NUL */
+
+struct kind;
+
+struct snapshot {
+	_Atomic unsigned refs;
+	char id[ID_SIZE];
+	char *name;	 /* of the file, without its folder */
+	uint64_t number; /* of all there ever were: no two have the same */
+	uint64_t version;
+	uint64_t file_size;
+	int64_t changed_at; /* modification time of the file, seconds since 1970 */
+	bool live;	    /* its program still runs */
+	bool uploaded;
+	const struct kind *kind;
+	struct model *model; /* of recordings */
+	struct places *places;
+	struct views views;
+	pthread_mutex_t lock; /* of the next two */
+	uint64_t *place_counts, *call_counts;
+};
+
+struct snapshot *snapshot_new(void);
+struct snapshot *snapshot_hold(struct snapshot *s);
+/* NULL always. */
+struct snapshot *snapshot_drop(struct snapshot *s);
+
+/* answer_init() and answer_release() with the counts that are the same for all. */
+void snapshot_answer(struct snapshot *s, struct answer *a, const struct view *v);
+void snapshot_answer_release(struct answer *a);
+
+/* "warnings": […]: what is to be known before anything is believed. */
+void snapshot_warnings(struct snapshot *s, struct json *j);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Files that are sent.  See upload.h.  On the thread that speaks HTTP only. */
+#include "server/upload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+#include "server/library.h"
+#include "server/server.h"
+
+struct uploads {
+	char *folder; /* made when it is first needed */
+	unsigned running;
+	unsigned long number;
+};
+
+struct upload {
+	struct uploads *all;
+	char *path; /* NULL: it was opened, and is the library's */
+	int fd;
+	uint64_t size, written;
+};
+
+struct uploads *uploads_new(void)
+{
+	return xcalloc(1, sizeof(struct uploads));
+}
+
+struct uploads *uploads_free(struct uploads *u)
+{
+	if (!u)
+		return NULL;
+	if (u->folder)
+		rmdir(u->folder); /* the library has removed what was in it */
+	free(u->folder);
+	free(u);
+	return NULL;
+}
+
+/* A folder that is only ours. */
+static bool make_folder(struct uploads *u)
+{
+	const char *where = getenv("TMPDIR");
+
+	if (u->folder)
+		return true;
+	u->folder = xasprintf("%s/memoir-server.XXXXXX", where && *where ? where : "/var/tmp");
+	if (mkdtemp(u->folder))
+		return true;
+	free(u->folder);
+	u->folder = NULL;
+	return false;
+}
+
+struct upload *upload_new(struct request *r, uint64_t size)
+{
+	struct uploads *all = r->server->uploads;
+	uint64_t limit = r->server->options.upload_limit;
+	struct upload *u;
+
+	if (size > limit) {
+		request_fail(r, 413, NULL, "at most %llu bytes", (unsigned long long)limit);
+		return NULL;
+	}
+	if (all->running >= UPLOADS_MAX) {
+		request_fail(r, 503, NULL, "other files are being sent: try again");
+		return NULL;
+	}
+	if (!make_folder(all)) {
+		request_fail(r, 500, NULL, "there is no place for a file: %s", strerror(errno));
+		return NULL;
+	}
+	u = xcalloc(1, sizeof(*u));
+	u->all = all;
+	u->size = size;
+	u->path = xasprintf("%s/%lu", all->folder, all->number++);
+	u->fd = open(u->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	all->running++;
+	if (u->fd >= 0)
+		return u;
+	request_fail(r, 500, NULL, "there is no place for a file: %s", strerror(errno));
+	upload_free(u);
+	return NULL;
+}
+
+int upload_write(struct upload *u, struct request *r, const char *bytes, size_t size)
+{
+	u->written += size;
+	if (u->written > u->size)
+		return request_fail(r, 413, NULL, "there is more than was said");
+	while (size) {
+		ssize_t n = write(u->fd, bytes, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return request_fail(r, 507, NULL, "it cannot be written: %s",
+					    strerror(errno));
+		bytes += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+int upload_open(struct upload *u, struct request *r, char ret_id[ID_SIZE])
+{
+	const char *name = request_text(r, "name");
+	struct err err;
+
+	if (u->written != u->size)
+		return request_fail(r, 400, NULL, "there is less than was said");
+	if (library_upload(r->server->library, u->path, name, ret_id, &err))
+		return request_fail(r, 400, NULL, "%s", err.text);
+	free(u->path);
+	u->path = NULL;
+	return 0;
+}
+
+void upload_free(struct upload *u)
+{
+	if (!u)
+		return;
+	if (u->fd >= 0)
+		close(u->fd);
+	if (u->path)
+		unlink(u->path);
+	u->all->running--;
+	free(u->path);
+	free(u);
+}

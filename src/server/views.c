@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Filters that were applied lately.  See views.h. */
+#include "server/views.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+
+void views_init(struct views *v)
+{
+	*v = (struct views){ 0 };
+	pthread_mutex_init(&v->lock, NULL);
+	pthread_cond_init(&v->made, NULL);
+}
+
+static void free_held(struct held_view *h)
+{
+	view_free(h->view);
+	filter_free(h->filter);
+	free(h->text);
+	free(h);
+}
+
+void views_release(struct views *v)
+{
+	for (size_t i = 0; i < v->count; i++)
+		free_held(v->rows[i]);
+	pthread_mutex_destroy(&v->lock);
+	pthread_cond_destroy(&v->made);
+}
+
+static struct held_view *find(struct views *v, const char *text)
+{
+	for (size_t i = 0; i < v->count; i++)
+		if (!strcmp(v->rows[i]->text, text))
+			return v->rows[i];
+	return NULL;
+}
+
+/* A place in the table: a free one, or that of the view that was not used for longest; VIEWS_KEPT
+ * if all are in use. */
+static size_t place(const struct views *v)
+{
+	size_t best = VIEWS_KEPT;
+
+	if (v->count < VIEWS_KEPT)
+		return v->count;
+	for (size_t i = 0; i < v->count; i++)
+		if (!v->rows[i]->users &&
+		    (best == VIEWS_KEPT || v->rows[i]->used < v->rows[best]->used))
+			best = i;
+	return best;
+}
+
+/* Is it in the table, so that it stays when nobody uses it? */
+static bool is_kept(const struct views *v, const struct held_view *h)
+{
+	for (size_t i = 0; i < v->count; i++)
+		if (v->rows[i] == h)
+			return true;
+	return false;
+}
+
+static struct held_view *add(struct views *v, char *text, struct filter *f)
+{
+	struct held_view *h = xcalloc(1, sizeof(*h));
+	size_t at = place(v);
+
+	h->text = text;
+	h->filter = f;
+	h->making = true;
+	h->users = 1;
+	if (at < v->count)
+		free_held(v->rows[at]);
+	else if (at < VIEWS_KEPT)
+		v->count++;
+	if (at < VIEWS_KEPT)
+		v->rows[at] = h;
+	return h;
+}
+
+struct held_view *views_take(struct views *v, const struct model *m, struct places *p,
+			     struct filter *f, struct err *err)
+{
+	struct buf text = { 0 };
+	struct held_view *h;
+
+	filter_print(f, &text);
+	pthread_mutex_lock(&v->lock);
+	h = find(v, text.data);
+	if (h) {
+		h->users++;
+		while (h->making)
+			pthread_cond_wait(&v->made, &v->lock);
+		buf_release(&text);
+		filter_free(f);
+	} else {
+		h = add(v, text.data, f);
+		pthread_mutex_unlock(&v->lock);
+		h->err.offset = ERR_NO_OFFSET;
+		h->view = view_new(m, p, f, &h->err);
+		pthread_mutex_lock(&v->lock);
+		h->making = false;
+		pthread_cond_broadcast(&v->made);
+	}
+	h->used = ++v->turn;
+	pthread_mutex_unlock(&v->lock);
+	if (h->view)
+		return h;
+	*err = h->err;
+	views_give(v, h);
+	return NULL;
+}
+
+void views_give(struct views *v, struct held_view *held)
+{
+	bool last;
+
+	pthread_mutex_lock(&v->lock);
+	last = !--held->users && !is_kept(v, held);
+	pthread_mutex_unlock(&v->lock);
+	if (last)
+		free_held(held);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Small texts.  See words.h. */
+#include "server/words.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void add_word(struct buf *out, const char *word)
+{
+	bool plain = *word && strcspn(word, " \t\n\"'\\$`*?[]{}()<>|&;#~!") == strlen(word);
+
+	if (plain) {
+		buf_text(out, word);
+		return;
+	}
+	buf_char(out, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			buf_text(out, "'\\''");
+		else
+			buf_char(out, *word);
+	}
+	buf_char(out, '\'');
+}
+
+void words_command_line(const struct model *m, struct buf *out)
+{
+	const char *text = model_info(m, "cmdline");
+	size_t size = model_info_size(m, "cmdline");
+
+	buf_text(out, "");
+	for (const char *p = text; p && p < text + size; p += strlen(p) + 1) {
+		if (p > text)
+			buf_char(out, ' ');
+		add_word(out, p);
+	}
+}
+
+void words_timeval(struct json *j, const char *key, uint64_t ns)
+{
+	json_object(j, key);
+	json_number(j, "secs", ns / 1000000000);
+	json_number(j, "fract_nsecs", ns % 1000000000);
+	json_end_object(j);
+}
+
+void words_address(struct json *j, const char *key, uint64_t address)
+{
+	char text[17];
+
+	snprintf(text, sizeof(text), "%016" PRIX64, address);
+	json_text(j, key, text);
+}
+
+/* Does a '<' here begin arguments?  Not in operator<, operator<<, operator<=>, operator-> … */
+static bool begins_arguments(const char *name, const char *at)
+{
+	const char *word = at;
+
+	if (at == name)
+		return false; /* <lambda…>, <alloc::vec::Vec<T> as …> */
+	while (word > name && strchr("<=-", word[-1]))
+		word--;
+	return word - name < 8 || memcmp(word - 8, "operator", 8) != 0;
+}
+
+void words_strip_templates(const char *name, struct buf *out)
+{
+	unsigned depth = 0;
+
+	buf_text(out, "");
+	for (const char *p = name; *p; p++) {
+		bool arrow = *p == '>' && p > name && p[-1] == '-';
+
+		if (*p == '<' && (depth || begins_arguments(name, p))) {
+			if (!depth++)
+				buf_text(out, "<...");
+		} else if (*p == '>' && depth && !arrow) {
+			if (!--depth)
+				buf_char(out, '>');
+		} else if (!depth) {
+			buf_char(out, *p);
+		}
+	}
+}

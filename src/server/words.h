@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Small texts that several answers have. */
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "model/model.h"
+
+/* A command line as one would type it: arguments with blanks are in quotes. */
+void words_command_line(const struct model *m, struct buf *out);
+/* {"secs": …, "fract_nsecs": …} */
+void words_timeval(struct json *j, const char *key, uint64_t ns);
+/* 16 hexadecimal digits. */
+void words_address(struct json *j, const char *key, uint64_t address);
+/* C++ template arguments become "...": std::vector<int> is std::vector<...>. */
+void words_strip_templates(const char *name, struct buf *out);
