@@ -16,9 +16,17 @@ static size_t slot_of(const struct map *m, uint64_t key)
 	return i;
 }
 
+static void release_entries(struct map *m)
+{
+	if (m->spill)
+		scratch_release(&m->memory);
+	else
+		free(m->entries);
+}
+
 void map_release(struct map *m)
 {
-	free(m->entries);
+	release_entries(m);
 	memset(m, 0, sizeof(*m));
 }
 
@@ -37,13 +45,20 @@ bool map_get(const struct map *m, uint64_t key, uint64_t *ret_value)
 
 static void grow(struct map *m)
 {
-	struct map larger = { .room = m->room ? m->room * 2 : 64, .count = m->count };
+	struct map larger = { .room = m->room ? m->room * 2 : 64,
+			      .count = m->count,
+			      .spill = m->spill };
 
-	larger.entries = xcalloc(larger.room, sizeof(*larger.entries));
+	if (m->spill)
+		larger.entries =
+			scratch_resize(&larger.memory, larger.room * sizeof(*larger.entries));
+	else
+		larger.entries = xcalloc(larger.room, sizeof(*larger.entries));
 	for (size_t i = 0; i < m->room; i++)
 		if (m->entries[i].value)
 			larger.entries[slot_of(&larger, m->entries[i].key)] = m->entries[i];
-	free(m->entries);
+	scratch_seal(&larger.memory);
+	release_entries(m);
 	*m = larger;
 }
 

@@ -2,10 +2,13 @@
 #pragma once
 /* Numbers to numbers: open addressing, grows by doubling, nothing is ever removed.
  *
- * A zeroed one is empty. */
+ * A zeroed one is empty.  One that may grow with a recording is set to spill, and then is in a file
+ * when it is large (scratch.h). */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/scratch.h"
 
 struct map_entry {
 	uint64_t key;
@@ -15,6 +18,8 @@ struct map_entry {
 struct map {
 	struct map_entry *entries;
 	size_t count, room;
+	bool spill;	       /* to be set while it is empty */
+	struct scratch memory; /* that the entries are in then */
 };
 
 void map_release(struct map *m);

@@ -225,6 +225,7 @@ static int write_heaptrack(const struct export *x, struct sink *out, struct err 
 	struct heaptrack *h = xcalloc(1, sizeof(*h));
 
 	h->x = x;
+	h->kinds.spill = h->large_kinds.spill = h->large_sizes.spill = true;
 	h->out = &out->buf;
 	h->string_ids = xcalloc(places_string_count(v->places) + 1, sizeof(*h->string_ids));
 	h->module_ids = xcalloc(v->model->tables.module_count + 1, sizeof(*h->module_ids));

@@ -33,7 +33,7 @@ void thread_events_release(struct thread_events *t)
 {
 	free(t->counts);
 	free(t->starts);
-	free(t->list);
+	scratch_release(&t->memory);
 	memset(t, 0, sizeof(*t));
 }
 
@@ -51,8 +51,9 @@ static void make_list(struct thread_events *t, uint32_t thread)
 	if (t->listed_to == thread)
 		return;
 	if (!t->list)
-		t->list = xmalloc((t->total < t->budget ? t->total + 1 : t->budget) *
-				  sizeof(*t->list));
+		t->list = scratch_resize(&t->memory,
+					 (t->total < t->budget ? t->total + 1 : t->budget) *
+						 sizeof(*t->list));
 	while (size && moments_next(&all)) {
 		uint32_t owner = tags_thread(all.c->tags[all.row]);
 

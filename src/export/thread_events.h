@@ -10,9 +10,10 @@
  *	}
  *
  * Blocks of no bytes are left out.  An allocation and its end belong to the thread that allocated,
- *whoever freed it: what is in balance as a whole is so in each thread.  Memory does not grow with
- *events: a list of as many threads as fit into a budget is made at a time, and a thread that is too
- *large for it is picked out of all events at every walk. */
+ * whoever freed it: what is in balance as a whole is so in each thread.  Memory does not grow with
+ * events: a list of as many threads as fit into a budget is made at a time, in a file when it is
+ * large (scratch.h), and a thread that is too large for it is picked out of all events at every
+ * walk. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,7 +27,8 @@ struct thread_events {
 	uint64_t *counts; /* of events, by thread */
 	uint32_t thread_count;
 	uint64_t total;
-	uint32_t *list; /* row : 31, is an end : 1 */
+	uint32_t *list;	       /* row : 31, is an end : 1 */
+	struct scratch memory; /* that it is in */
 	uint64_t *starts;
 	uint32_t listed_from, listed_to; /* threads */
 	uint64_t budget;

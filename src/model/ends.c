@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Rows sorted by their end.  See ends.h.
  *
- * The keys are spread over parts of equal width in time, each small enough for the cache, and each
- * part is sorted by its own digits; both steps on all cores.  Within a part 32 bits of a key are
- * enough for all but the longest recordings, so an end is one word: key : 32, row : 32. */
+ * Rows are spread over parts of equal width in time, each small enough for the cache, and each part
+ * is sorted by the digits of its own keys; both steps on all cores.  Within a part 32 bits of a key
+ * are enough for all but the longest recordings, so an end is one word: key : 32, row : 32.  Such
+ * words exist only while their part is sorted. */
 #include "model/ends.h"
 
 #include <stdatomic.h>
@@ -28,7 +29,6 @@ struct sorting {
 	uint32_t block; /* rows in a piece */
 	uint32_t (*counts)[PARTS];
 	uint32_t part_start[PARTS + 1];
-	uint64_t *ends;
 	uint32_t *rows;
 };
 
@@ -61,7 +61,7 @@ static void spread_block(void *context, unsigned worker, uint64_t first, uint64_
 		uint64_t at = s->c->freed_at[i];
 
 		if (at != NEVER)
-			s->ends[next[part_of(s, at)]++] = key_of(s, at) << 32 | i;
+			s->rows[next[part_of(s, at)]++] = (uint32_t)i;
 	}
 }
 
@@ -139,28 +139,25 @@ static void sort_exactly(const struct columns *c, const uint64_t *a, uint32_t *r
 static void sort_parts(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct sorting *s = context;
-	uint64_t *spare = NULL;
-	uint32_t room = 0;
+	struct scratch words = { 0 }; /* of a part, twice: sorting goes from one to the other */
 
 	for (uint64_t p = first; p < first + count; p++) {
 		uint32_t start = s->part_start[p], n = s->part_start[p + 1] - start;
-		uint64_t *a = &s->ends[start];
+		uint32_t *rows = &s->rows[start];
+		uint64_t *a = scratch_resize(&words, 2 * (size_t)n * sizeof(*a));
 
-		if (n > FEW) {
-			if (n > room) {
-				room = n;
-				spare = xreallocarray(spare, room, sizeof(*spare));
-			}
-			a = sort_many(a, spare, n, s->shift - s->drop);
-		} else {
-			sort_few(a, n);
-		}
 		for (uint32_t i = 0; i < n; i++)
-			s->rows[start + i] = (uint32_t)a[i];
+			a[i] = key_of(s, s->c->freed_at[rows[i]]) << 32 | rows[i];
+		if (n > FEW)
+			a = sort_many(a, a + n, n, s->shift - s->drop);
+		else
+			sort_few(a, n);
+		for (uint32_t i = 0; i < n; i++)
+			rows[i] = (uint32_t)a[i];
 		if (s->drop)
-			sort_exactly(s->c, a, &s->rows[start], n);
+			sort_exactly(s->c, a, rows, n);
 	}
-	free(spare);
+	scratch_release(&words);
 }
 
 /* The range of the ends, and whether there is one. */
@@ -184,7 +181,6 @@ struct ends *ends_new(const struct columns *c)
 	struct ends *e = xcalloc(1, sizeof(*e));
 	struct sorting s = { .c = c, .block = c->count / BLOCKS_MAX + 1 };
 	uint32_t blocks = c->count / s.block + 1;
-	size_t size = (size_t)c->count * sizeof(*s.ends);
 	uint64_t last;
 
 	if (!find_range(c, &s.first, &last))
@@ -195,11 +191,10 @@ struct ends *ends_new(const struct columns *c)
 	s.counts = xcalloc(blocks, sizeof(*s.counts));
 	parallel_for(c->count, s.block, count_block, &s);
 	e->count = place_parts(&s, blocks);
-	s.ends = pages_grow(NULL, 0, size);
-	s.rows = e->rows = xmalloc((size_t)e->count * sizeof(*e->rows));
+	s.rows = e->rows = scratch_resize(&e->scratch, (size_t)e->count * sizeof(*e->rows));
+	scratch_seal(&e->scratch);
 	parallel_for(c->count, s.block, spread_block, &s);
 	parallel_for(PARTS, 16, sort_parts, &s);
-	pages_free(s.ends, size);
 	free(s.counts);
 	return e;
 }
@@ -207,7 +202,7 @@ struct ends *ends_new(const struct columns *c)
 struct ends *ends_free(struct ends *e)
 {
 	if (e)
-		free(e->rows);
+		scratch_release(&e->scratch);
 	free(e);
 	return NULL;
 }

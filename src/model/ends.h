@@ -4,14 +4,16 @@
  *
  * Rows themselves are in the order of allocation, so both together are every event of the recording
  * in time.  Built when it is first asked for, four bytes for each row that was freed, and kept with
- * the model. */
+ * the model; where that is much, in a file and not in memory of our own. */
 #include <stdint.h>
 
+#include "base/scratch.h"
 #include "pairing/columns.h"
 
 struct ends {
 	uint32_t *rows;
 	uint32_t count;
+	struct scratch scratch; /* that they are in */
 };
 
 struct model;

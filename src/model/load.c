@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/scratch.h"
 #include "base/xalloc.h"
 #include "model/cache.h"
 #include "model/model.h"
@@ -311,28 +312,10 @@ static struct model *with_loader(struct model *m)
 	return m;
 }
 
-/* Where many rows go that are not to be cached: a file that has no name. */
+/* Where many rows go that are not to be cached. */
 static int spill_to_temporary(void *context)
 {
-	const char *places[] = { getenv("TMPDIR"), "/var/tmp", "/tmp" };
-
-	for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		auto_free char *name = NULL;
-		int fd;
-
-		if (!places[i] || places[i][0] != '/')
-			continue;
-		fd = open(places[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-		if (fd >= 0)
-			return fd;
-		name = xasprintf("%s/memoir-XXXXXX", places[i]);
-		fd = mkostemp(name, O_CLOEXEC);
-		if (fd >= 0) {
-			unlink(name);
-			return fd;
-		}
-	}
-	return -1;
+	return scratch_open();
 }
 
 static void choose_place(struct model *m)

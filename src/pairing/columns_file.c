@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/scratch.h"
 #include "base/xalloc.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
@@ -51,21 +51,6 @@ static void list(struct columns *c, struct column *list)
 static uint64_t aligned(uint64_t size)
 {
 	return (size + COLUMNS_ALIGN - 1) & ~(uint64_t)(COLUMNS_ALIGN - 1);
-}
-
-/* Takes room in the file; where a limit forbids it, asking would be a signal. */
-static int take_room(int fd, uint64_t offset, uint64_t size)
-{
-	struct rlimit limit;
-	int error;
-
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-	    offset + size > limit.rlim_cur)
-		return -EFBIG;
-	do
-		error = fallocate(fd, 0, (off_t)offset, (off_t)size) < 0 ? -errno : 0;
-	while (error == -EINTR);
-	return error;
 }
 
 /* Addresses for an array.  All start at the same place within a huge page, so that moving a mapping
@@ -150,7 +135,7 @@ int columns_grow_file(struct columns *c)
 	size = (uint64_t)g.count * columns_row_size();
 	if (f->group_count == COLUMNS_GROUPS || !g.count)
 		return -EFBIG;
-	error = take_room(f->fd, f->end, size);
+	error = scratch_reserve(f->fd, f->end, size);
 	if (error)
 		return error;
 	list(c, columns);
@@ -219,7 +204,7 @@ int columns_to_file(struct columns *c, int fd)
 	struct column columns[COLUMN_COUNT];
 	uint8_t *bases[COLUMN_COUNT];
 	uint64_t size = (uint64_t)g.count * columns_row_size();
-	int error = take_room(fd, 0, g.offset + size);
+	int error = scratch_reserve(fd, 0, g.offset + size);
 
 	list(c, columns);
 	f->fd = fd;
@@ -248,7 +233,7 @@ int columns_to_file(struct columns *c, int fd)
 
 int columns_reserve(struct columns *c, uint64_t size)
 {
-	int error = take_room(c->file->fd, c->file->end, aligned(size));
+	int error = scratch_reserve(c->file->fd, c->file->end, aligned(size));
 
 	if (!error)
 		c->file->end += aligned(size);

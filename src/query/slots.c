@@ -21,8 +21,8 @@ void slots_init(struct slots *s, uint32_t pools, uint32_t run)
 
 void slots_release(struct slots *s)
 {
-	free(s->entries);
-	free(s->next);
+	scratch_release(&s->entries_memory);
+	scratch_release(&s->next_memory);
 	free(s->heads);
 	memset(s, 0, sizeof(*s));
 }
@@ -45,15 +45,18 @@ static uint32_t find(const struct slots *s, uint32_t row)
 static void grow(struct slots *s)
 {
 	struct slots_entry *old = s->entries;
+	struct scratch old_memory = s->entries_memory;
 	uint32_t old_room = s->room;
 
 	s->room = old_room ? old_room * 2 : ROOM_FIRST;
-	s->entries = xreallocarray(NULL, s->room, sizeof(*s->entries));
+	s->entries_memory = (struct scratch){ 0 };
+	s->entries = scratch_resize(&s->entries_memory, s->room * sizeof(*s->entries));
+	scratch_seal(&s->entries_memory);
 	memset(s->entries, 0xff, s->room * sizeof(*s->entries));
 	for (uint32_t i = 0; i < old_room; i++)
 		if (old[i].row != NO_ALLOCATION)
 			s->entries[find(s, old[i].row)] = old[i];
-	free(old);
+	scratch_release(&old_memory);
 }
 
 static void add(struct slots *s, uint32_t row, uint32_t slot)
@@ -98,7 +101,7 @@ static void more(struct slots *s, uint32_t pool)
 {
 	if (s->count + s->run > s->next_room) {
 		s->next_room = s->next_room ? s->next_room * 2 : ROOM_FIRST;
-		s->next = xreallocarray(s->next, s->next_room, sizeof(*s->next));
+		s->next = scratch_resize(&s->next_memory, s->next_room * sizeof(*s->next));
 	}
 	/* The lowest is to be used first. */
 	for (uint32_t i = s->run; i-- > 0;)

@@ -2,12 +2,15 @@
 #pragma once
 /* Small numbers for blocks while they live, used again afterwards.
  *
- * Memory is proportional to what is alive at once, not to all that ever was.  A slot goes back to
- * the pool that is named when its block ends, and whoever begins one in that pool gets it: with a
- * pool for each thread, no thread is handed what another one may still be busy with.  New slots are
- * given to pools in runs, so that those of two pools do not lie side by side. */
+ * Room is proportional to what is alive at once, not to all that ever was, and is in a file where
+ * that is much (scratch.h).  A slot goes back to the pool that is named when its block ends, and
+ * whoever begins one in that pool gets it: with a pool for each thread, no thread is handed what
+ * another one may still be busy with.  New slots are given to pools in runs, so that those of two
+ * pools do not lie side by side. */
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/scratch.h"
 
 #define SLOT_NONE UINT32_MAX
 
@@ -23,6 +26,7 @@ struct slots {
 	size_t next_room;
 	uint32_t *heads; /* by pool */
 	uint32_t pools;
+	struct scratch entries_memory, next_memory; /* that these are in */
 };
 
 void slots_init(struct slots *s, uint32_t pools, uint32_t run);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "base/scratch.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/moments.h"
@@ -30,8 +31,9 @@ struct judging {
 	struct verdict *rows;
 	uint32_t count;
 	uint32_t *place;  /* by stack: plus one */
-	uint32_t *events; /* rows with END_BIT, stack after stack */
-	uint64_t *start;  /* by verdict: its first event; one more */
+	uint32_t *events; /* rows with END_BIT, stack after stack; as many as the recording has */
+	struct scratch events_memory;
+	uint64_t *start; /* by verdict: its first event; one more */
 };
 
 static uint32_t stack_of(const struct judging *j, uint32_t row)
@@ -147,7 +149,8 @@ static void collect_events(struct judging *j)
 		j->start[i] = next[i] = sum;
 		sum += n;
 	}
-	j->events = xmalloc((sum + 1) * sizeof(*j->events));
+	j->events = scratch_resize(&j->events_memory, (sum + 1) * sizeof(*j->events));
+	scratch_seal(&j->events_memory);
 	while (moments_next(&t)) {
 		uint32_t place = j->place[stack_of(j, t.row)];
 
@@ -160,7 +163,8 @@ static void collect_events(struct judging *j)
 static void judge(struct judging *j, struct verdict *v, uint64_t first, uint64_t count)
 {
 	const struct columns *c = &j->view->model->allocations;
-	struct curve_event *events = xcalloc(count + 1, sizeof(*events));
+	struct scratch memory = { 0 };
+	struct curve_event *events = scratch_resize(&memory, (count + 1) * sizeof(*events));
 	uint32_t work_rows;
 	size_t n = 0;
 	struct curve curve;
@@ -189,7 +193,7 @@ static void judge(struct judging *j, struct verdict *v, uint64_t first, uint64_t
 	v->bytes_per_allocation = work_rows ? (double)v->kept_bytes / work_rows : 0;
 	if (!v->kept_bytes)
 		v->bytes_per_second = 0;
-	free(events);
+	scratch_release(&memory);
 }
 
 static void judge_some(void *context, unsigned worker, uint64_t first, uint64_t count)
@@ -232,7 +236,7 @@ void verdicts_init(struct verdicts *v, const struct view *view, bool held)
 	v->count = j->count;
 	v->end_ns = model_ns(view->model, j->work.to);
 	free(j->place);
-	free(j->events);
+	scratch_release(&j->events_memory);
 	free(j->start);
 	free(j);
 }
