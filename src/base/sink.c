@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -15,6 +16,7 @@
 
 #define ZSTD_LEVEL 3
 #define GZIP_LEVEL 1	      /* 6 makes it a sixth smaller and takes four times as long */
+#define VECTORS 512u	      /* pieces of a rope that are written at once */
 #define GZIP_WINDOW (15 + 16) /* 16: a gzip header, not zlib's */
 
 enum sink_codec sink_codec_of(const char *path)
@@ -211,6 +213,70 @@ static int put(struct sink *s, bool last)
 int sink_flush(struct sink *s)
 {
 	return put(s, false);
+}
+
+/* Everything in the vectors, which are changed. */
+static int write_vectors(int fd, struct iovec *v, size_t count)
+{
+	while (count) {
+		ssize_t n = writev(fd, v, (int)count);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		for (; count && (size_t)n >= v->iov_len; v++, count--)
+			n -= (ssize_t)v->iov_len;
+		if (count) {
+			v->iov_base = (char *)v->iov_base + n;
+			v->iov_len -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+/* To a descriptor, from where the pieces are. */
+static int write_pieces(struct sink *s, const struct rope *r)
+{
+	const char *text = r->text.data;
+	int error = 0;
+
+	for (size_t i = 0, n; i < r->count && !error; i += n) {
+		struct iovec vectors[VECTORS];
+		uint64_t size = 0;
+
+		for (n = 0; n < VECTORS && i + n < r->count; n++) {
+			const struct rope_piece *p = &r->pieces[i + n];
+
+			vectors[n] =
+				(struct iovec){ (char *)(p->bytes ? p->bytes : text), p->size };
+			text += p->bytes ? 0 : p->size;
+			size += p->size;
+		}
+		error = write_vectors(s->fd, vectors, n);
+		s->written += error ? 0 : size;
+	}
+	return error;
+}
+
+int sink_rope(struct sink *s, struct rope *r)
+{
+	const char *text = r->text.data;
+
+	rope_end(r);
+	if (s->codec == SINK_PLAIN && s->write == write_fd) {
+		if (!sink_flush(s))
+			s->error = write_pieces(s, r);
+	} else {
+		for (size_t i = 0; i < r->count && !sink_turn(s); i++) {
+			const struct rope_piece *p = &r->pieces[i];
+
+			buf_add(&s->buf, p->bytes ? p->bytes : text, p->size);
+			text += p->bytes ? 0 : p->size;
+		}
+	}
+	rope_clear(r);
+	return s->error;
 }
 
 static void release(struct sink *s)

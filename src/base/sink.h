@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/rope.h"
 
 enum sink_codec { SINK_PLAIN, SINK_GZIP, SINK_ZSTD };
 
@@ -48,6 +49,9 @@ static inline int sink_turn(struct sink *s)
 {
 	return s->buf.size < SINK_BLOCK ? s->error : sink_flush(s);
 }
+
+/* Writes the buffer and then a rope, which is empty afterwards; 0, or the error. */
+int sink_rope(struct sink *s, struct rope *r);
 
 /* Writes what is left and gives the file its name; 0, or -errno with err.  A failure, or a call of
  * sink_cancel(), leaves no trace of the output. */

@@ -16,7 +16,7 @@
 #include "export/stacks.h"
 
 static struct shape_measure measure;
-static const char *output, *color;
+static const char *output, *color, *stacks;
 static bool list, by_count, groups;
 
 static const struct command_option options[] = {
@@ -27,6 +27,8 @@ static const struct command_option options[] = {
 	{ "count", 'c', NULL, "weigh by blocks, not by bytes", COMMAND_FLAG, &by_count },
 	{ "groups", 'g', NULL, "json and csv: one row a stack, not one an allocation", COMMAND_FLAG,
 	  &groups },
+	{ "stacks", 0, "HOW", "json: whole in every row (the default), or in a table of their own",
+	  COMMAND_TEXT, &stacks },
 	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
 	{ 0 },
 };
@@ -96,6 +98,7 @@ static int write_out(const struct exporter *e, struct opened *o)
 		.measuring = shape_measuring(o->model, &measure, MEASURE_ALLOCATED),
 		.by_count = by_count,
 		.groups = groups,
+		.stack_table = stacks && !strcmp(stacks, "table"),
 		.title = program ? path_base(program) : "program",
 		.progress = &bar,
 	};
@@ -142,6 +145,10 @@ static int run(int argc, char **argv)
 	}
 	if (output && !strcmp(output, "-"))
 		output = NULL;
+	if (stacks && strcmp(stacks, "whole") && strcmp(stacks, "table")) {
+		fprintf(stderr, "memoir export: --stacks is whole or table, not '%s'\n", stacks);
+		return 2;
+	}
 	if (!(e = find(argv[0])) || !shape_measure_check("export", &measure))
 		return 2;
 	if (e->binary && !output && isatty(1)) {

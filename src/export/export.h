@@ -21,6 +21,7 @@ struct export
 	struct measuring measuring; /* of formats with one weight (`one_measure`) */
 	bool by_count;		    /* blocks instead of bytes, where one has to be chosen */
 	bool groups;		    /* json, csv: one row a stack, not one an allocation */
+	bool stack_table;	    /* json: stacks in a table of their own, rows have numbers */
 	const char *title;	    /* for people: the program's name */
 	struct progress *progress;  /* may be NULL */
 };

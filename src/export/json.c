@@ -1,60 +1,168 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Allocations, or groups of them by stack, as JSON: what the HTTP API answers, as a file. */
+/* Allocations, or groups of them by stack, as JSON: what the HTTP API answers, as a file.
+ *
+ * Most of it is stacks: a row of a few hundred bytes has two of some kilobytes each.  So frames are
+ * written once (stack_texts.h) and rows only point to them, blocks of rows are written on all
+ * cores, and where the reader can look stacks up, there is a table of them instead. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/ordered.h"
+#include "base/xalloc.h"
 #include "export/export.h"
+#include "export/stack_texts.h"
 #include "query/answer.h"
 #include "query/group.h"
 
-static void put_allocations(const struct export *x, struct sink *out, struct json *j,
-			    struct answer *a)
-{
-	uint64_t done = 0;
+#define BLOCK 512u /* rows that are written at a time */
 
-	VIEW_EACH(x->view, 0, x->view->model->allocations.count, row)
+struct writer {
+	struct json_export *e;
+	struct answer answer;
+	struct rope rope;
+};
+
+struct json_export {
+	const struct export *x;
+	struct sink *out;
+	struct stack_texts texts;
+	struct writer *writers; /* by worker */
+	bool filled;		/* something was written into the array */
+};
+
+/* See struct answer: a stack, or none where there is a table of them. */
+static void put_stack(void *context, struct json *j, const char *key, uint32_t stack, unsigned call)
+{
+	struct writer *w = context;
+
+	if (!w->e->x->stack_table)
+		stack_texts_put(&w->e->texts, &w->rope, j, key, stack, call);
+}
+
+static void init_writer(struct writer *w, struct json_export *e)
+{
+	*w = (struct writer){ .e = e, .answer = e->texts.answer };
+	w->answer.put_stack = put_stack;
+	w->answer.put_stack_context = w;
+}
+
+static struct json row_writer(struct rope *r)
+{
+	struct json j;
+
+	json_init(&j, &r->text);
+	j.compact = true;
+	j.depth = 2;
+	return j;
+}
+
+static void write_rows(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct json_export *e = context;
+	struct writer *w = &e->writers[worker];
+	struct json j = row_writer(&w->rope);
+
+	VIEW_EACH(e->x->view, first, count, row)
 	{
-		if (sink_turn(out))
-			break;
-		answer_allocation(a, j, row);
-		if (!(++done & 0xfff))
-			export_progress(x, done, x->view->count);
+		answer_allocation(&w->answer, &j, row);
 	}
 }
 
-static uint32_t put_groups(const struct export *x, struct sink *out, struct json *j,
-			   struct answer *a)
+static int take_rows(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
-	struct groups *g = groups_new(x->view, group_key_find("stack"));
-	uint32_t count = g->count;
+	struct json_export *e = context;
+	struct rope *r = &e->writers[worker].rope;
 
-	for (uint32_t i = 0; i < count && !sink_turn(out); i++) {
-		answer_group(a, j, g, &g->rows[i]);
-		export_progress(x, i, count);
+	if (rope_size(r)) {
+		if (e->filled)
+			buf_char(&e->out->buf, ',');
+		e->filled = true;
+		sink_rope(e->out, r);
 	}
+	export_progress(e->x, first + count, e->x->view->model->allocations.count);
+	return e->out->error;
+}
+
+static void put_allocations(struct json_export *e)
+{
+	unsigned workers = parallel_workers();
+
+	e->writers = xcalloc(workers, sizeof(*e->writers));
+	for (unsigned i = 0; i < workers; i++)
+		init_writer(&e->writers[i], e);
+	ordered_for(e->x->view->model->allocations.count, BLOCK, write_rows, take_rows, e);
+	for (unsigned i = 0; i < workers; i++)
+		rope_release(&e->writers[i].rope);
+	free(e->writers);
+}
+
+static uint32_t put_groups(struct json_export *e)
+{
+	struct groups *g = groups_new(e->x->view, group_key_find("stack"));
+	uint32_t count = g->count;
+	struct writer w;
+	struct json j;
+
+	init_writer(&w, e);
+	j = row_writer(&w.rope);
+	for (uint32_t i = 0; i < count && !e->out->error; i++) {
+		answer_group(&w.answer, &j, g, &g->rows[i]);
+		if (rope_size(&w.rope) >= SINK_BLOCK)
+			sink_rope(e->out, &w.rope);
+		export_progress(e->x, i, count);
+	}
+	sink_rope(e->out, &w.rope);
+	rope_release(&w.rope);
 	groups_free(g);
 	return count;
 }
 
+/* "backtraces": each by its number, without the call. */
+static void put_table(struct json_export *e)
+{
+	const struct spines *s = &e->texts.spines;
+	struct rope r = { 0 };
+	struct json j = row_writer(&r);
+
+	for (uint32_t node = 1; node < s->node_count && !e->out->error; node++) {
+		char key[12];
+
+		if (!e->texts.used[node] || !spines_known(s, node))
+			continue;
+		snprintf(key, sizeof(key), "%u", node);
+		stack_texts_put_frames(&e->texts, &r, &j, key, node);
+		if (rope_size(&r) >= SINK_BLOCK)
+			sink_rope(e->out, &r);
+	}
+	sink_rope(e->out, &r);
+	rope_release(&r);
+}
+
 static int write_json(const struct export *x, struct sink *out, struct err *err)
 {
+	struct json_export e = { .x = x, .out = out };
 	uint32_t total = x->view->count;
-	struct answer a;
 	struct json j;
 
-	answer_init(&a, x->view);
+	stack_texts_init(&e.texts, x->view, !x->groups);
 	json_init(&j, &out->buf);
 	j.compact = true;
 	json_object(&j, NULL);
+	if (x->stack_table) {
+		json_object(&j, "backtraces");
+		put_table(&e);
+		json_end_object(&j);
+	}
 	json_array(&j, "allocations");
 	if (x->groups)
-		total = put_groups(x, out, &j, &a);
+		total = put_groups(&e);
 	else
-		put_allocations(x, out, &j, &a);
+		put_allocations(&e);
 	json_end_array(&j);
 	json_number(&j, "total_count", total);
 	json_end_object(&j);
-	answer_release(&a);
+	stack_texts_release(&e.texts);
 	return out->error;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/json_quick.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/allocator.h"
@@ -17,6 +18,9 @@ void answer_init(struct answer *a, const struct view *v)
 	a->runtime_ns = clock_ns(&a->clock, a->clock.end);
 	if (!a->runtime_ns)
 		a->runtime_ns = 1;
+	a->glibc = allocator_is_glibc(v->model);
+	for (unsigned i = 0; i < ANSWER_CALLS; i++)
+		a->jemalloc_calls[i] = allocator_is_jemalloc(v->model, places_call(v->places, i));
 }
 
 void answer_release(struct answer *a)
@@ -62,22 +66,23 @@ uint64_t answer_chain_lifetime_ns(const struct answer *a, uint32_t row)
 					 a->view->model->allocations.allocated_at[c.first]);
 }
 
-static void timeval(struct json *j, const char *key, uint64_t ns)
+/* Rows come by the million: keys are literals to whatever writes one of their fields. */
+JSON_QUICK void timeval(struct json *j, const char *key, uint64_t ns)
 {
-	json_object(j, key);
-	json_number(j, "secs", ns / 1000000000);
-	json_number(j, "fract_nsecs", ns % 1000000000);
-	json_end_object(j);
+	json_quick_object(j, key);
+	json_quick_number(j, "secs", ns / 1000000000);
+	json_quick_number(j, "fract_nsecs", ns % 1000000000);
+	json_quick_end_object(j);
 }
 
-static void moment_named(const struct answer *a, struct json *j, uint64_t stamp, const char *name,
-			 const char *relative, const char *part)
+JSON_QUICK void moment_named(const struct answer *a, struct json *j, uint64_t stamp,
+			     const char *name, const char *relative, const char *part)
 {
 	uint64_t ns = clock_ns(&a->clock, stamp);
 
 	timeval(j, name, a->start_ns + ns);
 	timeval(j, relative, ns);
-	json_real(j, part, (double)ns / (double)a->runtime_ns, 9);
+	json_quick_part(j, part, (double)ns / (double)a->runtime_ns);
 }
 
 /* "name", "name_relative" and "name_relative_p" of a literal. */
@@ -86,12 +91,8 @@ static void moment_named(const struct answer *a, struct json *j, uint64_t stamp,
 
 static void address(struct json *j, uint64_t value)
 {
-	char text[17] = { 0 };
-
-	json_number(j, "address", value);
-	for (unsigned i = 0; i < 16; i++)
-		text[i] = "0123456789ABCDEF"[value >> (60 - 4 * i) & 15];
-	json_text(j, "address_s", text);
+	json_quick_number(j, "address", value);
+	json_quick_hex(j, "address_s", value);
 }
 
 /* In how many allocations' stacks is each place? Each stack counts once. */
@@ -135,8 +136,7 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The frames of one node, outermost first. */
-static void node_frames(struct answer *a, struct json *j, uint32_t node)
+void answer_frames(const struct answer *a, struct json *j, uint32_t node)
 {
 	struct places *p = a->view->places;
 	uint64_t at = a->view->model->tables.nodes.frame[node] & NODE_ADDRESS_MASK;
@@ -174,10 +174,20 @@ static void node_text(struct answer *a, struct json *j, uint32_t node)
 		once.compact = true;
 		once.depth = 1;
 		t->offset = a->texts.size;
-		node_frames(a, &once, node);
+		answer_frames(a, &once, node);
 		t->size = a->texts.size - t->offset;
 	}
 	json_written(j, NULL, a->texts.data + t->offset, t->size);
+}
+
+void answer_call(const struct answer *a, struct json *j, unsigned call)
+{
+	json_object(j, NULL);
+	address(j, 0);
+	json_number(j, "count", a->call_counts[call % CALLS_MAX]);
+	json_text(j, "function", places_call(a->view->places, call));
+	json_bool(j, "is_inline", false);
+	json_end_object(j);
 }
 
 void answer_backtrace(struct answer *a, struct json *j, const char *key, uint32_t stack,
@@ -200,16 +210,20 @@ void answer_backtrace(struct answer *a, struct json *j, const char *key, uint32_
 		if (j->compact)
 			node_text(a, j, path[n]);
 		else
-			node_frames(a, j, path[n]);
+			answer_frames(a, j, path[n]);
 	}
-	json_object(j, NULL);
-	address(j, 0);
-	json_number(j, "count", a->call_counts[call % CALLS_MAX]);
-	json_text(j, "function", places_call(a->view->places, call));
-	json_bool(j, "is_inline", false);
-	json_end_object(j);
+	answer_call(a, j, call);
 	json_end_array(j);
 	free(path);
+}
+
+static void put_stack(struct answer *a, struct json *j, const char *key, uint32_t stack,
+		      unsigned call)
+{
+	if (a->put_stack)
+		a->put_stack(a->put_stack_context, j, key, stack, call);
+	else
+		answer_backtrace(a, j, key, stack, call);
 }
 
 static void deallocation(struct answer *a, struct json *j, const char *key, uint32_t row)
@@ -222,10 +236,10 @@ static void deallocation(struct answer *a, struct json *j, const char *key, uint
 	json_object(j, key);
 	moment(a, j, "timestamp", c->freed_at[row]);
 	if (known) { /* else only that its address was given out again */
-		json_number(j, "thread", m->tables.threads.rows[tags_free_thread(tags)].tid);
-		json_text(j, "call", places_call(a->view->places, tags_free_call(tags)));
-		json_number(j, "backtrace_id", answer_stack(m, c->free_stack[row]));
-		answer_backtrace(a, j, "backtrace", c->free_stack[row], tags_free_call(tags));
+		json_quick_number(j, "thread", m->tables.threads.rows[tags_free_thread(tags)].tid);
+		json_quick_text(j, "call", places_call(a->view->places, tags_free_call(tags)));
+		json_quick_number(j, "backtrace_id", answer_stack(m, c->free_stack[row]));
+		put_stack(a, j, "backtrace", c->free_stack[row], tags_free_call(tags));
 	}
 	json_end_object(j);
 }
@@ -237,37 +251,37 @@ void answer_allocation(struct answer *a, struct json *j, uint32_t row)
 	uint64_t tags = c->tags[row];
 	struct chain chain = chain_of(m, row);
 	const char *call = places_call(a->view->places, tags_call(tags));
-	bool jemalloc = allocator_is_jemalloc(m, call), glibc = !jemalloc && allocator_is_glibc(m);
+	bool jemalloc = a->jemalloc_calls[tags_call(tags)], glibc = !jemalloc && a->glibc;
 	unsigned flags = tags_flags(tags);
 
 	json_object(j, NULL);
-	json_number(j, "id", row);
+	json_quick_number(j, "id", row);
 	address(j, c->address[row]);
 	moment(a, j, "timestamp", c->allocated_at[row]);
-	json_number(j, "thread", m->tables.threads.rows[tags_thread(tags)].tid);
-	json_text(j, "thread_name", m->tables.threads.rows[tags_thread(tags)].name);
-	json_text(j, "call", call);
-	json_number(j, "size", columns_size(c, row));
-	json_number(j, "extra_space", columns_slack_of(c, row));
-	json_number(j, "marker", markers_at(&m->tables.markers, c->allocated_at[row]));
+	json_quick_number(j, "thread", m->tables.threads.rows[tags_thread(tags)].tid);
+	json_quick_text(j, "thread_name", m->tables.threads.rows[tags_thread(tags)].name);
+	json_quick_text(j, "call", call);
+	json_quick_number(j, "size", columns_size(c, row));
+	json_quick_number(j, "extra_space", columns_slack_of(c, row));
+	json_quick_number(j, "marker", markers_at(&m->tables.markers, c->allocated_at[row]));
 	timeval(j, "lifetime", answer_lifetime_ns(a, row));
-	json_number(j, "backtrace_id", answer_stack(m, c->stack[row]));
+	json_quick_number(j, "backtrace_id", answer_stack(m, c->stack[row]));
 	if (c->freed_at[row] != NEVER)
 		deallocation(a, j, "deallocation", row);
 	if (chain.last != row && c->freed_at[chain.last] != NEVER)
 		deallocation(a, j, "chain_deallocation", chain.last);
-	answer_backtrace(a, j, "backtrace", c->stack[row], tags_call(tags));
-	json_bool(j, "is_mmaped", glibc && flags & TAG_MMAPPED);
-	json_bool(j, "is_jemalloc", jemalloc);
-	json_bool(j, "in_main_arena", glibc && !(flags & TAG_NON_MAIN_ARENA));
-	json_bool(j, "is_zeroed", flags & TAG_ZEROED);
-	json_bool(j, "is_temporary", flags & TAG_TEMPORARY);
-	json_bool(j, "is_reallocated", flags & TAG_REALLOCATED);
+	put_stack(a, j, "backtrace", c->stack[row], tags_call(tags));
+	json_quick_bool(j, "is_mmaped", glibc && flags & TAG_MMAPPED);
+	json_quick_bool(j, "is_jemalloc", jemalloc);
+	json_quick_bool(j, "in_main_arena", glibc && !(flags & TAG_NON_MAIN_ARENA));
+	json_quick_bool(j, "is_zeroed", flags & TAG_ZEROED);
+	json_quick_bool(j, "is_temporary", flags & TAG_TEMPORARY);
+	json_quick_bool(j, "is_reallocated", flags & TAG_REALLOCATED);
 	timeval(j, "chain_lifetime", answer_chain_lifetime_ns(a, row));
-	json_number(j, "position_in_chain", c->position[row]);
-	json_number(j, "chain_length", chain.length);
-	json_number(j, "chain_first", chain.first);
-	json_number(j, "chain_last", chain.last);
+	json_quick_number(j, "position_in_chain", c->position[row]);
+	json_quick_number(j, "chain_length", chain.length);
+	json_quick_number(j, "chain_first", chain.first);
+	json_quick_number(j, "chain_last", chain.last);
 	json_end_object(j);
 }
 
@@ -350,7 +364,7 @@ void answer_group(struct answer *a, struct json *j, const struct groups *g,
 		sums(a, j, "self", &group->self, NULL);
 	if (stacks) {
 		json_number(j, "backtrace_id", group->id);
-		answer_backtrace(a, j, "backtrace", group->id, group->call);
+		put_stack(a, j, "backtrace", group->id, group->call);
 	}
 	json_end_object(j);
 }

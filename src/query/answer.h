@@ -11,11 +11,15 @@
 #include "query/group.h"
 #include "query/view.h"
 
+#define ANSWER_CALLS 128 /* that the columns' tags have room for */
+
 struct answer {
 	const struct view *view;
 	struct model_clock clock;
-	uint64_t start_ns;	/* since 1970 */
-	uint64_t runtime_ns;	/* at least 1 */
+	uint64_t start_ns;   /* since 1970 */
+	uint64_t runtime_ns; /* at least 1 */
+	bool glibc;	     /* is the allocator */
+	bool jemalloc_calls[ANSWER_CALLS];
 	uint64_t *place_counts; /* allocations that go through a place */
 	uint64_t *call_counts;	/* and through a call */
 	/* Frames that were written before, by node: where in `texts`.  Compact JSON only. */
@@ -23,6 +27,10 @@ struct answer {
 		size_t offset, size;
 	} * node_texts;
 	struct buf texts;
+	/* Writes "key": [frames] instead of answer_backtrace(); NULL: that. */
+	void (*put_stack)(void *context, struct json *j, const char *key, uint32_t stack,
+			  unsigned call);
+	void *put_stack_context;
 };
 
 void answer_init(struct answer *a, const struct view *v);
@@ -40,6 +48,12 @@ uint32_t answer_stack(const struct model *m, uint32_t stack);
 void answer_allocation(struct answer *a, struct json *j, uint32_t row);
 void answer_group(struct answer *a, struct json *j, const struct groups *g,
 		  const struct group *group);
+/* Counts what frames tell of; done when it is needed, unless several threads are to write. */
+void answer_count(struct answer *a);
+/* The frames of one node, outermost first; counted before. */
+void answer_frames(const struct answer *a, struct json *j, uint32_t node);
+/* The innermost frame of a stack: the intercepted call; counted before. */
+void answer_call(const struct answer *a, struct json *j, unsigned call);
 /* "key": [frames], outermost first. */
 void answer_backtrace(struct answer *a, struct json *j, const char *key, uint32_t stack,
 		      unsigned call);

@@ -474,7 +474,27 @@ def test_json(threaded):
     found = json.loads(threaded.export("json", "out.json").read_text("utf-8"))
     assert found["total_count"] == len(found["allocations"]) == len(threaded.rows)
     assert [a["size"] for a in found["allocations"]] == [r["size"] for r in threaded.rows]
+    tabled = json.loads(threaded.export("json", "table.json", "--stacks", "table").read_text("utf-8"))
+    used = set()
+    assert tabled["total_count"] == len(tabled["allocations"]) == len(found["allocations"])
+    for whole, row in zip(found["allocations"], tabled["allocations"]):
+        for place in (row, row.get("deallocation"), row.get("chain_deallocation")):
+            if place and "backtrace_id" in place:
+                # Rows whose stack is not known have no stack in the table.
+                assert "backtrace" not in place
+                used.add(place["backtrace_id"])
+                place["backtrace"] = tabled["backtraces"].get(str(place["backtrace_id"]), [])
+        for place in (whole, whole.get("deallocation"), whole.get("chain_deallocation")):
+            if place and "backtrace" in place:
+                assert place["backtrace"].pop()["function"] == place["call"]
+        assert whole == row
+    assert set(map(int, tabled["backtraces"])) == used - {0}
     groups = json.loads(threaded.export("json", "groups.json", "--groups").read_text("utf-8"))["allocations"]
+    short = json.loads(threaded.export("json", "short.json", "--groups", "--stacks", "table").read_text("utf-8"))
+    assert [g["backtrace"][:-1] for g in groups] == [short["backtraces"].get(str(g["backtrace_id"]), [])
+                                                    for g in short["allocations"]]
+    done = memoir("export", "json", threaded.path, "--stacks", "some")
+    assert done.status == 2 and b"--stacks is whole or table, not 'some'" in done.stderr
     assert sum(g["all"]["leaked_size"] for g in groups) == threaded.info["leaked_bytes"]
     lines = table(threaded.export("csv", "groups.csv", "-g"))
     assert sum(int(line["leaked_bytes"]) for line in lines) == threaded.info["leaked_bytes"]

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/human.h"
 #include "base/json.h"
+#include "base/json_quick.h"
 #include "base/map.h"
 #include "base/strings.h"
 #include "base/xalloc.h"
@@ -100,6 +101,67 @@ static void numbers_are_written(void **context)
 	buf_release(&due);
 }
 
+/* Rows are written by other functions than everything else, to the same bytes. */
+static void both(struct json *slow, struct json *quick, uint64_t n, const char *text)
+{
+	double part = (double)(n >> 11) / (double)(1ull << 53);
+
+	json_number(slow, "n", n);
+	json_quick_number(quick, "n", n);
+	json_bool(slow, "b", n & 1);
+	json_quick_bool(quick, "b", n & 1);
+	json_real(slow, "part", part, 9);
+	json_quick_part(quick, "part", part);
+	json_real(slow, "beyond", (double)n, 9);
+	json_quick_part(quick, "beyond", (double)n);
+	json_text(slow, "text", text);
+	json_quick_text(quick, "text", text);
+	json_object(slow, "o");
+	json_quick_object(quick, "o");
+	json_number(slow, "n", n);
+	json_quick_number(quick, "n", n);
+	json_end_object(slow);
+	json_quick_end_object(quick);
+}
+
+static void quick_json_is_the_same(void **context)
+{
+	static const char *const texts[] = {
+		"",
+		"malloc",
+		"q\"uote",
+		"back\\slash",
+		"new\nline",
+		"\x7f",
+		"bad \xff",
+		"na\xc3\xafve",
+		"a text that is longer than what is copied without a further look, by far",
+	};
+	struct buf a = { 0 }, b = { 0 };
+
+	for (unsigned compact = 0; compact < 2; compact++) {
+		struct json slow, quick;
+		uint64_t n = 1;
+
+		json_init(&slow, &a);
+		json_init(&quick, &b);
+		slow.compact = quick.compact = compact;
+		json_object(&slow, NULL);
+		json_object(&quick, NULL);
+		for (unsigned i = 0; i < 20; i++, n *= 10)
+			for (unsigned k = 0; k < sizeof(texts) / sizeof(texts[0]); k++)
+				both(&slow, &quick, n + k - 4, texts[k]);
+		both(&slow, &quick, UINT64_MAX, "");
+		json_quick_hex(&slow, "hex", 0x00c0ffee12345678);
+		json_text(&quick, "hex", "00C0FFEE12345678");
+		json_end_object(&slow);
+		json_quick_end_object(&quick);
+		assert_string_equal(a.data, b.data);
+		buf_release(&a);
+		buf_release(&b);
+	}
+}
+
 static void terminals_are_safe(void **context)
 {
 	struct buf out = { 0 };
@@ -159,9 +221,10 @@ static void texts_are_kept_once(void **context)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_for_people),	 cmocka_unit_test(json_is_valid),
-		cmocka_unit_test(numbers_are_written),	 cmocka_unit_test(terminals_are_safe),
-		cmocka_unit_test(map_keeps_what_it_got), cmocka_unit_test(texts_are_kept_once),
+		cmocka_unit_test(numbers_for_people),	  cmocka_unit_test(json_is_valid),
+		cmocka_unit_test(numbers_are_written),	  cmocka_unit_test(terminals_are_safe),
+		cmocka_unit_test(quick_json_is_the_same), cmocka_unit_test(map_keeps_what_it_got),
+		cmocka_unit_test(texts_are_kept_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

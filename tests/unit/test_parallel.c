@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The pool of base/parallel.h, with four workers whatever the machine has. */
+/* The pool of base/parallel.h, with four workers whatever the machine has, and what is in order on
+ * top of it (base/ordered.h). */
 #include "base/parallel.h"
 
 #include <pthread.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/ordered.h"
 #include "unit.h"
 
 #define TOTAL 100003u
@@ -153,12 +155,58 @@ static void test_after_fork(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* Each worker makes a sum of its block; they are taken in order. */
+struct sums {
+	uint64_t made[8], taken, next, stop_at;
+	bool wrong;
+};
+
+static void make_sum(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct sums *s = context;
+
+	/* The first one of some is slow, so that others have to wait. */
+	if (first % (7 * BLOCK) == 0)
+		usleep(200);
+	for (uint64_t i = first; i < first + count; i++)
+		s->made[worker] += i;
+}
+
+static int take_sum(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct sums *s = context;
+
+	s->wrong |= first != s->next;
+	s->next = first + count;
+	s->taken += s->made[worker];
+	s->made[worker] = 0;
+	return s->next >= s->stop_at ? -5 : 0;
+}
+
+static void test_in_order(void **state)
+{
+	struct sums s = { .stop_at = UINT64_MAX };
+
+	assert_int_equal(ordered_for(TOTAL, BLOCK, make_sum, take_sum, &s), 0);
+	assert_false(s.wrong);
+	assert_int_equal(s.next, TOTAL);
+	assert_int_equal(s.taken, (uint64_t)TOTAL * (TOTAL - 1) / 2);
+	s = (struct sums){ .stop_at = 50 * BLOCK };
+	assert_int_equal(ordered_for(TOTAL, BLOCK, make_sum, take_sum, &s), -5);
+	assert_false(s.wrong);
+	assert_int_equal(s.next, 50 * BLOCK);
+	s = (struct sums){ .stop_at = UINT64_MAX };
+	assert_int_equal(ordered_for(0, BLOCK, make_sum, take_sum, &s), 0);
+	assert_int_equal(s.next, 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_once),	cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_nested),		cmocka_unit_test(test_several_callers),
 		cmocka_unit_test(test_really_parallel), cmocka_unit_test(test_after_fork),
+		cmocka_unit_test(test_in_order),
 	};
 
 	setenv("MEMOIR_THREADS", "4", 1);

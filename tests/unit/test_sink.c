@@ -130,6 +130,84 @@ static void zstandard(void **state)
 	free(path);
 }
 
+/* The same lines, most of them out of a text that is kept. */
+static void fill_with_ropes(struct sink *s, const struct buf *kept, const size_t *at)
+{
+	struct rope r = { 0 };
+	int i = 0;
+
+	buf_text(&s->buf, "line 0\nline 1\n"); /* before the rope */
+	for (i = 2; i < LINES && !s->error;) {
+		int many = i % 5 ? 1 + i % 3 : 1 + i % 4000,
+		    end = i + many < LINES ? i + many : LINES;
+
+		if (i % 4)
+			buf_printf(&r.text, "line %d\n", i), i++;
+		else
+			rope_keep(&r, kept->data + at[i], at[end] - at[i]), i = end;
+		if (rope_size(&r) > SINK_BLOCK)
+			sink_rope(s, &r);
+	}
+	sink_rope(s, &r);
+	assert_int_equal(rope_size(&r), 0);
+	rope_release(&r);
+}
+
+static int add_to(void *context, const void *bytes, size_t size)
+{
+	buf_add(context, bytes, size);
+	return 0;
+}
+
+static void ropes(void **state)
+{
+	static const char *const names[] = { "out.txt", "out.gz", "out.zst" };
+	struct buf kept = { 0 }, b = { 0 };
+	size_t *at = xcalloc(LINES + 1, sizeof(*at));
+	char *text = xmalloc(LINES * 16);
+	struct sink s;
+	struct err err;
+
+	for (int i = 0; i < LINES; i++) {
+		at[i] = kept.size;
+		buf_printf(&kept, "line %d\n", i);
+	}
+	at[LINES] = kept.size;
+	for (unsigned i = 0; i < 3; i++) {
+		char *path = xasprintf("%s/%s", folder, names[i]);
+		gzFile f;
+
+		assert_int_equal(sink_to_file(&s, path, sink_codec_of(path), &err), 0);
+		fill_with_ropes(&s, &kept, at);
+		assert_int_equal(sink_finish(&s, &err), 0);
+		if (i < 2) { /* what is not packed is read as it is */
+			f = gzopen(path, "r");
+			expect_lines(text, (size_t)gzread(f, text, LINES * 16));
+			assert_int_equal(gzclose(f), Z_OK);
+		} else {
+			b = slurp(path);
+			expect_lines(text, ZSTD_decompress(text, LINES * 16, b.data, b.size));
+			buf_release(&b);
+		}
+		free(path);
+	}
+	sink_to_function(&s, add_to, &b, SINK_PLAIN);
+	fill_with_ropes(&s, &kept, at);
+	assert_int_equal(s.error, 0);
+	assert_int_equal(sink_finish(&s, &err), 0);
+	expect_lines(b.data, b.size);
+	buf_release(&b);
+	/* A full disk: one error, and an end. */
+	sink_to_fd(&s, open("/dev/full", O_WRONLY | O_CLOEXEC), SINK_PLAIN);
+	fill_with_ropes(&s, &kept, at);
+	assert_int_equal(s.error, -ENOSPC);
+	close(s.fd);
+	sink_cancel(&s);
+	buf_release(&kept);
+	free(text);
+	free(at);
+}
+
 /* An empty output is a valid file of its kind. */
 static void empty(void **state)
 {
@@ -215,6 +293,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(plain, setup, teardown),
 		cmocka_unit_test_setup_teardown(gzipped, setup, teardown),
 		cmocka_unit_test_setup_teardown(zstandard, setup, teardown),
+		cmocka_unit_test_setup_teardown(ropes, setup, teardown),
 		cmocka_unit_test_setup_teardown(empty, setup, teardown),
 		cmocka_unit_test_setup_teardown(cancelled, setup, teardown),
 		cmocka_unit_test_setup_teardown(full_disk, setup, teardown),
