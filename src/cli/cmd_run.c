@@ -25,12 +25,15 @@
 #include "collector/manners.h"
 #include "collector/pattern.h"
 #include "collector/program.h"
+#include "stream/serve.h"
 #include "wire/options.h"
 #include "wire/shm.h"
 
 #define NOT_EXECUTABLE 126
 #define NOT_FOUND 127
 #define ROWS_MAX 64u /* of the recorder's table */
+#define SAY_AFTER_NS 1000000000ull
+#define LOOK_EVERY_NS 200000000ull
 
 extern char **environ;
 
@@ -73,6 +76,8 @@ static const char *argument_name(const struct option_row *option)
 	switch (option->type) {
 	case OPTION_STRING:
 		return "FILE";
+	case OPTION_ADDRESS:
+		return "ADDRESS";
 	case OPTION_UINT:
 	case OPTION_USER:
 		return "N";
@@ -291,6 +296,34 @@ static void conclude(struct run *r, const char *program, bool whole)
 	fprintf(stderr, "memoir: look at it with: memoir report %s\n", file->path);
 }
 
+static volatile sig_atomic_t lost_patience;
+
+static void on_interrupt(int sig)
+{
+	lost_patience = 1;
+}
+
+/* Whoever receives the recording gets the rest; serve.c has a limit for that, the user may have
+ * less patience. */
+static void send_rest(struct run *r)
+{
+	struct serve *serve = r->collector.serve;
+	unsigned n;
+
+	if (!serve)
+		return;
+	set_handler(SIGINT, on_interrupt);
+	set_handler(SIGTERM, on_interrupt);
+	if (serve_wait(serve, SAY_AFTER_NS))
+		return;
+	n = serve_busy(serve);
+	if (!quiet)
+		fprintf(stderr, "memoir: sending the rest to %u client%s; ^C ends that\n", n,
+			n == 1 ? "" : "s");
+	while (!lost_patience && !serve_wait(serve, LOOK_EVERY_NS))
+		;
+}
+
 /* Until the program has ended, which may have become another one since.  What others report is
  * read meanwhile, so that their pipe never fills up. */
 static int wait_for(struct run *r)
@@ -346,6 +379,9 @@ static int record(struct run *r, const char *program, char **argv, int shm_fd)
 	}
 	if (c->warning[0])
 		fprintf(stderr, "memoir: %s\n", c->warning);
+	if (c->serve && !quiet)
+		fprintf(stderr, "memoir: the recording can be had with: memoir gather %s\n",
+			serve_where(c->serve));
 	error = launch_go(&r->child);
 	if (error) {
 		fprintf(stderr, "memoir: cannot run %s: %s\n", program, strerror(-error));
@@ -359,6 +395,7 @@ static int record(struct run *r, const char *program, char **argv, int shm_fd)
 	whole = collector_finish(c, reason, r->exited ? r->status : -1);
 	error = wait_for(r);
 	conclude(r, program, whole);
+	send_rest(r);
 	return error ? 1 : -1;
 }
 

@@ -18,6 +18,7 @@
 #include "collector/inplace.h"
 #include "collector/log.h"
 #include "collector/manners.h"
+#include "stream/serve.h"
 
 #define MS 1000000ull
 #define CHUNK_AGE_NS (250 * MS)
@@ -251,6 +252,7 @@ int collector_open(struct collector *c, pid_t target, const char *program)
 		recording_release(&c->recording);
 		return error;
 	}
+	sending_start(c);
 	family_report_start(c->session, target, c->recording.path);
 	set_state(c, SHM_READY);
 	log_line(LOG_INFO, "recording %d to %s", (int)target, c->recording.path);
@@ -320,6 +322,7 @@ const char *collector_run(struct collector *c)
 			modules_write(c);
 		if (c->encoder.event_count && c->now_ns >= c->chunk_started_ns + CHUNK_AGE_NS)
 			drain_close_chunk(c);
+		sending_look(c);
 		if (gone)
 			return "end";
 		if (look_around(c, pass.taken != 0))
@@ -370,6 +373,7 @@ bool collector_finish(struct collector *c, const char *reason, int status)
 	ok = !c->recording.error && recording_finish(&c->recording);
 	if (collector_never_on(c))
 		recording_remove(&c->recording);
+	sending_end(c, ok);
 	log_line(LOG_INFO, "finished: %s", ok ? reason : strerror(c->recording.error));
 	c->control->family.exec_path[sizeof(c->control->family.exec_path) - 1] = 0;
 	family_report_end(c->session, c->target, &c->recording, reason,
@@ -389,6 +393,7 @@ static void unreserve(void *p, size_t size)
 
 void collector_release(struct collector *c)
 {
+	c->serve = serve_free(c->serve);
 	recording_release(&c->recording);
 	c->cull = cull_free(c->cull);
 	binaries_release(c);

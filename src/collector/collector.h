@@ -39,6 +39,7 @@ struct collector_module {
 struct collector_file;
 struct collector_seen;
 struct cull;
+struct serve;
 
 struct collector {
 	struct shm_control *control;
@@ -55,7 +56,8 @@ struct collector {
 
 	char warning[256]; /* what could not be done, though the recording goes on; "" if nothing */
 	struct recording recording;
-	struct cull *cull; /* NULL: everything is written */
+	struct cull *cull;   /* NULL: everything is written */
+	struct serve *serve; /* NULL: nobody is sent anything; see sending.c */
 	struct codec_encoder encoder;
 	void *scratch;
 	uint64_t horizon; /* when the last whole pass began */
@@ -96,6 +98,7 @@ struct collector {
 	bool mapped;	  /* the program was seen to have the shared memory mapped */
 	int session;	  /* the launcher's pipe, or -1: see family.h */
 	uint32_t written; /* requests to write what there is that were met */
+	bool may_send;	  /* it is to be sent, and nothing has gone wrong with that */
 };
 
 /* Maps the shared memory and gets everything that will be needed.  0 or -errno. */
@@ -146,6 +149,13 @@ void binaries_include(struct collector *c, const char *pattern);
 /* Writes one piece; false when there is nothing left to do. */
 bool binaries_step(struct collector *c);
 void binaries_release(struct collector *c);
+
+/* sending.c: the recording goes to clients too, if it is to. */
+void sending_start(struct collector *c);
+/* Every time round: what was written may be sent. */
+void sending_look(struct collector *c);
+/* The file has ended; `whole` if in order.  Does not wait for clients: serve_wait() does. */
+void sending_end(struct collector *c, bool whole);
 
 /* threads.c: names that changed. */
 void threads_write(struct collector *c);

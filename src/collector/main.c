@@ -19,6 +19,7 @@
 #include "collector/inherit.h"
 #include "collector/log.h"
 #include "collector/manners.h"
+#include "stream/serve.h"
 
 static bool parse(int argc, char **argv, int *ret_fd, int *ret_target)
 {
@@ -178,5 +179,7 @@ int main(int argc, char **argv)
 	if (status != -1)
 		reason = WIFSIGNALED(status) ? "signal" : "exit";
 	ok = collector_finish(&c, reason, status);
+	if (c.serve)
+		serve_wait(c.serve, UINT64_MAX);
 	return ok ? 0 : 1; /* the watching thread may still look at the shared memory */
 }

@@ -58,6 +58,31 @@ static bool parse_uint(const char *s, uint64_t *ret_value)
 	return true;
 }
 
+/* Copies a text that fits; nothing is changed else. */
+static bool set_text(char *out, size_t room, const char *value)
+{
+	size_t n = 0;
+
+	while (value[n])
+		if (++n == room)
+			return false;
+	for (size_t i = 0; i <= n; i++)
+		out[i] = value[i];
+	return true;
+}
+
+/* What an address of IPv4 or IPv6 is made of; whether it is one is for who uses it. */
+static bool looks_like_address(const char *s)
+{
+	if (!*s)
+		return false;
+	for (; *s; s++)
+		if (!(*s >= '0' && *s <= '9') && !(*s >= 'a' && *s <= 'f') &&
+		    !(*s >= 'A' && *s <= 'F') && *s != '.' && *s != ':')
+			return false;
+	return true;
+}
+
 bool options_set(struct options *o, const struct option_row *row, const char *value)
 {
 	void *field = (char *)o + row->offset;
@@ -65,17 +90,10 @@ bool options_set(struct options *o, const struct option_row *row, const char *va
 	int choice;
 
 	switch (row->type) {
-	case OPTION_STRING: {
-		char *out = field;
-		size_t n = 0;
-
-		while (value[n])
-			if (++n == OPTIONS_STRING_SIZE)
-				return false;
-		for (size_t i = 0; i <= n; i++)
-			out[i] = value[i];
-		return true;
-	}
+	case OPTION_STRING:
+		return set_text(field, OPTIONS_STRING_SIZE, value);
+	case OPTION_ADDRESS:
+		return looks_like_address(value) && set_text(field, OPTIONS_ADDRESS_SIZE, value);
 	case OPTION_BOOL:
 		if (find(true_names, value) >= 0)
 			*(bool *)field = true;
@@ -112,6 +130,8 @@ const char *options_accepted(const struct option_row *row)
 	switch (row->type) {
 	case OPTION_STRING:
 		return "a text of at most 4095 bytes";
+	case OPTION_ADDRESS:
+		return "an address in numbers, such as 127.0.0.1, 0.0.0.0 or ::1";
 	case OPTION_BOOL:
 		return "1, true, yes, on, 0, false, no, off";
 	case OPTION_UINT:

@@ -11,8 +11,10 @@ enum log_level { LOG_OFF, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG_TRACE };
 enum when_full { FULL_WAIT, FULL_DROP };
 
 #define OPTIONS_STRING_SIZE 4096
+#define OPTIONS_ADDRESS_SIZE 64
 
 #define OPTION_TYPE_STRING(name) char name[OPTIONS_STRING_SIZE]
+#define OPTION_TYPE_ADDRESS(name) char name[OPTIONS_ADDRESS_SIZE]
 #define OPTION_TYPE_BOOL(name) bool name
 #define OPTION_TYPE_UINT(name) uint64_t name
 #define OPTION_TYPE_USER(name) uint64_t name
@@ -27,6 +29,7 @@ struct options {
 
 enum option_type {
 	OPTION_STRING,
+	OPTION_ADDRESS,
 	OPTION_BOOL,
 	OPTION_UINT,
 	OPTION_USER,
