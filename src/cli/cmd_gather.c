@@ -138,7 +138,6 @@ static void print_json(struct buf *b, const struct gather_result *r)
 		add_arguments(&j, r->hello->arguments);
 	}
 	json_end_object(&j);
-	buf_char(b, '\n');
 	buf_release(&id);
 }
 

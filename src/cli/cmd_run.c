@@ -258,6 +258,7 @@ static void conclude(struct run *r, const char *program, bool whole)
 {
 	const struct collector *c = &r->collector;
 	const struct recording *file = &c->recording;
+	unsigned served = c->serve ? serve_served(c->serve) : 0;
 	struct human events, size;
 	const char *why;
 
@@ -286,14 +287,23 @@ static void conclude(struct run *r, const char *program, bool whole)
 		say_others(c->control);
 		return;
 	}
-	fprintf(stderr, "memoir: recorded %s events in %s (%s)%s%s\n",
-		human_count(&events, file->event_count), file->path, human_size(&size, file->size),
-		whole ? "" : "; the rest is missing: ", whole ? "" : c->control->error);
+	if (file->nameless)
+		fprintf(stderr,
+			"memoir: recorded %s events (%s), sent to %u client%s and kept nowhere "
+			"else\n",
+			human_count(&events, file->event_count), human_size(&size, file->size),
+			served, served == 1 ? "" : "s");
+	else
+		fprintf(stderr, "memoir: recorded %s events in %s (%s)%s%s\n",
+			human_count(&events, file->event_count), file->path,
+			human_size(&size, file->size),
+			whole ? "" : "; the rest is missing: ", whole ? "" : c->control->error);
 	say_lost(c->control);
 	if (c->late[0])
 		fprintf(stderr, "memoir: not everything is recorded: %s\n", c->late);
 	say_others(c->control);
-	fprintf(stderr, "memoir: look at it with: memoir report %s\n", file->path);
+	if (!file->nameless)
+		fprintf(stderr, "memoir: look at it with: memoir report %s\n", file->path);
 }
 
 static volatile sig_atomic_t lost_patience;
@@ -394,8 +404,11 @@ static int record(struct run *r, const char *program, char **argv, int shm_fd)
 		reason = WIFSIGNALED(r->status) ? "signal" : "exit";
 	whole = collector_finish(c, reason, r->exited ? r->status : -1);
 	error = wait_for(r);
+	if (c->recording.nameless)
+		send_rest(r); /* who got it is all that there is to say */
 	conclude(r, program, whole);
-	send_rest(r);
+	if (!c->recording.nameless)
+		send_rest(r);
 	return error ? 1 : -1;
 }
 

@@ -114,6 +114,10 @@ static void fail_writing(struct collector *c, int error)
 {
 	char text[sizeof(c->control->error)];
 
+	if (error == EDESTADDRREQ) {
+		collector_fail(c, "the output has no name, and the recording is not sent either");
+		return;
+	}
 	snprintf(text, sizeof(text), "cannot write %.190s: %s", c->recording.path,
 		 error == EBUSY ? "another recording is being written to it" : strerror(error));
 	collector_fail(c, text);
@@ -207,9 +211,13 @@ static int open_recording(struct collector *c, const char *program)
 		family->directory[0] = 0;
 	c->session = family_session(c->control);
 	c->recording.family_ns = family->origin == ORIGIN_START ? 0 : family->began_ns;
+	if (!c->control->options.output[0] && !c->control->options.stream)
+		return -EDESTADDRREQ;
 	if (!family_pattern(c->control, c->target, pattern, sizeof(pattern)))
 		return -ENAMETOOLONG;
-	error = recording_open(&c->recording, pattern, c->target, program, c->payload.room);
+	error = !pattern[0] ? recording_open_nameless(&c->recording, c->payload.room)
+			    : recording_open(&c->recording, pattern, c->target, program,
+					     c->payload.room);
 	if (error)
 		return error;
 	memcpy(family->id, c->recording.id, sizeof(family->id));
@@ -244,6 +252,9 @@ int collector_open(struct collector *c, pid_t target, const char *program)
 		/* A program that waits for us is looked at before it goes on, and perhaps ends. */
 		look_around(c, false);
 		error = -c->recording.error;
+		sending_start(c);
+		if (c->recording.nameless && !c->may_send)
+			error = -EDESTADDRREQ;
 	}
 	if (error) {
 		fail_writing(c, -error);
@@ -252,7 +263,6 @@ int collector_open(struct collector *c, pid_t target, const char *program)
 		recording_release(&c->recording);
 		return error;
 	}
-	sending_start(c);
 	family_report_start(c->session, target, c->recording.path);
 	set_state(c, SHM_READY);
 	log_line(LOG_INFO, "recording %d to %s", (int)target, c->recording.path);

@@ -179,7 +179,9 @@ int main(int argc, char **argv)
 	if (status != -1)
 		reason = WIFSIGNALED(status) ? "signal" : "exit";
 	ok = collector_finish(&c, reason, status);
-	if (c.serve)
+	if (c.serve) {
 		serve_wait(c.serve, UINT64_MAX);
+		log_line(LOG_INFO, "clients that got everything: %u", serve_served(c.serve));
+	}
 	return ok ? 0 : 1; /* the watching thread may still look at the shared memory */
 }

@@ -320,6 +320,24 @@ int recording_open(struct recording *r, const char *pattern, pid_t pid, const ch
 	return begin(r, payload_room);
 }
 
+int recording_open_nameless(struct recording *r, size_t payload_room)
+{
+	const char *chosen = getenv("TMPDIR");
+	const char *const folders[] = { chosen && *chosen ? chosen : "/var/tmp", "/var/tmp",
+					"/tmp" };
+
+	r->fd = -1;
+	r->nameless = true;
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && r->fd < 0; i++)
+		r->fd = open(folders[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (r->fd < 0)
+		r->fd = memfd_create("recording", MFD_CLOEXEC);
+	if (r->fd < 0)
+		return -errno;
+	snprintf(r->path, sizeof(r->path), "/proc/%d/fd/%d", (int)getpid(), r->fd);
+	return begin(r, payload_room);
+}
+
 int recording_create(struct recording *r, const char *path, size_t payload_room)
 {
 	memset(r, 0, sizeof(*r));

@@ -44,6 +44,7 @@ struct recording {
 	 * since then is not overwritten.  0: it is alone. */
 	uint64_t family_ns;
 	char path[RECORDING_PATH_SIZE]; /* absolute */
+	bool nameless;			/* there is no file for anybody to find */
 	bool one_codec;			/* whatever the effort: the next two */
 	uint8_t codec;
 	int level;
@@ -54,6 +55,9 @@ struct recording {
  * that will be written. */
 int recording_open(struct recording *r, const char *pattern, pid_t pid, const char *program,
 		   size_t payload_room);
+/* The same for a file without a name, which is gone when it is closed; path leads to it as long as
+ * this process has it open. */
+int recording_open_nameless(struct recording *r, size_t payload_room);
 /* The same for a name as it is, of a file that must not be there yet. */
 int recording_create(struct recording *r, const char *path, size_t payload_room);
 /* Stores every payload with this codec, whatever its effort; `level` is zstd's. */

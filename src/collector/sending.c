@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/xalloc.h"
 #include "collector/collector.h"
 #include "collector/log.h"
+#include "collector/pattern.h"
 #include "stream/serve.h"
 
 #define ARGUMENTS_MAX STREAM_TEXT_MAX
@@ -62,6 +64,21 @@ static size_t get_executable(const struct collector *c, char *out, size_t room)
 	return n > 0 ? (size_t)n : 0;
 }
 
+/* What a receiver calls the file: as we do, or as we would. */
+static struct stream_text get_name(const struct collector *c, struct stream_text executable,
+				   char *out, size_t room)
+{
+	auto_free char *program = NULL;
+
+	if (!c->recording.nameless)
+		return stream_base_name(text_of(c->recording.path));
+	executable = stream_base_name(executable);
+	program = xmemdup0(executable.data, executable.size);
+	if (!pattern_expand(out, room, "memory-profiling_%e_%t_%p.dat", c->target, program, 0))
+		return text_of("");
+	return text_of(out);
+}
+
 static int start(struct collector *c, struct err *err)
 {
 	const struct options *o = &c->control->options;
@@ -73,7 +90,7 @@ static int start(struct collector *c, struct err *err)
 		.patience_s = o->stream_patience,
 	};
 	struct stream_hello hello = { .pid = (uint32_t)c->target };
-	char executable[4096], host[256] = "", *arguments;
+	char executable[4096], name[4200], host[256] = "", *arguments;
 	struct stat st;
 	int error;
 
@@ -84,9 +101,9 @@ static int start(struct collector *c, struct err *err)
 		return err_set(err, -ENOMEM, "no memory");
 	gethostname(host, sizeof(host) - 1);
 	memcpy(hello.id, c->recording.id, sizeof(hello.id));
-	hello.name = stream_base_name(text_of(c->recording.path));
 	hello.executable.data = executable;
 	hello.executable.size = get_executable(c, executable, sizeof(executable));
+	hello.name = get_name(c, hello.executable, name, sizeof(name));
 	hello.host = text_of(host);
 	hello.arguments.data = arguments;
 	hello.arguments.size = get_arguments(c, arguments, ARGUMENTS_MAX);

@@ -50,11 +50,12 @@ struct serve {
 	bool others; /* reach it, not only this machine */
 	char where[LISTEN_WHERE];
 
-	_Atomic uint64_t size; /* of the file that is there to stay */
-	_Atomic uint32_t over; /* OVER_… */
-	_Atomic uint32_t stop; /* leave now */
-	_Atomic uint32_t busy; /* clients */
-	_Atomic uint32_t gone; /* the thread has nothing more to do */
+	_Atomic uint64_t size;	 /* of the file that is there to stay */
+	_Atomic uint32_t over;	 /* OVER_… */
+	_Atomic uint32_t stop;	 /* leave now */
+	_Atomic uint32_t busy;	 /* clients */
+	_Atomic uint32_t served; /* clients that had everything when they left */
+	_Atomic uint32_t gone;	 /* the thread has nothing more to do */
 
 	struct client *clients;
 	struct pollfd *polls;
@@ -266,8 +267,13 @@ static void serve_clients(struct serve *s, uint64_t now)
 	for (size_t i = s->count; i--;) {
 		struct client *c = &s->clients[i];
 
-		if (!listens(c) || !advance(s, c, now) || given_up(s, c, now))
+		if (!listens(c)) {
+			if (c->shut)
+				atomic_fetch_add(&s->served, 1);
 			drop(s, i);
+		} else if (!advance(s, c, now) || given_up(s, c, now)) {
+			drop(s, i);
+		}
 	}
 }
 
@@ -455,6 +461,11 @@ void serve_end(struct serve *s, uint64_t size, bool whole)
 unsigned serve_busy(struct serve *s)
 {
 	return atomic_load(&s->busy);
+}
+
+unsigned serve_served(struct serve *s)
+{
+	return atomic_load(&s->served);
 }
 
 bool serve_wait(struct serve *s, uint64_t timeout_ns)

@@ -35,6 +35,8 @@ void serve_end(struct serve *s, uint64_t size, bool whole);
 /* How many clients have not got everything yet.  0 is for ever once it was said after serve_end().
  */
 unsigned serve_busy(struct serve *s);
+/* How many got everything. */
+unsigned serve_served(struct serve *s);
 /* Waits until they have, or are given up, but not longer than this; true then. */
 bool serve_wait(struct serve *s, uint64_t timeout_ns);
 /* Gives up whoever is left.  Accepts NULL and returns it. */

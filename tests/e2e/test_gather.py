@@ -279,6 +279,88 @@ def test_slow_client(streaming, gathering, mode):
     assert slow.arguments.endswith(b"/stepwise\0")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_process_1(compile_program, gathering, tmp_path):
+    """The end of process 1 is its collector's end too: clients get the rest before it."""
+    if subprocess.run(["unshare", "-pf", "--mount-proc", "true"], capture_output=True).returncode:
+        pytest.skip("no process namespaces")
+    log, path = tmp_path / "log", tmp_path / "local.dat"
+    options = {"LD_PRELOAD": harness.LIBRARY, "MEMORY_PROFILER_OUTPUT": path, "MEMORY_PROFILER_LOG": "info",
+               "MEMORY_PROFILER_LOGFILE": log, "MEMORY_PROFILER_ENABLE_SERVER": "1",
+               "MEMORY_PROFILER_BASE_SERVER_PORT": "0"}
+    process = subprocess.Popen(["unshare", "-pf", "--kill-child", "--mount-proc", "env",
+                                *(f"{name}={value}" for name, value in options.items()),
+                                compile_program("stepwise")], env=harness.ENVIRONMENT,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        where = harness.wait_for(lambda: re.search(r"sending the recording on (\S+)", log.read_text()), LONG)[1]
+        receiver = gathering(where).wait_begun()
+        process.communicate(b"a\nq\n", timeout=LONG)
+    finally:
+        process.kill()
+    receiver.end()
+    assert receiver.content() == path.read_bytes()
+    assert allocations(receiver.file(), "first", "step") == 2
+
+
+@pytest.mark.parametrize("script", ["exec stepwise", "stepwise; exit $?"], ids=["exec", "child"])
+def test_family(compile_program, gathering, udp_port, tmp_path, script):
+    """Every process that is recorded is sent, on a port of its own; one that is gone at once may be missed."""
+    receiver = gathering("--port", udp_port, "--json")
+    folder = tmp_path / "here"
+    command = [harness.MEMOIR, "run", "--children", "--stream", "--stream-port", "0", "--announce",
+               "--announce-port", str(udp_port), "-o", f"{folder}/", "--", "bash", "-c",
+               'read; ' + script.replace("stepwise", '"$0"'), compile_program("stepwise")]
+    process = subprocess.Popen(command, env=harness.ENVIRONMENT, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def received(word):
+        return [name for name in os.listdir(receiver.folder) if word in name]
+    try:
+        harness.wait_for(lambda: received("bash"), LONG, "the shell's")
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"ready\n"
+        harness.wait_for(lambda: received("stepwise"), LONG, "its")
+        process.communicate(b"q\n", timeout=LONG)
+        harness.wait_for(lambda: not received(".part"), LONG, "all")
+    finally:
+        process.kill()
+    receiver.process.send_signal(signal.SIGINT)
+    said = [json.loads(line) for line in receiver.end().out.splitlines()]
+    assert {s["outcome"] for s in said} == {"whole"}
+    assert {os.path.basename(s["executable"]) for s in said} == {"bash", "stepwise"}
+    for name in os.listdir(receiver.folder):
+        assert (receiver.folder / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_recording_that_could_not_be_written(compile_program, gathering, tmp_path):
+    """A full disk: who receives it has the same as the disk, and is told."""
+    log = tmp_path / "log"
+    options = {"MEMORY_PROFILER_LOG": "info", "MEMORY_PROFILER_LOGFILE": str(log)}
+    script = f'mount -t tmpfs -o size=256k none "{tmp_path}/small" && exec "$@"'
+    if not harness.may_mount():
+        pytest.skip("may not mount")
+    (tmp_path / "small").mkdir()
+    process = subprocess.Popen(["unshare", "-m", "sh", "-c", script, "sh", harness.MEMOIR, "run", "--stream",
+                                "--stream-port", "0", "--no-write-binaries", "-o", f"{tmp_path}/small/full.dat",
+                                "--", compile_program("stepwise")], env=dict(harness.ENVIRONMENT, **options),
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        where = harness.wait_for(lambda: re.search(r"sending the recording on (\S+)", log.read_text()), LONG)[1]
+        receiver = gathering(where).wait_begun()
+        _, err = process.communicate(b"m 1000000\nq\n", timeout=LONG)
+    finally:
+        process.kill()
+    assert b"No space left on device" in err
+    receiver.end(status=1)
+    assert "the collector could not write its end; full.dat has " in receiver.err
+    assert receiver.file().stat().st_size <= 256 << 10
+    assert allocations(receiver.file(), "many") > 1000
+
+
 def test_client_that_never_reads_is_given_up(streaming):
     target = streaming("run", options={"MEMOIR_SERVER_PATIENCE": "1"})
     idle = Client(target.port)
@@ -454,6 +536,34 @@ def test_names(streaming, tmp_path, gathering):
     assert said["outcome"] == "whole" and said["path"] == os.path.realpath(named.folder / "x.dat")
     assert said["size"] == len(target.content()) and said["pid"] == target.pid
     assert said["arguments"][0].endswith("/stepwise") and said["from"] == target.where
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_file_here(streaming, gathering, tmp_path, mode):
+    """An empty output: only who receives it has it, under the name that it would have."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    target = streaming(mode, folder=folder, options={"MEMORY_PROFILER_OUTPUT": ""})
+    receivers = [gathering(target.where).wait_begun() for _ in range(2)]
+    target.do("a")
+    target.do("q")
+    _, err = target.process.communicate(timeout=LONG)
+    one, other = [receiver.end() for receiver in receivers]
+    assert one.content() == other.content()
+    assert re.fullmatch(rf"memory-profiling_stepwise_\d+_{target.pid}\.dat", one.file().name)
+    assert allocations(one.file(), "first", "step") == 2
+    assert os.listdir(folder) == ["local.dat.log"]
+    if mode == "run":
+        assert re.search(rb"memoir: recorded \d+ events \(.*\), sent to 2 clients and kept nowhere else\n", err)
+
+
+def test_no_file_and_no_stream(compile_program):
+    run = harness.execute([harness.MEMOIR, "run", "-o", "", "--", compile_program("exits"), "exit"])
+    assert run.status == 1
+    assert run.stderr == b"memoir: the output has no name, and the recording is not sent either\n"
+    run = harness.execute([compile_program("exits"), "exit"],
+                          env={"LD_PRELOAD": harness.LIBRARY, "MEMORY_PROFILER_OUTPUT": ""})
+    assert run.status == 21 and b"the output has no name" in run.stderr
 
 
 def test_switched_off_at_the_start(streaming):

@@ -295,6 +295,33 @@ static void serving(void **state)
 	buf_release(&content);
 }
 
+#define MANY 200
+
+static void many_clients(void **state)
+{
+	struct serve_options options = { .address = "127.0.0.1", .patience_s = 100 };
+	int file = memfd_create("recording", MFD_CLOEXEC), fds[MANY];
+	struct buf content = header();
+	struct serve *s = NULL;
+	struct err err;
+
+	buf_repeat(&content, 'y', 50000);
+	assert_int_equal(write(file, content.data, content.size), content.size);
+	assert_int_equal(serve_start(&s, file, &example, &options, &err), 0);
+	for (int i = 0; i < MANY; i++) {
+		fds[i] = connect_to(s);
+		serve_grow(s, (uint64_t)(i + 1) * (content.size / MANY));
+	}
+	serve_end(s, content.size, false);
+	for (int i = MANY; i--;)
+		receive(fds[i], content.data, content.size, false);
+	assert_true(serve_wait(s, 100000000000ull));
+	assert_int_equal(serve_served(s), MANY);
+	serve_free(s);
+	close(file);
+	buf_release(&content);
+}
+
 static void serving_ends_without_clients_and_without_patience(void **state)
 {
 	struct serve_options options = { .address = "127.0.0.1", .patience_s = 0 };
@@ -350,6 +377,7 @@ int main(void)
 		cmocka_unit_test(names_are_harmless),
 		cmocka_unit_test(places_are_understood),
 		cmocka_unit_test(serving),
+		cmocka_unit_test(many_clients),
 		cmocka_unit_test(serving_ends_without_clients_and_without_patience),
 		cmocka_unit_test(addresses_that_cannot_be),
 	};
