@@ -19,6 +19,7 @@
 
 #define REFRESH_NS 250000000ull
 #define WAIT_MAX 1000000000ull
+#define NAME_SHOWN 40
 
 static const char *output;
 static uint64_t wait_s = 10, count, announce_port = STREAM_ANNOUNCE_PORT;
@@ -82,18 +83,26 @@ static void clear_line(struct shown *s)
 	s->there = false;
 }
 
+/* A name from elsewhere: no more of it than fits a line. */
+static void add_name(struct buf *b, struct stream_text name)
+{
+	buf_printable(b, name.data, name.size < NAME_SHOWN ? name.size : NAME_SHOWN);
+	if (name.size > NAME_SHOWN)
+		buf_text(b, "…");
+}
+
 static void add_program(struct buf *b, const struct stream_hello *h)
 {
 	struct stream_text name = stream_base_name(h->executable);
 
 	if (name.size)
-		buf_printable(b, name.data, name.size);
+		add_name(b, name);
 	else
 		buf_text(b, "a program");
 	buf_printf(b, " (process %u", h->pid);
 	if (h->host.size) {
 		buf_text(b, " on ");
-		buf_printable(b, h->host.data, h->host.size);
+		add_name(b, h->host);
 	}
 	buf_char(b, ')');
 }
@@ -213,7 +222,7 @@ static void progress(void *context, const struct gather_progress *p)
 	buf_clear(&s->line);
 	buf_text(&s->line, "\r\033[K");
 	if (!p->streams) {
-		buf_text(&s->line, "waiting for somebody who sends");
+		buf_text(&s->line, "waiting for a program that sends");
 	} else {
 		if (p->streams == 1)
 			add_program(&s->line, p->hello);

@@ -27,8 +27,9 @@
 #include "stream/listen.h"
 
 #define SECOND_NS 1000000000ull
-#define TURN_FRAMES 8	     /* that one client gets before the next one's turn */
-#define PATIENCE_TOTAL 30    /* times the patience: with all clients together, after the end */
+#define TURN_FRAMES 8	  /* that one client gets before the next one's turn */
+#define PATIENCE_TOTAL 30 /* times the patience: with all clients together, after the end */
+#define STACK_SIZE (256u << 10)
 #define REFUSED_NS SECOND_NS /* without descriptors or memory: before the next try */
 
 struct client {
@@ -342,14 +343,20 @@ static void *run(void *argument)
 
 static int start_thread(struct serve *s)
 {
+	pthread_attr_t attributes;
 	sigset_t all, before;
-	int error;
+	int error = pthread_attr_init(&attributes);
 
+	if (error)
+		return -error;
+	/* Programs with little address space have collectors with little of it. */
+	pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	/* The launcher's signals are its first thread's. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&s->thread, NULL, run, s);
+	error = pthread_create(&s->thread, &attributes, run, s);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
 	return -error;
 }
 

@@ -39,6 +39,31 @@ static void defaults_are_the_rows(void **context)
 	free(o);
 }
 
+static void addresses_and_older_names(void **context)
+{
+	struct options *o = xcalloc(1, sizeof(*o));
+	char *good[] = { (char *)"MEMOIR_SERVER_ADDRESS=fe80::1",
+			 (char *)"MEMORY_PROFILER_ENABLE_BROADCASTS=1", NULL };
+	char *bad[] = { (char *)"MEMOIR_SERVER_ADDRESS=localhost", NULL };
+	char *empty[] = { (char *)"MEMOIR_SERVER_ADDRESS=", NULL };
+
+	read_environment(o, good);
+	assert_int_equal(warnings, 0);
+	assert_string_equal(o->stream_address, "fe80::1");
+	assert_true(o->announce);
+	assert_false(o->stream);
+	read_environment(o, bad);
+	assert_int_equal(warnings, 1);
+	assert_string_equal(o->stream_address, "127.0.0.1");
+	assert_string_equal(warning,
+			    "MEMOIR_SERVER_ADDRESS=localhost is not understood and ignored; "
+			    "accepted: an address in numbers, such as 127.0.0.1, 0.0.0.0 "
+			    "or ::1");
+	read_environment(o, empty);
+	assert_int_equal(warnings, 1);
+	free(o);
+}
+
 static void values_are_taken(void **context)
 {
 	struct options *o = xcalloc(1, sizeof(*o));
@@ -118,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_the_rows),
 		cmocka_unit_test(values_are_taken),
+		cmocka_unit_test(addresses_and_older_names),
 		cmocka_unit_test(bad_values_warn_and_keep_the_default),
 		cmocka_unit_test(other_names_are_known),
 		cmocka_unit_test(users_are_numbers),
