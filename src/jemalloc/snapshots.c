@@ -23,6 +23,7 @@
 int snapshots_open(struct snapshots *r, const char *path, struct err *err)
 {
 	memset(r, 0, sizeof(*r));
+	r->time_ns = WHEN_NONE;
 	stats_init(&r->stats);
 	r->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(0);
 	if (r->fd < 0) {
@@ -35,6 +36,7 @@ int snapshots_open(struct snapshots *r, const char *path, struct err *err)
 void snapshots_memory(struct snapshots *r, const void *bytes, size_t size)
 {
 	memset(r, 0, sizeof(*r));
+	r->time_ns = WHEN_NONE;
 	stats_init(&r->stats);
 	r->fd = -1;
 	r->ended = true;
@@ -101,6 +103,19 @@ static bool starts_text(const char *from, const char *word, const char *end, con
 	       end - *begin >= (ssize_t)strlen(BEGIN) && !memcmp(*begin, BEGIN, strlen(BEGIN));
 }
 
+/* What is before a document says when it was.  A document that is found again, after more of it was
+ * read, has nothing before it any more. */
+static void read_time(struct snapshots *r, size_t from)
+{
+	size_t size = r->at - from;
+
+	if (r->offset + r->at == r->document && r->document)
+		return;
+	if (size > TAIL)
+		size = TAIL;
+	r->time_ns = when_last(r->window.data + r->at - size, size);
+}
+
 /* Moves r->at to the next document in the window: '{' or '_', or 0 when there is none. */
 static char find(struct snapshots *r)
 {
@@ -113,6 +128,7 @@ static char find(struct snapshots *r)
 	while ((word = memmem(word, (size_t)(end - word), "jemalloc", 8))) {
 		if (starts_json(from, word, end, &start) || starts_text(from, word, end, &start)) {
 			r->at = (size_t)(start - r->window.data);
+			read_time(r, (size_t)(from - r->window.data));
 			return *start;
 		}
 		word += 8;

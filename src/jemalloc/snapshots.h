@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "jemalloc/stats.h"
+#include "jemalloc/when.h"
 
 struct snapshots {
 	int fd; /* -1: all of it is in `window` */
@@ -13,6 +14,7 @@ struct snapshots {
 	uint64_t offset;
 	size_t at;	    /* in the window: where the next document is looked for */
 	uint64_t document;  /* where the last one began */
+	int64_t time_ns;    /* since 1970: the last time in what is before it, or WHEN_NONE */
 	struct stats stats; /* what the last one said */
 	uint64_t documents;
 };

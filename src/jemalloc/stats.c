@@ -2,6 +2,8 @@
 /* The model of a snapshot: names of fields, room for rows, and what follows from the rest. */
 #include "jemalloc/stats.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +17,8 @@ const struct stats_field stats_mutex_fields[] = { STATS_MUTEX(STATS_X){ "", NULL
 const struct stats_field stats_bin_fields[] = { STATS_BIN(STATS_X){ "", NULL, { NULL } } };
 const struct stats_field stats_large_fields[] = { STATS_LARGE(STATS_X){ "", NULL, { NULL } } };
 const struct stats_field stats_extent_fields[] = { STATS_EXTENT(STATS_X){ "", NULL, { NULL } } };
+const struct stats_field stats_hpa_fields[] = { STATS_HPA(STATS_X){ "", NULL, { NULL } } };
+const struct stats_field stats_slab_fields[] = { STATS_SLAB(STATS_X){ "", NULL, { NULL } } };
 #undef STATS_X
 
 static void none(uint64_t *values, size_t count)
@@ -37,6 +41,7 @@ void stats_release(struct stats *s)
 		free(s->arenas[i].bins.values);
 		free(s->arenas[i].large.values);
 		free(s->arenas[i].extents.values);
+		free(s->arenas[i].slabs.values);
 		free(s->arenas[i].mutexes.list);
 	}
 	free(s->arenas);
@@ -50,8 +55,8 @@ void stats_release(struct stats *s)
 void stats_clear(struct stats *s)
 {
 	*s->version = 0;
-	s->release = s->duplicates = 0;
-	s->json = s->mutexes_lost = false;
+	s->release = s->duplicates = s->races = 0;
+	s->json = s->mutexes_lost = s->merged_made = false;
 	none(s->total, STATS_TOTAL_COUNT);
 	none(s->shape, STATS_SHAPE_COUNT);
 	s->bin_shapes.count = s->large_shapes.count = s->mutexes.count = 0;
@@ -73,7 +78,9 @@ struct stats_arena *stats_add_arena(struct stats *s, int64_t id)
 	a->bins.width = STATS_BIN_COUNT;
 	a->large.width = STATS_LARGE_COUNT_;
 	a->extents.width = STATS_EXTENT_COUNT;
-	a->bins.count = a->large.count = a->extents.count = a->mutexes.count = 0;
+	a->slabs.width = STATS_SLAB_COUNT;
+	none(a->hpa, STATS_HPA_COUNT);
+	a->bins.count = a->large.count = a->extents.count = a->mutexes.count = a->slabs.count = 0;
 	return a;
 }
 
@@ -190,6 +197,65 @@ const char *stats_setting(const struct stats *s, const char *name)
 	return NULL;
 }
 
+bool stats_correction(const struct stats *s, unsigned n, char text[STATS_CORRECTION_MAX])
+{
+	*text = 0;
+	if (n == 0 && s->mutexes_lost)
+		snprintf(text, STATS_CORRECTION_MAX,
+			 "JSON of this version has mutex counters in the wrong place: waits and "
+			 "spins are put right where they can be, owner switches and waiting times "
+			 "are unavailable");
+	else if (n == 1 && s->json && *s->version && s->duplicates)
+		snprintf(text, STATS_CORRECTION_MAX, "%u keys came twice; the first of each counts",
+			 s->duplicates);
+	else if (n == 2 && s->merged_made)
+		snprintf(text, STATS_CORRECTION_MAX,
+			 "the sum of the arenas was not printed: merged is made of them");
+	else if (n == 3 && s->races)
+		snprintf(text, STATS_CORRECTION_MAX,
+			 "%u bins have more regions in use than their slabs hold: they changed "
+			 "while they were read",
+			 s->races);
+	return n < 4;
+}
+
+const char *stats_missing(const struct stats *s)
+{
+	if (!s->arena_count)
+		return "no arenas are in it (\"stats.arenas\"): there are only totals";
+	if (s->shape[STATS_SHAPE_PAGE] == STATS_NONE)
+		return "the general part is missing (it was printed with option g): neither sizes "
+		       "of bins nor bytes of pages can be told";
+	if (s->total[STATS_TOTAL_ALLOCATED] == STATS_NONE)
+		return "the totals are missing (\"stats\"): there are only arenas";
+	return NULL;
+}
+
+const char *stats_arena_name(int64_t id, char room[24])
+{
+	if (id == STATS_MERGED)
+		return "merged";
+	if (id == STATS_DESTROYED)
+		return "destroyed";
+	snprintf(room, 24, "%" PRId64, id);
+	return room;
+}
+
+uint64_t stats_uptime(const struct stats *s)
+{
+	const struct stats_arena *merged = stats_arena(s, STATS_MERGED);
+	uint64_t most = STATS_NONE;
+
+	/* Of the sum it is the sum. */
+	for (size_t i = 0; i < s->arena_count; i++) {
+		uint64_t age = s->arenas[i].value[STATS_ARENA_UPTIME_NS];
+
+		if (s->arenas[i].id >= 0 && age < STATS_NONE && (most == STATS_NONE || age > most))
+			most = age;
+	}
+	return most == STATS_NONE && merged ? merged->value[STATS_ARENA_UPTIME_NS] : most;
+}
+
 uint64_t stats_extent_size(uint64_t page, uint64_t index)
 {
 	uint64_t group = index >> 2, step = (index & 3) + 1;
@@ -206,7 +272,7 @@ static void product(uint64_t *to, uint64_t a, uint64_t b)
 		*to = a * b;
 }
 
-static void complete_classes(const struct stats *s, struct stats_arena *a)
+static void complete_classes(struct stats *s, struct stats_arena *a)
 {
 	uint64_t page = s->shape[STATS_SHAPE_PAGE];
 
@@ -220,6 +286,10 @@ static void complete_classes(const struct stats *s, struct stats_arena *a)
 		if (b[STATS_BIN_CURREGS] == STATS_NONE && b[STATS_BIN_ALLOCATED] != STATS_NONE &&
 		    b[STATS_BIN_SIZE] != STATS_NONE && b[STATS_BIN_SIZE])
 			b[STATS_BIN_CURREGS] = b[STATS_BIN_ALLOCATED] / b[STATS_BIN_SIZE];
+		if (b[STATS_BIN_CURREGS] < STATS_NONE && b[STATS_BIN_NREGS] < STATS_NONE &&
+		    b[STATS_BIN_CURSLABS] < STATS_NONE &&
+		    b[STATS_BIN_CURREGS] > b[STATS_BIN_NREGS] * b[STATS_BIN_CURSLABS])
+			s->races++;
 	}
 	for (size_t i = 0; i < a->large.count; i++) {
 		uint64_t *l = stats_row(&a->large, i);

@@ -153,6 +153,39 @@ struct stats_field {
 	X(RETAINED, "retained_bytes", "retained")                                                  \
 	X(PINNED, "pinned_bytes", "pinned")
 
+#define STATS_SLABS(X, WHAT, name)                                                                 \
+	X(WHAT##_NPAGESLABS_HUGE, name "npageslabs_huge", NULL)                                    \
+	X(WHAT##_NPAGESLABS_NONHUGE, name "npageslabs_nonhuge", NULL)                              \
+	X(WHAT##_NACTIVE_HUGE, name "nactive_huge", NULL)                                          \
+	X(WHAT##_NACTIVE_NONHUGE, name "nactive_nonhuge", NULL)                                    \
+	X(WHAT##_NDIRTY_HUGE, name "ndirty_huge", NULL)                                            \
+	X(WHAT##_NDIRTY_NONHUGE, name "ndirty_nonhuge", NULL)                                      \
+	X(WHAT##_NRETAINED_HUGE, name "nretained_huge", NULL)                                      \
+	X(WHAT##_NRETAINED_NONHUGE, name "nretained_nonhuge", NULL)
+#define STATS_SLABS_COUNT 8
+
+/* The huge page allocator of an arena. */
+#define STATS_HPA(X)                                                                               \
+	X(NPURGE_PASSES, "npurge_passes", "Purge passes")                                          \
+	X(NPURGES, "npurges", "Purges")                                                            \
+	X(NHUGIFIES, "nhugifies", "Hugeifies")                                                     \
+	X(NHUGIFY_FAILURES, "nhugify_failures", "Hugify failures")                                 \
+	X(NDEHUGIFIES, "ndehugifies", "Dehugifies")                                                \
+	STATS_SLABS(X, FULL, "full_")                                                              \
+	STATS_SLABS(X, EMPTY, "empty_")
+
+/* Its slabs that are neither full nor empty, by how much room they have. */
+#define STATS_SLAB(X)                                                                              \
+	X(SIZE, "size", "size")                                                                    \
+	X(INDEX, "ind", "ind")                                                                     \
+	X(NPAGESLABS_HUGE, "npageslabs_huge", "npageslabs_huge")                                   \
+	X(NACTIVE_HUGE, "nactive_huge", "nactive_huge")                                            \
+	X(NDIRTY_HUGE, "ndirty_huge", "ndirty_huge")                                               \
+	X(NPAGESLABS_NONHUGE, "npageslabs_nonhuge", "npageslabs_nonhuge")                          \
+	X(NACTIVE_NONHUGE, "nactive_nonhuge", "nactive_nonhuge")                                   \
+	X(NDIRTY_NONHUGE, "ndirty_nonhuge", "ndirty_nonhuge")                                      \
+	X(NRETAINED_NONHUGE, "nretained_nonhuge", "nretained_nonhuge")
+
 #define STATS_X(what, ...) STATS_TOTAL_##what,
 enum stats_total { STATS_TOTALS(STATS_X) STATS_TOTAL_COUNT };
 #undef STATS_X
@@ -174,9 +207,16 @@ enum stats_large_field { STATS_LARGE(STATS_X) STATS_LARGE_COUNT_ };
 #define STATS_X(what, ...) STATS_EXTENT_##what,
 enum stats_extent_field { STATS_EXTENT(STATS_X) STATS_EXTENT_COUNT };
 #undef STATS_X
+#define STATS_X(what, ...) STATS_HPA_##what,
+enum stats_hpa_field { STATS_HPA(STATS_X) STATS_HPA_COUNT };
+#undef STATS_X
+#define STATS_X(what, ...) STATS_SLAB_##what,
+enum stats_slab_field { STATS_SLAB(STATS_X) STATS_SLAB_COUNT };
+#undef STATS_X
 
 extern const struct stats_field stats_total_fields[], stats_shape_fields[], stats_arena_fields[],
-	stats_mutex_fields[], stats_bin_fields[], stats_large_fields[], stats_extent_fields[];
+	stats_mutex_fields[], stats_bin_fields[], stats_large_fields[], stats_extent_fields[],
+	stats_hpa_fields[], stats_slab_fields[];
 
 /* Rows of numbers, `width` of them each. */
 struct stats_rows {
@@ -205,7 +245,8 @@ enum { STATS_MERGED = -1, STATS_DESTROYED = -2 };
 struct stats_arena {
 	int64_t id; /* its number, or one of the above */
 	uint64_t value[STATS_ARENA_COUNT];
-	struct stats_rows bins, large, extents;
+	uint64_t hpa[STATS_HPA_COUNT];
+	struct stats_rows bins, large, extents, slabs;
 	struct stats_mutexes mutexes;
 };
 
@@ -219,7 +260,9 @@ struct stats {
 	unsigned release; /* 50300 for 5.3.0; 0: not said */
 	bool json;
 	bool mutexes_lost;   /* JSON of a version that mixes up mutex counters: see stats_json.c */
+	bool merged_made;    /* the sum of the arenas was not printed: see merge.h */
 	unsigned duplicates; /* keys that came twice */
+	unsigned races;	     /* bins with more in use than there is */
 	uint64_t total[STATS_TOTAL_COUNT];
 	uint64_t shape[STATS_SHAPE_COUNT];
 	struct stats_rows bin_shapes, large_shapes; /* size classes, where told apart from arenas */
@@ -255,5 +298,15 @@ const struct stats_arena *stats_arena(const struct stats *s, int64_t id);
 /* The sum of all arenas: merged, or the only one there is; NULL where neither was printed. */
 const struct stats_arena *stats_whole(const struct stats *s);
 const char *stats_setting(const struct stats *s, const char *name);
+/* The n-th thing that a reader put right or cannot know, as a sentence; empty: it does not apply.
+ * False behind the last. */
+#define STATS_CORRECTION_MAX 240
+bool stats_correction(const struct stats *s, unsigned n, char text[STATS_CORRECTION_MAX]);
+/* What this snapshot lacks that a reader would look for, as the end of a sentence, or NULL. */
+const char *stats_missing(const struct stats *s);
+/* "merged", "destroyed" or its number; `room` is for the number. */
+const char *stats_arena_name(int64_t id, char room[24]);
+/* How long the process has run, in ns: its oldest arena's age; STATS_NONE: not said. */
+uint64_t stats_uptime(const struct stats *s);
 /* The size of extents of an index, for pages of 2^lg_page bytes. */
 uint64_t stats_extent_size(uint64_t page, uint64_t index);

@@ -413,6 +413,52 @@ static void read_old_metadata(struct parser *p, struct stats_arena *a)
 	}
 }
 
+/* full_slabs{npageslabs_huge …} as full_npageslabs_huge …: the fields from `first` on. */
+static void read_slabs(struct parser *p, struct stats_arena *a, unsigned first, size_t prefix)
+{
+	bool inside = false;
+	struct key k;
+	unsigned f;
+
+	if (!opens(p, '{'))
+		return;
+	while (next_key(p, &inside, &k)) {
+		uint64_t again = STATS_NONE, *to = &again;
+
+		for (f = 0; f < STATS_SLABS_COUNT; f++)
+			if (key_is(k, stats_hpa_fields[first + f].name + prefix))
+				break;
+		if (f < STATS_SLABS_COUNT && a->hpa[first + f] == STATS_NONE)
+			to = &a->hpa[first + f];
+		else if (f < STATS_SLABS_COUNT)
+			p->s->duplicates++;
+		if (!(f < STATS_SLABS_COUNT ? number(p, to) : skip(p)))
+			return;
+	}
+}
+
+static void read_hpa(struct parser *p, struct stats_arena *a)
+{
+	bool inside = false;
+	int hint = -1;
+	struct key k;
+
+	if (!opens(p, '{'))
+		return;
+	while (next_key(p, &inside, &k)) {
+		if (key_is(k, "full_slabs"))
+			read_slabs(p, a, STATS_HPA_FULL_NPAGESLABS_HUGE, 5);
+		else if (key_is(k, "empty_slabs"))
+			read_slabs(p, a, STATS_HPA_EMPTY_NPAGESLABS_HUGE, 6);
+		else if (key_is(k, "nonfull_slabs"))
+			read_rows(p, &a->slabs, stats_slab_fields, STATS_SLAB_INDEX, 0, true);
+		else if (key_is(k, "sec_bytes"))
+			number(p, &a->value[STATS_ARENA_SEC_BYTES]);
+		else if (!field(p, stats_hpa_fields, k, a->hpa, &hint))
+			return;
+	}
+}
+
 static void read_arena(struct parser *p, int64_t id)
 {
 	struct stats_arena *a = stats_add_arena(p->s, id);
@@ -445,6 +491,8 @@ static void read_arena(struct parser *p, int64_t id)
 				  first == STATS_NONE ? first : first + lruns, true);
 		else if (key_is(k, "extents"))
 			read_rows(p, &a->extents, stats_extent_fields, STATS_EXTENT_INDEX, 0, true);
+		else if (key_is(k, "hpa_shard"))
+			read_hpa(p, a);
 		else if (!field(p, stats_arena_fields, k, a->value, &hint))
 			return;
 	}

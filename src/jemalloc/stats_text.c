@@ -17,7 +17,9 @@ enum table {
 	TABLE_MUTEXES,
 	TABLE_BINS,
 	TABLE_LARGE,
-	TABLE_EXTENTS
+	TABLE_EXTENTS,
+	TABLE_HPA, /* lines, not a table: see hpa_line() */
+	TABLE_SLABS
 };
 
 struct span {
@@ -30,6 +32,7 @@ struct text {
 	enum table table;
 	int columns[COLUMNS_MAX]; /* the field of each, -1: none that matters */
 	unsigned column_count;
+	unsigned hpa_slabs; /* the fields that lines of the huge page allocator are for */
 };
 
 /* Columns of the small:, large:, huge: and total: rows, in the order of their fields. */
@@ -276,6 +279,31 @@ static void class_row(struct text *t, struct span line)
 		values(t, line, stats_add_row(&a->large));
 	else if (t->table == TABLE_EXTENTS)
 		values(t, line, stats_add_row(&a->extents));
+	else if (t->table == TABLE_SLABS)
+		values(t, line, stats_add_row(&a->slabs));
+}
+
+/* "  Purges: 1 (0 / sec)", "  In full slabs:", "      nactive: 1 huge, 2 nonhuge" */
+static void hpa_line(struct text *t, struct span line)
+{
+	static const char *const words[] = { "npageslabs:", "nactive:", "ndirty:", "nretained:" };
+	struct span rest = line, word = next_word(&rest);
+	struct stats_arena *a = t->arena;
+
+	line.at = word.at;
+	if (starts(line, "In full slabs:"))
+		t->hpa_slabs = STATS_HPA_FULL_NPAGESLABS_HUGE;
+	else if (starts(line, "In empty slabs:"))
+		t->hpa_slabs = STATS_HPA_EMPTY_NPAGESLABS_HUGE;
+	else if (starts(line, "In ")) /* all slabs together, or of some other kind */
+		t->hpa_slabs = 0;
+	for (unsigned i = 0; i < 4 && t->hpa_slabs; i++)
+		if (span_is(word, words[i])) {
+			number(next_word(&rest), &a->hpa[t->hpa_slabs + 2 * i]);
+			next_word(&rest);
+			number(next_word(&rest), &a->hpa[t->hpa_slabs + 2 * i + 1]);
+		}
+	labelled(stats_hpa_fields, line, a->hpa);
 }
 
 static void mutex_row(struct text *t, struct span word, struct span rest)
@@ -301,7 +329,9 @@ static void indented(struct text *t, struct span line)
 	} else if (span_is(word, "allocated")) {
 		header(t, TABLE_CALLS, calls_fields, line);
 	} else if (span_is(word, "size")) {
-		t->table = TABLE_NONE; /* HPA slabs */
+		header(t, TABLE_SLABS, stats_slab_fields, line);
+	} else if (t->arena && t->table == TABLE_HPA) {
+		hpa_line(t, line);
 	} else if (t->arena && t->table == TABLE_DECAY &&
 		   (span_is(word, "dirty:") || span_is(word, "muzzy:"))) {
 		decay_row(t->arena, line, *word.at == 'm');
@@ -348,6 +378,8 @@ static void arena_line(struct text *t, struct span line, struct span word, struc
 		header(t, TABLE_EXTENTS, stats_extent_fields, rest);
 	else if (span_is(word, "decaying:"))
 		t->table = TABLE_DECAY;
+	else if (starts(line, "HPA shard stats:"))
+		t->table = TABLE_HPA, t->hpa_slabs = 0;
 	else if (starts(line, "dirty pages:"))
 		old_dirty(a, line);
 	else if (span_is(word, "purging:"))

@@ -11,6 +11,7 @@ import harness
 
 DATA = pathlib.Path(__file__).parent.parent / "data/jemalloc"
 LOG = DATA / "synthetic_36.log"
+SHARED = pathlib.Path(os.environ.get("MEMOIR_SHARED", pathlib.Path(__file__).parents[3] / "shared"))
 GOLDEN = {
     "abs": (["1024", "3", "6"], "golden_jemabs_1024_3_6.txt"),
     "del": ([], "golden_jemdel.txt"),
@@ -135,7 +136,7 @@ def test_tables_of_json_are_those_of_text():
     # 26 bins are alive in the sum of the arenas.
     assert sum(row["curregs"] != "0" for row in table(by_json, "BINS").values()) == 26
     assert table(by_json, "ARENAS")["merged"]["small_allocated"] == "13182080"
-    assert "nmalloc" in by_text.split("LARGE CLASSES")[1] and "put right" in by_json
+    assert "nmalloc" in by_text.split("LARGE CLASSES")[1] and "put right" in by_json and "unavailable" in by_json
     assert "put right" not in by_text
 
 
@@ -155,22 +156,117 @@ def test_json_has_all_snapshots_and_settings():
     assert "opt.narenas: 8" in jemalloc("stats", "--settings", DATA / "json_full.json").stdout
 
 
-@pytest.mark.parametrize("name, allocated, active", [("memscout_s1.json", 134371536, 164888576),
-                                                     ("memscout_s2.json", 200220552, 239099904)])
-def test_published_samples(name, allocated, active):
-    path = pathlib.Path(__file__).parents[3] / "shared/samples/jemalloc" / name
+def published(name):
+    path = SHARED / "samples/jemalloc" / name
     if not path.exists():
         pytest.skip("the sample is not here")
-    stats = json.loads(jemalloc("stats", "--json", path).stdout)["snapshots"][0]["stats"]
-    assert (stats["allocated"], stats["active"]) == (allocated, active)
+    return path
 
 
-def test_bad_json_is_one_line(tmp_path):
-    for text, says in (("{}", "holds no jemalloc statistics"), ('{"jemalloc":{}}', '"stats" is missing'),
-                       ("", "it is empty"), ('{"jemalloc":{"stats":{"allocated":x}}}', "offset 34"),
-                       ('{"jemalloc":{"stats":', "cut off")):
-        path = tmp_path / "bad.json"
-        path.write_text(text)
-        done = jemalloc("stats", path)
-        assert done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1
-        assert says in done.stderr, done.stderr
+def snapshots(*paths):
+    done = jemalloc("stats", "--json", *paths)
+    return json.loads(done.stdout)["snapshots"]
+
+
+@pytest.mark.parametrize("name, rows", [
+    ("memscout_s1.json", (1, 134371536, 164888576, 3843, 18.51, 524288, 10000)),
+    ("memscout_s2.json", (None, 200220552, 239099904, None, 16.26, 524288, 10000))])
+def test_b1_published_samples(name, rows):
+    s = snapshots(published(name))[0]
+    found = (s["shape"]["narenas"], s["stats"]["allocated"], s["stats"]["active"], s["summary"]["dirty_pages"],
+             s["summary"]["fragmentation_percent"], s["summary"]["profiling_interval"], s["shape"]["dirty_decay_ms"])
+    assert [f for f, r in zip(found, rows) if r is not None] == [r for r in rows if r is not None]
+
+
+def test_b2_merged_by_default():
+    s = snapshots(DATA / "json_full.json")[0]
+    whole = next(a for a in s["arenas"] if a["arena"] == s["whole"])
+    assert s["whole"] == "merged" and whole["small_allocated"] == 13182080
+    assert sum(b["curregs"] > 0 for b in whole["bins"]) == 26
+
+
+def adds_up(waterfall):
+    """The steps, which lead from resident to the program's own to the byte."""
+    steps = {step["name"]: step["bytes"] for step in waterfall["steps"]}
+    for upper, lower in (("resident", "active"), ("active", "allocated"), ("allocated", "program")):
+        assert waterfall[upper] - waterfall[lower] == sum(
+            step["bytes"] for step in waterfall["steps"] if step["from"] == upper)
+    assert steps["unexplained"] == 0
+    assert steps["slabs"] == sum(b["bytes"] for b in waterfall["bins"])
+    ranked = [b["bytes"] for b in waterfall["bins"]]
+    assert ranked == sorted(ranked, reverse=True)
+    return steps
+
+
+def test_b3_fragmentation_is_attributed():
+    for name in ("json_full.json", "text_full.txt"):
+        steps = adds_up(snapshots(DATA / name)[0]["waterfall"])
+        assert (steps["slabs"], steps["large_padding"]) == (6994816, 35 * 4096)
+        assert steps["slabs"] + steps["large_padding"] == 7138176
+    for name in ("json_521.json", "text_521.txt", "json_1arena.json", "text_1arena.txt", "json_profstats.json"):
+        adds_up(snapshots(DATA / name)[0]["waterfall"])
+    for arena in snapshots(DATA / "json_full.json")[0]["arenas"]:
+        adds_up(arena["waterfall"])
+
+
+def test_b3_published_sample():
+    steps = adds_up(snapshots(published("memscout_s1.json"))[0]["waterfall"])
+    assert steps["slabs"] + steps["large_padding"] == 30517040 and steps["large_padding"] == 0
+
+
+@pytest.mark.parametrize("name", ["json_521.json", "json_full.json", "text_521.txt", "text_full.txt"])
+def test_b5_mutexes_by_version(name):
+    s = snapshots(DATA / name)[0]
+    assert s["mutex_counters_lost"] == name.startswith("json")
+    assert any("unavailable" in text for text in s["corrections"]) == name.startswith("json")
+    raw = json.loads((DATA / name).read_text())["jemalloc"]["stats.arenas"]["merged"]["mutexes"] if (
+        name.startswith("json")) else None
+    whole = next(a for a in s["arenas"] if a["arena"] == "merged")
+    for mutex in whole["mutexes"]:
+        if raw:
+            assert mutex["num_wait"] == raw[mutex["name"]]["num_spin_acq"]
+            assert not {"num_owner_switch", "total_wait_time", "max_wait_time"} & set(mutex)
+        else:
+            assert {"num_owner_switch", "total_wait_time", "max_wait_time"} <= set(mutex)
+
+
+def test_missing_merged_is_made(tmp_path):
+    document = json.loads((DATA / "json_full.json").read_text())
+    expected = snapshots(DATA / "json_full.json")[0]
+    del document["jemalloc"]["stats.arenas"]["merged"]
+    path = tmp_path / "without.json"
+    path.write_text(json.dumps(document))
+    s = snapshots(path)[0]
+    assert s["merged_made"] and s["waterfall"] == expected["waterfall"]
+    assert "merged is made" in jemalloc("stats", path).stdout
+
+
+BAD = {
+    "no JSON at all": ("<html>nothing here</html>", "holds no jemalloc statistics", False),
+    "an empty object": ("{}", "holds no jemalloc statistics", False),
+    "an empty document": ('{"jemalloc":{}}', '"stats" is missing', False),
+    "option g": (None, "the general part is missing", True),
+    "without stats.arenas": (None, "no arenas are in it", True),
+    "no file": ("", "it is empty", False),
+    "a broken value": ('{"jemalloc":{"stats":{"allocated":x}}}', "offset 34", False),
+    "cut off": ('{"jemalloc":{"stats":', "cut off", False),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_b7_bad_input_is_one_line(what, tmp_path):
+    text, says, shown = BAD[what]
+    document = json.loads((DATA / "json_full.json").read_text())["jemalloc"]
+    if what == "option g":
+        text = (DATA / "json_small.json").read_text()
+    elif what == "without stats.arenas":
+        del document["stats.arenas"]
+        text = json.dumps({"jemalloc": document})
+    path = tmp_path / "bad.json"
+    path.write_text(text)
+    for words in (["stats"], ["stats", "--json"], ["stats", "--csv", "summary"]):
+        done = jemalloc(*words, path)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1
+        assert says in done.stderr and "bad.json" in done.stderr, done.stderr
+        assert ("34247808" in done.stdout.replace(",", "")) == shown
+        assert shown or words[1:] == ["--json"] or done.stdout == ""

@@ -9,8 +9,11 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "jemalloc/merge.h"
 #include "jemalloc/notations.h"
 #include "jemalloc/snapshots.h"
+#include "jemalloc/waterfall.h"
+#include "jemalloc/when.h"
 
 #define DATA TEST_DATA "/jemalloc/"
 #define STORY_MAX 8
@@ -143,6 +146,7 @@ static void same_arena(const struct stats_arena *t, const struct stats_arena *b,
 		       const struct stats_arena *a)
 {
 	same("arena", stats_arena_fields, t->value, b->value, a->value);
+	same("huge pages", stats_hpa_fields, t->hpa, b->hpa, a->hpa);
 	same_rows("bin", stats_bin_fields, &t->bins, &b->bins, &a->bins, STATS_BIN_INDEX,
 		  STATS_BIN_CURREGS);
 	same_rows("large", stats_large_fields, &t->large, &b->large, &a->large, STATS_LARGE_INDEX,
@@ -255,6 +259,101 @@ static void test_identities(void **state)
 	assert_int_equal(stats_extent_size(4096, 10), 57344);
 	assert_int_equal(stats_extent_size(4096, 31), 2097152);
 	assert_int_equal(stats_extent_size(4096, 36), 5242880);
+}
+
+/* The steps add up to the byte, and none is unexplained. */
+static void check_waterfall(const char *path, int64_t slabs, int64_t padding)
+{
+	struct waterfall w = { 0 };
+	struct snapshots r;
+	uint64_t at;
+
+	first(&r, path);
+	waterfall_make(&w, &r.stats, stats_merge(&r.stats));
+	assert_int_equal(w.step[WATERFALL_SLABS], slabs);
+	assert_int_equal(w.step[WATERFALL_PADDING], padding);
+	assert_int_equal(w.step[WATERFALL_UNKNOWN], 0);
+	assert_true(w.attributed);
+	at = w.resident;
+	for (unsigned i = 0; i < WATERFALL_SLABS; i++) {
+		assert_true(w.step[i] >= 0);
+		at -= (uint64_t)w.step[i];
+	}
+	assert_int_equal(at, w.active);
+	for (unsigned i = WATERFALL_SLABS; i < WATERFALL_TCACHE; i++)
+		at -= (uint64_t)w.step[i];
+	assert_int_equal(at, w.allocated);
+	for (unsigned i = WATERFALL_TCACHE; i < WATERFALL_STEP_COUNT; i++)
+		at -= (uint64_t)w.step[i];
+	assert_int_equal(at, w.program);
+	at = 0;
+	for (size_t i = 0; i < w.bin_count; i++) {
+		at += (uint64_t)w.bins[i].bytes;
+		assert_true(!i || w.bins[i].bytes <= w.bins[i - 1].bytes);
+	}
+	assert_int_equal(at, slabs);
+	waterfall_release(&w);
+	snapshots_close(&r);
+}
+
+static void test_b3_waterfall(void **state)
+{
+	check_waterfall(DATA "json_full.json", 6994816, 35 * 4096);
+	check_waterfall(DATA "text_full.txt", 6994816, 35 * 4096);
+}
+
+/* The sum that is made is the sum that is printed. */
+static void test_merge(void **state)
+{
+	static const char *const files[] = { DATA "json_full.json", DATA "text_full.txt" };
+
+	for (unsigned f = 0; f < 2; f++) {
+		const struct stats_arena *printed, *made;
+		struct snapshots r, without;
+
+		first(&r, files[f]);
+		first(&without, files[f]);
+		printed = stats_merge(&r.stats);
+		assert_false(r.stats.merged_made);
+		for (size_t i = 0; i < without.stats.arena_count; i++)
+			if (without.stats.arenas[i].id == STATS_MERGED)
+				without.stats.arenas[i].id = STATS_DESTROYED;
+		made = stats_merge(&without.stats);
+		assert_true(without.stats.merged_made);
+		assert_int_equal(made->id, STATS_MERGED);
+		for (unsigned i = STATS_ARENA_PACTIVE; i < STATS_ARENA_COUNT; i++)
+			assert_int_equal(made->value[i], printed->value[i]);
+		for (size_t i = 0; i < 36; i++)
+			for (unsigned k = STATS_BIN_SIZE;
+			     row_of(&printed->bins, STATS_BIN_INDEX, i) && k <= STATS_BIN_NREQUESTS;
+			     k++)
+				assert_int_equal(row_of(&made->bins, STATS_BIN_INDEX, i)[k],
+						 row_of(&printed->bins, STATS_BIN_INDEX, i)[k]);
+		snapshots_close(&r);
+		snapshots_close(&without);
+	}
+}
+
+static void check_time(const char *text, int64_t seconds, int64_t ns)
+{
+	char room[40];
+	int64_t time = when_last(text, strlen(text));
+
+	assert_int_equal(time, seconds * 1000000000 + ns);
+	assert_int_equal(when_last(when_text(time, room), strlen(when_text(time, room))),
+			 time / 1000 * 1000);
+}
+
+static void test_times(void **state)
+{
+	check_time("2026-11-15T20:25:01.123456Z memoir\n", 1794774301, 123456000);
+	check_time("x 2026-11-15 20:25:01,5 INFO more 12:00", 1794774301, 500000000);
+	check_time("[2026-11-15T21:25:01+0100] y\n", 1794774301, 0);
+	check_time("Nov 15 2026 20:25:01 GMT: INFO (info)", 1794774301, 0);
+	check_time("2020-01-01 00:00:00 and 1970-01-01T00:00:01Z", 1, 0);
+	assert_int_equal(when_last("2026-13-15T20:25:01Z", 20), WHEN_NONE);
+	assert_int_equal(when_last("12026-11-15T20:25:01", 20), WHEN_NONE);
+	assert_int_equal(when_last("", 0), WHEN_NONE);
 }
 
 static const struct stats_mutex *mutex_of(const struct stats_mutexes *m, const char *name)
@@ -451,7 +550,8 @@ int main(void)
 		cmocka_unit_test(test_mutexes),	   cmocka_unit_test(test_old_text),
 		cmocka_unit_test(test_36),	   cmocka_unit_test(test_4_json),
 		cmocka_unit_test(test_framing),	   cmocka_unit_test(test_stream),
-		cmocka_unit_test(test_duplicates),
+		cmocka_unit_test(test_duplicates), cmocka_unit_test(test_b3_waterfall),
+		cmocka_unit_test(test_merge),	   cmocka_unit_test(test_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

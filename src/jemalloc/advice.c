@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Rules.  See advice.h.
+ *
+ * Each looks at one snapshot and says nothing below a size that anybody would act on: 8 MiB and a
+ * twentieth of what it is a part of. */
+#include "jemalloc/advice.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/human.h"
+
+#define WORTH (UINT64_C(8) << 20)
+#define LIVE_ARENAS_MANY 8
+#define WAITS_MANY 1000
+
+const char *const advice_weights[] = { "info", "maybe", "do" };
+
+struct facts {
+	const struct stats *s;
+	const struct stats_arena *a;
+	const struct waterfall *w;
+	uint64_t page;
+	bool background; /* jemalloc's own threads purge */
+	bool background_known;
+};
+
+static uint64_t known(uint64_t value)
+{
+	return value < STATS_NONE ? value : 0;
+}
+
+#define SAY(field, ...) snprintf(field, sizeof(field), __VA_ARGS__)
+
+static bool worth(uint64_t bytes, uint64_t of, unsigned share)
+{
+	return bytes >= WORTH && bytes >= of / share;
+}
+
+static uint64_t largest(const struct facts *f)
+{
+	uint64_t of = known(f->w->resident);
+
+	return of ? of : known(f->w->active);
+}
+
+static bool dirty(const struct facts *f, struct advice *r)
+{
+	uint64_t pages = known(f->a->value[STATS_ARENA_PDIRTY]), bytes = pages * f->page;
+	uint64_t decay = f->s->shape[STATS_SHAPE_DIRTY_DECAY_MS];
+	struct human size, share, count;
+	char time[64] = "";
+
+	if (!worth(bytes, largest(f), 20))
+		return false;
+	r->weight = ADVICE_DO;
+	r->bytes = bytes;
+	if (decay != STATS_NONE)
+		SAY(time, ", dirty_decay_ms is %" PRId64, (int64_t)decay);
+	SAY(r->what, "Freed pages stay resident: %s of dirty pages wait to be reused or purged.",
+	    human_size(&size, bytes));
+	SAY(r->evidence, "%s dirty pages, %s of %s%s%s", human_count(&count, pages),
+	    human_share(&share, bytes, largest(f)),
+	    f->w->resident != STATS_NONE ? "what is resident" : "what is active", time,
+	    f->background_known ? f->background ? ", background_thread is on"
+						: ", background_thread is off: an idle process "
+						  "never purges"
+				: "");
+	SAY(r->setting, "%sdirty_decay_ms:1000", f->background ? "" : "background_thread:true,");
+	SAY(r->control, "arena.4096.purge gives them back now; arenas.dirty_decay_ms and "
+			"background_thread can be set while it runs");
+	return true;
+}
+
+static bool muzzy(const struct facts *f, struct advice *r)
+{
+	uint64_t bytes = known(f->a->value[STATS_ARENA_PMUZZY]) * f->page;
+	struct human size, count;
+
+	if (!worth(bytes, largest(f), 20))
+		return false;
+	r->weight = ADVICE_MAYBE;
+	r->bytes = bytes;
+	SAY(r->what,
+	    "%s of muzzy pages: the kernel may take them, and counts them as the process's "
+	    "until then.",
+	    human_size(&size, bytes));
+	SAY(r->evidence, "%s muzzy pages, muzzy_decay_ms is %" PRId64,
+	    human_count(&count, bytes / (f->page ? f->page : 1)),
+	    (int64_t)known(f->s->shape[STATS_SHAPE_MUZZY_DECAY_MS]));
+	SAY(r->setting, "muzzy_decay_ms:0");
+	SAY(r->control, "arena.4096.purge; arenas.muzzy_decay_ms");
+	return true;
+}
+
+static bool never_purged(const struct facts *f, struct advice *r)
+{
+	if (f->s->shape[STATS_SHAPE_DIRTY_DECAY_MS] != UINT64_MAX)
+		return false;
+	r->weight = ADVICE_DO;
+	SAY(r->what, "Freed pages are never given back to the kernel.");
+	SAY(r->evidence, "dirty_decay_ms is -1");
+	SAY(r->setting, "dirty_decay_ms:10000");
+	SAY(r->control,
+	    "arenas.dirty_decay_ms and arena.<i>.dirty_decay_ms can be set while it runs");
+	return true;
+}
+
+/* Arenas that have something in them, and how much of what they hold is used. */
+static unsigned live_arenas(const struct stats *s)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < s->arena_count; i++)
+		count += s->arenas[i].id >= 0 && known(s->arenas[i].value[STATS_ARENA_ACTIVE]);
+	return count;
+}
+
+static bool arenas(const struct facts *f, struct advice *r)
+{
+	uint64_t active = known(f->w->active), allocated = known(f->w->allocated), free_bytes;
+	unsigned live = live_arenas(f->s);
+	struct human size, share;
+
+	free_bytes = active > allocated ? active - allocated : 0;
+	if (live < LIVE_ARENAS_MANY || !worth(free_bytes, active, 4))
+		return false;
+	r->weight = ADVICE_DO;
+	r->bytes = free_bytes;
+	SAY(r->what, "Many arenas, each with partly filled slabs: fewer would share them.");
+	SAY(r->evidence, "%u arenas in use, %s (%s) of their active pages free", live,
+	    human_size(&size, free_bytes), human_share(&share, free_bytes, active));
+	SAY(r->setting, "narenas:%u", live / 4);
+	SAY(r->control, "only at the start of the process");
+	return true;
+}
+
+static bool slabs(const struct facts *f, struct advice *r)
+{
+	uint64_t active = known(f->w->active), bytes;
+	const struct waterfall_bin *b = f->w->bins;
+	struct human size, share, one;
+
+	bytes = f->w->step[WATERFALL_SLABS] > 0 ? (uint64_t)f->w->step[WATERFALL_SLABS] : 0;
+	if (!f->w->bin_count || !worth(bytes, active, 10) || b->bytes <= 0)
+		return false;
+	r->weight = ADVICE_MAYBE;
+	r->bytes = bytes;
+	SAY(r->what,
+	    "Slabs are kept by a few blocks each: %s of them is free and cannot be given back.",
+	    human_size(&size, bytes));
+	SAY(r->evidence,
+	    "%s of what is active; most in blocks of %" PRIu64 ": %" PRIu64 " of %" PRIu64
+	    " regions used in %" PRIu64 " slabs, %s free",
+	    human_share(&share, bytes, active), b->size, b->used, b->regions, b->slabs,
+	    human_size(&one, (uint64_t)b->bytes));
+	if (live_arenas(f->s) > 2)
+		SAY(r->setting, "narenas:%u", live_arenas(f->s) / 2);
+	SAY(r->control,
+	    "no control moves blocks: a heap profile (prof:true) names who holds those "
+	    "of %" PRIu64 " bytes",
+	    b->size);
+	return true;
+}
+
+static bool padding(const struct facts *f, struct advice *r)
+{
+	uint64_t bytes = (uint64_t)f->w->step[WATERFALL_PADDING];
+	struct human size, count;
+
+	if (!f->w->padded || !worth(bytes, known(f->w->active), 20))
+		return false;
+	r->weight = ADVICE_MAYBE;
+	r->bytes = bytes;
+	SAY(r->what, "Each large block takes a page more than it needs: %s.",
+	    human_size(&size, bytes));
+	SAY(r->evidence, "%s large blocks, cache_oblivious is true",
+	    human_count(&count, f->w->large_count));
+	SAY(r->setting, "cache_oblivious:false");
+	SAY(r->control, "only at the start of the process, from 5.3 on; before, when jemalloc is "
+			"built");
+	return true;
+}
+
+static bool tcache(const struct facts *f, struct advice *r)
+{
+	uint64_t bytes = (uint64_t)f->w->step[WATERFALL_TCACHE];
+	struct human size, share;
+
+	if (!worth(bytes, known(f->w->allocated), 10))
+		return false;
+	r->weight = ADVICE_MAYBE;
+	r->bytes = bytes;
+	SAY(r->what, "Threads keep %s of freed blocks in their caches.", human_size(&size, bytes));
+	SAY(r->evidence, "%s of what is allocated, %" PRIu64 " threads, tcache_max is %" PRIu64,
+	    human_share(&share, bytes, known(f->w->allocated)),
+	    known(f->a->value[STATS_ARENA_NTHREADS]), known(f->s->shape[STATS_SHAPE_TCACHE_MAX]));
+	SAY(r->setting, "tcache_max:4096");
+	SAY(r->control, "thread.tcache.flush, called by each thread before it sleeps");
+	return true;
+}
+
+static bool metadata(const struct facts *f, struct advice *r)
+{
+	uint64_t bytes = known(f->s->total[STATS_TOTAL_METADATA]);
+	struct human size, share;
+
+	if (!worth(bytes, largest(f), 5))
+		return false;
+	r->weight = ADVICE_MAYBE;
+	r->bytes = bytes;
+	SAY(r->what, "jemalloc's own structures take %s.", human_size(&size, bytes));
+	SAY(r->evidence, "%s of %s, %u arenas in use", human_share(&share, bytes, largest(f)),
+	    f->w->resident != STATS_NONE ? "what is resident" : "what is active",
+	    live_arenas(f->s));
+	if (live_arenas(f->s) > 2)
+		SAY(r->setting, "narenas:%u", live_arenas(f->s) / 2);
+	SAY(r->control, "only at the start of the process");
+	return true;
+}
+
+static bool retained(const struct facts *f, struct advice *r)
+{
+	uint64_t bytes = known(f->w->retained);
+	struct human size, other;
+
+	if (!worth(bytes, largest(f), 1))
+		return false;
+	r->weight = ADVICE_INFO;
+	r->bytes = bytes;
+	SAY(r->what, "%s of address space is retained; that is no memory, and harmless.",
+	    human_size(&size, bytes));
+	SAY(r->evidence, "retained %s, resident %s", human_size(&size, bytes),
+	    human_size(&other, largest(f)));
+	SAY(r->setting, "retain:false");
+	SAY(r->control, "only where the address space itself is limited (ulimit -v)");
+	return true;
+}
+
+struct contention {
+	const char *name;
+	char bin[48];
+	uint64_t ops, waits, wait_ns;
+};
+
+static void consider(struct contention *most, const char *name, uint64_t size, const uint64_t *v)
+{
+	uint64_t waits = known(v[STATS_MUTEX_WAIT]);
+
+	if (waits <= most->waits)
+		return;
+	most->waits = waits;
+	most->ops = known(v[STATS_MUTEX_OPS]);
+	most->wait_ns = v[STATS_MUTEX_TOTAL_WAIT];
+	most->name = name;
+	if (!name) {
+		SAY(most->bin, "of the bin of %" PRIu64 " bytes", size);
+		most->name = most->bin;
+	}
+}
+
+static bool contended(const struct facts *f, struct advice *r)
+{
+	struct contention most = { .name = NULL };
+	const char *percpu = stats_setting(f->s, "opt.percpu_arena");
+	const char *narenas = stats_setting(f->s, "opt.narenas");
+	unsigned long now = narenas ? strtoul(narenas, NULL, 10) : 0;
+	struct human count, ops, share, time;
+
+	for (size_t i = 0; i < f->a->mutexes.count; i++)
+		consider(&most, f->a->mutexes.list[i].name, 0, f->a->mutexes.list[i].value);
+	for (size_t i = 0; i < f->a->bins.count; i++) {
+		const uint64_t *b = stats_row(&f->a->bins, i);
+
+		consider(&most, NULL, known(b[STATS_BIN_SIZE]), b);
+	}
+	if (most.waits < WAITS_MANY || most.waits < most.ops / 100)
+		return false;
+	r->weight = ADVICE_DO;
+	SAY(r->what, "Threads wait for each other in jemalloc: more arenas would keep them apart.");
+	SAY(r->evidence, "the lock %s was waited for %s times in %s uses (%s)%s%s", most.name,
+	    human_count(&count, most.waits), human_count(&ops, most.ops),
+	    human_share(&share, most.waits, most.ops),
+	    most.wait_ns < STATS_NONE ? ", together " : "",
+	    most.wait_ns < STATS_NONE ? human_duration(&time, most.wait_ns) : "");
+	if (percpu && !strcmp(percpu, "disabled"))
+		SAY(r->setting, "percpu_arena:percpu");
+	else
+		SAY(r->setting, "narenas:%lu", now && now < 1000 ? now * 2 : 16);
+	SAY(r->control,
+	    "only at the start of the process; stats.mutexes.reset begins counting anew");
+	return true;
+}
+
+static bool abandoned(const struct facts *f, struct advice *r)
+{
+	uint64_t bytes = known(f->a->value[STATS_ARENA_ABANDONED_VM]);
+	struct human size;
+
+	if (!bytes)
+		return false;
+	r->weight = ADVICE_INFO;
+	r->bytes = bytes;
+	SAY(r->what, "%s of address space was given up since nothing could be kept about it.",
+	    human_size(&size, bytes));
+	SAY(r->evidence, "abandoned_vm is %" PRIu64, bytes);
+	return true;
+}
+
+static const struct {
+	const char *id;
+	bool (*applies)(const struct facts *, struct advice *);
+} rules[] = {
+	{ "dirty", dirty },	     { "never-purged", never_purged },
+	{ "contention", contended }, { "arenas", arenas },
+	{ "slabs", slabs },	     { "tcache", tcache },
+	{ "muzzy", muzzy },	     { "large-padding", padding },
+	{ "metadata", metadata },    { "retained", retained },
+	{ "abandoned", abandoned },
+};
+_Static_assert(sizeof(rules) / sizeof(*rules) <= ADVICE_MAX, "room for all rules");
+
+static int heavier(const void *x, const void *y)
+{
+	const struct advice *a = x, *b = y;
+
+	if (a->weight != b->weight)
+		return (int)b->weight - (int)a->weight;
+	return (a->bytes < b->bytes) - (a->bytes > b->bytes);
+}
+
+/* What is so now, where that was printed beside the option. */
+static void find_background(struct facts *f)
+{
+	uint64_t threads = f->s->total[STATS_TOTAL_BACKGROUND_THREADS];
+	const char *value = stats_setting(f->s, "opt.background_thread");
+
+	f->background_known = threads < STATS_NONE || value;
+	f->background = threads < STATS_NONE ? threads > 0 : value && !strcmp(value, "true");
+}
+
+unsigned advice_make(struct advice list[ADVICE_MAX], const struct stats *s,
+		     const struct stats_arena *a, const struct waterfall *w)
+{
+	struct facts f = { .s = s, .a = a, .w = w, .page = known(s->shape[STATS_SHAPE_PAGE]) };
+	unsigned count = 0;
+
+	find_background(&f);
+	for (unsigned i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+		memset(&list[count], 0, sizeof(*list));
+		list[count].id = rules[i].id;
+		count += rules[i].applies(&f, &list[count]);
+	}
+	if (count)
+		qsort(list, count, sizeof(*list), heavier);
+	return count;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Growth of size classes.  See growth.h. */
+#include "jemalloc/growth.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "jemalloc/when.h"
+
+#define HOUR 3600.0
+#define SUSPECT_BYTES (UINT64_C(64) << 10)
+#define SUSPECT_FIT 0.8
+#define SUSPECT_SAMPLES 3
+
+static uint64_t *row(const struct growth *g, size_t sample)
+{
+	return g->bytes + sample * GROWTH_CLASSES;
+}
+
+static void start(struct growth *g)
+{
+	g->class_count = g->sample_count = 0;
+	g->skip = g->skipped = 0;
+	g->clock = GROWTH_NO_CLOCK;
+}
+
+/* Every second one, from the first on. */
+static void thin(struct growth *g)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < g->sample_count; i += 2, kept++) {
+		g->times[kept] = g->times[i];
+		if (kept != i)
+			memcpy(row(g, kept), row(g, i), GROWTH_CLASSES * sizeof(*g->bytes));
+	}
+	g->sample_count = kept;
+	g->skip = g->skip ? g->skip * 2 : 2;
+	g->skipped = 0;
+}
+
+static void drop_oldest(struct growth *g, size_t limit)
+{
+	size_t drop = g->sample_count - limit + 1;
+
+	g->sample_count -= drop;
+	memmove(g->times, g->times + drop, g->sample_count * sizeof(*g->times));
+	memmove(g->bytes, row(g, drop), g->sample_count * GROWTH_CLASSES * sizeof(*g->bytes));
+}
+
+static void take(struct growth *g, uint64_t *to, const struct stats_rows *rows, unsigned size_field,
+		 unsigned bytes_field, bool large, size_t *at)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		uint64_t size = stats_row(rows, i)[size_field];
+		uint64_t bytes = stats_row(rows, i)[bytes_field];
+		size_t seen = 0;
+
+		if (size >= STATS_NONE || bytes >= STATS_NONE)
+			continue;
+		for (; seen < g->class_count; seen++, *at = *at + 1 < g->class_count ? *at + 1 : 0)
+			if (g->classes[*at].size == size)
+				break;
+		if (seen == g->class_count) {
+			if (!bytes || g->class_count == GROWTH_CLASSES)
+				continue;
+			*at = g->class_count++;
+			g->classes[*at] = (struct growth_class){ .size = size, .large = large };
+			for (size_t s = 0; s < g->sample_count; s++)
+				row(g, s)[*at] = 0;
+		}
+		to[*at] = bytes;
+	}
+}
+
+/* False: this snapshot has no place in time. */
+static bool place(struct growth *g, const struct stats *s, int64_t time_ns, double *ret_time)
+{
+	uint64_t age = stats_uptime(s);
+
+	if (age < STATS_NONE) {
+		if (age < g->uptime) {
+			g->restarts++;
+			start(g);
+		}
+		g->uptime = age;
+	}
+	if (g->clock == GROWTH_NO_CLOCK)
+		g->clock = time_ns != WHEN_NONE ? GROWTH_WALL
+			   : age < STATS_NONE	? GROWTH_UPTIME
+						: GROWTH_SNAPSHOTS;
+	if (g->clock == GROWTH_WALL ? time_ns == WHEN_NONE
+				    : g->clock == GROWTH_UPTIME && age >= STATS_NONE)
+		return false;
+	*ret_time = g->clock == GROWTH_WALL	? (double)time_ns / 1e9
+		    : g->clock == GROWTH_UPTIME ? (double)age / 1e9
+						: (double)g->seen;
+	return true;
+}
+
+void growth_add(struct growth *g, const struct stats *s, const struct stats_arena *whole,
+		int64_t time_ns)
+{
+	size_t limit = g->limit && g->limit < GROWTH_SAMPLES ? g->limit : GROWTH_SAMPLES, at = 0;
+	double time;
+
+	if (!whole || !place(g, s, time_ns, &time))
+		return;
+	g->seen++;
+	if (g->skip && ++g->skipped < g->skip)
+		return;
+	g->skipped = 0;
+	if (!g->bytes)
+		g->bytes = xcalloc((size_t)GROWTH_SAMPLES * GROWTH_CLASSES, sizeof(*g->bytes));
+	if (g->sample_count >= limit && g->moving)
+		drop_oldest(g, limit);
+	else if (g->sample_count >= limit)
+		thin(g);
+	g->times[g->sample_count] = time;
+	memset(row(g, g->sample_count), 0, GROWTH_CLASSES * sizeof(*g->bytes));
+	take(g, row(g, g->sample_count), &whole->bins, STATS_BIN_SIZE, STATS_BIN_ALLOCATED, false,
+	     &at);
+	take(g, row(g, g->sample_count), &whole->large, STATS_LARGE_SIZE, STATS_LARGE_ALLOCATED,
+	     true, &at);
+	g->sample_count++;
+}
+
+double growth_span(const struct growth *g)
+{
+	return g->sample_count ? g->times[g->sample_count - 1] - g->times[0] : 0;
+}
+
+/* The line of least squares through a class's samples. */
+static void fit(const struct growth *g, struct growth_class *c, size_t class)
+{
+	double n = (double)g->sample_count, t = 0, y = 0, tt = 0, ty = 0, yy = 0;
+
+	for (size_t i = 0; i < g->sample_count; i++) {
+		t += g->times[i] - g->times[0];
+		y += (double)row(g, i)[class];
+	}
+	t /= n;
+	y /= n;
+	for (size_t i = 0; i < g->sample_count; i++) {
+		double dt = g->times[i] - g->times[0] - t, dy = (double)row(g, i)[class] - y;
+
+		tt += dt * dt;
+		ty += dt * dy;
+		yy += dy * dy;
+	}
+	c->slope = tt > 0 ? ty / tt : 0;
+	c->fit = tt > 0 && yy > 0 ? ty * ty / (tt * yy) : 0;
+}
+
+static void judge(const struct growth *g, struct growth_class *c, size_t class)
+{
+	c->first = row(g, 0)[class];
+	c->last = row(g, g->sample_count - 1)[class];
+	c->rises = c->falls = 0;
+	for (size_t i = 1; i < g->sample_count; i++) {
+		c->rises += row(g, i)[class] > row(g, i - 1)[class];
+		c->falls += row(g, i)[class] < row(g, i - 1)[class];
+	}
+	fit(g, c, class);
+	c->suspect = g->sample_count >= SUSPECT_SAMPLES && c->slope > 0 && c->fit >= SUSPECT_FIT &&
+		     c->last > c->first && c->last - c->first >= SUSPECT_BYTES &&
+		     c->last - c->first >= c->last / 100 && c->rises >= 2 &&
+		     c->falls <= g->sample_count / 4;
+}
+
+static int faster(const void *x, const void *y)
+{
+	const struct growth_class *a = *(const struct growth_class *const *)x;
+	const struct growth_class *b = *(const struct growth_class *const *)y;
+
+	if (a->suspect != b->suspect)
+		return a->suspect ? -1 : 1;
+	if (a->slope < b->slope || a->slope > b->slope)
+		return a->slope < b->slope ? 1 : -1;
+	return (a->size > b->size) - (a->size < b->size);
+}
+
+const struct growth_class **growth_rank(struct growth *g, size_t *ret_count)
+{
+	const struct growth_class **list =
+		xcalloc(g->class_count + 1, sizeof(struct growth_class *));
+	size_t count = 0;
+
+	for (size_t i = 0; g->sample_count > 1 && i < g->class_count; i++) {
+		judge(g, &g->classes[i], i);
+		if (g->classes[i].rises || g->classes[i].falls)
+			list[count++] = &g->classes[i];
+	}
+	if (count)
+		qsort(list, count, sizeof(*list), faster);
+	*ret_count = count;
+	return list;
+}
+
+void growth_release(struct growth *g)
+{
+	free(g->bytes);
+	memset(g, 0, sizeof(*g));
+}
+
+static void write_class(struct json *j, const struct growth *g, const struct growth_class *c)
+{
+	json_object(j, NULL);
+	json_number(j, "size", c->size);
+	json_text(j, "kind", c->large ? "large" : "bin");
+	json_number(j, "first_bytes", c->first);
+	json_number(j, "bytes", c->last);
+	if (g->clock == GROWTH_SNAPSHOTS) {
+		json_real(j, "bytes_per_snapshot", c->slope, 3);
+	} else {
+		json_real(j, "bytes_per_second", c->slope, 3);
+		json_real(j, "bytes_per_hour", c->slope * HOUR, 0);
+		if (c->size)
+			json_real(j, "blocks_per_hour", c->slope * HOUR / (double)c->size, 0);
+	}
+	json_real(j, "fit", c->fit, 3);
+	json_number(j, "rises", c->rises);
+	json_number(j, "falls", c->falls);
+	json_bool(j, "suspect", c->suspect);
+	json_end_object(j);
+}
+
+void growth_write(struct json *j, const char *key, struct growth *g)
+{
+	static const char *const clocks[] = { "none", "wall", "uptime", "snapshots" };
+	size_t count;
+	auto_free const struct growth_class **list = growth_rank(g, &count);
+
+	json_object(j, key);
+	json_text(j, "clock", clocks[g->clock]);
+	json_number(j, "samples", g->sample_count);
+	json_number(j, "restarts", g->restarts);
+	json_real(j, "from", g->sample_count ? g->times[0] : 0, 6);
+	json_real(j, "to", g->sample_count ? g->times[g->sample_count - 1] : 0, 6);
+	json_array(j, "classes");
+	for (size_t i = 0; i < count; i++)
+		write_class(j, g, list[i]);
+	json_end_array(j);
+	json_end_object(j);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* How size classes grow over snapshots: which one may be a leak, and how fast.
+ *
+ * Memory is bounded: when there are too many samples, every second one is dropped (a whole series)
+ * or the oldest ones are (a window that moves with a live process).  Times are those in the log,
+ * or else the process's age; without either, snapshots are counted.  A process that is younger than
+ * it was is another one, and begins anew. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "jemalloc/stats.h"
+
+#define GROWTH_CLASSES 320
+#define GROWTH_SAMPLES 512
+
+enum growth_clock { GROWTH_NO_CLOCK, GROWTH_WALL, GROWTH_UPTIME, GROWTH_SNAPSHOTS };
+
+struct growth_class {
+	uint64_t size;
+	bool large;
+	uint64_t first, last; /* bytes in the first and the last sample */
+	double slope;	      /* bytes a second, or a snapshot: the straight line that fits best */
+	double fit;	      /* 0 to 1: how much of what happened is that line */
+	unsigned rises, falls;
+	bool suspect; /* grows steadily: may be a leak */
+};
+
+struct growth {
+	struct growth_class classes[GROWTH_CLASSES];
+	size_t class_count;
+	double times[GROWTH_SAMPLES]; /* in seconds, or snapshots */
+	uint64_t *bytes;	      /* GROWTH_CLASSES for each sample */
+	size_t sample_count;
+	bool moving;  /* keep the newest samples, not a selection of all */
+	size_t limit; /* samples; 0: all there is room for */
+	enum growth_clock clock;
+	uint64_t uptime;
+	uint64_t skip, skipped; /* of a long series: every so many-th is taken */
+	unsigned restarts;
+	uint64_t seen;
+};
+
+/* Zeroed before the first use.  `time_ns` may be WHEN_NONE. */
+void growth_add(struct growth *g, const struct stats *s, const struct stats_arena *whole,
+		int64_t time_ns);
+/* Fills slopes; returns the classes that changed, those that grow fastest first.  The caller frees
+ * the array, not what it points to. */
+const struct growth_class **growth_rank(struct growth *g, size_t *ret_count);
+void growth_release(struct growth *g);
+/* Seconds between the first and the last sample. */
+double growth_span(const struct growth *g);
+/* {"clock", "span", "samples", "classes": [...]} */
+void growth_write(struct json *j, const char *key, struct growth *g);
