@@ -155,12 +155,13 @@ static int load(struct arenas *s, const char *path)
 	return load_stats(s, path);
 }
 
-int arenas_load(struct arenas *s, const char *command, int argc, char **argv, unsigned numbers)
+int arenas_arguments(struct arenas_arguments *a, const char *command, int argc, char **argv,
+		     unsigned numbers)
 {
-	const char *path = argc && !is_number(argv[0]) ? argv[0] : "jemdata";
 	int word = argc && !is_number(argv[0]);
 
-	*s = (struct arenas){ .command = command, .threshold = 200 * MIB };
+	*a = (struct arenas_arguments){ .path = word ? argv[0] : "jemdata",
+					.threshold = 200 * MIB };
 	for (int i = word; i < argc; i++) {
 		uint64_t value;
 
@@ -172,16 +173,31 @@ int arenas_load(struct arenas *s, const char *command, int argc, char **argv, un
 			return 2;
 		}
 		if (i == word) {
-			s->threshold = value * MIB;
-		} else if (s->number_count < numbers) {
-			s->number[s->number_count++] = value;
+			a->threshold = value * MIB;
+			a->threshold_given = true;
+		} else if (a->number_count < numbers) {
+			a->number[a->number_count++] = value;
 		} else {
 			fprintf(stderr, "memoir %s: what is '%s' for? --help says what it takes\n",
 				command, argv[i]);
 			return 2;
 		}
 	}
-	if (load(s, path))
+	return 0;
+}
+
+int arenas_load(struct arenas *s, const char *command, int argc, char **argv, unsigned numbers)
+{
+	struct arenas_arguments a;
+	int status = arenas_arguments(&a, command, argc, argv, numbers);
+
+	*s = (struct arenas){ .command = command,
+			      .threshold = a.threshold,
+			      .number_count = a.number_count };
+	memcpy(s->number, a.number, sizeof(s->number));
+	if (status)
+		return status;
+	if (load(s, a.path))
 		return 1;
 	sort(s);
 	return 0;

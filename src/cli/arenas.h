@@ -31,6 +31,18 @@ struct arenas {
 	unsigned number_count;
 };
 
+/* The words behind the command. */
+struct arenas_arguments {
+	const char *path;
+	bool threshold_given;
+	uint64_t threshold; /* bytes */
+	uint64_t number[3];
+	unsigned number_count;
+};
+
+/* `{FILE} {THRESHOLD {NUMBER …}}`, at most `numbers` of them; 0, or an exit status. */
+int arenas_arguments(struct arenas_arguments *a, const char *command, int argc, char **argv,
+		     unsigned numbers);
 /* Reads `{FILE} {THRESHOLD {NUMBER …}}` and the file; at most `numbers` of them.  FILE is a file
  * with statistics or one that extract-jem-stats made, with or without its .py; by default jemdata.
  * 0, or an exit status. */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "cli/arenas.h"
+#include "cli/arenas_series.h"
 #include "cli/command.h"
 
 static void print_arena(struct buf *out, const struct arenas *s, const struct arenas_row *a)
@@ -20,6 +21,8 @@ static void print_arena(struct buf *out, const struct arenas *s, const struct ar
 
 static int run(int argc, char **argv)
 {
+	if (arenas_series_wanted())
+		return arenas_series_run("jemalloc abs", ARENAS_SERIES_ABS, argc, argv);
 	return arenas_print("jemalloc abs", argc, argv, "Absolutes", print_arena);
 }
 
@@ -28,7 +31,10 @@ const struct command command_jemalloc_abs = {
 	.args = "[FILE] [MIB [START [END]]]",
 	.help = "arenas of at least MIB (200), as jemabs",
 	.examples = "  memoir jemalloc abs server.log\n"
-		    "  memoir jemalloc abs server.log 1024 3 6   iterations 3, 4 and 5\n",
+		    "  memoir jemalloc abs server.log 1024 3 6   iterations 3, 4 and 5\n"
+		    "  memoir jemalloc abs --plot --totals --field total,active server.log\n"
+		    "  memoir jemalloc abs --csv --field bin.4096.curregs server.log\n",
+	.options = arenas_series_options,
 	.run = run,
 	.link = "jemabs",
 };

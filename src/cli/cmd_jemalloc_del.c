@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "cli/arenas.h"
+#include "cli/arenas_series.h"
 #include "cli/command.h"
 
 static void print_delta(struct buf *out, const struct arenas *s, const struct arenas_row *before,
@@ -41,6 +42,13 @@ static bool print_arenas(struct buf *out, const struct arenas *s, uint64_t first
 		print_delta(out, s, before, after, ARENAS_TOTAL, "total");
 		print_delta(out, s, before, after, ARENAS_MAPPED, "mapped");
 	}
+	it = &s->iterations[last];
+	for (size_t k = it->first; k < it->first + it->count; k++)
+		if (!arenas_find(s, first, s->arenas[k].id))
+			fprintf(stderr,
+				"memoir %s: arena %" PRIu64 " of iteration %" PRIu64
+				" was not in %" PRIu64 "\n",
+				s->command, s->arenas[k].id, last, first);
 	return true;
 }
 
@@ -61,11 +69,15 @@ static bool print(struct buf *out, const struct arenas *s, uint64_t first, uint6
 static int run(int argc, char **argv)
 {
 	struct buf out = { 0 };
+	uint64_t from, to;
 	struct arenas s;
-	int status = arenas_load(&s, "jemalloc del", argc, argv, 3);
-	uint64_t from = s.number_count > 1 ? s.number[1] : 1;
-	uint64_t to = s.number_count > 2 ? s.number[2] : s.count;
+	int status;
 
+	if (arenas_series_wanted())
+		return arenas_series_run("jemalloc del", ARENAS_SERIES_DEL, argc, argv);
+	status = arenas_load(&s, "jemalloc del", argc, argv, 3);
+	from = s.number_count > 1 ? s.number[1] : 1;
+	to = s.number_count > 2 ? s.number[2] : s.count;
 	if (!status) {
 		status = s.status;
 		if (!arenas_range(&s, s.number[0], s.number[0] + 1) ||
@@ -83,8 +95,12 @@ const struct command command_jemalloc_del = {
 	.name = "jemalloc del",
 	.args = "[FILE] [MIB [FIRST [START [END]]]]",
 	.help = "arenas that changed by MIB (200) since FIRST, as jemdel",
-	.examples = "  memoir jemalloc del server.log\n"
-		    "  memoir jemalloc del server.log 100 2 3 6   3, 4 and 5 against 2\n",
+	.examples =
+		"  memoir jemalloc del server.log\n"
+		"  memoir jemalloc del server.log 100 2 3 6   3, 4 and 5 against 2\n"
+		"  memoir jemalloc del --consecutive --rate --field small_nmalloc server.log\n"
+		"  memoir jemalloc del --csv --totals --field total,stats.resident server.log\n",
+	.options = arenas_series_del_options,
 	.run = run,
 	.link = "jemdel",
 };

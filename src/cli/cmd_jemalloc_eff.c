@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "cli/arenas.h"
+#include "cli/arenas_series.h"
 #include "cli/command.h"
 
 static void print_arena(struct buf *out, const struct arenas *s, const struct arenas_row *a)
@@ -29,6 +30,8 @@ static void print_arena(struct buf *out, const struct arenas *s, const struct ar
 
 static int run(int argc, char **argv)
 {
+	if (arenas_series_wanted())
+		return arenas_series_run("jemalloc eff", ARENAS_SERIES_EFF, argc, argv);
 	return arenas_print("jemalloc eff", argc, argv, "Efficiency", print_arena);
 }
 
@@ -38,6 +41,7 @@ const struct command command_jemalloc_eff = {
 	.help = "use of what arenas have mapped, as jemeff",
 	.examples = "  memoir jemalloc eff server.log\n"
 		    "  memoir jemalloc eff server.log 200 0 2   iterations 0 and 1\n",
+	.options = arenas_series_options,
 	.run = run,
 	.link = "jemeff",
 };

@@ -13,6 +13,7 @@
 #include "base/human.h"
 #include "base/xalloc.h"
 #include "cli/table.h"
+#include "jemalloc/fields.h"
 #include "jemalloc/merge.h"
 
 #define COLUMNS_MAX 16
@@ -21,21 +22,6 @@
 void stats_print_title(struct buf *out, const struct term *t, const char *text)
 {
 	buf_printf(out, "\n%s%s%s\n", term_style(t, STYLE_TITLE), text, term_style(t, STYLE_PLAIN));
-}
-
-bool stats_tables_bytes(const char *name)
-{
-	static const char *const words[] = { "allocated", "active",  "mapped",	 "retained",
-					     "resident",  "base",    "internal", "metadata",
-					     "size",	  "page",    "quantum",	 "tcache_max",
-					     "pinned",	  "cactive", "hugepage", "abandoned_vm" };
-	size_t n = strlen(name);
-
-	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (!strcmp(name, words[i]))
-			return true;
-	return (n > 6 && !strcmp(name + n - 6, "_bytes")) ||
-	       (n > 10 && !strcmp(name + n - 10, "_allocated")) || !strncmp(name, "metadata_", 9);
 }
 
 static const char *number(struct human *h, uint64_t value, bool human)
@@ -91,7 +77,7 @@ static bool any(const struct stats_tables_rows *r, unsigned field)
 static const char *shown_cell(struct human *h, const struct stats_tables *t,
 			      const struct stats_field *fields, const uint64_t *row, unsigned field)
 {
-	return number(h, row[field], t->human && stats_tables_bytes(fields[field].name));
+	return number(h, row[field], t->human && fields_bytes(fields[field].name));
 }
 
 static void print_rows(struct buf *out, const struct stats_tables *t, const char *label,

@@ -35,9 +35,6 @@ void stats_print_advice(struct buf *out, const struct stats_tables *t, const str
 void stats_print_growth(struct buf *out, const struct stats_tables *t, struct growth *g);
 void stats_print_title(struct buf *out, const struct term *t, const char *text);
 
-/* Whether a number of this name is bytes. */
-bool stats_tables_bytes(const char *name);
-
 /* Rows of a table, as pointers to their fields; `labels` are texts in front, or NULL. */
 struct stats_tables_rows {
 	const uint64_t **values;

@@ -7,9 +7,7 @@
 #include "jemalloc/snapshots.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/xalloc.h"
 #include "jemalloc/notations.h"
@@ -25,12 +23,8 @@ int snapshots_open(struct snapshots *r, const char *path, struct err *err)
 	memset(r, 0, sizeof(*r));
 	r->time_ns = WHEN_NONE;
 	stats_init(&r->stats);
-	r->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(0);
-	if (r->fd < 0) {
-		r->ended = true;
-		return err_set(err, -errno, "%s", strerror(errno));
-	}
-	return 0;
+	r->ended = unpack_open(&r->in, path, err) < 0;
+	return r->ended ? -EIO : 0;
 }
 
 void snapshots_memory(struct snapshots *r, const void *bytes, size_t size)
@@ -38,19 +32,18 @@ void snapshots_memory(struct snapshots *r, const void *bytes, size_t size)
 	memset(r, 0, sizeof(*r));
 	r->time_ns = WHEN_NONE;
 	stats_init(&r->stats);
-	r->fd = -1;
-	r->ended = true;
-	buf_add(&r->window, bytes, size);
+	unpack_memory(&r->in, bytes, size);
 }
 
 void snapshots_close(struct snapshots *r)
 {
-	close_fd(&r->fd);
+	unpack_close(&r->in);
 	stats_release(&r->stats);
 	buf_release(&r->window);
 }
 
-/* Drops what is before `keep` and reads as much again as there is, or a window full. */
+/* Drops what is before `keep` and reads as much again as there is, or a window full.  What cannot
+ * be read is told later: what came before it is looked at first. */
 static int fill(struct snapshots *r, size_t keep, struct err *err)
 {
 	size_t rest = r->window.size - keep, more = rest > WINDOW ? rest : WINDOW;
@@ -66,14 +59,15 @@ static int fill(struct snapshots *r, size_t keep, struct err *err)
 	}
 	buf_reserve(&r->window, more);
 	for (size_t got = 0; got < more && n > 0; got += (size_t)n) {
-		do
-			n = read(r->fd, r->window.data + r->window.size, more - got);
-		while (n < 0 && errno == EINTR);
-		if (n < 0)
-			return err_at(err, -errno, r->offset + r->window.size, "%s",
-				      strerror(errno));
+		n = unpack_read(&r->in, r->window.data + r->window.size, more - got, &r->failure);
+		if (n < 0) {
+			r->failed = r->ended = true;
+			return 0;
+		}
 		r->window.size += (size_t)n;
-		r->ended = !n;
+		r->ended = !n && !r->follow;
+		if (r->follow)
+			break;
 	}
 	return 0;
 }
@@ -141,6 +135,12 @@ static int cut_off(struct snapshots *r, size_t next, struct err *err)
 	uint64_t at = r->offset + r->at;
 
 	r->at = next;
+	if (r->failed && next == r->window.size) { /* that is why */
+		r->failed = false;
+		if (err)
+			*err = r->failure;
+		return -EBADMSG;
+	}
 	return err_at(err, -EBADMSG, at, "the snapshot that begins here is cut off");
 }
 
@@ -181,7 +181,7 @@ int snapshots_next(struct snapshots *r, struct err *err)
 {
 	for (;;) {
 		char kind = find(r);
-		size_t keep = r->at;
+		size_t keep = r->at, size;
 		int e = 0;
 
 		r->document = r->offset + r->at;
@@ -189,6 +189,8 @@ int snapshots_next(struct snapshots *r, struct err *err)
 			e = take_json(r, err);
 		else if (kind)
 			e = take_text(r, err);
+		else if (r->failed)
+			return cut_off(r, r->window.size, err);
 		else if (r->ended)
 			return 0;
 		else if (r->window.size > TAIL && r->window.size - TAIL > r->at)
@@ -197,9 +199,12 @@ int snapshots_next(struct snapshots *r, struct err *err)
 			r->documents += e == 1;
 			return e;
 		}
+		size = r->window.size - keep;
 		e = fill(r, keep, err);
 		if (e)
 			return e;
+		if (r->follow && r->window.size == size)
+			return 0;
 	}
 }
 
@@ -212,7 +217,5 @@ const char *snapshots_guess(const struct snapshots *r)
 	if (!r->offset && r->window.size >= 8 &&
 	    (!memcmp(text, "heap_v2/", 8) || !memcmp(text, "heap pro", 8)))
 		return "it is a heap profile, not what malloc_stats_print writes";
-	if (!r->offset && r->window.size >= 2 && !memcmp(text, "\x1f\x8b", 2))
-		return "it is compressed: gzip -dc FILE | memoir jemalloc … -";
 	return "there is neither {\"jemalloc\": … nor ___ Begin jemalloc statistics ___ in it";
 }

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* Snapshots out of a file, one after the other: JSON or text, alone or in a row, with anything
- * between them.  Memory is that of the largest document, however long the file is. */
+ * between them; compressed (gzip, zstd) or not.  Memory is that of the largest document, however
+ * long the file is. */
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/unpack.h"
 #include "jemalloc/stats.h"
 #include "jemalloc/when.h"
 
 struct snapshots {
-	int fd; /* -1: all of it is in `window` */
+	struct unpack in;
 	bool ended;
-	struct buf window; /* bytes of the file from `offset` on */
+	bool follow; /* the file is being written: its end may not be the last */
+	bool failed; /* reading ended early; `failure` is told when everything before it was */
+	struct err failure;
+	struct buf window; /* bytes of the file, as they were before packing, from `offset` on */
 	uint64_t offset;
 	size_t at;	    /* in the window: where the next document is looked for */
 	uint64_t document;  /* where the last one began */
@@ -24,7 +29,8 @@ int snapshots_open(struct snapshots *r, const char *path, struct err *err);
 void snapshots_memory(struct snapshots *r, const void *bytes, size_t size);
 void snapshots_close(struct snapshots *r);
 /* 1: r->stats is filled.  0: the end.  -EBADMSG: a document is broken or cut off (err says where);
- * it is passed over, and the next call goes on behind it.  Anything else: it cannot be read. */
+ * it is passed over, and the next call goes on behind it.  Anything else: it cannot be read.
+ * With r->follow, 0 says that there is no whole one more as yet, and it may be called again. */
 int snapshots_next(struct snapshots *r, struct err *err);
 /* What a file without a single document seems to be, for a message. */
 const char *snapshots_guess(const struct snapshots *r);

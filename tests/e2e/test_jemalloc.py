@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """memoir jemalloc: statistics of jemalloc, and the tools whose place it takes."""
+import csv
+import gzip
+import io
 import json
 import os
 import pathlib
@@ -161,6 +164,148 @@ def published(name):
     if not path.exists():
         pytest.skip("the sample is not here")
     return path
+
+
+def inputs(path, folder):
+    """The same bytes in every way that they may come: (words, keywords)."""
+    text = path.read_bytes()
+    noise = b"2026-11-15 20:25:01 INFO a line of jemalloc {\n"
+    made = {"gz": gzip.compress(text), "zst": subprocess.run(["zstd", "-qc"], input=text, stdout=subprocess.PIPE,
+                                                             check=True).stdout,
+            "noise": noise + text + b"\n" + noise, "members": gzip.compress(text[:1000]) + gzip.compress(text[1000:])}
+    yield [path], {}
+    for name, content in made.items():
+        (folder / name).write_bytes(content)
+        yield [folder / name], {}
+    yield ["-"], {"stdin": open(path, encoding="utf-8")}
+    yield ["-"], {"stdin": open(folder / "zst", "rb")}
+
+
+@pytest.mark.parametrize("name, allocated", [
+    ("series_53.txt", [137822208, 275447808, 413073408, 275427968]),
+    ("series_53.json", [137822208, 275447808, 413073408, 275427968]),
+    ("stats_interval.txt", 5), ("synthetic_36.log", 7), ("json_521.json", 1), ("text_521.txt", 1)])
+def test_a7_inputs(name, allocated, tmp_path):
+    first = None
+    for words, keywords in inputs(DATA / name, tmp_path):
+        done = jemalloc("stats", "--json", *words, **keywords)
+        assert (done.returncode, done.stderr) == (0, "")
+        found = [s["stats"] for s in json.loads(done.stdout)["snapshots"]]
+        first = first or found
+        assert found == first
+        if isinstance(allocated, int):
+            assert len(found) == allocated
+        else:
+            assert [s["allocated"] for s in found] == allocated
+
+
+def test_a7_compact_and_tabbed_are_the_same(tmp_path):
+    document = json.loads((DATA / "json_521.json").read_text())
+    expected = snapshots(DATA / "json_521.json")[0]["arenas"]
+    for number, text in enumerate((json.dumps(document, separators=(",", ":")), json.dumps(document, indent="\t"))):
+        path = tmp_path / str(number)
+        path.write_text(text)
+        assert snapshots(path)[0]["arenas"] == expected
+
+
+def test_a7_what_is_before_the_damage_is_kept(tmp_path):
+    packed = gzip.compress((DATA / "series_53.json").read_bytes())
+    for name, content in (("cut.gz", packed[:-3000]), ("damaged.gz", packed[:-3000] + b"x" * 3000)):
+        path = tmp_path / name
+        path.write_bytes(content)
+        done = jemalloc("stats", "--json", path)
+        assert done.returncode == 1 and "the compressed data is" in done.stderr and name in done.stderr
+        assert done.stderr.count("\n") == 1 or name == "damaged.gz"
+        assert 1 <= len(json.loads(done.stdout)["snapshots"]) < 4
+
+
+def csv_rows(*words):
+    done = jemalloc(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    return list(csv.DictReader(io.StringIO(done.stdout)))
+
+
+@pytest.mark.parametrize("table", ["summary", "arenas", "bins", "large", "extents", "mutexes", "hpa", "slabs",
+                                   "waterfall", "advice", "settings", "global-mutexes", "growth"])
+def test_csv_of_each_table(table):
+    rows = csv_rows("stats", "--csv", table, DATA / "json_full.json", DATA / "text_full.txt")
+    assert all(None not in row and None not in row.values() for row in rows)
+    if table in ("bins", "large", "arenas", "mutexes", "settings", "waterfall"):
+        assert {pathlib.Path(row["file"]).name for row in rows} == {"json_full.json", "text_full.txt"}
+    if table == "bins":
+        ours = {int(row["size"]): int(row["allocated"]) for row in rows if "text" in row["file"]}
+        assert sum(ours.values()) == 13182080 and ours[3072] == 1188 * 3072
+
+
+def test_c2_deltas_of_text_and_json_agree():
+    fields = "total,active,large_nmalloc,stats.allocated"
+    by_text, by_json = ([row for row in csv_rows("del", "--consecutive", "--csv", "--totals", "--field", fields, DATA / name)
+                         if row["arena"] == "all"] for name in ("series_53.txt", "series_53.json"))
+    assert by_text == by_json and len(by_text) == 3
+    assert [int(row["total_delta"]) for row in by_text] == [137625600, 137625600, -137645440]
+    assert [int(row["stats.allocated_delta"]) for row in by_text] == [137625600, 137625600, -137645440]
+
+
+def test_c2_rates_totals_and_shares():
+    plain = csv_rows("del", "-c", "-t", "--csv", DATA / "series_53.txt")
+    ages = [s["uptime_ns"] / 1e9 for s in snapshots(DATA / "series_53.txt")]
+    for row, rate in zip(plain, csv_rows("del", "-c", "-t", "-r", "--csv", DATA / "series_53.txt")):
+        i = int(row["iteration"])
+        if row["note"] == "":
+            assert float(rate["total_per_second"]) == pytest.approx(
+                int(row["total_delta"]) / (ages[i] - ages[i - 1]), rel=1e-6, abs=1e-3)
+    for row in csv_rows("eff", "-t", "--csv", DATA / "series_53.txt"):
+        assert float(row["total_percent"]) == pytest.approx(100 * int(row["total"]) / int(row["mapped"]), abs=0.01)
+    rows = csv_rows("abs", "-t", "--csv", DATA / "series_53.txt")
+    for i in "0123":
+        mine = [row for row in rows if row["iteration"] == i]
+        assert int(mine[0]["total"]) == sum(int(row["total"]) for row in mine[1:]) and mine[0]["arena"] == "all"
+    same = json.loads(jemalloc("abs", "-t", "--json", DATA / "series_53.txt").stdout)["rows"]
+    assert [(str(r["iteration"]), r["arena"], str(r["total"])) for r in same] == [
+        (r["iteration"], r["arena"], r["total"]) for r in rows]
+
+
+def test_c2_arenas_that_appear_or_vanish(tmp_path):
+    rows = csv_rows("abs", "--csv", DATA / "series_53.json")
+    assert [(r["iteration"], r["arena"]) for r in rows if r["note"] == "new"] == [("1", "2")]
+    parts = LOG.read_text().split("___ Begin")
+    cut = parts[2].index("arenas[1]:")
+    path = tmp_path / "gone.log"
+    path.write_text("___ Begin".join([*parts[:2], parts[2][:cut] + "--- End jemalloc statistics ---\n", parts[3]]))
+    rows = csv_rows("del", "-c", "--csv", path)
+    assert [(r["iteration"], r["arena"], r["note"]) for r in rows if r["note"]] == [("1", "1", "gone"), ("2", "1", "new")]
+
+
+def test_c2_bins_and_large_classes():
+    rows = csv_rows("abs", "-t", "--csv", "--field", "bin.3072.curregs,large.16384.curlextents", DATA / "text_full.txt")
+    assert rows[0]["bin.3072.curregs"] == "1188"
+    assert int(rows[0]["bin.3072.curregs"]) == sum(int(r["bin.3072.curregs"]) for r in rows[1:])
+    done = jemalloc("abs", "--field", "bin.3072", LOG)
+    assert done.returncode == 2 and "there is no field 'bin.3072'" in done.stderr
+
+
+def test_c2_plot():
+    out = jemalloc("abs", "--plot", "--field", "total", LOG).stdout
+    assert "arena 0  total" in out and "arena 1  total" in out and "█" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_extract_is_as_the_tool_it_replaces(tmp_path):
+    link = tmp_path / "extract-jem-stats"
+    link.symlink_to(os.path.abspath(harness.MEMOIR))
+    for name in ("synthetic_36.log", "series_53.txt", "text_full.txt", "text_destroyed.txt"):
+        done = subprocess.run([link, DATA / name], capture_output=True, text=True, cwd=tmp_path)
+        assert (done.stdout, done.stderr, done.returncode) == (
+            f"Extracting data from {DATA / name}....Done.\n", "", 0)
+        assert (tmp_path / "jemdata.py").read_text() == made(DATA / name)
+    # JSON gives what the text of the same process would give.
+    jemalloc("extract", "-o", tmp_path / "json.py", DATA / "series_53.json")
+    for word, numbers in (("abs", ["0"]), ("eff", ["0"])):
+        assert jemalloc(word, tmp_path / "json.py", *numbers).stdout == jemalloc(
+            word, DATA / "series_53.json", *numbers).stdout
+    done = subprocess.run([link, "nowhere"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.startswith("Error!  File nowhere not found!")
+    assert subprocess.run([link, "a", "b"], capture_output=True, text=True, cwd=tmp_path).returncode == 2
 
 
 def snapshots(*paths):

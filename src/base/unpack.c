@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Compressed files.  See unpack.h. */
+#include "base/unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/xalloc.h"
+
+#define BLOCK (256u << 10)
+#define MAGIC 4
+#define GZIP_WINDOW (15 + 16) /* 16: gzip, not zlib's own */
+
+int unpack_open(struct unpack *u, const char *path, struct err *err)
+{
+	memset(u, 0, sizeof(*u));
+	u->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(0);
+	if (u->fd < 0)
+		return err_set(err, -errno, "%s", strerror(errno));
+	return 0;
+}
+
+void unpack_memory(struct unpack *u, const void *bytes, size_t size)
+{
+	memset(u, 0, sizeof(*u));
+	u->fd = -1;
+	u->file_ended = true;
+	if (size)
+		buf_add(&u->in, bytes, size);
+}
+
+void unpack_close(struct unpack *u)
+{
+	close_fd(&u->fd);
+	if (u->codec == UNPACK_GZIP && u->decompressor)
+		inflateEnd(u->decompressor);
+	if (u->codec == UNPACK_GZIP)
+		free(u->decompressor);
+	if (u->codec == UNPACK_ZSTD)
+		ZSTD_freeDCtx(u->decompressor);
+	buf_release(&u->in);
+	memset(u, 0, sizeof(*u));
+	u->fd = -1;
+}
+
+static ssize_t read_file(struct unpack *u, void *to, size_t size, struct err *err)
+{
+	ssize_t n;
+
+	if (u->fd < 0)
+		return 0;
+	do
+		n = read(u->fd, to, size);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? err_at(err, -errno, u->taken, "%s", strerror(errno)) : n;
+}
+
+/* More of the file into `in`; nothing is left there at its end. */
+static int refill(struct unpack *u, struct err *err)
+{
+	ssize_t n;
+
+	if (u->at == u->in.size)
+		u->at = u->in.size = 0;
+	if (u->file_ended)
+		return 0;
+	buf_reserve(&u->in, BLOCK);
+	n = read_file(u, u->in.data + u->in.size, BLOCK, err);
+	if (n < 0)
+		return (int)n;
+	u->in.size += (size_t)n;
+	u->file_ended = !n;
+	return 0;
+}
+
+static int start(struct unpack *u, struct err *err)
+{
+	int e = 0;
+
+	while (!e && u->in.size < MAGIC && !u->file_ended)
+		e = refill(u, err);
+	if (e)
+		return e;
+	u->codec = UNPACK_PLAIN;
+	u->between = true;
+	if (u->in.size >= 2 && !memcmp(u->in.data, "\x1f\x8b", 2)) {
+		z_stream *z = xcalloc(1, sizeof(*z));
+
+		u->codec = UNPACK_GZIP;
+		u->decompressor = z;
+		if (inflateInit2(z, GZIP_WINDOW) != Z_OK)
+			return err_set(err, -ENOMEM, "out of memory");
+	} else if (u->in.size >= 4 && !memcmp(u->in.data, "\x28\xb5\x2f\xfd", 4)) {
+		u->codec = UNPACK_ZSTD;
+		u->decompressor = ZSTD_createDCtx();
+		if (!u->decompressor)
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+static ssize_t plain(struct unpack *u, void *to, size_t size, struct err *err)
+{
+	size_t left = u->in.size - u->at;
+	ssize_t n;
+
+	if (left) {
+		n = (ssize_t)(left < size ? left : size);
+		memcpy(to, u->in.data + u->at, (size_t)n);
+		u->at += (size_t)n;
+	} else {
+		n = read_file(u, to, size, err);
+	}
+	if (n > 0)
+		u->taken += (uint64_t)n;
+	return n;
+}
+
+static ssize_t broken(const struct unpack *u, const char *why, struct err *err)
+{
+	return err_at(err, -EBADMSG, u->taken, "the compressed data is %s", why);
+}
+
+static ssize_t gunzip(struct unpack *u, void *to, size_t size, struct err *err)
+{
+	z_stream *z = u->decompressor;
+	size_t before = u->in.size - u->at;
+	int status;
+
+	z->next_in = (Bytef *)u->in.data + u->at;
+	z->avail_in = (uInt)before;
+	z->next_out = to;
+	z->avail_out = (uInt)(size < BLOCK ? size : BLOCK);
+	size = z->avail_out;
+	status = inflate(z, Z_NO_FLUSH);
+	u->at += before - z->avail_in;
+	u->taken += before - z->avail_in;
+	u->between = status == Z_STREAM_END;
+	if (status == Z_STREAM_END && inflateReset(z) != Z_OK)
+		return broken(u, "damaged", err);
+	if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
+		return broken(u, "damaged", err);
+	return (ssize_t)(size - z->avail_out);
+}
+
+static ssize_t unzstd(struct unpack *u, void *to, size_t size, struct err *err)
+{
+	ZSTD_inBuffer in = { u->in.data + u->at, u->in.size - u->at, 0 };
+	ZSTD_outBuffer out = { to, size, 0 };
+	size_t left = ZSTD_decompressStream(u->decompressor, &out, &in);
+
+	u->at += in.pos;
+	u->taken += in.pos;
+	if (ZSTD_isError(left))
+		return broken(u, "damaged", err);
+	u->between = !left;
+	return (ssize_t)out.pos;
+}
+
+ssize_t unpack_read(struct unpack *u, void *to, size_t size, struct err *err)
+{
+	ssize_t n = 0;
+	int e = u->codec == UNPACK_UNKNOWN ? start(u, err) : 0;
+
+	if (e || !size)
+		return e;
+	if (u->codec == UNPACK_PLAIN)
+		return plain(u, to, size, err);
+	while (!n) {
+		size_t before = u->in.size - u->at;
+
+		/* What is decompressed may still be inside even if nothing is left of the file. */
+		if (before || !u->between)
+			n = u->codec == UNPACK_GZIP ? gunzip(u, to, size, err)
+						    : unzstd(u, to, size, err);
+		if (n || u->in.size - u->at < before)
+			continue;
+		if (u->file_ended && u->at == u->in.size)
+			return u->between ? 0 : broken(u, "cut off", err);
+		if (u->file_ended)
+			return broken(u, "damaged", err);
+		e = refill(u, err);
+		if (e)
+			return e;
+	}
+	return n;
+}
