@@ -37,6 +37,7 @@ struct selecting {
 struct frame_texts {
 	const char *text[FRAME_TEXTS];
 	uint32_t id[FRAME_TEXTS];
+	uint32_t line; /* 0: not known */
 };
 
 static uint64_t now_ns(void)
@@ -76,6 +77,28 @@ static bool equals(enum frame_text which, const char *text, const char *wanted)
 	return !strcmp(base_name(text), wanted);
 }
 
+/* "p.c:12": a path, or the last part of it, and a line. */
+static bool equals_line(const char *path, uint32_t line, const char *wanted)
+{
+	const char *colon = strrchr(wanted, ':');
+	size_t n = colon ? (size_t)(colon - wanted) : 0;
+	uint64_t number = 0;
+
+	if (!n || !line || !colon[1])
+		return false;
+	for (const char *c = colon + 1; *c; c++) {
+		if (*c < '0' || *c > '9' || number > UINT32_MAX)
+			return false;
+		number = number * 10 + (uint64_t)(*c - '0');
+	}
+	if (number != line)
+		return false;
+	if (strlen(path) == n && !strncmp(path, wanted, n))
+		return true;
+	path = base_name(path);
+	return strlen(path) == n && !strncmp(path, wanted, n);
+}
+
 static bool test_text(struct selecting *s, const struct condition *c, const char *text)
 {
 	int matched;
@@ -106,6 +129,10 @@ static bool test_frame(struct selecting *s, const struct condition *c,
 		return false;
 	while (t->c != c)
 		t++;
+	/* Not remembered: it depends on more than the text. */
+	if (which == FRAME_SOURCE && c->op == OP_EQ &&
+	    equals_line(frame->text[which], frame->line, c->value.text))
+		return true;
 	if (!frame->id[which])
 		return test_text(s, c, frame->text[which]);
 	memo = &t->memo[frame->id[which]];
@@ -152,6 +179,7 @@ static bool place_fulfils(struct selecting *s, const struct condition *c, uint32
 				  places_string(s->p, frames[i].file),
 				  places_module_path(s->p, at->module) },
 			.id = { function, frames[i].file, at->module },
+			.line = frames[i].line,
 		};
 
 		if (fulfils(s, c, &texts))
