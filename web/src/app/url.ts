@@ -5,7 +5,7 @@
 // mouse replaces the present one.
 //
 // Keys that every view shares: filter (the question), from, to (the brush), at (the moment), as
-// seconds since the start; units=decimal.  A view's own keys are dropped when another is opened.
+// seconds since the start; measure, weight (which bytes, or blocks); units=decimal.  A view's own keys are dropped when another is opened.
 import { useEffect, useState } from "preact/hooks";
 
 export type Parameters = Record<string, string>;
@@ -15,7 +15,7 @@ export interface Route {
 	parameters: Parameters;
 }
 
-const SHARED = ["filter", "from", "to", "at", "units", "series"];
+const SHARED = ["filter", "from", "to", "at", "measure", "weight", "units", "series"];
 
 export function parse(hash: string): Route {
 	const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);

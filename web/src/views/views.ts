@@ -2,9 +2,18 @@
 // The table of views: a new view is one file in this folder and one row here.
 import type { ComponentType } from "preact";
 import { FlameView } from "./flame";
+import { AddressSpace } from "./address_space";
+import { Allocations } from "./allocations";
+import { Compare } from "./compare";
+import { Downloads } from "./downloads";
+import { Functions } from "./functions";
+import { Histograms } from "./histograms";
 import { Overview } from "./overview";
 import { register } from "./names";
 import { Recordings } from "./recordings";
+import { Source } from "./source";
+import { Threads } from "./threads";
+import { Tree } from "./tree";
 
 export interface ViewProps {
 	id: string; /* of the recording; "" where the view needs none */
@@ -23,6 +32,15 @@ export const VIEWS: readonly View[] = [
 	{ name: "recordings", label: "Recordings", group: "", component: Recordings, recording: false, strip: false },
 	{ name: "overview", label: "Overview", group: "recording", component: Overview, recording: true, strip: true },
 	{ name: "flame", label: "Flame graph", group: "recording", component: FlameView, recording: true, strip: true },
+	{ name: "allocations", label: "Allocations", group: "recording", component: Allocations, recording: true, strip: true },
+	{ name: "functions", label: "Functions", group: "recording", component: Functions, recording: true, strip: true },
+	{ name: "tree", label: "Call tree", group: "recording", component: Tree, recording: true, strip: true },
+	{ name: "source", label: "Source", group: "recording", component: Source, recording: true, strip: true },
+	{ name: "threads", label: "Threads", group: "recording", component: Threads, recording: true, strip: true },
+	{ name: "histograms", label: "Histograms", group: "recording", component: Histograms, recording: true, strip: true },
+	{ name: "address_space", label: "Address space", group: "recording", component: AddressSpace, recording: true, strip: true },
+	{ name: "compare", label: "Compare…", group: "this recording", component: Compare, recording: true, strip: true },
+	{ name: "download", label: "Download…", group: "this recording", component: Downloads, recording: true, strip: true },
 ];
 
 for (const view of VIEWS) register(view.name);
