@@ -225,21 +225,27 @@ static bool is_system(const char *module, const char *function)
 	return false;
 }
 
+int flame_colour_of(const char *name, const char *module)
+{
+	uint32_t hash = 2166136261u; /* FNV-1a */
+
+	for (const char *p = name; *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 16777619u;
+	hash ^= hash >> 15;
+	return is_system(path_base(module), name) ? -1 - (int)(hash % FLAME_SHADES)
+						  : (int)(hash % FLAME_COLOURS);
+}
+
 int flame_colour(const struct flame *f, uint32_t function)
 {
-	const struct functions_row *row;
 	struct buf name = { 0 };
-	uint32_t hash = 2166136261u; /* FNV-1a */
-	bool grey;
+	int colour;
 
 	if (function == UINT32_MAX)
 		return -1;
-	row = &f->functions.rows[function];
 	flame_name(f, function, &name);
-	for (size_t i = 0; i < name.size; i++)
-		hash = (hash ^ (unsigned char)name.data[i]) * 16777619u;
-	hash ^= hash >> 15;
-	grey = is_system(path_base(places_module_path(f->view->places, row->module)), name.data);
+	colour = flame_colour_of(
+		name.data, places_module_path(f->view->places, f->functions.rows[function].module));
 	buf_release(&name);
-	return grey ? -1 - (int)(hash % FLAME_SHADES) : (int)(hash % FLAME_COLOURS);
+	return colour;
 }

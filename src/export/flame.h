@@ -68,3 +68,5 @@ void flame_name(const struct flame *f, uint32_t function, struct buf *out);
 #define FLAME_SHADES 5
 #define FLAME_COLOURS (FLAME_HUES * FLAME_SHADES)
 int flame_colour(const struct flame *f, uint32_t function);
+/* The same by name, and by the path of the module. */
+int flame_colour_of(const char *name, const char *module);

@@ -136,6 +136,18 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+static void function_name(const struct answer *a, struct json *j, const char *name)
+{
+	struct buf shorter = { 0 };
+
+	if (a->shorten && *name) {
+		a->shorten(name, &shorter);
+		name = shorter.data;
+	}
+	optional_text(j, "function", name);
+	buf_release(&shorter);
+}
+
 void answer_frames(const struct answer *a, struct json *j, uint32_t node)
 {
 	struct places *p = a->view->places;
@@ -150,7 +162,7 @@ void answer_frames(const struct answer *a, struct json *j, uint32_t node)
 		address(j, at);
 		json_number(j, "count", a->place_counts[id]);
 		optional_text(j, "library", base_name(places_module_path(p, place->module)));
-		optional_text(j, "function", places_string(p, f[count].function));
+		function_name(a, j, places_string(p, f[count].function));
 		optional_text(j, "raw_function", places_string(p, f[count].raw_function));
 		optional_text(j, "source", places_string(p, f[count].file));
 		if (f[count].line)
@@ -197,6 +209,8 @@ void answer_backtrace(struct answer *a, struct json *j, const char *key, uint32_
 	uint32_t *path = NULL;
 	size_t n = 0, room = 0;
 
+	if (a->no_stacks)
+		return;
 	if (!a->place_counts)
 		answer_count(a);
 	if (j->compact && !a->node_texts)
@@ -285,8 +299,21 @@ void answer_allocation(struct answer *a, struct json *j, uint32_t row)
 	json_end_object(j);
 }
 
+/* Where the curve of a stack, or of what of it matches, is to be had. */
+static void graphs(const struct answer *a, struct json *j, const struct group *stack, bool matched)
+{
+	if (a->graph && stack) {
+		a->graph(a, j, stack->id, matched);
+		return;
+	}
+	json_null(j, "graph_preview_url");
+	json_null(j, "graph_url");
+}
+
+/* `stack`: of groups by stack, else NULL. */
 static void sums(const struct answer *a, struct json *j, const char *key,
-		 const struct summary_sums *s, const struct stack_peak *peak)
+		 const struct summary_sums *s, const struct stack_peak *peak,
+		 const struct group *stack)
 {
 	json_object(j, key);
 	json_number(j, "size", s->bytes);
@@ -302,8 +329,7 @@ static void sums(const struct answer *a, struct json *j, const char *key,
 	json_number(j, "leaked_count", s->leaked_count);
 	json_number(j, "leaked_size", s->leaked_bytes);
 	json_number(j, "allocated_count", s->count);
-	json_null(j, "graph_preview_url");
-	json_null(j, "graph_url");
+	graphs(a, j, stack, !peak);
 	if (peak && peak->at) {
 		json_number(j, "peak_size", peak->bytes);
 		json_number(j, "peak_count", peak->count);
@@ -358,13 +384,15 @@ void answer_group(struct answer *a, struct json *j, const struct groups *g,
 	json_object(j, NULL);
 	if (!stacks)
 		identity(a, j, g, group);
-	sums(a, j, "all", &group->all, stacks ? &peaks[group->id] : NULL);
-	sums(a, j, "only_matched", &group->matched, NULL);
+	sums(a, j, "all", &group->all, stacks ? &peaks[group->id] : NULL, stacks ? group : NULL);
+	sums(a, j, "only_matched", &group->matched, NULL, stacks ? group : NULL);
 	if (g->key->from_stack && !stacks)
-		sums(a, j, "self", &group->self, NULL);
+		sums(a, j, "self", &group->self, NULL, NULL);
 	if (stacks) {
 		json_number(j, "backtrace_id", group->id);
 		put_stack(a, j, "backtrace", group->id, group->call);
 	}
+	if (a->more)
+		a->more(a, j, group);
 	json_end_object(j);
 }

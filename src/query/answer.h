@@ -31,6 +31,14 @@ struct answer {
 	void (*put_stack)(void *context, struct json *j, const char *key, uint32_t stack,
 			  unsigned call);
 	void *put_stack_context;
+	/* What an answer may be asked for beyond that; zeroed: nothing. */
+	bool no_stacks;					      /* leave all frames out */
+	void (*shorten)(const char *name, struct buf *out);   /* names of functions */
+	void (*graph)(const struct answer *a, struct json *j, /* graph_url, graph_preview_url */
+		      uint32_t stack, bool matched);
+	void (*more)(const struct answer *a, struct json *j,
+		     const struct group *g); /* of a group */
+	void *context;			     /* theirs */
 };
 
 void answer_init(struct answer *a, const struct view *v);

@@ -97,6 +97,7 @@ static void pack(struct kept_answer *a, struct buf *plain, bool gzip)
 {
 	struct sink sink;
 
+	a->gzip = false;
 	if (!gzip || plain->size < GZIP_FROM) {
 		a->body = *plain;
 		return;

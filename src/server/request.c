@@ -308,7 +308,8 @@ int request_measuring(struct request *r, const struct model *m, struct measuring
 
 void request_measuring_json(struct json *j, const struct model *m, const struct measuring *how)
 {
-	json_text(j, "measure", measure_rows[how->measure].name);
+	json_text(j, "measure",
+		  how->measure == MEASURE_ALIVE_AT ? "alive" : measure_rows[how->measure].name);
 	if (how->measure == MEASURE_ALIVE_AT || how->measure == MEASURE_PEAK)
 		json_number(j, "at_ns", m->totals.peak_bytes ? model_ns(m, how->at) : 0);
 	else

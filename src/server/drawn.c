@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Trees as flat arrays.  See drawn.h. */
+#include "server/drawn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "export/flame.h"
+#include "export/stacks.h"
+
+static uint32_t add_name(struct drawn *f, const struct drawn_name *name)
+{
+	f->names = xgrow(f->names, f->name_count, &f->name_room, sizeof(*f->names));
+	f->names[f->name_count] = *name;
+	return (uint32_t)f->name_count++;
+}
+
+void drawn_init(struct drawn *f, bool by_count)
+{
+	*f = (struct drawn){ .by_count = by_count };
+	strings_init(&f->texts);
+	strings_init(&f->modules);
+	strings_init(&f->files);
+}
+
+void drawn_release(struct drawn *f)
+{
+	strings_release(&f->texts);
+	strings_release(&f->modules);
+	strings_release(&f->files);
+	map_release(&f->children);
+	map_release(&f->name_of);
+	free(f->names);
+	free(f->nodes);
+}
+
+static enum drawn_kind kind_of(const struct tree_name *n)
+{
+	switch (n->kind) {
+	case TREE_ROOT:
+		return DRAWN_ROOT;
+	case TREE_THREAD:
+		return DRAWN_THREAD;
+	case TREE_OTHERS:
+		return DRAWN_OTHERS;
+	case TREE_NO_STACK:
+		return DRAWN_NO_STACK;
+	case TREE_FRAME:
+		break;
+	}
+	return n->function ? DRAWN_FUNCTION : DRAWN_ADDRESS;
+}
+
+/* The text of a node: of a function its name alone, for filters; the root's is "all". */
+static void text_of(const struct tree *t, uint32_t name, struct buf *out)
+{
+	const struct tree_name *n = &t->names[name];
+
+	buf_clear(out);
+	if (n->kind == TREE_FRAME && n->function && t->options.key != TREE_BY_MODULE)
+		buf_text(out, places_string(t->places, n->function));
+	else if (n->kind == TREE_ROOT)
+		buf_text(out, "all");
+	else
+		tree_name_text(t, name, out);
+}
+
+static uint32_t take_name(struct drawn *f, const struct tree *t, uint32_t number, bool merge,
+			  struct buf *text)
+{
+	const struct tree_name *n = &t->names[number];
+	const char *module = n->kind == TREE_FRAME ? places_module_path(t->places, n->module) : "";
+	struct drawn_name name = { .kind = kind_of(n), .colour = -1 };
+	uint64_t key, known;
+
+	text_of(t, number, text);
+	name.text = strings_add(&f->texts, text->data);
+	key = (uint64_t)name.text << 32 | (uint64_t)name.kind << 28 | (n->line & 0xfffffff);
+	if (merge && map_get(&f->name_of, key, &known))
+		return (uint32_t)known;
+	if (n->kind == TREE_FRAME) {
+		name.module = strings_add(&f->modules, path_base(module));
+		name.file = strings_add(&f->files, places_string(t->places, n->file));
+		name.line = n->line;
+		name.colour = flame_colour_of(text->data, module);
+	}
+	number = add_name(f, &name);
+	if (merge)
+		map_set(&f->name_of, key, number);
+	return number;
+}
+
+static uint32_t add_node(struct drawn *f, uint32_t parent, uint32_t name)
+{
+	f->nodes = xgrow(f->nodes, f->count, &f->room, sizeof(*f->nodes));
+	f->nodes[f->count] = (struct drawn_node){ .parent = parent, .name = name };
+	if (f->count) {
+		f->nodes[f->count].depth = f->nodes[parent].depth + 1;
+		f->nodes[f->count].next = f->nodes[parent].first_child;
+		f->nodes[parent].first_child = (uint32_t)f->count;
+	}
+	return (uint32_t)f->count++;
+}
+
+static uint32_t child_of(struct drawn *f, uint32_t parent, uint32_t name, bool merge)
+{
+	uint64_t key = (uint64_t)parent << 32 | name, known;
+
+	if (merge && map_get(&f->children, key, &known))
+		return (uint32_t)known;
+	known = add_node(f, parent, name);
+	if (merge)
+		map_set(&f->children, key, known);
+	return (uint32_t)known;
+}
+
+static void add_weight(struct weight *to, const struct weight *w)
+{
+	to->bytes += w->bytes;
+	to->count += w->count;
+}
+
+void drawn_add(struct drawn *f, const struct tree *t, unsigned side, bool merge)
+{
+	uint32_t *names = xmalloc(((size_t)t->name_count + 1) * sizeof(*names));
+	uint32_t *place = xmalloc(((size_t)t->count + 1) * sizeof(*place));
+	struct buf text = { 0 };
+
+	for (uint32_t i = 0; i < t->name_count; i++)
+		names[i] = take_name(f, t, i, merge, &text);
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct tree_node *n = &t->nodes[i];
+
+		if (i)
+			place[i] = child_of(f, place[n->parent], names[n->name], merge);
+		else
+			place[i] = f->count ? 0 : add_node(f, 0, names[n->name]);
+		add_weight(&f->nodes[place[i]].total[side], &n->total);
+		add_weight(&f->nodes[place[i]].self[side], &n->self);
+	}
+	buf_release(&text);
+	free(names);
+	free(place);
+}
+
+static uint64_t weight_of(const struct drawn *f, const struct weight *w)
+{
+	return f->by_count ? w->count : w->bytes;
+}
+
+/* What orders: the larger of both. */
+static uint64_t key_of(const struct drawn *f, const struct drawn_node *n)
+{
+	uint64_t a = weight_of(f, &n->total[0]), b = weight_of(f, &n->total[1]);
+
+	return a > b ? a : b;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x > y ? -1 : x < y;
+}
+
+/* Nodes above the cut are kept, and so many that are just at it. */
+static uint64_t find_cut(const struct drawn *f, uint32_t limit, uint64_t *ret_at_it)
+{
+	uint64_t *keys, cut = 0, above = 0;
+
+	*ret_at_it = UINT64_MAX;
+	if (f->count <= limit)
+		return 0;
+	keys = xmalloc(f->count * sizeof(*keys));
+	for (size_t i = 0; i < f->count; i++)
+		keys[i] = key_of(f, &f->nodes[i]);
+	qsort(keys, f->count, sizeof(*keys), by_key);
+	cut = keys[limit];
+	while (above < limit && keys[above] > cut)
+		above++;
+	*ret_at_it = limit - above;
+	free(keys);
+	return cut;
+}
+
+/* While nodes are put in order: those that are next, the last one first. */
+struct ordering {
+	struct drawn *f;
+	struct drawn_node *out;
+	size_t count, room;
+	uint64_t cut, at_it;
+	struct drawn_node *next; /* parent: in `out` */
+	size_t next_count, next_room;
+	uint32_t *children;
+	size_t children_room;
+	uint32_t others; /* a name */
+};
+
+static int heavier(const void *a, const void *b, void *drawn)
+{
+	const struct drawn *f = drawn;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint64_t m = key_of(f, &f->nodes[x]), n = key_of(f, &f->nodes[y]);
+
+	return m > n ? -1 : m < n ? 1 : x < y ? -1 : x > y;
+}
+
+static void push(struct ordering *o, const struct drawn_node *n, uint32_t parent)
+{
+	o->next = xgrow(o->next, o->next_count, &o->next_room, sizeof(*o->next));
+	o->next[o->next_count] = *n;
+	o->next[o->next_count++].parent = parent;
+}
+
+static bool is_kept(struct ordering *o, const struct drawn_node *n)
+{
+	uint64_t key = key_of(o->f, n);
+
+	if (key != o->cut || o->at_it == UINT64_MAX)
+		return key >= o->cut;
+	if (!o->at_it)
+		return false;
+	o->at_it--;
+	return true;
+}
+
+/* The children of what was written last: those that stay, and one for all others. */
+static void push_children(struct ordering *o, uint32_t first, uint32_t parent)
+{
+	struct drawn_node others = { .name = o->others };
+	uint64_t hidden = 0;
+	size_t n = 0, kept = 0;
+
+	for (uint32_t i = first; i; i = o->f->nodes[i].next) {
+		o->children = xgrow(o->children, n, &o->children_room, sizeof(*o->children));
+		o->children[n++] = i;
+	}
+	if (n > 1)
+		qsort_r(o->children, n, sizeof(*o->children), heavier, o->f);
+	while (kept < n && is_kept(o, &o->f->nodes[o->children[kept]]))
+		kept++;
+	for (size_t i = kept; i < n; i++) {
+		const struct drawn_node *c = &o->f->nodes[o->children[i]];
+
+		for (unsigned side = 0; side < 2; side++) {
+			add_weight(&others.total[side], &c->total[side]);
+			add_weight(&others.self[side], &c->total[side]);
+		}
+		hidden++;
+	}
+	if (hidden)
+		push(o, &others, parent);
+	while (kept--)
+		push(o, &o->f->nodes[o->children[kept]], parent);
+}
+
+void drawn_order(struct drawn *f, uint32_t limit)
+{
+	struct ordering o = { .f = f };
+	uint64_t kept = 0;
+
+	if (!f->count)
+		return;
+	o.cut = find_cut(f, limit ? limit : 1, &o.at_it);
+	o.others = add_name(f, &(struct drawn_name){ .text = strings_add(&f->texts, "others"),
+						     .kind = DRAWN_OTHERS,
+						     .colour = -1 });
+	push(&o, &f->nodes[0], 0);
+	while (o.next_count) {
+		struct drawn_node n = o.next[--o.next_count];
+		uint32_t at = (uint32_t)o.count;
+
+		o.out = xgrow(o.out, o.count, &o.room, sizeof(*o.out));
+		o.out[o.count++] = n;
+		o.out[at].depth = at ? o.out[n.parent].depth + 1 : 0;
+		kept += n.name != o.others;
+		push_children(&o, n.first_child, at);
+	}
+	f->hidden = f->count - kept;
+	free(f->nodes);
+	f->nodes = o.out;
+	f->count = o.count;
+	f->room = o.room;
+	free(o.next);
+	free(o.children);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* GET /data/{id}/flame: a call tree in flat arrays, for drawing; also the difference of two. */
+#include <string.h>
+
+#include "server/drawn.h"
+#include "server/request.h"
+
+#define LIMIT_MAX 200000
+
+static void write_names(struct json *j, const struct drawn *f, struct sink *out)
+{
+	json_object(j, "names");
+	json_array(j, "text");
+	for (size_t i = 0; i < f->name_count; i++)
+		json_text(j, NULL, strings_at(&f->texts, f->names[i].text));
+	json_end_array(j);
+#define COLUMN(field)                                                                              \
+	json_array(j, #field);                                                                     \
+	for (size_t i = 0; i < f->name_count; i++)                                                 \
+		json_real(j, NULL, (double)f->names[i].field, 0);                                  \
+	json_end_array(j);                                                                         \
+	sink_turn(out);
+	COLUMN(kind)
+	COLUMN(module)
+	COLUMN(file)
+	COLUMN(line)
+	COLUMN(colour)
+#undef COLUMN
+	json_end_object(j);
+}
+
+static void write_strings(struct json *j, const char *key, const struct strings *s)
+{
+	json_array(j, key);
+	for (uint32_t i = 0; i < strings_count(s); i++)
+		json_text(j, NULL, strings_at(s, i));
+	json_end_array(j);
+}
+
+static void write_nodes(struct json *j, const struct drawn *f, bool difference, struct sink *out)
+{
+	bool c = f->by_count;
+
+	json_object(j, "nodes");
+#define COLUMN(name, value)                                                                        \
+	json_array(j, name);                                                                       \
+	for (size_t i = 0; i < f->count; i++)                                                      \
+		json_number(j, NULL, value);                                                       \
+	json_end_array(j);                                                                         \
+	sink_turn(out);
+	COLUMN("name", f->nodes[i].name)
+	COLUMN("parent", f->nodes[i].parent)
+	COLUMN("depth", f->nodes[i].depth)
+	COLUMN("value", c ? f->nodes[i].total[0].count : f->nodes[i].total[0].bytes)
+	COLUMN("other", c ? f->nodes[i].total[0].bytes : f->nodes[i].total[0].count)
+	COLUMN("self", c ? f->nodes[i].self[0].count : f->nodes[i].self[0].bytes)
+	if (difference) {
+		COLUMN("before", c ? f->nodes[i].total[1].count : f->nodes[i].total[1].bytes)
+	}
+#undef COLUMN
+	json_end_object(j);
+}
+
+struct against {
+	struct other other;
+	struct measuring how;
+	bool given;
+};
+
+/* What it is compared with: another recording, or another moment of this one. */
+static int find_against(struct request *r, const struct measuring *how, struct against *ret)
+{
+	const char *text = request_text(r, "against");
+	const struct model *m = r->snapshot->model;
+	bool moment = how->measure == MEASURE_ALIVE_AT || how->measure == MEASURE_PEAK;
+	uint64_t ns;
+
+	ret->given = text != NULL;
+	if (!text) {
+		if (request_has(r, "against_at"))
+			return request_fail(r, 400, "against_at", "it is for against=<recording>");
+		return 0;
+	}
+	if (strlen(text) != ID_SIZE - 1 && strcmp(text, "last") != 0) {
+		if (!request_time_text(text, m, &ns))
+			return request_fail(r, 400, "against",
+					    "'%.40s' is neither a recording nor a moment", text);
+		if (!moment)
+			return request_fail(r, 400, "against",
+					    "a moment can be compared with measure=alive or peak");
+		if (request_has(r, "against_at"))
+			return request_fail(r, 400, "against_at", "it is for against=<recording>");
+		ret->how = measuring_of(m, MEASURE_ALIVE_AT, ns);
+		return request_other(r, "against", r->snapshot->id, &ret->other) ? 0 : -1;
+	}
+	if (!request_other(r, "against", text, &ret->other))
+		return -1;
+	m = ret->other.snapshot->model;
+	if (request_time(r, "against_at", m, &ns))
+		ret->how = measuring_of(m, MEASURE_ALIVE_AT, ns);
+	else if (how->measure == MEASURE_ALIVE_AT)
+		ret->how = measuring_of(m, MEASURE_ALIVE_AT, model_ns(r->snapshot->model, how->at));
+	else if (how->measure == MEASURE_SHORT_LIVED)
+		ret->how = measuring_of(m, MEASURE_SHORT_LIVED,
+					model_ns(r->snapshot->model,
+						 measure_stamp(r->snapshot->model, 0) + how->at));
+	else
+		ret->how = measuring_of(m, how->measure, 0);
+	return 0;
+}
+
+static void add_tree(struct drawn *f, const struct view *v, const struct tree_options *o,
+		     unsigned side, bool merge)
+{
+	struct tree t;
+
+	tree_init(&t, v, o);
+	drawn_add(f, &t, side, merge);
+	tree_release(&t);
+}
+
+static void write_against(struct json *j, const struct against *a)
+{
+	json_object(j, "against");
+	json_text(j, "id", a->other.snapshot->id);
+	json_text(j, "name", a->other.snapshot->name);
+	request_measuring_json(j, a->other.snapshot->model, &a->how);
+	json_end_object(j);
+}
+
+static void write_flame(struct request *r, struct sink *out, const struct tree_options *o,
+			const struct drawn *f, const struct against *against)
+{
+	const struct weight *all = &f->nodes[0].total[0];
+	struct json j;
+
+	request_json(&j, out);
+	json_object(&j, NULL);
+	request_measuring_json(&j, r->snapshot->model, &o->measuring);
+	json_text(&j, "weight", o->by_count ? "count" : "bytes");
+	json_text(&j, "direction", o->bottom_up ? "up" : "down");
+	json_text(&j, "by", tree_keys[o->key]);
+	json_bool(&j, "threads", o->by_thread);
+	json_object(&j, "total");
+	json_number(&j, "bytes", all->bytes);
+	json_number(&j, "count", all->count);
+	if (against->given) {
+		json_number(&j, "before_bytes", f->nodes[0].total[1].bytes);
+		json_number(&j, "before_count", f->nodes[0].total[1].count);
+	}
+	json_end_object(&j);
+	if (against->given)
+		write_against(&j, against);
+	json_number(&j, "node_count", f->count);
+	json_number(&j, "hidden_count", f->hidden);
+	write_names(&j, f, out);
+	write_strings(&j, "modules", &f->modules);
+	write_strings(&j, "files", &f->files);
+	write_nodes(&j, f, against->given, out);
+	json_end_object(&j);
+}
+
+static int answer(struct request *r, struct sink *out)
+{
+	const char *by = request_text(r, "by");
+	struct tree_options o = { .bottom_up = !strcmp(request_text(r, "direction"), "up"),
+				  .by_count = request_by_count(r),
+				  .by_thread =
+					  request_bool(r, "threads") || !strcmp(by, "thread") };
+	struct against against = { 0 };
+	const struct view *v;
+	struct drawn f;
+
+	for (unsigned i = 0; i < TREE_KEYS; i++)
+		if (!strcmp(by, tree_keys[i]))
+			o.key = (enum tree_key)i;
+	if (request_measuring(r, r->snapshot->model, &o.measuring) ||
+	    find_against(r, &o.measuring, &against))
+		return -1;
+	v = request_view(r);
+	if (!v) {
+		request_give(&against.other);
+		return -1;
+	}
+	drawn_init(&f, o.by_count);
+	add_tree(&f, v, &o, 0, against.given);
+	if (against.given) {
+		struct tree_options before = o;
+
+		before.measuring = against.how;
+		add_tree(&f, against.other.held->view, &before, 1, true);
+	}
+	drawn_order(&f, request_count(r, "limit"));
+	write_flame(r, out, &o, &f, &against);
+	drawn_release(&f);
+	request_give(&against.other);
+	return 0;
+}
+
+static const struct param_row params[] = {
+	PARAMS_MEASURE("peak"),
+	PARAM_WEIGHT,
+	{ "direction", PARAM_CHOICE, "down",
+	  "down: from where threads start; up: from the innermost functions", .values = "down|up" },
+	{ "by", PARAM_CHOICE, "function", "what a node is; thread: functions below threads",
+	  .values = "function|line|module|thread" },
+	{ "threads", PARAM_BOOL, "false", "the first level are threads" },
+	{ "limit", PARAM_COUNT, "20000", "nodes at most, the lightest are summed",
+	  .max = LIMIT_MAX },
+	{ "against", PARAM_TEXT, NULL, "a recording's id, or a moment of this one: a difference" },
+	{ "against_at", PARAM_TIME, NULL, "with an id: the moment there" },
+	{ 0 },
+};
+
+const struct route routes_flame[] = {
+	{ "/data/{id}/flame", METHOD_GET, "a call tree in flat arrays, for drawing",
+	  .params = params, .filters = true, .answer = answer },
+	{ 0 },
+};
