@@ -30,11 +30,28 @@ struct calls {
 	struct moments moments;
 };
 
-static inline struct calls calls_of(const struct view *v)
+/* Those with from <= stamp < to: both halves of a realloc have one stamp. */
+static inline struct calls calls_between(const struct view *v, uint64_t from, uint64_t to)
 {
-	struct calls t = { .view = v, .moments = moments_between(v->model, 0, NEVER) };
+	struct calls t = { .view = v, .moments = moments_between(v->model, from, to) };
 
 	return t;
+}
+
+static inline struct calls calls_of(const struct view *v)
+{
+	return calls_between(v, 0, NEVER);
+}
+
+/* Ends are all over the columns: what is asked of them here, as moments_next() does. */
+static inline void calls_look_ahead(const struct moments *t)
+{
+	if (t->end + MOMENTS_AHEAD < t->end_to) {
+		uint32_t later = t->ends[t->end + MOMENTS_AHEAD];
+
+		__builtin_prefetch(&t->c->tags[later]);
+		__builtin_prefetch(&t->c->free_stack[later]);
+	}
 }
 
 /* Is there a block that realloc made this one of? */
@@ -65,6 +82,8 @@ static inline bool calls_next(struct calls *t, struct call *ret_call)
 	while (moments_next(&t->moments)) {
 		uint32_t row = t->moments.row;
 
+		if (t->moments.is_end)
+			calls_look_ahead(&t->moments);
 		if (!view_has(t->view, row) || (t->moments.is_end && calls_goes_on(t, row)))
 			continue;
 		ret_call->row = row;

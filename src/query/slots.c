@@ -8,7 +8,7 @@
 #include "base/xalloc.h"
 #include "pairing/columns.h"
 
-#define ROOM_FIRST 1024u
+#define ROOM_FIRST ((size_t)1024)
 
 void slots_init(struct slots *s, uint32_t pools, uint32_t run)
 {
@@ -21,73 +21,33 @@ void slots_init(struct slots *s, uint32_t pools, uint32_t run)
 
 void slots_release(struct slots *s)
 {
-	scratch_release(&s->entries_memory);
+	scratch_release(&s->of_memory);
 	scratch_release(&s->next_memory);
 	free(s->heads);
 	memset(s, 0, sizeof(*s));
 }
 
-static uint32_t home(const struct slots *s, uint32_t row)
-{
-	return (uint32_t)(row * 0x9e3779b97f4a7c15ull >> 32) & (s->room - 1);
-}
-
-/* Where a row is, or the free place where it would be. */
-static uint32_t find(const struct slots *s, uint32_t row)
-{
-	uint32_t i = home(s, row);
-
-	while (s->entries[i].row != NO_ALLOCATION && s->entries[i].row != row)
-		i = (i + 1) & (s->room - 1);
-	return i;
-}
-
-static void grow(struct slots *s)
-{
-	struct slots_entry *old = s->entries;
-	struct scratch old_memory = s->entries_memory;
-	uint32_t old_room = s->room;
-
-	s->room = old_room ? old_room * 2 : ROOM_FIRST;
-	s->entries_memory = (struct scratch){ 0 };
-	s->entries = scratch_resize(&s->entries_memory, s->room * sizeof(*s->entries));
-	scratch_seal(&s->entries_memory);
-	memset(s->entries, 0xff, s->room * sizeof(*s->entries));
-	for (uint32_t i = 0; i < old_room; i++)
-		if (old[i].row != NO_ALLOCATION)
-			s->entries[find(s, old[i].row)] = old[i];
-	scratch_release(&old_memory);
-}
-
 static void add(struct slots *s, uint32_t row, uint32_t slot)
 {
-	uint32_t i;
-
-	if (s->live >= s->room / 2)
-		grow(s);
-	i = find(s, row);
-	s->live += s->entries[i].row == NO_ALLOCATION;
-	s->entries[i] = (struct slots_entry){ .row = row, .slot = slot };
+	if (row >= s->room) {
+		s->room = s->room ? s->room : ROOM_FIRST;
+		while (row >= s->room)
+			s->room *= 2;
+		s->of = scratch_resize(&s->of_memory, s->room * sizeof(*s->of));
+	}
+	s->live++;
+	s->of[row] = slot + 1;
 }
 
-/* Takes a row out; what came behind it because the place was taken moves up. */
 static uint32_t take(struct slots *s, uint32_t row)
 {
-	uint32_t i, slot, mask = s->room - 1;
+	uint32_t slot;
 
-	if (!s->room)
+	if (row >= s->room || !s->of[row])
 		return SLOT_NONE;
-	i = find(s, row);
-	if (s->entries[i].row == NO_ALLOCATION)
-		return SLOT_NONE;
-	slot = s->entries[i].slot;
-	for (uint32_t k = (i + 1) & mask; s->entries[k].row != NO_ALLOCATION; k = (k + 1) & mask)
-		if (((k - home(s, s->entries[k].row)) & mask) >= ((k - i) & mask)) {
-			s->entries[i] = s->entries[k];
-			i = k;
-		}
-	s->entries[i].row = NO_ALLOCATION;
+	slot = s->of[row] - 1;
 	s->live--;
+	s->of[row] = 0;
 	return slot;
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 /* Small numbers for blocks while they live, used again afterwards.
  *
- * Room is proportional to what is alive at once, not to all that ever was, and is in a file where
- * that is much (scratch.h).  A slot goes back to the pool that is named when its block ends, and
- * whoever begins one in that pool gets it: with a pool for each thread, no thread is handed what
- * another one may still be busy with.  New slots are given to pools in runs, so that those of two
- * pools do not lie side by side. */
+ * There are as many as blocks are alive at once, not as ever were.  A slot goes back to the pool
+ * that is named when its block ends, and whoever begins one in that pool gets it: with a pool for
+ * each thread, no thread is handed what another one may still be busy with.  New slots are given to
+ * pools in runs, so that those of two pools do not lie side by side.
+ *
+ * What is found by row is an array: rows that are alive are mostly the latest ones, which a table
+ * of those alone would spread over all of it.  It is in a file when it is large (scratch.h). */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,16 +19,14 @@
 struct slots {
 	uint32_t run;	/* slots that a pool gets at a time; a power of two */
 	uint32_t count; /* given out altogether; all slots are below */
-	/* Open addressing; a free place has the row NO_ALLOCATION. */
-	struct slots_entry {
-		uint32_t row, slot;
-	} * entries;
-	uint32_t live, room;
+	uint32_t *of;	/* by row: plus one; 0 = none */
+	size_t room;	/* rows */
+	uint32_t live;
 	uint32_t *next; /* by slot: the one behind it in its pool */
 	size_t next_room;
 	uint32_t *heads; /* by pool */
 	uint32_t pools;
-	struct scratch entries_memory, next_memory; /* that these are in */
+	struct scratch of_memory, next_memory; /* that these are in */
 };
 
 void slots_init(struct slots *s, uint32_t pools, uint32_t run);
