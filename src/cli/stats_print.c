@@ -10,6 +10,7 @@
 #include "base/xalloc.h"
 #include "cli/stats_tables.h"
 #include "jemalloc/advice.h"
+#include "jemalloc/fields.h"
 #include "jemalloc/waterfall.h"
 
 #define BAR 24
@@ -65,7 +66,7 @@ void stats_print_summary(struct buf *out, const struct stats_tables *t, const st
 			 i < STATS_TOTAL_BACKGROUND_THREADS ? "" : "background ",
 			 stats_total_fields[i].name);
 		line(out, t->term, name, human_count(&a, s->total[i]),
-		     i < STATS_TOTAL_ZERO_REALLOCS ? human_size(&b, s->total[i]) : NULL);
+		     fields_bytes(stats_total_fields[i].name) ? human_size(&b, s->total[i]) : NULL);
 	}
 	if (allocated < STATS_NONE && active < STATS_NONE && active >= allocated && active)
 		line(out, t->term, "fragmentation", human_count(&a, active - allocated),

@@ -18,7 +18,8 @@ bool fields_bytes(const char *name)
 		if (!strcmp(name, words[i]))
 			return true;
 	return (n > 6 && !strcmp(name + n - 6, "_bytes")) ||
-	       (n > 10 && !strcmp(name + n - 10, "_allocated")) || !strncmp(name, "metadata_", 9);
+	       (n > 10 && !strcmp(name + n - 10, "_allocated")) ||
+	       (!strncmp(name, "metadata_", 9) && strcmp(name, "metadata_thp") != 0);
 }
 
 /* "4096.curregs" */

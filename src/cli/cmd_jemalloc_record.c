@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* memoir jemalloc record: statistics of a running process at fixed intervals, into a file.
+ *
+ * Each answer is read before it is written: what is in the file is whole and can be read again.  In
+ * front of each is a line with the time, which the readers take from there. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/human.h"
+#include "base/xalloc.h"
+#include "cli/command.h"
+#include "cli/live.h"
+#include "jemalloc/journal.h"
+#include "jemalloc/snapshots.h"
+#include "model/cache_dir.h"
+
+#define NAME "memoir jemalloc record"
+#define FAILURES_MAX 3 /* in a row: nobody is there any more */
+
+static const char *output, *interval_word = "1", *rotate_word;
+static uint64_t count, keep;
+static bool quiet;
+
+static const struct command_option options[] = {
+	{ "output", 'o', "FILE", "write there (jemalloc-DATE.log); - is standard output",
+	  COMMAND_TEXT, &output },
+	{ "interval", 'i', "TIME", "so often (1s): 0.5, 500ms, 10s, 5m", COMMAND_TEXT,
+	  &interval_word },
+	{ "count", 'n', "N", "end after so many", COMMAND_NUMBER, &count },
+	{ "rotate", 0, "SIZE", "begin another file when this one is so large: 100M", COMMAND_TEXT,
+	  &rotate_word },
+	{ "keep", 0, "N", "so many full files (all)", COMMAND_NUMBER, &keep },
+	{ "quiet", 'q', NULL, "say nothing at the end", COMMAND_FLAG, &quiet },
+	LIVE_OPTIONS,
+	{ 0 },
+};
+
+struct recorder {
+	struct fetch fetch;
+	struct journal journal;
+	struct live_clock clock;
+	struct buf body, record;
+	uint64_t taken, failures, in_a_row;
+};
+
+/* What is in an answer, in the words of a message; NULL: at least one snapshot, and all are whole.
+ */
+static const char *wrong(const struct buf *body, struct err *err)
+{
+	struct snapshots r;
+	const char *what = NULL;
+	int n;
+
+	snapshots_memory(&r, body->data, body->size);
+	while ((n = snapshots_next(&r, err)) == 1)
+		;
+	if (n)
+		what = err->text;
+	else if (!r.documents)
+		what = snapshots_guess(&r);
+	snapshots_close(&r);
+	return what;
+}
+
+/* 0, or the exit status when there is no point in going on. */
+static int take(struct recorder *r)
+{
+	struct err err = { .text = "" };
+	int64_t time = live_now();
+	const char *what;
+	char text[40];
+
+	if (fetch_once(&r->fetch, &r->body, &err)) {
+		what = err.text;
+	} else {
+		what = wrong(&r->body, &err);
+	}
+	if (what) {
+		fprintf(stderr, NAME ": %s: %s\n", r->fetch.name, what);
+		r->failures++;
+		return !r->taken || ++r->in_a_row == FAILURES_MAX;
+	}
+	r->in_a_row = 0;
+	buf_clear(&r->record);
+	buf_printf(&r->record, "--- %s %s\n", when_text(time, text), r->fetch.name);
+	buf_add(&r->record, r->body.data, r->body.size);
+	if (r->record.data[r->record.size - 1] != '\n')
+		buf_char(&r->record, '\n');
+	if (journal_add(&r->journal, &r->record, &err)) {
+		fprintf(stderr, NAME ": %s\n", err.text);
+		return 1;
+	}
+	r->taken++;
+	return 0;
+}
+
+static void say(const struct recorder *r)
+{
+	struct human a;
+
+	if (quiet || !strcmp(r->journal.path, "-"))
+		return;
+	fprintf(stderr, NAME ": %s: %s snapshots", r->journal.path, human_count(&a, r->taken));
+	if (r->journal.rotations)
+		fprintf(stderr, ", the older ones in %s.1 …", r->journal.path);
+	if (r->clock.missed)
+		fprintf(stderr, "; %s left out, since the answer took longer than the interval",
+			human_count(&a, r->clock.missed));
+	fprintf(stderr, "\n  memoir jemalloc stats %s\n", r->journal.path);
+}
+
+static const char *wrong_usage(uint64_t *interval, uint64_t *limit)
+{
+	if (!live_interval(interval_word, interval))
+		return "--interval is a time of 1 ms or more: 0.5, 500ms, 10s, 5m";
+	if (rotate_word && (!cache_parse_size(rotate_word, limit) || !*limit))
+		return "--rotate is a size: 100M, 1G";
+	if (keep && !rotate_word)
+		return "--keep is for --rotate";
+	return keep > 100000 ? "--keep is at most 100000" : NULL;
+}
+
+static int run(int argc, char **argv)
+{
+	uint64_t interval = 0, limit = 0;
+	const char *what = wrong_usage(&interval, &limit);
+	struct recorder r = { .taken = 0 };
+	struct err err = { .text = "" };
+	char name[64];
+	time_t now = time(NULL);
+	int status;
+
+	if (what) {
+		fprintf(stderr, NAME ": %s\n", what);
+		return 2;
+	}
+	status = live_fetch(&r.fetch, "jemalloc record", argc, argv);
+	if (status)
+		return status;
+	strftime(name, sizeof(name), "jemalloc-%Y%m%d-%H%M%S.log", localtime(&now));
+	if (live_clock_init(&r.clock, interval, &err) ||
+	    journal_open(&r.journal, output ? output : name, limit, (unsigned)keep, &err)) {
+		fprintf(stderr, NAME ": %s\n", err.text);
+		return 1;
+	}
+	while (!status && !r.clock.stop && (!count || r.taken < count))
+		if (live_clock_wait(&r.clock, -1))
+			status = take(&r);
+	if (journal_close(&r.journal, &err)) {
+		fprintf(stderr, NAME ": %s\n", err.text);
+		status = 1;
+	}
+	if (r.taken)
+		say(&r);
+	else if (!output)
+		unlink(name);
+	live_clock_release(&r.clock);
+	buf_release(&r.body);
+	buf_release(&r.record);
+	return status || r.failures ? 1 : 0;
+}
+
+const struct command command_jemalloc_record = {
+	.name = "jemalloc record",
+	.args = "ADDRESS | COMMAND [ARGUMENT…]",
+	.help = "a running process's statistics, at intervals",
+	.examples = "  memoir jemalloc record -o app.log http://localhost:7000/stats\n"
+		    "  memoir jemalloc record -i 10 --rotate 100M --keep 5 -o app.log --pid 1234\n"
+		    "  memoir jemalloc record -i 600 -o app.log.zst -- curl -s http://host/stats\n",
+	.options = options,
+	.stops_at_first_argument = true,
+	.run = run,
+};

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Asking for statistics.  See fetch.h. */
+#include "jemalloc/fetch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+
+#define OUTPUT_MAX (256u << 20)
+#define BLOCK 65536
+
+extern char **environ;
+
+int fetch_address(struct fetch *f, const char *text, const char *letters, struct err *err)
+{
+	int e = http_parse_address(&f->address, text, err);
+	char *target = f->address.target;
+	size_t n;
+
+	f->command = NULL;
+	f->timeout_ms = FETCH_TIMEOUT_MS;
+	if (e)
+		return e;
+	if (!*target || !strcmp(target, "/"))
+		strcpy(target, "/stats");
+	n = strlen(target);
+	if (!strchr(target, '?') && letters && *letters &&
+	    (size_t)snprintf(target + n, sizeof(f->address.target) - n, "?%s", letters) >=
+		    sizeof(f->address.target) - n)
+		return err_set(err, -EINVAL, "'%.100s' is too long for an address", text);
+	snprintf(f->name, sizeof(f->name), "%s", text);
+	return 0;
+}
+
+/* The first line of the file that the agent of a process left, from a folder. */
+static int read_file(const char *folder, pid_t pid, uid_t user, char line[300])
+{
+	auto_free char *path = xasprintf("%s/jemalloc.%d", folder, (int)pid);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	/* A file that somebody else put there would send us anywhere. */
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (st.st_uid != user && st.st_uid))
+		return -EPERM;
+	n = read(fd, line, 299);
+	if (n <= 0)
+		return -ENODATA;
+	line[n] = 0;
+	line[strcspn(line, "\r\n")] = 0;
+	return 0;
+}
+
+int fetch_pid(struct fetch *f, pid_t pid, const char *letters, struct err *err)
+{
+	char line[300], folders[2][64], process[32];
+	struct stat st;
+	int e = -ENOENT;
+
+	snprintf(process, sizeof(process), "/proc/%d", (int)pid);
+	if (stat(process, &st))
+		return err_set(err, -ESRCH, "there is no process %d", (int)pid);
+	snprintf(folders[0], sizeof(folders[0]), "/run/user/%u/memoir", (unsigned)st.st_uid);
+	snprintf(folders[1], sizeof(folders[1]), "/tmp/memoir-%u", (unsigned)st.st_uid);
+	for (unsigned i = 0; i < 2 && e; i++)
+		e = read_file(folders[i], pid, st.st_uid, line);
+	if (e)
+		return err_set(err, e,
+			       "process %d has no agent that can be found: there is no "
+			       "%s/jemalloc.%d that is its user's",
+			       (int)pid, folders[1], (int)pid);
+	return fetch_address(f, line, letters, err);
+}
+
+void fetch_command(struct fetch *f, char **words)
+{
+	memset(&f->address, 0, sizeof(f->address));
+	f->command = words;
+	f->timeout_ms = FETCH_TIMEOUT_MS;
+	snprintf(f->name, sizeof(f->name), "%s", words[0]);
+}
+
+/* In a group of its own, so that a key pressed here does not end it in the middle of a word. */
+static int start(char **words, int out, pid_t *ret_pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	int e;
+
+	sigemptyset(&none);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, out, 1);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+	e = posix_spawnp(ret_pid, words[0], &actions, &attributes, words, environ);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	return -e;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int read_all(int fd, int timeout_ms, struct buf *body, struct err *err)
+{
+	int64_t until = now_ms() + timeout_ms;
+
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		int64_t left = until - now_ms();
+		int ready = left > 0 ? poll(&p, 1, (int)left) : 0;
+		ssize_t n;
+
+		if (ready < 0 && errno == EINTR)
+			continue;
+		if (ready <= 0)
+			return err_set(err, -ETIMEDOUT, "the command does not end");
+		buf_reserve(body, BLOCK);
+		n = read(fd, body->data + body->size, BLOCK);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_set(err, -errno, "%s", strerror(errno));
+		if (!n)
+			return 0;
+		body->size += (size_t)n;
+		if (body->size > OUTPUT_MAX)
+			return err_set(err, -EFBIG, "the command prints without end");
+	}
+}
+
+static int run(const struct fetch *f, struct buf *body, struct err *err)
+{
+	auto_close int in = -1;
+	int ends[2], e, status = 0;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return err_set(err, -errno, "%s", strerror(errno));
+	in = ends[0];
+	e = start(f->command, ends[1], &pid);
+	close(ends[1]);
+	if (e)
+		return err_set(err, e, "%s: %s", f->command[0], strerror(-e));
+	e = read_all(in, f->timeout_ms, body, err);
+	if (e)
+		kill(-pid, SIGKILL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!e && WIFSIGNALED(status))
+		e = err_set(err, -EPROTO, "%s was ended by signal %d", f->command[0],
+			    WTERMSIG(status));
+	else if (!e && WEXITSTATUS(status))
+		e = err_set(err, -EPROTO, "%s failed with status %d", f->command[0],
+			    WEXITSTATUS(status));
+	return e;
+}
+
+int fetch_once(const struct fetch *f, struct buf *body, struct err *err)
+{
+	buf_clear(body);
+	return f->command ? run(f, body, err) : http_get(&f->address, f->timeout_ms, body, err);
+}

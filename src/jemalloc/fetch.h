@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Where a live process's statistics come from: an agent's address, a command that prints them, or a
+ * process whose agent left a file with its address.
+ *
+ * That file is jemalloc.PID in memoir/ of the runtime folder of the process's user
+ * (/run/user/UID/memoir, else /tmp/memoir-UID), belongs to that user or to root, and its first
+ * line is an address as http_client.h has it, without a path. */
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "jemalloc/http_client.h"
+
+struct fetch {
+	struct http_address address;
+	char **command; /* instead of an address; ends with NULL */
+	int timeout_ms;
+	char name[640]; /* for messages and heads */
+};
+
+#define FETCH_TIMEOUT_MS 10000
+
+/* `letters`: options of malloc_stats_print, used where the address has no query of its own (and the
+ * path /stats where it has no path).  0, or -EINVAL with err. */
+int fetch_address(struct fetch *f, const char *text, const char *letters, struct err *err);
+int fetch_pid(struct fetch *f, pid_t pid, const char *letters, struct err *err);
+/* The words are kept, not copied. */
+void fetch_command(struct fetch *f, char **words);
+/* One answer, as it came; 0, or -errno with err. */
+int fetch_once(const struct fetch *f, struct buf *body, struct err *err);

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A small HTTP client.  See http_client.h. */
+#include "jemalloc/http_client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+
+#define ANSWER_MAX (256u << 20)
+#define HEAD_MAX 65536
+#define BLOCK 65536
+
+static int no_address(struct err *err, const char *text)
+{
+	return err_set(err, -EINVAL,
+		       "'%.100s' is no address: http://HOST:PORT/stats or unix:/SOCKET", text);
+}
+
+static bool copy(char *to, size_t room, const char *text, size_t size)
+{
+	if (size >= room)
+		return false;
+	memcpy(to, text, size);
+	to[size] = 0;
+	return true;
+}
+
+static int parse_unix(struct http_address *a, const char *text, struct err *err)
+{
+	const char *path = text + strlen("unix:"), *colon = strstr(path, ":/");
+	size_t n = colon ? (size_t)(colon - path) : strlen(path);
+
+	if (*path != '/' || !copy(a->socket, sizeof(a->socket), path, n) ||
+	    (colon && !copy(a->target, sizeof(a->target), colon + 1, strlen(colon + 1))))
+		return no_address(err, text);
+	return 0;
+}
+
+static bool plain(const char *text)
+{
+	for (; *text; text++)
+		if (*text <= ' ' || *text == 0x7f)
+			return false;
+	return true;
+}
+
+int http_parse_address(struct http_address *a, const char *text, struct err *err)
+{
+	const char *host, *end, *port, *rest;
+
+	memset(a, 0, sizeof(*a));
+	strcpy(a->port, "80");
+	if (!plain(text))
+		return no_address(err, text);
+	if (!strncmp(text, "unix:", 5))
+		return parse_unix(a, text, err);
+	if (strncmp(text, "http://", 7) != 0)
+		return no_address(err, text);
+	host = text + 7;
+	rest = host + strcspn(host, "/?");
+	if (*host == '[') {
+		end = memchr(host, ']', (size_t)(rest - host));
+		if (!end)
+			return no_address(err, text);
+		host++;
+		port = end + 1;
+	} else {
+		port = end = host + strcspn(host, ":/?");
+	}
+	if (end == host || !copy(a->host, sizeof(a->host), host, (size_t)(end - host)))
+		return no_address(err, text);
+	if (port < rest &&
+	    (*port != ':' || strspn(port + 1, "0123456789") != (size_t)(rest - port - 1) ||
+	     rest - port < 2 ||
+	     !copy(a->port, sizeof(a->port), port + 1, (size_t)(rest - port - 1))))
+		return no_address(err, text);
+	if (strlen(rest) + 2 > sizeof(a->target))
+		return no_address(err, text);
+	snprintf(a->target, sizeof(a->target), "%s%s", *rest == '?' ? "/" : "", rest);
+	return 0;
+}
+
+/* The value of a header, or NULL; `head` ends with a NUL. */
+static const char *header(const char *head, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *line = strchr(head, '\n'); line; line = strchr(line, '\n')) {
+		line++;
+		if (!strncasecmp(line, name, n) && line[n] == ':')
+			return line + n + 1 + strspn(line + n + 1, " \t");
+	}
+	return NULL;
+}
+
+static int bad(struct err *err, const char *what)
+{
+	return err_set(err, -EBADMSG, "the answer is no HTTP: %s", what);
+}
+
+/* SIZE CRLF bytes CRLF …, and a size of 0 at the end. */
+static int chunked(const char *at, const char *end, bool ended, struct buf *body, struct err *err)
+{
+	buf_clear(body);
+	for (;;) {
+		const char *line = memchr(at, '\n', (size_t)(end - at));
+		unsigned long long size = 0;
+		unsigned digits = 0;
+
+		if (!line)
+			return ended || end - at > 1024 ? bad(err, "it is cut off") : 0;
+		for (; at < line && digits < 9; at++, digits++) {
+			int c = *at | 32;
+			int value = c >= '0' && c <= '9'   ? c - '0'
+				    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+							   : -1;
+
+			if (value < 0)
+				break;
+			size = size * 16 + (unsigned)value;
+		}
+		if (!digits || size > ANSWER_MAX)
+			return bad(err, "a piece has no size");
+		at = line + 1;
+		if (!size)
+			return 1;
+		if ((size_t)(end - at) < size + 2)
+			return ended ? bad(err, "it is cut off") : 0;
+		buf_add(body, at, size);
+		at += size;
+		if (at[0] != '\r' || at[1] != '\n')
+			return bad(err, "a piece does not end where it should");
+		at += 2;
+	}
+}
+
+static int whole(const char *at, size_t there, const char *length, bool ended, struct buf *body,
+		 struct err *err)
+{
+	char *end;
+	unsigned long long size;
+
+	errno = 0;
+	size = strtoull(length, &end, 10);
+	if (*length < '0' || *length > '9' || errno || size > ANSWER_MAX)
+		return bad(err, "its length makes no sense");
+	if (there < size)
+		return ended ? bad(err, "it is cut off") : 0;
+	buf_clear(body);
+	if (size)
+		buf_add(body, at, (size_t)size);
+	return 1;
+}
+
+static int other_status(unsigned status, const struct buf *body, struct err *err)
+{
+	size_t n = 0;
+	char line[160];
+
+	while (n < body->size && n < sizeof(line) - 1 && body->data[n] >= ' ' &&
+	       body->data[n] < 127) {
+		line[n] = body->data[n];
+		n++;
+	}
+	line[n] = 0;
+	return err_set(err, -EPROTO, "the answer is %u%s%s", status, n ? ": " : "", line);
+}
+
+int http_parse_answer(const char *text, size_t size, bool ended, struct buf *body, struct err *err)
+{
+	const char *end = size ? memmem(text, size, "\r\n\r\n", 4) : NULL, *value;
+	auto_free char *head = NULL;
+	unsigned status;
+	int e;
+
+	if (size >= 5 && memcmp(text, "HTTP/", 5) != 0)
+		return bad(err, "it does not begin with HTTP/");
+	if (!end)
+		return ended || size > HEAD_MAX ? bad(err, "its head has no end") : 0;
+	head = xmemdup0(text, (size_t)(end - text));
+	end += 4;
+	if (sscanf(head, "HTTP/%*1[0-9].%*1[0-9] %3u", &status) != 1)
+		return bad(err, "it has no status");
+	value = header(head, "Transfer-Encoding");
+	if (value && !strncasecmp(value, "chunked", 7)) {
+		e = chunked(end, text + size, ended, body, err);
+	} else if ((value = header(head, "Content-Length"))) {
+		e = whole(end, (size_t)(text + size - end), value, ended, body, err);
+	} else {
+		e = ended;
+		buf_clear(body);
+		if (text + size > end)
+			buf_add(body, end, (size_t)(text + size - end));
+	}
+	return e == 1 && status != 200 ? other_status(status, body, err) : e;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* 0, or -ETIMEDOUT, -errno. */
+static int wait_for(int fd, short events, int64_t until)
+{
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = events };
+		int64_t left = until - now_ms();
+		int n = left > 0 ? poll(&p, 1, (int)left) : 0;
+
+		if (n > 0)
+			return 0;
+		if (!n)
+			return -ETIMEDOUT;
+		if (errno != EINTR)
+			return -errno;
+	}
+}
+
+static int connect_to(const struct sockaddr *to, socklen_t size, int64_t until)
+{
+	int fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), e = 0;
+	socklen_t n = sizeof(e);
+
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, to, size) < 0) {
+		e = errno == EINPROGRESS ? wait_for(fd, POLLOUT, until) : -errno;
+		if (!e && !getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &n))
+			e = -e;
+	}
+	if (!e)
+		return fd;
+	close(fd);
+	return e;
+}
+
+static int connect_unix(const struct http_address *a, int64_t until)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+
+	memcpy(to.sun_path, a->socket, sizeof(to.sun_path));
+	return connect_to((const struct sockaddr *)&to, sizeof(to), until);
+}
+
+static int connect_host(const struct http_address *a, int64_t until, struct err *err)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list;
+	int fd = -ENOENT, e = getaddrinfo(a->host, a->port, &hints, &list);
+
+	if (e)
+		return err_set(err, -ENOENT, "%s: %s", a->host, gai_strerror(e));
+	for (const struct addrinfo *i = list; i && fd < 0; i = i->ai_next)
+		fd = connect_to(i->ai_addr, i->ai_addrlen, until);
+	freeaddrinfo(list);
+	return fd < 0 ? err_set(err, fd, "%s:%s: %s", a->host, a->port, strerror(-fd)) : fd;
+}
+
+static int send_all(int fd, const struct buf *request, int64_t until)
+{
+	size_t done = 0;
+
+	while (done < request->size) {
+		ssize_t n = send(fd, request->data + done, request->size - done, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EAGAIN) {
+			int e = wait_for(fd, POLLOUT, until);
+
+			if (e)
+				return e;
+		} else if (n < 0 && errno != EINTR) {
+			return -errno;
+		} else if (n > 0) {
+			done += (size_t)n;
+		}
+	}
+	return 0;
+}
+
+/* Parsing begins anew with each piece that comes only until the head says how long it is; after
+ * that, answers of a megabyte come in few pieces. */
+static int receive(int fd, int64_t until, struct buf *body, struct err *err)
+{
+	struct buf text = { 0 };
+	size_t next = 1;
+	int e = 0;
+
+	while (!e) {
+		ssize_t n;
+
+		buf_reserve(&text, BLOCK);
+		n = recv(fd, text.data + text.size, BLOCK, 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			/* Nothing more for now: perhaps that was all. */
+			e = text.size ? http_parse_answer(text.data, text.size, false, body, err)
+				      : 0;
+			if (!e)
+				e = wait_for(fd, POLLIN, until);
+			if (e == -ETIMEDOUT)
+				e = err_set(err, e, "no answer in time");
+			continue;
+		}
+		if (n < 0) {
+			e = err_set(err, -errno, "%s", strerror(errno));
+			break;
+		}
+		text.size += (size_t)n;
+		if (text.size > ANSWER_MAX + HEAD_MAX)
+			e = bad(err, "it has no end");
+		else if (!n || text.size >= next) {
+			e = http_parse_answer(text.data, text.size, !n, body, err);
+			next = text.size * 2;
+		}
+	}
+	buf_release(&text);
+	return e < 0 ? e : 0;
+}
+
+int http_get(const struct http_address *a, int timeout_ms, struct buf *body, struct err *err)
+{
+	int64_t until = now_ms() + timeout_ms;
+	auto_close int fd = *a->socket ? connect_unix(a, until) : connect_host(a, until, err);
+	struct buf request = { 0 };
+	int e;
+
+	if (fd < 0)
+		return *a->socket ? err_set(err, fd, "%s: %s", a->socket, strerror(-fd)) : fd;
+	buf_printf(&request,
+		   "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: memoir/" MEMOIR_VERSION
+		   "\r\nAccept: */*\r\nConnection: close\r\n\r\n",
+		   *a->target ? a->target : "/", *a->host ? a->host : "localhost");
+	e = send_all(fd, &request, until);
+	buf_release(&request);
+	if (e)
+		return err_set(err, e, "%s", strerror(-e));
+	return receive(fd, until, body, err);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* One GET over HTTP/1.1, to a port or a unix socket: enough to ask the agent for statistics.
+ *
+ * Blocks until the answer is there or `timeout_ms` are over. */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct http_address {
+	char host[256]; /* empty: a unix socket */
+	char port[8];
+	char socket[108];
+	char target[512]; /* path and query */
+};
+
+/* http://HOST[:PORT][/PATH][?QUERY], HOST in brackets for IPv6, or unix:/SOCKET[:/PATH…].
+ * 0, or -EINVAL with err. */
+int http_parse_address(struct http_address *a, const char *text, struct err *err);
+/* The body of a 200 answer; 0, or -errno with err (-EBADMSG: it is no HTTP; -EPROTO: another
+ * status, whose text is in err). */
+int http_get(const struct http_address *a, int timeout_ms, struct buf *body, struct err *err);
+
+/* For http_get() and the fuzz target: an answer, as far as it has come.  1: it is complete and
+ * `body` is its body; 0: there is more to come; -errno with err.  `ended`: the other side has
+ * closed. */
+int http_parse_answer(const char *text, size_t size, bool ended, struct buf *body, struct err *err);
