@@ -49,29 +49,25 @@ static void drop_oldest(struct growth *g, size_t limit)
 	memmove(g->bytes, row(g, drop), g->sample_count * GROWTH_CLASSES * sizeof(*g->bytes));
 }
 
-static void take(struct growth *g, uint64_t *to, const struct stats_rows *rows, unsigned size_field,
-		 unsigned bytes_field, bool large, size_t *at)
+/* `at` is where the last one was found: they come in the same order each time. */
+static void take(struct growth *g, uint64_t size, uint64_t bytes, bool large, size_t *at)
 {
-	for (size_t i = 0; i < rows->count; i++) {
-		uint64_t size = stats_row(rows, i)[size_field];
-		uint64_t bytes = stats_row(rows, i)[bytes_field];
-		size_t seen = 0;
+	size_t seen = 0;
 
-		if (size >= STATS_NONE || bytes >= STATS_NONE)
-			continue;
-		for (; seen < g->class_count; seen++, *at = *at + 1 < g->class_count ? *at + 1 : 0)
-			if (g->classes[*at].size == size)
-				break;
-		if (seen == g->class_count) {
-			if (!bytes || g->class_count == GROWTH_CLASSES)
-				continue;
-			*at = g->class_count++;
-			g->classes[*at] = (struct growth_class){ .size = size, .large = large };
-			for (size_t s = 0; s < g->sample_count; s++)
-				row(g, s)[*at] = 0;
-		}
-		to[*at] = bytes;
+	if (size >= STATS_NONE || bytes >= STATS_NONE)
+		return;
+	for (; seen < g->class_count; seen++, *at = *at + 1 < g->class_count ? *at + 1 : 0)
+		if (g->classes[*at].size == size)
+			break;
+	if (seen == g->class_count) {
+		if (!bytes || g->class_count == GROWTH_CLASSES)
+			return;
+		*at = g->class_count++;
+		g->classes[*at] = (struct growth_class){ .size = size, .large = large };
+		for (size_t s = 0; s < g->sample_count; s++)
+			row(g, s)[*at] = 0;
 	}
+	row(g, g->sample_count)[*at] = bytes;
 }
 
 /* False: this snapshot has no place in time. */
@@ -99,17 +95,17 @@ static bool place(struct growth *g, const struct stats *s, int64_t time_ns, doub
 	return true;
 }
 
-void growth_add(struct growth *g, const struct stats *s, const struct stats_arena *whole,
-		int64_t time_ns)
+/* Room for one more sample; false: this one is left out. */
+static bool begin(struct growth *g, const struct stats *s, int64_t time_ns)
 {
-	size_t limit = g->limit && g->limit < GROWTH_SAMPLES ? g->limit : GROWTH_SAMPLES, at = 0;
+	size_t limit = g->limit && g->limit < GROWTH_SAMPLES ? g->limit : GROWTH_SAMPLES;
 	double time;
 
-	if (!whole || !place(g, s, time_ns, &time))
-		return;
+	if (!place(g, s, time_ns, &time))
+		return false;
 	g->seen++;
 	if (g->skip && ++g->skipped < g->skip)
-		return;
+		return false;
 	g->skipped = 0;
 	if (!g->bytes)
 		g->bytes = xcalloc((size_t)GROWTH_SAMPLES * GROWTH_CLASSES, sizeof(*g->bytes));
@@ -119,11 +115,48 @@ void growth_add(struct growth *g, const struct stats *s, const struct stats_aren
 		thin(g);
 	g->times[g->sample_count] = time;
 	memset(row(g, g->sample_count), 0, GROWTH_CLASSES * sizeof(*g->bytes));
-	take(g, row(g, g->sample_count), &whole->bins, STATS_BIN_SIZE, STATS_BIN_ALLOCATED, false,
-	     &at);
-	take(g, row(g, g->sample_count), &whole->large, STATS_LARGE_SIZE, STATS_LARGE_ALLOCATED,
-	     true, &at);
+	return true;
+}
+
+void growth_add(struct growth *g, const struct stats *s, const struct stats_arena *whole,
+		int64_t time_ns)
+{
+	size_t at = 0;
+
+	if (!whole || !begin(g, s, time_ns))
+		return;
+	for (size_t i = 0; i < whole->bins.count; i++) {
+		const uint64_t *b = stats_row(&whole->bins, i);
+
+		take(g, b[STATS_BIN_SIZE], b[STATS_BIN_ALLOCATED], false, &at);
+	}
+	for (size_t i = 0; i < whole->large.count; i++) {
+		const uint64_t *l = stats_row(&whole->large, i);
+
+		take(g, l[STATS_LARGE_SIZE], l[STATS_LARGE_ALLOCATED], true, &at);
+	}
 	g->sample_count++;
+}
+
+void growth_add_arenas(struct growth *g, const struct stats *s, int64_t time_ns)
+{
+	size_t at = 0;
+
+	if (!begin(g, s, time_ns))
+		return;
+	for (size_t i = 0; i < s->arena_count; i++)
+		if (s->arenas[i].id >= 0)
+			take(g, (uint64_t)s->arenas[i].id,
+			     s->arenas[i].value[STATS_ARENA_TOTAL_ALLOCATED], false, &at);
+	g->sample_count++;
+}
+
+const struct growth_class *growth_find(const struct growth *g, uint64_t size)
+{
+	for (size_t i = 0; i < g->class_count; i++)
+		if (g->classes[i].size == size)
+			return &g->classes[i];
+	return NULL;
 }
 
 double growth_span(const struct growth *g)

@@ -46,10 +46,14 @@ struct growth {
 /* Zeroed before the first use.  `time_ns` may be WHEN_NONE. */
 void growth_add(struct growth *g, const struct stats *s, const struct stats_arena *whole,
 		int64_t time_ns);
+/* The same for arenas, in a struct of its own: `size` is the arena's number then. */
+void growth_add_arenas(struct growth *g, const struct stats *s, int64_t time_ns);
 /* Fills slopes; returns the classes that changed, those that grow fastest first.  The caller frees
  * the array, not what it points to. */
 const struct growth_class **growth_rank(struct growth *g, size_t *ret_count);
 void growth_release(struct growth *g);
+/* The class of a size as growth_rank() left it, or NULL. */
+const struct growth_class *growth_find(const struct growth *g, uint64_t size);
 /* Seconds between the first and the last sample. */
 double growth_span(const struct growth *g);
 /* {"clock", "span", "samples", "classes": [...]} */

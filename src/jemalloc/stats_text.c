@@ -218,7 +218,8 @@ static void old_purging(struct stats_arena *a, struct span line)
 			n++;
 }
 
-/* "   dirty: 10000  16  4  29  108": time npages sweeps madvises purged */
+/* "   dirty: 10000  16  4  29  108": time npages sweeps madvises purged.  A long time leaves no
+ * blank behind the colon. */
 static void decay_row(struct stats_arena *a, struct span line, bool muzzy)
 {
 	static const unsigned fields[2][5] = {
@@ -228,7 +229,8 @@ static void decay_row(struct stats_arena *a, struct span line, bool muzzy)
 		  STATS_ARENA_MUZZY_NMADVISE, STATS_ARENA_MUZZY_PURGED },
 	};
 
-	next_word(&line);
+	line.at = memchr(line.at, ':', (size_t)(line.end - line.at));
+	line.at++;
 	for (unsigned i = 0; i < 5; i++)
 		number(next_word(&line), &a->value[fields[muzzy][i]]);
 }
@@ -333,7 +335,7 @@ static void indented(struct text *t, struct span line)
 	} else if (t->arena && t->table == TABLE_HPA) {
 		hpa_line(t, line);
 	} else if (t->arena && t->table == TABLE_DECAY &&
-		   (span_is(word, "dirty:") || span_is(word, "muzzy:"))) {
+		   (starts(word, "dirty:") || starts(word, "muzzy:"))) {
 		decay_row(t->arena, line, *word.at == 'm');
 	} else if (word.end[-1] == ':' && !t->arena &&
 		   memchr(word.at, '.', (size_t)(word.end - word.at))) {

@@ -438,6 +438,26 @@ static void test_old_text(void **state)
 	stats_release(&s);
 }
 
+/* Numbers that fill their column. */
+static void test_no_blank(void **state)
+{
+	static const char text[] =
+		"arenas[0]:\n"
+		"decaying:  time       npages       sweeps     madvises       purged\n"
+		"   dirty:600000          116            1            2            3\n"
+		"   muzzy:   N/A            4            0            0            0\n";
+	struct stats s;
+
+	stats_init(&s);
+	stats_read_text(&s, text, strlen(text));
+	assert_int_equal(s.arenas[0].value[STATS_ARENA_DIRTY_DECAY_MS], 600000);
+	assert_int_equal(s.arenas[0].value[STATS_ARENA_PDIRTY], 116);
+	assert_int_equal(s.arenas[0].value[STATS_ARENA_DIRTY_PURGED], 3);
+	assert_int_equal(s.arenas[0].value[STATS_ARENA_MUZZY_DECAY_MS], STATS_NONE);
+	assert_int_equal(s.arenas[0].value[STATS_ARENA_PMUZZY], 4);
+	stats_release(&s);
+}
+
 static void test_36(void **state)
 {
 	struct snapshots r;
@@ -552,6 +572,7 @@ int main(void)
 		cmocka_unit_test(test_framing),	   cmocka_unit_test(test_stream),
 		cmocka_unit_test(test_duplicates), cmocka_unit_test(test_b3_waterfall),
 		cmocka_unit_test(test_merge),	   cmocka_unit_test(test_times),
+		cmocka_unit_test(test_no_blank),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

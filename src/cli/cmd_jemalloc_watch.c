@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* memoir jemalloc watch: a running process's jemalloc on the screen, and what grows in it.
+ *
+ * One thread: it waits for the next tick, a key or a signal, whichever comes first.  Statistics
+ * come from an agent, a command or a pid; or from a file that somebody else writes to, which is
+ * followed.  The terminal is put back as it was however it ends. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/term.h"
+#include "cli/command.h"
+#include "cli/live.h"
+#include "cli/watch_view.h"
+#include "jemalloc/merge.h"
+#include "jemalloc/snapshots.h"
+#include "jemalloc/stats_write.h"
+
+#define NAME "memoir jemalloc watch"
+#define WINDOW 120  /* snapshots that growth is measured over */
+#define SAMPLES 5   /* that --once waits for */
+#define PATIENCE 60 /* ticks without a new snapshot until --once is content with what there is */
+#define FAILURES_MAX 10
+
+static bool once, as_json;
+static const char *interval_word = "1", *sort_word, *color;
+static uint64_t samples = SAMPLES;
+
+static const struct command_option options[] = {
+	{ "interval", 'i', "TIME", "so often (1s): 0.5, 500ms, 10s", COMMAND_TEXT, &interval_word },
+	{ "sort", 's', "WHAT", "size, growth or free", COMMAND_TEXT, &sort_word },
+	{ "once", 0, NULL, "print one screen, after a few snapshots, and end", COMMAND_FLAG,
+	  &once },
+	{ "samples", 'n', "N", "so many snapshots for --once (5)", COMMAND_NUMBER, &samples },
+	{ "json", 0, NULL, "with --once: print JSON", COMMAND_FLAG, &as_json },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	LIVE_OPTIONS,
+	{ 0 },
+};
+
+struct watch {
+	struct fetch fetch;
+	const char *file; /* followed instead of asking */
+	struct snapshots follow;
+	bool following;
+	ino_t inode;
+	struct stats last;
+	struct growth classes, arenas;
+	struct watch_view view;
+	struct live_clock clock;
+	struct term term;
+	struct buf body;
+	struct err err;
+	unsigned failures; /* in a row */
+	struct termios before;
+	bool raw;
+};
+
+static void take(struct watch *w, struct snapshots *r, int64_t time_ns)
+{
+	struct stats other = w->last;
+
+	w->last = r->stats;
+	r->stats = other;
+	w->view.stats = &w->last;
+	w->view.time_ns = time_ns;
+	w->view.snapshots++;
+	growth_add(&w->classes, &w->last, stats_merge(&w->last), time_ns);
+	growth_add_arenas(&w->arenas, &w->last, time_ns);
+}
+
+/* All snapshots of an answer.  True: there was one. */
+static bool ask(struct watch *w)
+{
+	int64_t time = live_now();
+	struct snapshots r;
+	bool any = false;
+	int n;
+
+	if (fetch_once(&w->fetch, &w->body, &w->err))
+		return false;
+	snapshots_memory(&r, w->body.data, w->body.size);
+	while ((n = snapshots_next(&r, &w->err)) == 1) {
+		take(w, &r, time);
+		any = true;
+	}
+	if (!n && !any)
+		err_set(&w->err, -ENODATA, "%s", snapshots_guess(&r));
+	snapshots_close(&r);
+	return any && !n;
+}
+
+/* A file that was cut or replaced begins anew. */
+static bool reopen(struct watch *w)
+{
+	struct stat st;
+	bool there = !stat(w->file, &st);
+
+	if (w->following && there && st.st_ino == w->inode &&
+	    (uint64_t)st.st_size >= w->follow.in.taken)
+		return true;
+	if (!there && w->following) /* between two names */
+		return true;
+	if (w->following)
+		snapshots_close(&w->follow);
+	w->following = !snapshots_open(&w->follow, w->file, &w->err);
+	w->follow.follow = true;
+	if (w->following && !fstat(w->follow.in.fd, &st))
+		w->inode = st.st_ino;
+	if (!w->following)
+		snapshots_close(&w->follow);
+	return w->following;
+}
+
+static bool read_on(struct watch *w)
+{
+	bool any = false;
+	int n;
+
+	if (!reopen(w))
+		return false;
+	while ((n = snapshots_next(&w->follow, &w->err)) == 1 || n == -EBADMSG)
+		if (n == 1) {
+			take(w, &w->follow, w->follow.time_ns);
+			any = true;
+		}
+	if (!n && !any)
+		w->err.text[0] = 0; /* nothing new is nothing wrong */
+	return any;
+}
+
+static void one_tick(struct watch *w)
+{
+	w->err.text[0] = 0;
+	if (w->file ? read_on(w) : ask(w)) {
+		w->failures = 0;
+		w->view.wrong = NULL;
+		return;
+	}
+	w->failures++;
+	w->view.wrong = *w->err.text ? w->err.text : NULL;
+}
+
+static void screen_size(unsigned *width, unsigned *height)
+{
+	struct winsize size;
+
+	*width = 80;
+	*height = 24;
+	if (!ioctl(1, TIOCGWINSZ, &size) && size.ws_col && size.ws_row) {
+		*width = size.ws_col;
+		*height = size.ws_row;
+	}
+}
+
+/* Everything is written over, line by line, so that nothing flickers. */
+static void draw(struct watch *w)
+{
+	struct buf screen = { 0 }, out = { 0 };
+	unsigned width, height;
+
+	screen_size(&width, &height);
+	watch_view_draw(&screen, &w->view, &w->term, width, height);
+	buf_text(&out, "\033[H");
+	for (size_t i = 0; i < screen.size; i++) {
+		if (screen.data[i] == '\n')
+			buf_text(&out, "\033[K\r\n");
+		else
+			buf_char(&out, screen.data[i]);
+	}
+	buf_text(&out, "\033[K\033[J");
+	buf_flush(&out, 1);
+	buf_release(&out);
+	buf_release(&screen);
+}
+
+static void enter(struct watch *w)
+{
+	struct termios raw;
+
+	if (!tcgetattr(0, &w->before)) {
+		raw = w->before;
+		raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
+		raw.c_cc[VMIN] = 0;
+		raw.c_cc[VTIME] = 0;
+		w->raw = !tcsetattr(0, TCSANOW, &raw);
+	}
+	if (write(1, "\033[?1049h\033[?25l\033[2J", 18) < 0)
+		w->clock.stop = true;
+}
+
+static void leave(struct watch *w)
+{
+	if (write(1, "\033[?25h\033[?1049l", 14) < 0)
+		w->failures = FAILURES_MAX;
+	if (w->raw)
+		tcsetattr(0, TCSANOW, &w->before);
+}
+
+static void keys(struct watch *w)
+{
+	char text[32];
+	ssize_t n = read(0, text, sizeof(text));
+
+	if (!n || (n < 0 && errno != EAGAIN && errno != EINTR))
+		w->clock.stop = true; /* nobody is there any more */
+	for (ssize_t i = 0; i < n; i++) {
+		switch (text[i]) {
+		case 'q':
+		case 'Q':
+		case 3: /* Ctrl-C */
+		case 4:
+			w->clock.stop = true;
+			break;
+		case 's':
+			w->view.sort = WATCH_BY_SIZE;
+			break;
+		case 'g':
+			w->view.sort = WATCH_BY_GROWTH;
+			break;
+		case 'f':
+			w->view.sort = WATCH_BY_FREE;
+			break;
+		case 'p':
+		case ' ':
+			w->view.paused = !w->view.paused;
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+static int full_screen(struct watch *w)
+{
+	bool lost = false;
+
+	enter(w);
+	draw(w);
+	while (!w->clock.stop && !lost) {
+		if (live_clock_wait(&w->clock, 0)) {
+			if (!w->view.paused)
+				one_tick(w);
+			lost = !w->file && w->failures >= FAILURES_MAX;
+		} else if (w->clock.key) {
+			keys(w);
+		}
+		draw(w);
+	}
+	leave(w);
+	if (lost)
+		fprintf(stderr, NAME ": %s: %s\n", w->view.source, w->err.text);
+	return lost;
+}
+
+static void print_json(struct watch *w, struct buf *out)
+{
+	struct json j;
+
+	json_init(&j, out);
+	json_object(&j, NULL);
+	json_text(&j, "source", w->view.source);
+	json_number(&j, "snapshots", w->view.snapshots);
+	growth_write(&j, "growth", &w->classes);
+	growth_write(&j, "arena_growth", &w->arenas);
+	stats_write(&j, "snapshot", &w->last,
+		    &(struct stats_origin){ w->view.source, 0, w->view.time_ns });
+	json_end_object(&j);
+}
+
+/* Enough to see what grows; of a file, what is there may be enough. */
+static int print_once(struct watch *w)
+{
+	struct buf out = { 0 };
+	int status = 0;
+
+	while (!w->clock.stop && w->classes.sample_count < samples) {
+		if (!live_clock_wait(&w->clock, -1))
+			continue;
+		one_tick(w);
+		if (w->failures && (!w->file || *w->err.text) && !w->view.snapshots)
+			break;
+		if (w->failures >= (w->file ? PATIENCE : FAILURES_MAX))
+			break;
+	}
+	if (!w->view.snapshots) {
+		fprintf(stderr, NAME ": %s: %s\n", w->view.source,
+			*w->err.text ? w->err.text : "no snapshot came");
+		return 1;
+	}
+	if (w->view.wrong) {
+		fprintf(stderr, NAME ": %s: %s\n", w->view.source, w->view.wrong);
+		status = 1;
+	}
+	if (as_json)
+		print_json(w, &out);
+	else
+		watch_view_draw(&out, &w->view, &w->term, w->term.wide, 0);
+	if (!as_json)
+		buf_char(&out, '\n');
+	if (buf_flush(&out, 1))
+		status = 1;
+	buf_release(&out);
+	return status;
+}
+
+static const char *wrong_usage(struct watch *w, uint64_t *interval)
+{
+	static const char *const sorts[] = { "size", "growth", "free" };
+
+	if (!live_interval(interval_word, interval))
+		return "--interval is a time of 1 ms or more: 0.5, 500ms, 10s, 5m";
+	if (as_json && !once)
+		return "--json is for --once";
+	if (samples < 1 || samples > WINDOW)
+		return "--samples is 1 to 120";
+	if (!term_init(&w->term, 1, color))
+		return "--color is auto, always or never";
+	for (unsigned i = 0; sort_word && i < WATCH_SORT_COUNT; i++)
+		if (!strcmp(sort_word, sorts[i])) {
+			w->view.sort = (enum watch_sort)i;
+			sort_word = NULL;
+		}
+	if (sort_word)
+		return "--sort is size, growth or free";
+	if (!once && (!isatty(1) || !isatty(0)))
+		return "this needs a terminal; --once prints one screen without";
+	return NULL;
+}
+
+static bool is_file(int argc, char **argv)
+{
+	return argc == 1 && !live_pid && strncmp(argv[0], "http://", 7) != 0 &&
+	       strncmp(argv[0], "unix:", 5) != 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct watch w = { .view.time_ns = WHEN_NONE };
+	uint64_t interval = 0;
+	const char *what = wrong_usage(&w, &interval);
+	int status = what ? 2 : 0;
+
+	if (what)
+		fprintf(stderr, NAME ": %s\n", what);
+	else if (is_file(argc, argv))
+		w.file = argv[0];
+	else
+		status = live_fetch(&w.fetch, "jemalloc watch", argc, argv);
+	if (status)
+		return status;
+	w.view.source = w.file ? w.file : w.fetch.name;
+	w.view.interval_ns = interval;
+	w.view.classes = &w.classes;
+	w.view.arenas = &w.arenas;
+	w.classes.moving = w.arenas.moving = true;
+	w.classes.limit = w.arenas.limit = WINDOW;
+	if (w.file && access(w.file, R_OK)) {
+		fprintf(stderr, NAME ": %s: %s\n", w.file, strerror(errno));
+		return 1;
+	}
+	if (live_clock_init(&w.clock, interval, &w.err)) {
+		fprintf(stderr, NAME ": %s\n", w.err.text);
+		return 1;
+	}
+	stats_init(&w.last);
+	status = once ? print_once(&w) : full_screen(&w);
+	if (w.following)
+		snapshots_close(&w.follow);
+	stats_release(&w.last);
+	growth_release(&w.classes);
+	growth_release(&w.arenas);
+	live_clock_release(&w.clock);
+	buf_release(&w.body);
+	return status;
+}
+
+const struct command command_jemalloc_watch = {
+	.name = "jemalloc watch",
+	.args = "ADDRESS | FILE | COMMAND ARGUMENT…",
+	.help = "a running process on the screen; what grows",
+	.examples = "  memoir jemalloc watch http://localhost:7000/stats\n"
+		    "  memoir jemalloc watch --pid 1234\n"
+		    "  memoir jemalloc watch app.log             a file that is being written\n"
+		    "  memoir jemalloc watch --once --json app.log\n",
+	.options = options,
+	.stops_at_first_argument = true,
+	.run = run,
+};

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The screen of memoir jemalloc watch.  See watch_view.h.
+ *
+ * Lines are made whole and cut to the width by what a reader sees, not by bytes: escape sequences
+ * and the bytes of one character count as what they are. */
+#include "cli/watch_view.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/human.h"
+#include "base/xalloc.h"
+#include "jemalloc/advice.h"
+#include "jemalloc/merge.h"
+#include "jemalloc/waterfall.h"
+#include "jemalloc/when.h"
+
+#define ARENA_ROWS 8 /* at most, so that there is room for classes */
+#define ROWS_WITHOUT_LIMIT 20
+
+struct screen {
+	struct buf *out;
+	const struct term *term;
+	unsigned width, height, used;
+};
+
+/* A line with colours in it, cut where the screen ends. */
+static void add_line(struct screen *s, const char *text, size_t size)
+{
+	unsigned columns = 0;
+	bool cut = false;
+
+	if (s->height && s->used == s->height)
+		return;
+	if (s->used)
+		buf_char(s->out, '\n');
+	s->used++;
+	for (size_t i = 0; i < size;) {
+		size_t n = 1;
+
+		if (text[i] == '\033') {
+			while (i + n < size && text[i + n] != 'm')
+				n++;
+			n += i + n < size;
+			buf_add(s->out, text + i, n);
+		} else {
+			while (i + n < size && (text[i + n] & 0xc0) == 0x80)
+				n++;
+			cut |= columns == s->width;
+			if (!cut) {
+				buf_add(s->out, text + i, n);
+				columns++;
+			}
+		}
+		i += n;
+	}
+	if (s->term->color)
+		buf_text(s->out, term_style(s->term, STYLE_PLAIN));
+}
+
+__attribute__((format(printf, 2, 3))) static void line(struct screen *s, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	add_line(s, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+static uint64_t known(uint64_t value)
+{
+	return value < STATS_NONE ? value : 0;
+}
+
+/* "+1.00 MiB/s", or nothing where it does not change. */
+static const char *pace(struct human *h, const struct growth *g, const struct growth_class *c)
+{
+	double slope = c ? c->slope : 0;
+	struct human size;
+
+	h->text[0] = 0;
+	if (!c || g->sample_count < 2 || (slope < 0.5 && slope > -0.5))
+		return h->text;
+	human_size(&size, (uint64_t)(slope < 0 ? -slope : slope));
+	snprintf(h->text, sizeof(h->text), "%c%.30s%s", slope < 0 ? '-' : '+', size.text,
+		 g->clock == GROWTH_SNAPSHOTS ? "" : "/s");
+	return h->text;
+}
+
+static void draw_head(struct screen *s, const struct watch_view *v)
+{
+	const struct stats *st = v->stats;
+	char time[40], version[32];
+	struct human up, interval, count;
+
+	if (!st) {
+		line(s, "%smemoir jemalloc watch%s  %s", term_style(s->term, STYLE_STRONG),
+		     term_style(s->term, STYLE_PLAIN), v->source);
+		return;
+	}
+	snprintf(version, sizeof(version), "%.*s", (int)strcspn(st->version, "-"), st->version);
+	/* What is long comes last, since that is what a narrow screen cuts. */
+	line(s, "%s%sjemalloc %s%s%s%s  every %s  %s taken  %.19s  %s", v->paused ? "PAUSED  " : "",
+	     term_style(s->term, STYLE_STRONG), version, term_style(s->term, STYLE_PLAIN),
+	     stats_uptime(st) < STATS_NONE ? "  up " : "",
+	     stats_uptime(st) < STATS_NONE ? human_duration(&up, stats_uptime(st)) : "",
+	     human_duration(&interval, v->interval_ns), human_count(&count, v->snapshots),
+	     v->time_ns == WHEN_NONE ? "" : when_text(v->time_ns, time), v->source);
+}
+
+static void total(struct buf *text, const struct screen *s, const char *name, const char *value)
+{
+	buf_printf(text, "%s%s %s%s%s", text->size ? "   " : "", name,
+		   term_style(s->term, STYLE_NUMBER), value, term_style(s->term, STYLE_PLAIN));
+}
+
+static void draw_totals(struct screen *s, const struct stats *st, const struct waterfall *w)
+{
+	static const unsigned fields[2][3] = {
+		{ STATS_TOTAL_ALLOCATED, STATS_TOTAL_ACTIVE, STATS_TOTAL_RESIDENT },
+		{ STATS_TOTAL_METADATA, STATS_TOTAL_MAPPED, STATS_TOTAL_RETAINED },
+	};
+	uint64_t active = known(st->total[STATS_TOTAL_ACTIVE]);
+	uint64_t allocated = known(st->total[STATS_TOTAL_ALLOCATED]);
+	struct buf text = { 0 };
+	struct human h;
+
+	for (unsigned row = 0; row < 2; row++) {
+		for (unsigned i = 0; i < 3; i++)
+			if (st->total[fields[row][i]] < STATS_NONE)
+				total(&text, s, stats_total_fields[fields[row][i]].name,
+				      human_size(&h, st->total[fields[row][i]]));
+		if (!row && active && active >= allocated)
+			total(&text, s, "fragmentation",
+			      human_share(&h, active - allocated, active));
+		if (row)
+			total(&text, s, "dirty",
+			      human_size(&h, (uint64_t)w->step[WATERFALL_DIRTY]));
+		add_line(s, text.data, text.size);
+		buf_clear(&text);
+	}
+	buf_release(&text);
+}
+
+static void part(struct buf *out, unsigned *left, uint64_t bytes, uint64_t whole, unsigned room,
+		 const char *mark)
+{
+	unsigned n = whole ? (unsigned)((double)bytes / (double)whole * room + 0.5) : 0;
+
+	if (!n && bytes)
+		n = 1;
+	for (; n && *left; n--, (*left)--)
+		buf_text(out, mark);
+}
+
+/* What is resident as one bar: the program's, free in slabs and padding, dirty, jemalloc's own. */
+static void draw_bar(struct screen *s, const struct waterfall *w)
+{
+	unsigned room = s->width > 76 ? s->width - 46 : 30, left = room;
+	struct buf text = { 0 };
+
+	if (w->resident >= STATS_NONE || w->active >= STATS_NONE || w->allocated >= STATS_NONE)
+		return;
+	part(&text, &left, w->allocated, w->resident, room, "█");
+	part(&text, &left, w->active > w->allocated ? w->active - w->allocated : 0, w->resident,
+	     room, "▒");
+	part(&text, &left, (uint64_t)w->step[WATERFALL_DIRTY], w->resident, room, "░");
+	part(&text, &left, left, left, left, "·");
+	buf_printf(&text, "  █ allocated ▒ free inside ░ dirty · own");
+	add_line(s, text.data, text.size);
+	buf_release(&text);
+}
+
+/* A row of either table. */
+struct entry {
+	uint64_t key, bytes, count, free_bytes, active, dirty;
+	const struct growth_class *growth;
+};
+
+struct entries {
+	struct entry *list;
+	size_t count, room;
+};
+
+static struct entry *add(struct entries *e)
+{
+	e->list = xgrow(e->list, e->count, &e->room, sizeof(*e->list));
+	e->list[e->count] = (struct entry){ 0 };
+	return &e->list[e->count++];
+}
+
+static double measure(const struct entry *e, enum watch_sort sort)
+{
+	switch (sort) {
+	case WATCH_BY_GROWTH:
+		return e->growth ? e->growth->slope : 0;
+	case WATCH_BY_FREE:
+		return (double)e->free_bytes;
+	default:
+		return (double)e->bytes;
+	}
+}
+
+static int by_measure(const void *x, const void *y, void *context)
+{
+	const struct entry *a = x, *b = y;
+	enum watch_sort sort = *(const enum watch_sort *)context;
+	double one = measure(a, sort), two = measure(b, sort);
+
+	if (one < two || one > two)
+		return one < two ? 1 : -1;
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? 1 : -1;
+	return (a->key > b->key) - (a->key < b->key);
+}
+
+static void rank(struct entries *e, enum watch_sort sort)
+{
+	if (e->count)
+		qsort_r(e->list, e->count, sizeof(*e->list), by_measure, &sort);
+}
+
+static void take_arenas(struct entries *e, const struct watch_view *v)
+{
+	uint64_t page = known(v->stats->shape[STATS_SHAPE_PAGE]);
+
+	for (size_t i = 0; i < v->stats->arena_count; i++) {
+		const struct stats_arena *a = &v->stats->arenas[i];
+		struct entry *row;
+
+		if (a->id < 0)
+			continue;
+		row = add(e);
+		row->key = (uint64_t)a->id;
+		row->bytes = known(a->value[STATS_ARENA_TOTAL_ALLOCATED]);
+		row->active = known(a->value[STATS_ARENA_ACTIVE]);
+		row->free_bytes = row->active > row->bytes ? row->active - row->bytes : 0;
+		row->dirty = known(a->value[STATS_ARENA_PDIRTY]) * page;
+		row->count = known(a->value[STATS_ARENA_NTHREADS]);
+		row->growth = growth_find(v->arenas, row->key);
+	}
+}
+
+static void take_classes(struct entries *e, const struct watch_view *v,
+			 const struct stats_arena *whole)
+{
+	for (size_t i = 0; i < whole->bins.count; i++) {
+		const uint64_t *b = stats_row(&whole->bins, i);
+		uint64_t regions = known(b[STATS_BIN_NREGS]) * known(b[STATS_BIN_CURSLABS]);
+		struct entry *row;
+
+		if (!known(b[STATS_BIN_CURSLABS]) || b[STATS_BIN_SIZE] >= STATS_NONE)
+			continue;
+		row = add(e);
+		row->key = b[STATS_BIN_SIZE];
+		row->bytes = known(b[STATS_BIN_ALLOCATED]);
+		row->count = known(b[STATS_BIN_CURREGS]);
+		row->active = regions * row->key;
+		row->free_bytes = regions > row->count ? (regions - row->count) * row->key : 0;
+		row->growth = growth_find(v->classes, row->key);
+	}
+	for (size_t i = 0; i < whole->large.count; i++) {
+		const uint64_t *l = stats_row(&whole->large, i);
+		struct entry *row;
+
+		if (!known(l[STATS_LARGE_COUNT]) || l[STATS_LARGE_SIZE] >= STATS_NONE)
+			continue;
+		row = add(e);
+		row->key = l[STATS_LARGE_SIZE];
+		row->bytes = row->active = known(l[STATS_LARGE_ALLOCATED]);
+		row->count = known(l[STATS_LARGE_COUNT]);
+		row->growth = growth_find(v->classes, row->key);
+	}
+}
+
+static const char *share(struct human *h, uint64_t bytes, uint64_t of)
+{
+	if (of)
+		return human_share(h, bytes, of);
+	strcpy(h->text, "-");
+	return h->text;
+}
+
+static void draw_arenas(struct screen *s, const struct watch_view *v, unsigned rows)
+{
+	struct entries e = { 0 };
+	struct human a, b, c, d, f;
+
+	take_arenas(&e, v);
+	rank(&e, v->sort);
+	line(s, "%s%6s %12s %12s %9s %12s %14s %8s", term_style(s->term, STYLE_TITLE), "arena",
+	     "allocated", "active", "free", "dirty", "growth", "threads");
+	for (size_t i = 0; i < e.count && i < rows; i++)
+		line(s, "%6" PRIu64 " %12s %12s %9s %12s %14s %8" PRIu64, e.list[i].key,
+		     human_size(&a, e.list[i].bytes), human_size(&b, e.list[i].active),
+		     share(&c, e.list[i].free_bytes, e.list[i].active),
+		     human_size(&d, e.list[i].dirty), pace(&f, v->arenas, e.list[i].growth),
+		     e.list[i].count);
+	free(e.list);
+}
+
+static void draw_classes(struct screen *s, const struct watch_view *v,
+			 const struct stats_arena *whole, unsigned rows)
+{
+	struct entries e = { 0 };
+	struct human a, b, c, d, f;
+
+	take_classes(&e, v, whole);
+	rank(&e, v->sort);
+	line(s, "%s%10s %12s %12s %9s %12s %14s", term_style(s->term, STYLE_TITLE), "class",
+	     "allocated", "blocks", "free", "free bytes", "growth");
+	for (size_t i = 0; i < e.count && i < rows; i++) {
+		bool suspect = e.list[i].growth && e.list[i].growth->suspect;
+
+		line(s, "%s%10" PRIu64 " %12s %12s %9s %12s %14s%s",
+		     suspect ? term_style(s->term, STYLE_WARNING) : "", e.list[i].key,
+		     human_size(&a, e.list[i].bytes), human_count(&b, e.list[i].count),
+		     share(&c, e.list[i].free_bytes, e.list[i].active),
+		     human_size(&d, e.list[i].free_bytes), pace(&f, v->classes, e.list[i].growth),
+		     suspect ? "  leak?" : "");
+	}
+	free(e.list);
+}
+
+static void draw_suspect(struct screen *s, const struct watch_view *v)
+{
+	size_t count;
+	auto_free const struct growth_class **list = growth_rank(v->classes, &count);
+	auto_free const struct growth_class **arenas = NULL;
+	size_t arena_count;
+	struct human a, b;
+
+	arenas = growth_rank(v->arenas, &arena_count);
+	if (!count || !list[0]->suspect)
+		return;
+	line(s, "%sblocks of %" PRIu64 " bytes grow steadily: %s%s, now %s",
+	     term_style(s->term, STYLE_WARNING), list[0]->size,
+	     human_size(&a, (uint64_t)(list[0]->slope *
+				       (v->classes->clock == GROWTH_SNAPSHOTS ? 1 : 3600))),
+	     v->classes->clock == GROWTH_SNAPSHOTS ? " a snapshot" : " an hour",
+	     human_size(&b, list[0]->last));
+}
+
+static void draw_advice(struct screen *s, const struct watch_view *v,
+			const struct stats_arena *whole, const struct waterfall *w)
+{
+	struct advice list[ADVICE_MAX];
+	unsigned count = advice_make(list, v->stats, whole, w);
+
+	if (count && list[0].weight == ADVICE_DO)
+		line(s, "%s %sMALLOC_CONF=%s", list[0].what, term_style(s->term, STYLE_DIM),
+		     list[0].setting);
+}
+
+static void draw_keys(struct screen *s, const struct watch_view *v)
+{
+	static const char *const names[] = { "size", "growth", "free" };
+
+	line(s, "%sby %s   s size   g growth   f free   p pause   q quit",
+	     term_style(s->term, STYLE_DIM), names[v->sort]);
+}
+
+void watch_view_draw(struct buf *out, const struct watch_view *v, const struct term *t,
+		     unsigned width, unsigned height)
+{
+	struct screen s = { .out = out, .term = t, .width = width, .height = height };
+	const struct stats_arena *whole = v->stats ? stats_merge(v->stats) : NULL;
+	struct waterfall w = { 0 };
+	unsigned rows, arenas = 0;
+
+	draw_head(&s, v);
+	if (v->wrong)
+		line(&s, "%s%s", term_style(t, STYLE_WARNING), v->wrong);
+	else if (!v->stats)
+		line(&s, "waiting for the first snapshot");
+	if (whole) {
+		waterfall_make(&w, v->stats, whole);
+		draw_totals(&s, v->stats, &w);
+		draw_bar(&s, &w);
+		draw_suspect(&s, v);
+		draw_advice(&s, v, whole, &w);
+		for (size_t i = 0; i < v->stats->arena_count; i++)
+			arenas += v->stats->arenas[i].id >= 0;
+		rows = height ? height > s.used + 4 ? height - s.used - 4 : 0
+			      : ROWS_WITHOUT_LIMIT + arenas;
+		if (arenas > ARENA_ROWS)
+			arenas = ARENA_ROWS;
+		if (arenas > rows / 2)
+			arenas = rows / 2;
+		line(&s, "%s", "");
+		draw_arenas(&s, v, arenas);
+		draw_classes(&s, v, whole, rows - arenas);
+	} else if (v->stats) {
+		draw_totals(&s, v->stats, &w);
+	}
+	waterfall_release(&w);
+	if (height) {
+		while (s.used + 1 < height)
+			line(&s, "%s", "");
+		draw_keys(&s, v);
+	}
+}
