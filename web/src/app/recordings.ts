@@ -39,7 +39,7 @@ export interface Recording {
 	unique_backtrace_count?: number;
 	timestamp?: Timeval;
 	pid?: number;
-	hostname?: string;
+	hostname?: string | null;
 }
 
 export const seconds = (t: Timeval | undefined): number => (t ? t.secs + t.fract_nsecs / 1e9 : 0);

@@ -34,7 +34,7 @@ export function Shell() {
 			{column && <div class="shade" onClick={() => setColumn(false)} />}
 			<main class="main" id="view" tabIndex={-1}>
 				<div class="top">
-					<button type="button" class="button tall fold" aria-label="Views" aria-expanded={column} aria-controls="column" onClick={() => setColumn(!column)}>☰</button>
+					<button type="button" class="button tall fold" aria-label="Views" aria-expanded={column} aria-controls="column" onClick={() => setColumn(!column)}><span aria-hidden="true">☰</span></button>
 					{view?.strip && ready ? <><h1 class="hidden">{view.label}</h1><Question id={route.id} /></> : <div class="top-title"><h1>{view?.label ?? "Not found"}</h1></div>}
 					<Switches />
 				</div>
@@ -87,8 +87,8 @@ function Switches() {
 	const decimal = isDecimal();
 	return (
 		<div class="switches">
-			<button type="button" class="button tall" title="Sizes in powers of two or of ten" aria-label={`Units: ${decimal ? "decimal" : "binary"}`} onClick={() => go({ units: decimal ? "" : "decimal" })}>{decimal ? "MB" : "MiB"}</button>
-			<button type="button" class="button tall" title="Light or dark (d)" aria-label={theme === "dark" ? "Light colours" : "Dark colours"} onClick={toggleTheme}>◐</button>
+			<button type="button" class="button tall" title="Sizes in powers of two or of ten" aria-label={`${decimal ? "MB" : "MiB"}: units are ${decimal ? "decimal" : "binary"}`} onClick={() => go({ units: decimal ? "" : "decimal" })}>{decimal ? "MB" : "MiB"}</button>
+			<button type="button" class="button tall" title="Light or dark (d)" aria-label={theme === "dark" ? "Light colours" : "Dark colours"} onClick={toggleTheme}><span aria-hidden="true">◐</span></button>
 		</div>
 	);
 }

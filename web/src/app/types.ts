@@ -73,7 +73,7 @@ export interface Overview {
 	cmdline: string[];
 	pid: number;
 	architecture: string;
-	hostname: string;
+	hostname: string | null;
 	allocator?: string;
 	recorded_by?: string;
 	end_reason?: string;

@@ -48,7 +48,7 @@ function Fields({ rows, filter, onApply, onClose }: { rows: FilterRow[]; filter:
 	const [values, setValues] = useState(first);
 	const groups = useMemo(() => {
 		const made = new Map<string, FilterRow[]>(ORDER.map((name) => [name, []]));
-		for (const row of rows) made.get(GROUPS.find(([, pattern]) => pattern.test(row.name))![0])!.push(row);
+		for (const row of rows) if (row.type !== "expression") made.get(GROUPS.find(([, pattern]) => pattern.test(row.name))![0])!.push(row);
 		return [...made].filter(([, members]) => members.length);
 	}, [rows]);
 	const write = (): string => {

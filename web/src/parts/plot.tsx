@@ -78,7 +78,7 @@ export function Plot(props: PlotProps) {
 			},
 			axes: [
 				{ ...axis, grid: { show: false }, size: 20, gap: 3, space: 90, incrs: STEPS, values: (_u, splits, _i, _s, step) => splits.map((s) => tick(s, step)) },
-				{ ...axis, show: shown, size: 72, gap: 6, space: 28, values: (_u, splits) => splits.map((v) => latest.current.format(v)), ...(props.binary && !isDecimal() ? { incrs: POWERS } : {}) },
+				{ ...axis, show: shown, size: 72, gap: 6, space: 20, values: (_u, splits) => splits.map((v) => latest.current.format(v)), ...(props.binary && !isDecimal() ? { incrs: POWERS } : {}) },
 			],
 			series: [{}, ...props.lines.map((line) => ({
 				label: line.label,

@@ -40,5 +40,5 @@ export function Answered<T>({ what, answer, lines, children }: { what: string; a
 	const { data, error, busy, fresh, retry } = answer;
 	if (error && !(fresh && data !== undefined)) return <Failure what={what} error={error} retry={retry} />;
 	if (data === undefined) return <Skeleton {...(lines ? { lines } : {})} />;
-	return <div class={busy && !fresh ? "answered stale" : "answered"} aria-busy={busy}>{children(data)}</div>;
+	return <div class={busy && !fresh ? "answered stale" : "answered"} aria-busy={busy} data-fresh={String(fresh)}>{children(data)}</div>;
 }

@@ -165,6 +165,8 @@ function copyStack(tree: Tree, box: number): void {
 	void copy(names.join("\n"), "Stack");
 }
 
+const FOLD_FROM = 4;
+
 function Graph({ tree, search, zoomKey, pins }: { tree: Tree; search: string | undefined; zoomKey: string | undefined; pins: string | undefined }) {
 	const zoom = tree.find(zoomKey);
 	const [selectedKey, setSelected] = useState<string>();
@@ -186,6 +188,9 @@ function Graph({ tree, search, zoomKey, pins }: { tree: Tree; search: string | u
 		else return false;
 		return true;
 	};
+	/* Frames that all stacks begin with say nothing; of a zoomed box the nearest callers are enough. */
+	const folded = Math.max(tree.shared >= FOLD_FROM ? tree.shared : 0, tree.depth(zoom) > FOLD_FROM + 2 ? tree.depth(zoom) - 3 : 0);
+	const fold = route().parameters["unfold"] ? 0 : folded;
 	const spoken = (box: number): string => `${tree.text(box)}: ${weighed(tree, tree.value(box))}, ${percent(tree.value(box), tree.value(0))} of all, depth ${tree.depth(box)}`;
 	const trail: number[] = [];
 	for (let at = zoom; at > 0; at = tree.parent(at)) trail.unshift(at);
@@ -197,7 +202,7 @@ function Graph({ tree, search, zoomKey, pins }: { tree: Tree; search: string | u
 					{trail.map((box, i) => (trail.length > 6 && i > 0 && i < trail.length - 4) ? (i === 1 && <span key={box} title={trail.slice(1, -4).map((b) => tree.text(b)).join("\n")}> › …</span>) : <span key={box}> › {i === trail.length - 1 ? <strong title={tree.text(box)}>{middle(tree.text(box), 48)}</strong> : <a href={href({}, { zoom: tree.key(box) })} title={tree.text(box)}>{middle(tree.text(box), trail.length > 4 ? 24 : 36)}</a>}</span>)}
 				</nav>
 			)}
-			<Flame tree={tree} label={`Flame graph, ${plural(tree.count, "box", "boxes")}; arrows move, Enter zooms, Escape zooms out`} zoom={zoom} selected={selected} hits={hits}
+			<Flame tree={tree} label={`Flame graph, ${plural(tree.count, "box", "boxes")}; arrows move, Enter zooms, Escape zooms out`} zoom={zoom} fold={fold} selected={selected} hits={hits}
 				describe={(box) => <Describe tree={tree} box={box} />} spoken={spoken} onZoom={goZoom} onSelect={(box) => setSelected(tree.key(box))} onKey={onKey}
 				onMenu={(box, x, y) => openMenu(x, y, middle(tree.text(box), 60), boxMenu(tree, box))} />
 			<div class="flame-foot">
@@ -214,6 +219,7 @@ function Graph({ tree, search, zoomKey, pins }: { tree: Tree; search: string | u
 				) : tree.answer.nodes.before
 					? <span class="legend dim"><i class="swatch grown" /> more than before <i class="swatch shrunk" /> less <i class="swatch same" /> the same; as wide as the larger of both</span>
 					: <span class="dim">Click zooms in, right click asks. Hue by module, lightness by name; grey is libc and the allocator.</span>}
+				{folded > 0 && selected <= 0 && <><span class="grow" /><button type="button" class="button" onClick={() => go({ unfold: fold ? "1" : "" })}>{fold ? `Unfold ${fold} frames` : "Fold what all begin with"}</button></>}
 			</div>
 			{pinned.length > 0 && (
 				<ul class="pins" aria-label="Pinned boxes">

@@ -125,7 +125,7 @@ function About({ facts: f }: { facts: Facts }) {
 	const rows: [string, preact.ComponentChildren][] = [
 		["Command", <code key="c">{f.cmdline.join(" ")}</code>],
 		["Executable", <code key="e">{f.executable}</code>],
-		["Process", `pid ${f.pid} on ${f.hostname}, ${f.architecture}${f.allocator ? `, ${f.allocator}` : ""}`],
+		["Process", `pid ${f.pid}${f.hostname ? ` on ${f.hostname}` : ""}, ${f.architecture}${f.allocator ? `, ${f.allocator}` : ""}`],
 		["Started", `${date(f.start_ms / 1000)}, ran ${duration(f.runtime_ns / 1e9)}${end ? `, ${end}` : ""}`],
 		["Threads", has("threads") ? <a key="t" class="link" href={href({ view: "threads" })}>{count(f.threads)}</a> : count(f.threads)],
 		["Events", `${count(f.events)}: ${count(f.allocations)} allocations, ${count(f.reallocations)} reallocations, ${count(f.deallocations)} deallocations`],

@@ -8,13 +8,14 @@ import type { ComponentChild } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useTheme } from "../../app/theme";
 import { hideTip, showTip } from "../tooltip";
-import { paint, ROW, type Scene } from "./paint";
+import { depthOf, paint, ROW, rowOf, rows, type Scene } from "./paint";
 import type { Tree } from "./tree";
 
 export interface FlameProps {
 	tree: Tree;
 	label: string;
 	zoom: number;
+	fold: number;
 	selected: number;
 	hits: Uint8Array | undefined;
 	describe: (box: number) => ComponentChild; /* in the tooltip */
@@ -34,7 +35,7 @@ export interface FlameElement extends HTMLCanvasElement {
 const reduced = (): boolean => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export function Flame(props: FlameProps) {
-	const { tree, zoom, selected } = props;
+	const { tree, zoom, fold, selected } = props;
 	const outer = useRef<HTMLDivElement>(null), canvas = useRef<FlameElement>(null);
 	const scene = useRef<Scene>();
 	const frame = useRef(0);
@@ -42,7 +43,7 @@ export function Flame(props: FlameProps) {
 	latest.current = props;
 	const dark = useTheme() === "dark";
 	const [size, setSize] = useState({ width: 0, limit: 600 });
-	const full = tree.levels.length * ROW;
+	const full = rows({ tree, fold }) * ROW;
 	const height = Math.max(ROW * 4, Math.min(full, size.limit));
 
 	const draw = (): void => {
@@ -78,7 +79,7 @@ export function Flame(props: FlameProps) {
 	const seen = useRef<Tree>();
 	useLayoutEffect(() => {
 		const from = tree.left[zoom]!, to = from + Math.max(tree.width[zoom]!, 1e-9), old = scene.current;
-		const next: Scene = { tree, from, to, top: outer.current!.scrollTop, width: size.width, height, selected, hovered: -1, hits: props.hits, dark };
+		const next: Scene = { tree, from, to, fold, top: outer.current!.scrollTop, width: size.width, height, selected, hovered: -1, hits: props.hits, dark };
 		const moved = old && seen.current === tree && (old.from !== from || old.to !== to) && !reduced();
 		seen.current = tree;
 		scene.current = next;
@@ -98,7 +99,7 @@ export function Flame(props: FlameProps) {
 			next.from = from;
 			next.to = to;
 		};
-	}, [tree, zoom, size.width, height, dark]);
+	}, [tree, zoom, fold, size.width, height, dark]);
 	useEffect(() => {
 		if (!scene.current) return;
 		scene.current.selected = selected;
@@ -114,7 +115,7 @@ export function Flame(props: FlameProps) {
 			const s = scene.current!, scale = s.width / (s.to - s.from), found = [];
 			for (let i = 0; i < s.tree.count; i++) {
 				const x = Math.max(0, (s.tree.left[i]! - s.from) * scale), right = Math.min(s.width, (s.tree.left[i]! + s.tree.width[i]! - s.from) * scale);
-				if (right - x >= 1) found.push({ name: s.tree.text(i), x, y: s.tree.depth(i) * ROW - s.top, width: right - x, depth: s.tree.depth(i) });
+				if (right - x >= 1 && rowOf(s, s.tree.depth(i)) >= 0) found.push({ name: s.tree.text(i), x, y: rowOf(s, s.tree.depth(i)) * ROW - s.top, width: right - x, depth: s.tree.depth(i) });
 			}
 			return found;
 		};
@@ -123,7 +124,7 @@ export function Flame(props: FlameProps) {
 	const boxAt = (event: MouseEvent): number => {
 		const s = scene.current, place = canvas.current!.getBoundingClientRect();
 		if (!s) return -1;
-		return tree.at(Math.floor((event.clientY - place.top + s.top) / ROW), s.from + ((event.clientX - place.left) / s.width) * (s.to - s.from));
+		return tree.at(depthOf(s, Math.floor((event.clientY - place.top + s.top) / ROW)), s.from + ((event.clientX - place.left) / s.width) * (s.to - s.from));
 	};
 	const move = (event: MouseEvent): void => {
 		const box = boxAt(event), s = scene.current;
@@ -141,7 +142,7 @@ export function Flame(props: FlameProps) {
 		draw();
 	};
 	const reveal = (box: number): void => {
-		const element = outer.current!, y = tree.depth(box) * ROW;
+		const element = outer.current!, y = rowOf({ fold }, tree.depth(box)) * ROW;
 		if (y < element.scrollTop) element.scrollTop = y;
 		if (y + ROW > element.scrollTop + height) element.scrollTop = y + ROW - height;
 		props.onSelect(box);
@@ -158,12 +159,14 @@ export function Flame(props: FlameProps) {
 		};
 		const step = next[event.key];
 		if (step) {
-			const box = step();
+			let box = step();
+			/* Past what is folded. */
+			while (box > 0 && rowOf({ fold }, tree.depth(box)) < 0) box = event.key === "ArrowUp" ? tree.parent(box) : tree.child(box);
 			if (box >= 0) reveal(box);
 		} else if (event.key === "Enter" || event.key === " ") props.onZoom(at);
 		else if (event.key === "ContextMenu" || (event.shiftKey && event.key === "F10")) {
 			const s = scene.current!, place = canvas.current!.getBoundingClientRect();
-			props.onMenu(at, place.left + Math.max(0, ((tree.left[at]! - s.from) / (s.to - s.from)) * s.width) + 8, place.top + (tree.depth(at) + 1) * ROW - s.top);
+			props.onMenu(at, place.left + Math.max(0, ((tree.left[at]! - s.from) / (s.to - s.from)) * s.width) + 8, place.top + (rowOf(s, tree.depth(at)) + 1) * ROW - s.top);
 		} else if (!props.onKey(event.key, at)) return;
 		event.preventDefault();
 		event.stopPropagation();

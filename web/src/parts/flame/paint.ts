@@ -12,6 +12,7 @@ export interface Scene {
 	tree: Tree;
 	from: number; /* the stretch that is seen, in the unit of the tree */
 	to: number;
+	fold: number; /* levels below the root that are not drawn: the same box all over */
 	top: number; /* pixels that are scrolled away */
 	width: number;
 	height: number;
@@ -21,12 +22,18 @@ export interface Scene {
 	dark: boolean;
 }
 
+/* Rows of the picture and levels of the tree. */
+export const depthOf = (scene: Pick<Scene, "fold">, row: number): number => (row ? row + scene.fold : 0);
+export const rowOf = (scene: Pick<Scene, "fold">, depth: number): number => (!depth ? 0 : depth > scene.fold ? depth - scene.fold : -1);
+export const rows = (scene: Pick<Scene, "tree" | "fold">): number => scene.tree.levels.length - Math.min(scene.fold, scene.tree.levels.length - 1);
+
 /* Warm hues by module, lightness by name; the server numbers them (hue * 5 + shade). */
 const palettes: Record<string, string[]> = {};
 function palette(dark: boolean): string[] {
 	return (palettes[String(dark)] ??= Array.from({ length: 120 }, (_, i) => {
 		const hue = 8 + Math.round((Math.floor(i / 5) * 44) / 23), shade = i % 5;
-		return dark ? `hsl(${hue} ${44 + shade * 2}% ${33 + shade * 2.5}%)` : `hsl(${hue} ${78 + shade * 2}% ${70 + shade * 3}%)`;
+		/* Yellow is lighter to the eye than red: less of it under white letters. */
+		return dark ? `hsl(${hue} ${46 + shade * 2}% ${38 - (hue - 8) * 0.22 + shade * 1.6}%)` : `hsl(${hue} ${78 + shade * 2}% ${70 + shade * 3}%)`;
 	}));
 }
 
@@ -64,9 +71,9 @@ export function paint(ctx: CanvasRenderingContext2D, scene: Scene): number {
 	ctx.font = "11.5px system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif";
 	ctx.textBaseline = "middle";
 	let drawn = 0;
-	const firstRow = Math.max(0, Math.floor(top / ROW)), lastRow = Math.min(tree.levels.length - 1, Math.floor((top + height) / ROW));
+	const firstRow = Math.max(0, Math.floor(top / ROW)), lastRow = Math.min(rows(scene) - 1, Math.floor((top + height) / ROW));
 	for (let row = firstRow; row <= lastRow; row++) {
-		const level = tree.levels[row]!, y = row * ROW - top;
+		const level = tree.levels[depthOf(scene, row)]!, y = row * ROW - top;
 		for (let k = tree.first(level, from); k < level.length; k++) {
 			const i = level[k]!, left = tree.left[i]!;
 			if (left >= to) break;
@@ -85,7 +92,7 @@ export function paint(ctx: CanvasRenderingContext2D, scene: Scene): number {
 			}
 			ctx.fillRect(x, y, box - (box > 3 ? 1 : 0.4), ROW - 1);
 			if (box > 26) {
-				const shown = fit(ctx, text[names[i]!] ?? "", box - 10);
+				const name = text[names[i]!] ?? "", shown = fit(ctx, i || !scene.fold ? name : `${name}   ⋯ ${scene.fold} frames that all of this begins with are folded`, box - 10);
 				if (shown) {
 					ctx.fillStyle = hit ? (dark ? "#2b0a1f" : "#ffffff") : ink;
 					ctx.fillText(shown, x + 5, y + ROW / 2);
@@ -95,12 +102,12 @@ export function paint(ctx: CanvasRenderingContext2D, scene: Scene): number {
 	}
 	ctx.globalAlpha = 1;
 	const frame = (i: number, style: string, thick: number): void => {
-		if (i < 0 || i >= tree.count) return;
+		if (i < 0 || i >= tree.count || rowOf(scene, tree.depth(i)) < 0) return;
 		const x = Math.max(0, (tree.left[i]! - from) * scale), right = Math.min(width, (tree.left[i]! + tree.width[i]! - from) * scale);
 		if (right <= 0 || x >= width) return;
 		ctx.strokeStyle = style;
 		ctx.lineWidth = thick;
-		ctx.strokeRect(x + thick / 2, tree.depth(i) * ROW - top + thick / 2, Math.max(1, right - x - 1 - thick), ROW - 1 - thick);
+		ctx.strokeRect(x + thick / 2, rowOf(scene, tree.depth(i)) * ROW - top + thick / 2, Math.max(1, right - x - 1 - thick), ROW - 1 - thick);
 	};
 	frame(scene.hovered, line, 1);
 	if (scene.selected > 0) frame(scene.selected, line, 2);

@@ -32,6 +32,7 @@ export class Tree {
 	readonly levels: Int32Array[] = [];
 	readonly path: Uint32Array; /* of the names from the root: finds the same box in the next answer */
 	readonly largest: number = 0; /* change, in a difference */
+	readonly shared: number = 0; /* levels below the root that all stacks have in common, but the last */
 	private byPath: Map<number, number> | undefined;
 
 	constructor(readonly answer: FlameAnswer) {
@@ -63,6 +64,9 @@ export class Tree {
 			next[i] = this.left[i]!;
 			this.path[i] = hash(text[name[i]!] ?? "", i ? this.path[p]! : 0x811c9dc5);
 		}
+		let lead = 0;
+		while (lead + 1 < n && parent[lead + 1] === lead && this.width[lead + 1] === this.width[0]) lead++;
+		this.shared = Math.max(0, lead - 1);
 	}
 
 	text(i: number): string {

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// How long a reader waits on a recording of ten million allocations: from each action to the picture
+// that answers it, in milliseconds.  test_page_large.py starts it and says what is too long.
+import { boxes, clickBox, close, given, key, open, seen, settled, text, walk } from "./page_browser.mjs";
+
+const times = {};
+seen.times = times;
+
+/* Until the answer is drawn: a condition in the page, then the frame after it. */
+async function timed(page, name, action, condition, argument) {
+	const begin = performance.now();
+	await action();
+	await page.waitForFunction(condition, argument, { polling: "raf" });
+	await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+	times[name] = Math.round(performance.now() - begin);
+}
+const fresh = () => !document.querySelector(".skeleton, [data-fresh=false]");
+const said = (page) => page.locator("[data-card=flame] .said").innerText();
+const changed = (old) => !document.querySelector(".skeleton, [data-fresh=false]") && document.querySelector("[data-card=flame] .said").innerText !== old;
+
+await walk({
+	async large(is) {
+		/* The page itself is in the browser's cache from here on, as for any second visit. */
+		const page = await open("#/recordings");
+		await page.locator(".table-row").first().waitFor();
+		await timed(page, "first view", () => page.evaluate((id) => { location.hash = `#/overview/${id}`; }, given.id), () => document.querySelectorAll(".figure").length === 5 && document.querySelector("[data-card=strip] canvas") && document.querySelector("[data-card=who] .table-row"));
+		is.figures = await page.locator(".figure").allInnerTexts();
+		await settled(page);
+		await timed(page, "flame graph", () => page.locator(".view-link", { hasText: "Flame graph" }).click(), () => document.querySelector(".flame-canvas")?.drawn > 1 && !document.querySelector("[data-fresh=false]"));
+		is.boxes = (await boxes(page)).length;
+		for (const label of ["leaked", "allocated", "temporary"]) {
+			const before = await said(page);
+			await timed(page, label, () => page.locator("[data-card=flame] .choice button", { hasText: new RegExp(`^${label}$`) }).click(), changed, before);
+		}
+		const over = page.locator("[data-card=strip] .u-over"), place = await over.boundingBox();
+		let before = await said(page);
+		await timed(page, "moment", () => page.mouse.click(place.x + place.width * 0.4, place.y + 40), fresh);
+		await settled(page);
+		before = await said(page);
+		await page.mouse.move(place.x + place.width * 0.3, place.y + 40);
+		await page.mouse.down();
+		await page.mouse.move(place.x + place.width * 0.5, place.y + 40);
+		await settled(page);
+		before = await said(page);
+		await timed(page, "brush moved", () => page.mouse.move(place.x + place.width * 0.6, place.y + 40), changed, before);
+		await page.mouse.up();
+		await page.locator("button", { hasText: "Whole run" }).click();
+		await settled(page);
+		const names = await boxes(page), wanted = names.filter((b) => b.depth === 3).sort((a, b) => b.width - a.width)[0].name;
+		await timed(page, "zoom", () => clickBox(page, wanted), () => location.hash.includes("zoom="));
+		await timed(page, "zoom out", () => page.keyboard.press("Escape"), () => true);
+		await timed(page, "search", () => page.fill("[aria-label='Search in the flame graph']", wanted.slice(0, 6)), () => document.querySelector(".flame-tools [role=status]"));
+		await page.fill("[aria-label='Search in the flame graph']", "");
+		before = await said(page);
+		await page.fill("#question", "size >= 1000");
+		await timed(page, "filter", () => page.locator("#question").press("Enter"), changed, before);
+		await settled(page);
+		before = await said(page);
+		await timed(page, "bottom-up", () => page.locator("[data-card=flame] .choice button", { hasText: "bottom-up" }).click(), fresh);
+		await timed(page, "back", () => page.goBack(), fresh);
+		is.filter = await key(page, "filter");
+		is.said = await text(page, "[data-card=flame] .said");
+		/* Frames while the zoom moves: drawing itself, without waiting for the screen. */
+		is.draw_ms = await page.evaluate(async () => {
+			const canvas = document.querySelector(".flame-canvas"), outer = canvas.closest(".flame");
+			const begin = performance.now();
+			for (let i = 0; i < 30; i++) {
+				outer.scrollTop = i % 2;
+				outer.dispatchEvent(new Event("scroll"));
+				await new Promise((done) => requestAnimationFrame(done));
+			}
+			return (performance.now() - begin) / 30;
+		});
+		await close(page);
+	},
+});

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The page on ten million allocations: the first view within a second, every action within 300 ms.
+
+Other tests run beside this one, so five times that is allowed; MEMOIR_QUIET=1 says that the machine
+is quiet, and the limits are meant as they are.  The times are printed (pytest -s) either way.
+"""
+import os
+import subprocess
+
+import pytest
+
+import harness
+import serving
+from test_page import run_walk
+
+pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.slow]
+EVENTS = 20_000_000  # half of them allocate
+FACTOR = 1 if os.environ.get("MEMOIR_QUIET") == "1" else 5
+FIRST_VIEW, ACTION = 1000, 300
+
+
+def test_ten_million(tmp_path):
+    path = tmp_path / "large.dat"
+    generator = os.path.join(harness.BUILD, "tests", "unit", "gen_recording")
+    subprocess.run([generator, str(path), str(EVENTS)], check=True, timeout=600, stdout=subprocess.DEVNULL)
+    with serving.Server(path) as server:
+        recording, = server.ready(timeout=900)
+        assert recording["allocated_count"] > 9_000_000
+        seen = run_walk("page_large.mjs", {"address": server.address, "id": recording["id"]}, tmp_path)
+    is_, times = seen["large"], seen["times"]
+    assert "failed" not in is_, is_["failed"]
+    print("milliseconds: " + ", ".join(f"{name} {ms}" for name, ms in times.items())
+          + f"; a frame {is_['draw_ms']:.1f} of {is_['boxes']} boxes")
+    assert is_["filter"] == "size >= 1000" and len(is_["figures"]) == 5
+    assert seen["problems"] == []
+    slow = {name: ms for name, ms in times.items() if ms > FACTOR * (FIRST_VIEW if name == "first view" else ACTION)}
+    assert slow == {}
