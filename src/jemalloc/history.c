@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Reading a file for the page.  See history.h. */
+#include "jemalloc/history.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "jemalloc/merge.h"
+#include "jemalloc/stats_write.h"
+
+static const struct {
+	const char *key;
+	int total; /* of stats_total, or -1 */
+} curves[] = {
+	[HISTORY_ALLOCATED] = { "allocated", STATS_TOTAL_ALLOCATED },
+	[HISTORY_ACTIVE] = { "active", STATS_TOTAL_ACTIVE },
+	[HISTORY_RESIDENT] = { "resident", STATS_TOTAL_RESIDENT },
+	[HISTORY_METADATA] = { "metadata", STATS_TOTAL_METADATA },
+	[HISTORY_MAPPED] = { "mapped", STATS_TOTAL_MAPPED },
+	[HISTORY_RETAINED] = { "retained", STATS_TOTAL_RETAINED },
+	[HISTORY_UPTIME_NS] = { "uptime_ns", -1 },
+};
+
+void history_init(struct history *h, const char *name, size_t kept, size_t bytes)
+{
+	memset(h, 0, sizeof(*h));
+	h->name = xstrdup(name);
+	h->point_stride = h->kept_stride = 1;
+	h->kept_max = kept > 2 ? kept : 2;
+	h->bytes_max = bytes;
+}
+
+void history_release(struct history *h)
+{
+	for (size_t i = 0; i < h->kept_count; i++)
+		free(h->kept[i].json);
+	free(h->kept);
+	free(h->points);
+	free(h->name);
+	buf_release(&h->problems);
+	growth_release(&h->growth);
+	memset(h, 0, sizeof(*h));
+}
+
+/* A bin that nobody uses: nothing but its shape is told. */
+static bool is_idle(const uint64_t *row, unsigned width, uint64_t shape)
+{
+	for (unsigned i = 0; i < width; i++)
+		if (!(shape >> i & 1) && row[i] && row[i] != STATS_NONE)
+			return false;
+	return true;
+}
+
+static void trim_rows(struct stats_rows *r, uint64_t shape)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		uint64_t *row = stats_row(r, i);
+
+		if (is_idle(row, r->width, shape))
+			continue;
+		if (kept != i)
+			memcpy(stats_row(r, kept), row, r->width * sizeof(*row));
+		kept++;
+	}
+	r->count = kept;
+}
+
+#define BIT(n) (UINT64_C(1) << (n))
+_Static_assert(STATS_BIN_COUNT <= 64, "fields of a row are bits");
+
+/* Most bins of most arenas are idle, and not worth a row; other idle classes are not written. */
+static void trim(struct stats *s)
+{
+	for (size_t i = 0; i < s->arena_count; i++)
+		trim_rows(&s->arenas[i].bins, BIT(STATS_BIN_SIZE) | BIT(STATS_BIN_INDEX) |
+						      BIT(STATS_BIN_NREGS) | BIT(STATS_BIN_PAGES) |
+						      BIT(STATS_BIN_NSHARDS));
+}
+
+/* Lets go of those that are not on the stride. */
+static void thin_kept(struct history *h)
+{
+	size_t count = 0;
+
+	h->kept_stride *= 2;
+	for (size_t i = 0; i < h->kept_count; i++) {
+		if (h->kept[i].number % h->kept_stride) {
+			h->kept_bytes -= h->kept[i].size;
+			free(h->kept[i].json);
+		} else {
+			h->kept[count++] = h->kept[i];
+		}
+	}
+	h->kept_count = count;
+}
+
+static void keep_document(struct history *h, struct stats *s, const struct stats_origin *from,
+			  uint64_t number)
+{
+	struct buf text = { 0 };
+	struct json j;
+
+	json_init(&j, &text);
+	j.compact = true;
+	trim(s);
+	stats_write(&j, NULL, s, from);
+	h->kept = xgrow(h->kept, h->kept_count, &h->kept_room, sizeof(*h->kept));
+	h->kept[h->kept_count++] = (struct history_document){
+		.number = number, .json = xmemdup0(text.data, text.size), .size = text.size
+	};
+	h->kept_bytes += text.size;
+	buf_release(&text);
+}
+
+static void add_point(struct history *h, const struct stats *s, int64_t time_ns)
+{
+	struct history_point *p;
+	size_t count = 0;
+
+	if (h->snapshots % h->point_stride)
+		return;
+	if (h->point_count == HISTORY_POINTS) {
+		h->point_stride *= 2;
+		for (size_t i = 0; i < h->point_count; i++)
+			if (!(h->points[i].number % h->point_stride))
+				h->points[count++] = h->points[i];
+		h->point_count = count;
+		if (h->snapshots % h->point_stride)
+			return;
+	}
+	h->points = xgrow(h->points, h->point_count, &h->point_room, sizeof(*h->points));
+	p = &h->points[h->point_count++];
+	*p = (struct history_point){ .number = h->snapshots, .time_ns = time_ns };
+	for (unsigned i = 0; i < HISTORY_CURVE_COUNT; i++)
+		p->value[i] = curves[i].total < 0 ? stats_uptime(s) : s->total[curves[i].total];
+}
+
+static void add_problem(struct history *h, const struct err *err)
+{
+	char text[320];
+	int n = snprintf(text, sizeof(text), "offset %" PRIu64 ": %s", err->offset, err->text);
+
+	if (h->problem_count++ < HISTORY_PROBLEMS)
+		buf_add(&h->problems, text, (size_t)n + 1);
+}
+
+/* What is known of the last snapshot, until it is known that it was the last. */
+struct last {
+	struct stats stats;
+	struct stats_origin from;
+	bool kept;
+};
+
+static void take(struct history *h, struct snapshots *r, struct last *last)
+{
+	const char *missing = stats_missing(&r->stats);
+	struct stats other = last->stats;
+
+	if (missing && !h->missing) { /* as a rule of all of them */
+		struct err err = { .offset = r->document };
+
+		err_at(&err, 0, r->document, "%s", missing);
+		add_problem(h, &err);
+		h->missing = true;
+	}
+
+	last->from = (struct stats_origin){ h->name, r->document, r->time_ns };
+	last->stats = r->stats;
+	r->stats = other;
+	growth_add(&h->growth, &last->stats, stats_merge(&last->stats), r->time_ns);
+	add_point(h, &last->stats, r->time_ns);
+	last->kept = !(h->snapshots % h->kept_stride);
+	if (last->kept)
+		keep_document(h, &last->stats, &last->from, h->snapshots);
+	h->snapshots++;
+	while (h->kept_count > 2 && (h->kept_count > h->kept_max || h->kept_bytes > h->bytes_max)) {
+		thin_kept(h);
+		last->kept = !((h->snapshots - 1) % h->kept_stride);
+	}
+}
+
+int history_read(struct history *h, struct snapshots *r, bool (*go_on)(void *context, uint64_t at),
+		 void *context, struct err *err)
+{
+	struct err problem = { .offset = ERR_NO_OFFSET };
+	struct last last = { .kept = true };
+	int n;
+
+	stats_init(&last.stats);
+	while ((n = snapshots_next(r, &problem)) == 1 || n == -EBADMSG) {
+		if (n == 1)
+			take(h, r, &last);
+		else
+			add_problem(h, &problem);
+		if (go_on && !go_on(context, r->document)) {
+			n = err_set(err, -ECANCELED, "it was not read to its end");
+			break;
+		}
+	}
+	if (!n && !last.kept)
+		keep_document(h, &last.stats, &last.from, h->snapshots - 1);
+	stats_release(&last.stats);
+	if (n == -ECANCELED)
+		return n;
+	if (n) /* what was read until then stays */
+		add_problem(h, &problem);
+	if (h->snapshots)
+		return 0;
+	if (h->problem_count)
+		return err_at(err, n ? n : -EBADMSG, problem.offset, "%s", problem.text);
+	return err_set(err, -EBADMSG, "it holds no jemalloc statistics: %s", snapshots_guess(r));
+}
+
+static void write_series(struct json *j, const struct history *h)
+{
+	json_object(j, "series");
+	json_array(j, "snapshot");
+	for (size_t i = 0; i < h->point_count; i++)
+		json_number(j, NULL, h->points[i].number);
+	json_end_array(j);
+	json_array(j, "time");
+	for (size_t i = 0; i < h->point_count; i++)
+		if (h->points[i].time_ns == WHEN_NONE)
+			json_null(j, NULL);
+		else
+			json_real(j, NULL, (double)h->points[i].time_ns / 1e9, 3);
+	json_end_array(j);
+	for (unsigned c = 0; c < HISTORY_CURVE_COUNT; c++) {
+		json_array(j, curves[c].key);
+		for (size_t i = 0; i < h->point_count; i++)
+			if (h->points[i].value[c] < STATS_NONE)
+				json_number(j, NULL, h->points[i].value[c]);
+			else
+				json_null(j, NULL);
+		json_end_array(j);
+	}
+	json_end_object(j);
+}
+
+static void write_problems(struct json *j, const struct history *h)
+{
+	char more[64];
+
+	json_array(j, "problems");
+	for (size_t at = 0; at < h->problems.size; at += strlen(h->problems.data + at) + 1)
+		json_text(j, NULL, h->problems.data + at);
+	if (h->problem_count > HISTORY_PROBLEMS) {
+		snprintf(more, sizeof(more), "and %" PRIu64 " more like these",
+			 h->problem_count - HISTORY_PROBLEMS);
+		json_text(j, NULL, more);
+	}
+	json_end_array(j);
+}
+
+void history_write(struct json *j, const char *key, struct history *h, bool documents)
+{
+	json_object(j, key);
+	json_text(j, "name", h->name);
+	json_number(j, "snapshots", h->snapshots);
+	json_array(j, "kept");
+	for (size_t i = 0; i < h->kept_count; i++)
+		json_number(j, NULL, h->kept[i].number);
+	json_end_array(j);
+	write_problems(j, h);
+	write_series(j, h);
+	if (h->snapshots > 1)
+		growth_write(j, "growth", &h->growth);
+	if (documents) {
+		json_array(j, "documents");
+		for (size_t i = 0; i < h->kept_count; i++)
+			json_written(j, NULL, h->kept[i].json, h->kept[i].size);
+		json_end_array(j);
+	}
+	json_end_object(j);
+}
+
+const struct history_document *history_document(const struct history *h, uint64_t number)
+{
+	for (size_t i = 0; i < h->kept_count; i++)
+		if (h->kept[i].number == number)
+			return &h->kept[i];
+	return NULL;
+}

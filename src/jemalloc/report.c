@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The self-contained page: what web/ builds, with the data in its place.  For memoir jemalloc
+ * report. */
+#include "jemalloc/report.h"
+
+#include <string.h>
+
+#include "jemalloc/report_page.h"
+
+#define HOLE "id=\"data\">null<"
+
+/* JSON inside an element: what could end it is in strings only, where it has another notation. */
+static void put_escaped(struct sink *out, struct buf *json)
+{
+	const char *from = json->data, *end = from + json->size;
+
+	while (from < end) {
+		const char *sign = memchr(from, '<', (size_t)(end - from));
+
+		buf_add(&out->buf, from, (size_t)((sign ? sign : end) - from));
+		if (!sign)
+			break;
+		buf_text(&out->buf, "\\u003c");
+		from = sign + 1;
+	}
+	buf_clear(json);
+	sink_turn(out);
+}
+
+int report_write(struct sink *out, struct history *files, size_t count)
+{
+	const char *hole = memmem(report_page, report_page_length, HOLE, strlen(HOLE));
+	size_t head = (size_t)(hole - report_page) + strlen(HOLE) - strlen("null<");
+	struct buf text = { 0 };
+	struct json j;
+
+	buf_add(&out->buf, report_page, head);
+	json_init(&j, &text);
+	j.compact = true;
+	json_object(&j, NULL);
+	json_text(&j, "version", MEMOIR_VERSION);
+	json_array(&j, "files");
+	for (size_t i = 0; i < count && !out->error; i++) {
+		history_write(&j, NULL, &files[i], true);
+		put_escaped(out, &text);
+	}
+	json_end_array(&j);
+	json_end_object(&j);
+	put_escaped(out, &text);
+	head += strlen("null");
+	buf_add(&out->buf, report_page + head, report_page_length - head);
+	buf_release(&text);
+	return sink_turn(out);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Walks the page of jemalloc's statistics in Debian's Chromium, as a reader would, and prints what
+// was seen as JSON.  test_jemalloc_page.py says what it should be.
+//
+//   node jemalloc_browser.mjs '{"chromium": …, "axe": …, "out": …, "walk": {name: address}, …}'
+import fs from "node:fs";
+import { chromium } from "playwright-core";
+
+const given = JSON.parse(process.argv[2]);
+const browser = await chromium.launch({ executablePath: given.chromium, args: ["--no-sandbox", "--disable-gpu"] });
+const seen = { problems: [], requests: [], walk: {} };
+const WAIT = { timeout: 120000 };
+const PARTS = ["overview", "classes", "arenas", "extents", "mutexes", "hpa", "configuration", "compare", "definitions"];
+
+async function open(address, options = {}, offline = true) {
+	const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+	if (offline) await context.setOffline(true);
+	const page = await context.newPage();
+	page.setDefaultTimeout(WAIT.timeout);
+	page.on("console", (message) => seen.problems.push(`${message.type()}: ${message.text()}`));
+	page.on("pageerror", (error) => seen.problems.push(`error: ${error.message}`));
+	page.on("request", (request) => seen.requests.push(request.url().slice(0, 200)));
+	await page.goto(address);
+	return page;
+}
+
+// A part of the page, of the snapshot that is chosen; pictures are drawn when their width is known.
+async function part(page, name) {
+	await page.locator(".jem-parts button").nth(PARTS.indexOf(name)).click();
+	await page.waitForSelector(`.jem-part[data-part=${name}]`);
+	await settled(page);
+}
+const settled = async (page) => {
+	await page.waitForFunction(() => document.querySelector(".jem-part")?.dataset.snapshot !== "" && !document.querySelector(".skeleton") &&
+		[...document.querySelectorAll(".jem-chart")].every((c) => c.querySelector("svg, .jem-nothing")));
+};
+const notation = (page, name) => page.locator(".choice[aria-label='Notation of numbers'] button", { hasText: name }).click();
+
+const facts = (page) => page.$$eval("#summary tr", (rows) => Object.fromEntries(rows.map((r) => [r.dataset.fact, r.querySelector(".jem-value").textContent])));
+const said = (page) => page.$$eval(".card[data-card]", (cards) => Object.fromEntries(cards.map((c) => [c.dataset.card, c.querySelector(".said").textContent])));
+const charts = (page) => page.$$eval(".jem-chart", (all) => Object.fromEntries(all.map((c) => [c.id, c.querySelectorAll(".jem-mark, .jem-piece, .jem-dot").length])));
+const tables = (page) => page.$$eval(".jem-grid", (all) => Object.fromEntries(all.map((t) => [t.id, {
+	head: [...t.querySelectorAll("th button")].map((b) => b.firstChild.textContent),
+	rows: [...t.querySelectorAll("tbody tr")].map((r) => [...r.children].map((d) => d.textContent)),
+}])));
+const steps = (page) => page.$$eval("#waterfall tr", (rows) => rows.map((r) => [r.dataset.step, r.className, r.querySelector(".jem-value").textContent]));
+const texts = (page, selector) => page.$$eval(selector, (all) => all.map((e) => e.textContent));
+
+async function axe(page) {
+	/* Not as an element: the page allows no script but its own. */
+	if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(fs.readFileSync(given.axe, "utf8"));
+	return page.evaluate(async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
+		.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(" | ")}`));
+}
+
+// Every part of a file, numbers raw.
+async function walk(page) {
+	const found = { parts: {} };
+	await settled(page);
+	await notation(page, "raw");
+	for (const name of PARTS) {
+		await part(page, name);
+		found.parts[name] = { said: await said(page), charts: await charts(page), tables: await tables(page), nothing: await texts(page, ".jem-nothing, .empty-title") };
+		if (name === "overview") Object.assign(found, { facts: await facts(page), steps: await steps(page), advice: await page.$$eval("[data-advice]", (all) => all.map((a) => a.dataset.advice)), banners: await texts(page, ".banner") });
+		if (name === "mutexes") found.mutex_note = await texts(page, "#mutex-note");
+		if (name === "definitions") found.definitions = await texts(page, "#definitions dt");
+	}
+	return found;
+}
+
+async function use(address, offline) {
+	const found = {}, page = await open(address.full, {}, offline);
+	await settled(page);
+	found.human = await facts(page);
+	await part(page, "classes");
+	await page.hover("#chart-share svg", { position: { x: 80, y: 150 } });
+	found.tip = await texts(page, "#chart-share .jem-tip");
+	await page.hover("#chart-breakdown svg", { position: { x: 40, y: 20 } });
+	found.piece_tip = await texts(page, "#chart-breakdown .jem-tip");
+	const column = async () => (await tables(page))["table-bins"].rows.map((r) => r[0]);
+	found.by_size = await column();
+	await page.click("#table-bins th button:has-text('allocated')");
+	found.by_allocated = await column();
+	found.sorted = await page.getAttribute("#table-bins th:has(button:has-text('allocated'))", "aria-sort");
+	await page.selectOption("#arena", "0");
+	await settled(page);
+	found.arena_0 = await said(page);
+	found.arena_address = page.url();
+	await page.goBack();
+	await settled(page);
+	found.back = await said(page);
+	await part(page, "arenas");
+	await page.click("#table-arenas button:has-text('1')");
+	await page.waitForSelector(".jem-part[data-part=classes]");
+	await settled(page);
+	found.arena_1 = [page.url(), await said(page)];
+	await page.context().close();
+	return found;
+}
+
+async function series(address, offline) {
+	const found = {}, page = await open(address, {}, offline);
+	await settled(page);
+	await notation(page, "raw");
+	found.last = (await facts(page)).allocated;
+	found.allocated = {};
+	await page.focus("#slider");
+	await page.keyboard.press("Home");
+	for (let i = 0; i < 4; i++) {
+		await page.waitForSelector(`.jem-part[data-snapshot="${i}"]`);
+		found.allocated[i] = [(await facts(page)).allocated, await page.textContent(".jem-slider output")];
+		await page.keyboard.press("ArrowRight");
+	}
+	found.advice = await page.$$eval("[data-advice]", (all) => all.map((a) => a.dataset.advice));
+	await page.click("#chart-series svg", { position: { x: 70, y: 60 } });
+	await page.waitForSelector(".jem-part[data-snapshot='0']");
+	found.clicked = page.url();
+	found.advice_first = await page.$$eval("[data-advice]", (all) => all.map((a) => a.dataset.advice));
+	await page.click("button[aria-label='The next snapshot']");
+	await page.waitForSelector(".jem-part[data-snapshot='1']");
+	await part(page, "compare");
+	await page.selectOption("#against", "0");
+	await page.waitForFunction(() => location.hash.includes("against="));
+	await page.waitForSelector("#table-compare");
+	found.compare = (await tables(page))["table-compare"];
+	found.compare_said = await said(page);
+	found.link = page.url();
+	const again = await open(found.link, {}, offline);
+	await settled(again);
+	await again.waitForSelector("#table-compare");
+	found.again = (await tables(again))["table-compare"];
+	await again.context().close();
+	await page.context().close();
+	return found;
+}
+
+async function two(address) {
+	const found = {}, page = await open(address);
+	await settled(page);
+	await part(page, "compare");
+	await page.waitForSelector("#table-compare");
+	found.choices = await texts(page, "select[aria-label='File of the snapshot before'] option");
+	found.compare = (await tables(page))["table-compare"];
+	await page.selectOption("#file", "1");
+	await settled(page);
+	found.title = await page.textContent("[data-card=file] h2");
+	await page.context().close();
+	return found;
+}
+
+async function look(address, name, offline) {
+	seen.axe = {};
+	for (const colorScheme of ["light", "dark"])
+		for (const width of given.out ? [1280, 2560] : [1280]) {
+			const page = await open(address, { colorScheme, viewport: { width, height: 900 } }, offline);
+			await settled(page);
+			for (const p of PARTS) {
+				await part(page, p);
+				if (width === 1280) seen.axe[`${p} ${colorScheme}`] = await axe(page);
+				if (given.out) await page.screenshot({ path: `${given.out}/${name}-${p}-${colorScheme}-${width}.png`, fullPage: true });
+			}
+			await page.context().close();
+		}
+}
+
+try {
+	for (const [name, address] of Object.entries(given.walk ?? {})) {
+		const page = await open(address);
+		seen.walk[name] = await walk(page);
+		await page.context().close();
+	}
+	if (given.use) seen.use = await use(given.use, true);
+	if (given.series) seen.series = await series(given.series, true);
+	if (given.two) seen.two = await two(given.two);
+	if (given.look) await look(given.look, "report", true);
+	if (given.empty) {
+		const page = await open(given.empty);
+		seen.empty = await texts(page, ".empty-title");
+		await page.context().close();
+	}
+} finally {
+	await browser.close();
+}
+process.stdout.write(JSON.stringify(seen));
