@@ -4,7 +4,7 @@
  *
  * expr.c reads it, filter.c puts it together, plan.c turns it into loops over one recording. */
 #include "query/filter.h"
-#include "query/pattern.h"
+#include "base/pattern.h"
 
 #define CONDITION_DEPTH 64  /* of parentheses and `not`s */
 #define CONDITION_COUNT 512 /* in one filter */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Regular expressions.  See pattern.h. */
-#include "query/pattern.h"
+#include "base/pattern.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <errno.h>
