@@ -22,11 +22,12 @@
 
 static const char *interface, *token, *password_file, *upload_limit;
 static uint64_t port;
-static bool open_page;
+static bool open_page, any_port;
 
 static const struct command_option options[] = {
 	{ "port", 'p', "N", "listen at this port (8080, or the next that is free)", COMMAND_NUMBER,
 	  &port },
+	{ "any-port", 0, NULL, "listen at any port that is free", COMMAND_FLAG, &any_port },
 	{ "interface", 'i', "ADDRESS", "listen at this address (127.0.0.1)", COMMAND_TEXT,
 	  &interface },
 	{ "debug-symbols", 'd', "PATH",
@@ -144,7 +145,7 @@ static int serve(const struct server_options *o, int argc, char **argv)
 static int run(int argc, char **argv)
 {
 	struct server_options o = { .address = interface ? interface : "127.0.0.1",
-				    .port = port ? (uint16_t)port : SERVER_PORT,
+				    .port = any_port ? 0 : port ? (uint16_t)port : SERVER_PORT,
 				    .next_port = !port,
 				    .token = token,
 				    .upload_limit = SERVER_UPLOAD_LIMIT };

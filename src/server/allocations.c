@@ -14,7 +14,7 @@
 
 #define KEPT_ROWS 2000 /* more are streamed */
 
-static bool streams(const struct request *r)
+static bool streams(struct request *r)
 {
 	return request_count(r, "count") > KEPT_ROWS;
 }
@@ -199,21 +199,6 @@ static int answer_backtraces(struct request *r, struct sink *out)
 	return error;
 }
 
-/* The call that a stack's allocations, else its frees, were made by. */
-static unsigned call_of(const struct model *m, uint32_t stack)
-{
-	const struct summary *s = model_summary(m);
-	const struct columns *c = &m->allocations;
-	uint32_t row = summary_row_of(s, stack);
-
-	if (row != NO_SUMMARY)
-		return s->rows[row].call;
-	for (uint32_t i = 0; i < c->count; i++)
-		if (c->free_stack[i] == stack && c->freed_at[i] != NEVER)
-			return tags_free_call(c->tags[i]);
-	return 0;
-}
-
 static int answer_one_backtrace(struct request *r, struct sink *out)
 {
 	const struct model *m = r->snapshot->model;
@@ -230,7 +215,7 @@ static int answer_one_backtrace(struct request *r, struct sink *out)
 	begin(r, &w, v, out);
 	json_object(&w.j, NULL);
 	json_number(&w.j, "id", id);
-	answer_backtrace(&w.answer, &w.j, "frames", (uint32_t)id, call_of(m, (uint32_t)id));
+	answer_backtrace(&w.answer, &w.j, "frames", (uint32_t)id, words_call(m, (uint32_t)id));
 	json_end_object(&w.j);
 	snapshot_answer_release(&w.answer);
 	return 0;

@@ -13,7 +13,7 @@
 #define SPARKS_MAX 1000	 /* groups with curves */
 #define SPARK_MAX 200	 /* points */
 
-static bool streams(const struct request *r)
+static bool streams(struct request *r)
 {
 	return request_count(r, "count") > KEPT_GROUPS;
 }

@@ -89,6 +89,11 @@ static int add_filter(struct request *r, const struct param *p)
 	request_fail(r, 400, p->name, "%s", err.text);
 	if (err.offset != ERR_NO_OFFSET)
 		r->fault.position = (int64_t)param_position(p->value, err.offset);
+	if (r->route->checks && is_expression(p->name)) {
+		r->checked = r->fault;
+		r->fault = (struct fault){ .position = -1, .progress = -1 };
+		return 0;
+	}
 	return error;
 }
 

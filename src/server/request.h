@@ -34,6 +34,7 @@ struct request {
 	struct filter *filter;	   /* NULL: none, or taken by request_view() */
 	struct held_view *held;
 	struct fault fault;
+	struct fault checked; /* of routes that check: what is wrong with the expression */
 	/* What the answer says of itself. */
 	const char *type; /* instead of the route's */
 	char *file_name;  /* of a download */

@@ -30,14 +30,15 @@ struct route {
 	bool filters; /* takes filter rows and expressions */
 	enum route_way way;
 	/* May make a stream of what is kept otherwise; NULL: no. */
-	bool (*streams)(const struct request *r);
+	bool (*streams)(struct request *r);
+	bool checks; /* an expression that cannot be read is not an error: see r->checked */
 	/* Writes the answer: 0, or -errno after request_fail().  Any thread. */
 	int (*answer)(struct request *r, struct sink *out);
 };
 
 extern const struct route *const routes[]; /* the resources' tables; NULL at the end */
 
-#define ROUTE_ARGS 2
+#define ROUTE_ARGS 3
 
 /* Does a path fit a pattern?  Then what stands for {…} is in ret_args, each the caller's. */
 bool route_fits(const char *pattern, const char *path, char *ret_args[ROUTE_ARGS]);

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/stats.h"
+#include "query/group_frames.h"
+
 static void add_word(struct buf *out, const char *word)
 {
 	bool plain = *word && strcspn(word, " \t\n\"'\\$`*?[]{}()<>|&;#~!") == strlen(word);
@@ -83,4 +86,62 @@ void words_strip_templates(const char *name, struct buf *out)
 			buf_char(out, *p);
 		}
 	}
+}
+
+unsigned words_call(const struct model *m, uint32_t stack)
+{
+	const struct summary *s = model_summary(m);
+	const struct columns *c = &m->allocations;
+	uint32_t row = summary_row_of(s, stack);
+
+	if (row != NO_SUMMARY)
+		return s->rows[row].call;
+	for (uint32_t i = 0; i < c->count; i++)
+		if (c->free_stack[i] == stack && c->freed_at[i] != NEVER)
+			return tags_free_call(c->tags[i]);
+	return 0;
+}
+
+/* The innermost frame of a stack that is no wrapper; else the innermost of all; NULL: no stack. */
+static const struct place_frame *frame_of(const struct model *m, struct places *p, uint32_t stack)
+{
+	const struct nodes *nodes = &m->tables.nodes;
+	const struct place_frame *innermost = NULL;
+
+	for (uint32_t id = stack; node_is_known(nodes, id); id = nodes->parent[id]) {
+		unsigned count;
+		const struct place_frame *f = places_frames(p, places_of_node(p, id), &count);
+
+		for (unsigned i = 0; i < count; i++) {
+			if (!innermost)
+				innermost = &f[i];
+			if (!f[i].function ||
+			    !is_allocator_function(places_string(p, f[i].function)))
+				return &f[i];
+		}
+	}
+	return innermost;
+}
+
+void words_where(struct json *j, const struct model *m, struct places *p, uint32_t stack)
+{
+	const struct place_frame *f = frame_of(m, p, stack);
+	const struct nodes *nodes = &m->tables.nodes;
+	char text[32];
+
+	if (!f) {
+		json_text(j, "function", "(no stack)");
+		return;
+	}
+	if (f->function) {
+		json_text(j, "function", places_string(p, f->function));
+	} else {
+		snprintf(text, sizeof(text), "0x%llx",
+			 (unsigned long long)(nodes->frame[stack] & NODE_ADDRESS_MASK));
+		json_text(j, "function", text);
+	}
+	if (f->file)
+		json_text(j, "source", places_string(p, f->file));
+	if (f->line)
+		json_number(j, "line", f->line);
 }

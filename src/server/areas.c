@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Stretches of addresses.  See areas.h.
+ *
+ * A bit for each unit of each grain that was ever touched; so memory is a 128th of the address
+ * space in use, however many blocks there were.  Large blocks are kept as they are. */
+#include "server/areas.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "query/allocator.h"
+
+#define GRAIN (1ull << AREA_GRAIN_BITS)
+#define GRAIN_WORDS (GRAIN / AREA_UNIT / 64)
+#define LARGE (4 * GRAIN)
+#define HEADER 16u /* from the start of glibc's chunk to the block */
+#define SHARED 8u  /* of the next chunk, that belong to the block */
+
+struct marking {
+	struct map grain_of; /* by address / GRAIN: position below */
+	struct grain {
+		uint64_t number;
+		uint64_t bits[GRAIN_WORDS];
+	} * *grains;
+	size_t count, room;
+	struct areas large;
+	uint64_t last_number;
+	struct grain *last;
+};
+
+static void add_area(struct areas *a, uint64_t start, uint64_t end)
+{
+	a->rows = xgrow(a->rows, a->count, &a->room, sizeof(*a->rows));
+	a->rows[a->count++] = (struct area){ start, end };
+}
+
+struct area area_of_row(const struct model *m, uint32_t row, bool glibc)
+{
+	const struct columns *c = &m->allocations;
+	uint64_t start = c->address[row], size = columns_size(c, row) + columns_slack_of(c, row);
+	uint64_t end = start + (size ? size : 1);
+
+	if (glibc && start > HEADER && size >= SHARED) {
+		start -= HEADER;
+		end -= SHARED;
+	}
+	start -= start % AREA_UNIT;
+	end += (AREA_UNIT - end % AREA_UNIT) % AREA_UNIT;
+	return end > start ? (struct area){ start, end }
+			   : (struct area){ start, start + AREA_UNIT };
+}
+
+static struct grain *grain_at(struct marking *k, uint64_t number)
+{
+	uint64_t at;
+
+	if (k->last && k->last_number == number)
+		return k->last;
+	if (!map_get(&k->grain_of, number, &at)) {
+		k->grains = xgrow(k->grains, k->count, &k->room, sizeof(*k->grains));
+		k->grains[k->count] = xcalloc(1, sizeof(**k->grains));
+		k->grains[k->count]->number = number;
+		map_set(&k->grain_of, number, at = k->count++);
+	}
+	k->last_number = number;
+	return k->last = k->grains[at];
+}
+
+static void mark(struct marking *k, struct area a)
+{
+	if (a.end - a.start > LARGE) {
+		add_area(&k->large, a.start, a.end);
+		return;
+	}
+	for (uint64_t at = a.start; at < a.end;) {
+		struct grain *g = grain_at(k, at / GRAIN);
+		uint64_t border = (at / GRAIN + 1) * GRAIN;
+		uint64_t end = a.end < border ? a.end : border;
+		uint64_t bit = at % GRAIN / AREA_UNIT, last = bit + (end - at) / AREA_UNIT;
+
+		for (; bit < last; bit = (bit / 64 + 1) * 64) {
+			uint64_t n = last - bit < 64 - bit % 64 ? last - bit : 64 - bit % 64;
+
+			g->bits[bit / 64] |= (n == 64 ? UINT64_MAX : (1ull << n) - 1) << bit % 64;
+		}
+		at = end;
+	}
+}
+
+static void mark_view(struct marking *k, const struct view *v, uint64_t at)
+{
+	const struct columns *c = &v->model->allocations;
+	bool glibc = allocator_is_glibc(v->model);
+
+	VIEW_EACH(v, 0, c->count, row)
+	if (at == NEVER || (c->allocated_at[row] <= at && c->freed_at[row] > at))
+		mark(k, area_of_row(v->model, row, glibc));
+}
+
+static void marking_release(struct marking *k)
+{
+	for (size_t i = 0; i < k->count; i++)
+		free(k->grains[i]);
+	free(k->grains);
+	map_release(&k->grain_of);
+	areas_release(&k->large);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct area *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Sorts, and puts together what overlaps or has at most `gap` bytes in between. */
+static void join(struct areas *a, uint64_t gap)
+{
+	size_t n = 0;
+
+	if (a->count > 1)
+		qsort(a->rows, a->count, sizeof(*a->rows), by_start);
+	for (size_t i = 0; i < a->count; i++) {
+		if (n && a->rows[i].start <= a->rows[n - 1].end + gap) {
+			if (a->rows[i].end > a->rows[n - 1].end)
+				a->rows[n - 1].end = a->rows[i].end;
+		} else {
+			a->rows[n++] = a->rows[i];
+		}
+	}
+	a->count = n;
+}
+
+static void take_grain(struct areas *a, const struct grain *g)
+{
+	uint64_t base = g->number * GRAIN, start = UINT64_MAX;
+
+	for (uint64_t w = 0; w < GRAIN_WORDS; w++) {
+		if (g->bits[w] == (start == UINT64_MAX ? 0 : UINT64_MAX))
+			continue;
+		for (unsigned bit = 0; bit < 64; bit++) {
+			uint64_t at = base + (w * 64 + bit) * AREA_UNIT;
+			bool set = g->bits[w] >> bit & 1;
+
+			if (set && start == UINT64_MAX) {
+				start = at;
+			} else if (!set && start != UINT64_MAX) {
+				add_area(a, start, at);
+				start = UINT64_MAX;
+			}
+		}
+	}
+	if (start != UINT64_MAX)
+		add_area(a, start, base + GRAIN);
+}
+
+void areas_exact(struct areas *a, const struct view *v, uint64_t at)
+{
+	struct marking k = { 0 };
+
+	*a = (struct areas){ 0 };
+	mark_view(&k, v, at);
+	for (size_t i = 0; i < k.count; i++)
+		take_grain(a, k.grains[i]);
+	for (size_t i = 0; i < k.large.count; i++)
+		add_area(a, k.large.rows[i].start, k.large.rows[i].end);
+	marking_release(&k);
+	join(a, 0);
+}
+
+void areas_coarse(struct areas *a, const struct view *v, uint64_t gap)
+{
+	struct map seen = { 0 };
+	bool glibc = allocator_is_glibc(v->model);
+	uint64_t last = UINT64_MAX, value;
+
+	*a = (struct areas){ 0 };
+	VIEW_EACH(v, 0, v->model->allocations.count, row)
+	{
+		struct area b = area_of_row(v->model, row, glibc);
+		uint64_t first = b.start / GRAIN, behind = (b.end - 1) / GRAIN + 1;
+
+		if (first == last && behind == first + 1)
+			continue;
+		if (behind == first + 1) {
+			last = first;
+			if (map_get(&seen, first, &value))
+				continue;
+			map_set(&seen, first, 1);
+		}
+		add_area(a, first * GRAIN, behind * GRAIN);
+		if (a->count > 1u << 16)
+			join(a, gap);
+	}
+	join(a, gap);
+	map_release(&seen);
+}
+
+void areas_release(struct areas *a)
+{
+	free(a->rows);
+	*a = (struct areas){ 0 };
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* GET /data/{id}/check, /complete: the question box.
+ *
+ * Names of functions, files and modules come with the most used first. */
+#include "server/complete.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/utf8.h"
+#include "base/xalloc.h"
+#include "export/stacks.h"
+#include "query/steps.h"
+#include "server/request.h"
+
+#define ITEMS_MAX 200
+
+static int answer_check(struct request *r, struct sink *out)
+{
+	const struct view *v = NULL;
+	struct buf text = { 0 };
+	struct json j;
+
+	if (!r->checked.status) {
+		v = request_view(r);
+		if (!v) {
+			r->checked = r->fault;
+			r->fault = (struct fault){ .position = -1, .progress = -1 };
+		}
+	}
+	request_json(&j, out);
+	json_object(&j, NULL);
+	json_bool(&j, "ok", v);
+	if (v) {
+		filter_print(v->filter, &text);
+		json_text(&j, "filter", text.data);
+		json_number(&j, "count", v->count);
+		json_number(&j, "bytes", v->bytes);
+	} else {
+		json_text(&j, "error", r->checked.text);
+		if (r->checked.position >= 0)
+			json_number(&j, "position", (uint64_t)r->checked.position);
+	}
+	json_end_object(&j);
+	buf_release(&text);
+	return 0;
+}
+
+struct listing {
+	struct request *r;
+	struct json *j;
+	const struct cursor *c;
+	const char *typed; /* what is there already */
+	uint32_t left;
+};
+
+static void item(struct listing *l, const char *text, const char *kind, const char *help)
+{
+	if (!l->left)
+		return;
+	l->left--;
+	json_object(l->j, NULL);
+	json_text(l->j, "text", text);
+	json_text(l->j, "kind", kind);
+	if (help)
+		json_text(l->j, "help", help);
+	json_end_object(l->j);
+}
+
+/* Does it fit what was typed?  In the first round by its beginning, in the second anywhere. */
+static bool fits(const struct listing *l, const char *text, unsigned round)
+{
+	bool begins = !strncasecmp(text, l->typed, strlen(l->typed));
+
+	return round ? !begins && strcasestr(text, l->typed) : begins;
+}
+
+static void list_conditions(struct listing *l)
+{
+	for (unsigned round = 0; round < 2; round++) {
+		for (const struct filter_field *f = filter_fields; f->name; f++)
+			if (fits(l, f->name, round))
+				item(l, f->name, f->class == FIELD_FLAG ? "flag" : "field",
+				     f->help);
+		if (fits(l, "not", round))
+			item(l, "not", "word", "does not hold");
+		if (fits(l, "frame(", round))
+			item(l, "frame(", "word", "one frame fulfils all that is inside");
+	}
+	if (!*l->typed)
+		return;
+	for (unsigned round = 0; round < 2; round++)
+		for (const struct filter_row *f = filter_rows; f->name; f++)
+			if (f->type != ARG_EXPRESSION && !filter_field_find(f->name) &&
+			    fits(l, f->name, round))
+				item(l, f->name, "filter", f->help);
+}
+
+static void list_operators(struct listing *l)
+{
+	static const struct {
+		const char *text, *help;
+		unsigned classes; /* bits of enum field_class */
+	} rows[] = {
+#define NUMBERS_ONLY (1u << FIELD_ROW | 1u << FIELD_STACK)
+#define NAMES_ONLY (1u << FIELD_FRAME | 1u << FIELD_THREAD | 1u << FIELD_CALL)
+		{ ">=", "is more or the same", NUMBERS_ONLY },
+		{ "<=", "is less or the same", NUMBERS_ONLY },
+		{ ">", "is more", NUMBERS_ONLY },
+		{ "<", "is less", NUMBERS_ONLY },
+		{ "~", "a regular expression matches", NAMES_ONLY },
+		{ "!~", "a regular expression matches nowhere", NAMES_ONLY },
+		{ "=", "is the same", NUMBERS_ONLY | NAMES_ONLY | 1u << FIELD_BACKTRACE },
+		{ "!=", "is not the same", NUMBERS_ONLY | NAMES_ONLY | 1u << FIELD_BACKTRACE },
+		{ "(", "at these moments", 1u << FIELD_ALIVE },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (!l->c->field || rows[i].classes >> l->c->field->class & 1)
+			item(l, rows[i].text, "operator", rows[i].help);
+}
+
+static void list_joins(struct listing *l)
+{
+	for (unsigned round = 0; round < 2; round++) {
+		if (fits(l, "and", round))
+			item(l, "and", "word", "both hold");
+		if (fits(l, "or", round))
+			item(l, "or", "word", "at least one holds");
+	}
+	if (l->c->depth && !*l->typed)
+		item(l, ")", "word", "closes the parenthesis");
+}
+
+/* A text as an expression has it: in quotes, and behind ~ as a pattern for itself. */
+static void value_item(struct listing *l, const char *text, const char *help)
+{
+	struct buf out = { 0 };
+
+	buf_char(&out, '"');
+	for (const char *p = text; *p; p++) {
+		if (l->c->matches && strchr("\\^$.|?*+()[]{}", *p))
+			buf_text(&out, *p == '\\' ? "\\\\\\" : "\\");
+		else if (*p == '\\' || *p == '"')
+			buf_char(&out, '\\');
+		buf_char(&out, *p);
+	}
+	buf_char(&out, '"');
+	item(l, out.data, "value", help);
+	buf_release(&out);
+}
+
+struct used {
+	uint32_t string;
+	uint64_t count;
+};
+
+static int most_used(const void *a, const void *b)
+{
+	const struct used *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return x->string < y->string ? -1 : x->string > y->string;
+}
+
+/* How often allocations go through each name: counts by string. */
+static void count_names(struct listing *l, const struct answer *a, struct used *by_string)
+{
+	struct places *p = l->r->snapshot->places;
+
+	for (uint32_t i = 1; i < places_count(p); i++) {
+		unsigned count;
+		const struct place_frame *f = places_frames(p, i, &count);
+
+		for (unsigned k = 0; k < count; k++) {
+			uint32_t id =
+				l->c->field->which == FRAME_FUNCTION ? f[k].function : f[k].file;
+
+			by_string[id].string = id;
+			by_string[id].count += a->place_counts[i];
+		}
+	}
+}
+
+static void list_names(struct listing *l, const struct answer *a)
+{
+	struct places *p = l->r->snapshot->places;
+	uint32_t strings = places_string_count(p) + 1;
+	struct used *names = xcalloc(strings, sizeof(*names));
+
+	count_names(l, a, names);
+	qsort(names, strings, sizeof(*names), most_used);
+	for (uint32_t i = 0; i < strings && names[i].count && l->left; i++) {
+		const char *text = places_string(p, names[i].string);
+
+		if (*text && strcasestr(text, l->typed))
+			value_item(l, text, NULL);
+	}
+	free(names);
+}
+
+static void list_modules(struct listing *l)
+{
+	const struct tables *t = &l->r->snapshot->model->tables;
+	struct places *p = l->r->snapshot->places;
+
+	for (size_t i = 1; i < t->module_count; i++) {
+		const char *path = places_module_path(p, (uint32_t)i);
+
+		if (t->modules[i].known && *path && strcasestr(path, l->typed))
+			value_item(l, path_base(path), path);
+	}
+}
+
+static void list_threads(struct listing *l)
+{
+	const struct threads *t = &l->r->snapshot->model->tables.threads;
+	char number[24];
+
+	for (size_t i = 0; i < t->count; i++) {
+		bool again = false;
+
+		for (size_t k = 0; k < i && k < 1000; k++)
+			again |= !strcmp(t->rows[k].name, t->rows[i].name);
+		if (*t->rows[i].name && !again && strcasestr(t->rows[i].name, l->typed))
+			value_item(l, t->rows[i].name, NULL);
+	}
+	for (size_t i = 0; i < t->count && l->left; i++) {
+		snprintf(number, sizeof(number), "%llu", (unsigned long long)t->rows[i].tid);
+		if (!strncmp(number, l->typed, strlen(l->typed)))
+			item(l, number, "value", t->rows[i].name);
+	}
+}
+
+static void list_calls(struct listing *l, const struct answer *a)
+{
+	for (unsigned i = 0; i < CALLS_MAX; i++) {
+		const char *name = a->call_counts[i] ? places_call(l->r->snapshot->places, i) : "";
+
+		if (*name && strcasestr(name, l->typed))
+			value_item(l, name, NULL);
+	}
+}
+
+static void list_values(struct listing *l)
+{
+	struct answer a;
+
+	if (!l->c->field)
+		return;
+	snapshot_answer(l->r->snapshot, &a, request_view(l->r));
+	switch (l->c->field->class) {
+	case FIELD_FRAME:
+		if (l->c->field->which == FRAME_MODULE)
+			list_modules(l);
+		else
+			list_names(l, &a);
+		break;
+	case FIELD_THREAD:
+		list_threads(l);
+		break;
+	case FIELD_CALL:
+		list_calls(l, &a);
+		break;
+	default:
+		break;
+	}
+	snapshot_answer_release(&a);
+}
+
+/* The byte at which so many UTF-16 units end. */
+static size_t byte_at(const char *text, uint64_t units)
+{
+	size_t size = strlen(text), at = 0;
+
+	for (uint64_t n = 0; at < size && n < units;) {
+		size_t sequence = utf8_sequence((const unsigned char *)text + at, size - at);
+
+		n += sequence == 4 ? 2 : 1;
+		at += sequence ? sequence : 1;
+	}
+	return at;
+}
+
+static int answer_complete(struct request *r, struct sink *out)
+{
+	const char *text = request_text(r, "text"), *at = request_text(r, "at");
+	auto_free char *typed = NULL;
+	struct cursor c;
+	struct json j;
+	struct listing l = { .r = r, .j = &j, .c = &c, .left = request_count(r, "count") };
+	size_t end;
+
+	text = text ? text : "";
+	end = at ? byte_at(text, strtoull(at, NULL, 10)) : strlen(text);
+	cursor_find(&c, text, end);
+	l.typed = typed = xmemdup0(text + c.typed, end - c.typed);
+	request_json(&j, out);
+	json_object(&j, NULL);
+	json_number(&j, "from", param_position(text, c.from));
+	json_number(&j, "to", param_position(text, c.to));
+	if (c.kind == PLACE_VALUE && c.field)
+		json_text(&j, "hint", value_help(c.matches ? ARG_REGEX : c.field->type));
+	else
+		json_null(&j, "hint");
+	json_array(&j, "items");
+	switch (c.kind) {
+	case PLACE_CONDITION:
+		list_conditions(&l);
+		break;
+	case PLACE_OPERATOR:
+		list_operators(&l);
+		break;
+	case PLACE_VALUE:
+		list_values(&l);
+		break;
+	case PLACE_JOIN:
+		list_joins(&l);
+		break;
+	}
+	json_end_array(&j);
+	json_end_object(&j);
+	return 0;
+}
+
+static const struct param_row complete_params[] = {
+	{ "text", PARAM_TEXT, NULL, "the expression so far" },
+	{ "at", PARAM_NUMBER, NULL, "where the cursor is, in UTF-16 units; its end if not given" },
+	{ "count", PARAM_COUNT, "20", "items at most", .max = ITEMS_MAX },
+	{ 0 },
+};
+
+const struct route routes_complete[] = {
+	{ "/data/{id}/check", METHOD_GET, "can this expression be read, and how much matches",
+	  .filters = true, .checks = true, .answer = answer_check },
+	{ "/data/{id}/complete", METHOD_GET, "what may stand at a place of an expression",
+	  .params = complete_params, .answer = answer_complete },
+	{ 0 },
+};

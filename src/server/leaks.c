@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* GET /data/{id}/leaks: is it a leak?  Verdicts on what was not freed. */
+#include "server/leaks.h"
+
+#include <string.h>
+
+#include "server/request.h"
+#include "server/words.h"
+
+void leaks_verdict(struct json *j, const struct model *m, const struct verdict *v)
+{
+	struct buf text = { 0 };
+
+	verdict_evidence(&text, v, model_runtime_ns(m));
+	json_text(j, "class", verdict_rows[v->class].name);
+	json_real(j, "confidence", v->confidence, 2);
+	json_text(j, "evidence", text.data);
+	json_bool(j, "freed_at_exit", v->freed_at_exit);
+	json_number(j, "leaked_bytes", v->leaked_bytes);
+	json_number(j, "leaked_count", v->leaked_count);
+	json_number(j, "kept_bytes", v->kept_bytes);
+	json_number(j, "most_bytes", v->most_bytes);
+	json_number(j, "allocated_count", v->allocated_count);
+	json_number(j, "first_ns", v->first_ns);
+	json_number(j, "grown_ns", v->grown_ns);
+	json_real(j, "grown_share", v->grown_share, 4);
+	json_real(j, "fit", v->fit, 4);
+	json_real(j, "bytes_per_second", v->bytes_per_second, 1);
+	json_real(j, "bytes_per_allocation", v->bytes_per_allocation, 3);
+	json_real(j, "late_share", v->late_share, 4);
+	json_number(j, "steps", v->steps);
+	json_number(j, "drops", v->drops);
+	json_number(j, "later_count", v->later_count);
+	json_number(j, "backtrace_id", v->stack);
+	buf_release(&text);
+}
+
+static int answer(struct request *r, struct sink *out)
+{
+	const char *class = request_text(r, "class");
+	uint32_t skip = request_count(r, "skip"), most = request_count(r, "count"), n = 0;
+	const struct view *v = request_view(r);
+	struct verdicts all;
+	struct answer a;
+	struct json j;
+
+	if (!v)
+		return -1;
+	verdicts_init(&all, v, request_bool(r, "held"));
+	snapshot_answer(r->snapshot, &a, v);
+	request_json(&j, out);
+	json_object(&j, NULL);
+	json_number(&j, "work_end_ns", all.end_ns);
+	json_array(&j, "verdicts");
+	for (uint32_t i = 0; i < all.count; i++) {
+		const struct verdict *row = &all.rows[i];
+
+		if (class && strcmp(class, verdict_rows[row->class].name) != 0)
+			continue;
+		if (n++ < skip || n - skip > most)
+			continue;
+		json_object(&j, NULL);
+		leaks_verdict(&j, v->model, row);
+		words_where(&j, v->model, v->places, row->stack);
+		answer_backtrace(&a, &j, "backtrace", row->stack, row->call);
+		json_end_object(&j);
+		sink_turn(out);
+	}
+	json_end_array(&j);
+	json_number(&j, "total_count", n);
+	json_end_object(&j);
+	snapshot_answer_release(&a);
+	verdicts_release(&all);
+	return 0;
+}
+
+static const struct param_row params[] = {
+	{ "class", PARAM_CHOICE, NULL, "only these",
+	  .values = "growing|bounded|sawtooth|start-up" },
+	{ "held", PARAM_BOOL, "false", "with those whose blocks were all freed at exit" },
+	PARAMS_PAGE("100"),
+	{ 0 },
+};
+
+const struct route routes_leaks[] = {
+	{ "/data/{id}/leaks", METHOD_GET, "verdicts on what was not freed", .params = params,
+	  .filters = true, .answer = answer },
+	{ 0 },
+};

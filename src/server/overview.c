@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* GET /data/{id}/overview: the facts, the totals, and what is to be known first. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "export/stacks.h"
+#include "model/stats.h"
+#include "server/leaks.h"
+#include "server/request.h"
+#include "server/words.h"
+
+#define VERDICTS_SHOWN 5
+#define TOP_SHOWN 5
+
+static void write_info(struct json *j, const struct model *m, const char *key, const char *info)
+{
+	const char *text = model_info(m, info);
+
+	if (text)
+		json_text(j, key, text);
+}
+
+static void write_number(struct json *j, const struct model *m, const char *key)
+{
+	if (model_info(m, key))
+		json_number(j, key, model_info_number(m, key, 0));
+}
+
+static void write_program(struct json *j, const struct snapshot *s)
+{
+	const struct model *m = s->model;
+	const char *words = model_info(m, "cmdline");
+	size_t size = model_info_size(m, "cmdline");
+
+	json_text(j, "id", s->id);
+	json_text(j, "name", s->name);
+	json_text(j, "state", s->live ? "live" : "ready");
+	json_number(j, "version", s->version);
+	write_info(j, m, "executable", "executable");
+	json_array(j, "cmdline");
+	for (const char *p = words; p && p < words + size; p += strlen(p) + 1)
+		json_text(j, NULL, p);
+	json_end_array(j);
+	write_number(j, m, "pid");
+	write_info(j, m, "architecture", "arch");
+	write_info(j, m, "hostname", "hostname");
+	write_info(j, m, "allocator", "allocator");
+	write_info(j, m, "recorded_by", "version");
+	write_info(j, m, "end_reason", "end_reason");
+	write_number(j, m, "exit_status");
+	write_number(j, m, "exit_signal");
+	json_real(j, "start_ms", (double)model_start_ns(m) / 1e6, 3);
+	json_number(j, "runtime_ns", model_runtime_ns(m));
+	json_number(j, "threads", m->tables.threads.count);
+	json_number(j, "file_size", s->file_size);
+}
+
+static void write_totals(struct json *j, const struct model *m)
+{
+	const struct totals *t = &m->totals;
+	struct stack_counts stacks;
+
+	stats_count_stacks(m, &stacks);
+	json_number(j, "events", t->events);
+	json_number(j, "allocations", t->allocations);
+	json_number(j, "deallocations", t->deallocations);
+	json_number(j, "reallocations", t->reallocations);
+	json_number(j, "allocated_bytes", t->allocated_bytes);
+	json_number(j, "temporary", t->temporary);
+	json_object(j, "peak");
+	json_number(j, "bytes", t->peak_bytes);
+	json_number(j, "count", t->peak_count);
+	json_number(j, "at_ns", t->peak_bytes ? model_ns(m, t->peak_at) : 0);
+	json_end_object(j);
+	json_object(j, "leaked");
+	json_number(j, "bytes", t->live_bytes);
+	json_number(j, "count", t->live_count);
+	json_end_object(j);
+	json_number(j, "stacks", stacks.stacks);
+	json_number(j, "free_stacks", stacks.free_stacks);
+	json_number(j, "deepest_stack", stacks.deepest);
+	json_number(j, "without_stack", stacks.without_stack);
+	json_number(j, "removed_allocations", t->allocations - m->recorded.allocations);
+}
+
+static void write_verdicts(struct json *j, const struct view *v)
+{
+	uint64_t bytes[VERDICTS] = { 0 }, count[VERDICTS] = { 0 };
+	struct verdicts all;
+
+	verdicts_init(&all, v, false);
+	json_array(j, "verdicts");
+	for (uint32_t i = 0; i < all.count; i++) {
+		const struct verdict *row = &all.rows[i];
+
+		bytes[row->class] += row->leaked_bytes;
+		count[row->class]++;
+		if (i >= VERDICTS_SHOWN)
+			continue;
+		json_object(j, NULL);
+		leaks_verdict(j, v->model, row);
+		words_where(j, v->model, v->places, row->stack);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_object(j, "verdict_counts");
+	for (unsigned i = 0; i < VERDICTS; i++)
+		json_number(j, verdict_rows[i].name, count[i]);
+	json_end_object(j);
+	json_object(j, "verdict_bytes");
+	for (unsigned i = 0; i < VERDICTS; i++)
+		json_number(j, verdict_rows[i].name, bytes[i]);
+	json_end_object(j);
+	verdicts_release(&all);
+}
+
+static void write_top(struct json *j, const struct view *v)
+{
+	static const struct {
+		const char *name;
+		enum stack_order order;
+	} parts[] = { { "leaked", BY_LEAKED_BYTES },
+		      { "peak", BY_PEAK_BYTES },
+		      { "allocated", BY_COUNT },
+		      { "temporary", BY_TEMPORARY } };
+	struct stack_sums sums;
+	uint32_t n;
+
+	stats_sum_stacks(v->model, &sums);
+	json_object(j, "top");
+	for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++) {
+		n = stack_sums_top(&sums, parts[p].order, TOP_SHOWN);
+		json_array(j, parts[p].name);
+		for (uint32_t i = 0; i < n; i++) {
+			const struct stack_sum *s = &sums.rows[i];
+			bool leaked = parts[p].order == BY_LEAKED_BYTES;
+			bool peak = parts[p].order == BY_PEAK_BYTES;
+			bool temporary = parts[p].order == BY_TEMPORARY;
+
+			json_object(j, NULL);
+			words_where(j, v->model, v->places, s->stack);
+			json_number(j, "backtrace_id", answer_stack(v->model, s->stack));
+			json_number(j, "bytes",
+				    leaked	? s->leaked_bytes
+				    : peak	? s->peak_bytes
+				    : temporary ? s->temporary_bytes
+						: s->bytes);
+			json_number(j, "count",
+				    leaked	? s->leaked_count
+				    : peak	? s->peak_count
+				    : temporary ? s->temporary
+						: s->count);
+			json_end_object(j);
+		}
+		json_end_array(j);
+	}
+	json_end_object(j);
+	stack_sums_release(&sums);
+}
+
+static void write_modules(struct json *j, const struct snapshot *s)
+{
+	static const char *const levels[] = {
+		[SYMBOLS_NONE] = "none",
+		[SYMBOLS_EXPORTED] = "exported",
+		[SYMBOLS_NAMES] = "functions",
+		[SYMBOLS_LINES] = "lines",
+	};
+	const struct tables *t = &s->model->tables;
+	uint64_t *used = xcalloc(t->module_count + 1, sizeof(*used));
+
+	for (uint32_t i = 1; i < places_count(s->places); i++) {
+		const struct place *p = places_at(s->places, i);
+
+		if (p->module < t->module_count)
+			used[p->module]++;
+	}
+	json_array(j, "modules");
+	for (size_t i = 1; i < t->module_count; i++) {
+		const char *path = places_module_path(s->places, (uint32_t)i);
+
+		if (!t->modules[i].known)
+			continue;
+		json_object(j, NULL);
+		json_text(j, "name", path_base(path));
+		json_text(j, "path", path);
+		json_text(j, "symbols", levels[places_level(s->places, (uint32_t)i)]);
+		json_number(j, "places", used[i]);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	free(used);
+}
+
+static void write_markers(struct json *j, const struct model *m)
+{
+	const struct markers *t = &m->tables.markers;
+
+	json_array(j, "markers");
+	for (size_t i = 0; i < t->count; i++) {
+		json_object(j, NULL);
+		json_number(j, "at_ns", model_ns(m, t->rows[i].stamp));
+		json_number(j, "value", t->rows[i].value);
+		json_text(j, "name", t->rows[i].name);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static int answer(struct request *r, struct sink *out)
+{
+	const struct view *v = request_view(r);
+	struct json j;
+
+	if (!v)
+		return -1;
+	request_json(&j, out);
+	json_object(&j, NULL);
+	write_program(&j, r->snapshot);
+	write_totals(&j, v->model);
+	write_verdicts(&j, v);
+	write_top(&j, v);
+	write_modules(&j, r->snapshot);
+	write_markers(&j, v->model);
+	snapshot_warnings(r->snapshot, &j);
+	json_end_object(&j);
+	return 0;
+}
+
+const struct route routes_overview[] = {
+	{ "/data/{id}/overview", METHOD_GET, "the facts, the totals, and what is to be known first",
+	  .answer = answer },
+	{ 0 },
+};
