@@ -5,7 +5,7 @@
   make bench                        everything; ten minutes or so
   make bench BENCH="--quick"        fewer repetitions
   make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open, export, shapes, query,
-                                    symbols
+                                    symbols, jemalloc
 
 Prints a table and writes build/bench.json.  Added time is a run's time minus the plain one's,
 medians; the budget is a share of what heaptrack adds.  Never part of the tests.
@@ -22,11 +22,12 @@ import sys
 import tempfile
 import time
 
+import jemalloc
 import symbols
 import work
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ("pairs", "threads", "programs", "memory", "open", "export", "shapes", "query", "symbols")
+PARTS = ("pairs", "threads", "programs", "memory", "open", "export", "shapes", "query", "symbols", "jemalloc")
 MODES = ("plain", "memoir", "memoir-nofree", "heaptrack")
 # Shares of what heaptrack adds: (with free stacks, without).
 PAIR_BUDGET = {5: (1 / 4, 1 / 5), 30: (1 / 5, 1 / 7), 100: (1 / 5, 1 / 7)}
@@ -479,6 +480,9 @@ class Bench:
         table([["question", "matching", "first", "then", "", "cpu"]] +
               [[r["name"], f"{r['matched']:,}", r["first_ms"], r["ms"], r["verdict"], r["cpu_ms"]]
                for r in result["questions"]])
+
+    def jemalloc(self):
+        jemalloc.run(self, table)
 
     def symbols(self):
         library = os.path.join(self.build, "bench", "many-symbols.so")
