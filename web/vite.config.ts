@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// How the page is built.  `vite build` makes the server's pages (index.html and jemalloc.html with
-// their assets); `vite build --mode report` makes one jemalloc.html that holds its script and style
+// How the page is built.  `vite build` makes the server's page (index.html with
+// its assets); `vite build --mode report` makes one jemalloc.html that holds its script and style
 // itself, for `memoir jemalloc report`.  web/build.py runs both and embeds what they leave.
 import { createHash } from "node:crypto";
 import { defineConfig, type Plugin } from "vite";
@@ -45,7 +45,7 @@ export default defineConfig(({ mode }) => ({
 		assetsInlineLimit: 0,
 		modulePreload: false as const,
 		reportCompressedSize: false,
-		rollupOptions: { input: mode === "report" ? ["jemalloc.html"] : ["index.html", "jemalloc.html"] },
+		rollupOptions: { input: mode === "report" ? ["jemalloc.html"] : ["index.html"] },
 	},
 	server: { proxy: Object.fromEntries(["/api", "/list", "/data", "/diff", "/upload"].map((path) => [path, "http://127.0.0.1:8080"])) },
 }));

@@ -12,17 +12,21 @@
 #include "jemalloc/merge.h"
 #include "jemalloc/stats_write.h"
 
-static const struct {
-	const char *key;
-	int total; /* of stats_total, or -1 */
-} curves[] = {
-	[HISTORY_ALLOCATED] = { "allocated", STATS_TOTAL_ALLOCATED },
-	[HISTORY_ACTIVE] = { "active", STATS_TOTAL_ACTIVE },
-	[HISTORY_RESIDENT] = { "resident", STATS_TOTAL_RESIDENT },
-	[HISTORY_METADATA] = { "metadata", STATS_TOTAL_METADATA },
-	[HISTORY_MAPPED] = { "mapped", STATS_TOTAL_MAPPED },
-	[HISTORY_RETAINED] = { "retained", STATS_TOTAL_RETAINED },
-	[HISTORY_UPTIME_NS] = { "uptime_ns", -1 },
+const char *const history_curves[] = {
+	[HISTORY_ALLOCATED] = "allocated", [HISTORY_ACTIVE] = "active",
+	[HISTORY_RESIDENT] = "resident",   [HISTORY_METADATA] = "metadata",
+	[HISTORY_MAPPED] = "mapped",	   [HISTORY_RETAINED] = "retained",
+	[HISTORY_UPTIME_NS] = "uptime_ns",
+};
+
+static const int totals[] = {
+	[HISTORY_ALLOCATED] = STATS_TOTAL_ALLOCATED,
+	[HISTORY_ACTIVE] = STATS_TOTAL_ACTIVE,
+	[HISTORY_RESIDENT] = STATS_TOTAL_RESIDENT,
+	[HISTORY_METADATA] = STATS_TOTAL_METADATA,
+	[HISTORY_MAPPED] = STATS_TOTAL_MAPPED,
+	[HISTORY_RETAINED] = STATS_TOTAL_RETAINED,
+	[HISTORY_UPTIME_NS] = -1,
 };
 
 void history_init(struct history *h, const char *name, size_t kept, size_t bytes)
@@ -42,6 +46,7 @@ void history_release(struct history *h)
 	free(h->points);
 	free(h->name);
 	buf_release(&h->problems);
+	buf_release(&h->grown);
 	growth_release(&h->growth);
 	memset(h, 0, sizeof(*h));
 }
@@ -118,14 +123,23 @@ static void keep_document(struct history *h, struct stats *s, const struct stats
 	buf_release(&text);
 }
 
+static void push_point(struct history *h)
+{
+	h->points = xgrow(h->points, h->point_count, &h->point_room, sizeof(*h->points));
+	h->points[h->point_count++] = h->last;
+}
+
 static void add_point(struct history *h, const struct stats *s, int64_t time_ns)
 {
-	struct history_point *p;
+	struct history_point *p = &h->last;
 	size_t count = 0;
 
+	*p = (struct history_point){ .number = h->snapshots, .time_ns = time_ns };
+	for (unsigned i = 0; i < HISTORY_CURVE_COUNT; i++)
+		p->value[i] = totals[i] < 0 ? stats_uptime(s) : s->total[totals[i]];
 	if (h->snapshots % h->point_stride)
 		return;
-	if (h->point_count == HISTORY_POINTS) {
+	if (h->point_count >= HISTORY_POINTS) {
 		h->point_stride *= 2;
 		for (size_t i = 0; i < h->point_count; i++)
 			if (!(h->points[i].number % h->point_stride))
@@ -134,11 +148,7 @@ static void add_point(struct history *h, const struct stats *s, int64_t time_ns)
 		if (h->snapshots % h->point_stride)
 			return;
 	}
-	h->points = xgrow(h->points, h->point_count, &h->point_room, sizeof(*h->points));
-	p = &h->points[h->point_count++];
-	*p = (struct history_point){ .number = h->snapshots, .time_ns = time_ns };
-	for (unsigned i = 0; i < HISTORY_CURVE_COUNT; i++)
-		p->value[i] = curves[i].total < 0 ? stats_uptime(s) : s->total[curves[i].total];
+	push_point(h);
 }
 
 static void add_problem(struct history *h, const struct err *err)
@@ -173,6 +183,7 @@ static void take(struct history *h, struct snapshots *r, struct last *last)
 	last->from = (struct stats_origin){ h->name, r->document, r->time_ns };
 	last->stats = r->stats;
 	r->stats = other;
+	memcpy(h->version, last->stats.version, sizeof(h->version));
 	growth_add(&h->growth, &last->stats, stats_merge(&last->stats), r->time_ns);
 	add_point(h, &last->stats, r->time_ns);
 	last->kept = !(h->snapshots % h->kept_stride);
@@ -183,6 +194,23 @@ static void take(struct history *h, struct snapshots *r, struct last *last)
 		thin_kept(h);
 		last->kept = !((h->snapshots - 1) % h->kept_stride);
 	}
+}
+
+/* The last one is always there, whatever was thinned out. */
+static void finish(struct history *h, struct last *last)
+{
+	struct json j;
+
+	if (!last->kept)
+		keep_document(h, &last->stats, &last->from, h->snapshots - 1);
+	if (h->points[h->point_count - 1].number != h->last.number)
+		push_point(h);
+	if (h->snapshots > 1) {
+		json_init(&j, &h->grown);
+		j.compact = true;
+		growth_write(&j, NULL, &h->growth);
+	}
+	growth_release(&h->growth);
 }
 
 int history_read(struct history *h, struct snapshots *r, bool (*go_on)(void *context, uint64_t at),
@@ -203,8 +231,8 @@ int history_read(struct history *h, struct snapshots *r, bool (*go_on)(void *con
 			break;
 		}
 	}
-	if (!n && !last.kept)
-		keep_document(h, &last.stats, &last.from, h->snapshots - 1);
+	if (h->snapshots)
+		finish(h, &last);
 	stats_release(&last.stats);
 	if (n == -ECANCELED)
 		return n;
@@ -232,7 +260,7 @@ static void write_series(struct json *j, const struct history *h)
 			json_real(j, NULL, (double)h->points[i].time_ns / 1e9, 3);
 	json_end_array(j);
 	for (unsigned c = 0; c < HISTORY_CURVE_COUNT; c++) {
-		json_array(j, curves[c].key);
+		json_array(j, history_curves[c]);
 		for (size_t i = 0; i < h->point_count; i++)
 			if (h->points[i].value[c] < STATS_NONE)
 				json_number(j, NULL, h->points[i].value[c]);
@@ -258,7 +286,7 @@ static void write_problems(struct json *j, const struct history *h)
 	json_end_array(j);
 }
 
-void history_write(struct json *j, const char *key, struct history *h, bool documents)
+void history_write(struct json *j, const char *key, const struct history *h, bool documents)
 {
 	json_object(j, key);
 	json_text(j, "name", h->name);
@@ -269,8 +297,8 @@ void history_write(struct json *j, const char *key, struct history *h, bool docu
 	json_end_array(j);
 	write_problems(j, h);
 	write_series(j, h);
-	if (h->snapshots > 1)
-		growth_write(j, "growth", &h->growth);
+	if (h->grown.size)
+		json_written(j, "growth", h->grown.data, h->grown.size);
 	if (documents) {
 		json_array(j, "documents");
 		for (size_t i = 0; i < h->kept_count; i++)

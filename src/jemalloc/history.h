@@ -12,7 +12,7 @@
 #include "jemalloc/growth.h"
 #include "jemalloc/snapshots.h"
 
-#define HISTORY_POINTS 4096 /* of the curves, at most */
+#define HISTORY_POINTS 4096 /* of the curves, at most, and the last one */
 #define HISTORY_PROBLEMS 20 /* that are told one by one */
 
 enum history_curve {
@@ -40,6 +40,7 @@ struct history_document {
 
 struct history {
 	char *name;
+	char version[64]; /* of jemalloc, in the last snapshot */
 	uint64_t snapshots;
 	struct history_point *points;
 	size_t point_count, point_room;
@@ -51,8 +52,12 @@ struct history {
 	struct buf problems; /* texts, each with its NUL */
 	uint64_t problem_count;
 	bool missing; /* it was said what snapshots lack */
-	struct growth growth;
+	struct history_point last;
+	struct growth growth; /* while it is read */
+	struct buf grown;     /* then: JSON of it */
 };
+
+extern const char *const history_curves[]; /* their names */
 
 /* At most `kept` snapshots (and the last one), and so many bytes of them. */
 void history_init(struct history *h, const char *name, size_t kept, size_t bytes);
@@ -62,7 +67,7 @@ void history_release(struct history *h);
  * -ECANCELED. */
 int history_read(struct history *h, struct snapshots *r, bool (*go_on)(void *context, uint64_t at),
 		 void *context, struct err *err);
-/* One object.  With `documents` the snapshots stand in it, in the order of "kept". */
-void history_write(struct json *j, const char *key, struct history *h, bool documents);
+/* One object; any thread.  With `documents` the snapshots stand in it, in the order of "kept". */
+void history_write(struct json *j, const char *key, const struct history *h, bool documents);
 /* The snapshot of this number as it is kept, or NULL. */
 const struct history_document *history_document(const struct history *h, uint64_t number);

@@ -27,7 +27,7 @@ static void put_escaped(struct sink *out, struct buf *json)
 	sink_turn(out);
 }
 
-int report_write(struct sink *out, struct history *files, size_t count)
+int report_write(struct sink *out, const struct history *files, size_t count)
 {
 	const char *hole = memmem(report_page, report_page_length, HOLE, strlen(HOLE));
 	size_t head = (size_t)(hole - report_page) + strlen(HOLE) - strlen("null<");

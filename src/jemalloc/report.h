@@ -5,4 +5,4 @@
 #include "jemalloc/history.h"
 
 /* 0, or the sink's error. */
-int report_write(struct sink *out, struct history *files, size_t count);
+int report_write(struct sink *out, const struct history *files, size_t count);

@@ -12,14 +12,15 @@
 #include "base/xalloc.h"
 #include "model/cache.h"
 #include "model/stats.h"
+#include "server/statistics.h"
 
-static bool is_recording(const unsigned char *head, size_t size, char ret_id[ID_SIZE])
+static bool is_recording(const struct kind_file *f, char ret_id[ID_SIZE])
 {
 	struct format_header h;
 
-	if (size < sizeof(h))
+	if (f->size < sizeof(h))
 		return false;
-	memcpy(&h, head, sizeof(h));
+	memcpy(&h, f->head, sizeof(h));
 	if (memcmp(h.magic, FORMAT_MAGIC, sizeof(h.magic)) != 0)
 		return false;
 	for (unsigned i = 0; i < sizeof(h.id); i++)
@@ -97,12 +98,14 @@ static int load_recording(struct snapshot *s, const struct loading *l, struct er
 
 static const struct kind kinds[] = {
 	{ "recording", is_recording, load_recording },
+	{ "statistics", statistics_is, statistics_load }, /* last: it looks through logs */
 };
 
-const struct kind *kind_of(const char *path, char ret_id[ID_SIZE], struct err *err)
+const struct kind *kind_of(const char *path, bool named, char ret_id[ID_SIZE], struct err *err)
 {
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	unsigned char head[KIND_HEAD];
+	struct kind_file f = { .fd = fd, .head = head, .named = named };
 	struct stat st;
 	ssize_t n;
 
@@ -115,9 +118,13 @@ const struct kind *kind_of(const char *path, char ret_id[ID_SIZE], struct err *e
 		return NULL;
 	}
 	n = pread(fd, head, sizeof(head), 0);
-	for (size_t i = 0; n > 0 && i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (kinds[i].is(head, (size_t)n, ret_id))
+	f.size = n > 0 ? (size_t)n : 0;
+	f.device = st.st_dev;
+	f.inode = st.st_ino;
+	for (size_t i = 0; f.size && i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (kinds[i].is(&f, ret_id))
 			return &kinds[i];
-	err_set(err, -EINVAL, "it is no recording");
+	err_set(err, -EINVAL, "it is no recording, and holds no jemalloc statistics: %s",
+		statistics_guess(&f));
 	return NULL;
 }

@@ -3,15 +3,25 @@
 /* What kinds of files the server opens: a row for each in kind.c. */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "model/places.h"
 #include "server/snapshot.h"
 
-#define KIND_HEAD 64 /* bytes of a file that tell its kind */
+#define KIND_HEAD 4096 /* bytes of a file that tell its kind */
+
+/* A file before it is loaded. */
+struct kind_file {
+	int fd;
+	const unsigned char *head; /* its first bytes */
+	size_t size;		   /* of those */
+	uint64_t device, inode;
+	bool named; /* somebody asked for it; it was not only found in a folder */
+};
 
 struct loading {
-	const char *path;
+	const char *path, *name;     /* name: what it is called, without its folder */
 	struct places_options names; /* where names are looked for */
 	model_progress progress;     /* done out of total, of all that there is to do */
 	void *context;
@@ -19,11 +29,12 @@ struct loading {
 
 struct kind {
 	const char *name; /* "recording" */
-	/* By the first bytes of a file; ret_id is 32 digits that tell it from others. */
-	bool (*is)(const unsigned char *head, size_t size, char ret_id[ID_SIZE]);
+	/* By the first bytes, or more where it was named; ret_id is 32 digits that tell it from
+	 * others. */
+	bool (*is)(const struct kind_file *f, char ret_id[ID_SIZE]);
 	/* Fills a snapshot: 0, or -errno with err. */
 	int (*load)(struct snapshot *s, const struct loading *l, struct err *err);
 };
 
 /* The kind of a file: NULL with err if it is none, or cannot be read. */
-const struct kind *kind_of(const char *path, char ret_id[ID_SIZE], struct err *err);
+const struct kind *kind_of(const char *path, bool named, char ret_id[ID_SIZE], struct err *err);

@@ -136,7 +136,7 @@ static void make_id(const struct library *l, struct entry *e)
 	}
 }
 
-struct entry *library_open(struct library *l, const char *path, struct err *err)
+struct entry *library_open(struct library *l, const char *path, bool named, struct err *err)
 {
 	struct file_state file;
 	const struct kind *kind;
@@ -151,7 +151,7 @@ struct entry *library_open(struct library *l, const char *path, struct err *err)
 		if (l->entries[i]->file.device == file.device &&
 		    l->entries[i]->file.inode == file.inode)
 			return l->entries[i];
-	kind = kind_of(path, id, err);
+	kind = kind_of(path, named, id, err);
 	if (!kind)
 		return NULL;
 	e = xcalloc(1, sizeof(*e));
@@ -196,7 +196,7 @@ int library_add(struct library *l, const char *path, struct err *err)
 			xgrow(l->watched, l->watched_count, &l->watched_room, sizeof(*l->watched));
 		l->watched[l->watched_count++] =
 			(struct watched){ .path = xstrdup(path), .pattern = pattern };
-	} else if (!library_open(l, path, err)) {
+	} else if (!library_open(l, path, true, err)) {
 		error = -EINVAL;
 	}
 	pthread_mutex_unlock(&l->lock);
@@ -244,7 +244,7 @@ int library_upload(struct library *l, const char *path, const char *name, char r
 	struct entry *e;
 
 	pthread_mutex_lock(&l->lock);
-	e = library_open(l, path, err);
+	e = library_open(l, path, true, err);
 	if (e) {
 		e->uploaded = true;
 		free(e->name);

@@ -54,8 +54,8 @@ struct library {
 
 void *library_loader(void *library);
 void *library_looker(void *library);
-/* With the lock held: adds a file unless it is there; NULL with err. */
-struct entry *library_open(struct library *l, const char *path, struct err *err);
+/* With the lock held: adds a file unless it is there; NULL with err.  `named`: see kind.h. */
+struct entry *library_open(struct library *l, const char *path, bool named, struct err *err);
 /* With the lock held: removes one from the table. */
 void library_forget(struct library *l, struct entry *e);
 bool file_look(const char *path, struct file_state *ret_state);

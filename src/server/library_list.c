@@ -6,6 +6,7 @@
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "server/library_internal.h"
+#include "server/statistics.h"
 #include "server/words.h"
 
 static const char *state_name(const struct entry *e, const struct snapshot *s)
@@ -71,6 +72,8 @@ static void list_one(struct json *j, struct listed *e)
 		snapshot_warnings(e->snapshot, j);
 		if (e->snapshot->model)
 			list_program(j, e->snapshot);
+		if (e->snapshot->statistics)
+			statistics_list(j, e->snapshot);
 	} else {
 		json_array(j, "warnings");
 		json_end_array(j);

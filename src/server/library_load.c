@@ -79,6 +79,7 @@ static void load(struct library *l, struct entry *e)
 	l->loading = e;
 	pthread_mutex_unlock(&l->lock);
 	how.path = e->path;
+	how.name = e->name;
 	s->kind = e->kind;
 	/* Before it is read: what is written later shows up as a change. */
 	if (!file_look(e->path, &e->file))
@@ -116,7 +117,7 @@ static void meet(struct library *l, const char *path)
 {
 	struct err err;
 	size_t before = l->count;
-	struct entry *e = library_open(l, path, &err);
+	struct entry *e = library_open(l, path, false, &err);
 
 	if (e && l->count > before)
 		e->watched = true;

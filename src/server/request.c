@@ -12,6 +12,7 @@
 #include "base/xalloc.h"
 #include "query/sort.h"
 #include "query/value.h"
+#include "server/kind.h"
 #include "server/library.h"
 #include "server/server.h"
 
@@ -177,8 +178,10 @@ bool request_init(struct request *r, struct server *s, unsigned method, const ch
 	if (strncmp(r->route->path, "/data/{id}/", 11) != 0)
 		return true;
 	r->snapshot = take_snapshot(r, NULL, r->args[0]);
-	if (r->snapshot && !r->snapshot->model)
-		request_fail(r, 404, NULL, "'%s' is no recording", r->snapshot->name);
+	if (r->snapshot &&
+	    strcmp(r->snapshot->kind->name, r->route->kind ? r->route->kind : "recording") != 0)
+		request_fail(r, 404, NULL, "'%s' is %s", r->snapshot->name,
+			     r->route->kind ? "no file of that kind" : "no recording");
 	return !r->fault.status;
 }
 

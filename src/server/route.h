@@ -26,6 +26,7 @@ struct route {
 	unsigned methods; /* enum route_method; GET is HEAD too */
 	const char *help;
 	const char *type; /* of the answer; NULL: application/json */
+	const char *kind; /* of the file that {id} is; NULL: a recording */
 	const struct param_row *params;
 	bool filters; /* takes filter rows and expressions */
 	enum route_way way;

@@ -10,6 +10,7 @@
 #include "base/xalloc.h"
 #include "export/stacks.h"
 #include "model/stats.h"
+#include "server/statistics.h"
 
 struct snapshot *snapshot_new(void)
 {
@@ -36,6 +37,7 @@ struct snapshot *snapshot_drop(struct snapshot *s)
 	views_release(&s->views);
 	places_free(s->places);
 	model_free(s->model);
+	statistics_release(s);
 	pthread_mutex_destroy(&s->lock);
 	free(s->place_counts);
 	free(s->call_counts);
@@ -189,6 +191,8 @@ void snapshot_warnings(struct snapshot *s, struct json *j)
 		warn_symbols(s, j, &text);
 		warn_stacks(s, j, &text);
 	}
+	if (s->statistics)
+		statistics_warnings(j, s);
 	json_end_array(j);
 	buf_release(&text);
 }

@@ -16,6 +16,7 @@
 
 #define ID_SIZE 33 /* 32 hexadecimal digits and a NUL */
 
+struct history;
 struct kind;
 
 struct snapshot {
@@ -31,6 +32,7 @@ struct snapshot {
 	const struct kind *kind;
 	struct model *model; /* of recordings */
 	struct places *places;
+	struct history *statistics; /* of files of jemalloc's statistics */
 	struct views views;
 	pthread_mutex_t lock; /* of the next two */
 	uint64_t *place_counts, *call_counts;

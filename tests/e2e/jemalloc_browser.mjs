@@ -38,35 +38,52 @@ const notation = (page, name) => page.locator(".choice[aria-label='Notation of n
 
 const facts = (page) => page.$$eval("#summary tr", (rows) => Object.fromEntries(rows.map((r) => [r.dataset.fact, r.querySelector(".jem-value").textContent])));
 const said = (page) => page.$$eval(".card[data-card]", (cards) => Object.fromEntries(cards.map((c) => [c.dataset.card, c.querySelector(".said").textContent])));
-const charts = (page) => page.$$eval(".jem-chart", (all) => Object.fromEntries(all.map((c) => [c.id, c.querySelectorAll(".jem-mark, .jem-piece, .jem-dot").length])));
 const tables = (page) => page.$$eval(".jem-grid", (all) => Object.fromEntries(all.map((t) => [t.id, {
 	head: [...t.querySelectorAll("th button")].map((b) => b.firstChild.textContent),
 	rows: [...t.querySelectorAll("tbody tr")].map((r) => [...r.children].map((d) => d.textContent)),
 }])));
-const steps = (page) => page.$$eval("#waterfall tr", (rows) => rows.map((r) => [r.dataset.step, r.className, r.querySelector(".jem-value").textContent]));
 const texts = (page, selector) => page.$$eval(selector, (all) => all.map((e) => e.textContent));
 
-async function axe(page) {
+async function axe(page, within = "body") {
 	/* Not as an element: the page allows no script but its own. */
 	if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(fs.readFileSync(given.axe, "utf8"));
-	return page.evaluate(async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
-		.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(" | ")}`));
+	return page.evaluate(async (selector) => (await axe.run(selector, { resultTypes: ["violations"] })).violations
+		.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(" | ")}`), within);
 }
 
-// Every part of a file, numbers raw.
-async function walk(page) {
-	const found = { parts: {} };
-	await settled(page);
-	await notation(page, "raw");
-	for (const name of PARTS) {
-		await part(page, name);
-		found.parts[name] = { said: await said(page), charts: await charts(page), tables: await tables(page), nothing: await texts(page, ".jem-nothing, .empty-title") };
-		if (name === "overview") Object.assign(found, { facts: await facts(page), steps: await steps(page), advice: await page.$$eval("[data-advice]", (all) => all.map((a) => a.dataset.advice)), banners: await texts(page, ".banner") });
-		if (name === "mutexes") found.mutex_note = await texts(page, "#mutex-note");
-		if (name === "definitions") found.definitions = await texts(page, "#definitions dt");
+// Every part of a file, numbers raw.  All in the page: there are many files.
+const walk = (page) => page.evaluate(async (parts) => {
+	const found = { parts: {} }, all = (selector, within = document) => [...within.querySelectorAll(selector)];
+	const texts = (selector) => all(selector).map((e) => e.textContent);
+	const until = async (holds) => {
+		for (const end = Date.now() + 120000; !holds(); await new Promise((done) => setTimeout(done, 5))) if (Date.now() > end) throw new Error(`not in time: ${holds}`);
+	};
+	const settled = () => until(() => document.querySelector(".jem-part")?.dataset.snapshot && !document.querySelector(".skeleton") && all(".jem-chart").every((c) => c.querySelector("svg, .jem-nothing")));
+	await settled();
+	all(".choice[aria-label='Notation of numbers'] button").find((b) => b.textContent === "raw").click();
+	for (const [i, name] of parts.entries()) {
+		all(".jem-parts button")[i].click();
+		await until(() => document.querySelector(".jem-part")?.dataset.part === name);
+		await settled();
+		found.parts[name] = {
+			said: Object.fromEntries(all(".card[data-card]").map((c) => [c.dataset.card, c.querySelector(".said").textContent])),
+			charts: Object.fromEntries(all(".jem-chart").map((c) => [c.id, all(".jem-mark, .jem-piece, .jem-dot", c).length])),
+			tables: Object.fromEntries(all(".jem-grid").map((t) => [t.id, {
+				head: all("th button", t).map((b) => b.firstChild.textContent),
+				rows: all("tbody tr", t).map((r) => [...r.children].map((d) => d.textContent)),
+			}])),
+			nothing: texts(".jem-nothing, .empty-title"),
+		};
+		if (name === "overview") {
+			found.facts = Object.fromEntries(all("#summary tr").map((r) => [r.dataset.fact, r.querySelector(".jem-value").textContent]));
+			found.steps = all("#waterfall tr").map((r) => [r.dataset.step, r.className, r.querySelector(".jem-value").textContent]);
+			found.banners = texts(".banner");
+		}
+		if (name === "mutexes") found.mutex_note = texts("#mutex-note");
+		if (name === "definitions") found.definitions = texts("#definitions dt");
 	}
 	return found;
-}
+}, PARTS);
 
 async function use(address, offline) {
 	const found = {}, page = await open(address.full, {}, offline);
@@ -163,21 +180,84 @@ async function look(address, name, offline) {
 		}
 }
 
+// The same page on the server: files are chosen and dropped, bad ones are explained, and one that grows is
+// followed.
+async function serve(address) {
+	const found = { bad: {}, axe: {} }, page = await open(`${address}#/statistics`, {}, false);
+	const title = () => page.textContent("[data-card=file] h2");
+	await page.waitForSelector("[data-card=no-statistics]");
+	found.nothing = await page.textContent("[data-card=no-statistics] .empty-title");
+	found.axe.nothing = await axe(page, ".drop");
+	for (const [name, path] of Object.entries(given.bad)) {
+		await page.goto(`${address}#/statistics`);
+		await page.setInputFiles("input[type=file]", path);
+		const said = page.locator(`.failure:has-text("${name}"), .jem-part, [data-card=file] ~ .banner, .banner`).filter({ hasNotText: "Sending" }).first();
+		await said.waitFor();
+		await page.waitForFunction(() => !document.querySelector(".banner progress"));
+		found.bad[name] = await texts(page, ".failure p, .banner");
+		found.axe[name] = await axe(page, ".drop");
+		for (const close of await page.locator(".failure button:has-text('Close')").all()) await close.click();
+	}
+	await page.goto(`${address}#/recordings`);
+	await page.waitForSelector("[data-card=recordings]");
+	await page.setInputFiles("input[type=file]", given.chosen);
+	await page.waitForSelector("[data-card=file]");
+	await page.waitForFunction((name) => document.querySelector("[data-card=file] h2")?.textContent === name, given.chosen.split("/").pop());
+	await settled(page);
+	found.chosen = [await title(), await facts(page), page.url()];
+	const dropped = await page.evaluateHandle((text) => {
+		const transfer = new DataTransfer();
+		transfer.items.add(new File([text], "dropped.json"));
+		return transfer;
+	}, fs.readFileSync(given.dropped, "utf8"));
+	await page.dispatchEvent("#view", "dragenter", { dataTransfer: dropped });
+	await page.dispatchEvent("#view", "drop", { dataTransfer: dropped });
+	await page.waitForFunction(() => document.querySelector("[data-card=file] h2")?.textContent === "dropped.json");
+	await settled(page);
+	found.dropped = [await facts(page), await page.textContent(".jem-slider output")];
+	await part(page, "compare");
+	await page.waitForSelector("#table-compare");
+	await page.selectOption("select[aria-label='File of the snapshot before']", { label: given.chosen.split("/").pop() });
+	await page.waitForFunction(() => document.querySelector("#against")?.options.length === 1);
+	await page.waitForSelector("#table-compare");
+	found.compare = (await tables(page))["table-compare"].rows[0];
+	found.columns = await texts(page, "#column .view-link");
+	/* A file comes into the folder that the server watches, and grows. */
+	const growing = `${given.folder}/growing.json`, half = fs.readFileSync(given.growing);
+	fs.writeFileSync(growing, half);
+	await page.goto(`${address}#/recordings`);
+	await page.click("[data-card=recordings] a.strong:has-text('growing.json')");
+	await page.waitForFunction(() => document.querySelector(".jem-slider output")?.textContent.startsWith("snapshot 2 of 2"));
+	fs.appendFileSync(growing, half);
+	await page.waitForFunction(() => document.querySelector(".jem-slider output")?.textContent.startsWith("snapshot 4 of 4"));
+	found.grown = await page.textContent(".jem-slider output");
+	const [download] = await Promise.all([page.waitForEvent("download"), page.click("a:has-text('Save as a page')")]);
+	found.saved = [download.suggestedFilename(), fs.readFileSync(await download.path(), "utf8").length];
+	await page.goto(`${address}#/recordings`);
+	await page.waitForSelector("[data-card=recordings] .strong");
+	found.listed = await texts(page, "[data-card=recordings] .two-lines");
+	await page.goto(`${address}#/statistics/00000000000000000000000000000000`);
+	await page.waitForSelector(".empty-title");
+	found.unknown = await texts(page, ".empty-title");
+	if (given.out) await page.screenshot({ path: `${given.out}/server.png` });
+	await page.context().close();
+	return found;
+}
+
 try {
-	for (const [name, address] of Object.entries(given.walk ?? {})) {
-		const page = await open(address);
-		seen.walk[name] = await walk(page);
+	if (given.walk) {
+		const page = await open("about:blank");
+		for (const [name, address] of Object.entries(given.walk)) {
+			await page.goto(address);
+			seen.walk[name] = await walk(page);
+		}
 		await page.context().close();
 	}
 	if (given.use) seen.use = await use(given.use, true);
 	if (given.series) seen.series = await series(given.series, true);
 	if (given.two) seen.two = await two(given.two);
 	if (given.look) await look(given.look, "report", true);
-	if (given.empty) {
-		const page = await open(given.empty);
-		seen.empty = await texts(page, ".empty-title");
-		await page.context().close();
-	}
+	if (given.server) seen.server = await serve(given.server);
 } finally {
 	await browser.close();
 }

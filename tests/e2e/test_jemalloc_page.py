@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The page of jemalloc's statistics: memoir jemalloc report, in a browser without a network."""
+"""The page of jemalloc's statistics: memoir jemalloc report, in a browser without a network; and on the server."""
+import gzip
 import json
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
+import time
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -180,7 +185,7 @@ def seen(folder):
 def test_browser_is_left_alone(seen):
     """No word on the console, and nothing asked for but the file itself; the network is off."""
     assert seen["problems"] == []
-    assert all(url.startswith("file:///") and ".html" in url for url in seen["requests"]), seen["requests"]
+    assert all(url == "about:blank" or url.startswith("file:///") and ".html" in url for url in seen["requests"]), seen["requests"]
 
 
 @pytest.mark.parametrize("name", MEMSCOUT)
@@ -308,3 +313,134 @@ def test_two_files_are_compared(seen):
 def test_page_is_accessible(seen):
     assert len(seen["axe"]) == 18
     assert {part: found for part, found in seen["axe"].items() if found} == {}
+
+
+class Server:
+    """memoir server with these files, and what it answers."""
+
+    def __init__(self, *words):
+        self.process = subprocess.Popen([harness.MEMOIR, "server", *map(str, words)], stdout=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+        assert self.address.startswith("http://127.0.0.1:"), self.address
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            assert self.process.wait(60) == 0
+        finally:
+            self.process.kill()
+            self.process.stdout.close()
+
+    def ask(self, path, data=None):
+        """(status, JSON)"""
+        request = urllib.request.Request(self.address.rstrip("/") + path, data=data)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
+
+    def until(self, holds):
+        """The list, once what is asked of it holds."""
+        for _ in range(600):
+            rows = {row["name"]: row for row in self.ask("/list")[1]}
+            if holds(rows):
+                return rows
+            time.sleep(0.1)
+        raise AssertionError(rows)
+
+
+def is_done(row):
+    return row["state"] in ("ready", "error")
+
+
+def test_server_answers(folder, tmp_path):
+    """Statistics are a kind of file of their own: listed, asked about, sent, found in folders, and followed."""
+    found = tmp_path / "found"
+    found.mkdir()
+    (found / "notes.txt").write_text("jemalloc is mentioned here\n")
+    (found / "a.txt").write_bytes((DATA / "text_full.txt").read_bytes())
+    log = tmp_path / "server.log"
+    log.write_text("a line of a log\n" * 100000 + (DATA / "text_521.txt").read_text())
+    with Server(DATA / "series_53.json", log, found) as server:
+        rows = server.until(lambda rows: {"series_53.json", "server.log", "a.txt"} <= set(rows) and all(map(is_done, rows.values())))
+        assert set(rows) == {"series_53.json", "server.log", "a.txt"}
+        assert {row["kind"] for row in rows.values()} == {"statistics"} and not any(row["error"] for row in rows.values())
+        series = rows["series_53.json"]
+        assert series["jemalloc"] == {"version": series["jemalloc"]["version"], "snapshots": 4, "allocated": 275427968,
+                                      "active": 278736896, "resident": 423247872}
+        told = embedded(folder / "series_53.json.html")["files"][0]
+        path = f"/data/{series['id']}/statistics"
+        assert server.ask(path) == (200, {k: v for k, v in told.items() if k != "documents"})
+        for i in range(4):
+            assert server.ask(f"{path}/{i}") == (200, told["documents"][i])
+        for end in ("/4", "/-1", "/x", "/1x", "/99999999999999999999"):
+            status, said = server.ask(path + end)
+            assert status == 404 and said["error"], end
+        # An address of recordings is none of statistics.
+        assert server.ask(f"/data/{series['id']}/statistics?x=1")[0] == 400
+        for row in server.ask("/api")[1]["endpoints"]:
+            if row["path"].startswith("/data/{id}/") and "statistics" not in row["path"] and "GET" in row["methods"]:
+                status, said = server.ask(row["path"].replace("{id}", series["id"]).replace("{", "").replace("}", ""))
+                assert status in (400, 404), (row["path"], said)
+        # Sent, also packed; what is none is refused with a sentence.
+        assert server.ask("/upload?name=packed.json.gz", gzip.compress((DATA / "json_full.json").read_bytes()))[0] == 201
+        for name, sentence in bad_inputs(tmp_path).items():
+            status, said = server.ask(f"/upload?name={name}", (tmp_path / name).read_bytes())
+            assert (status == 201) == name.startswith("no") and (status == 201 or sentence in said["error"]), said
+        # What comes into the folder, and what grows.
+        (found / "b.json").write_bytes((DATA / "json_full.json").read_bytes())
+        with open(found / "a.txt", "ab") as file:
+            file.write((DATA / "text_full.txt").read_bytes())
+        rows = server.until(lambda rows: "b.json" in rows and all(map(is_done, rows.values()))
+                            and rows["a.txt"]["jemalloc"]["snapshots"] == 2)
+        assert rows["packed.json.gz"]["jemalloc"]["allocated"] == 34247808 and rows["packed.json.gz"]["uploaded"]
+        assert '"stats" is missing' in rows["nothing.json"]["error"]
+        assert "no arenas are in it" in rows["no_arenas.json"]["warnings"][0]["text"]
+        assert "notes.txt" not in rows and rows["a.txt"]["version"] > 1
+    assert subprocess.run([harness.MEMOIR, "server", tmp_path / "words.txt"], capture_output=True, timeout=60).returncode == 1
+
+
+@pytest.fixture(scope="module")
+def served(folder, tmp_path_factory):
+    """What was seen on a server that watches a folder, empty at first."""
+    text = (DATA / "series_53.json").read_text()
+    end = json.JSONDecoder().raw_decode(text)[1]
+    (folder / "two.json").write_text(text[:end] * 2)
+    watched = tmp_path_factory.mktemp("watched")
+    with Server(watched) as server:
+        return in_browser(folder, {
+            "server": server.address, "bad": {name: str(folder / name) for name in bad_inputs(folder)},
+            "chosen": str(DATA / "json_full.json"), "dropped": str(DATA / "series_53.json"),
+            "growing": str(folder / "two.json"), "folder": str(watched)})
+
+
+def test_served_page(served):
+    """Files are chosen, dropped, compared, followed while they grow, and saved as a page."""
+    server = served["server"]
+    assert server["nothing"] == "Drop a file of jemalloc's statistics here, or choose one"
+    assert server["chosen"][0] == "json_full.json" and server["chosen"][1]["allocated"] == "32.7 MiB"
+    assert re.search(r"#/statistics/[0-9a-f]{32}$", server["chosen"][2])
+    assert server["dropped"][0]["allocated"] == "263 MiB" and server["dropped"][1].startswith("snapshot 4 of 4")
+    assert server["compare"][:3] == ["allocated", "32.7 MiB", "263 MiB"]
+    assert server["grown"].startswith("snapshot 4 of 4") and server["saved"][0] == "growing.json.html" and server["saved"][1] > 100000
+    assert "Statistics" in server["columns"] and "Flame graph" not in server["columns"]
+    assert any("json_full.json" in text and "1 snapshot" in text for text in server["listed"])
+    assert server["unknown"] == ["The server does not have this file"]
+
+
+def test_served_page_explains_bad_input(served, tmp_path):
+    """Each of the inputs that MemScout fails on gives one clear sentence."""
+    for name, sentence in bad_inputs(tmp_path).items():
+        said = served["server"]["bad"][name]
+        assert len(said) == 1 and sentence in said[0], (name, said)
+
+
+def test_served_page_is_quiet(served):
+    """Nothing on the console but refused uploads, and everything came from the server itself."""
+    assert [text for text in served["problems"] if "status of 400" not in text] == []
+    assert all(url.startswith(("http://127.0.0.1:", "blob:http://127.0.0.1:")) for url in served["requests"])
+    assert {state: found for state, found in served["server"]["axe"].items() if found} == {}

@@ -2,13 +2,14 @@
 // The left column: the recording, the views, jemalloc, and what is done with a recording.
 import { VIEWS, type View } from "../views/views";
 import { bytes, count, date, duration, short } from "../parts/units";
-import { programName, seconds, type Recording } from "./recordings";
+import { find, programName, seconds, type Recording } from "./recordings";
 import { href, useRoute } from "./url";
 
 const GROUPS: readonly View["group"][] = ["recording", "jemalloc", "this recording"];
 
 export function Column({ recording, current, open }: { recording: Recording | undefined; current: View; open: boolean }) {
-	const { id } = useRoute();
+	/* Other kinds of files have views of their own, and none of a recording's. */
+	const { id: named } = useRoute(), id = named && (find(named)?.kind ?? "recording") === "recording" ? named : "";
 	return (
 		<nav id="column" class={open ? "column open" : "column"} aria-label="Views">
 			<a class="brand" href={href({ view: "recordings", id: "" })}><span class="brand-mark" aria-hidden="true" />Memoir</a>

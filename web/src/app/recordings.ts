@@ -40,6 +40,7 @@ export interface Recording {
 	timestamp?: Timeval;
 	pid?: number;
 	hostname?: string | null;
+	jemalloc?: { version: string; snapshots: number; allocated?: number; active?: number; resident?: number };
 }
 
 export const seconds = (t: Timeval | undefined): number => (t ? t.secs + t.fract_nsecs / 1e9 : 0);

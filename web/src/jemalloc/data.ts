@@ -83,7 +83,7 @@ export interface History {
 
 // Where files come from: the page itself, or the server.
 export interface Source {
-	readonly files: readonly { readonly id: string; readonly name: string }[];
+	readonly files: readonly { readonly id: string; readonly name: string; readonly version?: number }[]; // version rises when a file grew
 	history(id: string): Promise<History>;
 	snapshot(id: string, number: number): Promise<Snapshot>;
 }

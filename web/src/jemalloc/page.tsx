@@ -92,14 +92,15 @@ function PartOf({ part, history, snapshot, arena, raw }: { part: Part; history: 
 
 export function Statistics({ source, file, files }: { source: Source; file: string; files?: ComponentChildren }) {
 	const { parameters } = useRoute();
-	const history = useLoaded(file, () => source.history(file));
+	const version = source.files.find((f) => f.id === file)?.version ?? 0;
+	const history = useLoaded(`${file}@${version}`, () => source.history(file));
 	const kept = history.data?.kept ?? [], wanted = parameters["snapshot"];
 	const at = wanted !== undefined && /^\d{1,9}$/.test(wanted) ? nearest(kept, Number(wanted)) : kept[kept.length - 1] ?? 0;
-	const snapshot = useLoaded(history.data && history.fresh && kept.length ? `${file}:${at}` : null, () => source.snapshot(file, at));
+	const snapshot = useLoaded(history.data && history.fresh && kept.length ? `${file}@${version}:${at}` : null, () => source.snapshot(file, at));
 	const part = PARTS.find(([key]) => key === parameters["part"])?.[0] ?? "overview";
 	const arena = parameters["arena"] ?? "", raw = parameters["raw"] === "1", against = parameters["against"];
 	if (history.error) return <Failure what="This file" error={history.error} retry={history.retry} />;
-	if (!history.data || !history.fresh) return <Skeleton />;
+	if (!history.data) return <Skeleton />;
 	const mine = part === "compare" && against?.startsWith(`${file}:`) ? nearest(kept, Number(against.slice(file.length + 1))) : undefined;
 	return <>
 		{history.data.problems.map((text) => <Banner key={text}>{text}</Banner>)}

@@ -3,7 +3,7 @@
 // opened; two that are ticked can be compared.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { forget, send, useAnswer } from "../app/api";
-import { programName, refresh, seconds, useRecordings, type Recording } from "../app/recordings";
+import { find, programName, refresh, seconds, useRecordings, type Recording } from "../app/recordings";
 import type { Api } from "../app/types";
 import { go, goTo, href, useRoute } from "../app/url";
 import { Card } from "../parts/card";
@@ -36,7 +36,7 @@ export function Recordings() {
 		const by = ORDER[sort.replace("-", "")] ?? ORDER["started"]!, sign = sort.startsWith("-") ? -1 : 1;
 		return found.sort((a, b) => (by(a) < by(b) ? -sign : by(a) > by(b) ? sign : 0));
 	}, [list, search, sort]);
-	const open = (r: Recording): string => href({ view: r.kind === "recording" ? "overview" : r.kind, id: r.id });
+	const open = (r: Recording): string => opened(r, r.id);
 	const tick = (r: Recording): void => {
 		const next = ticked.includes(r.id) ? ticked.filter((id) => id !== r.id) : [...ticked, r.id].slice(-2);
 		go({ tick: next.join(",") }, true);
@@ -82,18 +82,26 @@ export function Recordings() {
 
 const stamp = (list: Recording[] | undefined, id: string): number => seconds(list?.find((r) => r.id === id)?.timestamp);
 
+/* What is no recording says what it is. */
+const about = (r: Recording): string => r.jemalloc
+	? [`jemalloc ${r.jemalloc.version.replace(/-.*/, "")}`.trim(), plural(r.jemalloc.snapshots, "snapshot"), r.jemalloc.allocated !== undefined ? `${bytes(r.jemalloc.allocated)} allocated` : ""].filter(Boolean).join(" · ")
+	: r.kind;
+
 function Name({ recording: r, to }: { recording: Recording; to: string }) {
 	const state = r.state === "loading" ? `being read: ${percent(r.progress, 1)}` : r.state === "live" ? "● still being recorded" : r.state === "error" ? r.error ?? "cannot be read" : undefined;
 	return (
 		<div class="two-lines">
 			<a href={to} class="strong" onClick={(event) => event.stopPropagation()}>{programName(r)}</a>
-			{state ? <span class={r.state === "error" ? "bad" : "live"} title={state}>{state}</span> : <span class="dim" title={r.cmdline}>{middle(r.cmdline ?? r.kind, 90)}{r.warnings?.length ? ` · ${plural(r.warnings.length, "warning")}` : ""}</span>}
+			{state ? <span class={r.state === "error" ? "bad" : "live"} title={state}>{state}</span> : <span class="dim" title={r.cmdline}>{middle(r.cmdline ?? about(r), 90)}{r.warnings?.length ? ` · ${plural(r.warnings.length, "warning")}` : ""}</span>}
 		</div>
 	);
 }
 
+/* Each kind of file has a view of its own. */
+const opened = (r: Recording | undefined, id: string): string => href({ view: !r || r.kind === "recording" ? "overview" : r.kind, id });
+
 /* The whole view takes files that are dropped, and one can be chosen. */
-function Drop({ children }: { children: (choose: () => void) => preact.ComponentChildren }) {
+export function Drop({ children }: { children: (choose: () => void) => preact.ComponentChildren }) {
 	const [over, setOver] = useState(false);
 	const [sent, setSent] = useState<Upload[]>([]);
 	const input = useRef<HTMLInputElement>(null);
@@ -106,7 +114,7 @@ function Drop({ children }: { children: (choose: () => void) => preact.Component
 				.then(async (id) => {
 					await refresh();
 					setSent((all) => all.filter((u) => u.name !== mine.name));
-					goTo(href({ view: "overview", id }));
+					goTo(opened(find(id), id));
 				}, () => {});
 		}
 	};

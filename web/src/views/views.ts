@@ -12,6 +12,7 @@ import { Overview } from "./overview";
 import { register } from "./names";
 import { Recordings } from "./recordings";
 import { Source } from "./source";
+import { StatisticsView } from "./statistics";
 import { Threads } from "./threads";
 import { Tree } from "./tree";
 
@@ -39,6 +40,7 @@ export const VIEWS: readonly View[] = [
 	{ name: "threads", label: "Threads", group: "recording", component: Threads, recording: true, strip: true },
 	{ name: "histograms", label: "Histograms", group: "recording", component: Histograms, recording: true, strip: true },
 	{ name: "address_space", label: "Address space", group: "recording", component: AddressSpace, recording: true, strip: true },
+	{ name: "statistics", label: "Statistics", group: "jemalloc", component: StatisticsView, recording: false, strip: false },
 	{ name: "compare", label: "Compare…", group: "this recording", component: Compare, recording: true, strip: true },
 	{ name: "download", label: "Download…", group: "this recording", component: Downloads, recording: true, strip: true },
 ];
