@@ -3,12 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ordered.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "export/export.h"
 #include "export/stacks.h"
 #include "query/answer.h"
 #include "query/group.h"
+
+#define BLOCK 4096u /* rows that are written at a time */
 
 /* A text, quoted. */
 static void put_text(struct buf *out, const char *text)
@@ -34,6 +37,19 @@ struct wheres {
 		size_t offset, size;
 	} * of; /* by stack */
 };
+
+static void wheres_init(struct wheres *w, const struct view *v)
+{
+	*w = (struct wheres){ .v = v };
+	w->of = xcalloc((size_t)v->model->tables.nodes.count + 1, sizeof(*w->of));
+}
+
+static void wheres_release(struct wheres *w)
+{
+	stack_frames_release(&w->frames);
+	buf_release(&w->text);
+	free(w->of);
+}
 
 static void write_where(struct wheres *w, uint32_t stack)
 {
@@ -97,32 +113,65 @@ static void put_allocation(struct buf *out, const struct answer *a, uint32_t row
 	put(out, answer_stack(a->view->model, c->free_stack[row]));
 }
 
-static void put_allocations(const struct export *x, struct sink *out, struct wheres *wheres)
-{
-	const struct columns *c = &x->view->model->allocations;
-	struct answer a;
-	uint64_t done = 0;
+/* Lines are written on all cores, blocks of them in order. */
+struct lines {
+	const struct export *x;
+	struct sink *out;
+	struct answer answer;
+	struct line_writer {
+		struct rope rope;
+		struct wheres wheres;
+	} * writers; /* by worker */
+};
 
-	answer_init(&a, x->view);
-	buf_text(&out->buf, "id,timestamp_ns,deallocated_ns,lifetime_ns,size,usable_size,address,"
-			    "thread,call,stack,deallocation_stack,function,source,line\r\n");
-	VIEW_EACH(x->view, 0, c->count, row)
+static void write_lines(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct lines *l = context;
+	struct line_writer *w = &l->writers[worker];
+	const struct columns *c = &l->x->view->model->allocations;
+
+	VIEW_EACH(l->x->view, first, count, row)
 	{
-		if (sink_turn(out))
-			break;
-		put_allocation(&out->buf, &a, row);
-		put_where(&out->buf, wheres, c->stack[row]);
-		if (!(++done & 0xfff))
-			export_progress(x, done, x->view->count);
+		put_allocation(&w->rope.text, &l->answer, row);
+		put_where(&w->rope.text, &w->wheres, c->stack[row]);
 	}
-	answer_release(&a);
 }
 
-static void put_groups(const struct export *x, struct sink *out, struct wheres *wheres)
+static int take_lines(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
+	struct lines *l = context;
+
+	export_progress(l->x, first + count, l->x->view->model->allocations.count);
+	return sink_rope(l->out, &l->writers[worker].rope);
+}
+
+static void put_allocations(const struct export *x, struct sink *out)
+{
+	struct lines l = { .x = x, .out = out };
+	unsigned workers = parallel_workers();
+
+	answer_init(&l.answer, x->view);
+	l.writers = xcalloc(workers, sizeof(*l.writers));
+	for (unsigned i = 0; i < workers; i++)
+		wheres_init(&l.writers[i].wheres, x->view);
+	buf_text(&out->buf, "id,timestamp_ns,deallocated_ns,lifetime_ns,size,usable_size,address,"
+			    "thread,call,stack,deallocation_stack,function,source,line\r\n");
+	ordered_for(x->view->model->allocations.count, BLOCK, write_lines, take_lines, &l);
+	for (unsigned i = 0; i < workers; i++) {
+		wheres_release(&l.writers[i].wheres);
+		rope_release(&l.writers[i].rope);
+	}
+	free(l.writers);
+	answer_release(&l.answer);
+}
+
+static void put_groups(const struct export *x, struct sink *out)
+{
+	struct wheres wheres;
 	struct groups *g = groups_new(x->view, group_key_find("stack"));
 	struct model_clock clock = model_clock(x->view->model);
 
+	wheres_init(&wheres, x->view);
 	buf_text(&out->buf, "stack,count,bytes,leaked_count,leaked_bytes,min_size,max_size,"
 			    "first_ns,last_ns,function,source,line\r\n");
 	for (uint32_t i = 0; i < g->count && !sink_turn(out); i++) {
@@ -137,24 +186,19 @@ static void put_groups(const struct export *x, struct sink *out, struct wheres *
 		put(&out->buf, s->max_size);
 		put(&out->buf, clock_ns(&clock, s->first_at));
 		put(&out->buf, clock_ns(&clock, s->last_at));
-		put_where(&out->buf, wheres, g->rows[i].id);
+		put_where(&out->buf, &wheres, g->rows[i].id);
 		export_progress(x, i, g->count);
 	}
+	wheres_release(&wheres);
 	groups_free(g);
 }
 
 static int write_csv(const struct export *x, struct sink *out, struct err *err)
 {
-	struct wheres wheres = { .v = x->view };
-
-	wheres.of = xcalloc(x->view->model->tables.nodes.count + 1, sizeof(*wheres.of));
 	if (x->groups)
-		put_groups(x, out, &wheres);
+		put_groups(x, out);
 	else
-		put_allocations(x, out, &wheres);
-	stack_frames_release(&wheres.frames);
-	buf_release(&wheres.text);
-	free(wheres.of);
+		put_allocations(x, out);
 	return out->error;
 }
 
