@@ -21,6 +21,7 @@
 static bool by_lines, by_files, by_addresses, by_functions, by_cum, show_bytes;
 static bool inuse_space, inuse_objects, alloc_space, alloc_objects, drop_negative, keep_allocator;
 static const char *base_path, *sysroot, *thread_word;
+static const char *focus_word, *ignore_word, *retain_word, *exclude_word;
 static uint64_t top_rows = UINT64_MAX;
 static const char *debug_paths[PATHS_MAX];
 static size_t debug_path_count;
@@ -51,6 +52,11 @@ static const struct command_option options[] = {
 	{ "drop_negative", 0, NULL, "with --base: leave out what became less", COMMAND_FLAG,
 	  &drop_negative },
 	{ "thread", 0, "N", "only what this thread allocated", COMMAND_TEXT, &thread_word },
+	{ "focus", 0, "REGEX", "only stacks through this function, source or address", COMMAND_TEXT,
+	  &focus_word },
+	{ "ignore", 0, "REGEX", "no stacks through it", COMMAND_TEXT, &ignore_word },
+	{ "retain", 0, "REGEX", "only such frames of each stack", COMMAND_TEXT, &retain_word },
+	{ "exclude", 0, "REGEX", "no such frames; stacks close up", COMMAND_TEXT, &exclude_word },
 	{ "allocator", 0, NULL, "keep the allocator's own frames", COMMAND_FLAG, &keep_allocator },
 	{ "debug", 'd', "PATH", "a file or a folder with symbols; may be repeated", COMMAND_CALL,
 	  NULL, add_debug_path },
@@ -166,6 +172,34 @@ static void print_text(struct buf *out, const struct profile *p, const struct to
 	}
 }
 
+static bool compile(const char *option, const char *word, const struct pattern **ret)
+{
+	struct err err;
+
+	if (!word)
+		return true;
+	*ret = pattern_new(word, &err);
+	if (!*ret)
+		fprintf(stderr, NAME ": --%s: %s\n", option, err.text);
+	return *ret;
+}
+
+static bool compile_all(struct profile_options *o)
+{
+	return compile("focus", focus_word, &o->focus) &&
+	       compile("ignore", ignore_word, &o->ignore) &&
+	       compile("retain", retain_word, &o->retain) &&
+	       compile("exclude", exclude_word, &o->exclude);
+}
+
+static void free_all(const struct profile_options *o)
+{
+	pattern_free((struct pattern *)o->focus);
+	pattern_free((struct pattern *)o->ignore);
+	pattern_free((struct pattern *)o->retain);
+	pattern_free((struct pattern *)o->exclude);
+}
+
 static int run(int argc, char **argv)
 {
 	struct profile_options wanted = {
@@ -182,6 +216,7 @@ static int run(int argc, char **argv)
 					     .sysroot = sysroot };
 	struct buf out = { 0 };
 	struct profile p;
+	struct err err;
 	struct top t;
 	int status = 0;
 
@@ -208,12 +243,19 @@ static int run(int argc, char **argv)
 			argc--;
 		}
 	}
+	if (!compile_all(&wanted)) {
+		free_all(&wanted);
+		return 2;
+	}
 	profile_init(&p, &wanted, &where);
 	for (int i = 0; i < argc; i++)
 		status |= add_file(&p, argv[i], 1);
 	if (base_path)
 		status |= add_file(&p, base_path, -1);
-	profile_finish(&p);
+	if (profile_finish(&p, &err)) {
+		fprintf(stderr, NAME ": %s\n", err.text);
+		status = 1;
+	}
 	top_make(&t, &p, measure(), by_cum);
 	print_text(&out, &p, &t, measure());
 	if (buf_flush(&out, 1))
@@ -221,6 +263,7 @@ static int run(int argc, char **argv)
 	buf_release(&out);
 	top_release(&t);
 	profile_release(&p);
+	free_all(&wanted);
 	return status;
 }
 

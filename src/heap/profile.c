@@ -32,6 +32,7 @@ void profile_release(struct profile *p)
 	free(p->frames);
 	free(p->samples);
 	free(p->sites);
+	free(p->matches);
 }
 
 static void add_amounts(struct dump_amounts *to, const struct dump_amounts *from, double sign)
@@ -166,6 +167,71 @@ static uint32_t name_frame(struct profile *p, const struct heap_place *place,
 	return strings_add(&p->names, text ? text : function);
 }
 
+enum { MATCH_FOCUS = 1, MATCH_IGNORE = 2, MATCH_RETAIN = 4, MATCH_EXCLUDE = 8 };
+
+/* Does the pattern know the frame, by any of its names? */
+static int known_by(const struct profile *p, const struct pattern *pattern,
+		    const struct heap_place *place, const struct heap_place_frame *f,
+		    struct err *err)
+{
+	auto_free char *line = xasprintf("%s:%u", strings_at(&p->places.texts, f->file), f->line);
+	char other[160];
+	int found;
+
+	unnamed(p, place, other, sizeof(other));
+	found = pattern_match(pattern, strings_at(&p->places.texts, f->function), err);
+	if (!found && f->file)
+		found = pattern_match(pattern, line, err);
+	return found ? found : pattern_match(pattern, other, err);
+}
+
+static int match_frames(struct profile *p, struct err *err)
+{
+	const struct pattern *const patterns[] = { p->options.focus, p->options.ignore,
+						   p->options.retain, p->options.exclude };
+
+	p->matches = xcalloc(p->places.frame_count + 1, 1);
+	for (size_t i = 0; i < p->places.count; i++) {
+		const struct heap_place *place = &p->places.places[i];
+
+		for (size_t k = place->frame; k < place->frame + place->frame_count; k++)
+			for (unsigned n = 0; n < 4; n++) {
+				int found = patterns[n] ? known_by(p, patterns[n], place,
+								   &p->places.frames[k], err)
+							: 0;
+
+				if (found < 0)
+					return found;
+				p->matches[k] |= (uint8_t)(found << n);
+			}
+	}
+	return 0;
+}
+
+/* Is a stack wanted, by its frames from `from` on? */
+static bool wanted(const struct profile *p, const struct profile_sample *s, size_t from)
+{
+	unsigned met = 0;
+
+	for (size_t i = from; i < s->site_count; i++) {
+		const struct heap_place *place = &p->places.places[p->sites[s->site + i]];
+
+		for (size_t k = place->frame; k < place->frame + place->frame_count; k++)
+			met |= p->matches[k];
+	}
+	return (!p->options.focus || met & MATCH_FOCUS) && !(met & MATCH_IGNORE);
+}
+
+/* With all functions that are inlined there, or with none: as jeprof does. */
+static bool place_wanted(const struct profile *p, const struct heap_place *place)
+{
+	unsigned met = 0;
+
+	for (size_t k = place->frame; k < place->frame + place->frame_count; k++)
+		met |= p->matches[k];
+	return (!p->options.retain || met & MATCH_RETAIN) && !(met & MATCH_EXCLUDE);
+}
+
 static uint64_t hash_of(const uint32_t *frames, size_t count)
 {
 	uint64_t h = count;
@@ -201,6 +267,8 @@ static void name_sample(struct profile *p, const struct profile_sample *s, size_
 	for (size_t i = from; i < s->site_count; i++) {
 		const struct heap_place *place = &p->places.places[p->sites[s->site + i]];
 
+		if (!place_wanted(p, place))
+			continue;
 		for (size_t k = 0; k < place->frame_count; k++) {
 			p->frames = xgrow(p->frames, p->frame_count, &p->frame_room,
 					  sizeof(*p->frames));
@@ -219,21 +287,30 @@ static int by_bytes(const void *a, const void *b)
 	return x->frame < y->frame ? -1 : 1;
 }
 
-void profile_finish(struct profile *p)
+int profile_finish(struct profile *p, struct err *err)
 {
 	struct map known = { 0 };
 	size_t kept = 0;
+	int error;
 
 	heap_places_resolve(&p->places);
+	error = match_frames(p, err);
+	if (error)
+		return error;
 	/* One element even if there is no sample: no pointer below is NULL. */
 	p->frames = xgrow(p->frames, 0, &p->frame_room, sizeof(*p->frames));
 	p->stacks = xgrow(p->stacks, 0, &p->stack_room, sizeof(*p->stacks));
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const struct profile_sample *s = &p->samples[i];
 		size_t first = p->frame_count;
+		size_t from = p->options.keep_allocator ? 0 : allocator_frames(p, s);
 
-		name_sample(p, s, p->options.keep_allocator ? 0 : allocator_frames(p, s));
-		merge(p, &known, first, &s->amounts);
+		if (!wanted(p, s, from))
+			continue;
+		name_sample(p, s, from);
+		/* A stack of which no frame is left is gone. */
+		if (p->frame_count > first || !s->site_count)
+			merge(p, &known, first, &s->amounts);
 	}
 	map_release(&known);
 	for (size_t i = 0; i < p->stack_count; i++) {
@@ -246,4 +323,5 @@ void profile_finish(struct profile *p)
 	}
 	p->stack_count = kept;
 	qsort(p->stacks, p->stack_count, sizeof(*p->stacks), by_bytes);
+	return 0;
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/pattern.h"
 #include "base/strings.h"
 #include "heap/dump.h"
 #include "heap/heap_places.h"
@@ -22,6 +23,10 @@ struct profile_options {
 	uint64_t thread;     /* only this one's, or PROFILE_ALL_THREADS */
 	bool keep_allocator; /* do not cut the allocator's own frames off */
 	bool drop_negative;  /* of a difference, only what grew */
+	/* NULL, or: only stacks with such a frame; none with such a one; only such frames of a
+	 * stack; all but such.  A frame is known by its function, its source and line, or its
+	 * address. */
+	const struct pattern *focus, *ignore, *retain, *exclude;
 };
 
 struct profile_stack {
@@ -43,6 +48,7 @@ struct profile {
 	size_t sample_count, sample_room;
 	uint32_t *sites;
 	size_t site_count, site_room;
+	uint8_t *matches; /* for each frame of places: which patterns know it */
 };
 
 void profile_init(struct profile *p, const struct profile_options *options,
@@ -50,5 +56,6 @@ void profile_init(struct profile *p, const struct profile_options *options,
 void profile_release(struct profile *p);
 /* Adds a dump's stacks, times `sign`; nothing of it is kept. */
 void profile_add(struct profile *p, const struct dump *d, double sign);
-/* Looks names up and puts equal stacks together; those with the most bytes first. */
-void profile_finish(struct profile *p);
+/* Looks names up and puts equal stacks together; those with the most bytes first.  0, or -ETIMEDOUT
+ * with err for a pattern that takes too long. */
+int profile_finish(struct profile *p, struct err *err);

@@ -53,6 +53,19 @@ def test_d3_flat_and_cumulative():
     assert found["inl"][0] == 4592829
 
 
+def test_d4_which_stacks_and_frames():
+    megabytes = rows("--exclude=worker", OUT)[0]
+    assert (megabytes["thr"][0], megabytes["main"][0]) == (25.6, 12.8)
+    assert "worker" not in megabytes
+    focus, total = rows("--focus=^thr$", OUT)
+    assert total == 25.6 and "main" not in focus
+    rest, other = rows("--ignore=^thr$", OUT)
+    assert "thr" not in rest and abs(total + other - rows(OUT)[1]) < 0.11
+    assert set(rows("--retain=^(thr|main)$", OUT)[0]) == {"thr", "main"}
+    done = heap("--focus=(", OUT)
+    assert done.returncode == 2 and done.stderr.startswith("memoir jemalloc heap: --focus: ")
+
+
 def test_d5_difference_by_name():
     found, total = rows("--show_bytes", "--base", OUT, DATA / "second_run.heap")
     assert abs(total + 200142) <= 2
