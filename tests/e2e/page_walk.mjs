@@ -253,7 +253,7 @@ await walk({
 		/* A table row with arrows. */
 		await page.goto(`${given.address}/#/recordings`);
 		await page.locator(".table-row").first().waitFor();
-		await page.focus(".table-body");
+		await page.focus("[role=grid]");
 		await page.keyboard.press("ArrowDown");
 		await page.keyboard.press("Enter");
 		await untilHash(page, "#/overview/");
@@ -267,7 +267,7 @@ await walk({
 		const whole = await text(page, "[data-card=flame] .said");
 		await page.keyboard.press("/");
 		await page.keyboard.type("siz");
-		await page.locator(".completions li", { hasText: /^size\b/ }).first().waitFor();
+		await page.locator(".completions code", { hasText: /^size$/ }).waitFor();
 		is.completions = await texts(page, ".completions li code");
 		await page.keyboard.press("ArrowDown");
 		await page.keyboard.press("Enter");
@@ -317,7 +317,7 @@ await walk({
 		let broken = true;
 		await page.route("**/data/*/flame?*", (route) => (broken ? route.fulfill({ status: 500, contentType: "application/json", body: '{"error": "the disk is full"}' }) : route.continue()));
 		await page.goto(`${given.address}/#/flame/${id}`);
-		is.failed = await text(page, "[data-card=flame] [role=alert]");
+		is.said = await text(page, "[data-card=flame] [role=alert]");
 		await axe(page, "failed");
 		broken = false;
 		await page.getByRole("button", { name: "Try again" }).click();

@@ -107,7 +107,7 @@ def test_overview(seen, report):
 def test_flame(seen, report):
     is_ = walked(seen, "flame")
     total = binary(is_["said"])
-    assert total == pytest.approx(report["allocated"]["bytes"], rel=0.01)
+    assert total == pytest.approx(report["allocated_bytes"], rel=0.01)
     names = dict(is_["boxes"])
     assert is_["boxes"][0][0] == "all" and FUNCTION in names and "render_row" in names
     assert FUNCTION in is_["tip"] and "%" in is_["tip"]
@@ -159,7 +159,7 @@ def test_question(seen):
 
 def test_failing(seen):
     is_ = walked(seen, "failing")
-    assert "the disk is full" in is_["failed"] and is_["again"] > 3
+    assert "the disk is full" in is_["said"] and is_["again"] > 3
     assert "does not have this recording" in is_["unknown"] and "no such view" in is_["no_view"]
     assert "does not answer" in is_["gone"] and is_["kept"] == 5
 

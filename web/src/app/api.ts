@@ -35,7 +35,7 @@ export async function send(address: string, options: RequestInit = {}): Promise<
 		response = await fetch(address, { credentials: "same-origin", ...options });
 	} catch (error) {
 		if (error instanceof DOMException && error.name === "AbortError") throw error;
-		throw new ApiError(0, "the server does not answer; is memoir server still running?");
+		throw new ApiError(0, "The server does not answer; is memoir server still running?");
 	}
 	return response.ok ? response : fail(response);
 }

@@ -38,7 +38,7 @@ export function Shell() {
 					{view?.strip && ready ? <><h1 class="hidden">{view.label}</h1><Question id={route.id} /></> : <div class="top-title"><h1>{view?.label ?? "Not found"}</h1></div>}
 					<Switches />
 				</div>
-				{error && list && <Banner>{error.message}. What is shown is what was known before.</Banner>}
+				{error && list && <Banner>{error.message} What is shown is what was known before.</Banner>}
 				{error && !list
 					? <section class="card"><Failure what="The list of recordings" error={error} retry={() => void refresh()} /></section>
 					: <Body view={view} recording={recording} id={route.id} known={list !== undefined} />}

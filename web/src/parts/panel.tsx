@@ -20,7 +20,9 @@ const GROUPS: readonly (readonly [string, RegExp])[] = [
 ];
 const ORDER = ["Time", "Size", "Lifetime", "Stacks", "Stacks as a whole", "Realloc chains", "Where and how"];
 const TEXTS = new Set(["regex", "text", "thread"]);
-const title = (name: string): string => name.replaceAll("_", " ").replace(/ min$/, " at least").replace(/ max$/, " at most").replace("negative function regex", "no function like").replace("negative source regex", "no source like").replace("function regex", "a function like").replace("source regex", "a source like");
+/* size_min: size at least; negative_function_regex: no function like. */
+const title = (name: string): string =>
+	name.replace(/^group_/, "").replaceAll("_", " ").replace(/ min$/, " at least").replace(/ max$/, " at most").replace(/^negative (\w+) regex$/, "no $1 like").replace(/^(\w+) regex$/, "a $1 like");
 
 export function Panel({ filter, onApply, onClose }: { filter: string; onApply: (filter: string) => void; onClose: () => void }) {
 	const api = useAnswer<Api>("/api");

@@ -125,12 +125,12 @@ function About({ facts: f }: { facts: Facts }) {
 	const rows: [string, preact.ComponentChildren][] = [
 		["Command", <code key="c">{f.cmdline.join(" ")}</code>],
 		["Executable", <code key="e">{f.executable}</code>],
-		["Process", `pid ${f.pid}${f.hostname ? ` on ${f.hostname}` : ""}, ${f.architecture}${f.allocator ? `, ${f.allocator}` : ""}`],
+		["Process", `pid ${f.pid}${f.hostname ? ` on ${f.hostname}` : ""}, ${f.architecture}${f.allocator ? `, allocator in ${f.allocator.split("/").pop()}` : ""}`],
 		["Started", `${date(f.start_ms / 1000)}, ran ${duration(f.runtime_ns / 1e9)}${end ? `, ${end}` : ""}`],
 		["Threads", has("threads") ? <a key="t" class="link" href={href({ view: "threads" })}>{count(f.threads)}</a> : count(f.threads)],
 		["Events", `${count(f.events)}: ${count(f.allocations)} allocations, ${count(f.reallocations)} reallocations, ${count(f.deallocations)} deallocations`],
 		["Stacks", `${count(f.stacks)} different, at most ${f.deepest_stack} deep${f.without_stack ? `; ${count(f.without_stack)} allocations without one` : ""}`],
-		["File", <span key="f" title={exact(f.file_size)}>{f.name}, {bytes(f.file_size)}{f.recorded_by ? `, by ${f.recorded_by}` : ""}</span>],
+		["File", <span key="f" title={exact(f.file_size)}>{f.name}, {bytes(f.file_size)}{f.recorded_by ? `, recorded by memoir ${f.recorded_by.replace(/^memoir /, "")}` : ""}</span>],
 	];
 	return (
 		<Card title="This recording" name="about">
