@@ -2,7 +2,7 @@
 /* Plots.  See plot.h. */
 #include "cli/plot.h"
 
-#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,8 @@
 
 static const char *label(struct human *h, double value, bool bytes)
 {
-	uint64_t size = value < 0 ? (uint64_t)-value : (uint64_t)value;
+	double most = value < 0 ? -value : value;
+	uint64_t size = most < 9e18 ? (uint64_t)most : INT64_MAX;
 	struct human number;
 
 	if (bytes)

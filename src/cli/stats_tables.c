@@ -80,12 +80,26 @@ static const char *shown_cell(struct human *h, const struct stats_tables *t,
 	return number(h, row[field], t->human && fields_bytes(fields[field].name));
 }
 
+/* As text of jemalloc has it. */
+static const char *util(struct human *h, const uint64_t *bin)
+{
+	uint32_t value = stats_bin_util(bin);
+
+	if (value >= STATS_NO_UTIL)
+		return value == STATS_RACE ? "race" : "-";
+	if (value == 1000)
+		return "1";
+	snprintf(h->text, sizeof(h->text), "0.%03u", value);
+	return h->text;
+}
+
 static void print_rows(struct buf *out, const struct stats_tables *t, const char *label,
 		       const struct stats_field *fields, const unsigned *wanted,
 		       const struct stats_tables_rows *r)
 {
-	struct table_column columns[COLUMNS_MAX + 2] = { 0 };
+	struct table_column columns[COLUMNS_MAX + 3] = { 0 };
 	unsigned shown[COLUMNS_MAX], count = 0, first = r->labels != NULL;
+	bool bins = fields == stats_bin_fields;
 	struct table table;
 	struct human h;
 	char padded[64];
@@ -98,6 +112,8 @@ static void print_rows(struct buf *out, const struct stats_tables *t, const char
 				(struct table_column){ .title = fields[wanted[i]].name,
 						       .name = fields[wanted[i]].name };
 			shown[count++] = wanted[i];
+			if (bins && count == 1) /* behind the size */
+				columns[++first] = (struct table_column){ .title = "util" };
 		}
 	if (!count)
 		return;
@@ -113,11 +129,14 @@ static void print_rows(struct buf *out, const struct stats_tables *t, const char
 	columns[count - 1 + first].title = padded;
 	table_init(&table, columns);
 	for (size_t i = 0; i < r->count; i++) {
-		if (first)
+		if (r->labels)
 			table_cell(&table, r->labels[i]);
-		for (unsigned f = 0; f < count; f++)
+		for (unsigned f = 0; f < count; f++) {
 			table_cellf(&table, "%*s", f + 1 == count ? width : 0,
 				    shown_cell(&h, t, fields, r->values[i], shown[f]));
+			if (bins && !f)
+				table_cell(&table, util(&h, r->values[i]));
+		}
 	}
 	table_print(&table, t->term, true, out);
 	table_release(&table);

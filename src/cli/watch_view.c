@@ -78,6 +78,14 @@ static uint64_t known(uint64_t value)
 	return value < STATS_NONE ? value : 0;
 }
 
+/* A slope as bytes; what no number of bytes can be is the largest one. */
+static uint64_t as_bytes(double slope)
+{
+	if (slope < 0)
+		slope = -slope;
+	return slope < 9e18 ? (uint64_t)slope : INT64_MAX;
+}
+
 /* "+1.00 MiB/s", or nothing where it does not change. */
 static const char *pace(struct human *h, const struct growth *g, const struct growth_class *c)
 {
@@ -87,7 +95,7 @@ static const char *pace(struct human *h, const struct growth *g, const struct gr
 	h->text[0] = 0;
 	if (!c || g->sample_count < 2 || (slope < 0.5 && slope > -0.5))
 		return h->text;
-	human_size(&size, (uint64_t)(slope < 0 ? -slope : slope));
+	human_size(&size, as_bytes(slope));
 	snprintf(h->text, sizeof(h->text), "%c%.30s%s", slope < 0 ? '-' : '+', size.text,
 		 g->clock == GROWTH_SNAPSHOTS ? "" : "/s");
 	return h->text;
@@ -151,7 +159,7 @@ static void draw_totals(struct screen *s, const struct stats *st, const struct w
 static void part(struct buf *out, unsigned *left, uint64_t bytes, uint64_t whole, unsigned room,
 		 const char *mark)
 {
-	unsigned n = whole ? (unsigned)((double)bytes / (double)whole * room + 0.5) : 0;
+	unsigned n = bytes >= whole ? room : (unsigned)((double)bytes / (double)whole * room + 0.5);
 
 	if (!n && bytes)
 		n = 1;
@@ -341,8 +349,8 @@ static void draw_suspect(struct screen *s, const struct watch_view *v)
 		return;
 	line(s, "%sblocks of %" PRIu64 " bytes grow steadily: %s%s, now %s",
 	     term_style(s->term, STYLE_WARNING), list[0]->size,
-	     human_size(&a, (uint64_t)(list[0]->slope *
-				       (v->classes->clock == GROWTH_SNAPSHOTS ? 1 : 3600))),
+	     human_size(&a, as_bytes(list[0]->slope *
+				     (v->classes->clock == GROWTH_SNAPSHOTS ? 1 : 3600))),
 	     v->classes->clock == GROWTH_SNAPSHOTS ? " a snapshot" : " an hour",
 	     human_size(&b, list[0]->last));
 }

@@ -219,6 +219,19 @@ bool stats_correction(const struct stats *s, unsigned n, char text[STATS_CORRECT
 	return n < 4;
 }
 
+uint32_t stats_bin_util(const uint64_t *bin)
+{
+	uint64_t used = bin[STATS_BIN_CURREGS], regions;
+
+	if (used >= STATS_NONE || bin[STATS_BIN_NREGS] >= STATS_NONE ||
+	    bin[STATS_BIN_CURSLABS] >= STATS_NONE)
+		return STATS_NO_UTIL;
+	regions = bin[STATS_BIN_NREGS] * bin[STATS_BIN_CURSLABS];
+	if (used > regions)
+		return STATS_RACE;
+	return regions ? (uint32_t)((unsigned __int128)used * 1000 / regions) : STATS_NO_UTIL;
+}
+
 const char *stats_missing(const struct stats *s)
 {
 	if (!s->arena_count)

@@ -302,6 +302,11 @@ const char *stats_setting(const struct stats *s, const char *name);
  * False behind the last. */
 #define STATS_CORRECTION_MAX 240
 bool stats_correction(const struct stats *s, unsigned n, char text[STATS_CORRECTION_MAX]);
+/* How much of a bin's slabs is used, in thousandths, as jemalloc rounds it; STATS_RACE: more than
+ * there is, since counters raced; STATS_NO_UTIL: it has no slabs, or that was not said. */
+#define STATS_RACE UINT32_MAX
+#define STATS_NO_UTIL (UINT32_MAX - 1)
+uint32_t stats_bin_util(const uint64_t *bin);
 /* What this snapshot lacks that a reader would look for, as the end of a sentence, or NULL. */
 const char *stats_missing(const struct stats *s);
 /* "merged", "destroyed" or its number; `room` is for the number. */

@@ -49,9 +49,8 @@ static void write_bins(struct json *j, const struct stats_rows *r)
 		stats_write_fields(j, stats_bin_fields, b);
 		if (b[STATS_BIN_NREGS] < STATS_NONE && b[STATS_BIN_CURSLABS] < STATS_NONE &&
 		    b[STATS_BIN_CURREGS] < STATS_NONE && b[STATS_BIN_SIZE] < STATS_NONE) {
-			if (regions)
-				json_real(j, "util", (double)b[STATS_BIN_CURREGS] / (double)regions,
-					  3);
+			if (stats_bin_util(b) < STATS_NO_UTIL)
+				json_real(j, "util", stats_bin_util(b) / 1000.0, 3);
 			signed_number(
 				j, "free_bytes",
 				(int64_t)((regions - b[STATS_BIN_CURREGS]) * b[STATS_BIN_SIZE]));

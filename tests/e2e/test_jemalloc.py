@@ -143,6 +143,68 @@ def test_tables_of_json_are_those_of_text():
     assert "put right" not in by_text
 
 
+def test_b4_bins_of_text_from_json():
+    """size, allocated, nmalloc, curregs and util of each row of the text's merged table, from the JSON."""
+    text = (DATA / "text_full.txt").read_text().split("Merged arenas stats:")[1].split("\nbins:")[1].split("\nlarge:")[0]
+    ours = table(jemalloc("stats", DATA / "json_full.json").stdout, "BINS")
+    by_text = table(jemalloc("stats", DATA / "text_full.txt").stdout, "BINS")
+    header, *lines = text.splitlines()
+    columns = [name for name in header.replace("(#/sec)", "rate").split()]
+    rows = [dict(zip(columns, line.split())) for line in lines if line.split()[0].isdigit()]
+    assert len(rows) >= 26
+    for row in rows:
+        for mine in (ours, by_text):
+            found = mine[row["size"]]
+            assert [found[c] for c in ("allocated", "nmalloc", "curregs")] == [row[c] for c in ("allocated", "nmalloc", "curregs")]
+            assert found["util"] == (row["util"] if found["curslabs"] != "0" else "-")
+    extents = {row["size"]: row for row in csv_rows("stats", "--csv", "extents", DATA / "json_full.json")}
+    expected = {row["size"]: row for row in csv_rows("stats", "--csv", "extents", DATA / "text_full.txt")}
+    assert extents.keys() == expected.keys() and all(
+        extents[k][c] == expected[k][c] for k in extents for c in ("ind", "ndirty", "dirty_bytes", "nretained", "retained_bytes"))
+    assert "num_owner_switch" in jemalloc("stats", "--only", "mutexes", DATA / "text_full.txt").stdout
+    assert "1.50 KiB" in jemalloc("stats", "--human", "--only", "bins", DATA / "json_full.json").stdout
+
+
+def changed(tmp_path, change):
+    """A snapshot of which `change` makes another one."""
+    document = json.loads((DATA / "json_full.json").read_text())
+    change(document["jemalloc"])
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(document))
+    return {a["id"]: a for a in snapshots(path)[0]["advice"]}
+
+
+def test_b6_each_advice_cites_its_numbers(tmp_path):
+    assert changed(tmp_path, lambda d: None) == {}
+
+    def contended(d):  # this version's num_spin_acq is the number of waits
+        d["stats.arenas"]["merged"]["mutexes"]["extents_dirty"].update(num_ops=100000, num_spin_acq=5000)
+    found = changed(tmp_path, contended)["contention"]
+    assert "extents_dirty" in found["evidence"] and "5,000" in found["evidence"] and "5.0 %" in found["evidence"]
+    assert found["malloc_conf"] == "percpu_arena:percpu" and found["weight"] == "do"
+
+    def retained(d):
+        d["stats.arenas"]["merged"]["retained"] = 10 << 30
+    found = changed(tmp_path, retained)["retained"]
+    assert found["weight"] == "info" and "harmless" in found["what"] and "10.0 GiB" in found["evidence"]
+
+    def many(d):
+        for i in range(3, 40):
+            d["stats.arenas"][str(i)] = dict(d["stats.arenas"]["2"])
+        d["stats.arenas"]["merged"]["pactive"] *= 10
+    found = changed(tmp_path, many)["arenas"]
+    assert "40 arenas" in found["evidence"] and found["malloc_conf"] == "narenas:10"
+
+    def tcache(d):
+        d["stats.arenas"]["merged"]["tcache_bytes"] = 12 << 20
+    found = changed(tmp_path, tcache)["tcache"]
+    assert found["bytes"] == 12 << 20 and "tcache_max" in found["malloc_conf"]
+
+    def never(d):
+        d["arenas"]["dirty_decay_ms"] = -1
+    assert changed(tmp_path, never)["never-purged"]["evidence"] == "dirty_decay_ms is -1"
+
+
 def test_one_arena_sorted():
     out = jemalloc("stats", "--arena", "1", "--sort", "allocated", DATA / "json_full.json").stdout
     found = [int(row["allocated"]) for row in table(out, "BINS").values()]
