@@ -98,6 +98,8 @@ async function use(address, offline) {
 	found.by_size = await column();
 	await page.click("#table-bins th button:has-text('allocated')");
 	found.by_allocated = await column();
+	const [saved] = await Promise.all([page.waitForEvent("download"), page.click("button[aria-label='Save as CSV: Bins']")]);
+	found.csv = [saved.suggestedFilename(), fs.readFileSync(await saved.path(), "utf8")];
 	found.sorted = await page.getAttribute("#table-bins th:has(button:has-text('allocated'))", "aria-sort");
 	await page.selectOption("#arena", "0");
 	await settled(page);
@@ -256,6 +258,12 @@ try {
 	if (given.use) seen.use = await use(given.use, true);
 	if (given.series) seen.series = await series(given.series, true);
 	if (given.two) seen.two = await two(given.two);
+	if (given.leak) {
+		const page = await open(given.leak, { timezoneId: "UTC" });
+		await settled(page);
+		seen.leak = [await said(page), (await tables(page))["table-growth"], await page.textContent(".jem-slider output"), await texts(page, "#chart-series .jem-axis text")];
+		await page.context().close();
+	}
 	if (given.look) await look(given.look, "report", true);
 	if (given.server) seen.server = await serve(given.server);
 } finally {

@@ -170,16 +170,37 @@ def in_browser(folder, given):
     return json.loads(done.stdout)
 
 
+def make_leak(path):
+    """A log of an hour and a half, with a snapshot each ten minutes: 600 blocks of 1024 bytes more in each."""
+    whole = json.loads((DATA / "json_full.json").read_text())
+    inside = whole["jemalloc"]
+    size = inside["arenas"]["bin"][20]["size"]
+    assert size == 1024
+    with open(path, "w", encoding="utf-8") as file:
+        for i in range(10):
+            file.write(f"2026-11-15T{20 + i // 6}:{i % 6}0:00Z server: still here\n")
+            json.dump(whole, file)
+            for arena in (inside["stats.arenas"]["merged"], inside["stats.arenas"]["1"]):
+                arena["bins"][20]["curregs"] += 600
+                arena["bins"][20]["curslabs"] += 150
+                arena["small"]["allocated"] += 600 * size
+                arena["pactive"] += 150
+            for key in ("allocated", "active", "resident"):
+                inside["stats"][key] += 600 * size
+
+
 @pytest.fixture(scope="module")
 def seen(folder):
     def address(name):
         return f"file://{folder}/{name}.html"
 
-    assert report(DATA / "json_full.json", "-o", folder / "json_full.json.html").returncode == 0
+    make_leak(folder / "leak.log")
+    assert report(folder / "leak.log", "-o", folder / "leak.html").returncode == 0
     names = SAMPLES + [name for name in MEMSCOUT if (SHARED / name).exists()]
     return in_browser(folder, {
         "walk": {name: address(name) for name in names}, "use": {"full": address("json_full.json")},
-        "series": address("series_53.json"), "two": f"file://{folder}/two.html", "look": address("json_full.json")})
+        "series": address("series_53.json"), "two": f"file://{folder}/two.html", "look": address("json_full.json"),
+        "leak": f"file://{folder}/leak.html"})
 
 
 def test_browser_is_left_alone(seen):
@@ -284,6 +305,9 @@ def test_page_is_used(seen):
     assert use["piece_tip"] and "2,621,440 bytes" in use["piece_tip"][0]
     sizes = [int(size.replace(",", "")) for size in use["by_size"]]
     assert sizes == sorted(sizes) and use["sorted"] == "descending"
+    lines = use["csv"][1].splitlines()
+    assert use["csv"][0] == "bins.csv" and lines[0].startswith("size,allocated,live,") and len(lines) == len(sizes) + 1
+    assert lines[1].startswith("3072,3649536,1188,")
     assert use["by_allocated"][0] == "3,072" and use["by_allocated"] != use["by_size"]
     assert "1 live bin ·" in use["arena_0"]["bins"] and "arena=0" in use["arena_address"]
     assert "26 live bins" in use["back"]["bins"]
@@ -301,6 +325,16 @@ def test_series_is_walked(seen):
     rows = {row[0]: row[1:] for row in series["compare"]["rows"]}
     assert rows["allocated"][:3] == ["137822208", "275447808", "+137625600"]
     assert series["again"] == series["compare"] and "against=" in series["link"]
+
+
+def test_growth_is_shown(seen):
+    """C3 on the page: the class that leaks is named with its growth, over the times in the log."""
+    said, table, slider, axis = seen["leak"]
+    rows = [dict(zip(table["head"], row)) for row in table["rows"]]
+    assert len(rows) == 1 and rows[0]["size"] == "1,024" and rows[0]["verdict"] == "may be a leak"
+    assert rows[0]["each hour"] == "+3.52 MiB" # 6 * 600 * 1024
+    assert "1 class grows steadily and may be a leak · 1,024 bytes: 3.52 MiB an hour" == said["growth"]
+    assert slider == "snapshot 10 of 10 · 15/11/2026, 21:30:00" and "20:00:00" in axis and "21:30:00" in axis
 
 
 def test_two_files_are_compared(seen):

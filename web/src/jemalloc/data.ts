@@ -15,6 +15,7 @@ export interface Waterfall {
 	readonly retained: number | null;
 	readonly mapped: number | null;
 	readonly steps: readonly { readonly name: string; readonly label: string; readonly from: string; readonly bytes: number }[];
+	readonly bins: readonly { readonly size: number; readonly bytes: number }[]; // free in slabs, most first
 }
 
 export interface Advice {

@@ -3,6 +3,7 @@
 // than a few hundred.
 import { useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
+import { save } from "../parts/clipboard";
 
 export interface Column<T> {
 	readonly key: string;
@@ -20,6 +21,13 @@ const compare = (a: number | string | undefined, b: number | string | undefined)
 	return a - b;
 };
 
+const quoted = (text: string): string => /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+
+// Exact numbers, whatever is on the screen.
+function csv<T>(columns: readonly Column<T>[], rows: readonly T[]): string {
+	return [columns.map((c) => quoted(c.label)), ...rows.map((r) => columns.map((c) => quoted(String(c.value(r) ?? ""))))].map((line) => line.join(",") + "\n").join("");
+}
+
 export function Grid<T>({ id, caption, columns, rows, first, down = true, empty }: {
 	id: string; caption: string; columns: readonly Column<T>[]; rows: readonly T[]; first?: string; down?: boolean; empty: string;
 }) {
@@ -32,7 +40,8 @@ export function Grid<T>({ id, caption, columns, rows, first, down = true, empty 
 		const x = by.value(a), y = by.value(b);
 		return x === undefined || y === undefined || !sort?.down ? compare(x, y) : compare(y, x);
 	}) : rows;
-	return <div class="jem-scroll" tabIndex={0} role="region" aria-label={caption}>
+	const file = `${caption.toLowerCase().replace(/[^a-z0-9]+/g, "-")}.csv`;
+	return <><div class="jem-scroll" tabIndex={0} role="region" aria-label={caption}>
 		<table class="jem-grid" id={id}>
 			<caption class="jem-unseen">{caption}</caption>
 			<thead><tr>{shown.map((c) => {
@@ -51,5 +60,5 @@ export function Grid<T>({ id, caption, columns, rows, first, down = true, empty 
 				</td>;
 			})}</tr>)}</tbody>
 		</table>
-	</div>;
+	</div><p class="jem-save"><button type="button" class="jem-link" aria-label={`Save as CSV: ${caption}`} onClick={() => save(file, "text/csv", csv(shown, sorted))}>Save as CSV</button></p></>;
 }

@@ -23,10 +23,15 @@ export function clock(h: History): Clock {
 	const time = h.series["time"], age = h.series["uptime_ns"], number = h.series.snapshot;
 	const good = (values: readonly (number | null)[] | undefined): values is readonly number[] =>
 		!!values && values.length > 1 && values.every((v, i) => v !== null && (i === 0 || v > values[i - 1]!));
-	if (good(time)) return { x: [...time], text: (x) => date(x), rising: "time" };
+	if (good(time)) {
+		const long = time[time.length - 1]! - time[0]! > 48 * 3600;
+		return { x: [...time], text: (x) => long ? date(x) : new Date(x * 1000).toLocaleTimeString("en-GB"), rising: "time" };
+	}
 	if (good(age)) return { x: age.map((v) => v / 1e9), text: (x) => duration(x), rising: "age of the process" };
 	return { x: number.map((n) => n ?? 0), text: (x) => `snapshot ${count(x + 1)}`, rising: "snapshot" };
 }
+
+const when = (c: Clock, x: number): string => c.rising === "snapshot" ? "" : c.rising === "time" ? ` · ${new Date(x * 1000).toLocaleString("en-GB")}` : ` · after ${c.text(x)}`;
 
 // The kept snapshot that is nearest to a number of the file.
 export function nearest(kept: readonly number[], wanted: number): number {
@@ -60,7 +65,7 @@ export function Curves({ history, at, against, onChoose }: { history: History; a
 				<input type="range" id="slider" aria-label="Snapshot" min={0} max={history.kept.length - 1} value={number} aria-valuetext={`snapshot ${at + 1} of ${history.snapshots}`}
 					onInput={(event) => onChoose(history.kept[Number((event.currentTarget as HTMLInputElement).value)] ?? 0, true)} />
 				<button type="button" class="button" aria-label="The next snapshot" disabled={number >= history.kept.length - 1} onClick={() => step(1)}>›</button>
-				<output for="slider">{`snapshot ${count(at + 1)} of ${count(history.snapshots)}`}{ticking.rising === "snapshot" ? "" : ` · ${ticking.text(ticking.x[place(history, at)] ?? 0)}`}</output>
+				<output for="slider">{`snapshot ${count(at + 1)} of ${count(history.snapshots)}`}{when(ticking, ticking.x[place(history, at)] ?? 0)}</output>
 			</div>
 			{history.kept.length < history.snapshots && <p class="dim">{`The curves are of all ${count(history.snapshots)} snapshots; ${count(history.kept.length)} of them, evenly spread, can be looked at.`}</p>}
 		</div>

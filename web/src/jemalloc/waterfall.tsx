@@ -2,7 +2,7 @@
 // From what is resident down to what the program holds, step by step; the steps add up to the byte
 // (src/jemalloc/waterfall.h makes them).  Each bar hangs where the one above it ended.
 import { Card } from "../parts/card";
-import { bytes, percent } from "../parts/units";
+import { bytes, count, percent } from "../parts/units";
 import type { Arena, Waterfall } from "./data";
 import type { Shown } from "./shown";
 
@@ -42,6 +42,7 @@ export function WaterfallCard({ arena, show }: { arena: Arena; show: Shown }) {
 		waterfall.retained ? `${bytes(waterfall.retained)} of address space are retained besides, without memory behind them` : "",
 		waterfall.mapped ? `${bytes(waterfall.mapped)} are mapped` : "",
 	].filter(Boolean).join("; ");
+	const free = waterfall.bins.slice(0, 5).filter((b) => b.bytes > 0).map((b) => `${count(b.size)} bytes: ${show.bytes(b.bytes)}`);
 	return (
 		<Card title="Where resident memory goes" name="waterfall" said={most ? `most beside the program's own: ${bytes(most.bytes)} ${most.label}` : ""}>
 			{rows.length === 0 ? <p class="jem-nothing">The snapshot says neither what is resident nor what is active.</p> :
@@ -49,13 +50,14 @@ export function WaterfallCard({ arena, show }: { arena: Arena; show: Shown }) {
 					<caption class="hidden">From resident to allocated, step by step</caption>
 					<tbody>{rows.map((r) => (
 						<tr key={r.key} data-step={r.key} class={r.kind}>
-							<th scope="row">{r.kind === "step" ? `− ${r.label}` : r.label}</th>
+							<th scope="row">{r.kind === "step" ? `${r.bytes < 0 ? "+" : "−"} ${r.label}` : r.label}</th>
 							<td class="jem-bar"><div style={{ marginLeft: `${100 * r.from / whole}%`, width: `${100 * Math.abs(r.bytes) / whole}%` }} /></td>
-							<td class="jem-value" title={show.other(r.bytes)}>{show.bytes(r.bytes)}</td>
-							<td class="jem-value dim">{percent(r.bytes, rows[0]!.bytes)}</td>
+							<td class="jem-value" title={show.other(Math.abs(r.bytes))}>{show.bytes(Math.abs(r.bytes))}</td>
+							<td class="jem-value dim">{percent(Math.abs(r.bytes), rows[0]!.bytes)}</td>
 						</tr>
 					))}</tbody>
 				</table>}
+			{free.length > 0 && <p class="dim jem-beside" id="free-bins">{`Bins with most free regions: ${free.join(" · ")}${waterfall.bins.length > free.length ? " …" : ""}`}</p>}
 			{beside && <p class="dim jem-beside">{beside}.</p>}
 		</Card>
 	);
