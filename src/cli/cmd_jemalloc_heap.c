@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* memoir jemalloc heap: who holds the memory of a heap profile dump; what jeprof is asked for. */
+/* memoir jemalloc heap: who holds the memory of a heap profile dump; what jeprof is asked for.
+ *
+ * Reports are rows of heap/report.h, each an option of its name. */
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/pattern.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
+#include "cli/text.h"
 #include "heap/dump.h"
-#include "heap/top.h"
+#include "heap/report.h"
 #include "symbols/elf_file.h"
 
 #define NAME "memoir jemalloc heap"
@@ -20,17 +24,39 @@
 
 static bool by_lines, by_files, by_addresses, by_functions, by_cum, show_bytes;
 static bool inuse_space, inuse_objects, alloc_space, alloc_objects, drop_negative, keep_allocator;
-static const char *base_path, *sysroot, *thread_word;
+static const char *base_path, *sysroot, *thread_word, *output, *about_word;
 static const char *focus_word, *ignore_word, *retain_word, *exclude_word;
-static uint64_t top_rows = UINT64_MAX;
+static uint64_t top_rows = UINT64_MAX, node_count = 80, max_degree = 8;
+static double node_fraction = .005, edge_fraction = .001;
 static const char *debug_paths[PATHS_MAX];
 static size_t debug_path_count;
+static const struct heap_report *report;
 
 static const char *add_debug_path(const struct command_option *row, const char *value)
 {
 	if (debug_path_count == PATHS_MAX)
 		return "too many of them";
 	debug_paths[debug_path_count++] = value;
+	return NULL;
+}
+
+static const char *set_fraction(const struct command_option *row, const char *value)
+{
+	char *end;
+	double given = strtod(value, &end);
+
+	if (end == value || *end || !(given >= 0 && given <= 1))
+		return "it is a number from 0 to 1";
+	*(double *)row->target = given;
+	return NULL;
+}
+
+static const char *set_report(const struct command_option *row, const char *value)
+{
+	if (report && report != row->context)
+		return "one report at a time";
+	report = row->context;
+	about_word = value;
 	return NULL;
 }
 
@@ -57,13 +83,38 @@ static const struct command_option options[] = {
 	{ "ignore", 0, "REGEX", "no stacks through it", COMMAND_TEXT, &ignore_word },
 	{ "retain", 0, "REGEX", "only such frames of each stack", COMMAND_TEXT, &retain_word },
 	{ "exclude", 0, "REGEX", "no such frames; stacks close up", COMMAND_TEXT, &exclude_word },
+	{ "nodecount", 0, "N", "functions of a graph at most (80)", COMMAND_NUMBER, &node_count },
+	{ "nodefraction", 0, "F", "leave functions below this share out (.005)", COMMAND_CALL,
+	  &node_fraction, set_fraction },
+	{ "edgefraction", 0, "F", "leave calls below this share out (.001)", COMMAND_CALL,
+	  &edge_fraction, set_fraction },
+	{ "maxdegree", 0, "N", "calls of one function in a graph at most (8)", COMMAND_NUMBER,
+	  &max_degree },
 	{ "allocator", 0, NULL, "keep the allocator's own frames", COMMAND_FLAG, &keep_allocator },
 	{ "debug", 'd', "PATH", "a file or a folder with symbols; may be repeated", COMMAND_CALL,
 	  NULL, add_debug_path },
 	{ "sysroot", 0, "FOLDER", "where the program's files are", COMMAND_TEXT, &sysroot },
 	{ "top", 'n', "N", "rows at most", COMMAND_NUMBER, &top_rows },
+	{ "output", 'o', "FILE", "write to this file (- or none: standard output)", COMMAND_TEXT,
+	  &output },
 	{ 0 },
 };
+
+/* A row for each report. */
+static const struct command_option *report_options(void)
+{
+	static struct command_option rows[32];
+	size_t n = 0;
+
+	for (const struct heap_report *const *r = heap_reports; *r && n + 1 < 32; r++)
+		rows[n++] = (struct command_option){ .name = (*r)->name,
+						     .argument = (*r)->argument,
+						     .help = (*r)->help,
+						     .type = COMMAND_CALL,
+						     .set = set_report,
+						     .context = *r };
+	return rows;
+}
 
 static int say(const char *path, const struct err *err)
 {
@@ -126,51 +177,12 @@ static enum heap_measure measure(void)
 	return alloc_objects ? HEAP_ALLOC_OBJECTS : HEAP_INUSE_SPACE;
 }
 
-static bool counts_objects(enum heap_measure m)
-{
-	return m == HEAP_INUSE_OBJECTS || m == HEAP_ALLOC_OBJECTS;
-}
-
-static const char *amount_text(char *out, size_t size, double value, enum heap_measure m)
-{
-	/* Whole numbers are cut, not rounded, as those of jeprof. */
-	if (counts_objects(m) || show_bytes)
-		snprintf(out, size, "%.0f", trunc(value));
-	else
-		snprintf(out, size, "%.1f", value / 1048576);
-	return out;
-}
-
-static double share(double part, double whole)
-{
-	return whole ? part * 100 / whole : 0;
-}
-
-/* The columns of jeprof --text: flat, its share, the shares so far, cumulative, its share, name. */
-static void print_text(struct buf *out, const struct profile *p, const struct top *t,
-		       enum heap_measure m)
-{
-	double total = heap_amount(&p->total, m), running = 0;
-	char flat[32], cum[32];
-
-	buf_printf(out, "Total: %s %s\n", amount_text(flat, sizeof(flat), total, m),
-		   counts_objects(m) ? "objects"
-		   : show_bytes	     ? "B"
-				     : "MB");
-	for (size_t i = 0; i < t->count && i < top_rows; i++) {
-		const struct top_row *r = &t->rows[i];
-		double f = heap_amount(&r->flat, m), c = heap_amount(&r->cum, m);
-
-		running += f;
-		buf_printf(out, "%8s %5.1f%% %5.1f%% %8s %5.1f%% ",
-			   amount_text(flat, sizeof(flat), f, m), share(f, total),
-			   share(running, total), amount_text(cum, sizeof(cum), c, m),
-			   share(c, total));
-		buf_printable(out, strings_at(&p->names, r->name),
-			      strlen(strings_at(&p->names, r->name)));
-		buf_char(out, '\n');
-	}
-}
+/* What the user's words mean; false after saying what is wrong. */
+struct question {
+	struct profile_options profile;
+	struct heap_places_options where;
+	struct heap_report_options report;
+};
 
 static bool compile(const char *option, const char *word, const struct pattern **ret)
 {
@@ -184,25 +196,9 @@ static bool compile(const char *option, const char *word, const struct pattern *
 	return *ret;
 }
 
-static bool compile_all(struct profile_options *o)
+static bool understand(struct question *q)
 {
-	return compile("focus", focus_word, &o->focus) &&
-	       compile("ignore", ignore_word, &o->ignore) &&
-	       compile("retain", retain_word, &o->retain) &&
-	       compile("exclude", exclude_word, &o->exclude);
-}
-
-static void free_all(const struct profile_options *o)
-{
-	pattern_free((struct pattern *)o->focus);
-	pattern_free((struct pattern *)o->ignore);
-	pattern_free((struct pattern *)o->retain);
-	pattern_free((struct pattern *)o->exclude);
-}
-
-static int run(int argc, char **argv)
-{
-	struct profile_options wanted = {
+	q->profile = (struct profile_options){
 		.detail = by_addresses ? PROFILE_ADDRESSES
 			  : by_lines   ? PROFILE_LINES
 			  : by_files   ? PROFILE_FILES
@@ -210,44 +206,92 @@ static int run(int argc, char **argv)
 		.thread = PROFILE_ALL_THREADS,
 		.keep_allocator = keep_allocator,
 		.drop_negative = drop_negative,
+		.by_thread = report->by_thread,
 	};
-	struct heap_places_options where = { .debug_paths = debug_paths,
-					     .debug_path_count = debug_path_count,
-					     .sysroot = sysroot };
-	struct buf out = { 0 };
-	struct profile p;
-	struct err err;
-	struct top t;
-	int status = 0;
-
+	q->where = (struct heap_places_options){ .debug_paths = debug_paths,
+						 .debug_path_count = debug_path_count,
+						 .sysroot = sysroot };
+	q->report = (struct heap_report_options){ .measure = measure(),
+						  .by_cum = by_cum,
+						  .show_bytes = show_bytes,
+						  .rows = top_rows,
+						  .title = "heap profile",
+						  .node_fraction = node_fraction,
+						  .edge_fraction = edge_fraction,
+						  .node_count = node_count,
+						  .max_degree = max_degree };
 	if (thread_word && strcmp(thread_word, "*")) {
 		char *end;
 
-		wanted.thread = strtoull(thread_word, &end, 10);
+		q->profile.thread = strtoull(thread_word, &end, 10);
 		if (!*thread_word || *end) {
 			fprintf(stderr, NAME ": --thread takes a number of the dump, or *\n");
-			return 2;
+			return false;
 		}
 	}
-	if (argc < 1) {
-		fprintf(stderr, NAME ": no dump is named; see " NAME " --help\n");
-		return 2;
+	return compile("focus", focus_word, &q->profile.focus) &&
+	       compile("ignore", ignore_word, &q->profile.ignore) &&
+	       compile("retain", retain_word, &q->profile.retain) &&
+	       compile("exclude", exclude_word, &q->profile.exclude) &&
+	       compile(report->name, about_word, &q->report.about);
+}
+
+static void forget(struct question *q)
+{
+	pattern_free((struct pattern *)q->profile.focus);
+	pattern_free((struct pattern *)q->profile.ignore);
+	pattern_free((struct pattern *)q->profile.retain);
+	pattern_free((struct pattern *)q->profile.exclude);
+	pattern_free((struct pattern *)q->report.about);
+}
+
+static int fail(const struct err *err)
+{
+	fprintf(stderr, NAME ": %s%s%s\n", output ? output : "", output ? ": " : "", err->text);
+	return 1;
+}
+
+static int write_out(const struct profile *p, const struct heap_report_options *o)
+{
+	enum sink_codec codec = report->gzip ? SINK_GZIP : SINK_PLAIN;
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct sink sink;
+	int error = 0;
+
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	if (output)
+		error = sink_to_file(&sink, output, codec, &err);
+	else
+		sink_to_fd(&sink, 1, codec);
+	if (error)
+		return fail(&err);
+	error = report->write(p, o, &sink, &err);
+	if (error && !sink.error) {
+		sink_cancel(&sink);
+		return fail(&err);
 	}
+	return sink_finish(&sink, &err) ? fail(&err) : 0;
+}
+
+static int show(struct question *q, int argc, char **argv)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct profile p;
+	int status = 0;
+
 	/* As jeprof: the program may come first. */
 	if (argc > 1) {
 		struct elf_file elf;
 
 		if (elf_file_open(&elf, argv[0])) {
 			elf_file_release(&elf);
-			where.program = *argv++;
+			q->where.program = *argv++;
 			argc--;
 		}
 	}
-	if (!compile_all(&wanted)) {
-		free_all(&wanted);
-		return 2;
-	}
-	profile_init(&p, &wanted, &where);
+	q->report.title = text_base_name(q->where.program ? q->where.program : argv[0]);
+	profile_init(&p, &q->profile, &q->where);
 	for (int i = 0; i < argc; i++)
 		status |= add_file(&p, argv[i], 1);
 	if (base_path)
@@ -255,15 +299,33 @@ static int run(int argc, char **argv)
 	if (profile_finish(&p, &err)) {
 		fprintf(stderr, NAME ": %s\n", err.text);
 		status = 1;
+	} else {
+		status |= write_out(&p, &q->report);
 	}
-	top_make(&t, &p, measure(), by_cum);
-	print_text(&out, &p, &t, measure());
-	if (buf_flush(&out, 1))
-		status = 1;
-	buf_release(&out);
-	top_release(&t);
 	profile_release(&p);
-	free_all(&wanted);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct question q = { 0 };
+	int status = 2;
+
+	if (argc < 1) {
+		fprintf(stderr, NAME ": no dump is named; see " NAME " --help\n");
+		return 2;
+	}
+	if (!report)
+		report = heap_reports[0];
+	if (output && !strcmp(output, "-"))
+		output = NULL;
+	if (report->binary && !output && isatty(1)) {
+		fprintf(stderr, NAME ": --%s is not for a terminal; give -o FILE\n", report->name);
+		return 2;
+	}
+	if (understand(&q))
+		status = show(&q, argc, argv);
+	forget(&q);
 	return status;
 }
 
@@ -273,7 +335,9 @@ const struct command command_jemalloc_heap = {
 	.help = "who holds the memory of a heap profile dump, as jeprof",
 	.examples = "  memoir jemalloc heap jeprof.12.0.i0.heap\n"
 		    "  memoir jemalloc heap --cum --lines ./server out.heap\n"
-		    "  memoir jemalloc heap --base first.heap second.heap\n",
+		    "  memoir jemalloc heap --base first.heap second.heap\n"
+		    "  memoir jemalloc heap --pprof -o out.pb.gz out.heap\n",
 	.options = options,
+	.more_options = report_options,
 	.run = run,
 };

@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "export/export.h"
-#include "export/proto.h"
+#include "base/proto.h"
 #include "model/stats.h"
 #include "query/weigh.h"
 

@@ -41,7 +41,7 @@ static bool is_allocator(const char *path)
 
 void heap_places_init(struct heap_places *p, const struct heap_places_options *options)
 {
-	*p = (struct heap_places){ .options = *options };
+	*p = (struct heap_places){ .options = *options, .main_module = HEAP_NO_MODULE };
 	strings_init(&p->texts);
 }
 
@@ -97,6 +97,9 @@ uint32_t heap_places_add(struct heap_places *p, const struct dump *d, uint64_t p
 
 	if (map && *map->path && *map->path != '[') {
 		place.module = module_of(p, map->path);
+		/* The kernel maps the program lowest, or the libraries are all above it. */
+		if (!strcmp(map->path, d->maps[0].path))
+			p->main_module = place.module;
 		place.address = at - map->start + map->offset;
 	}
 	key = (place.address ^ (uint64_t)place.module << 40 ^ place.module) *

@@ -50,6 +50,7 @@ struct heap_places {
 	struct strings texts;
 	struct heap_places_module *modules;
 	size_t module_count, module_room;
+	uint32_t main_module; /* the program's own, or HEAP_NO_MODULE */
 	struct heap_place *places;
 	size_t count, room;
 	struct heap_place_frame *frames;

@@ -14,6 +14,7 @@
 struct profile_sample {
 	size_t site, site_count;
 	struct dump_amounts amounts;
+	uint32_t thread; /* of names, or 0 */
 };
 
 void profile_init(struct profile *p, const struct profile_options *options,
@@ -59,25 +60,71 @@ static bool amounts_of(const struct profile *p, const struct dump *d, const stru
 	return false;
 }
 
+static void add_sample(struct profile *p, const struct profile_sample *s, double sign)
+{
+	struct profile_sample copy = *s;
+
+	copy.amounts = (struct dump_amounts){ 0 };
+	add_amounts(&copy.amounts, &s->amounts, sign);
+	p->samples = xgrow(p->samples, p->sample_count, &p->sample_room, sizeof(*p->samples));
+	p->samples[p->sample_count++] = copy;
+}
+
+static uint32_t thread_name(struct profile *p, const struct dump *d, uint64_t uid)
+{
+	auto_free char *number = xasprintf("t%" PRIu64, uid);
+
+	for (size_t i = 0; i < d->thread_count; i++)
+		if (d->threads[i].uid == uid && d->threads[i].name)
+			return strings_add(&p->places.texts, d->threads[i].name);
+	return strings_add(&p->places.texts, number);
+}
+
+/* Threads' estimates do not add up to that of their stack, since each is made of fewer samples: the
+ * stack's is the better one, and is divided by theirs. */
+static void add_by_thread(struct profile *p, const struct dump *d, const struct dump_stack *s,
+			  const struct profile_sample *whole, double sign)
+{
+	struct dump_amounts sum = { 0 };
+
+	for (size_t i = s->share; i < s->share + s->share_count; i++) {
+		struct dump_amounts a = dump_scale(&d->shares[i].counts, d->rate);
+
+		add_amounts(&sum, &a, 1);
+	}
+	for (size_t i = s->share; i < s->share + s->share_count; i++) {
+		struct dump_amounts a = dump_scale(&d->shares[i].counts, d->rate);
+		struct profile_sample part = *whole;
+
+		part.thread = thread_name(p, d, d->shares[i].thread);
+		part.amounts.objects *= sum.objects ? a.objects / sum.objects : 0;
+		part.amounts.bytes *= sum.bytes ? a.bytes / sum.bytes : 0;
+		part.amounts.all_objects *= sum.all_objects ? a.all_objects / sum.all_objects : 0;
+		part.amounts.all_bytes *= sum.all_bytes ? a.all_bytes / sum.all_bytes : 0;
+		add_sample(p, &part, sign);
+	}
+}
+
 void profile_add(struct profile *p, const struct dump *d, double sign)
 {
+	p->rate = d->rate;
 	for (size_t i = 0; i < d->stack_count; i++) {
 		const struct dump_stack *s = &d->stacks[i];
 		struct profile_sample sample = { .site = p->site_count, .site_count = s->pc_count };
-		struct dump_amounts amounts;
 
-		if (!amounts_of(p, d, s, &amounts))
+		if (!amounts_of(p, d, s, &sample.amounts))
 			continue;
-		add_amounts(&sample.amounts, &amounts, sign);
 		for (size_t k = 0; k < s->pc_count; k++) {
 			p->sites = xgrow(p->sites, p->site_count, &p->site_room, sizeof(*p->sites));
 			/* The innermost of a dump is where it was taken, all others return. */
 			p->sites[p->site_count++] =
 				heap_places_add(&p->places, d, d->pcs[s->pc + k], k > 0);
 		}
-		p->samples =
-			xgrow(p->samples, p->sample_count, &p->sample_room, sizeof(*p->samples));
-		p->samples[p->sample_count++] = sample;
+		if (p->options.by_thread && s->share_count &&
+		    p->options.thread == PROFILE_ALL_THREADS)
+			add_by_thread(p, d, s, &sample, sign);
+		else
+			add_sample(p, &sample, sign);
 	}
 }
 
@@ -287,6 +334,51 @@ static int by_bytes(const void *a, const void *b)
 	return x->frame < y->frame ? -1 : 1;
 }
 
+char *profile_unnamed(const struct profile *p, const struct heap_place *place)
+{
+	char text[160];
+
+	unnamed(p, place, text, sizeof(text));
+	return xstrdup(text);
+}
+
+static size_t first_site(const struct profile *p, const struct profile_sample *s)
+{
+	return p->options.keep_allocator ? 0 : allocator_frames(p, s);
+}
+
+bool profile_walk(const struct profile *p, size_t sample, struct profile_walk *w)
+{
+	const struct profile_sample *s = &p->samples[sample];
+	size_t from = first_site(p, s);
+
+	w->count = 0;
+	if (!wanted(p, s, from))
+		return false;
+	w->amounts = s->amounts;
+	w->thread = s->thread ? strings_at(&p->places.texts, s->thread) : NULL;
+	for (size_t i = from; i < s->site_count; i++) {
+		const struct heap_place *place = &p->places.places[p->sites[s->site + i]];
+
+		if (!place_wanted(p, place))
+			continue;
+		for (size_t k = place->frame; k < place->frame + place->frame_count; k++) {
+			w->frames = xgrow(w->frames, w->count, &w->frame_room, sizeof(*w->frames));
+			w->places = xgrow(w->places, w->count, &w->place_room, sizeof(*w->places));
+			w->frames[w->count] = k;
+			w->places[w->count++] = place;
+		}
+	}
+	return w->count || !s->site_count;
+}
+
+void profile_walk_release(struct profile_walk *w)
+{
+	free(w->frames);
+	free(w->places);
+	*w = (struct profile_walk){ 0 };
+}
+
 int profile_finish(struct profile *p, struct err *err)
 {
 	struct map known = { 0 };
@@ -303,7 +395,7 @@ int profile_finish(struct profile *p, struct err *err)
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const struct profile_sample *s = &p->samples[i];
 		size_t first = p->frame_count;
-		size_t from = p->options.keep_allocator ? 0 : allocator_frames(p, s);
+		size_t from = first_site(p, s);
 
 		if (!wanted(p, s, from))
 			continue;

@@ -23,6 +23,7 @@ struct profile_options {
 	uint64_t thread;     /* only this one's, or PROFILE_ALL_THREADS */
 	bool keep_allocator; /* do not cut the allocator's own frames off */
 	bool drop_negative;  /* of a difference, only what grew */
+	bool by_thread; /* samples are of one thread each, where the dump says whose they are */
 	/* NULL, or: only stacks with such a frame; none with such a one; only such frames of a
 	 * stack; all but such.  A frame is known by its function, its source and line, or its
 	 * address. */
@@ -44,11 +45,12 @@ struct profile {
 	size_t frame_count, frame_room;
 	struct dump_amounts total;
 
-	struct profile_sample *samples; /* stacks of places, until profile_finish() */
+	struct profile_sample *samples; /* stacks of places, as the dumps had them */
 	size_t sample_count, sample_room;
 	uint32_t *sites;
 	size_t site_count, site_room;
 	uint8_t *matches; /* for each frame of places: which patterns know it */
+	uint64_t rate;	  /* of the dumps; the last one's */
 };
 
 void profile_init(struct profile *p, const struct profile_options *options,
@@ -59,3 +61,20 @@ void profile_add(struct profile *p, const struct dump *d, double sign);
 /* Looks names up and puts equal stacks together; those with the most bytes first.  0, or -ETIMEDOUT
  * with err for a pattern that takes too long. */
 int profile_finish(struct profile *p, struct err *err);
+
+/* One sample as it is shown: frames that are wanted, the innermost first. */
+struct profile_walk {
+	size_t count;
+	size_t *frames;			  /* of places' frames */
+	const struct heap_place **places; /* that they are in */
+	struct dump_amounts amounts;
+	const char *thread; /* its name or number, or NULL: not known */
+	size_t frame_room, place_room;
+};
+
+/* After profile_finish(): false if the sample is left out.  `w` is used again, and released once.
+ */
+bool profile_walk(const struct profile *p, size_t sample, struct profile_walk *w);
+void profile_walk_release(struct profile_walk *w);
+/* What a place is called that has no function: the same in every run.  The caller frees it. */
+char *profile_unnamed(const struct profile *p, const struct heap_place *place);

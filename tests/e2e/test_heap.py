@@ -53,6 +53,49 @@ def test_d3_flat_and_cumulative():
     assert found["inl"][0] == 4592829
 
 
+def test_d3_collapsed():
+    lines = heap("--collapsed", OUT).stdout.splitlines()
+    assert abs(sum(int(line.rsplit(" ", 1)[1]) for line in lines) - 40342092) <= len(lines)
+    assert all(line.rsplit(" ", 1)[0].split(";")[0] in ("_start", "clone3", "_dl_start_user") for line in lines)
+
+
+def test_d3_callgrind(tmp_path):
+    path = tmp_path / "callgrind.out"
+    assert heap("--callgrind", "-o", path, OUT).returncode == 0
+    text = path.read_text()
+    assert not re.search(r"^c?fn=$", text, re.MULTILINE)
+    done = subprocess.run(["callgrind_annotate", path], capture_output=True, text=True)
+    assert done.returncode == 0 and "malformed" not in done.stderr
+    assert re.search(r"^35,663,084 .*:worker$", done.stdout, re.MULTILINE)
+
+
+def test_d3_dot_and_tree():
+    graph = heap("--dot", "--nodecount=5", OUT).stdout
+    assert graph.startswith("digraph") and len(re.findall(r"^N\d+ \[", graph, re.MULTILINE)) == 5
+    assert 'label="worker\\n34.0' in graph
+    callers = heap("--peek=^worker$", "--show_bytes", OUT).stdout
+    assert callers.splitlines()[2:] == ["    26804609    called by thr", "    13451304    called by main",
+                                        "    40255913  worker", "    35663084    of it itself",
+                                        "     4592829    calls inl"]
+
+
+def test_d8_pprof(tmp_path):
+    path = tmp_path / "out.pb.gz"
+    assert heap("--pprof", "-o", path, OUT).returncode == 0
+    raw = subprocess.run(["go", "tool", "pprof", "-raw", path], capture_output=True, text=True).stdout
+    assert "Period: 4096" in raw
+    assert "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes[dflt]" in raw
+    samples = re.findall(r"^ +(\d+) +(\d+) +(\d+) +(\d+): [\d ]+$", raw, re.MULTILINE)
+    sums = [sum(int(s[i]) for s in samples) for i in range(4)]
+    for found, expected in zip(sums, (8192.37, 41629943.11, 4883.85, 40342092.36)):
+        assert abs(found - expected) <= len(samples)
+    assert {"t0", "wrk-0", "wrk-1"} == set(re.findall(r"thread:\[(.*)\]", raw))
+    top = subprocess.run(["go", "tool", "pprof", "-top", "-unit=b", path], capture_output=True, text=True).stdout
+    assert "File: prof\n" in top
+    worker = re.search(r"^ *(\d+)B .* worker$", top, re.MULTILINE)
+    assert abs(int(worker.group(1)) - 35663084) <= len(samples)
+
+
 def test_d4_which_stacks_and_frames():
     megabytes = rows("--exclude=worker", OUT)[0]
     assert (megabytes["thr"][0], megabytes["main"][0]) == (25.6, 12.8)

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* What can be made of a profile: one file report_<name>.c that ends in a const descriptor
+ * `heap_report_<name>`, and the word <name> in this folder's meson.build.  The command's options,
+ * and whoever else offers reports, come from the table. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/sink.h"
+#include "heap/profile.h"
+#include "heap/top.h"
+
+struct heap_report_options {
+	enum heap_measure measure;
+	bool by_cum;	 /* order by cumulative amounts */
+	bool show_bytes; /* not megabytes */
+	uint64_t rows;	 /* of a table, at most */
+	const char *title;
+	const struct pattern *about; /* of reports that take a REGEX */
+	/* Of graphs: how much of the whole a node or an edge is at least, and how many there are.
+	 */
+	double node_fraction, edge_fraction;
+	uint64_t node_count, max_degree;
+};
+
+struct heap_report {
+	const char *name;     /* the option */
+	const char *argument; /* "REGEX": it is about functions that match; NULL: takes none */
+	const char *help;
+	const char *mime;
+	bool binary;	/* not for a terminal */
+	bool gzip;	/* compressed, whatever the file is called */
+	bool by_thread; /* wants a sample for each thread of a stack */
+	int (*write)(const struct profile *p, const struct heap_report_options *o, struct sink *out,
+		     struct err *err);
+};
+
+extern const struct heap_report *const heap_reports[]; /* NULL at the end */
+
+/* An amount as reports print it: whole bytes or objects (cut, not rounded, as those of jeprof), or
+ * megabytes with one digit. */
+struct heap_text {
+	char text[32];
+};
+const char *heap_amount_text(struct heap_text *out, double value,
+			     const struct heap_report_options *o);
+bool heap_counts_objects(enum heap_measure m);
+/* "B", "MB" or "objects" */
+const char *heap_unit(const struct heap_report_options *o);
+/* The weight of a stack as a whole number, never less than 0. */
+uint64_t heap_weight(const struct dump_amounts *a, enum heap_measure m);

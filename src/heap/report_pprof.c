@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* pprof's profile.proto: objects and bytes, alive and ever; a sample for each stack and thread.
+ *
+ * A location is a place, its inlined functions are lines of it; a mapping is a module.  Places with
+ * the same offset in two modules stay two.  Strings come last: readers take fields in any order. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/proto.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
+#include "heap/report.h"
+
+enum field {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE,
+	PROFILE_MAPPING,
+	PROFILE_LOCATION,
+	PROFILE_FUNCTION,
+	PROFILE_STRING,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD,
+	PROFILE_DEFAULT_TYPE = 14,
+};
+
+struct writer {
+	const struct profile *p;
+	struct sink *out;
+	struct strings strings; /* number 0 is "" here as there */
+	struct buf message, part;
+	uint8_t *used;	      /* places that a sample refers to */
+	struct map functions; /* function << 32 | file of texts, to id */
+	uint64_t function_count;
+};
+
+static uint64_t string(struct writer *w, const char *text)
+{
+	auto_free char *copy = utf8_copy(text);
+
+	return strings_add(&w->strings, copy);
+}
+
+static void value_type(struct writer *w, unsigned field, const char *type, const char *unit)
+{
+	proto_number(&w->message, 1, string(w, type));
+	proto_number(&w->message, 2, string(w, unit));
+	proto_message(&w->out->buf, field, &w->message);
+}
+
+static void sample(struct writer *w, const struct profile_walk *walk)
+{
+	const double values[] = { walk->amounts.all_objects, walk->amounts.all_bytes,
+				  walk->amounts.objects, walk->amounts.bytes };
+
+	for (size_t k = 0; k < walk->count; k++) {
+		size_t place = (size_t)(walk->places[k] - w->p->places.places);
+
+		if (k && walk->places[k] == walk->places[k - 1] &&
+		    walk->frames[k] > walk->frames[k - 1])
+			continue; /* another function of the same place */
+		w->used[place] = 1;
+		proto_varint(&w->part, place + 1);
+	}
+	proto_message(&w->message, 1, &w->part);
+	for (unsigned i = 0; i < 4; i++)
+		proto_varint(&w->part, (uint64_t)llround(fmax(fmin(values[i], 0x1p62), -0x1p62)));
+	proto_message(&w->message, 2, &w->part);
+	if (walk->thread) {
+		proto_number(&w->part, 1, string(w, "thread"));
+		proto_number(&w->part, 2, string(w, walk->thread));
+		proto_message(&w->message, 3, &w->part);
+	}
+	proto_message(&w->out->buf, PROFILE_SAMPLE, &w->message);
+}
+
+static uint64_t function(struct writer *w, const struct heap_place *place,
+			 const struct heap_place_frame *f)
+{
+	uint64_t key = (uint64_t)f->function << 32 | f->file, id;
+	auto_free char *other = NULL;
+	const char *name = strings_at(&w->p->places.texts, f->function);
+
+	if (*name && map_get(&w->functions, key, &id))
+		return id;
+	id = ++w->function_count;
+	if (*name)
+		map_set(&w->functions, key, id);
+	else
+		name = other = profile_unnamed(w->p, place);
+	proto_number(&w->part, 1, id);
+	proto_number(&w->part, 2, string(w, name));
+	proto_number(&w->part, 3, string(w, name));
+	proto_number(&w->part, 4, string(w, strings_at(&w->p->places.texts, f->file)));
+	proto_message(&w->out->buf, PROFILE_FUNCTION, &w->part);
+	return id;
+}
+
+static void location(struct writer *w, size_t i)
+{
+	const struct heap_place *place = &w->p->places.places[i];
+	struct buf line = { 0 };
+
+	for (size_t k = place->frame; k < place->frame + place->frame_count; k++) {
+		const struct heap_place_frame *f = &w->p->places.frames[k];
+		uint64_t id = function(w, place, f);
+
+		proto_number(&line, 1, id);
+		proto_number(&line, 2, f->line);
+		proto_message(&w->message, 4, &line);
+	}
+	proto_number(&w->message, 1, i + 1);
+	if (place->module != HEAP_NO_MODULE)
+		proto_number(&w->message, 2, place->module + 1);
+	proto_number(&w->message, 3, place->address);
+	proto_message(&w->out->buf, PROFILE_LOCATION, &w->message);
+	buf_release(&line);
+}
+
+static void mapping(struct writer *w, size_t i)
+{
+	const struct heap_places_module *m = &w->p->places.modules[i];
+
+	proto_number(&w->message, 1, i + 1);
+	/* Addresses are the file's own; a range that holds them all keeps readers from guessing. */
+	proto_number(&w->message, 3, UINT64_MAX >> 1);
+	proto_number(&w->message, 5, string(w, m->path));
+	if (m->file) {
+		proto_number(&w->message, 7, 1);
+		proto_number(&w->message, 8, 1);
+		proto_number(&w->message, 9, 1);
+		proto_number(&w->message, 10, 1);
+	}
+	proto_message(&w->out->buf, PROFILE_MAPPING, &w->message);
+}
+
+static int write_pprof(const struct profile *p, const struct heap_report_options *o,
+		       struct sink *out, struct err *err)
+{
+	static const char *const defaults[] = { "inuse_space", "inuse_objects", "alloc_space",
+						"alloc_objects" };
+	struct writer w = { .p = p, .out = out };
+	struct profile_walk walk = { 0 };
+
+	strings_init(&w.strings);
+	w.used = xcalloc(p->places.count + 1, 1);
+	value_type(&w, PROFILE_SAMPLE_TYPE, "alloc_objects", "count");
+	value_type(&w, PROFILE_SAMPLE_TYPE, "alloc_space", "bytes");
+	value_type(&w, PROFILE_SAMPLE_TYPE, "inuse_objects", "count");
+	value_type(&w, PROFILE_SAMPLE_TYPE, "inuse_space", "bytes");
+	value_type(&w, PROFILE_PERIOD_TYPE, "space", "bytes");
+	proto_number(&out->buf, PROFILE_PERIOD, p->rate);
+	proto_number(&out->buf, PROFILE_DEFAULT_TYPE, string(&w, defaults[o->measure]));
+	for (size_t i = 0; i < p->sample_count && !sink_turn(out); i++)
+		if (profile_walk(p, i, &walk) && walk.count)
+			sample(&w, &walk);
+	profile_walk_release(&walk);
+	/* Readers take the first for the program. */
+	if (p->places.main_module != HEAP_NO_MODULE)
+		mapping(&w, p->places.main_module);
+	for (size_t i = 0; i < p->places.module_count; i++)
+		if (i != p->places.main_module)
+			mapping(&w, i);
+	for (size_t i = 0; i < p->places.count && !sink_turn(out); i++)
+		if (w.used[i])
+			location(&w, i);
+	for (uint32_t i = 0; i < strings_count(&w.strings); i++) {
+		const char *text = strings_at(&w.strings, i);
+
+		proto_bytes(&out->buf, PROFILE_STRING, text, strlen(text));
+	}
+	strings_release(&w.strings);
+	map_release(&w.functions);
+	buf_release(&w.message);
+	buf_release(&w.part);
+	free(w.used);
+	return out->error;
+}
+
+const struct heap_report heap_report_pprof = {
+	.name = "pprof",
+	.help = "for go tool pprof, Parca and Pyroscope (gzip)",
+	.mime = "application/octet-stream",
+	.binary = true,
+	.gzip = true,
+	.by_thread = true,
+	.write = write_pprof,
+};
