@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -44,13 +45,24 @@ static void end_idle(struct links *l)
 			shutdown(k->fd, SHUT_RDWR); /* the thread of HTTP notices and closes it */
 }
 
+/* With the lock held: the client of one that waits for a request will send none.  Seen twice, so
+ * that one that came just now is taken first. */
+static void end_half_closed(struct link *k)
+{
+	int unread = 0;
+
+	if (k->half_closed && !ioctl(k->fd, FIONREAD, &unread) && !unread)
+		shutdown(k->fd, SHUT_RDWR);
+	k->half_closed = true;
+}
+
 /* With the lock held: whose client is gone? */
 static void find_gone(struct links *l)
 {
 	size_t n = 0;
 
 	for (struct link *k = l->first; k; k = k->next) {
-		if (!k->asleep || k->gone)
+		if ((k->busy && !k->asleep) || k->gone)
 			continue;
 		l->polled = xgrow(l->polled, n, &l->polled_room, sizeof(*l->polled));
 		l->of_polled = xgrow(l->of_polled, n, &l->of_room, sizeof(struct link *));
@@ -61,8 +73,14 @@ static void find_gone(struct links *l)
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (l->polled[i].revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) {
-			l->of_polled[i]->gone = true;
-			l->of_polled[i]->waiter->wake(l->of_polled[i]->waiter);
+			struct link *k = l->of_polled[i];
+
+			if (!k->busy) {
+				end_half_closed(k);
+				continue;
+			}
+			k->gone = true;
+			k->waiter->wake(k->waiter);
 		}
 }
 

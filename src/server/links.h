@@ -23,6 +23,7 @@ struct link {
 	bool busy;	   /* a request is there */
 	bool asleep;	   /* its client waits for `waiter` */
 	bool gone;	   /* the client has closed it */
+	bool half_closed;  /* it sends nothing more */
 	struct waiter *waiter;
 };
 
