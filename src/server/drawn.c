@@ -266,6 +266,7 @@ void drawn_order(struct drawn *f, uint32_t limit)
 	o.others = add_name(f, &(struct drawn_name){ .text = strings_add(&f->texts, "others"),
 						     .kind = DRAWN_OTHERS,
 						     .colour = -1 });
+	is_kept(&o, &f->nodes[0]);
 	push(&o, &f->nodes[0], 0);
 	while (o.next_count) {
 		struct drawn_node n = o.next[--o.next_count];
