@@ -5,6 +5,8 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <errno.h>
 #include <pcre2.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"
@@ -19,15 +21,49 @@ struct pattern {
 	char *text;
 };
 
-/* What a match needs that is the thread's own; PCRE2's default of 32 KiB of stack is soon used up
- * by names that are kilobytes long. */
+/* What a match needs that is the thread's own, freed when it ends: a server's threads come and go.
+ * PCRE2's default of 32 KiB of stack is soon used up by names that are kilobytes long. */
+struct own {
+	pcre2_jit_stack *stack;
+	pcre2_match_data *data;
+};
+
+static pthread_key_t own_key;
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+
+static void own_free(void *own)
+{
+	struct own *o = own;
+
+	pcre2_jit_stack_free(o->stack);
+	pcre2_match_data_free(o->data);
+	free(o);
+}
+
+static void own_start(void)
+{
+	if (pthread_key_create(&own_key, own_free))
+		abort();
+}
+
+static struct own *own_of_thread(void)
+{
+	static _Thread_local struct own *own;
+
+	if (own)
+		return own;
+	pthread_once(&own_once, own_start);
+	own = xcalloc(1, sizeof(*own));
+	own->stack = pcre2_jit_stack_create(32 << 10, JIT_STACK, NULL);
+	own->data = pcre2_match_data_create(1, NULL);
+	if (!own->data || pthread_setspecific(own_key, own))
+		abort();
+	return own;
+}
+
 static pcre2_jit_stack *own_stack(void *unused)
 {
-	static _Thread_local pcre2_jit_stack *stack;
-
-	if (!stack)
-		stack = pcre2_jit_stack_create(32 << 10, JIT_STACK, NULL);
-	return stack;
+	return own_of_thread()->stack;
 }
 
 struct pattern *pattern_new(const char *text, struct err *err)
@@ -83,14 +119,9 @@ const char *pattern_text(const struct pattern *p)
 
 int pattern_match(const struct pattern *p, const char *text, struct err *err)
 {
-	static _Thread_local pcre2_match_data *data;
-	int n;
+	int n = pcre2_match(p->code, (PCRE2_SPTR)text, strlen(text), 0, 0, own_of_thread()->data,
+			    p->limits);
 
-	if (!data)
-		data = pcre2_match_data_create(1, NULL);
-	if (!data)
-		abort();
-	n = pcre2_match(p->code, (PCRE2_SPTR)text, strlen(text), 0, 0, data, p->limits);
 	if (n >= 0)
 		return 1;
 	if (n == PCRE2_ERROR_NOMATCH || n == PCRE2_ERROR_PARTIAL)
