@@ -270,9 +270,11 @@ await walk({
 		await page.locator(".completions code", { hasText: /^size$/ }).waitFor();
 		is.completions = await texts(page, ".completions li code");
 		await page.keyboard.press("ArrowDown");
+		await page.locator(".completions li.chosen", { hasText: "size" }).waitFor();
 		await page.keyboard.press("Enter");
-		await page.waitForFunction(() => document.getElementById("question").value.startsWith("size "));
+		await page.waitForFunction(() => document.getElementById("question").value === "size ");
 		await page.keyboard.type(">= 1000");
+		await page.waitForFunction(() => document.getElementById("question").value === "size >= 1000");
 		await page.keyboard.press("Enter");
 		await untilKey(page, "filter", "size >= 1000");
 		await settled(page);

@@ -22,13 +22,15 @@ export function Question({ id }: { id: string }) {
 	const { parameters } = useRoute();
 	const filter = parameters["filter"] ?? "";
 	const [draft, setDraft] = useState(filter);
-	const [list, setList] = useState<Completion>();
+	const [list, setList] = useState<Completion & { cursor: number }>(); /* cursor: where it was asked for */
 	const [chosen, setChosen] = useState(-1);
 	const [panel, setPanel] = useState(false);
 	const [asked, setAsked] = useState(draft);
 	const field = useRef<HTMLInputElement>(null);
 	const mirror = useRef<HTMLDivElement>(null);
 	const wanted = useRef<{ cancel: () => void }>();
+	const latest = useRef({ list, chosen });
+	latest.current = { list, chosen };
 	useEffect(() => {
 		setDraft(filter);
 		setAsked(filter);
@@ -46,13 +48,16 @@ export function Question({ id }: { id: string }) {
 		wanted.current?.cancel();
 		const element = field.current;
 		if (!element || document.activeElement !== element) return;
-		const { answer, cancel } = ask<Completion>(url(`/data/${id}/complete`, { text: element.value || " ", at: element.selectionStart ?? element.value.length, count: 12 }));
+		const cursor = element.selectionStart ?? element.value.length;
+		const { answer, cancel } = ask<Completion>(url(`/data/${id}/complete`, { text: element.value || " ", at: cursor, count: 12 }));
 		wanted.current = { cancel };
 		answer.then((found) => {
 			/* An only item that is there already is no help. */
 			const useless = found.items.length === 0 || (found.items.length === 1 && found.items[0]!.text === element.value.slice(found.from, found.to));
-			setList(useless ? undefined : found);
-			setChosen(-1);
+			/* What is chosen stays chosen while more letters arrive. */
+			const kept = latest.current.list?.items[latest.current.chosen]?.text;
+			setList(useless ? undefined : { ...found, cursor });
+			setChosen(kept === undefined ? -1 : found.items.findIndex((item) => item.text === kept));
 		}, () => setList(undefined));
 	};
 	const close = (): void => {
@@ -62,7 +67,9 @@ export function Question({ id }: { id: string }) {
 	const accept = (index: number): void => {
 		const item = list?.items[index], element = field.current;
 		if (!item || !list || !element) return;
-		const after = draft.slice(list.to), text = draft.slice(0, list.from) + item.text + (after.startsWith(" ") ? "" : " ");
+		/* Letters that came since the list was made belong to the word too. */
+		const end = list.to + Math.max(0, (element.selectionStart ?? draft.length) - list.cursor);
+		const after = draft.slice(end), text = draft.slice(0, list.from) + item.text + (after.startsWith(" ") ? "" : " ");
 		setDraft(text + after);
 		close();
 		requestAnimationFrame(() => {
@@ -82,7 +89,10 @@ export function Question({ id }: { id: string }) {
 		else if (event.key === "ArrowDown") complete();
 		else if ((event.key === "Enter" || event.key === "Tab") && n && chosen >= 0) accept(chosen);
 		else if (event.key === "Tab" && n && !event.shiftKey && list && list.to > list.from) accept(0);
-		else if (event.key === "Enter") commit();
+		else if (event.key === "Enter") {
+			if (!wrong) commit();
+			else close();
+		}
 		else if (event.key === "Escape" && list) close();
 		else if (event.key === "Escape") {
 			setDraft(filter);
