@@ -2,7 +2,8 @@
 // Which bytes a view speaks about: at the peak, never freed, all that was allocated, freed at once, or
 // alive at the moment of the timeline.  Setting a moment means the last unless another was chosen.
 import type { Query } from "../app/api";
-import { time } from "../app/recordings";
+import { nsToSeconds, time, useData } from "../app/recordings";
+import type { Overview } from "../app/types";
 import { go, useRoute } from "../app/url";
 import { Choice } from "./card";
 import { duration } from "./units";
@@ -16,7 +17,7 @@ export interface Measured {
 	term: string; /* what an expression says of it; "" for all that was allocated */
 }
 
-const NAMES: Record<Measure, string> = { peak: "at the peak", leaked: "never freed", allocated: "allocated", temporary: "freed at once", alive: "" };
+const NAMES: Record<Measure, string> = { peak: "alive at the peak", leaked: "never freed", allocated: "allocated", temporary: "temporary", alive: "" };
 
 /* usual: what it is when nothing was chosen. */
 export function useMeasure(usual: Measure = "peak"): Measured {
@@ -29,14 +30,18 @@ export function useMeasure(usual: Measure = "peak"): Measured {
 	return { measure, query, words, term };
 }
 
+const OPTIONS: readonly (readonly [Measure, string, string])[] = [
+	["leaked", "leaked", "never freed"],
+	["alive", "alive at t", "alive at the moment that is chosen in the timeline"],
+	["peak", "peak", "alive when the program had most"],
+	["allocated", "allocated", "everything, freed or not"],
+	["temporary", "temporary", "freed by the next call of the same thread"],
+];
+
+/* Without a moment, alive means the peak's until another is chosen. */
 export function MeasureChoice({ measured }: { measured: Measured }) {
-	const { at } = useRoute().parameters;
-	const options: [Measure, string, string?][] = [
-		["leaked", "never freed", "What was never freed"],
-		["peak", "peak", "What was alive when the whole program had most"],
-		["allocated", "allocated", "All that was allocated, whatever became of it"],
-		["temporary", "temporary", "What the very next event of its thread freed"],
-	];
-	if (at) options.splice(1, 0, ["alive", `alive at ${duration(Number(at))}`, "What was alive at the moment of the timeline"]);
-	return <Choice label="Which bytes" value={measured.measure} options={options} onChange={(measure) => go({ measure })} />;
+	const { id, parameters: { at } } = useRoute();
+	const facts = useData<Overview>(id, "overview");
+	const moment = at || (facts.data ? nsToSeconds(facts.data.peak.at_ns) : "");
+	return <Choice label="Which bytes" value={measured.measure} options={OPTIONS} onChange={(measure) => go(measure === "alive" ? { measure, at: moment } : { measure })} />;
 }

@@ -33,18 +33,18 @@ export const stackHeight = (frames: readonly Frame[], title = false): number => 
 export function Stack({ frames, title }: { frames: readonly Frame[]; title?: string }) {
 	const call = callOf(frames);
 	return (
-		<div class="stack">
-			{title && <div class="stack-title">{title}</div>}
+		<div class="frames">
+			{title && <div class="frames-title">{title}</div>}
 			<ol>
 				{[...frames].reverse().map((frame, i) => (
-					<li key={i} class={i === 0 && frame.function === call ? "stack-call" : frame.is_inline ? "stack-inline" : ""}>
+					<li key={i} class={i === 0 && frame.function === call ? "frames-call" : frame.is_inline ? "frames-inline" : ""}>
 						{frame.function
 							? <a href={adding(functionTerm(frame.function))} title={`${frame.function}\nOnly what goes through this function`}>{middle(frame.function, 110)}</a>
 							: <span class="mono" title={`0x${frame.address_s}`}>{frameName(frame)}</span>}
-						{frame.is_inline && <span class="stack-note">inlined</span>}
+						{frame.is_inline && <span class="frames-note">inlined</span>}
 						{frame.source
-							? <a class="stack-place" href={href({ view: "source" }, { file: frame.source, line: String(frame.line ?? "") })} title={`${frame.source}:${frame.line ?? "?"}`}>{framePlace(frame)}</a>
-							: framePlace(frame) && <span class="stack-place" title={frame.library}>{framePlace(frame)}</span>}
+							? <a class="frames-place" href={href({ view: "source" }, { file: frame.source, line: String(frame.line ?? "") })} title={`${frame.source}:${frame.line ?? "?"}`}>{framePlace(frame)}</a>
+							: framePlace(frame) && <span class="frames-place" title={frame.library}>{framePlace(frame)}</span>}
 					</li>
 				))}
 			</ol>

@@ -149,7 +149,7 @@ function Groups({ id }: ViewProps) {
 	const whole = total.data?.bytes ?? 0;
 	const columns: Column<Group>[] = [
 		{ key: "who", label: "allocated in", width: "minmax(232px, 1fr)", cell: (g) => <Who frames={g.backtrace} />, text: (g) => stackText(g.backtrace).replaceAll("\n", " ← ") },
-		{ key: "curve", label: "alive over the run", width: "minmax(96px, 160px)", cell: (g) => <Spark values={g.spark} label={`bytes alive over the run, at most ${bytes(g.all.peak_size ?? 0)}`} /> },
+		{ key: "curve", label: "over the run", title: "Bytes alive over the run", width: "minmax(96px, 160px)", cell: (g) => <Spark values={g.spark} label={`bytes alive over the run, at most ${bytes(g.all.peak_size ?? 0)}`} /> },
 		...parts.flatMap((part): Column<Group>[] => {
 			const sums = (g: Group): Sums => g[part];
 			const band = figures === "both" ? { group: part === "all" ? "the whole stack" : "what matches" } : {};
@@ -157,7 +157,9 @@ function Groups({ id }: ViewProps) {
 				({ key: `${part}.${key}`, label, width, title, number: true, sort: true, ascending, ...band, cell: (g) => cell(sums(g), g), text: (g) => text(sums(g)) });
 			const mine = (g: Group): string => (part === "all" ? href({ view: "allocations" }, { filter: stackTerm(g.backtrace_id), from: "", to: "", at: "", list: "flat", open: "", sort: "" }) : alone(g.backtrace_id));
 			return [
-				column("size", "bytes", "100px", "Bytes that were asked for, and their share", (s, g) => <Share part={s.size} whole={part === "all" ? 0 : whole}><Bytes value={s.size} to={mine(g)} /></Share>, (s) => String(s.size)),
+				column("size", "bytes", "100px", part === "all" ? "Bytes that were asked for, and what the allocator gave more" : "Bytes that were asked for, and their share", (s, g) => (part === "all"
+					? <Two below={s.usable_size > s.size ? `+ ${bytes(s.usable_size - s.size)}` : ""}><Bytes value={s.size} to={mine(g)} /></Two>
+					: <Share part={s.size} whole={whole}><Bytes value={s.size} to={mine(g)} /></Share>), (s) => String(s.size)),
 				column("allocated_count", "blocks", "84px", "How many, and how large", (s, g) => <Two below={s.min_size === s.max_size ? `${bytes(s.min_size)} each` : `${bytes(s.min_size)}–${bytes(s.max_size)}`}><Count value={s.allocated_count} to={mine(g)} /></Two>, (s) => String(s.allocated_count)),
 				column("leaked_count", "never freed", "84px", "Blocks that were never freed, and their bytes", (s, g) => (s.leaked_count ? <Two below={bytes(s.leaked_size)}><Count value={s.leaked_count} to={adding(`${stackTerm(g.backtrace_id)} and leaked`, undefined, { list: "flat", open: "", sort: "" })} /></Two> : <span class="dim">0</span>), (s) => String(s.leaked_count)),
 				column("min_timestamp", "first", "72px", "The first allocation, after the start", (s) => <When at={s.min_timestamp_relative} part={s.min_timestamp_relative_p} to={href({}, { at: String(seconds(s.min_timestamp_relative)) })} />, (s) => String(seconds(s.min_timestamp_relative)), true),

@@ -117,7 +117,7 @@ export function Compare({ id }: ViewProps) {
 		{ key: "before", label: "before", number: true, width: "92px", sort: true, text: (r) => String(numbers(r).before), cell: (r) => <span class="number" title={exact(r.before_bytes)}>{say(numbers(r).before)}</span> },
 		{ key: "after", label: "after", number: true, width: "92px", sort: true, text: (r) => String(numbers(r).after), cell: (r) => <span class="number" title={exact(r.after_bytes)}>{say(numbers(r).after)}</span> },
 		{ key: "blocks", label: weight === "bytes" ? "blocks" : "bytes", number: true, width: "92px", sort: weight === "bytes", text: (r) => String(weight === "bytes" ? r.count_delta : r.bytes_delta), cell: (r) => signed(weight === "bytes" ? count(r.count_delta) : bytes(r.bytes_delta)) },
-		{ key: "status", label: "is", width: "64px", sort: true, ascending: true, text: (r) => r.status, cell: (r) => <span class={`verdict verdict-${r.status}`}>{WORDS[r.status] ?? r.status}</span> },
+		{ key: "status", label: "is", width: "64px", sort: true, ascending: true, text: (r) => r.status, cell: (r) => <span class={r.status === "new" || r.status === "grown" ? "tag bad" : "tag"}>{WORDS[r.status] ?? r.status}</span> },
 	];
 	const total = data?.total;
 	const counts = data?.stack_counts ?? {};

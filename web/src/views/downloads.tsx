@@ -25,11 +25,11 @@ interface Row {
 
 /* Texts that are no exporters. */
 const TEXTS: readonly [path: string, name: string, help: string, ending: string][] = [
-	["allocation_ascii_tree", "ASCII tree", "the call tree as a table of text", "txt"],
-	["dynamic_constants", "dynamic constants", "leaked blocks of constants that are made at run time, by file and line", "json"],
-	["dynamic_constants_ascii_tree", "dynamic constants, text", "the same as text", "txt"],
-	["dynamic_statics", "dynamic statics", "leaked blocks of other static objects, by file and line", "json"],
-	["dynamic_statics_ascii_tree", "dynamic statics, text", "the same as text", "txt"],
+	["allocation_ascii_tree", "ASCII tree", "the call tree as a table of text", "tree.txt"],
+	["dynamic_constants", "dynamic constants", "leaked blocks of constants that are made at run time, by file and line", "constants.json"],
+	["dynamic_constants_ascii_tree", "dynamic constants, text", "the same as text", "constants.txt"],
+	["dynamic_statics", "dynamic statics", "leaked blocks of other static objects, by file and line", "statics.json"],
+	["dynamic_statics_ascii_tree", "dynamic statics, text", "the same as text", "statics.txt"],
 ];
 
 export function Downloads({ id }: ViewProps) {
@@ -49,7 +49,10 @@ export function Downloads({ id }: ViewProps) {
 	};
 	const rows = (data: Api): Row[] => [
 		...data.exports.map(fromExport),
-		...TEXTS.map(([path, name, help, ending]): Row => ({ name, help, viewer: ending === "txt" ? "any editor" : "jq", file: `${base}-${path}.${ending}`, uses: "", href: path === "allocation_ascii_tree" ? url(`/data/${id}/${path}`, asked) : url(`/data/${id}/${path}/${encodeURIComponent(`${base}-${path}.${ending}`)}`, asked) })),
+		...TEXTS.map(([path, name, help, ending]): Row => {
+			const file = `${base}.${ending}`, where = path === "allocation_ascii_tree" ? path : `${path}/${encodeURIComponent(file)}`;
+			return { name, help, viewer: ending.endsWith("txt") ? "any editor" : "jq", file, uses: "", href: url(`/data/${id}/${where}`, asked) };
+		}),
 	];
 	const columns: Column<Row>[] = [
 		{ key: "name", label: "format", width: "minmax(220px, 1fr)", text: (r) => r.name, cell: (r) => <><span class="who"><strong>{r.name}</strong></span><span class="who-below dim" title={r.help}>{r.help}</span></> },

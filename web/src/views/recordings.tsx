@@ -64,7 +64,7 @@ export function Recordings() {
 				<Card title="Recordings" name="recordings" said={list && `${plural(list.length, "file")}${several ? `, ${several} being read` : ""}`} tools={<>
 					<input class="field search" type="search" aria-label="Search recordings" placeholder="Search" value={search} onInput={(event) => go({ search: event.currentTarget.value }, true)} />
 					{first && second
-						? <><a class="button primary" href={href({ view: "compare", id: first }, { against: second })}>Compare</a><a class="button" href={href({ view: "flame", id: second }, { against: first })}>Flame difference</a></>
+						? <><a class="button primary" href={href({ view: "compare", id: second }, { against: first })}>Compare</a><a class="button" href={href({ view: "flame", id: second }, { against: first })}>Flame difference</a></>
 						: <span class="dim">tick two to compare</span>}
 					<button type="button" class="button" onClick={choose}>Open a file…</button>
 				</>}>

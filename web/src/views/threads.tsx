@@ -44,20 +44,20 @@ export function Threads({ id }: ViewProps) {
 	const busiest = [...seen].sort((a, b) => b.allocated_bytes - a.allocated_bytes)[0];
 	const to = (t: Thread, term = ""): string => adding([threadTerm(t.thread), term].filter(Boolean).join(" and "), "allocations");
 	const pair = (key: string, label: string, title: string, size: (t: Thread) => number, number: (t: Thread) => number, term: string): Column<Thread> => ({
-		key: `${key}_bytes`, label, title, number: true, width: "92px", sort: true, text: (t) => String(size(t)),
+		key: `${key}_bytes`, label, title, number: true, width: "84px", sort: true, text: (t) => String(size(t)),
 		cell: (t) => (number(t) ? <Two below={plural(number(t), "block")}><Bytes value={size(t)} to={to(t, term)} /></Two> : <span class="dim">–</span>),
 	});
 	const columns: Column<Thread>[] = [
-		{ key: "thread", label: "thread", width: "minmax(140px, 1fr)", sort: true, ascending: true, text: (t) => `${t.name} (${t.thread})`,
+		{ key: "thread", label: "thread", width: "minmax(112px, 1fr)", sort: true, ascending: true, text: (t) => `${t.name} (${t.thread})`,
 			cell: (t) => <><span class="who"><strong>{t.name || "without a name"}</strong></span><span class="who-below dim">{t.thread}</span></> },
-		{ key: "spark", label: "alive over the run", width: "minmax(96px, 240px)", cell: (t) => <Spark values={t.spark} label={`bytes of ${t.name} alive over the run`} /> },
+		{ key: "spark", label: "over the run", title: "Bytes alive over the run", width: "minmax(80px, 240px)", cell: (t) => <Spark values={t.spark} label={`bytes of ${t.name} alive over the run`} /> },
 		{ key: "allocated_bytes", label: "allocated", title: "All that it allocated", number: true, width: "108px", sort: true, cell: (t) => <Share part={t.allocated_bytes} whole={whole}><Bytes value={t.allocated_bytes} to={to(t)} /></Share>, text: (t) => String(t.allocated_bytes) },
 		{ key: "allocated_count", label: "blocks", number: true, width: "80px", sort: true, cell: (t) => <Count value={t.allocated_count} to={to(t)} />, text: (t) => String(t.allocated_count) },
 		pair("peak", "at the peak", "Alive when the whole program had most", (t) => t.peak_bytes, (t) => t.peak_count, ""),
 		pair("leaked", "never freed", "What nobody freed", (t) => t.leaked_bytes, (t) => t.leaked_count, "leaked"),
 		pair("temporary", "temporary", "Freed by the very next event of its thread", (t) => t.temporary_bytes, (t) => t.temporary_count, "temporary"),
-		pair("freed_by_other", "freed elsewhere", "What another thread freed", (t) => t.freed_by_other_bytes, (t) => t.freed_by_other_count, "freed_by_other_thread"),
-		{ key: "first_ns", label: "from – to", title: "From its first allocation to the last", number: true, width: "80px", sort: true, ascending: true, text: (t) => `${nsToSeconds(t.first_ns)}–${nsToSeconds(t.last_ns)}`,
+		pair("freed_by_other", "others freed", "What another thread freed", (t) => t.freed_by_other_bytes, (t) => t.freed_by_other_count, "freed_by_other_thread"),
+		{ key: "first_ns", label: "from – to", title: "From its first allocation to the last", number: true, width: "72px", sort: true, ascending: true, text: (t) => `${nsToSeconds(t.first_ns)}–${nsToSeconds(t.last_ns)}`,
 			cell: (t) => <Two below={`– ${duration(t.last_ns / 1e9)}`}><a class="number" href={href({}, { from: nsToSeconds(t.first_ns), to: nsToSeconds(t.last_ns) })}>{duration(t.first_ns / 1e9)}</a></Two> },
 	];
 	return (
