@@ -19,7 +19,9 @@ const struct command command_jemalloc = {
 	.name = "jemalloc",
 	.args = "COMMAND …",
 	.help = "statistics that jemalloc printed",
-	.examples = "  memoir jemalloc del server.log\n"
+	.examples = "  memoir jemalloc stats server.log\n"
+		    "  memoir jemalloc watch http://localhost:7000/stats\n"
+		    "  memoir jemalloc del server.log\n"
 		    "  memoir jemalloc abs server.log 1024 3 6\n",
 	.stops_at_first_argument = true,
 	.members = members,
