@@ -31,9 +31,10 @@ async function part(page, name) {
 	await settled(page);
 }
 const settled = async (page) => {
-	await page.waitForFunction(() => document.querySelector(".jem-part")?.dataset.snapshot !== "" && !document.querySelector(".skeleton") &&
+	await page.waitForFunction(() => document.querySelector(".jem-part")?.dataset.snapshot && !document.querySelector(".skeleton") &&
 		[...document.querySelectorAll(".jem-chart")].every((c) => c.querySelector("svg, .jem-nothing")));
 };
+const compared = (page) => page.waitForSelector(".jem-part[data-against]:not([data-against='']) #table-compare");
 const notation = (page, name) => page.locator(".choice[aria-label='Notation of numbers'] button", { hasText: name }).click();
 
 const facts = (page) => page.$$eval("#summary tr", (rows) => Object.fromEntries(rows.map((r) => [r.dataset.fact, r.querySelector(".jem-value").textContent])));
@@ -106,6 +107,7 @@ async function use(address, offline) {
 	found.arena_0 = await said(page);
 	found.arena_address = page.url();
 	await page.goBack();
+	await page.waitForFunction(() => document.querySelector("#arena")?.value === "");
 	await settled(page);
 	found.back = await said(page);
 	await part(page, "arenas");
@@ -140,13 +142,13 @@ async function series(address, offline) {
 	await part(page, "compare");
 	await page.selectOption("#against", "0");
 	await page.waitForFunction(() => location.hash.includes("against="));
-	await page.waitForSelector("#table-compare");
+	await compared(page);
 	found.compare = (await tables(page))["table-compare"];
 	found.compare_said = await said(page);
 	found.link = page.url();
 	const again = await open(found.link, {}, offline);
 	await settled(again);
-	await again.waitForSelector("#table-compare");
+	await compared(again);
 	found.again = (await tables(again))["table-compare"];
 	await again.context().close();
 	await page.context().close();
@@ -157,7 +159,7 @@ async function two(address) {
 	const found = {}, page = await open(address);
 	await settled(page);
 	await part(page, "compare");
-	await page.waitForSelector("#table-compare");
+	await compared(page);
 	found.choices = await texts(page, "select[aria-label='File of the snapshot before'] option");
 	found.compare = (await tables(page))["table-compare"];
 	await page.selectOption("#file", "1");
@@ -191,11 +193,15 @@ async function serve(address) {
 	found.nothing = await page.textContent("[data-card=no-statistics] .empty-title");
 	found.axe.nothing = await axe(page, ".drop");
 	for (const [name, path] of Object.entries(given.bad)) {
-		await page.goto(`${address}#/statistics`);
+		await page.goto(`${address}#/recordings`);
+		await page.waitForSelector("[data-card=recordings]");
 		await page.setInputFiles("input[type=file]", path);
-		const said = page.locator(`.failure:has-text("${name}"), .jem-part, [data-card=file] ~ .banner, .banner`).filter({ hasNotText: "Sending" }).first();
-		await said.waitFor();
-		await page.waitForFunction(() => !document.querySelector(".banner progress"));
+		/* Refused, opened and found broken, or shown as far as it goes. */
+		await page.waitForFunction((wanted) => {
+			const refused = [...document.querySelectorAll(".failure p")].some((p) => p.textContent.startsWith(wanted));
+			const title = document.querySelector("[data-card=file] h2, [data-card=broken] h2")?.textContent;
+			return refused || (title === wanted && !document.querySelector(".skeleton, .banner progress") && document.querySelector("[data-card=broken], .jem-part:not([data-snapshot=''])"));
+		}, name);
 		found.bad[name] = await texts(page, ".failure p, .banner");
 		found.axe[name] = await axe(page, ".drop");
 		for (const close of await page.locator(".failure button:has-text('Close')").all()) await close.click();
@@ -218,10 +224,10 @@ async function serve(address) {
 	await settled(page);
 	found.dropped = [await facts(page), await page.textContent(".jem-slider output")];
 	await part(page, "compare");
-	await page.waitForSelector("#table-compare");
+	await compared(page);
 	await page.selectOption("select[aria-label='File of the snapshot before']", { label: given.chosen.split("/").pop() });
 	await page.waitForFunction(() => document.querySelector("#against")?.options.length === 1);
-	await page.waitForSelector("#table-compare");
+	await compared(page);
 	found.compare = (await tables(page))["table-compare"].rows[0];
 	found.columns = await texts(page, "#column .view-link");
 	/* A file comes into the folder that the server watches, and grows. */

@@ -65,7 +65,9 @@ function ComparePart({ source, file, history, at, snapshot, arena, raw, against 
 			<span>{`after: snapshot ${at + 1} of ${history.snapshots}${source.files.length > 1 ? ` of ${history.name}` : ""}, the one chosen above`}</span>
 		</div>
 		{error ? <Failure what="The other snapshot" error={error} retry={theirs.error ? theirs.retry : before.retry} /> :
-			before.data ? <Compare before={before.data} after={snapshot} arena={arena} show={shown(raw)} /> : <Skeleton />}
+			before.data ? <div class={before.fresh ? "jem-part" : "jem-part stale"} aria-busy={!before.fresh} data-against={before.fresh ? `${other.id}:${number}` : ""}>
+				<Compare before={before.data} after={snapshot} arena={arena} show={shown(raw)} />
+			</div> : <Skeleton />}
 	</>;
 }
 
@@ -110,7 +112,7 @@ export function Statistics({ source, file, files }: { source: Source; file: stri
 			<button type="button" key={key} aria-current={key === part ? "page" : undefined} onClick={() => go({ part: key === "overview" ? "" : key })}>{label}</button>
 		))}</nav>
 		{snapshot.error ? <Failure what="This snapshot" error={snapshot.error} retry={snapshot.retry} /> : !snapshot.data ? <Skeleton /> :
-			<div class="jem-part" data-part={part} data-snapshot={snapshot.fresh ? at : ""} aria-busy={!snapshot.fresh}>
+			<div class={snapshot.fresh ? "jem-part" : "jem-part stale"} data-part={part} data-snapshot={snapshot.fresh ? at : ""} aria-busy={!snapshot.fresh}>
 				{part === "compare" ?
 					<ComparePart source={source} file={file} history={history.data} at={at} snapshot={snapshot.data} arena={arena} raw={raw} against={against} /> :
 					<PartOf part={part} history={history.data} snapshot={snapshot.data} arena={arena} raw={raw} />}
