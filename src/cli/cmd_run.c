@@ -37,7 +37,8 @@
 
 extern char **environ;
 
-static bool quiet;
+static bool quiet, agent;
+static const char *listen_on;
 static struct options options;
 
 static struct run {
@@ -460,6 +461,32 @@ static void fill_standard_descriptors(void)
 		close(fd);
 }
 
+/* With the agent in it, and unrecorded: there is nothing to stay for. */
+static int become_with_agent(const char *program, char **argv)
+{
+	char library[PATH_MAX];
+	int error;
+
+	if (!launch_find_agent(library, sizeof(library))) {
+		fprintf(stderr, "memoir: libmemoir-jemalloc.so is not beside memoir nor in "
+				"../lib/memoir; MEMOIR_AGENT_LIBRARY may name it\n");
+		return 1;
+	}
+	if (strpbrk(library, ": ")) {
+		fprintf(stderr, "memoir: LD_PRELOAD takes no path with a space or a colon: %s\n",
+			library);
+		return 1;
+	}
+	if (!launch_preload(library) ||
+	    (listen_on && setenv("MEMOIR_AGENT_LISTEN", listen_on, 1)) ||
+	    (quiet && setenv("MEMOIR_AGENT_QUIET", "1", 1)))
+		return 1;
+	execv(program, argv);
+	error = errno;
+	fprintf(stderr, "memoir: cannot run %s: %s\n", program, strerror(error));
+	return error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+}
+
 static int run(int argc, char **argv)
 {
 	char program[PATH_MAX], library[PATH_MAX];
@@ -478,6 +505,12 @@ static int run(int argc, char **argv)
 			error == -ENOENT && !strchr(argv[0], '/') ? "not found" : strerror(-error));
 		return error == -ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
 	}
+	if (listen_on && !agent) {
+		fprintf(stderr, "memoir: run: --listen is for --agent\n");
+		return 2;
+	}
+	if (agent)
+		return become_with_agent(program, argv);
 	if (!launch_find_library(library, sizeof(library))) {
 		fprintf(stderr, "memoir: libmemoir.so is not beside memoir nor in ../lib/memoir; "
 				"MEMOIR_LIBRARY may name it\n");
@@ -505,6 +538,15 @@ static const struct command_option rows[] = {
 	  .help = "say nothing at the end",
 	  .type = COMMAND_FLAG,
 	  .target = &quiet },
+	{ .name = "agent",
+	  .help = "do not record: put the agent in that answers about jemalloc",
+	  .type = COMMAND_FLAG,
+	  .target = &agent },
+	{ .name = "listen",
+	  .argument = "WHERE",
+	  .help = "with --agent: ADDRESS:PORT or unix:PATH",
+	  .type = COMMAND_TEXT,
+	  .target = &listen_on },
 	{ 0 },
 };
 
@@ -513,7 +555,8 @@ const struct command command_run = {
 	.args = "PROGRAM [ARGUMENT…]",
 	.help = "record a program's allocations",
 	.examples = "  memoir run ./server --port 80\n"
-		    "  memoir run -o server.dat --no-free-stacks -- ./server --port 80\n",
+		    "  memoir run -o server.dat --no-free-stacks -- ./server --port 80\n"
+		    "  memoir run --agent --listen 127.0.0.1:7000 ./server --port 80\n",
 	.options = rows,
 	.more_options = more_options,
 	.stops_at_first_argument = true,

@@ -18,17 +18,16 @@
 #include "collector/manners.h"
 #include "wire/shm.h"
 
-#define LIBRARY "libmemoir.so"
 #if defined(__aarch64__)
 #define TRIPLET "aarch64-linux-gnu"
 #else
 #define TRIPLET "x86_64-linux-gnu"
 #endif
 
-bool launch_find_library(char *path, size_t size)
+static bool find(const char *name, const char *variable, char *path, size_t size)
 {
 	static const char *const places[] = { "", "../lib/memoir/", "../lib/" TRIPLET "/memoir/" };
-	const char *chosen = getenv("MEMOIR_LIBRARY");
+	const char *chosen = getenv(variable);
 	char self[PATH_MAX], *slash;
 	ssize_t n;
 
@@ -51,7 +50,7 @@ bool launch_find_library(char *path, size_t size)
 		char candidate[2 * PATH_MAX];
 		char *real;
 
-		snprintf(candidate, sizeof(candidate), "%s%s" LIBRARY, self, places[i]);
+		snprintf(candidate, sizeof(candidate), "%s%s%s", self, places[i], name);
 		real = realpath(candidate, NULL);
 		if (real && strlen(real) < size) {
 			strcpy(path, real);
@@ -61,6 +60,30 @@ bool launch_find_library(char *path, size_t size)
 		free(real);
 	}
 	return false;
+}
+
+bool launch_find_library(char *path, size_t size)
+{
+	return find("libmemoir.so", "MEMOIR_LIBRARY", path, size);
+}
+
+bool launch_find_agent(char *path, size_t size)
+{
+	return find("libmemoir-jemalloc.so", "MEMOIR_AGENT_LIBRARY", path, size);
+}
+
+bool launch_preload(const char *library)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char *preload;
+	bool ok;
+
+	if (asprintf(&preload, "%s%s%s", library, others && *others ? ":" : "",
+		     others ? others : "") < 0)
+		return false;
+	ok = !setenv("LD_PRELOAD", preload, 1);
+	free(preload);
+	return ok;
 }
 
 int launch_memory(const struct options *options, const char *session)
@@ -87,19 +110,12 @@ int launch_memory(const struct options *options, const char *session)
 
 bool launch_environment(int shm_fd, const char *library)
 {
-	const char *others = getenv("LD_PRELOAD");
-	char *preload, memory[64];
-	bool ok;
+	char memory[64];
 
 	snprintf(memory, sizeof(memory), "/proc/%d/fd/%d", (int)getpid(), shm_fd);
-	if (asprintf(&preload, "%s%s%s", library, others && *others ? ":" : "",
-		     others ? others : "") < 0)
-		return false;
-	/* The place of the second one is taken by the program's own name for its children. */
-	ok = !setenv("LD_PRELOAD", preload, 1) && !setenv(SHM_ENV, memory, 1) &&
-	     !setenv(SHM_PARENT_ENV, "0", 1);
-	free(preload);
-	return ok;
+	/* The place of the last one is taken by the program's own name for its children. */
+	return launch_preload(library) && !setenv(SHM_ENV, memory, 1) &&
+	       !setenv(SHM_PARENT_ENV, "0", 1);
 }
 
 /* In the child: waits for the word, then becomes the program.  Reports an exec that failed. */

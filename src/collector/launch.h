@@ -17,6 +17,10 @@ struct launch {
 
 /* Where libmemoir.so is: named by MEMOIR_LIBRARY, or beside this executable, or installed. */
 bool launch_find_library(char *path, size_t size);
+/* The same of libmemoir-jemalloc.so and MEMOIR_AGENT_LIBRARY. */
+bool launch_find_agent(char *path, size_t size);
+/* Puts a library before those that our own environment already has preloaded. */
+bool launch_preload(const char *library);
 /* New shared memory with the options in it, and the pipe that collectors report to; a descriptor or
  * -errno. */
 int launch_memory(const struct options *options, const char *session);

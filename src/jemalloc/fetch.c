@@ -10,12 +10,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "jemalloc/agents.h"
 
 #define OUTPUT_MAX (256u << 20)
 #define BLOCK 65536
@@ -43,46 +43,12 @@ int fetch_address(struct fetch *f, const char *text, const char *letters, struct
 	return 0;
 }
 
-/* The first line of the file that the agent of a process left, from a folder. */
-static int read_file(const char *folder, pid_t pid, uid_t user, char line[300])
-{
-	auto_free char *path = xasprintf("%s/jemalloc.%d", folder, (int)pid);
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	struct stat st;
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	/* A file that somebody else put there would send us anywhere. */
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (st.st_uid != user && st.st_uid))
-		return -EPERM;
-	n = read(fd, line, 299);
-	if (n <= 0)
-		return -ENODATA;
-	line[n] = 0;
-	line[strcspn(line, "\r\n")] = 0;
-	return 0;
-}
-
 int fetch_pid(struct fetch *f, pid_t pid, const char *letters, struct err *err)
 {
-	char line[300], folders[2][64], process[32];
-	struct stat st;
-	int e = -ENOENT;
+	struct agents_entry agent;
+	int e = agents_of(pid, &agent, err);
 
-	snprintf(process, sizeof(process), "/proc/%d", (int)pid);
-	if (stat(process, &st))
-		return err_set(err, -ESRCH, "there is no process %d", (int)pid);
-	snprintf(folders[0], sizeof(folders[0]), "/run/user/%u/memoir", (unsigned)st.st_uid);
-	snprintf(folders[1], sizeof(folders[1]), "/tmp/memoir-%u", (unsigned)st.st_uid);
-	for (unsigned i = 0; i < 2 && e; i++)
-		e = read_file(folders[i], pid, st.st_uid, line);
-	if (e)
-		return err_set(err, e,
-			       "process %d has no agent that can be found: there is no "
-			       "%s/jemalloc.%d that is its user's",
-			       (int)pid, folders[1], (int)pid);
-	return fetch_address(f, line, letters, err);
+	return e ? e : fetch_address(f, agent.address, letters, err);
 }
 
 void fetch_command(struct fetch *f, char **words)

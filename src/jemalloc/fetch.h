@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* Where a live process's statistics come from: an agent's address, a command that prints them, or a
- * process whose agent left a file with its address.
- *
- * That file is jemalloc.PID in memoir/ of the runtime folder of the process's user
- * (/run/user/UID/memoir, else /tmp/memoir-UID), belongs to that user or to root, and its first
- * line is an address as http_client.h has it, without a path. */
+ * process whose agent left a file with its address (agents.h). */
 #include <sys/types.h>
 
 #include "base/buf.h"

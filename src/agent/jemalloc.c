@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Finding jemalloc.  See jemalloc.h.
+ *
+ * The loaded files' dynamic symbols are asked first: a library, or a program that exports them.
+ * Then the symbol tables in the files, for a jemalloc that was linked statically.  dlsym() is not
+ * used: it would find what comes first, and this must be the allocator itself. */
+#include "agent/jemalloc.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/objects.h"
+#include "recorder/elf.h"
+
+struct jemalloc jemalloc;
+
+static const char *const prefixes[] = { "", "je_", "_rjem_" };
+static unsigned long long looked_at; /* how many files had ever been loaded then */
+
+static void *lookup(const struct object *o, const char *prefix, const char *name, bool in_file)
+{
+	char full[64];
+	struct link_map map = { .l_addr = o->bias, .l_name = (char *)o->path, .l_ld = o->dynamic };
+	struct elf_image image;
+
+	snprintf(full, sizeof(full), "%s%s", prefix, name);
+	if (in_file)
+		return objects_symbol(o, full);
+	return o->dynamic && elf_read(&map, &image) ? elf_find(&image, full) : NULL;
+}
+
+static bool try_object(const struct object *o, bool in_file)
+{
+	for (unsigned i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		void *ctl = lookup(o, prefixes[i], "mallctl", in_file), *print;
+		const char *version;
+
+		if (!ctl)
+			continue;
+		print = lookup(o, prefixes[i], "malloc_stats_print", in_file);
+		if (!print)
+			continue;
+		jemalloc.mallctl = (int (*)(const char *, void *, size_t *, void *, size_t))ctl;
+		/* Others have a function of this name too. */
+		if (jemalloc_str("version", &version) || !version) {
+			jemalloc.mallctl = NULL;
+			continue;
+		}
+		jemalloc.stats_print =
+			(void (*)(void (*)(void *, const char *), void *, const char *))print;
+		snprintf(jemalloc.prefix, sizeof(jemalloc.prefix), "%s", prefixes[i]);
+		snprintf(jemalloc.version, sizeof(jemalloc.version), "%s", version);
+		snprintf(jemalloc.file, sizeof(jemalloc.file), "%s", o->main ? "" : o->path);
+		jemalloc.start = o->code_start;
+		jemalloc.end = o->code_end;
+		return true;
+	}
+	return false;
+}
+
+/* The agent's own thread takes no arena of its own and keeps no cache. */
+static void settle(void)
+{
+	unsigned first = 0;
+	bool off = false;
+
+	jemalloc_set("thread.arena", &first, sizeof(first));
+	jemalloc_set("thread.tcache.enabled", &off, sizeof(off));
+	if (jemalloc_bool("opt.prof", &jemalloc.prof))
+		jemalloc.prof = false;
+}
+
+bool jemalloc_find(void)
+{
+	struct objects list;
+	bool found = false;
+
+	if (jemalloc.mallctl)
+		return true;
+	if (!objects_changed(&looked_at))
+		return false;
+	objects_list(&list);
+	for (int in_file = 0; in_file < 2; in_file++)
+		for (size_t i = 0; i < list.count && !found; i++)
+			found = try_object(&list.objects[i], in_file);
+	objects_release(&list);
+	if (found)
+		settle();
+	return found;
+}
+
+void jemalloc_reset(void)
+{
+	jemalloc = (struct jemalloc){ 0 };
+	looked_at = 0;
+}
+
+static int get(const char *name, void *value, size_t size)
+{
+	size_t n = size;
+	int e = jemalloc.mallctl ? jemalloc.mallctl(name, value, &n, NULL, 0) : ENOSYS;
+
+	return e ? e : n == size ? 0 : EINVAL;
+}
+
+int jemalloc_bool(const char *name, bool *ret)
+{
+	return get(name, ret, sizeof(*ret));
+}
+
+int jemalloc_u32(const char *name, uint32_t *ret)
+{
+	return get(name, ret, sizeof(*ret));
+}
+
+int jemalloc_u64(const char *name, uint64_t *ret)
+{
+	return get(name, ret, sizeof(*ret));
+}
+
+int jemalloc_size(const char *name, size_t *ret)
+{
+	return get(name, ret, sizeof(*ret));
+}
+
+int jemalloc_ssize(const char *name, ssize_t *ret)
+{
+	return get(name, ret, sizeof(*ret));
+}
+
+int jemalloc_str(const char *name, const char **ret)
+{
+	return get(name, ret, sizeof(*ret));
+}
+
+int jemalloc_set(const char *name, const void *value, size_t size)
+{
+	return jemalloc.mallctl ? jemalloc.mallctl(name, NULL, NULL, (void *)value, size) : ENOSYS;
+}
+
+static void take(void *out, const char *piece)
+{
+	text_str(out, piece);
+}
+
+void jemalloc_print(struct text *out, const char *letters)
+{
+	if (jemalloc.stats_print)
+		jemalloc.stats_print(take, out, letters);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* The program's jemalloc: where its functions are, and calls of them. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/text.h"
+
+struct jemalloc {
+	int (*mallctl)(const char *, void *, size_t *, void *, size_t); /* NULL: there is none */
+	void (*stats_print)(void (*)(void *, const char *), void *, const char *);
+	char prefix[16];     /* "", je_ or _rjem_ */
+	char file[256];	     /* that it is in; "" for the program itself */
+	uint64_t start, end; /* that file's code */
+	char version[64];
+	bool prof; /* profiling was enabled at the start */
+};
+
+extern struct jemalloc jemalloc __attribute__((visibility("hidden")));
+
+/* Looks for it, unless it was found or nothing was loaded since the last look.  True: it is there.
+ */
+bool jemalloc_find(void);
+void jemalloc_reset(void); /* in a forked child */
+/* Reading: 0 or an errno. */
+int jemalloc_bool(const char *name, bool *ret);
+int jemalloc_u32(const char *name, uint32_t *ret);
+int jemalloc_u64(const char *name, uint64_t *ret);
+int jemalloc_size(const char *name, size_t *ret);
+int jemalloc_ssize(const char *name, ssize_t *ret);
+int jemalloc_str(const char *name, const char **ret);
+/* Writing; NULL and 0 for what has no value. */
+int jemalloc_set(const char *name, const void *value, size_t size);
+/* What malloc_stats_print() says. */
+void jemalloc_print(struct text *out, const char *letters);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* A request over HTTP/1, read from bytes that may be anything.  Pure functions; a fuzz target. */
+#include <stdbool.h>
+#include <stddef.h>
+
+#define REQUEST_HEAD_MAX 16384u
+#define REQUEST_BODY_MAX (1u << 20)
+
+struct request {
+	char method[8];
+	char path[256];	  /* decoded */
+	char query[2048]; /* behind the question mark, as it came */
+	char host[256];	  /* empty: there was none */
+	char token[128];  /* of Authorization: Bearer, or X-Memoir-Token */
+	bool has_token;
+	bool has_origin; /* it comes from a page in a browser */
+	bool expects_continue;
+	size_t head_size, body_size;
+};
+
+/* Reads as much as there is.  1: the head is complete, the body is body_size bytes behind
+ * head_size; 0: more is needed; otherwise the status to refuse it with, negative, and why. */
+int request_parse(struct request *r, const char *bytes, size_t size, const char **ret_why);
+/* The value of `name` in the query, decoded.  1: it is there; 0: not; -1: it is no value (bad
+ * encoding, too long, a control character). */
+int request_param(const struct request *r, const char *name, char *out, size_t room);
+/* Is there any parameter of the query that is none of `names` (NULL at the end)?  Its name, cut, is
+ * in out. */
+bool request_unknown_param(const struct request *r, const char *const *names, char *out,
+			   size_t room);
+/* May a client have meant us by this Host?  Names of other machines are refused: a page in a
+ * browser may have been told that its own name is our address. */
+bool request_host_allowed(const char *host, const char *listening, bool everywhere);

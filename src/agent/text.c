@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Mapped bytes.  See text.h.  Only the agent's thread is here. */
+#include "agent/text.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define FIRST_ROOM (64u << 10)
+#define ROOM_MAX ((size_t)1 << 32)
+
+void text_release(struct text *t)
+{
+	if (t->data)
+		munmap(t->data, t->room);
+	*t = (struct text){ 0 };
+}
+
+bool text_reserve(struct text *t, size_t more)
+{
+	size_t room = t->room ? t->room : FIRST_ROOM;
+	void *p;
+
+	if (t->room - t->size >= more)
+		return true;
+	if (more > ROOM_MAX - t->size) {
+		t->failed = true;
+		return false;
+	}
+	while (room - t->size < more)
+		room *= 2;
+	p = t->data ? mremap(t->data, t->room, room, MREMAP_MAYMOVE)
+		    : mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED) {
+		t->failed = true;
+		return false;
+	}
+	t->data = p;
+	t->room = room;
+	return true;
+}
+
+void text_add(struct text *t, const void *bytes, size_t size)
+{
+	if (!size || !text_reserve(t, size))
+		return;
+	memcpy(t->data + t->size, bytes, size);
+	t->size += size;
+}
+
+void text_str(struct text *t, const char *s)
+{
+	text_add(t, s, strlen(s));
+}
+
+void text_char(struct text *t, char c)
+{
+	text_add(t, &c, 1);
+}
+
+void text_printf(struct text *t, const char *format, ...)
+{
+	char small[512];
+	va_list list;
+	int n;
+
+	va_start(list, format);
+	n = vsnprintf(small, sizeof(small), format, list);
+	va_end(list);
+	if (n < (int)sizeof(small)) {
+		text_add(t, small, n > 0 ? (size_t)n : 0);
+		return;
+	}
+	if (!text_reserve(t, (size_t)n + 1))
+		return;
+	va_start(list, format);
+	vsnprintf(t->data + t->size, (size_t)n + 1, format, list);
+	va_end(list);
+	t->size += (size_t)n;
+}
+
+void text_json(struct text *t, const char *s)
+{
+	text_char(t, '"');
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			text_printf(t, "\\%c", *s);
+		else if ((unsigned char)*s < 0x20)
+			text_printf(t, "\\u%04x", *s);
+		else if ((unsigned char)*s < 0x7f)
+			text_char(t, *s);
+	}
+	text_char(t, '"');
+}

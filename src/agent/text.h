@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Bytes that grow, in memory of the agent's own.
+ *
+ * The agent lives in somebody else's process: what it needs is mapped, never allocated, so that
+ * the allocator's statistics are the program's alone.  Where there is no memory the text is marked
+ * as failed and keeps what it has; who sends it looks at that once. */
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct text {
+	char *data;
+	size_t size, room;
+	bool failed;
+};
+
+void text_release(struct text *t);
+/* Room for `more` bytes behind the end; false if there is none. */
+bool text_reserve(struct text *t, size_t more);
+void text_add(struct text *t, const void *bytes, size_t size);
+void text_str(struct text *t, const char *s);
+void text_char(struct text *t, char c);
+void text_printf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A string of JSON, with its quotes; what is not ASCII is left out. */
+void text_json(struct text *t, const char *s);

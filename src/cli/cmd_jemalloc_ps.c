@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* memoir jemalloc ps: the processes of this user that have an agent, and where it listens. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/term.h"
+#include "base/xalloc.h"
+#include "cli/command.h"
+#include "cli/table.h"
+#include "jemalloc/agents.h"
+
+static bool as_json;
+
+static const struct command_option options[] = {
+	{ .name = "json", .help = "as JSON", .type = COMMAND_FLAG, .target = &as_json },
+	{ 0 },
+};
+
+static const struct table_column columns[] = {
+	{ "PID", "pid", false, STYLE_NUMBER, 0 },
+	{ "address", "address", true, STYLE_PLAIN, 0 },
+	{ "command", "command", true, STYLE_PLAIN, 0 },
+	{ 0 },
+};
+
+/* Its command line with blanks between the words; the program's file where there is none. */
+static void command_of(const struct agents_entry *a, struct buf *out)
+{
+	auto_free char *path = xasprintf("/proc/%d/cmdline", (int)a->pid);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char bytes[1024];
+	ssize_t n = fd < 0 ? 0 : read(fd, bytes, sizeof(bytes));
+
+	while (n > 0 && (!bytes[n - 1] || bytes[n - 1] == ' '))
+		n--;
+	for (ssize_t i = 0; i < n; i++)
+		if (!bytes[i])
+			bytes[i] = ' ';
+	if (n > 0)
+		buf_printable(out, bytes, (size_t)n);
+	else
+		buf_printable(out, a->program, strlen(a->program));
+}
+
+static void print_json(const struct agents_entry *agents, size_t count, struct buf *out)
+{
+	struct json j;
+
+	json_init(&j, out);
+	json_array(&j, NULL);
+	for (size_t i = 0; i < count; i++) {
+		struct buf command = { 0 };
+
+		command_of(&agents[i], &command);
+		json_object(&j, NULL);
+		json_number(&j, "pid", (uint64_t)agents[i].pid);
+		json_text(&j, "address", agents[i].address);
+		json_text(&j, "program", agents[i].program);
+		json_text(&j, "command", command.data);
+		json_end_object(&j);
+		buf_release(&command);
+	}
+	json_end_array(&j);
+	buf_char(out, '\n');
+}
+
+static void print_table(const struct agents_entry *agents, size_t count, struct buf *out)
+{
+	struct table t;
+	struct term term;
+
+	term_init(&term, STDOUT_FILENO, NULL);
+	table_init(&t, columns);
+	for (size_t i = 0; i < count; i++) {
+		struct buf command = { 0 };
+
+		command_of(&agents[i], &command);
+		table_cellf(&t, "%d", (int)agents[i].pid);
+		table_cell(&t, agents[i].address);
+		table_cell(&t, command.data);
+		buf_release(&command);
+	}
+	table_print(&t, &term, !isatty(STDOUT_FILENO), out);
+	table_release(&t);
+}
+
+static int run(int argc, char **argv)
+{
+	struct agents_entry *agents;
+	struct buf out = { 0 };
+	size_t count;
+	int e;
+
+	if (argc) {
+		fprintf(stderr, "memoir jemalloc ps: takes no argument\n");
+		return 2;
+	}
+	count = agents_list(&agents);
+	if (as_json)
+		print_json(agents, count, &out);
+	else if (count)
+		print_table(agents, count, &out);
+	else
+		fprintf(stderr, "memoir jemalloc ps: no process of yours has an agent; memoir run "
+				"--agent PROGRAM starts one\n");
+	free(agents);
+	e = buf_flush(&out, STDOUT_FILENO);
+	buf_release(&out);
+	return e ? 1 : 0;
+}
+
+const struct command command_jemalloc_ps = {
+	.name = "jemalloc ps",
+	.args = "",
+	.help = "processes that have an agent, and its address",
+	.examples = "  memoir run --agent ./server &\n"
+		    "  memoir jemalloc ps\n",
+	.options = options,
+	.run = run,
+};

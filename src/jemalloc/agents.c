@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Processes with an agent.  See agents.h. */
+#include "jemalloc/agents.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/xalloc.h"
+
+#define FOLDERS 3
+#define FILE_MAX_SIZE 1000
+
+/* Where the files of a user may be; how many places that are. */
+static unsigned folders_of(uid_t user, char folders[FOLDERS][300])
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	unsigned n = 0;
+
+	if (runtime && *runtime == '/')
+		snprintf(folders[n++], 300, "%s/memoir", runtime);
+	snprintf(folders[n], 300, "/run/user/%u/memoir", (unsigned)user);
+	if (!n || strcmp(folders[n], folders[0]) != 0)
+		n++;
+	snprintf(folders[n++], 300, "/tmp/memoir-%u", (unsigned)user);
+	return n;
+}
+
+static void take_line(const char **text, char *out, size_t room)
+{
+	size_t n = strcspn(*text, "\r\n"), kept = n < room ? n : room - 1;
+
+	memcpy(out, *text, kept);
+	out[kept] = 0;
+	*text += n;
+	*text += strspn(*text, "\r\n");
+}
+
+static int read_file(const char *folder, pid_t pid, uid_t user, struct agents_entry *ret)
+{
+	auto_free char *path = xasprintf("%s/jemalloc.%d", folder, (int)pid);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	char bytes[FILE_MAX_SIZE];
+	const char *text = bytes;
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	/* A file that somebody else put there would send us anywhere. */
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (st.st_uid != user && st.st_uid))
+		return -EPERM;
+	n = read(fd, bytes, sizeof(bytes) - 1);
+	if (n <= 0)
+		return -ENODATA;
+	bytes[n] = 0;
+	ret->pid = pid;
+	take_line(&text, ret->address, sizeof(ret->address));
+	take_line(&text, ret->token, sizeof(ret->token));
+	take_line(&text, ret->program, sizeof(ret->program));
+	return 0;
+}
+
+int agents_of(pid_t pid, struct agents_entry *ret, struct err *err)
+{
+	char folders[FOLDERS][300], process[32];
+	unsigned count;
+	struct stat st;
+	int e = -ENOENT;
+
+	snprintf(process, sizeof(process), "/proc/%d", (int)pid);
+	if (stat(process, &st))
+		return err_set(err, -ESRCH, "there is no process %d", (int)pid);
+	count = folders_of(st.st_uid, folders);
+	for (unsigned i = 0; i < count && e; i++)
+		e = read_file(folders[i], pid, st.st_uid, ret);
+	if (e)
+		return err_set(err, e,
+			       "process %d has no agent that can be found: there is no "
+			       "%s/jemalloc.%d that is its user's",
+			       (int)pid, folders[count - 1], (int)pid);
+	return 0;
+}
+
+/* Is it still that process?  Its number may have been given to another. */
+static bool alive(pid_t pid)
+{
+	auto_free char *path = xasprintf("/proc/%d/maps", (int)pid);
+	FILE *maps = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0;
+	bool found = false, any = false;
+
+	if (!maps)
+		return errno != ENOENT && errno != ESRCH;
+	while (!found && getline(&line, &room, maps) > 0) {
+		any = true;
+		found = strstr(line, "memoir-jemalloc") != NULL;
+	}
+	/* What cannot be looked into is left alone; a process that has ended has no maps at all. */
+	if (!any)
+		found = ferror(maps);
+	free(line);
+	fclose(maps);
+	return found;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	pid_t x = ((const struct agents_entry *)a)->pid, y = ((const struct agents_entry *)b)->pid;
+
+	return (x > y) - (x < y);
+}
+
+static void list_folder(const char *folder, struct agents_entry **list, size_t *count)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *d;
+
+	while (dir && (d = readdir(dir))) {
+		struct agents_entry entry = { 0 };
+		char *end;
+		long pid;
+
+		if (strncmp(d->d_name, "jemalloc.", 9) != 0)
+			continue;
+		pid = strtol(d->d_name + 9, &end, 10);
+		if (*end || pid <= 0 || read_file(folder, (pid_t)pid, geteuid(), &entry))
+			continue;
+		if (!alive((pid_t)pid)) {
+			unlinkat(dirfd(dir), d->d_name, 0);
+			continue;
+		}
+		*list = xrealloc(*list, (*count + 1) * sizeof(**list));
+		(*list)[(*count)++] = entry;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+size_t agents_list(struct agents_entry **ret)
+{
+	char folders[FOLDERS][300];
+	unsigned n = folders_of(geteuid(), folders);
+	size_t count = 0;
+
+	*ret = NULL;
+	for (unsigned i = 0; i < n; i++)
+		list_folder(folders[i], ret, &count);
+	if (count)
+		qsort(*ret, count, sizeof(**ret), by_pid);
+	return count;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Processes that have an agent, by the files that it left (src/agent/listen.c).
+ *
+ * Such a file is jemalloc.PID in memoir/ of the user's runtime folder ($XDG_RUNTIME_DIR, else
+ * /run/user/UID) or in /tmp/memoir-UID.  It must belong to the process's user or to root.  Its
+ * lines: an address as http_client.h has it, without a path; the token that changes need; the
+ * program. */
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct agents_entry {
+	pid_t pid;
+	char address[300];
+	char token[128];
+	char program[300];
+};
+
+/* The agent of one process; 0, or -errno with err. */
+int agents_of(pid_t pid, struct agents_entry *ret, struct err *err);
+/* Those of this user, by process number, and how many; the caller frees them.  Files of processes
+ * that are gone are removed. */
+size_t agents_list(struct agents_entry **ret);

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Programs with the agent in them, and questions to it."""
+import glob
+import http.client
+import json
+import os
+import socket
+import subprocess
+
+import harness
+
+LIBRARY = os.path.join(harness.BUILD, "libmemoir-jemalloc.so")
+JEMALLOC = next(iter(glob.glob("/usr/lib/*/libjemalloc.so.2")), None)
+LONG = 120  # seconds that anything may take on a busy machine
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def text(self):
+        return self.body.decode()
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    def __repr__(self):
+        return f"{self.status} {self.body[:300]!r}"
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=LONG)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(LONG)
+        self.sock.connect(self.path)
+
+
+class Agent:
+    """The agent of a process, by the file that it left."""
+
+    def __init__(self, runtime, pid):
+        self.runtime, self.pid = runtime, pid
+        self.file = os.path.join(runtime, "memoir", f"jemalloc.{pid}")
+
+    def wait(self):
+        harness.wait_for(lambda: os.path.exists(self.file), LONG, f"the agent of {self.pid}")
+        with open(self.file, encoding="utf-8") as file:
+            self.address, self.token, self.program = file.read().splitlines()
+        return self
+
+    @property
+    def port(self):
+        return int(self.address.rsplit(":", 1)[1])
+
+    def connection(self):
+        if self.address.startswith("unix:"):
+            return UnixConnection(self.address[5:])
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=LONG)
+
+    def ask(self, target, method="GET", body=None, headers=None, token=None):
+        connection = self.connection()
+        headers = dict(headers or {})
+        if token is True:
+            headers["Authorization"] = f"Bearer {self.token}"
+        elif token:
+            headers["Authorization"] = f"Bearer {token}"
+        try:
+            connection.request(method, target, body, headers)
+            answer = connection.getresponse()
+            return Answer(answer.status, dict(answer.getheaders()), answer.read())
+        finally:
+            connection.close()
+
+    def get(self, target, **keywords):
+        return self.ask(target, **keywords)
+
+    def post(self, target, body=b"", token=True, **keywords):
+        return self.ask(target, "POST", body, token=token, **keywords)
+
+    def raw(self, data, half_close=True):
+        """What comes back for any bytes."""
+        with self.connection_socket() as s:
+            try:
+                s.sendall(data)
+                if half_close:
+                    s.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass
+            got = b""
+            try:
+                while piece := s.recv(65536):
+                    got += piece
+            except ConnectionError:
+                pass
+            return got
+
+    def connection_socket(self):
+        if self.address.startswith("unix:"):
+            s = socket.socket(socket.AF_UNIX)
+            s.settimeout(LONG)
+            s.connect(self.address[5:])
+            return s
+        return socket.create_connection(("127.0.0.1", self.port), timeout=LONG)
+
+
+class Target(Agent):
+    """agent_target.c, or another program that reads stdin, with the agent in it."""
+
+    def __init__(self, command, runtime, conf="", jemalloc=True, listen="127.0.0.1:0", env=None, run=False):
+        env = dict(harness.ENVIRONMENT, XDG_RUNTIME_DIR=str(runtime), MALLOC_CONF=conf, **(env or {}))
+        preload = [JEMALLOC] if jemalloc is True else [jemalloc] if jemalloc else []
+        if run:
+            command = [harness.MEMOIR, "run", "--agent", "--listen", listen, "--", *command]
+        else:
+            env["MEMOIR_AGENT_LISTEN"] = listen
+            preload.insert(0, LIBRARY)
+        env["LD_PRELOAD"] = ":".join(preload)
+        self.process = subprocess.Popen(command, env=env, cwd=runtime, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        super().__init__(str(runtime), self.process.pid)
+
+    def __enter__(self):
+        assert self.line() == "ready"
+        return self.wait()
+
+    def __exit__(self, *unused):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate(timeout=LONG)
+
+    def line(self):
+        return self.process.stdout.readline().decode().rstrip("\n")
+
+    def do(self, command):
+        self.process.stdin.write(f"{command}\n".encode())
+        self.process.stdin.flush()
+        return self.line()
+
+    def read(self, name):
+        """A number, as the program itself reads it."""
+        error, value = map(int, self.do(f"read {name}").split())
+        assert error == 0, f"{name}: {os.strerror(error)}"
+        return value
+
+    def end(self):
+        """What it did until its end, which is its own."""
+        out, err = self.process.communicate(b"quit\n", timeout=LONG)
+        return self.process.returncode, out, err
+
+
+def memoir(runtime, *words, stdin=b""):
+    return harness.execute([harness.MEMOIR, "jemalloc", *words], env={"XDG_RUNTIME_DIR": str(runtime)},
+                           stdin=stdin, timeout=LONG)
