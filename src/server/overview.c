@@ -219,7 +219,8 @@ static int answer(struct request *r, struct sink *out)
 	json_object(&j, NULL);
 	write_program(&j, r->snapshot);
 	write_totals(&j, v->model);
-	write_verdicts(&j, v);
+	if (request_bool(r, "verdicts"))
+		write_verdicts(&j, v);
 	write_top(&j, v);
 	write_modules(&j, r->snapshot);
 	write_markers(&j, v->model);
@@ -228,8 +229,14 @@ static int answer(struct request *r, struct sink *out)
 	return 0;
 }
 
+/* Verdicts look at every curve of what was kept: seconds where all else takes none. */
+static const struct param_row params[] = {
+	{ "verdicts", PARAM_BOOL, "true", "with verdicts on what was not freed" },
+	{ 0 },
+};
+
 const struct route routes_overview[] = {
 	{ "/data/{id}/overview", METHOD_GET, "the facts, the totals, and what is to be known first",
-	  .answer = answer },
+	  .params = params, .answer = answer },
 	{ 0 },
 };

@@ -61,6 +61,7 @@ await walk({
 		const page = await open(`#/overview/${id}`);
 		await settled(page);
 		is.title = await page.title();
+		await page.locator(".figure", { hasText: "growing" }).waitFor(); /* verdicts come after the rest */
 		is.figures = await texts(page, ".figure");
 		is.strip = await text(page, "[data-card=strip] .said");
 		is.who = await texts(page, "[data-card=who] .table-row");

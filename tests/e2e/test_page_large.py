@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The page on ten million allocations: the first view within a second, every action within 300 ms.
 
-Other tests run beside this one, so five times that is allowed; MEMOIR_QUIET=1 says that the machine
-is quiet, and the limits are meant as they are.  The times are printed (pytest -s) either way.
+Other tests run beside this one, so five times that is allowed, and more where more wants to run than
+there are processors; MEMOIR_QUIET=1 says that the machine is quiet, and the limits are meant as they
+are.  The times are printed (pytest -s) either way.
 """
 import os
 import subprocess
@@ -15,8 +16,13 @@ from test_page import run_walk
 
 pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.slow]
 EVENTS = 20_000_000  # half of them allocate
-FACTOR = 1 if os.environ.get("MEMOIR_QUIET") == "1" else 5
 FIRST_VIEW, ACTION = 1000, 300
+
+
+def slack():
+    if os.environ.get("MEMOIR_QUIET") == "1":
+        return 1
+    return 5 * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def test_ten_million(tmp_path):
@@ -33,5 +39,6 @@ def test_ten_million(tmp_path):
           + f"; a frame {is_['draw_ms']:.1f} of {is_['boxes']} boxes")
     assert is_["filter"] == "size >= 1000" and len(is_["figures"]) == 5
     assert seen["problems"] == []
-    slow = {name: ms for name, ms in times.items() if ms > FACTOR * (FIRST_VIEW if name == "first view" else ACTION)}
+    factor = slack()
+    slow = {name: ms for name, ms in times.items() if ms > factor * (FIRST_VIEW if name == "first view" else ACTION)}
     assert slow == {}

@@ -95,9 +95,9 @@ export interface Overview {
 	deepest_stack: number;
 	without_stack: number;
 	removed_allocations: number;
-	verdicts: Verdict[];
-	verdict_counts: Record<string, number>;
-	verdict_bytes: Record<string, number>;
+	verdicts?: Verdict[]; /* these take longer, and come after the rest: see facts.ts */
+	verdict_counts?: Record<string, number>;
+	verdict_bytes?: Record<string, number>;
 	top: Record<"leaked" | "peak" | "allocated" | "temporary", Top[]>;
 	modules: { name: string; symbols: string; places: number }[];
 	markers: { at_ns: number; value: number; name?: string }[];

@@ -2,8 +2,8 @@
 // Which bytes a view speaks about: at the peak, never freed, all that was allocated, freed at once, or
 // alive at the moment of the timeline.  Setting a moment means the last unless another was chosen.
 import type { Query } from "../app/api";
-import { nsToSeconds, time, useData } from "../app/recordings";
-import type { Overview } from "../app/types";
+import { useFacts } from "../app/facts";
+import { nsToSeconds, time } from "../app/recordings";
 import { go, useRoute } from "../app/url";
 import { Choice } from "./card";
 import { duration } from "./units";
@@ -41,7 +41,7 @@ const OPTIONS: readonly (readonly [Measure, string, string])[] = [
 /* Without a moment, alive means the peak's until another is chosen. */
 export function MeasureChoice({ measured }: { measured: Measured }) {
 	const { id, parameters: { at } } = useRoute();
-	const facts = useData<Overview>(id, "overview");
+	const facts = useFacts(id);
 	const moment = at || (facts.data ? nsToSeconds(facts.data.peak.at_ns) : "");
 	return <Choice label="Which bytes" value={measured.measure} options={OPTIONS} onChange={(measure) => go(measure === "alive" ? { measure, at: moment } : { measure })} />;
 }

@@ -4,7 +4,8 @@
 // whole recording is the quiet line behind what the question leaves.
 import { useMemo } from "preact/hooks";
 import { nsToSeconds, time, useData } from "../app/recordings";
-import type { Check, Overview, Timeline } from "../app/types";
+import { useFacts } from "../app/facts";
+import type { Check, Timeline } from "../app/types";
 import { go, href, useRoute } from "../app/url";
 import { Card, Choice } from "./card";
 import { Bytes, Count } from "./number";
@@ -79,7 +80,7 @@ export const seconds = (value: number): string => String(+value.toFixed(6));
 function Said({ id, peak }: { id: string; peak: Timeline["peak"] | undefined }) {
 	const { parameters } = useRoute();
 	const { filter, at } = parameters;
-	const facts = useData<Overview>(id, "overview");
+	const facts = useFacts(id);
 	const here = useData<Check>(id, at ? "check" : null, { filter, alive_at: time(at) });
 	const never = useData<Check>(id, filter ? "check" : null, { filter, lifetime: "only_leaked" });
 	const leaked = filter ? (never.data?.ok ? never.data : undefined) : facts.data?.leaked;

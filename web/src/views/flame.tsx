@@ -5,7 +5,7 @@
 // answer), search, as=table.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useData, useAsked, useRecordings, time, programName, seconds as secondsOf, nsToSeconds } from "../app/recordings";
-import type { Overview } from "../app/types";
+import { useFacts } from "../app/facts";
 import { go, href, route, useRoute } from "../app/url";
 import { Card, Choice } from "../parts/card";
 import { copy } from "../parts/clipboard";
@@ -33,7 +33,7 @@ const SHAPES = [["down", "top-down", "from where threads start"], ["up", "bottom
 export function FlameView({ id }: ViewProps) {
 	const { parameters } = useRoute();
 	const asked = useAsked();
-	const facts = useData<Overview>(id, "overview");
+	const facts = useFacts(id);
 	const peak = facts.data ? nsToSeconds(facts.data.peak.at_ns) : undefined;
 	const measure = MEASURES.find(([key]) => key === parameters["measure"])?.[0] ?? (parameters["at"] ? "alive" : "peak");
 	const weight = parameters["weight"] === "count" ? "count" : "bytes";

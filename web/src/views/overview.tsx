@@ -2,7 +2,8 @@
 // The first view of a recording: how much, when, who, why.  The figures that people came for are in
 // words, each leading to what it counts; then who holds the memory, with verdicts; then the graphs,
 // which show the stretch that the brush of the strip chose.
-import { useData } from "../app/recordings";
+import type { Answer } from "../app/api";
+import { useFacts, useVerdicts } from "../app/facts";
 import type { Overview as Facts, Top, Verdict } from "../app/types";
 import { go, href, route, useRoute } from "../app/url";
 import { Card, Choice } from "../parts/card";
@@ -17,15 +18,16 @@ import { Graphs } from "./overview_graphs";
 import type { ViewProps } from "./views";
 
 export function Overview({ id }: ViewProps) {
-	const facts = useData<Facts>(id, "overview");
+	const facts = useFacts(id);
+	const verdicts = useVerdicts(id, facts.data);
 	return (
 		<Answered what="The overview" answer={facts} lines={10}>
 			{(data) => (
 				<div class="stack">
 					{data.warnings.map((w) => <Banner key={w.kind + w.text}>{w.text}{w.modules?.length ? <span class="dim"> {w.modules.slice(0, 8).join(", ")}{w.modules.length > 8 ? ` and ${w.modules.length - 8} more` : ""}</span> : null}</Banner>)}
-					<Glance facts={data} />
+					<Glance facts={data} verdicts={verdicts} />
 					<div class="pair">
-						<Who facts={data} />
+						<Who facts={data} verdicts={verdicts.data?.verdicts ?? []} />
 						<Graphs id={id} facts={data} />
 					</div>
 					<About facts={data} />
@@ -40,15 +42,19 @@ const stack = (backtrace: number): string => `backtrace = ${backtrace}`;
 const list = (): string => (has("allocations") ? "allocations" : "flame");
 
 /* Five figures, each with the sentence that makes it mean something. */
-function Glance({ facts: f }: { facts: Facts }) {
+function Glance({ facts: f, verdicts }: { facts: Facts; verdicts: Answer<Facts> }) {
 	const flame = (measure: string): string => href({ view: "flame" }, { measure });
-	const growing = f.verdict_counts["growing"] ?? 0;
-	const rate = f.verdicts.filter((v) => v.class === "growing").reduce((sum, v) => sum + v.bytes_per_second, 0);
+	const counts = verdicts.data?.verdict_counts ?? {};
+	const growing = counts["growing"] ?? 0;
+	const rate = (verdicts.data?.verdicts ?? []).filter((v) => v.class === "growing").reduce((sum, v) => sum + v.bytes_per_second, 0);
+	const others = Object.entries(counts).filter(([key, n]) => n && key !== "growing").map(([key, n]) => `${n} ${WORDS[key as Verdict["class"]] ?? key}`).join(", ");
 	return (
 		<section class="glance" aria-label="At a glance">
 			<Figure name="Peak" value={<Bytes value={f.peak.bytes} to={flame("peak")} />}>{plural(f.peak.count, "block")} at <a class="number" href={href({}, { at: String(f.peak.at_ns / 1e9) })}>{duration(f.peak.at_ns / 1e9)}</a></Figure>
 			<Figure name="Never freed" value={<Bytes value={f.leaked.bytes} to={flame("leaked")} />} bad={growing > 0}>{plural(f.leaked.count, "block")}, {percent(f.leaked.bytes, f.peak.bytes)} of the peak</Figure>
-			<Figure name="Leak verdicts" value={<a class="number" href={growing ? href({ view: list() }, { filter: "leaked" }) : flame("leaked")}>{growing ? `${growing} growing` : "none growing"}</a>} bad={growing > 0}>{growing && rate ? `${bytes(rate)}/s in all` : Object.entries(f.verdict_counts).filter(([key, n]) => n && key !== "growing").map(([key, n]) => `${n} ${WORDS[key as Verdict["class"]] ?? key}`).join(", ") || "nothing was left"}</Figure>
+			{verdicts.data
+				? <Figure name="Leak verdicts" value={<a class="number" href={growing ? href({ view: list() }, { filter: "leaked" }) : flame("leaked")}>{growing ? `${growing} growing` : "none growing"}</a>} bad={growing > 0}>{growing && rate ? `${bytes(rate)}/s in all` : others || "nothing was left"}</Figure>
+				: verdicts.error ? <Figure name="Leak verdicts" value="–">{verdicts.error.message}</Figure> : <Figure name="Leak verdicts" value={<span class="dim" role="status">…</span>}>being worked out</Figure>}
 			<Figure name="Allocated in all" value={<Bytes value={f.allocated_bytes} to={flame("allocated")} />}>{plural(f.allocations, "allocation")}{f.runtime_ns ? `, ${short(f.allocations / (f.runtime_ns / 1e9))}/s` : ""}</Figure>
 			<Figure name="Temporary" value={<Count value={f.temporary} to={flame("temporary")} />}>{percent(f.temporary, f.allocations)} of the allocations are freed by the next call</Figure>
 		</section>
@@ -73,10 +79,10 @@ interface Row extends Top {
 }
 
 /* The stacks that weigh most, with what is known about each. */
-function Who({ facts: f }: { facts: Facts }) {
+function Who({ facts: f, verdicts: known }: { facts: Facts; verdicts: Verdict[] }) {
 	const { parameters } = useRoute();
-	const kind = KINDS.find(([key]) => key === parameters["who"])?.[0] ?? (f.leaked.bytes > f.peak.bytes / 2 && f.verdict_counts["growing"] ? "leaked" : "peak");
-	const verdicts = new Map(f.verdicts.map((v) => [v.backtrace_id, v]));
+	const kind = KINDS.find(([key]) => key === parameters["who"])?.[0] ?? (f.leaked.bytes > f.peak.bytes / 2 ? "leaked" : "peak");
+	const verdicts = new Map(known.map((v) => [v.backtrace_id, v]));
 	const rows: Row[] = (f.top[kind] ?? []).map((t) => {
 		const verdict = verdicts.get(t.backtrace_id);
 		return verdict ? { ...t, verdict } : t;
@@ -117,7 +123,7 @@ function words(v: Verdict): string {
 	}
 }
 
-const SYMBOLS: Record<string, string> = { full: "functions and lines", lines: "functions and lines", names: "function names", exported: "exported names only", none: "no symbols" };
+const SYMBOLS: Record<string, string> = { lines: "functions and lines", functions: "functions", exported: "exported names only", none: "no symbols" };
 
 /* Everything else that is known, at the end: it is read once. */
 function About({ facts: f }: { facts: Facts }) {
