@@ -136,6 +136,8 @@ void drawn_add(struct drawn *f, const struct tree *t, unsigned side, bool merge)
 			place[i] = child_of(f, place[n->parent], names[n->name], merge);
 		else
 			place[i] = f->count ? 0 : add_node(f, 0, names[n->name]);
+		if (t->names[n->name].kind == TREE_OTHERS && n->hidden)
+			f->hidden += n->hidden - 1; /* it stands for so many itself */
 		add_weight(&f->nodes[place[i]].total[side], &n->total);
 		add_weight(&f->nodes[place[i]].self[side], &n->self);
 	}
@@ -225,6 +227,14 @@ static bool is_kept(struct ordering *o, const struct drawn_node *n)
 	return true;
 }
 
+static void add_others(struct drawn_node *others, const struct drawn_node *n)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		add_weight(&others->total[side], &n->total[side]);
+		add_weight(&others->self[side], &n->total[side]);
+	}
+}
+
 /* The children of what was written last: those that stay, and one for all others. */
 static void push_children(struct ordering *o, uint32_t first, uint32_t parent)
 {
@@ -233,6 +243,14 @@ static void push_children(struct ordering *o, uint32_t first, uint32_t parent)
 	size_t n = 0, kept = 0;
 
 	for (uint32_t i = first; i; i = o->f->nodes[i].next) {
+		const struct drawn_node *c = &o->f->nodes[i];
+
+		/* What the tree itself has put together is part of it. */
+		if (o->f->names[c->name].kind == DRAWN_OTHERS) {
+			add_others(&others, c);
+			hidden++;
+			continue;
+		}
 		o->children = xgrow(o->children, n, &o->children_room, sizeof(*o->children));
 		o->children[n++] = i;
 	}
@@ -241,12 +259,7 @@ static void push_children(struct ordering *o, uint32_t first, uint32_t parent)
 	while (kept < n && is_kept(o, &o->f->nodes[o->children[kept]]))
 		kept++;
 	for (size_t i = kept; i < n; i++) {
-		const struct drawn_node *c = &o->f->nodes[o->children[i]];
-
-		for (unsigned side = 0; side < 2; side++) {
-			add_weight(&others.total[side], &c->total[side]);
-			add_weight(&others.self[side], &c->total[side]);
-		}
+		add_others(&others, &o->f->nodes[o->children[i]]);
 		hidden++;
 	}
 	if (hidden)
@@ -278,7 +291,7 @@ void drawn_order(struct drawn *f, uint32_t limit)
 		kept += n.name != o.others;
 		push_children(&o, n.first_child, at);
 	}
-	f->hidden = f->count - kept;
+	f->hidden += f->count - kept;
 	free(f->nodes);
 	f->nodes = o.out;
 	f->count = o.count;
