@@ -34,7 +34,7 @@ export function Bars({ label, bars, said }: { label: string; bars: readonly Bar[
 			<div class="bars-scale" aria-hidden="true"><span>{said(most)}</span><span>{said(most / 2)}</span><span>0</span></div>
 			<div class="bars-area">
 				{bars.map((bar, i) => (
-					<a key={i} class={`upright${bar.accent ? " accent" : ""}`} href={bar.href} tabIndex={i === 0 ? 0 : -1} aria-label={bar.tip.join(", ")}
+					<a key={i} class={`upright${bar.accent ? " accent" : ""}`} href={bar.href} tabIndex={i === 0 ? 0 : -1} aria-label={`${bar.label}: ${bar.tip.join(", ")}`}
 						onMouseMove={(event) => showTip(event.clientX, event.clientY, <>{bar.tip.map((line, k) => <div key={k}>{k ? line : <strong>{line}</strong>}</div>)}</>)}
 						onClick={hideTip}>
 						<span class="upright-box"><span class={bar.value ? "upright-fill some" : "upright-fill"} style={{ height: `${(100 * bar.value) / most}%` }} /></span>

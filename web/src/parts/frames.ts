@@ -57,7 +57,7 @@ export const asker = (frames: readonly Frame[]): Frame | undefined => abbreviate
 
 export const fileName = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 export const frameName = (frame: Frame): string => frame.function ?? (frame.library ? `${fileName(frame.library)} + 0x${frame.address.toString(16)}` : `0x${frame.address.toString(16)}`);
-export const framePlace = (frame: Frame): string => (frame.source ? `${fileName(frame.source)}${frame.line ? `:${frame.line}` : ""}` : frame.library ? fileName(frame.library) : "");
+export const framePlace = (frame: Frame): string => (frame.source ? `${fileName(frame.source)}${frame.line ? `:${frame.line}` : ""}` : frame.library && frame.function ? fileName(frame.library) : "");
 
 /* A function without its parameters and what templates were made for: for places without room. */
 export function shortName(name: string): string {

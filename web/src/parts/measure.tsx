@@ -2,8 +2,8 @@
 // Which bytes a view speaks about: at the peak, never freed, all that was allocated, freed at once, or
 // alive at the moment of the timeline.  Setting a moment means the last unless another was chosen.
 import type { Query } from "../app/api";
-import { useFacts } from "../app/facts";
-import { nsToSeconds, time } from "../app/recordings";
+import { nsToSeconds, time, useData } from "../app/recordings";
+import type { Overview } from "../app/types";
 import { go, useRoute } from "../app/url";
 import { Choice } from "./card";
 import { duration } from "./units";
@@ -21,12 +21,14 @@ const NAMES: Record<Measure, string> = { peak: "alive at the peak", leaked: "nev
 
 /* usual: what it is when nothing was chosen. */
 export function useMeasure(usual: Measure = "peak"): Measured {
-	const { measure: said, at } = useRoute().parameters;
+	const { id, parameters: { measure: said, at } } = useRoute();
+	const facts = useData<Overview>(id, "overview");
 	const known = said && said in NAMES ? (said as Measure) : undefined;
 	const measure: Measure = known === "alive" && !at ? usual : (known ?? (at ? "alive" : usual));
 	const query: Query = measure === "alive" ? { measure, at: time(at) } : { measure };
 	const words = measure === "alive" ? `alive at ${duration(Number(at))}` : NAMES[measure];
-	const term = measure === "leaked" ? "leaked" : measure === "temporary" ? "temporary" : measure === "alive" ? `alive_at(${at}s)` : "";
+	const term = measure === "leaked" ? "leaked" : measure === "temporary" ? "temporary" : measure === "alive" ? `alive_at(${at}s)`
+		: measure === "peak" && facts.data ? `alive_at(${facts.data.peak.at_ns}ns)` : "";
 	return { measure, query, words, term };
 }
 
@@ -41,7 +43,7 @@ const OPTIONS: readonly (readonly [Measure, string, string])[] = [
 /* Without a moment, alive means the peak's until another is chosen. */
 export function MeasureChoice({ measured }: { measured: Measured }) {
 	const { id, parameters: { at } } = useRoute();
-	const facts = useFacts(id);
+	const facts = useData<Overview>(id, "overview");
 	const moment = at || (facts.data ? nsToSeconds(facts.data.peak.at_ns) : "");
 	return <Choice label="Which bytes" value={measured.measure} options={OPTIONS} onChange={(measure) => go(measure === "alive" ? { measure, at: moment } : { measure })} />;
 }

@@ -53,10 +53,9 @@ export function usePages<A, Row>(id: string, path: string | null, query: Query, 
 			(first) => {
 				if (over) return;
 				const { rows, count } = pick(first);
-				const same = plainly(held.current?.subject ?? "") === plainly(subject);
 				held.current = { subject, first, count, pages: new Map([[0, rows]]) };
 				state.current.error = undefined;
-				if (same) onRange(wanted.current.from, wanted.current.to);
+				onRange(wanted.current.from, wanted.current.to);
 			},
 			(error: unknown) => {
 				if (!over) state.current.error = error instanceof ApiError ? error : new ApiError(0, String(error));

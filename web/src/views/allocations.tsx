@@ -78,6 +78,10 @@ interface Allocation {
 	is_temporary: boolean;
 	is_reallocated: boolean;
 }
+interface Answer {
+	allocations: Group[];
+	total_count: number;
+}
 type Part = "only_matched" | "all";
 
 const ROW = 44;
@@ -88,7 +92,7 @@ function Who({ frames }: { frames: readonly Frame[] }) {
 		<>
 			<span class="who">
 				<strong>{frame ? middle(shortName(frameName(frame)), 90) : "no stack"}</strong>
-				{frame && framePlace(frame) && <span class="place">{framePlace(frame)}</span>}
+				{frame && framePlace(frame) && <> <span class="place">{framePlace(frame)}</span></>}
 			</span>
 			<span class="who-below"><Chain frames={frames} from={1} /></span>
 		</>
@@ -143,13 +147,23 @@ function Groups({ id }: ViewProps) {
 	const open = useOpen();
 	const query = { ...asked, alive_at: time(parameters["at"]) };
 	const total = useData<{ ok: boolean; bytes: number; count: number }>(id, "check", query);
-	const pages = usePages<{ allocations: Group[]; total_count: number }, Group>(id, "allocation_groups",
-		{ ...query, sort_by: sort.replace(/^-/, ""), order: sort.startsWith("-") ? "dsc" : "asc", spark: 60 },
-		(answer) => ({ rows: answer.allocations, count: answer.total_count }));
+	const order = { ...query, sort_by: sort.replace(/^-/, ""), order: sort.startsWith("-") ? "dsc" : "asc" };
+	const pick = (answer: Answer): { rows: Group[]; count: number } => ({ rows: answer.allocations, count: answer.total_count });
+	const pages = usePages<Answer, Group>(id, "allocation_groups", order, pick);
+	/* Curves take the server longer than all the rest, so they come when the rows are there. */
+	const curves = usePages<Answer, Group>(id, pages.answer.fresh ? "allocation_groups" : null, { ...order, spark: 60, stacks: "false" }, pick);
+	const spark = (g: Group, index: number): number[] | undefined => {
+		const curve = curves.row(index);
+		return curve?.backtrace_id === g.backtrace_id ? curve.spark : undefined;
+	};
+	const onRange = useCallback((from: number, to: number): void => {
+		pages.onRange(from, to);
+		curves.onRange(from, to);
+	}, [pages.onRange, curves.onRange]);
 	const whole = total.data?.bytes ?? 0;
 	const columns: Column<Group>[] = [
 		{ key: "who", label: "allocated in", width: "minmax(232px, 1fr)", cell: (g) => <Who frames={g.backtrace} />, text: (g) => stackText(g.backtrace).replaceAll("\n", " ← ") },
-		{ key: "curve", label: "over the run", title: "Bytes alive over the run", width: "minmax(96px, 160px)", cell: (g) => <Spark values={g.spark} label={`bytes alive over the run, at most ${bytes(g.all.peak_size ?? 0)}`} /> },
+		{ key: "curve", label: "over the run", title: "Bytes alive over the run", width: "minmax(96px, 160px)", cell: (g, index) => <Spark values={spark(g, index)} label={`bytes alive over the run, at most ${bytes(g.all.peak_size ?? 0)}`} /> },
 		...parts.flatMap((part): Column<Group>[] => {
 			const sums = (g: Group): Sums => g[part];
 			const band = figures === "both" ? { group: part === "all" ? "the whole stack" : "what matches" } : {};
@@ -179,7 +193,7 @@ function Groups({ id }: ViewProps) {
 			<Answered what="The allocations" answer={pages.answer} lines={12}>
 				{() => pages.count === 0
 					? <Nothing title="No allocation matches">This recording holds no allocations: the program made none, or all were culled.</Nothing>
-					: <Table label="Allocations by stack" columns={columns} count={pages.count} row={pages.row} load={pages.load} onRange={pages.onRange} subject={`${pages.subject} ${full}`} rowHeight={ROW}
+					: <Table label="Allocations by stack" columns={columns} count={pages.count} row={pages.row} load={pages.load} onRange={onRange} subject={`${pages.subject} ${full}`} rowHeight={ROW}
 						sort={sort} onSort={(next) => go({ sort: next })} nouns={pages.count === 1 ? "stack" : "stacks"} detail={detail}
 						onOpen={(g) => open.toggle(g.backtrace_id)}
 						onMenu={(g, _, x, y) => openMenu(x, y, "This stack", [{ label: "Its allocations one by one", href: alone(g.backtrace_id) }, ...stackItems(g.backtrace_id, g.backtrace)])} />}

@@ -45,8 +45,8 @@ interface Diff {
 const ROWS = 1000;
 const WORDS: Record<string, string> = { new: "new", gone: "gone", grown: "grown", shrunk: "shrunk", same: "same" };
 
-/* Start-up frames and the call itself say nothing here either. */
-const told = (functions: readonly string[]): string[] => [...functions].reverse().slice(1).filter((f) => !/^(_start|__libc_start|start_thread|clone)/.test(f));
+/* The innermost first; frames that start threads say nothing here either. */
+const told = (functions: readonly string[]): string[] => [...functions].reverse().filter((f) => !/^(_start|__libc_start|start_thread|clone)/.test(f));
 
 /* A change as a bar to the left (less) or to the right (more). */
 function Change({ delta, most, children }: { delta: number; most: number; children: preact.ComponentChildren }) {

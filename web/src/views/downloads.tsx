@@ -55,10 +55,10 @@ export function Downloads({ id }: ViewProps) {
 		}),
 	];
 	const columns: Column<Row>[] = [
-		{ key: "name", label: "format", width: "minmax(220px, 1fr)", text: (r) => r.name, cell: (r) => <><span class="who"><strong>{r.name}</strong></span><span class="who-below dim" title={r.help}>{r.help}</span></> },
-		{ key: "viewer", label: "opens in", width: "minmax(160px, 260px)", text: (r) => r.viewer, cell: (r) => <span title={r.viewer}>{r.viewer || "–"}</span> },
-		{ key: "uses", label: "holds", width: "140px", text: (r) => r.uses, cell: (r) => <span class="dim">{r.uses}</span> },
-		{ key: "file", label: "file", width: "minmax(150px, 220px)", text: (r) => location.origin + r.href, cell: (r) => <a class="button" href={r.href} download={r.file} aria-label={`Download ${r.name} as ${r.file}`}>{r.file}</a> },
+		{ key: "name", label: "format", width: "minmax(220px, 1fr)", text: (r) => r.name, cell: (r) => <><span class="who"><strong>{r.name}</strong></span><span class="who-below dim lines-2" title={r.help}>{r.help}</span></> },
+		{ key: "viewer", label: "opens in", width: "minmax(220px, 1fr)", text: (r) => r.viewer, cell: (r) => <span class="lines-2" title={r.viewer}>{r.viewer || "–"}</span> },
+		{ key: "uses", label: "holds", width: "132px", text: (r) => r.uses, cell: (r) => <span class="dim">{r.uses}</span> },
+		{ key: "file", label: "file", width: "176px", text: (r) => location.origin + r.href, cell: (r) => <a class="button" href={r.href} download={r.file} aria-label={`Download ${r.name} as ${r.file}`}>{r.file}</a> },
 	];
 	const filtered = [asked["filter"] && "the question", (asked["from"] || asked["to"]) && "the brush"].filter(Boolean).join(" and ");
 	return (
@@ -71,7 +71,7 @@ export function Downloads({ id }: ViewProps) {
 			<Answered what="The list of formats" answer={api} lines={10}>
 				{(data) => {
 					const list = rows(data);
-					return <Table label="Downloads" columns={columns} count={list.length} row={(i) => list[i]} rowHeight={44} nouns="files"
+					return <Table label="Downloads" columns={columns} count={list.length} row={(i) => list[i]} rowHeight={60} nouns="files"
 						onOpen={(r) => {
 							const link = document.createElement("a");
 							link.href = r.href;

@@ -27,7 +27,6 @@ interface File {
 	count: number;
 	self_bytes: number;
 	self_count: number;
-	lines: number;
 }
 interface Weight {
 	line: number;
@@ -66,7 +65,6 @@ function Files({ id }: ViewProps) {
 		{ key: "bytes", label: "total", title: "Bytes of stacks that go through it", number: true, width: "128px", cell: (f) => <Share part={f.bytes} whole={most}><Bytes value={f.bytes} to={to(f)} /></Share>, text: (f) => String(f.bytes) },
 		{ key: "self", label: "self", title: "Bytes that its own lines asked for", number: true, width: "96px", cell: (f) => (f.self_bytes ? <Bytes value={f.self_bytes} to={to(f)} /> : <span class="dim">–</span>), text: (f) => String(f.self_bytes) },
 		{ key: "count", label: "blocks", number: true, width: "96px", cell: (f) => <Count value={f.count} to={to(f)} />, text: (f) => String(f.count) },
-		{ key: "lines", label: "lines", title: "Lines that stacks go through", number: true, width: "64px", cell: (f) => f.lines, text: (f) => String(f.lines) },
 	];
 	return (
 		<Card name="sources" title="Source files" said={pages.answer.data ? `${plural(pages.count, "file")} that stacks go through, by bytes ${measured.words}` : ""}
@@ -98,7 +96,9 @@ function One({ id, file, measured }: { id: string; file: string; measured: Measu
 		return [...data.weights].sort((a, b) => a.line - b.line).map((w) => ({ line: w.line, text: w.functions.join(", "), weight: w }));
 	}, [data]);
 	const most = Math.max(1, ...(data?.weights ?? []).map((w) => w.bytes));
-	const heavy = useMemo(() => [...(data?.weights ?? [])].sort((a, b) => b.bytes - a.bytes).slice(0, 5), [data]);
+	/* Lines that ask for memory themselves; where there are none, those that lead to it. */
+	const self = data?.weights.some((w) => w.self_bytes) ?? false;
+	const heavy = useMemo(() => [...(data?.weights ?? [])].map((w) => ({ line: w.line, bytes: self ? w.self_bytes : w.bytes })).filter((w) => w.bytes).sort((a, b) => b.bytes - a.bytes).slice(0, 5), [data]);
 	const wanted = Number(parameters["line"]) || heavy[0]?.line;
 	const start = lines.findIndex((l) => l.line === wanted);
 	const to = (l: Line): string => adding([lineTerm(file, l.line), measured.term].filter(Boolean).join(" and "), "allocations");
@@ -118,7 +118,7 @@ function One({ id, file, measured }: { id: string; file: string; measured: Measu
 						{found.newer && <Banner>This file was changed after the program was built: lines may have moved.</Banner>}
 						{!found.on_disk && <Banner>{file} is not on this computer, so only its weighed lines are shown, by their functions. Start the server where the source is.</Banner>}
 						{heavy.length > 0 && (
-							<p class="heavy">heaviest lines: {heavy.map((w, i) => <span key={w.line}>{i ? " · " : ""}<a class="link" href={href({}, { line: String(w.line) })}>{w.line}</a> {bytes(w.bytes)}</span>)}</p>
+							<p class="heavy">{self ? "lines that asked for most" : "lines that most goes through"}: {heavy.map((w, i) => <span key={w.line}>{i ? " · " : ""}<a class="link" href={href({}, { line: String(w.line) })}>{w.line}</a> {bytes(w.bytes)}</span>)}</p>
 						)}
 						{lines.length === 0
 							? <Nothing title="No line of this file matches">Nothing goes through it.</Nothing>

@@ -15,6 +15,7 @@ import { Bytes, Count } from "../parts/number";
 import { Share } from "../parts/spark";
 import { Answered } from "../parts/states";
 import { Table, type Column } from "../parts/table";
+import { quote } from "../parts/terms";
 import { bytes, count, middle, plural } from "../parts/units";
 import type { ViewProps } from "./views";
 
@@ -98,8 +99,9 @@ export function Tree({ id }: ViewProps) {
 	};
 	const term = (i: number): string => {
 		if (kind(i) === THREAD) {
-			const thread = /\((\d+)\)$/.exec(text(i))?.[1];
-			return thread ? threadTerm(Number(thread)) : "";
+			/* "thread NAME (NUMBER)" where names are shared, "thread NAME", "thread NUMBER" */
+			const thread = /\((\d+)\)$/.exec(text(i))?.[1] ?? text(i).replace(/^thread /, "");
+			return /^\d+$/.test(thread) ? threadTerm(Number(thread)) : `thread = ${quote(thread)}`;
 		}
 		return kind(i) === FUNCTION && by !== "module" && by !== "line" ? functionTerm(text(i)) : "";
 	};
@@ -126,8 +128,8 @@ export function Tree({ id }: ViewProps) {
 			) },
 		{ key: "bytes", label: "bytes", number: true, width: "128px", cell: (i) => <Share part={sizes(i).bytes} whole={total.bytes}><Bytes value={sizes(i).bytes} to={to(i)} /></Share>, text: (i) => String(sizes(i).bytes) },
 		{ key: "count", label: "blocks", number: true, width: "96px", cell: (i) => <Count value={sizes(i).count} to={to(i)} />, text: (i) => String(sizes(i).count) },
-		{ key: "self", label: weight === "bytes" ? "self" : "self blocks", title: "What ends here", number: true, width: "96px", text: (i) => String(flame!.nodes.self[i]),
-			cell: (i) => (flame!.nodes.self[i] ? (weight === "bytes" ? <Bytes value={flame!.nodes.self[i]!} /> : <Count value={flame!.nodes.self[i]!} />) : <span class="dim">–</span>) },
+		...(direction === "up" ? [] : [{ key: "self", label: weight === "bytes" ? "self" : "self blocks", title: "What ends here", number: true, width: "96px", text: (i) => String(flame!.nodes.self[i]),
+			cell: (i) => (flame!.nodes.self[i] ? (weight === "bytes" ? <Bytes value={flame!.nodes.self[i]!} /> : <Count value={flame!.nodes.self[i]!} />) : <span class="dim">–</span>) } satisfies Column<number>]),
 	];
 	const keys = (event: KeyboardEvent, i: number): boolean => {
 		if (event.ctrlKey || event.altKey || event.metaKey) return false;

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The page of memoir server, used in a browser: its lists and pictures of one recording.
+
+MEMOIR_SHOTS=DIR keeps the screenshots.
+"""
+import os
+import re
+
+import pytest
+
+import harness
+import serving
+from test_page import binary, run_walk, walked
+
+pytestmark = pytest.mark.xdist_group("browser")
+PROGRAM = os.path.join(harness.BUILD, "examples", "leaky")
+FUNCTION = "load_report"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("views")
+    for name in ("demo", "again"):
+        assert harness.record([PROGRAM], str(folder / f"{name}.dat")).status == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def groups(folder):
+    """Stacks by bytes, as the command line tells them."""
+    return harness.ask("groups", "--json", folder / "demo.dat", "-n", "1000")["allocations"]
+
+
+@pytest.fixture(scope="module")
+def report(folder):
+    return harness.ask("report", "--json", folder / "demo.dat")
+
+
+@pytest.fixture(scope="module")
+def seen(folder, report):
+    out = os.environ.get("MEMOIR_SHOTS") or folder
+    os.makedirs(out, exist_ok=True)
+    with serving.Server(folder / "demo.dat", folder / "again.dat") as server:
+        recordings = {r["name"]: r for r in server.ready()}
+        first = recordings["demo.dat"]["id"]
+        facts = server.get(f"/data/{first}/overview")
+        sources = server.get(f"/data/{first}/sources?search=leaky.c")["sources"]
+        return run_walk("page_views_walk.mjs", {
+            "address": server.address, "id": first, "second": recordings["again.dat"]["id"],
+            "function": FUNCTION, "file": sources[0]["file"], "allocations": facts["allocations"],
+            "half": facts["runtime_ns"] / 2e9, "shots": "MEMOIR_SHOTS" in os.environ,
+            "moment": facts["peak"]["at_ns"] / 1e9}, out)
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+def blocks(said):
+    """How many blocks a heading speaks of."""
+    return number(re.search(r"([\d,]+) blocks?", said).group(1))
+
+
+def test_groups(seen, groups, report):
+    is_ = walked(seen, "groups")
+    assert binary(is_["said"]) == pytest.approx(report["allocated_bytes"], rel=0.01)
+    assert blocks(is_["said"]) == report["allocations"]
+    assert f"{len(groups)} stacks" in is_["said"] and len(is_["rows"]) == len(groups) == is_["sparks"]
+    assert "render_page" in is_["rows"][0] and "leaky.c:" in is_["rows"][0]
+    assert "← handle_request ← serve" in is_["rows"][0] and "start_thread" not in is_["rows"][0]
+    assert is_["sort"] == "-only_matched.allocated_count" and "render_row" in is_["by_count"][0]
+    assert "render_row" in is_["by_count_up"][-1] and is_["back"] == is_["rows"]
+    assert is_["frames"].startswith("realloc") or is_["frames"].startswith("malloc")
+    assert "start_thread" in is_["frames"] and is_["permalink"] == is_["frames"]
+    assert is_["full"] >= 3
+    assert is_["bands"] == ["what matches", "the whole stack"] and is_["columns"] == 15
+    assert "most at" in is_["whole"]
+    assert {"Only this stack", "Without this stack", "Flame graph of this stack"} <= set(is_["menu"])
+    assert is_["copied"].split("\n")[-1].startswith("clone")
+    filter_, rows, said = is_["only"]
+    assert re.fullmatch(r"backtrace = \d+", filter_) and rows == 1
+    heaviest = groups[0]["only_matched"]
+    assert blocks(said) == heaviest["allocated_count"]
+    assert is_["bytes"][:2] == ["flat", filter_] and blocks(is_["bytes"][2]) == heaviest["allocated_count"]
+    assert is_["csv"]["name"] == "allocations-by-stack.csv"
+    lines = is_["csv"]["text"].strip().split("\n")
+    assert len(lines) == len(groups) + 1 == is_["copied_rows"] and f",{heaviest['size']}," in lines[1]
+    assert 0 < blocks(is_["brushed"]) < report["allocations"]
+    assert blocks(is_["moment"]) == report["peak"]["count"] and "alive at" in is_["moment"]
+
+
+def test_flat(seen, report):
+    is_ = walked(seen, "flat")
+    assert blocks(is_["said"]) == report["allocations"]
+    assert FUNCTION in is_["largest"] and "1.53 MiB" in is_["largest"] and is_["sort"] == "-size"
+    assert is_["smallest"] and is_["drawn"] < 40
+    assert is_["stacks"] == ["Allocated at", "Reallocated at", "Its realloc chain was freed at"]
+    assert {"Only what this stack freed", "Only this size", "Who shares its page"} <= {m.split("\n")[0] for m in is_["menu"]}
+    assert is_["term"] == f"thread = {is_['thread']}"
+
+
+def test_keyboard(seen):
+    is_ = walked(seen, "keyboard")
+    assert is_["at"] == "1" and is_["spoken"] == "true" and is_["opened"]
+    assert is_["menu"] == "Its allocations one by one"
+    assert is_["filter"] == f"backtrace = {is_['opened']}"
+
+
+def test_states(seen):
+    is_ = walked(seen, "states")
+    assert "No allocation matches" in is_["empty"] and is_["again"] > 3 and is_["skeleton"]
+    for view in ("functions", "tree", "threads", "histograms", "source", "address_space", "allocations"):
+        assert "without the question" in is_[f"empty_{view}"], view
+    assert len(is_["failures"]) == 9
+    for view, said in is_["failures"].items():
+        assert "the disk is full" in said and "Try again" in said, view
+        assert int(said.split(" | ")[1]) > 0, view
+    assert "sice" in is_["wrong"]
+
+
+def test_functions(seen, report):
+    is_ = walked(seen, "functions")
+    assert binary(is_["said"]) == pytest.approx(report["peak"]["bytes"], rel=0.01)
+    assert any(row.startswith(FUNCTION) for row in is_["rows"]) and FUNCTION in is_["self"][0]
+    assert len(is_["found"]) == 1 and FUNCTION in is_["found"][0] and "no such name" in is_["none"]
+    assert any("leaky.c:" in row for row in is_["lines"]) and any("leaky" in row for row in is_["modules"])
+    assert binary(is_["leaked"]) == pytest.approx(report["leaks"]["bytes"], rel=0.01)
+    assert binary(is_["alive at t"]) == pytest.approx(report["peak"]["bytes"], rel=0.01)
+    assert binary(is_["allocated"]) == pytest.approx(report["allocated_bytes"], rel=0.01)
+    assert blocks(is_["temporary"]) == report["temporary"]
+    assert "Only what goes through it" in is_["menu"] and is_["filter"] == f'function = "{FUNCTION}"'
+    assert not any(row.startswith("render_row") for row in is_["only"])
+    assert blocks(is_["linked"]) == 1
+
+
+def test_tree(seen, report):
+    is_ = walked(seen, "tree")
+    assert binary(is_["said"]) == pytest.approx(report["peak"]["bytes"], rel=0.01)
+    assert is_["rows"][0].startswith("▾") and any(FUNCTION in row for row in is_["rows"])
+    assert is_["closed"] == 1 and len(is_["all"]) > len(is_["rows"]) and is_["permalink"] == is_["all"]
+    assert FUNCTION in is_["up"][1] and "worker-" in is_["threads"][1]
+    assert f'function = "{FUNCTION}"' in is_["filter"] and blocks(is_["linked"]) == 1
+
+
+def test_source(seen, report):
+    is_ = walked(seen, "source")
+    assert any("leaky.c" in row for row in is_["files"]) and is_["file"].endswith("leaky.c")
+    assert len(is_["weighed"]) >= 1 and is_["at"].split() and is_["line"] in is_["at"].split()
+    assert re.search(r'source = ".*leaky\.c:' + is_["line"] + '"', is_["filter"])
+    weight = re.search(r"^([\d.]+ [KM]?i?B)", is_["at"]).group(1)
+    assert 0 < binary(weight) <= binary(is_["linked"]) * 1.01
+    banner, lines = is_["gone"]
+    assert "not on this computer" in banner and "main" in lines[0]
+
+
+def test_threads(seen, report):
+    is_ = walked(seen, "threads")
+    assert "3 threads" in is_["said"] and len(is_["rows"]) == 3
+    assert "worker-odd" in is_["by_leaked"][0]
+    assert any("Only this thread" in item for item in is_["menu"])
+    assert re.fullmatch(r"thread = \d+ and leaked", is_["filter"])
+    assert 0 < blocks(is_["linked"]) <= report["leaks"]["count"]
+
+
+def test_histograms(seen, report):
+    is_ = walked(seen, "histograms")
+    assert blocks(is_["total"]) == report["allocations"]
+    assert "64 B to 127 B" in is_["said"][0] and "%" in is_["said"][1]
+    assert "sizes" in is_["said"][2] and min(is_["bars"]) > 8
+    assert "64 B to 127 B" in is_["tip"] and "32 B to 63 B" in is_["focused"]
+    assert is_["weight"] == "count" and "64 B to 127 B" in is_["table"][2]
+    assert is_["filter"] == "leaked" and blocks(is_["linked"]) == report["leaks"]["count"]
+
+
+def test_address_space(seen):
+    is_ = walked(seen, "address")
+    assert is_["areas"] >= 2 and max(is_["colours"]) > 3 and "in use" in is_["said"]
+    assert is_["holders"] and re.fullmatch("[0-9a-f]+-[0-9a-f]+", is_["region"]) and float(is_["at"]) > 0
+    assert "between 0x" in is_["region_said"] or "Nothing" in is_["region_said"]
+    low, high = (int(part, 16) for part in is_["zoom"].split("-"))
+    assert low < high and "in use at" in is_["keyed"] and len(is_["table"]) == is_["areas"]
+
+
+def test_compare(seen):
+    is_ = walked(seen, "compare")
+    assert "stacks:" in is_["said"] and is_["functions"] and is_["stacks"] and is_["weight"] == "count"
+    assert "→" in is_["self"] and "at the peak" not in is_["self"]
+    assert binary(is_["moment"].split("→")[1]) > 3e6 and any(FUNCTION in row for row in is_["changed"])
+    assert is_["sorted"] == "who" and re.fullmatch("[0-9a-f]{32}", is_["swapped"])
+
+
+def test_downloads(seen):
+    is_ = walked(seen, "downloads")
+    assert "the question" in is_["said"] and len(is_["links"]) == len(is_["answers"]) >= 15
+    for file, status, length in is_["answers"]:
+        assert status == 200 and length > 0, file
+    assert all("filter=size" in address for _, address in is_["links"])
+    assert is_["grouped"] == 2 and is_["csv"][0] == "leaky.csv" and "," in is_["csv"][1]
+
+
+def test_looks(seen):
+    """Every view at 1280 and 2560 pixels, light and dark; nothing is wider than the window."""
+    assert walked(seen, "looks")["views"] == 22
+    assert not seen["overflow"]
+
+
+def test_accessible(seen):
+    assert len(seen["violations"]) == 22
+    assert {name: found for name, found in seen["violations"].items() if found} == {}
+
+
+def test_no_problems(seen):
+    """No message on the console (the policy of the page would say so there), no other address."""
+    assert seen["problems"] == []
