@@ -158,6 +158,39 @@ await walk({
 		await close(page);
 	},
 
+	/* Ten million rows that the server never had: the page asks for those that are in view only. */
+	async many(is) {
+		const page = await open("#/recordings"), count = 10_000_000, asked = [];
+		await settled(page);
+		const one = await (await page.request.get(`${given.address}/data/${id}/allocations?count=1`)).json();
+		await page.route(/\/allocations\?/, (route) => {
+			const query = new URL(route.request().url()).searchParams, skip = +query.get("skip"), n = Math.min(+query.get("count"), count - skip);
+			asked.push(skip);
+			return route.fulfill({ contentType: "application/json", body: JSON.stringify({ allocations: Array.from({ length: n }, (_, i) => ({ ...one.allocations[0], id: skip + i, size: skip + i })), total_count: count, total_size: 1 }) });
+		});
+		await visit(page, `#/allocations/${id}?list=flat`);
+		const there = (row) => page.waitForFunction((n) => document.querySelector(`[data-row="${n}"] strong`), row);
+		await there(0);
+		await page.locator(".table").focus();
+		await page.keyboard.press("End");
+		await there(count - 1);
+		is.end = await page.locator(`[data-row="${count - 1}"]`).evaluate((row) => row.getBoundingClientRect().bottom <= document.querySelector(".table").getBoundingClientRect().bottom);
+		await page.keyboard.press("ArrowUp");
+		is.up = await page.locator(".table-row.at").getAttribute("data-row");
+		/* The wheel moves by pixels, the scroll bar by shares. */
+		await page.locator(".table").hover();
+		await page.mouse.wheel(0, -440);
+		await there(count - 15);
+		await page.locator(".table").evaluate((table) => { table.scrollTop = table.scrollHeight / 2; });
+		await page.waitForFunction(() => Math.abs(+document.querySelector(".table-row[data-row]").dataset.row - 5_000_000) < 1000 && document.querySelector(".table-row strong"));
+		is.middle = await page.locator(".table-row").first().getAttribute("data-row");
+		await page.keyboard.press("Home");
+		await there(0);
+		is.asked = asked.length;
+		is.high = await page.locator(".table").evaluate((table) => table.scrollHeight);
+		await close(page);
+	},
+
 	async keyboard(is) {
 		const page = await open(`#/allocations/${id}`);
 		await settled(page);

@@ -99,6 +99,12 @@ def test_flat(seen, report):
     assert is_["term"] == f"thread = {is_['thread']}"
 
 
+def test_ten_million_rows(seen):
+    is_ = walked(seen, "many")
+    assert is_["end"] and is_["up"] == "9999998" and abs(int(is_["middle"]) - 5_000_000) < 1000
+    assert is_["asked"] < 20 and is_["high"] < 10_000_000
+
+
 def test_keyboard(seen):
     is_ = walked(seen, "keyboard")
     assert is_["at"] == "1" and is_["spoken"] == "true" and is_["opened"]

@@ -255,7 +255,7 @@ export function Table<Row>(props: TableProps<Row>) {
 								style={{ transform: `translateY(${heights.top(index) - seen.current.y}px)`, height: `${rowHeight + heights.extra(index)}px` }}
 								onClick={(event) => {
 									choose(index);
-									if (data !== undefined && !String(getSelection()) && !(event.target as HTMLElement).closest("a, button")) props.onOpen?.(data, index);
+									if (data !== undefined && !String(getSelection()) && !(event.target as HTMLElement).closest("a, button, input, label")) props.onOpen?.(data, index);
 								}}
 								onContextMenu={(event) => {
 									if (data === undefined || !props.onMenu) return;

@@ -186,7 +186,7 @@ function HoldersCard({ id, region }: { id: string; region: Region | undefined })
 				const frame = asker(h.backtrace);
 				return <><span class="who"><strong>{frame ? middle(shortName(frameName(frame)), 90) : "no stack"}</strong>{frame && <span class="place">{framePlace(frame)}</span>}</span><span class="who-below"><Chain frames={h.backtrace} from={1} /></span></>;
 			} },
-		{ key: "bytes", label: "bytes", number: true, width: "120px", cell: (h) => <Share part={h.bytes} whole={data?.bytes ?? 0}><Bytes value={h.bytes} to={to(h)} /></Share>, text: (h) => String(h.bytes) },
+		{ key: "bytes", label: "bytes", number: true, width: "minmax(120px, 0.35fr)", cell: (h) => <Share part={h.bytes} whole={data?.bytes ?? 0}><Bytes value={h.bytes} to={to(h)} /></Share>, text: (h) => String(h.bytes) },
 		{ key: "count", label: "blocks", number: true, width: "80px", cell: (h) => <Count value={h.count} to={to(h)} />, text: (h) => String(h.count) },
 		{ key: "slack", label: "slack", title: "What the allocator gave more than was asked for", number: true, width: "80px", cell: (h) => <Bytes value={h.slack_bytes} />, text: (h) => String(h.slack_bytes) },
 		{ key: "age", label: "since", title: "When the oldest and the newest of them were allocated", number: true, width: "80px", text: (h) => nsToSeconds(h.oldest_ns), cell: (h) => <Two below={`– ${duration(h.newest_ns / 1e9)}`}><a class="number" href={href({}, { at: nsToSeconds(h.oldest_ns) })}>{duration(h.oldest_ns / 1e9)}</a></Two> },

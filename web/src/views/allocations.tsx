@@ -162,8 +162,8 @@ function Groups({ id }: ViewProps) {
 	}, [pages.onRange, curves.onRange]);
 	const whole = total.data?.bytes ?? 0;
 	const columns: Column<Group>[] = [
-		{ key: "who", label: "allocated in", width: "minmax(232px, 1fr)", cell: (g) => <Who frames={g.backtrace} />, text: (g) => stackText(g.backtrace).replaceAll("\n", " ← ") },
-		{ key: "curve", label: "over the run", title: "Bytes alive over the run", width: "minmax(96px, 160px)", cell: (g, index) => <Spark values={spark(g, index)} label={`bytes alive over the run, at most ${bytes(g.all.peak_size ?? 0)}`} /> },
+		{ key: "who", label: "allocated in", width: "minmax(232px, 1.4fr)", cell: (g) => <Who frames={g.backtrace} />, text: (g) => stackText(g.backtrace).replaceAll("\n", " ← ") },
+		{ key: "curve", label: "over the run", title: "Bytes alive over the run", width: "minmax(96px, 1fr)", cell: (g, index) => <Spark values={spark(g, index)} label={`bytes alive over the run, at most ${bytes(g.all.peak_size ?? 0)}`} /> },
 		...parts.flatMap((part): Column<Group>[] => {
 			const sums = (g: Group): Sums => g[part];
 			const band = figures === "both" ? { group: part === "all" ? "the whole stack" : "what matches" } : {};
@@ -220,18 +220,18 @@ function Flat({ id }: ViewProps) {
 		(answer) => ({ rows: answer.allocations, count: answer.total_count }), 50);
 	const clock = (t: Timeval): string => new Date(seconds(t) * 1000).toISOString().slice(11, 23);
 	const columns: Column<Allocation>[] = [
-		{ key: "who", label: "allocated in", width: "minmax(200px, 1fr)", cell: (a) => <Who frames={a.backtrace} />, text: (a) => stackText(a.backtrace).replaceAll("\n", " ← ") },
-		{ key: "timestamp", label: "at", title: "When it was allocated: after the start, and how far into the run; in UTC in the tooltip", width: "76px", number: true, sort: true, ascending: true,
+		{ key: "who", label: "allocated in", width: "minmax(200px, 3fr)", cell: (a) => <Who frames={a.backtrace} />, text: (a) => stackText(a.backtrace).replaceAll("\n", " ← ") },
+		{ key: "timestamp", label: "at", title: "When it was allocated: after the start, and how far into the run; in UTC in the tooltip", width: "minmax(76px, 0.3fr)", number: true, sort: true, ascending: true,
 			cell: (a) => <span title={`${clock(a.timestamp)} UTC`}><When at={a.timestamp_relative} part={a.timestamp_relative_p} to={href({}, { at: nsToSeconds(a.timestamp_relative.secs * 1e9 + a.timestamp_relative.fract_nsecs) })} /></span>, text: (a) => String(seconds(a.timestamp_relative)) },
-		{ key: "size", label: "bytes", title: "Asked for, and what the allocator gave more", width: "88px", number: true, sort: true,
+		{ key: "size", label: "bytes", title: "Asked for, and what the allocator gave more", width: "minmax(88px, 0.3fr)", number: true, sort: true,
 			cell: (a) => <Two below={a.extra_space ? `+ ${bytes(a.extra_space)}` : "no slack"}><a class="number" href={adding(`size = ${a.size}`, undefined, { open: "" })} title={exact(a.size)}>{bytes(a.size)}</a></Two>, text: (a) => String(a.size) },
-		{ key: "lifetime", label: "lived", title: "From allocation to deallocation", width: "80px", number: true, sort: true,
+		{ key: "lifetime", label: "lived", title: "From allocation to deallocation", width: "minmax(80px, 0.3fr)", number: true, sort: true,
 			cell: (a) => (a.deallocation ? <Two below={a.is_temporary ? "freed at once" : a.is_reallocated ? "realloc" : (a.deallocation.call ?? "free")}>{duration(seconds(a.lifetime))}</Two> : <Two below={<a href={adding("leaked", undefined, { open: "" })}>never freed</a>}><span title="until the end of the recording">∞</span></Two>), text: (a) => (a.deallocation ? String(seconds(a.lifetime)) : "") },
-		{ key: "chain_length", label: "realloc", title: "Place in its realloc chain, and how long that lived", width: "80px", number: true, sort: true,
+		{ key: "chain_length", label: "realloc", title: "Place in its realloc chain, and how long that lived", width: "minmax(80px, 0.3fr)", number: true, sort: true,
 			cell: (a) => (a.chain_length > 1 ? <Two below={duration(seconds(a.chain_lifetime))}>{a.position_in_chain + 1} of {count(a.chain_length)}</Two> : <span class="dim">–</span>), text: (a) => `${a.position_in_chain + 1}/${a.chain_length}` },
-		{ key: "thread", label: "thread", width: "88px", sort: true, ascending: true,
+		{ key: "thread", label: "thread", width: "minmax(88px, 0.3fr)", sort: true, ascending: true,
 			cell: (a) => <Two below={a.thread_name ?? ""}><a class="number" href={adding(threadTerm(a.thread), undefined, { open: "" })}>{a.thread}</a></Two>, text: (a) => String(a.thread) },
-		{ key: "address", label: "address", width: "124px", sort: true, ascending: true,
+		{ key: "address", label: "address", width: "minmax(124px, 0.4fr)", sort: true, ascending: true,
 			cell: (a) => <Two below={allocatorOf(a)}><a class="mono" href={href({ view: "address_space" }, { region: `${a.address.toString(16)}-${(a.address + Math.max(1, a.size)).toString(16)}` })}>{a.address_s.replace(/^0+(?=.{12})/, "").toLowerCase()}</a></Two>, text: (a) => `0x${a.address_s.toLowerCase()}` },
 	];
 	const detail = useCallback((a: Allocation) => {

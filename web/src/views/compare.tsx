@@ -112,7 +112,7 @@ export function Compare({ id }: ViewProps) {
 	const columns: Column<Row>[] = [
 		{ key: "who", label: by === "stack" ? "allocated in" : "function", width: "minmax(260px, 1fr)", sort: true, ascending: true, text: (r) => (r.functions ? [...r.functions].reverse().join(" ← ") : name(r)),
 			cell: (r) => <><span class="who" title={(r.functions ? [...r.functions].reverse() : [name(r)]).join("\n")}><strong>{middle(shortName(name(r)), 90)}</strong></span>{r.functions && <span class="who-below dim">{told(r.functions).slice(1).map((f) => `← ${middle(shortName(f), 50)}`).join(" ")}</span>}</> },
-		{ key: "change", label: "change", number: true, width: "132px", sort: true, text: (r) => String(numbers(r).delta),
+		{ key: "change", label: "change", number: true, width: "minmax(132px, 0.35fr)", sort: true, text: (r) => String(numbers(r).delta),
 			cell: (r) => <Change delta={numbers(r).delta} most={most}><a class={`number ${numbers(r).delta > 0 ? "worse" : ""}`} href={one(r)} title={weight === "bytes" ? exact(r.bytes_delta) : undefined}>{signed(say(numbers(r).delta))}</a></Change> },
 		{ key: "before", label: "before", number: true, width: "92px", sort: true, text: (r) => String(numbers(r).before), cell: (r) => <span class="number" title={exact(r.before_bytes)}>{say(numbers(r).before)}</span> },
 		{ key: "after", label: "after", number: true, width: "92px", sort: true, text: (r) => String(numbers(r).after), cell: (r) => <span class="number" title={exact(r.after_bytes)}>{say(numbers(r).after)}</span> },

@@ -62,8 +62,8 @@ export function Functions({ id }: ViewProps) {
 	const columns: Column<Weighed>[] = [
 		{ key: "name", label: by, width: "minmax(240px, 1fr)", sort: true, ascending: true, text: (f) => f.name,
 			cell: (f) => <><span class="who" title={f.name}><strong>{middle(by === "module" ? fileName(f.name) : shortName(f.function ?? f.name), 100)}</strong></span><span class="who-below dim" title={f.file ?? f.module}>{where(f)}</span></> },
-		{ key: "total", label: "total", title: "Bytes of this and all that it calls", number: true, width: "120px", sort: true, cell: (f) => <Share part={f.bytes} whole={total.bytes}><Bytes value={f.bytes} to={one(f)} /></Share>, text: (f) => String(f.bytes) },
-		{ key: "self", label: "self", title: "Bytes that this asked for itself", number: true, width: "120px", sort: true, cell: (f) => (f.self_bytes ? <Share part={f.self_bytes} whole={total.bytes}><Bytes value={f.self_bytes} to={one(f)} /></Share> : <span class="dim">–</span>), text: (f) => String(f.self_bytes) },
+		{ key: "total", label: "total", title: "Bytes of this and all that it calls", number: true, width: "minmax(120px, 0.35fr)", sort: true, cell: (f) => <Share part={f.bytes} whole={total.bytes}><Bytes value={f.bytes} to={one(f)} /></Share>, text: (f) => String(f.bytes) },
+		{ key: "self", label: "self", title: "Bytes that this asked for itself", number: true, width: "minmax(120px, 0.35fr)", sort: true, cell: (f) => (f.self_bytes ? <Share part={f.self_bytes} whole={total.bytes}><Bytes value={f.self_bytes} to={one(f)} /></Share> : <span class="dim">–</span>), text: (f) => String(f.self_bytes) },
 		{ key: "total_count", label: "blocks", title: "Blocks of this and all that it calls", number: true, width: "96px", sort: true, cell: (f) => <Count value={f.count} to={one(f)} />, text: (f) => String(f.count) },
 		{ key: "self_count", label: "self blocks", title: "Blocks that this asked for itself", number: true, width: "96px", sort: true, cell: (f) => (f.self_count ? <Count value={f.self_count} to={one(f)} /> : <span class="dim">–</span>), text: (f) => String(f.self_count) },
 	];

@@ -62,7 +62,7 @@ function Files({ id }: ViewProps) {
 	const columns: Column<File>[] = [
 		{ key: "file", label: "file", width: "minmax(280px, 1fr)", text: (f) => f.file,
 			cell: (f) => <><span class="who"><a href={open(f)} title={f.file}><strong>{fileName(f.file)}</strong></a>{!f.on_disk && <span class="place">not on this computer</span>}</span><span class="who-below dim" title={f.file}>{middle(f.file.slice(0, -fileName(f.file).length), 90)}</span></> },
-		{ key: "bytes", label: "total", title: "Bytes of stacks that go through it", number: true, width: "128px", cell: (f) => <Share part={f.bytes} whole={most}><Bytes value={f.bytes} to={to(f)} /></Share>, text: (f) => String(f.bytes) },
+		{ key: "bytes", label: "total", title: "Bytes of stacks that go through it", number: true, width: "minmax(128px, 0.35fr)", cell: (f) => <Share part={f.bytes} whole={most}><Bytes value={f.bytes} to={to(f)} /></Share>, text: (f) => String(f.bytes) },
 		{ key: "self", label: "self", title: "Bytes that its own lines asked for", number: true, width: "96px", cell: (f) => (f.self_bytes ? <Bytes value={f.self_bytes} to={to(f)} /> : <span class="dim">–</span>), text: (f) => String(f.self_bytes) },
 		{ key: "count", label: "blocks", number: true, width: "96px", cell: (f) => <Count value={f.count} to={to(f)} />, text: (f) => String(f.count) },
 	];

@@ -50,8 +50,8 @@ export function Threads({ id }: ViewProps) {
 	const columns: Column<Thread>[] = [
 		{ key: "thread", label: "thread", width: "minmax(112px, 1fr)", sort: true, ascending: true, text: (t) => `${t.name} (${t.thread})`,
 			cell: (t) => <><span class="who"><strong>{t.name || "without a name"}</strong></span><span class="who-below dim">{t.thread}</span></> },
-		{ key: "spark", label: "over the run", title: "Bytes alive over the run", width: "minmax(80px, 240px)", cell: (t) => <Spark values={t.spark} label={`bytes of ${t.name} alive over the run`} /> },
-		{ key: "allocated_bytes", label: "allocated", title: "All that it allocated", number: true, width: "108px", sort: true, cell: (t) => <Share part={t.allocated_bytes} whole={whole}><Bytes value={t.allocated_bytes} to={to(t)} /></Share>, text: (t) => String(t.allocated_bytes) },
+		{ key: "spark", label: "over the run", title: "Bytes alive over the run", width: "minmax(80px, 2fr)", cell: (t) => <Spark values={t.spark} label={`bytes of ${t.name} alive over the run`} /> },
+		{ key: "allocated_bytes", label: "allocated", title: "All that it allocated", number: true, width: "minmax(108px, 0.6fr)", sort: true, cell: (t) => <Share part={t.allocated_bytes} whole={whole}><Bytes value={t.allocated_bytes} to={to(t)} /></Share>, text: (t) => String(t.allocated_bytes) },
 		{ key: "allocated_count", label: "blocks", number: true, width: "80px", sort: true, cell: (t) => <Count value={t.allocated_count} to={to(t)} />, text: (t) => String(t.allocated_count) },
 		pair("peak", "at the peak", "Alive when the whole program had most", (t) => t.peak_bytes, (t) => t.peak_count, ""),
 		pair("leaked", "never freed", "What nobody freed", (t) => t.leaked_bytes, (t) => t.leaked_count, "leaked"),

@@ -126,7 +126,7 @@ export function Tree({ id }: ViewProps) {
 					<span class="place dim">{i ? place(i) : ""}</span>
 				</span>
 			) },
-		{ key: "bytes", label: "bytes", number: true, width: "128px", cell: (i) => <Share part={sizes(i).bytes} whole={total.bytes}><Bytes value={sizes(i).bytes} to={to(i)} /></Share>, text: (i) => String(sizes(i).bytes) },
+		{ key: "bytes", label: "bytes", number: true, width: "minmax(128px, 0.35fr)", cell: (i) => <Share part={sizes(i).bytes} whole={total.bytes}><Bytes value={sizes(i).bytes} to={to(i)} /></Share>, text: (i) => String(sizes(i).bytes) },
 		{ key: "count", label: "blocks", number: true, width: "96px", cell: (i) => <Count value={sizes(i).count} to={to(i)} />, text: (i) => String(sizes(i).count) },
 		...(direction === "up" ? [] : [{ key: "self", label: weight === "bytes" ? "self" : "self blocks", title: "What ends here", number: true, width: "96px", text: (i) => String(flame!.nodes.self[i]),
 			cell: (i) => (flame!.nodes.self[i] ? (weight === "bytes" ? <Bytes value={flame!.nodes.self[i]!} /> : <Count value={flame!.nodes.self[i]!} />) : <span class="dim">–</span>) } satisfies Column<number>]),
