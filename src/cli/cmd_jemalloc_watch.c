@@ -28,6 +28,7 @@
 #define SAMPLES 5   /* that --once waits for */
 #define PATIENCE 60 /* ticks without a new snapshot until --once is content with what there is */
 #define FAILURES_MAX 10
+#define TIMEOUT_MS 5000 /* keys wait so long at most */
 
 static bool once, as_json;
 static const char *interval_word = "1", *sort_word, *color;
@@ -356,6 +357,7 @@ static int run(int argc, char **argv)
 		status = live_fetch(&w.fetch, "jemalloc watch", argc, argv);
 	if (status)
 		return status;
+	w.fetch.timeout_ms = TIMEOUT_MS;
 	w.view.source = w.file ? w.file : w.fetch.name;
 	w.view.interval_ns = interval;
 	w.view.classes = &w.classes;

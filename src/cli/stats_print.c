@@ -144,7 +144,9 @@ static void step(struct fall *f, const struct waterfall *w, unsigned i)
 
 	if (!bytes)
 		return;
-	buf_printf(f->out, "   - %-29s %16s  %s%10s%s", waterfall_rows[i].label,
+	buf_printf(f->out, "   - %-29s %16s  %s%10s%s",
+		   i == WATERFALL_UNKNOWN && !w->attributed ? "free (bins were not printed)"
+							    : waterfall_rows[i].label,
 		   signed_count(&a, bytes), term_style(f->term, STYLE_NUMBER),
 		   signed_size(&b, bytes), term_style(f->term, STYLE_PLAIN));
 	if (bytes > 0 && (uint64_t)bytes <= f->at)
@@ -235,8 +237,9 @@ void stats_print_advice(struct buf *out, const struct stats_tables *t, const str
 			out, "  %s%s %s%s\n",
 			term_style(t->term, a->weight == ADVICE_DO ? STYLE_WARNING : STYLE_STRONG),
 			marks[a->weight], a->what, term_style(t->term, STYLE_PLAIN));
-		buf_printf(out, "    %s%s%s\n", term_style(t->term, STYLE_DIM), a->evidence,
-			   term_style(t->term, STYLE_PLAIN));
+		buf_printf(out, "    %s", term_style(t->term, STYLE_DIM));
+		buf_printable(out, a->evidence, strlen(a->evidence)); /* has names from the file */
+		buf_printf(out, "%s\n", term_style(t->term, STYLE_PLAIN));
 		if (*a->setting)
 			buf_printf(out, "    MALLOC_CONF=%s\n", a->setting);
 		if (*a->control)

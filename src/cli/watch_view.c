@@ -112,7 +112,8 @@ static void draw_head(struct screen *s, const struct watch_view *v)
 		     term_style(s->term, STYLE_PLAIN), v->source);
 		return;
 	}
-	snprintf(version, sizeof(version), "%.*s", (int)strcspn(st->version, "-"), st->version);
+	snprintf(version, sizeof(version), "%.*s", (int)strspn(st->version, "0123456789."),
+		 st->version);
 	/* What is long comes last, since that is what a narrow screen cuts. */
 	line(s, "%s%sjemalloc %s%s%s%s  every %s  %s taken  %.19s  %s", v->paused ? "PAUSED  " : "",
 	     term_style(s->term, STYLE_STRONG), version, term_style(s->term, STYLE_PLAIN),

@@ -205,6 +205,20 @@ def test_b6_each_advice_cites_its_numbers(tmp_path):
     assert changed(tmp_path, never)["never-purged"]["evidence"] == "dirty_decay_ms is -1"
 
 
+def test_names_in_a_file_do_not_reach_the_terminal(tmp_path):
+    document = json.loads((DATA / "json_full.json").read_text())["jemalloc"]
+    document["version"] = "5.3.1-\033[31m"
+    mutexes = document["stats.arenas"]["merged"]["mutexes"]
+    mutexes["\033[2J"] = dict(mutexes["base"], num_ops=100000, num_wait=50000)
+    document["opt"]["\033]0;x\007"] = "\033[2J"
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"jemalloc": document}, ensure_ascii=False))
+    for words in (["stats", "--settings"], ["watch", "--once", "-n", "1"]):
+        out = jemalloc(*words, path).stdout
+        assert "5.3.1" in out and "\033" not in out and "\007" not in out
+    assert "waited for 50,000 times" in jemalloc("stats", path).stdout
+
+
 def test_one_arena_sorted():
     out = jemalloc("stats", "--arena", "1", "--sort", "allocated", DATA / "json_full.json").stdout
     found = [int(row["allocated"]) for row in table(out, "BINS").values()]
