@@ -122,31 +122,6 @@ static void print_csv(const struct shown *t, struct buf *out)
 	}
 }
 
-/* A cell of a column that is `part` eighths high. */
-static void print_cell(struct buf *out, uint64_t part)
-{
-	static const char *const cells[] = {
-		" ",
-		"\xe2\x96\x81",
-		"\xe2\x96\x82",
-		"\xe2\x96\x83",
-		"\xe2\x96\x84",
-		"\xe2\x96\x85",
-		"\xe2\x96\x86",
-		"\xe2\x96\x87",
-		"\xe2\x96\x88",
-	};
-
-	buf_text(out, cells[part < 8 ? part : 8]);
-}
-
-static uint64_t eighths(uint64_t value, uint64_t most, unsigned rows)
-{
-	uint64_t n = most ? (uint64_t)((double)value / (double)most * rows * 8 + 0.5) : 0;
-
-	return n || !value ? n : 1;
-}
-
 static void print_chart(const struct shown *t, struct buf *out, uint64_t most)
 {
 	struct human label;
@@ -160,9 +135,9 @@ static void print_chart(const struct shown *t, struct buf *out, uint64_t most)
 			   term_style(&t->term, STYLE_PLAIN));
 		buf_text(out, term_style(&t->term, STYLE_NUMBER));
 		for (uint32_t i = 0; i < t->s.count; i++) {
-			uint64_t n = eighths(t->s.points[i].most_bytes, most, HEIGHT);
+			uint64_t n = shape_eighths(t->s.points[i].most_bytes, most, HEIGHT);
 
-			print_cell(out, n > row * 8 ? n - row * 8 : 0);
+			shape_cell(out, n > row * 8 ? n - row * 8 : 0);
 		}
 		buf_printf(out, "%s\n", term_style(&t->term, STYLE_PLAIN));
 	}
@@ -213,7 +188,8 @@ static void print_line(const struct shown *t, struct buf *out, const char *label
 	buf_printf(out, "%*s ", LABEL - 1, label);
 	buf_text(out, term_style(&t->term, STYLE_NUMBER));
 	for (uint32_t i = 0; i < t->s.count; i++)
-		print_cell(out, eighths(*(const uint64_t *)((const char *)&t->s.points[i] + offset),
+		shape_cell(out, shape_eighths(
+					*(const uint64_t *)((const char *)&t->s.points[i] + offset),
 					most, 1));
 	if (unit == UNIT_RATE)
 		human_count(&a, seconds > 0 ? (uint64_t)((double)most / seconds + 0.5) : 0);

@@ -200,3 +200,27 @@ unsigned shape_word(const char *command, const char *option, const char *text,
 	fprintf(stderr, ", not '%s'\n", text);
 	return count;
 }
+
+void shape_cell(struct buf *out, uint64_t part)
+{
+	static const char *const cells[] = {
+		" ",
+		"\xe2\x96\x81",
+		"\xe2\x96\x82",
+		"\xe2\x96\x83",
+		"\xe2\x96\x84",
+		"\xe2\x96\x85",
+		"\xe2\x96\x86",
+		"\xe2\x96\x87",
+		"\xe2\x96\x88",
+	};
+
+	buf_text(out, cells[part < 8 ? part : 8]);
+}
+
+uint64_t shape_eighths(uint64_t value, uint64_t most, unsigned rows)
+{
+	uint64_t n = most ? (uint64_t)((double)value / (double)most * rows * 8 + 0.5) : 0;
+
+	return n || !value ? n : 1;
+}

@@ -44,6 +44,10 @@ bool shape_term(const char *command, struct term *t, const char *color);
 void shape_removed(struct buf *out, const struct term *t, const struct model *m);
 /* ▏▎▍▌▋▊▉█: a bar of `share` of `columns`, filled up with blanks. */
 void shape_bar(struct buf *out, double share, unsigned columns);
+/* A cell of a column that is `part` eighths high, of at most 8; and how many eighths of `rows` rows
+ * a value is, where `most` fills them all.  What is not 0 is at least one. */
+void shape_cell(struct buf *out, uint64_t part);
+uint64_t shape_eighths(uint64_t value, uint64_t most, unsigned rows);
 /* One word of a list; `count` if it is none, after saying what there is. */
 unsigned shape_word(const char *command, const char *option, const char *text,
 		    const char *const *words, unsigned count);

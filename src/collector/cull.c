@@ -429,6 +429,8 @@ static void observe(void *context, const struct event *was, uint32_t ring, uint6
 	struct event moved = { at, was->word1, was->word2, was->word3 }, *e = &moved;
 	struct cull *c = context;
 
+	if (event_op(e) >= OP_MAP)
+		e->stamp = was->stamp; /* these are ordered by it, whatever else there is */
 	if (c->pair.early_end) {
 		came_early(c, row, event_op(e) == OP_FREE);
 		return;
@@ -519,7 +521,7 @@ static void write_item(struct cull *c, const struct item *it)
 	else if (r->open &&
 		 (op == OP_REALLOC_TO || op == OP_REALLOC_FREED || op == OP_REALLOC_FAILED))
 		r->open--;
-	if (op != OP_MARKER)
+	if (!event_op_aside(op))
 		r->last_allocated = allocates(&it->event) ? event_address(&it->event) : 0;
 	encode(c, &it->event, it->ring);
 }

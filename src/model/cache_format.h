@@ -25,6 +25,7 @@ enum cache_record_kind {
 	CACHE_THREADS,	 /* struct thread, in their order */
 	CACHE_SLACKS,	 /* struct cache_slack */
 	CACHE_MARKER,	 /* its name; `offset` is its stamp, `type` its value */
+	CACHE_MAP_CALLS, /* struct map_call */
 };
 
 struct cache_record {

@@ -130,6 +130,19 @@ static bool take_slacks(struct model *m, const struct cache_record *head, const 
 	return true;
 }
 
+static bool take_map_calls(struct model *m, const struct cache_record *head, const uint8_t *bytes)
+{
+	if (head->size % sizeof(struct map_call))
+		return false;
+	for (size_t i = 0; i < head->size / sizeof(struct map_call); i++) {
+		struct map_call call;
+
+		memcpy(&call, bytes + i * sizeof(call), sizeof(call));
+		map_calls_add(&m->tables.map_calls, &call);
+	}
+	return true;
+}
+
 static bool take_fixed(struct model *m, const struct cache_fixed *f)
 {
 	struct reader *r = &m->reader;
@@ -177,6 +190,9 @@ static bool take_records(struct model *m, struct tables_cursor c)
 			break;
 		case CACHE_SLACKS:
 			fine = take_slacks(m, &head, bytes);
+			break;
+		case CACHE_MAP_CALLS:
+			fine = take_map_calls(m, &head, bytes);
 			break;
 		default:
 			break;

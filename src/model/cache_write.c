@@ -148,6 +148,12 @@ static void put_tables(struct buf *b, const struct model *m)
 			   threads->rows);
 	add_slacks(b, &m->allocations);
 	add_markers(b, &m->tables.markers);
+	if (m->tables.map_calls.count)
+		add_record(b,
+			   (struct cache_record){ .kind = CACHE_MAP_CALLS,
+						  .size = m->tables.map_calls.count *
+							  sizeof(*m->tables.map_calls.rows) },
+			   m->tables.map_calls.rows);
 	add_counters(b, &m->tables);
 	add_removed(b, &m->tables.removed);
 	buf_add(b, m->cache->chunks.data, m->cache->chunks.size);

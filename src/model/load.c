@@ -307,6 +307,7 @@ static struct model *with_loader(struct model *m)
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->changed, NULL);
 	pair_init(&l->pair, &m->allocations, &m->tables.threads, &m->tables.markers);
+	l->pair.map_calls = &m->tables.map_calls;
 	merge_init(&l->merge, &l->pair);
 	m->loader = l;
 	return m;
@@ -370,6 +371,7 @@ void model_empty(struct model *m)
 	chains_release(m);
 	m->ends = ends_free(m->ends);
 	m->summary = summary_free(m->summary);
+	m->maps = map_history_free(m->maps);
 	columns_release(&m->allocations);
 	tables_release(&m->tables);
 }

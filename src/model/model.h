@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "model/chains.h"
 #include "model/ends.h"
+#include "model/map_history.h"
 #include "model/summary.h"
 #include "model/tables.h"
 #include "pairing/columns.h"
@@ -52,9 +53,10 @@ struct model {
 	uint64_t chunk_count, event_chunk_count;
 	struct loader *loader; /* between model_open() and model_finish(), if it is to be loaded */
 	struct cache *cache;   /* the same, if it is to be cached: cache.h */
-	struct derived *derived;	   /* stats.h; NULL: to be computed when asked for */
-	_Atomic(struct ends *) ends;	   /* see model_ends() */
-	_Atomic(struct summary *) summary; /* see model_summary() */
+	struct derived *derived;	    /* stats.h; NULL: to be computed when asked for */
+	_Atomic(struct ends *) ends;	    /* see model_ends() */
+	_Atomic(struct summary *) summary;  /* see model_summary() */
+	_Atomic(struct map_history *) maps; /* see model_maps() */
 };
 
 typedef void (*model_progress)(void *context, uint64_t done, uint64_t total);

@@ -254,6 +254,10 @@ bool tables_add(struct tables *t, const struct chunk *chunk, struct err *err)
 			fine = known_add(&t->known, c.p, (size_t)(c.end - c.p));
 			c.p = c.end;
 			break;
+		case CHUNK_REGIONS:
+			fine = regions_add(&t->regions, c.p, (size_t)(c.end - c.p));
+			c.p = c.end;
+			break;
 		case CHUNK_STATISTICS:
 			fine = removed_add(&t->removed, &c.p, c.end);
 			break;
@@ -314,5 +318,7 @@ void tables_release(struct tables *t)
 	removed_release(&t->removed);
 	known_release(&t->known);
 	markers_release(&t->markers);
+	map_calls_release(&t->map_calls);
+	regions_release(&t->regions);
 	memset(t, 0, sizeof(*t));
 }

@@ -11,7 +11,9 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "model/known.h"
+#include "model/regions.h"
 #include "model/removed.h"
+#include "pairing/map_calls.h"
 #include "pairing/markers.h"
 #include "pairing/reader.h"
 #include "pairing/threads.h"
@@ -83,7 +85,9 @@ struct tables {
 	struct threads threads;
 	struct removed removed;
 	struct known known;
-	struct markers markers; /* filled by pair.c: they are events */
+	struct markers markers;	    /* filled by pair.c: they are events */
+	struct map_calls map_calls; /* the same */
+	struct regions regions;
 };
 
 /* Takes an unpacked chunk, of whatever type but CHUNK_EVENTS; false if its payload is not what the

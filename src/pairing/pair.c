@@ -397,6 +397,22 @@ static void marker_is_set(struct pair *p, struct pair_ring *r, const struct even
 	}
 }
 
+static void memory_is_mapped(struct pair *p, struct pair_ring *r, const struct event *e)
+{
+	struct map_call call = { .at = e->stamp < NEVER ? e->stamp : NEVER - 1,
+				 .address = event_address(e),
+				 .length = event_size(e),
+				 .stack = event_stack(e),
+				 .thread = r->thread,
+				 .given = event_slack(e),
+				 .call = (uint8_t)event_call(e),
+				 .flags = (uint8_t)event_flags(e),
+				 .unmaps = event_op(e) == OP_UNMAP };
+
+	if (p->map_calls)
+		map_calls_add(p->map_calls, &call);
+}
+
 static void other_event(struct pair *p, struct pair_ring *r, const struct event *e, uint32_t ring,
 			uint64_t at)
 {
@@ -442,6 +458,11 @@ static void other_event(struct pair *p, struct pair_ring *r, const struct event 
 		marker_is_set(p, r, e, at);
 		tell(p, e, ring, at, NO_ALLOCATION);
 		return; /* what is freed next may still be temporary */
+	case OP_MAP:
+	case OP_UNMAP:
+		memory_is_mapped(p, r, e);
+		tell(p, e, ring, at, NO_ALLOCATION);
+		return;
 	default:
 		tell(p, e, ring, at, NO_ALLOCATION);
 		break;
@@ -452,8 +473,11 @@ static void other_event(struct pair *p, struct pair_ring *r, const struct event 
 static inline void one_event(struct pair *p, const struct event *e, uint32_t ring)
 {
 	struct pair_ring *r = ring_of(p, ring);
-	uint64_t at = mend_time(p, e->stamp);
 	enum event_op op = event_op(e);
+	/* What is told of memory maps has its own order, and takes no time. */
+	uint64_t at = __builtin_expect(op >= OP_MAP && p->totals.events, 0)
+			      ? p->now
+			      : mend_time(p, e->stamp);
 
 	p->totals.events++;
 	if (r->thread == NO_ALLOCATION && op != OP_THREAD)

@@ -14,6 +14,7 @@
 
 #include "pairing/columns.h"
 #include "pairing/live.h"
+#include "pairing/map_calls.h"
 #include "pairing/markers.h"
 #include "pairing/threads.h"
 #include "wire/event.h"
@@ -64,6 +65,7 @@ struct pair {
 	struct columns *columns;
 	struct threads *threads;
 	struct markers *markers;
+	struct map_calls *map_calls; /* NULL: not wanted */
 	struct totals totals;
 	struct live live;
 	struct pair_ring *rings;

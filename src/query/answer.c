@@ -240,6 +240,28 @@ static void put_stack(struct answer *a, struct json *j, const char *key, uint32_
 		answer_backtrace(a, j, key, stack, call);
 }
 
+void answer_timeval(struct json *j, const char *key, uint64_t ns)
+{
+	timeval(j, key, ns);
+}
+
+void answer_moment_named(const struct answer *a, struct json *j, uint64_t stamp, const char *name,
+			 const char *relative, const char *part)
+{
+	moment_named(a, j, stamp, name, relative, part);
+}
+
+void answer_address(struct json *j, uint64_t value)
+{
+	address(j, value);
+}
+
+void answer_put_stack(struct answer *a, struct json *j, const char *key, uint32_t stack,
+		      unsigned call)
+{
+	put_stack(a, j, key, stack, call);
+}
+
 static void deallocation(struct answer *a, struct json *j, const char *key, uint32_t row)
 {
 	const struct model *m = a->view->model;

@@ -53,6 +53,18 @@ uint64_t answer_chain_lifetime_ns(const struct answer *a, uint32_t row);
 /* A known stack's number, or 0. */
 uint32_t answer_stack(const struct model *m, uint32_t stack);
 
+/* Parts of an answer.  A Timeval; "name", "name_relative" and "name_relative_p" of a literal;
+ * "address" and "address_s". */
+void answer_timeval(struct json *j, const char *key, uint64_t ns);
+void answer_moment_named(const struct answer *a, struct json *j, uint64_t stamp, const char *name,
+			 const char *relative, const char *part);
+#define answer_moment(a, j, name, stamp)                                                           \
+	answer_moment_named(a, j, stamp, name, name "_relative", name "_relative_p")
+void answer_address(struct json *j, uint64_t value);
+/* answer_backtrace(), or what was put in its place. */
+void answer_put_stack(struct answer *a, struct json *j, const char *key, uint32_t stack,
+		      unsigned call);
+
 void answer_allocation(struct answer *a, struct json *j, uint32_t row);
 void answer_group(struct answer *a, struct json *j, const struct groups *g,
 		  const struct group *group);

@@ -347,6 +347,7 @@ int hook_execle(const char *path, const char *first, ...)
 
 #define HOOK(name, class)
 #define PATCH(name, class)
+#define HOOK_MAP(name, class)
 #define HOOK_EXEC(name, class)                                                                     \
 	extern __typeof(hook_##name) name##_exported __asm__(#name)                                \
 		__attribute__((alias("hook_" #name), visibility("default")));

@@ -196,6 +196,11 @@ static __attribute__((noinline)) void record_free(struct rt_thread *t, enum even
 	put_free(t, call, p, frame);
 }
 
+uint32_t hooks_stack(struct rt_thread *t, const uint64_t *frame)
+{
+	return take_stack(t, frame);
+}
+
 /* For allocators inside the executable, which have their own word for what is usable. */
 void hooks_record_alloc(struct rt_thread *t, enum event_call call, void *p, size_t size,
 			uint64_t usable, uint64_t flags, const uint64_t *frame, enum event_op op)
@@ -622,6 +627,7 @@ OPERATOR_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t align, con
 		__attribute__((alias("hook_" #name), visibility("default")));
 #define PATCH(name, class)
 #define HOOK_EXEC(name, class)
+#define HOOK_MAP(name, class)
 #include "wire/hooks.def"
 #undef HOOK
 

@@ -21,6 +21,9 @@ void hooks_record_realloc_from(struct rt_thread *t, enum event_call call, void *
 void hooks_record_realloc_over(struct rt_thread *t, enum event_call call, void *old, bool failed,
 			       const uint64_t *frame) HIDDEN;
 
+/* The stack of a hook's caller: the number of its node. */
+uint32_t hooks_stack(struct rt_thread *t, const uint64_t *frame) HIDDEN;
+
 #define HOOK(name, class) extern __typeof(*((struct real *)0)->name) hook_##name HIDDEN;
 #include "wire/hooks.def"
 #undef HOOK

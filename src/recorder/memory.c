@@ -49,10 +49,23 @@ static void *map_huge(size_t size)
 	return start;
 }
 
+/* Tells the collector that it is ours. */
+static void note(void *p, size_t size)
+{
+	uint32_t i = rt.shm ? atomic_fetch_add(&rt.shm->own_count, 1) : SHM_OWN_RANGES;
+
+	if (i >= SHM_OWN_RANGES)
+		return;
+	rt.shm->own[i].start = (uint64_t)p;
+	atomic_store_explicit(&rt.shm->own[i].size, size, memory_order_release);
+}
+
 static void *counted(void *p, size_t size)
 {
-	if (p)
-		rt_count(COUNTER_private_bytes, size);
+	if (!p)
+		return NULL;
+	rt_count(COUNTER_private_bytes, size);
+	note(p, size);
 	return p;
 }
 

@@ -7,7 +7,9 @@
 #include "recorder/elf.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 
 bool real_comes_first, real_own;
 const struct link_map *real_map;
@@ -62,7 +64,50 @@ static int boot_posix_memalign(void **ret, size_t alignment, size_t size)
 		       : real.posix_memalign(ret, alignment, size);
 }
 
+/* A program may map memory before it allocates any. */
+
+static void *boot_mmap(void *hint, size_t length, int prot, int flags, int fd, off_t offset)
+{
+	real_init();
+	if (real.mmap == boot_mmap) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return real.mmap(hint, length, prot, flags, fd, offset);
+}
+
+static int boot_munmap(void *p, size_t length)
+{
+	real_init();
+	if (real.munmap == boot_munmap) {
+		errno = EINVAL;
+		return -1;
+	}
+	return real.munmap(p, length);
+}
+
+static void *boot_mremap(void *p, size_t old_length, size_t length, int flags, ...)
+{
+	void *to = NULL;
+	va_list list;
+
+	va_start(list, flags);
+	if (flags & MREMAP_FIXED)
+		to = va_arg(list, void *);
+	va_end(list);
+	real_init();
+	if (real.mremap == boot_mremap) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return real.mremap(p, old_length, length, flags, to);
+}
+
 struct real real = {
+	.mmap = boot_mmap,
+	.mmap64 = boot_mmap,
+	.munmap = boot_munmap,
+	.mremap = boot_mremap,
 	.malloc = boot_malloc,
 	.calloc = boot_calloc,
 	.realloc = boot_realloc,

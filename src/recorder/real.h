@@ -53,6 +53,10 @@ struct real {
 	void (*__deregister_frame)(void *);
 	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
 	void (*(*signal)(int, void (*)(int)))(int);
+	void *(*mmap)(void *, size_t, int, int, int, off_t);
+	void *(*mmap64)(void *, size_t, int, int, int, off_t);
+	int (*munmap)(void *, size_t);
+	void *(*mremap)(void *, size_t, size_t, int, ...);
 	void *(*_Znwm)(size_t);
 	void *(*_Znam)(size_t);
 	void *(*_ZnwmRKSt9nothrow_t)(size_t, const void *);

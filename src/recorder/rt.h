@@ -68,8 +68,9 @@ struct rt {
 	bool launched;	       /* by `memoir run` */
 	_Atomic uint32_t mode; /* rt_live.on as a forked child finds it */
 	bool stacks_on_free, drop_when_full;
-	bool glibc;	    /* the allocator in use is glibc's */
-	bool watch_callers; /* who calls matters: it may be an allocator */
+	bool maps, name_maps; /* memory maps are recorded; and named */
+	bool glibc;	      /* the allocator in use is glibc's */
+	bool watch_callers;   /* who calls matters: it may be an allocator */
 	/* The allocator in use when it is not libc's: what it calls itself is not recorded. */
 	uint64_t allocator_low, allocator_size;
 	uint64_t own_low, own_size;

@@ -242,6 +242,8 @@ bool rt_use(struct shm_control *control)
 		rt.stack_depth = 512;
 	rt.stacks_on_free = control->options.stacks_on_free;
 	rt.drop_when_full = control->options.when_full == FULL_DROP;
+	rt.maps = control->options.gather_maps;
+	rt.name_maps = !control->options.disable_vma_names;
 	rt_memory_init(control);
 	modules_init();
 	trie_init(control->family.first_node ? control->family.first_node : 1);

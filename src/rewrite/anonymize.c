@@ -145,6 +145,19 @@ void anonymize_module(struct anonymizer *a, const char *path, size_t size, struc
 		add_number(out, "lib", &a->libraries, text);
 }
 
+void anonymize_region(const struct anonymizer *a, const char *name, size_t size, struct buf *out)
+{
+	static const char *const kernels[] = { "[heap]", "[stack]",    "[vdso]",
+					       "[vvar]", "[vsyscall]", "[anon:mmap]" };
+
+	buf_clear(out);
+	if (a->how == ANONYMIZE_NONE)
+		buf_add(out, name, size);
+	for (size_t i = 0; a->how != ANONYMIZE_NONE && i < sizeof(kernels) / sizeof(*kernels); i++)
+		if (strlen(kernels[i]) == size && !memcmp(kernels[i], name, size))
+			buf_add(out, name, size);
+}
+
 void anonymize_function(struct anonymizer *a, const char *name, struct buf *out)
 {
 	buf_clear(out);
@@ -170,6 +183,6 @@ void anonymize_events(const struct anonymizer *a, struct event *events, uint32_t
 	if (a->how != ANONYMIZE_FULL)
 		return;
 	for (uint32_t i = 0; i < count; i++)
-		if (event_op(&events[i]) >= OP_THREAD)
+		if (event_op(&events[i]) == OP_THREAD || event_op(&events[i]) == OP_MARKER)
 			events[i].word2 = events[i].word3 = 0;
 }

@@ -30,6 +30,8 @@ bool anonymize_info(struct anonymizer *a, const char *key, size_t key_size, cons
 		    size_t size, struct buf *out);
 bool anonymize_counter(const struct anonymizer *a, const char *name, size_t size);
 void anonymize_module(struct anonymizer *a, const char *path, size_t size, struct buf *out);
+/* A region of memory that is no file's: "[heap]", "[anon:a name that the program gave]". */
+void anonymize_region(const struct anonymizer *a, const char *name, size_t size, struct buf *out);
 void anonymize_function(struct anonymizer *a, const char *name, struct buf *out);
 void anonymize_file(struct anonymizer *a, const char *path, struct buf *out);
 /* Takes names out of events that have some. */

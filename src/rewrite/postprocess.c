@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/xalloc.h"
 #include "rewrite/names.h"
+#include "wire/regions.h"
 
 struct work {
 	struct output *output;
@@ -113,6 +114,53 @@ static void take_file(struct work *w, const struct chunk *c)
 		w->result->file_bytes += c->payload_size;
 }
 
+/* A region's name is a file's, or says what the kernel uses it for. */
+static bool take_region(struct work *w, struct cursor *c)
+{
+	uint64_t kind, v[8];
+	unsigned count;
+	const char *name;
+	size_t size;
+
+	if (!number(c, &kind))
+		return false;
+	count = kind == REGIONS_ADD ? 8 : kind == REGIONS_USAGE ? REGION_USAGE_COUNT + 1 : 1;
+	put_number(&w->payload, kind);
+	for (unsigned i = 0; i < count; i++) {
+		if (!number(c, &v[i]))
+			return false;
+		/* Which file it was is nobody's business either. */
+		if (w->anonymizer.how == ANONYMIZE_FULL && kind == REGIONS_ADD && i >= 4 && i < 7)
+			v[i] = v[i] != 0;
+		put_number(&w->payload, v[i]);
+	}
+	if (kind != REGIONS_ADD)
+		return true;
+	if (!counted(c, &name, &size))
+		return false;
+	if (size && *name == '/')
+		anonymize_module(&w->anonymizer, name, size, &w->text);
+	else
+		anonymize_region(&w->anonymizer, name, size, &w->text);
+	put_counted(&w->payload, w->text.data, w->text.size);
+	return true;
+}
+
+static void take_regions(struct work *w, const struct chunk *c)
+{
+	struct cursor at = { c->payload, c->payload + c->payload_size };
+	uint64_t began, took;
+
+	buf_clear(&w->payload);
+	if (!number(&at, &began) || !number(&at, &took))
+		return;
+	put_number(&w->payload, began);
+	put_number(&w->payload, took);
+	while (at.p < at.end && take_region(w, &at))
+		;
+	output_chunk(w->output, c->head.type, w->payload.data, w->payload.size);
+}
+
 static void take_events(struct work *w, struct source_events *e)
 {
 	const struct event *at = e->events;
@@ -143,6 +191,9 @@ static bool visit(void *visitor, const struct chunk *c, struct source_events *ev
 		break;
 	case CHUNK_FILE:
 		take_file(w, c);
+		break;
+	case CHUNK_REGIONS:
+		take_regions(w, c);
 		break;
 	case CHUNK_SYMBOLS: /* they are in the places, and written from there */
 		break;

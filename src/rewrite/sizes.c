@@ -14,10 +14,11 @@
 #include "wire/codec.h"
 
 static const char *const type_names[] = {
-	[CHUNK_INFO] = "INFO",	 [CHUNK_CLOCK] = "CLOCK",	    [CHUNK_MODULES] = "MODULES",
-	[CHUNK_NODES] = "NODES", [CHUNK_EVENTS] = "EVENTS",	    [CHUNK_THREADS] = "THREADS",
-	[CHUNK_FILE] = "FILE",	 [CHUNK_COUNTERS] = "COUNTERS",	    [CHUNK_END] = "END",
-	[CHUNK_INDEX] = "INDEX", [CHUNK_STATISTICS] = "STATISTICS", [CHUNK_SYMBOLS] = "SYMBOLS",
+	[CHUNK_INFO] = "INFO",	     [CHUNK_CLOCK] = "CLOCK",		[CHUNK_MODULES] = "MODULES",
+	[CHUNK_NODES] = "NODES",     [CHUNK_EVENTS] = "EVENTS",		[CHUNK_THREADS] = "THREADS",
+	[CHUNK_FILE] = "FILE",	     [CHUNK_COUNTERS] = "COUNTERS",	[CHUNK_END] = "END",
+	[CHUNK_INDEX] = "INDEX",     [CHUNK_STATISTICS] = "STATISTICS", [CHUNK_SYMBOLS] = "SYMBOLS",
+	[CHUNK_REGIONS] = "REGIONS",
 };
 
 static const char *const column_names[COLUMN_COUNT] = {
@@ -36,6 +37,8 @@ static const char *const op_names[SIZES_OPS] = {
 	[OP_REALLOC_FAILED] = "REALLOC_FAILED",
 	[OP_THREAD] = "THREAD",
 	[OP_MARKER] = "MARKER",
+	[OP_MAP] = "MAP",
+	[OP_UNMAP] = "UNMAP",
 };
 _Static_assert(OP_COUNT <= SIZES_OPS, "an op without a row");
 

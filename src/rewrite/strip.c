@@ -66,11 +66,12 @@ static void add(struct taking *t, uint32_t ring, struct event e, uint64_t at)
 {
 	struct ring *r = &t->rings[ring];
 
-	e.stamp = at;
+	if (event_op(&e) < OP_MAP) /* those are ordered by their own */
+		e.stamp = at;
 	r->events = xgrow(r->events, r->count, &r->room, sizeof(*r->events));
 	r->events[r->count++] = e;
-	/* What is freed behind a marker may still be temporary. */
-	if (event_op(&e) != OP_MARKER) {
+	/* What is freed behind a marker, or a memory map, may still be temporary. */
+	if (!event_op_aside(event_op(&e))) {
 		r->last = NO_ALLOCATION;
 		r->gone = NOTHING;
 	}
@@ -158,7 +159,7 @@ static void observe(void *context, const struct event *e, uint32_t ring, uint64_
 		r->open = 0;
 	}
 	/* In front of a marker, since it is of a time before that. */
-	if ((op == OP_MARKER || (op == OP_FREE && r->last == row)) && needs_owner(r))
+	if ((event_op_aside(op) || (op == OP_FREE && r->last == row)) && needs_owner(r))
 		add_owner(t, ring, r->gone);
 	/* What it was before is not known, and its FROM was left out. */
 	if (op == OP_REALLOC_TO && t->columns->previous[row] == NO_ALLOCATION) {

@@ -7,6 +7,7 @@
  * after the real call returned, a deallocation before the real call is made, and it is published
  * before that call too.  So no address can be seen in use again by an event that was published
  * earlier than the deallocation that freed it. */
+#include <stdbool.h>
 #include <stdint.h>
 
 struct event {
@@ -27,7 +28,27 @@ enum event_op {
 	/* From here on an event is about no block, and carried whole. */
 	OP_THREAD, /* from here on the ring belongs to thread `address`; word2, word3: its name */
 	OP_MARKER, /* address: value : 32, piece : 8; word2, word3: 16 bytes of its name */
+	OP_MAP,	  /* memory was mapped: size is its length, flags is enum map_flags, slack what mmap
+		   * or   mremap was told as flags */
+	OP_UNMAP, /* munmap, or mremap for where it was before; stamped before the call */
 	OP_COUNT
+};
+
+/* Is it about no block, so that a block that its ring's next event frees is still temporary? */
+static inline bool event_op_aside(enum event_op op)
+{
+	return op >= OP_MARKER;
+}
+
+/* Flags of OP_MAP. */
+enum map_flags {
+	MAP_CAN_READ = 1,
+	MAP_CAN_WRITE = 2,
+	MAP_CAN_EXECUTE = 4,
+	MAP_IS_SHARED = 8,
+	MAP_IS_ANONYMOUS = 16,
+	MAP_BY_ALLOCATOR = 32, /* the caller is the allocator, where that is not libc's */
+	MAP_IS_OWN = 64,       /* the recorder's own; not in events */
 };
 
 /* A marker's name comes in pieces of 16 bytes, one event each, numbered from 0; NULs fill the last

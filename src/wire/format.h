@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define FORMAT_MAGIC "MEMOIR\x1a\n"
-#define FORMAT_VERSION 1u
+#define FORMAT_VERSION 2u /* 2: memory maps */
 
 struct format_header {
 	char magic[8];
@@ -33,6 +33,7 @@ enum format_chunk_type {
 	CHUNK_INDEX,	  /* where each chunk starts; then struct format_trailer ends the file */
 	CHUNK_STATISTICS, /* what was taken out and still counts: see statistics.h */
 	CHUNK_SYMBOLS,	  /* names that were looked up already: see symbols.h */
+	CHUNK_REGIONS,	  /* what one look at the program's memory maps has found: see regions.h */
 };
 /* A reader skips a chunk whose type it does not know. */
 

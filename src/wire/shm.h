@@ -105,6 +105,13 @@ enum shm_counter {
 };
 
 #define SHM_FORKS 64u
+#define SHM_OWN_RANGES 4096u
+
+/* Memory that the recorder took for itself.  `size` is written last, and 0 before. */
+struct shm_range {
+	uint64_t start;
+	_Atomic uint64_t size;
+};
 
 /* How a recorded program came to be. */
 enum shm_origin {
@@ -177,6 +184,10 @@ struct shm_control {
 	struct options options;
 	struct shm_family family;
 	struct shm_plan plan; /* (collector) allocators inside the executable */
+
+	/* For who looks at the program's memory maps; what does not fit is not told. */
+	_Atomic uint32_t own_count;
+	struct shm_range own[SHM_OWN_RANGES];
 
 	uint64_t ring_offset[SHM_MAX_RINGS];
 	uint64_t node_segment_offset[SHM_MAX_NODE_SEGMENTS];

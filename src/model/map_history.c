@@ -1,0 +1,707 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Following memory maps through a recording.  See map_history.h.
+ *
+ * Calls and looks are taken in order of time.  `live` holds the regions that there are, `pieces`
+ * what the last look has seen: each region has its share of the usage of the pieces below it, and a
+ * map the sum of its regions', which is noted whenever it changes.
+ *
+ * A call's stamp may be later than a look that saw what it made: the thread was stopped in between.
+ * What then looks like a map of nobody's, first seen by the last look, is taken back when the call
+ * comes. */
+#include "model/map_history.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/map.h"
+#include "base/xalloc.h"
+#include "model/model.h"
+#include "pairing/ranges.h"
+#include "wire/event.h"
+
+#define NO_REGION UINT32_MAX
+#define NO_USAGE UINT32_MAX
+
+struct piece {
+	uint64_t start, length;
+	struct region_found found;
+	struct region_usage usage; /* bytes */
+	bool changed;		   /* by the look that is being read */
+};
+
+/* What is only needed while regions live. */
+struct region_state {
+	struct region_usage usage; /* its share, bytes */
+	bool confirmed;		   /* a look has shown it */
+	bool dropped;		   /* it never was */
+};
+
+struct map_state {
+	uint32_t live;
+	uint64_t address_space;
+	struct region_usage usage;
+	uint32_t last_usage, region_count, usage_count;
+	bool dirty, dropped;
+};
+
+struct builder {
+	struct map_history *maps;
+	size_t row_room, region_room, source_room, usage_room;
+	struct map_state *states; /* by map */
+	struct region_state *region_states;
+	struct ranges live; /* of regions */
+	struct ranges seen; /* of pieces */
+	struct piece *pieces;
+	size_t piece_count, piece_room;
+	struct map by_number; /* pieces */
+	struct map moved;     /* by thread: the region that mremap has taken away */
+	uint32_t *dirty;
+	size_t dirty_count, dirty_room;
+	uint32_t *unconfirmed; /* regions since the last look */
+	size_t unconfirmed_count, unconfirmed_room;
+	uint64_t last_look, last_began;
+};
+
+static void add_usage(struct region_usage *to, const struct region_usage *what, bool less)
+{
+#define X(name) to->name += less ? 0 - what->name : what->name;
+	REGIONS_USAGES(X)
+#undef X
+}
+
+static void mark(struct builder *b, uint32_t map)
+{
+	if (b->states[map].dirty)
+		return;
+	b->states[map].dirty = true;
+	b->dirty = xgrow(b->dirty, b->dirty_count, &b->dirty_room, sizeof(*b->dirty));
+	b->dirty[b->dirty_count++] = map;
+}
+
+/* Notes what the maps that have changed consist of now. */
+static void settle(struct builder *b, uint64_t at)
+{
+	struct map_history *m = b->maps;
+
+	for (size_t i = 0; i < b->dirty_count; i++) {
+		uint32_t map = b->dirty[i];
+		struct map_state *s = &b->states[map];
+		struct map_row *row = &m->rows[map];
+		struct map_usage now = { map, at, s->address_space, s->usage }, *last = NULL;
+
+		s->dirty = false;
+		if (s->last_usage != NO_USAGE)
+			last = &m->usages[s->last_usage];
+		if (row->size < now.address_space)
+			row->size = now.address_space;
+		if (row->peak_rss < now.bytes.rss)
+			row->peak_rss = now.bytes.rss;
+		if (last && last->address_space == now.address_space &&
+		    !memcmp(&last->bytes, &now.bytes, sizeof(now.bytes)))
+			continue;
+		if (last && last->at == at) {
+			*last = now;
+			continue;
+		}
+		m->usages = xgrow(m->usages, m->usage_count, &b->usage_room, sizeof(*m->usages));
+		s->last_usage = m->usage_count;
+		s->usage_count++;
+		m->usages[m->usage_count++] = now;
+	}
+	b->dirty_count = 0;
+}
+
+static uint64_t share(uint64_t value, uint64_t part, uint64_t whole)
+{
+	return part == whole ? value : (uint64_t)((double)value * (double)part / (double)whole);
+}
+
+/* A region's part of what the pieces below it use. */
+static struct region_usage usage_of(const struct builder *b, uint64_t start, uint64_t end)
+{
+	struct region_usage sum = { 0 };
+	struct range at;
+
+	for (uint64_t from = start;
+	     from < end && ranges_from(&b->seen, from, &at) && at.start < end; from = at.end) {
+		const struct piece *p = &b->pieces[at.value];
+		uint64_t low = at.start > start ? at.start : start,
+			 high = at.end < end ? at.end : end;
+
+#define X(name) sum.name += share(p->usage.name, high - low, p->length);
+		REGIONS_USAGES(X)
+#undef X
+	}
+	return sum;
+}
+
+static void update_usage(struct builder *b, uint32_t region)
+{
+	const struct map_region *r = &b->maps->regions[region];
+	struct region_usage now = usage_of(b, r->address, r->address + r->length);
+	struct map_state *s = &b->states[r->map];
+
+	add_usage(&s->usage, &b->region_states[region].usage, true);
+	add_usage(&s->usage, &now, false);
+	b->region_states[region].usage = now;
+	mark(b, r->map);
+}
+
+static uint32_t add_map(struct builder *b, uint64_t at, uint32_t call)
+{
+	struct map_history *m = b->maps;
+	size_t room = b->row_room;
+
+	m->rows = xgrow(m->rows, m->count, &b->row_room, sizeof(*m->rows));
+	if (b->row_room != room)
+		b->states = xreallocarray(b->states, b->row_room, sizeof(*b->states));
+	m->rows[m->count] =
+		(struct map_row){ .begun = at, .ended = NEVER, .call = call, .end_call = NO_CALL };
+	b->states[m->count] = (struct map_state){ .last_usage = NO_USAGE };
+	return m->count++;
+}
+
+/* Adds a region, which is like `r`, where there is none. */
+static uint32_t add_region(struct builder *b, struct map_region r)
+{
+	struct map_history *m = b->maps;
+	struct map_row *row = &m->rows[r.map];
+	struct map_state *s = &b->states[r.map];
+	size_t room = b->region_room;
+	uint32_t i = m->region_count;
+
+	r.ended = NEVER;
+	r.first_source = r.source_count = 0;
+	m->regions = xgrow(m->regions, i, &b->region_room, sizeof(*m->regions));
+	if (b->region_room != room)
+		b->region_states =
+			xreallocarray(b->region_states, b->region_room, sizeof(*b->region_states));
+	m->regions[i] = r;
+	b->region_states[i] = (struct region_state){ 0 };
+	m->region_count++;
+	ranges_add(&b->live, r.address, r.address + r.length, i);
+	if (!s->region_count++)
+		row->address = r.address;
+	row->ended = NEVER;
+	row->end_call = NO_CALL;
+	row->flags = r.flags;
+	row->name = r.name;
+	s->live++;
+	s->address_space += r.length;
+	update_usage(b, i);
+	return i;
+}
+
+/* Ends a region; the caller adds what is left of it. */
+static void end_region(struct builder *b, uint32_t region, uint64_t at, uint32_t call)
+{
+	struct map_region *r = &b->maps->regions[region];
+	struct map_state *s = &b->states[r->map];
+
+	r->ended = at;
+	ranges_remove(&b->live, r->address);
+	add_usage(&s->usage, &b->region_states[region].usage, true);
+	s->address_space -= r->length;
+	mark(b, r->map);
+	if (!--s->live) {
+		b->maps->rows[r->map].ended = at;
+		b->maps->rows[r->map].end_call = call;
+	}
+}
+
+static void add_source(struct builder *b, uint32_t region, uint64_t start, uint64_t end,
+		       uint32_t call)
+{
+	struct map_history *m = b->maps;
+	struct map_region *r = &m->regions[region];
+
+	if (call == NO_CALL)
+		return;
+	m->sources = xgrow(m->sources, m->source_count, &b->source_room, sizeof(*m->sources));
+	r->first_source = m->source_count;
+	r->source_count = 1;
+	m->sources[m->source_count++] = (struct map_source){ start, end - start, call };
+}
+
+/* What is left of a region that has ended between start and end. */
+static void add_rests(struct builder *b, uint32_t region, uint64_t start, uint64_t end, uint64_t at)
+{
+	struct map_region rest = b->maps->regions[region];
+	uint64_t from = rest.address, to = rest.address + rest.length;
+	bool confirmed = b->region_states[region].confirmed;
+
+	rest.begun = at;
+	for (int behind = 0; behind < 2; behind++) {
+		rest.address = behind ? end : from;
+		rest.length =
+			behind ? (to > end ? to - end : 0) : (start > from ? start - from : 0);
+		if (!rest.length)
+			continue;
+		rest.offset = b->maps->regions[region].offset;
+		rest.offset += rest.inode ? rest.address - from : 0;
+		b->region_states[add_region(b, rest)].confirmed = confirmed;
+	}
+}
+
+/* Nothing is mapped between the two any more. */
+static void cut(struct builder *b, uint64_t start, uint64_t end, uint64_t at, uint32_t call)
+{
+	struct range r;
+
+	for (uint64_t from = start; from < end && ranges_from(&b->live, from, &r) && r.start < end;
+	     from = r.end) {
+		uint64_t low = r.start > start ? r.start : start, high = r.end < end ? r.end : end;
+
+		end_region(b, r.value, at, call);
+		add_source(b, r.value, low, high, call);
+		add_rests(b, r.value, low, high, at);
+	}
+}
+
+static bool is_known(const struct builder *b, uint32_t region)
+{
+	return b->maps->rows[b->maps->regions[region].map].call != NO_CALL;
+}
+
+/* Takes back what the last look has shown of a map before the call that made it was stamped. */
+static void take_back(struct builder *b, uint64_t start, uint64_t end)
+{
+	struct range r;
+
+	for (uint64_t from = start; from < end && ranges_from(&b->live, from, &r) && r.start < end;
+	     from = r.end) {
+		const struct map_region *region = &b->maps->regions[r.value];
+		struct map_state *s = &b->states[region->map];
+
+		if (is_known(b, r.value) || region->begun != b->last_look || r.start < start ||
+		    r.end > end || s->region_count != 1)
+			continue;
+		end_region(b, r.value, region->begun, NO_CALL);
+		b->region_states[r.value].dropped = s->dropped = true;
+	}
+}
+
+static void take_map(struct builder *b, uint32_t call)
+{
+	const struct map_call *c = &b->maps->calls.rows[call];
+	uint64_t end = c->address + c->length, moved;
+	struct map_region r = {
+		.address = c->address, .length = c->length, .begun = c->at, .flags = c->flags
+	};
+
+	if (!(c->given & MAP_FIXED) || c->call == CALL_mremap)
+		take_back(b, c->address, end);
+	cut(b, c->address, end, c->at, call);
+	ranges_cut(&b->seen, c->address, end); /* what was seen there was something else's */
+	if (c->call == CALL_mremap) {
+		r.flags = MAP_CAN_READ | MAP_CAN_WRITE | MAP_IS_ANONYMOUS;
+		if (map_get(&b->moved, c->thread, &moved) && moved) {
+			const struct map_region *old = &b->maps->regions[moved - 1];
+
+			r.flags = old->flags;
+			r.name = old->name;
+			r.offset = old->offset;
+			r.inode = old->inode;
+			r.major = old->major;
+			r.minor = old->minor;
+			map_set(&b->moved, c->thread, 0);
+		}
+	}
+	r.map = add_map(b, c->at, call);
+	b->unconfirmed = xgrow(b->unconfirmed, b->unconfirmed_count, &b->unconfirmed_room,
+			       sizeof(*b->unconfirmed));
+	b->unconfirmed[b->unconfirmed_count++] = add_region(b, r);
+}
+
+static void take_call(struct builder *b, uint32_t call)
+{
+	const struct map_call *c = &b->maps->calls.rows[call];
+	struct range r = { 0 };
+
+	if (!c->length || c->address >= REGION_ADDRESS_MAX || c->length > REGION_ADDRESS_MAX)
+		return;
+	if (!c->unmaps) {
+		take_map(b, call);
+	} else {
+		if (c->call == CALL_mremap && ranges_from(&b->live, c->address, &r) &&
+		    r.start < c->address + c->length)
+			map_set(&b->moved, c->thread, r.value + 1);
+		cut(b, c->address, c->address + c->length, c->at, call);
+		ranges_cut(&b->seen, c->address, c->address + c->length);
+	}
+	settle(b, c->at);
+}
+
+static void describe(struct map_region *r, const struct piece *p)
+{
+	r->flags = p->found.flags | (r->flags & (MAP_IS_ANONYMOUS | MAP_BY_ALLOCATOR));
+	r->name = p->found.name;
+	r->inode = p->found.inode;
+	r->major = p->found.major;
+	r->minor = p->found.minor;
+	r->offset = p->found.offset + (p->found.inode ? r->address - p->start : 0);
+}
+
+#define PERMISSIONS (MAP_CAN_READ | MAP_CAN_WRITE | MAP_CAN_EXECUTE | MAP_IS_SHARED)
+
+static void show_known(struct builder *b, const struct piece *p, struct range at, uint64_t now)
+{
+	struct map_region *r = &b->maps->regions[at.value], part;
+	uint64_t low = at.start > p->start ? at.start : p->start;
+	uint64_t high = at.end < p->start + p->length ? at.end : p->start + p->length;
+
+	if (!b->region_states[at.value].confirmed ||
+	    (r->flags & PERMISSIONS) == (p->found.flags & PERMISSIONS)) {
+		uint64_t address = r->address;
+
+		b->region_states[at.value].confirmed = true;
+		if (address >= p->start) {
+			describe(r, p);
+			b->maps->rows[r->map].flags = r->flags;
+			b->maps->rows[r->map].name = r->name;
+		}
+		update_usage(b, at.value);
+		return;
+	}
+	end_region(b, at.value, now, NO_CALL);
+	add_rests(b, at.value, low, high, now);
+	part = b->maps->regions[at.value];
+	part.address = low;
+	part.length = high - low;
+	part.begun = now;
+	describe(&part, p);
+	b->region_states[add_region(b, part)].confirmed = true;
+}
+
+static bool same_thing(const struct map_region *r, const struct piece *p)
+{
+	return r->name == p->found.name && r->inode == p->found.inode &&
+	       (r->flags & MAP_IS_OWN) == (p->found.flags & MAP_IS_OWN);
+}
+
+/* A part of a piece that no call is known to have mapped.  What grew, shrank or changed its
+ * permissions is still the same map. */
+static void show_unknown(struct builder *b, const struct piece *p, uint64_t start, uint64_t end,
+			 uint64_t now)
+{
+	struct map_region r = { .address = start, .length = end - start, .begun = now };
+	uint32_t map = UINT32_MAX;
+	struct range at;
+
+	for (uint64_t from = start;
+	     from < end && ranges_from(&b->live, from, &at) && at.start < end; from = at.end) {
+		const struct map_region *old = &b->maps->regions[at.value];
+
+		if (at.start == start && at.end == end && same_thing(old, p) &&
+		    (old->flags & PERMISSIONS) == (p->found.flags & PERMISSIONS)) {
+			update_usage(b, at.value);
+			return;
+		}
+		if (map == UINT32_MAX && same_thing(old, p))
+			map = old->map;
+	}
+	cut(b, start, end, now, NO_CALL);
+	r.map = map == UINT32_MAX ? add_map(b, now, NO_CALL) : map;
+	describe(&r, p);
+	b->region_states[add_region(b, r)].confirmed = true;
+}
+
+static void show(struct builder *b, const struct piece *p, uint64_t now)
+{
+	uint64_t end = p->start + p->length, from = p->start, gap = p->start;
+	struct range at;
+
+	while (from < end && ranges_from(&b->live, from, &at) && at.start < end) {
+		from = at.end;
+		if (!is_known(b, at.value))
+			continue;
+		if (at.start > gap)
+			show_unknown(b, p, gap, at.start, now);
+		show_known(b, p, at, now);
+		gap = at.end;
+	}
+	if (gap < end)
+		show_unknown(b, p, gap, end, now);
+}
+
+/* Nothing was seen there: what a call mapped before the look began, or nobody is known to have
+ * mapped, is gone. */
+static void miss(struct builder *b, uint64_t start, uint64_t end, const struct look *look)
+{
+	struct range piece, r;
+
+	for (uint64_t from = start; from < end; from = piece.end) {
+		uint64_t to = end;
+
+		if (!ranges_from(&b->seen, from, &piece) || piece.start >= end)
+			piece = (struct range){ end, end, 0 };
+		if (piece.start < to)
+			to = piece.start;
+		for (uint64_t at = from; at < to && ranges_from(&b->live, at, &r) && r.start < to;
+		     at = r.end)
+			if (!is_known(b, r.value) || b->maps->regions[r.value].begun <= look->began)
+				cut(b, r.start > from ? r.start : from, r.end < to ? r.end : to,
+				    look->ended, NO_CALL);
+	}
+}
+
+static struct piece *piece_of(struct builder *b, uint64_t number)
+{
+	uint64_t i;
+
+	return map_get(&b->by_number, number, &i) && i ? &b->pieces[i - 1] : NULL;
+}
+
+static void add_piece(struct builder *b, const struct look_record *record)
+{
+	const struct region_found *f = &record->found;
+	uint64_t unused;
+
+	if (map_get(&b->by_number, record->number, &unused))
+		return;
+	b->pieces = xgrow(b->pieces, b->piece_count, &b->piece_room, sizeof(*b->pieces));
+	b->pieces[b->piece_count++] = (struct piece){
+		.start = f->start, .length = f->length, .found = *f, .changed = true
+	};
+	map_set(&b->by_number, record->number, b->piece_count);
+	ranges_cut(&b->seen, f->start, f->start + f->length);
+	ranges_add(&b->seen, f->start, f->start + f->length, (uint32_t)b->piece_count - 1);
+}
+
+static void set_usage(struct builder *b, const struct look_record *record)
+{
+	struct piece *p = piece_of(b, record->number);
+
+	if (!p)
+		return;
+#define X(name) p->usage.name = record->usage.name * 1024;
+	REGIONS_USAGES(X)
+#undef X
+	p->changed = true;
+}
+
+static void remove_piece(struct builder *b, const struct look_record *record)
+{
+	struct piece *p = piece_of(b, record->number);
+
+	if (!p)
+		return;
+	ranges_cut(&b->seen, p->start, p->start + p->length);
+	map_set(&b->by_number, record->number, 0);
+}
+
+struct gone {
+	uint64_t start, end;
+};
+
+/* Takes what has changed; returns the places of pieces that were removed. */
+static size_t read_look(struct builder *b, const struct look *look, struct gone **ret_gone)
+{
+	struct gone *gone = NULL;
+	size_t count = 0, room = 0;
+
+	for (size_t i = 0; i < look->count; i++) {
+		const struct look_record *record = &b->maps->seen->records[look->first + i];
+		const struct piece *p = piece_of(b, record->number);
+
+		if (record->kind == REGIONS_ADD) {
+			add_piece(b, record);
+		} else if (record->kind == REGIONS_USAGE) {
+			set_usage(b, record);
+		} else if (p) {
+			gone = xgrow(gone, count, &room, sizeof(*gone));
+			gone[count++] = (struct gone){ p->start, p->start + p->length };
+			remove_piece(b, record);
+		}
+	}
+	*ret_gone = gone;
+	return count;
+}
+
+/* What was mapped before the last look but one began, and neither has shown, was unmapped by
+ * somebody unseen.  One look may be too early: an event may reach the collector late. */
+static void miss_unconfirmed(struct builder *b, const struct look *look)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < b->unconfirmed_count; i++) {
+		uint32_t region = b->unconfirmed[i];
+		const struct map_region *r = &b->maps->regions[region];
+
+		if (r->ended != NEVER || b->region_states[region].confirmed)
+			continue;
+		if (r->begun <= b->last_began)
+			miss(b, r->address, r->address + r->length, look);
+		else
+			b->unconfirmed[kept++] = region;
+	}
+	b->unconfirmed_count = kept;
+}
+
+static void take_look(struct builder *b, const struct look *look)
+{
+	struct gone *gone;
+	size_t gone_count = read_look(b, look, &gone);
+
+	for (size_t i = 0; i < look->count; i++) {
+		const struct look_record *record = &b->maps->seen->records[look->first + i];
+		struct piece *p = piece_of(b, record->number);
+
+		if (p && p->changed) {
+			p->changed = false;
+			show(b, p, look->ended);
+		}
+	}
+	for (size_t i = 0; i < gone_count; i++)
+		miss(b, gone[i].start, gone[i].end, look);
+	miss_unconfirmed(b, look);
+	b->last_look = look->ended;
+	b->last_began = look->began;
+	settle(b, look->ended);
+	free(gone);
+}
+
+/* Where each map's regions and usages begin, and room for them in that order. */
+static void gather(struct builder *b)
+{
+	struct map_history *m = b->maps;
+	uint32_t *place = xcalloc((size_t)m->count + 1, sizeof(*place));
+	uint32_t kept = 0, regions = 0, usages = 0;
+	struct map_region *sorted =
+		xreallocarray(NULL, (size_t)m->region_count + 1, sizeof(*sorted));
+	struct map_usage *ordered =
+		xreallocarray(NULL, (size_t)m->usage_count + 1, sizeof(*ordered));
+
+	for (uint32_t i = 0; i < m->count; i++) {
+		struct map_row *row = &m->rows[kept];
+
+		place[i] = UINT32_MAX;
+		if (b->states[i].dropped)
+			continue;
+		place[i] = kept;
+		*row = m->rows[i];
+		row->first_region = regions;
+		row->first_usage = usages;
+		regions += b->states[i].region_count;
+		usages += b->states[i].usage_count;
+		kept++;
+	}
+	m->count = kept;
+	for (uint32_t i = 0; i < m->region_count; i++) {
+		struct map_region *r = &m->regions[i];
+		struct map_row *row;
+
+		if (place[r->map] == UINT32_MAX)
+			continue;
+		r->map = place[r->map];
+		row = &m->rows[r->map];
+		sorted[row->first_region + row->region_count++] = *r;
+	}
+	m->usage_order = xreallocarray(NULL, (size_t)usages + 1, sizeof(*m->usage_order));
+	usages = 0;
+	for (uint32_t i = 0; i < m->usage_count; i++) {
+		struct map_usage *u = &m->usages[i];
+		struct map_row *row;
+
+		if (place[u->map] == UINT32_MAX)
+			continue;
+		u->map = place[u->map];
+		row = &m->rows[u->map];
+		m->usage_order[usages++] = row->first_usage + row->usage_count;
+		ordered[row->first_usage + row->usage_count++] = *u;
+	}
+	free(m->regions);
+	free(m->usages);
+	free(place);
+	m->regions = sorted;
+	m->usages = ordered;
+	m->region_count = regions;
+	m->usage_count = usages;
+}
+
+struct map_history *map_history_new(const struct map_calls *calls, const struct regions *seen)
+{
+	struct map_history *m = xcalloc(1, sizeof(*m));
+	struct builder b = { .maps = m };
+	size_t look = 0;
+
+	m->seen = seen;
+	if (calls->count < NO_CALL)
+		for (size_t i = 0; i < calls->count; i++)
+			map_calls_add(&m->calls, &calls->rows[i]);
+	map_calls_sort(&m->calls);
+	for (uint32_t call = 0; call < m->calls.count; call++) {
+		while (look < seen->look_count && seen->looks[look].ended < m->calls.rows[call].at)
+			take_look(&b, &seen->looks[look++]);
+		take_call(&b, call);
+	}
+	while (look < seen->look_count)
+		take_look(&b, &seen->looks[look++]);
+	gather(&b);
+	free(b.states);
+	free(b.region_states);
+	ranges_release(&b.live);
+	ranges_release(&b.seen);
+	free(b.pieces);
+	map_release(&b.by_number);
+	map_release(&b.moved);
+	free(b.dirty);
+	free(b.unconfirmed);
+	return m;
+}
+
+struct map_history *map_history_free(struct map_history *m)
+{
+	if (!m)
+		return NULL;
+	free(m->rows);
+	free(m->regions);
+	free(m->sources);
+	free(m->usages);
+	free(m->usage_order);
+	map_calls_release(&m->calls);
+	free(m);
+	return NULL;
+}
+
+const struct map_history *model_maps(const struct model *m)
+{
+	_Atomic(struct map_history *) *slot = &((struct model *)m)->maps;
+	struct map_history *mine, *other = NULL,
+				  *there = atomic_load_explicit(slot, memory_order_acquire);
+	const char *allocator = model_info(m, "allocator");
+
+	if (there)
+		return there;
+	mine = map_history_new(&m->tables.map_calls, &m->tables.regions);
+	mine->jemalloc = allocator && strstr(allocator, "jemalloc");
+	if (atomic_compare_exchange_strong(slot, &other, mine))
+		return mine;
+	map_history_free(mine);
+	return other;
+}
+
+static const char *name_of(const struct map_history *m, uint32_t map, uint32_t name, uint8_t flags)
+{
+	const char *text = regions_name(m->seen, name);
+
+	if (*text && strcmp(text, "[anon:mmap]"))
+		return text;
+	if (flags & MAP_IS_OWN)
+		return "[anon:memoir]";
+	if (m->rows[map].call == NO_CALL || !(flags & MAP_IS_ANONYMOUS))
+		return text;
+	return flags & MAP_BY_ALLOCATOR && m->jemalloc ? "[anon:jemalloc]" : "[anon:mmap]";
+}
+
+const char *map_history_name(const struct map_history *m, const struct map_row *row)
+{
+	return name_of(m, (uint32_t)(row - m->rows), row->name, row->flags);
+}
+
+const char *map_history_region_name(const struct map_history *m, const struct map_region *region)
+{
+	return name_of(m, region->map, region->name, region->flags);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Reading looks at memory maps.  See regions.h. */
+#include "model/regions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "wire/varint.h"
+
+struct cursor {
+	const uint8_t *p, *end;
+};
+
+static bool number(struct cursor *c, uint64_t *ret_value)
+{
+	return varint_get(&c->p, c->end, ret_value);
+}
+
+static bool get_found(struct regions *r, struct cursor *c, struct region_found *f)
+{
+	uint64_t major, minor, flags, size;
+	char *name;
+
+	if (!number(c, &f->start) || !number(c, &f->length) || !number(c, &f->offset) ||
+	    !number(c, &f->inode) || !number(c, &major) || !number(c, &minor) ||
+	    !number(c, &flags) || !number(c, &size) || size > (uint64_t)(c->end - c->p) ||
+	    major > UINT32_MAX || minor > UINT32_MAX || flags > UINT8_MAX || !f->length ||
+	    f->start >= REGION_ADDRESS_MAX || f->length > REGION_ADDRESS_MAX)
+		return false;
+	f->major = (uint32_t)major;
+	f->minor = (uint32_t)minor;
+	f->flags = (uint8_t)flags;
+	name = xmemdup0(c->p, size);
+	f->name = strings_add(&r->names, name);
+	free(name);
+	c->p += size;
+	return true;
+}
+
+static bool get_usage(struct cursor *c, struct region_usage *u)
+{
+#define X(name)                                                                                    \
+	if (!number(c, &u->name) || u->name > REGION_USAGE_MAX)                                    \
+		return false;
+	REGIONS_USAGES(X)
+#undef X
+	return true;
+}
+
+static bool get_record(struct regions *r, struct cursor *c, struct look_record *record)
+{
+	uint64_t kind;
+
+	memset(record, 0, sizeof(*record));
+	if (!number(c, &kind) || !number(c, &record->number))
+		return false;
+	record->kind = (uint8_t)kind;
+	switch (kind) {
+	case REGIONS_ADD:
+		return get_found(r, c, &record->found);
+	case REGIONS_USAGE:
+		return get_usage(c, &record->usage);
+	case REGIONS_REMOVE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static struct look *look_at(struct regions *r, uint64_t began, uint64_t ended)
+{
+	struct look *last = r->look_count ? &r->looks[r->look_count - 1] : NULL;
+
+	if (last && last->began == began)
+		return last;
+	/* Looks are in order of time; a clock that jumps back must not undo that. */
+	if (last && began < last->ended)
+		began = last->ended;
+	r->looks = xgrow(r->looks, r->look_count, &r->look_room, sizeof(*r->looks));
+	last = &r->looks[r->look_count++];
+	*last = (struct look){ began, ended > began ? ended : began, r->record_count, 0 };
+	return last;
+}
+
+bool regions_add(struct regions *r, const uint8_t *bytes, size_t size)
+{
+	struct cursor c = { bytes, bytes + size };
+	uint64_t began, took;
+	struct look *look;
+
+	if (!number(&c, &began) || !number(&c, &took) || began >= UINT64_MAX - 1 ||
+	    took >= UINT64_MAX - 1 - began)
+		return false;
+	if (!r->named)
+		strings_init(&r->names);
+	r->named = true;
+	look = look_at(r, began, began + took);
+	while (c.p < c.end) {
+		r->records =
+			xgrow(r->records, r->record_count, &r->record_room, sizeof(*r->records));
+		if (!get_record(r, &c, &r->records[r->record_count]))
+			return false;
+		r->record_count++;
+		look->count++;
+	}
+	return true;
+}
+
+const char *regions_name(const struct regions *r, uint32_t name)
+{
+	return r->named ? strings_at(&r->names, name) : "";
+}
+
+void regions_release(struct regions *r)
+{
+	free(r->looks);
+	free(r->records);
+	if (r->named)
+		strings_release(&r->names);
+	memset(r, 0, sizeof(*r));
+}

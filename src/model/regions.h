@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* What the collector saw of the program's memory maps, look by look, as it is in the recording.
+ * map_history.h makes sense of it. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strings.h"
+#include "wire/regions.h"
+
+struct region_found {
+	uint64_t start, length, offset, inode;
+	uint32_t major, minor;
+	uint32_t name; /* in regions.names */
+	uint8_t flags; /* enum map_flags */
+};
+
+struct look_record {
+	uint8_t kind; /* enum regions_kind */
+	uint64_t number;
+	union {
+		struct region_found found; /* REGIONS_ADD */
+		struct region_usage usage; /* REGIONS_USAGE, KiB */
+	};
+};
+
+struct look {
+	uint64_t began, ended; /* stamps */
+	size_t first, count;   /* records */
+};
+
+struct regions {
+	struct look *looks;
+	size_t look_count, look_room;
+	struct look_record *records;
+	size_t record_count, record_room;
+	struct strings names;
+	bool named; /* names is initialised */
+};
+
+/* Takes a chunk's payload; false if it is malformed. */
+bool regions_add(struct regions *r, const uint8_t *bytes, size_t size);
+const char *regions_name(const struct regions *r, uint32_t name);
+void regions_release(struct regions *r);
