@@ -76,6 +76,33 @@ static void look_at_names(const struct known *k)
 		abort();
 }
 
+/* Every map has its regions and what it used, in order. */
+static void look_at_maps(const struct model *m)
+{
+	const struct map_history *h = model_maps(m);
+	size_t sum = 0;
+
+	for (uint32_t i = 0; i < h->count; i++) {
+		const struct map_row *row = &h->rows[i];
+
+		if (!row->region_count || row->ended < row->begun ||
+		    row->first_region + row->region_count > h->region_count ||
+		    row->first_usage + row->usage_count > h->usage_count ||
+		    (row->call != NO_CALL && row->call >= h->calls.count))
+			abort();
+		sum += strlen(map_history_name(h, row));
+		for (uint32_t k = 0; k < row->region_count; k++) {
+			const struct map_region *r = &h->regions[row->first_region + k];
+
+			if (r->map != i || !r->length || r->ended < r->begun ||
+			    r->first_source + r->source_count > h->source_count)
+				abort();
+		}
+	}
+	if (sum == SIZE_MAX)
+		abort();
+}
+
 static void read_recording(const uint8_t *data, size_t size)
 {
 	struct model_options options = { .workers = 0 };
@@ -97,6 +124,7 @@ static void read_recording(const uint8_t *data, size_t size)
 		stack_sums_top(&sums, (enum stack_order)order, 10);
 	stack_sums_release(&sums);
 	look_at_names(&m->tables.known);
+	look_at_maps(m);
 	model_runtime_ns(m);
 	model_start_ns(m);
 	for (size_t i = 0; i < m->tables.file_count && i < 4; i++) {

@@ -19,6 +19,7 @@
 #include "collector/log.h"
 #include "collector/manners.h"
 #include "stream/serve.h"
+#include "collector/regions.h"
 
 #define MS 1000000ull
 #define CHUNK_AGE_NS (250 * MS)
@@ -195,6 +196,7 @@ static bool look_around(struct collector *c, bool traffic)
 		threads_write(c);
 	if (due(c, &c->last_counters_ns, COUNTERS_EVERY_NS))
 		info_write_counters(c, false);
+	regions_look_if_due(c->regions);
 	if (due(c, &c->last_poll_ns, c->poll_every_ns) ||
 	    atomic_load_explicit(&c->control->family.exec_pending, memory_order_relaxed))
 		return poll_modules(c);
@@ -224,6 +226,7 @@ static int open_recording(struct collector *c, const char *program)
 	if (family->first_node > c->next_node)
 		c->next_node = family->first_node;
 	c->cull = cull_new(c);
+	c->regions = regions_watch_new(c);
 	return 0;
 }
 
@@ -363,6 +366,9 @@ bool collector_finish(struct collector *c, const char *reason, int status)
 	 * not: they are not followed for ever. */
 	for (int i = 0; i < LAST_PASSES && !c->recording.error && drain_pass(c).taken; i++)
 		;
+	/* Before it goes: one that waits for us, or was given up, is still there. */
+	if (strcmp(reason, "end") && strcmp(reason, "exec"))
+		regions_look(c->regions);
 	if (c->cull)
 		cull_finish(c->cull);
 	drain_close_chunk(c);
@@ -406,6 +412,7 @@ void collector_release(struct collector *c)
 	c->serve = serve_free(c->serve);
 	recording_release(&c->recording);
 	c->cull = cull_free(c->cull);
+	c->regions = regions_watch_free(c->regions);
 	binaries_release(c);
 	maps_release(&c->maps);
 	for (uint32_t i = 0; i < c->ring_count; i++)

@@ -10,6 +10,7 @@
 #include "collector/cull.h"
 #include "collector/futex.h"
 #include "collector/log.h"
+#include "collector/regions.h"
 
 #define MAX_ORDER 26 /* two gigabytes: more than any option allows */
 /* The head is handed back in steps, so that a waiting thread goes on while the rest is encoded. */
@@ -111,10 +112,17 @@ static uint64_t take(struct collector *c, uint32_t i, struct drain_result *resul
 			n = room;
 		if (c->cull) {
 			cull_take(c->cull, i, &r->ring->events[at], (uint32_t)n);
+			if (c->regions)
+				regions_take(c->regions, &r->ring->events[at], (uint32_t)n);
 		} else {
+			uint32_t whole = c->encoder.whole_count;
+
 			if (!c->encoder.event_count)
 				c->chunk_started_ns = clock_ns(CLOCK_MONOTONIC);
 			codec_add(&c->encoder, i, &r->ring->events[at], (uint32_t)n);
+			/* Most have none that are about memory maps, and are not looked through. */
+			if (c->regions && c->encoder.whole_count != whole)
+				regions_take(c->regions, &r->ring->events[at], (uint32_t)n);
 		}
 		r->head += n;
 		taken += n;

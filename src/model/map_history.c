@@ -34,7 +34,8 @@ struct piece {
 /* What is only needed while regions live. */
 struct region_state {
 	struct region_usage usage; /* its share, bytes */
-	bool confirmed;		   /* a look has shown it */
+	bool confirmed;		   /* a look has shown it, or a part of it */
+	bool unsure;		   /* in `unconfirmed` */
 	bool dropped;		   /* it never was */
 };
 
@@ -61,7 +62,7 @@ struct builder {
 	size_t dirty_count, dirty_room;
 	uint32_t *unconfirmed; /* regions since the last look */
 	size_t unconfirmed_count, unconfirmed_room;
-	uint64_t last_look, last_began;
+	uint64_t last_look;
 };
 
 static void add_usage(struct region_usage *to, const struct region_usage *what, bool less)
@@ -164,7 +165,7 @@ static uint32_t add_map(struct builder *b, uint64_t at, uint32_t call)
 }
 
 /* Adds a region, which is like `r`, where there is none. */
-static uint32_t add_region(struct builder *b, struct map_region r)
+static void add_region(struct builder *b, struct map_region r, bool confirmed, bool unsure)
 {
 	struct map_history *m = b->maps;
 	struct map_row *row = &m->rows[r.map];
@@ -179,7 +180,7 @@ static uint32_t add_region(struct builder *b, struct map_region r)
 		b->region_states =
 			xreallocarray(b->region_states, b->region_room, sizeof(*b->region_states));
 	m->regions[i] = r;
-	b->region_states[i] = (struct region_state){ 0 };
+	b->region_states[i] = (struct region_state){ .confirmed = confirmed, .unsure = unsure };
 	m->region_count++;
 	ranges_add(&b->live, r.address, r.address + r.length, i);
 	if (!s->region_count++)
@@ -191,7 +192,11 @@ static uint32_t add_region(struct builder *b, struct map_region r)
 	s->live++;
 	s->address_space += r.length;
 	update_usage(b, i);
-	return i;
+	if (!unsure)
+		return;
+	b->unconfirmed = xgrow(b->unconfirmed, b->unconfirmed_count, &b->unconfirmed_room,
+			       sizeof(*b->unconfirmed));
+	b->unconfirmed[b->unconfirmed_count++] = i;
 }
 
 /* Ends a region; the caller adds what is left of it. */
@@ -230,7 +235,7 @@ static void add_rests(struct builder *b, uint32_t region, uint64_t start, uint64
 {
 	struct map_region rest = b->maps->regions[region];
 	uint64_t from = rest.address, to = rest.address + rest.length;
-	bool confirmed = b->region_states[region].confirmed;
+	struct region_state state = b->region_states[region];
 
 	rest.begun = at;
 	for (int behind = 0; behind < 2; behind++) {
@@ -241,7 +246,7 @@ static void add_rests(struct builder *b, uint32_t region, uint64_t start, uint64
 			continue;
 		rest.offset = b->maps->regions[region].offset;
 		rest.offset += rest.inode ? rest.address - from : 0;
-		b->region_states[add_region(b, rest)].confirmed = confirmed;
+		add_region(b, rest, state.confirmed, state.unsure);
 	}
 }
 
@@ -310,9 +315,7 @@ static void take_map(struct builder *b, uint32_t call)
 		}
 	}
 	r.map = add_map(b, c->at, call);
-	b->unconfirmed = xgrow(b->unconfirmed, b->unconfirmed_count, &b->unconfirmed_room,
-			       sizeof(*b->unconfirmed));
-	b->unconfirmed[b->unconfirmed_count++] = add_region(b, r);
+	add_region(b, r, false, true);
 }
 
 static void take_call(struct builder *b, uint32_t call)
@@ -351,6 +354,7 @@ static void show_known(struct builder *b, const struct piece *p, struct range at
 	struct map_region *r = &b->maps->regions[at.value], part;
 	uint64_t low = at.start > p->start ? at.start : p->start;
 	uint64_t high = at.end < p->start + p->length ? at.end : p->start + p->length;
+	bool unsure;
 
 	if (!b->region_states[at.value].confirmed ||
 	    (r->flags & PERMISSIONS) == (p->found.flags & PERMISSIONS)) {
@@ -365,6 +369,7 @@ static void show_known(struct builder *b, const struct piece *p, struct range at
 		update_usage(b, at.value);
 		return;
 	}
+	unsure = b->region_states[at.value].unsure;
 	end_region(b, at.value, now, NO_CALL);
 	add_rests(b, at.value, low, high, now);
 	part = b->maps->regions[at.value];
@@ -372,7 +377,7 @@ static void show_known(struct builder *b, const struct piece *p, struct range at
 	part.length = high - low;
 	part.begun = now;
 	describe(&part, p);
-	b->region_states[add_region(b, part)].confirmed = true;
+	add_region(b, part, true, unsure);
 }
 
 static bool same_thing(const struct map_region *r, const struct piece *p)
@@ -405,7 +410,7 @@ static void show_unknown(struct builder *b, const struct piece *p, uint64_t star
 	cut(b, start, end, now, NO_CALL);
 	r.map = map == UINT32_MAX ? add_map(b, now, NO_CALL) : map;
 	describe(&r, p);
-	b->region_states[add_region(b, r)].confirmed = true;
+	add_region(b, r, true, false);
 }
 
 static void show(struct builder *b, const struct piece *p, uint64_t now)
@@ -426,6 +431,14 @@ static void show(struct builder *b, const struct piece *p, uint64_t now)
 		show_unknown(b, p, gap, end, now);
 }
 
+/* Was it there before the look, whole or as part of what the look has shown to be less? */
+static bool is_older(const struct builder *b, uint32_t region, const struct look *look)
+{
+	uint64_t begun = b->maps->regions[region].begun;
+
+	return begun <= look->began || begun == look->ended;
+}
+
 /* Nothing was seen there: what a call mapped before the look began, or nobody is known to have
  * mapped, is gone. */
 static void miss(struct builder *b, uint64_t start, uint64_t end, const struct look *look)
@@ -441,7 +454,7 @@ static void miss(struct builder *b, uint64_t start, uint64_t end, const struct l
 			to = piece.start;
 		for (uint64_t at = from; at < to && ranges_from(&b->live, at, &r) && r.start < to;
 		     at = r.end)
-			if (!is_known(b, r.value) || b->maps->regions[r.value].begun <= look->began)
+			if (!is_known(b, r.value) || is_older(b, r.value, look))
 				cut(b, r.start > from ? r.start : from, r.end < to ? r.end : to,
 				    look->ended, NO_CALL);
 	}
@@ -520,7 +533,7 @@ static size_t read_look(struct builder *b, const struct look *look, struct gone 
 	return count;
 }
 
-/* What was mapped before the last look but one began, and neither has shown, was unmapped by
+/* What was mapped before the look before this one was over, and is not there, was unmapped by
  * somebody unseen.  One look may be too early: an event may reach the collector late. */
 static void miss_unconfirmed(struct builder *b, const struct look *look)
 {
@@ -530,12 +543,14 @@ static void miss_unconfirmed(struct builder *b, const struct look *look)
 		uint32_t region = b->unconfirmed[i];
 		const struct map_region *r = &b->maps->regions[region];
 
-		if (r->ended != NEVER || b->region_states[region].confirmed)
+		if (r->ended != NEVER)
 			continue;
-		if (r->begun <= b->last_began)
+		if (r->begun <= b->last_look) {
+			b->region_states[region].unsure = false;
 			miss(b, r->address, r->address + r->length, look);
-		else
+		} else {
 			b->unconfirmed[kept++] = region;
+		}
 	}
 	b->unconfirmed_count = kept;
 }
@@ -558,7 +573,6 @@ static void take_look(struct builder *b, const struct look *look)
 		miss(b, gone[i].start, gone[i].end, look);
 	miss_unconfirmed(b, look);
 	b->last_look = look->ended;
-	b->last_began = look->began;
 	settle(b, look->ended);
 	free(gone);
 }

@@ -196,6 +196,7 @@ static void add_batch(struct codec_encoder *c, const struct event *events, uint3
 			codes[i] = (uint8_t)(CODEC_ESCAPE | event_op(e));
 			memcpy(c->data[COLUMN_OTHER], &e->word1, WHOLE_BYTES);
 			c->data[COLUMN_OTHER] += WHOLE_BYTES;
+			c->whole_count++;
 			continue;
 		}
 	ordinary:

@@ -83,6 +83,7 @@ struct codec_encoder {
 	uint8_t *lengths[COLUMN_COUNT];
 	uint64_t counts[COLUMN_COUNT]; /* values so far */
 	uint32_t event_count, run_count;
+	uint32_t whole_count; /* events that are carried whole */
 	struct codec_state state;
 };
 

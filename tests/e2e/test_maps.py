@@ -110,6 +110,37 @@ def check_regions(maps):
             assert "deallocation" not in region
 
 
+def check_usage(maps):
+    """What of them was resident when."""
+    untouched, touched, whole, at_start, at_end, in_middle, replaced, new = [m["usage_history"] for m in maps]
+    for history in [m["usage_history"] for m in maps]:
+        times = [stamp(u) for u in history]
+        assert times == sorted(times) and len(set(times)) == len(times)
+        assert history[0]["rss"] == 0
+    assert [(u["address_space"], u["rss"]) for u in untouched] == [(123 * PAGE, 0)]
+    assert [(u["address_space"], u["rss"]) for u in touched][::len(touched) - 1] == [(5 * PAGE, 0), (5 * PAGE, 8192)]
+    last = touched[-1]
+    assert last["anonymous"] == last["private_dirty"] == 8192
+    assert last["shared_clean"] == last["shared_dirty"] == last["private_clean"] == last["swap"] == 0
+    assert [(u["address_space"], u["rss"]) for u in whole] == [(6 * PAGE, 0), (0, 0)]
+    for history in at_start, at_end, in_middle, replaced:
+        assert [u["rss"] for u in history] == [0, 0]
+    assert [[u["address_space"] // PAGE for u in h] for h in (at_start, at_end, in_middle, replaced)] == [
+        [7, 6], [7, 6], [7, 6], [7, 6]]
+    assert [(u["address_space"], u["rss"]) for u in new] == [(PAGE, 0)]
+    assert [m["peak_rss"] for m in maps] == [0, 8192, 0, 0, 0, 0, 0, 0]
+
+
+def wait_for_maps(path, condition, what):
+    """Until what has been written of a recording so far fulfils a condition."""
+    def fulfilled():
+        try:
+            return condition(maps_of(path))
+        except AssertionError:  # it is not there yet
+            return False
+    harness.wait_for(fulfilled, timeout=2 * harness.TIMEOUT, what=what)
+
+
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("mode", MODES)
 def test_mmap(compile_program, tmp_path, mode, named):
@@ -118,10 +149,24 @@ def test_mmap(compile_program, tmp_path, mode, named):
     program = compile_program("maps", flags=("-O0",))
     with running(program, path, mode, env=NAMED if named else None) as steps:
         steps.reached(b"1")
+        wait_for_maps(path, lambda maps: any(m["name"] == "[stack]" for m in maps), "a first look")
         steps.go_on()
         steps.reached(b"2")
+        wait_for_maps(path, lambda maps: sum(m["peak_rss"] for m in of_source(maps, "maps.c")) == 8192,
+                      "a look at what was touched")
         steps.go_on()
-    check_regions(of_source(maps_of(path), "maps.c"))
+    maps = maps_of(path)
+    check_regions(of_source(maps, "maps.c"))
+    check_usage(of_source(maps, "maps.c"))
+    # Those that nobody was seen to make.
+    names = [m["name"] for m in maps if "source" not in m]
+    assert "[stack]" in names and program in names and any("/libc.so" in name for name in names)
+    (stack,) = [m for m in maps if m["name"] == "[stack]"]
+    assert stack["peak_rss"] > 0 and stack["is_writable"] and not stack["is_shared"]
+    # The recorder's own are told from the program's.
+    own = [m for m in maps if m["is_own"]]
+    assert own and not any("source" in m for m in own)
+    assert {m["name"].split(" ")[0] for m in own} == {"[anon:memoir]", "/memfd:memoir"}
 
 
 def test_not_gathered(compile_program, tmp_path):
