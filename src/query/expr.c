@@ -220,6 +220,7 @@ static bool op_fits(const struct filter_field *f, enum filter_op op)
 	case FIELD_STACK:
 		return op <= OP_GE;
 	case FIELD_BACKTRACE:
+	case FIELD_MAP:
 		return op == OP_EQ || op == OP_NE;
 	case FIELD_FRAME:
 	case FIELD_THREAD:

@@ -26,6 +26,7 @@ enum field_class {
 	FIELD_THREAD,
 	FIELD_CALL,
 	FIELD_ALIVE, /* alive_at(TIME) */
+	FIELD_MAP,   /* the memory maps that it was in */
 };
 
 enum row_number {

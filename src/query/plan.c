@@ -9,6 +9,7 @@
 #include "model/stats.h"
 #include "query/allocator.h"
 #include "query/clock.h"
+#include "query/map_places.h"
 #include "query/peaks.h"
 #include "query/steps.h"
 
@@ -41,6 +42,7 @@ static struct step *step_free(struct step *s)
 		step_free(s->children[i]);
 	free(s->children);
 	free(s->bits);
+	map_places_free(s->map);
 	free(s);
 	return NULL;
 }
@@ -571,6 +573,14 @@ static struct step *bind_frame(struct binder *b, const struct condition *c)
 	return both;
 }
 
+static struct step *bind_map(struct binder *b, const struct condition *c)
+{
+	struct step *s = step_new(STEP_MAP, 9);
+
+	s->map = map_places_new(b->m, c->value.ids, c->value.id_count);
+	return s;
+}
+
 static struct step *bind_test(struct binder *b, const struct condition *c)
 {
 	switch (c->field->class) {
@@ -588,6 +598,8 @@ static struct step *bind_test(struct binder *b, const struct condition *c)
 		return bind_call(b, c);
 	case FIELD_ALIVE:
 		return bind_alive(b, c);
+	case FIELD_MAP:
+		return bind_map(b, c);
 	case FIELD_FRAME: /* is inside a CONDITION_FRAME */
 		break;
 	}

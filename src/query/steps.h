@@ -22,6 +22,7 @@ enum step_kind {
 	STEP_CALLS,
 	STEP_FREE_CALLS,
 	STEP_FLAG, /* enum flag `which` */
+	STEP_MAP,  /* was in one of the memory maps of `map` */
 };
 
 struct step {
@@ -31,6 +32,7 @@ struct step {
 	uint64_t low, high;
 	uint64_t *bits; /* of a set */
 	uint32_t bit_count;
+	struct map_places *map;
 	struct step **children;
 	size_t child_count, child_room;
 };

@@ -178,3 +178,219 @@ def test_not_gathered(compile_program, tmp_path):
         assert recording.status == 0
         assert maps_of(path) == []
         assert os.path.getsize(path)
+
+
+def facts(output):
+    return [line.split() for line in output.decode().splitlines()]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("env", [{}, {"MEMORY_PROFILER_CULL_TEMPORARY_ALLOCATIONS": "1"}], ids=["all", "culled"])
+def test_many_threads(compile_program, record, mode, env):
+    """Addresses go from thread to thread; every map has its own end, and what was kept is kept."""
+    recording = record([compile_program("maps_more"), "threads", "6", "500"], mode=mode, env=env, timeout=120)
+    assert recording.status == 0
+    kept = {int(address): int(size) for _, address, size in facts(recording.stdout)}
+    assert len(kept) == 6 * 10
+    maps = of_source(maps_of(recording.path), "maps_more.c")
+    assert len(maps) == 6 * 500
+    assert {m["address"]: m["size"] for m in maps if "deallocation" not in m} == kept
+    assert len({m["source"]["thread"] for m in maps}) == 6
+    for m in maps:
+        assert len(m["regions"]) == 1
+        if "deallocation" not in m:
+            continue
+        (source,) = m["regions"][0]["deallocation"]["sources"]
+        assert (source["address"], source["length"]) == (m["address"], m["size"])
+        assert source["source"]["call"] == "munmap"
+        assert source["source"]["thread"] == m["source"]["thread"]
+        assert stamp(m) < stamp(m["deallocation"])
+
+
+def test_remap(compile_program, record):
+    """What is moved or grown ends where it was and begins anew; what shrinks loses its end."""
+    recording = record([compile_program("maps_more", flags=("-O0",)), "remap"])
+    at = {name: int(address) for name, address in facts(recording.stdout)}
+    room, a, grown, fixed = of_source(maps_of(recording.path), "maps_more.c")
+    assert [m["source"]["call"] for m in (room, a, grown, fixed)] == ["mmap", "mmap", "mremap", "mremap"]
+    assert [m["size"] // PAGE for m in (room, a, grown, fixed)] == [64, 4, 12, 6]
+    assert (room["address"], a["address"]) == (at["a"], at["a"])
+    assert (grown["address"], fixed["address"]) == (at["grown"], at["fixed"])
+    assert not room["is_readable"] and "deallocation" not in room
+
+    def ends(m):
+        return [((s["address"] - m["address"]) // PAGE, s["length"] // PAGE, s["source"]["call"])
+                for r in m["regions"] for s in r.get("deallocation", {"sources": []})["sources"]]
+
+    assert ends(room) == [(0, 4, "mmap"), (32, 6, "mremap")]
+    assert ends(a) == [(0, 4, "mremap")]
+    assert ends(grown) == [(5, 7, "mremap"), (0, 5, "mremap")]
+    assert ends(fixed) == [(2, 1, "munmap")]
+    assert a["deallocation"]["source"]["backtrace"] == grown["source"]["backtrace"]
+    for m in grown, fixed:  # as what they were made of
+        assert m["name"] == "[anon:mmap]" and m["is_writable"] and not m["is_executable"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_failing_calls(compile_program, compare, mode):
+    """No event, and the same error as without the recorder."""
+    recording = compare([compile_program("maps_more"), "fail"], mode=mode)
+    (one,) = of_source(maps_of(recording.path), "maps_more.c")
+    assert one["size"] == 2 * PAGE and "deallocation" not in one and len(one["regions"]) == 1
+
+
+def test_files_and_permissions(compile_program, tmp_path):
+    """A file's name and offset, shared memory, and what mprotect has changed."""
+    path = str(tmp_path / "out.dat")
+    program = compile_program("maps_more", flags=("-O0",))
+    with running(program, path, "run", arguments=("files", program)) as steps:
+        while steps.process.stdout.readline() != b"ready\n":
+            pass
+        wait_for_maps(path, lambda maps: any(len(m["regions"]) > 1 for m in of_source(maps, "maps_more.c")),
+                      "the changed permissions")
+        steps.go_on()
+    file, shared = of_source(maps_of(path), "maps_more.c")
+    assert file["name"] == program and not file["is_writable"] and not file["is_shared"]
+    assert file["regions"][0]["file_offset"] == PAGE and file["regions"][0]["inode"] == os.stat(program).st_ino
+    assert shared["is_shared"] and shared["peak_rss"] == PAGE
+    whole, *parts = shared["regions"]
+    assert whole["is_writable"] and whole["deallocation"]["sources"] == []
+    assert sorted((r["address"] - shared["address"], r["size"], r["is_writable"]) for r in parts) == [
+        (0, PAGE, True), (PAGE, PAGE, False)]
+    # Which permissions a map has can be asked for.
+    assert [m["id"] for m in maps_of(path, "--id", str(file["id"]), "--writable", "only_false")] == [file["id"]]
+    assert maps_of(path, "--id", str(file["id"]), "--shared", "only_true") == []
+
+
+def test_child(compile_program, tmp_path):
+    """A child's recording has the maps that it made itself."""
+    env = {"MEMORY_PROFILER_TRACK_CHILD_PROCESSES": "1"}
+    run = harness.execute([harness.MEMOIR, "run", "-o", str(tmp_path / "%p.dat"), "--",
+                           compile_program("maps_more", flags=("-O0",)), "child"], env=env)
+    assert run.status == 0
+    found = []
+    for name in sorted(os.listdir(tmp_path)):
+        harness.wait_finished(str(tmp_path / name), timeout=harness.TIMEOUT)
+        found.append([m["size"] // PAGE for m in of_source(maps_of(str(tmp_path / name)), "maps_more.c")])
+    assert sorted(found) == [[3], [9]]
+
+
+@pytest.fixture(scope="module")
+def finished(compile_program, tmp_path_factory):
+    """A recording with maps, and what memoir maps says about it."""
+    path = str(tmp_path_factory.mktemp("maps") / "out.dat")
+    with running(compile_program("maps", flags=("-O0",)), path, "run") as steps:
+        steps.reached(b"1")
+        steps.go_on()
+        steps.reached(b"2")
+        wait_for_maps(path, lambda maps: any(m["peak_rss"] == 8192 for m in of_source(maps, "maps.c")), "a look")
+        steps.go_on()
+    return path, maps_of(path)
+
+
+@pytest.mark.parametrize("tool", [["repack"], ["repack", "-c", "none"], ["strip"], ["postprocess"]])
+def test_tools_keep_maps(finished, tmp_path, tool):
+    path, before = finished
+    other = str(tmp_path / "other.dat")
+    assert harness.execute([harness.MEMOIR, *tool, "-o", other, path]).status == 0
+
+    def essence(maps):
+        return [(m["address"], m["size"], m["name"], m["timestamp"], m.get("deallocation", {}).get("timestamp"),
+                 m["usage_history"], [(r["address"], r["size"], r["timestamp"]) for r in m["regions"]],
+                 m.get("source", {}).get("backtrace")) for m in maps]
+
+    assert essence(maps_of(other)) == essence(before)
+
+
+def test_anonymized(finished, tmp_path):
+    """Paths go, what the kernel calls its regions stays."""
+    path, before = finished
+    other = str(tmp_path / "other.dat")
+    assert harness.execute([harness.MEMOIR, "postprocess", "-a", "full", "-o", other, path]).status == 0
+    after = maps_of(other)
+    assert len(after) == len(before)
+    for was, now in zip(before, after):
+        assert (now["address"], now["peak_rss"]) == (was["address"], was["peak_rss"])
+        assert "/" not in now["name"]
+        if was["name"] in ("[stack]", "[anon:mmap]", "[anon:memoir]"):
+            assert now["name"] == was["name"]
+    assert any(region["inode"] not in (0, 1) for m in before for region in m["regions"])
+    assert all(region["inode"] in (0, 1) for m in after for region in m["regions"])
+
+
+def test_command(finished):
+    """Filters, orders, and the other ways to print."""
+    path, maps = finished
+    everything = range(len(maps))
+    assert [m["id"] for m in maps] == list(everything)
+
+    def ids(*options):
+        return [m["id"] for m in harness.ask("maps", "--json", "--no-cache", *options, path)["maps"]]
+
+    by_size = sorted(everything, key=lambda i: (-maps[i]["size"], i))
+    assert ids("--sort", "size", "--order", "dsc") == by_size
+    assert ids("--sort", "size", "--order", "dsc", "--skip", "2", "--count", "3") == by_size[2:5]
+    assert ids("--sort", "peak_rss") == sorted(everything, key=lambda i: (maps[i]["peak_rss"], i))
+    assert ids("--sort", "address") == sorted(everything, key=lambda i: maps[i]["address"])
+    chosen = {
+        ("--size-min", "28672"): lambda m: m["size"] >= 28672,
+        ("--peak-rss-min", "8192", "--peak-rss-max", "16384"): lambda m: 8192 <= m["peak_rss"] <= 16384,
+        ("--lifetime", "only_leaked"): lambda m: "deallocation" not in m,
+        ("--lifetime", "only_temporary"): lambda m: "deallocation" in m,
+        ("--executable", "only_true"): lambda m: m["is_executable"],
+        ("--memoir", "only_false"): lambda m: not m["is_own"],
+        ("--jemalloc", "only_true"): lambda m: False,
+        ("--function-regex", "^replace$"): lambda m: m["size"] == PAGE and "source" in m,
+        ("--negative-function-regex", "^main$"): lambda m: "source" not in m,
+        ("--call", "mmap"): lambda m: "source" in m,
+        ("--address-min", str(maps[0]["address"])): lambda m: m["address"] >= maps[0]["address"],
+    }
+    for options, fits in chosen.items():
+        assert ids(*options) == [m["id"] for m in maps if fits(m)], options
+    assert "regions" not in harness.ask("maps", "--json", path)["maps"][0]
+
+    listing = harness.execute([harness.MEMOIR, "maps", "--regions", "--history", "--call", "mmap", path])
+    assert listing.status == 0 and b"[anon:mmap]" in listing.stdout and b"ENDED BY" in listing.stdout
+    rows = harness.execute([harness.MEMOIR, "maps", "--csv", path]).stdout.decode().splitlines()
+    assert len(rows) == len(maps) + 1 and rows[0].startswith("id,timestamp_ns,")
+    for wrong in (["--sort", "beauty"], ["--readable", "perhaps"], ["--peak-rss-min", "much"], ["--no-such"]):
+        failed = harness.execute([harness.MEMOIR, "maps", *wrong, path])
+        assert failed.status == 2 and len(failed.stderr.splitlines()) == 1 and not failed.stdout, wrong
+
+
+def test_timeline(finished):
+    """All maps together, without the recorder's own."""
+    path, maps = finished
+    series = harness.ask("maps", "--timeline", "--json", "--no-cache", path)
+    assert list(series) == ["xs", "address_space", "rss", "anonymous", "dirty", "clean", "swap"]
+    assert len({len(values) for values in series.values()}) == 1 and len(series["xs"]) >= 8
+    assert series["xs"] == sorted(series["xs"])
+    theirs = [m["usage_history"][-1] for m in maps if not m["is_own"]]
+    for name in "address_space", "rss", "anonymous", "swap":
+        assert series[name][-1] == sum(u[name] for u in theirs), name
+    assert series["dirty"][-1] == sum(u["private_dirty"] + u["shared_dirty"] for u in theirs)
+    assert series["clean"][-1] == sum(u["private_clean"] + u["shared_clean"] for u in theirs)
+    few = harness.ask("maps", "--timeline", "--json", "--count", "3", path)
+    assert len(few["xs"]) <= 3 and few["rss"][-1] == series["rss"][-1]
+    assert harness.execute([harness.MEMOIR, "maps", "--timeline", path]).stdout.count(b"\n") > 8
+    assert harness.execute([harness.MEMOIR, "maps", "--timeline", "--csv", path]).stdout.startswith(b"timestamp_ns,")
+
+
+def test_allocations_of_a_map(compile_program, tmp_path):
+    """from_map: the heap's blocks are in the heap, and a large one in a map of its own."""
+    path = str(tmp_path / "out.dat")
+    program = compile_program("heap_maps", flags=("-O0",))
+    with running(program, path, "run") as steps:
+        steps.reached(b"1")
+        wait_for_maps(path, lambda maps: any(m["name"] == "[heap]" for m in maps), "a look at the heap")
+        steps.go_on()
+    (heap,) = [m for m in maps_of(path) if m["name"] == "[heap]"]
+    found = harness.ask("allocations", "--json", "--no-cache", "--from-map", str(heap["id"]), path)["allocations"]
+    sizes = [a["size"] for a in found]
+    assert sizes.count(1234) == 100 and 10000000 not in sizes
+    everything = harness.ask("allocations", "--json", "--no-cache", path)["allocations"]
+    (large,) = [a for a in everything if a["size"] == 10000000]
+    holders = [m for m in maps_of(path) if any(r["address"] <= large["address"] < r["address"] + r["size"]
+                                               for r in m["regions"])]
+    assert [m["name"] for m in holders] == [""] and "source" not in holders[0]
+    assert harness.ask("allocations", "--json", "-F", f"map = {holders[0]['id']} and size > 1M", path)["total_count"] == 1

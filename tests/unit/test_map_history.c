@@ -507,13 +507,121 @@ static void recording_with_maps(void **state)
 	buf_release(&l.bytes);
 }
 
+static bool was_in(const struct model *m, uint32_t row, const struct map_row *map)
+{
+	const struct map_history *h = model_maps(m);
+	const struct columns *c = &m->allocations;
+	uint64_t from = c->address[row], to = from + columns_size(c, row);
+
+	for (uint32_t i = 0; i < map->region_count; i++) {
+		const struct map_region *r = &h->regions[map->first_region + i];
+
+		if (from < r->address + r->length && r->address < to &&
+		    c->allocated_at[row] < r->ended && r->begun < c->freed_at[row])
+			return true;
+	}
+	return false;
+}
+
+/* Allocations of a map, against a look at each. */
+static void allocations_from_maps(void **state)
+{
+	struct model_options how = { .workers = 0 };
+	struct event e[4000];
+	uint64_t used[PAGES * 4] = { 0 };
+	struct writer w;
+	struct model *m;
+	struct err err;
+	uint32_t n = 0;
+
+	seed = 99;
+	e[n++] = make_thread(1000, 77, "main");
+	for (uint64_t at = 1001; n < 4000; at += 1 + below(3)) {
+		unsigned page = below(PAGES), place = below(PAGES * 4);
+
+		if (below(20) == 0) {
+			e[n++] = map_event(below(3) ? OP_MAP : OP_UNMAP, CALL_mmap, at, page,
+					   1 + below(PAGES - page), 0);
+		} else if (used[place]) {
+			e[n++] = make_event(OP_FREE, CALL_free, at, used[place], 0, 0);
+			used[place] = 0;
+		} else {
+			used[place] = BASE + place * PAGE / 4;
+			e[n++] = make_event(OP_ALLOC, CALL_malloc, at, used[place],
+					    1 + below(3 * PAGE), 0);
+		}
+	}
+	writer_init(&w, -1);
+	writer_header(&w, FORMAT_VERSION);
+	writer_run(&w, 0, e, n);
+	writer_events(&w, UINT64_MAX);
+	writer_end(&w, true);
+	assert_int_equal(model_open_memory(&m, w.out.data, w.out.size, &err), 0);
+	model_load(m, &how);
+	model_finish(m);
+	assert_true(model_maps(m)->count > 50);
+	for (uint32_t id = 0; id < model_maps(m)->count; id += 7) {
+		struct filter *f = filter_new();
+		struct view *v;
+		char text[40];
+
+		snprintf(text, sizeof(text), "%u,%u,99999", id, id / 2);
+		assert_int_equal(filter_add(f, "from_map", text, &err), 0);
+		v = view_new(m, NULL, f, &err);
+		for (uint32_t row = 0; row < m->allocations.count; row++)
+			assert_int_equal(view_has(v, row),
+					 was_in(m, row, &model_maps(m)->rows[id]) ||
+						 was_in(m, row, &model_maps(m)->rows[id / 2]));
+		view_free(v);
+		filter_free(f);
+	}
+	model_free(m);
+	writer_release(&w);
+}
+
+/* What was recorded before there were maps. */
+static void older_version(void **state)
+{
+	struct model_options how = { .workers = 0 };
+	struct event e = make_event(OP_ALLOC, CALL_malloc, 1010, 0x5000, 100, 0);
+	struct writer w;
+	struct model *m;
+	struct err err;
+
+	for (uint32_t version = 1; version <= FORMAT_VERSION + 1; version++) {
+		writer_init(&w, -1);
+		writer_header(&w, version);
+		writer_run(&w, 0, &e, 1);
+		writer_events(&w, UINT64_MAX);
+		writer_end(&w, true);
+		if (version > FORMAT_VERSION) {
+			assert_true(model_open_memory(&m, w.out.data, w.out.size, &err) < 0);
+			assert_non_null(strstr(err.text, "version"));
+		} else {
+			assert_int_equal(model_open_memory(&m, w.out.data, w.out.size, &err), 0);
+			model_load(m, &how);
+			model_finish(m);
+			assert_int_equal(m->loss.kind, LOSS_NONE);
+			assert_int_equal(m->allocations.count, 1);
+			assert_int_equal(model_maps(m)->count, 0);
+			model_free(m);
+		}
+		writer_release(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ranges_are_what_they_say), cmocka_unit_test(text_of_smaps),
-		cmocka_unit_test(maps_are_followed),	    cmocka_unit_test(heap_grows),
-		cmocka_unit_test(call_comes_late),	    cmocka_unit_test(bad_looks),
+		cmocka_unit_test(ranges_are_what_they_say),
+		cmocka_unit_test(text_of_smaps),
+		cmocka_unit_test(maps_are_followed),
+		cmocka_unit_test(heap_grows),
+		cmocka_unit_test(call_comes_late),
+		cmocka_unit_test(bad_looks),
 		cmocka_unit_test(recording_with_maps),
+		cmocka_unit_test(allocations_from_maps),
+		cmocka_unit_test(older_version),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Places of memory maps.  See map_places.h.  Regions by address, and for each how far any of those
+ * before it reaches: so a look back ends where nothing can come any more. */
+#include "query/map_places.h"
+
+#include <stdlib.h>
+
+#include "base/xalloc.h"
+#include "model/model.h"
+
+struct place {
+	uint64_t start, end, begun, ended;
+	uint64_t reach; /* the furthest end up to here */
+};
+
+struct map_places {
+	struct place *list;
+	size_t count, room;
+};
+
+static int by_start(const void *x, const void *y)
+{
+	const struct place *a = x, *b = y;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+struct map_places *map_places_new(const struct model *m, const uint64_t *ids, size_t count)
+{
+	const struct map_history *h = model_maps(m);
+	struct map_places *p = xcalloc(1, sizeof(*p));
+	uint64_t reach = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct map_row *row = ids[i] < h->count ? &h->rows[ids[i]] : NULL;
+
+		for (uint32_t k = 0; row && k < row->region_count; k++) {
+			const struct map_region *r = &h->regions[row->first_region + k];
+
+			p->list = xgrow(p->list, p->count, &p->room, sizeof(*p->list));
+			p->list[p->count++] = (struct place){ r->address, r->address + r->length,
+							      r->begun, r->ended, 0 };
+		}
+	}
+	if (p->count)
+		qsort(p->list, p->count, sizeof(*p->list), by_start);
+	for (size_t i = 0; i < p->count; i++) {
+		if (p->list[i].end > reach)
+			reach = p->list[i].end;
+		p->list[i].reach = reach;
+	}
+	return p;
+}
+
+struct map_places *map_places_free(struct map_places *p)
+{
+	if (!p)
+		return NULL;
+	free(p->list);
+	free(p);
+	return NULL;
+}
+
+bool map_places_hold(const struct map_places *p, uint64_t address, uint64_t size, uint64_t begun,
+		     uint64_t ended)
+{
+	uint64_t end = address + (size ? size : 1);
+	size_t low = 0, high = p->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (p->list[middle].start < end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low-- && p->list[low].reach > address)
+		if (p->list[low].end > address && p->list[low].begun < ended &&
+		    p->list[low].ended > begun)
+			return true;
+	return false;
+}
