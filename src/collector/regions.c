@@ -19,6 +19,7 @@
 #include "pairing/map_calls.h"
 #include "pairing/ranges.h"
 
+#define SHARED_NAME "/memfd:memoir "
 #define MS 1000000ull
 #define EVERY_NS (1000 * MS)
 #define FIRST_NS (20 * MS) /* after the start; then twice that, until they are a second apart */
@@ -313,7 +314,9 @@ static void add_entry(struct regions_watch *w, const struct smaps_entry *e)
 	struct pieces *now = &w->now;
 	size_t first = now->count;
 	uint32_t name = name_of(w, e);
-	bool shm = e->inode == c->shm_inode && makedev(e->major, e->minor) == c->shm_device;
+	/* A child has its parent's mapped too. */
+	bool shm = (e->inode == c->shm_inode && makedev(e->major, e->minor) == c->shm_device) ||
+		   !strncmp(strings_at(&w->names, name), SHARED_NAME, strlen(SHARED_NAME));
 
 	for (uint64_t at = e->start, end; at < e->end; at = end) {
 		struct piece p = { .start = at,

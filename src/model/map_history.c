@@ -36,7 +36,6 @@ struct region_state {
 	struct region_usage usage; /* its share, bytes */
 	bool confirmed;		   /* a look has shown it, or a part of it */
 	bool unsure;		   /* in `unconfirmed` */
-	bool dropped;		   /* it never was */
 };
 
 struct map_state {
@@ -44,7 +43,8 @@ struct map_state {
 	uint64_t address_space;
 	struct region_usage usage;
 	uint32_t last_usage, region_count, usage_count;
-	bool dirty, dropped;
+	bool dirty;
+	bool dropped; /* it never was */
 };
 
 struct builder {
@@ -284,7 +284,7 @@ static void take_back(struct builder *b, uint64_t start, uint64_t end)
 		    r.end > end || s->region_count != 1)
 			continue;
 		end_region(b, r.value, region->begun, NO_CALL);
-		b->region_states[r.value].dropped = s->dropped = true;
+		s->dropped = true;
 	}
 }
 
