@@ -18,8 +18,8 @@
 #include "collector/inplace.h"
 #include "collector/log.h"
 #include "collector/manners.h"
-#include "stream/serve.h"
 #include "collector/regions.h"
+#include "stream/serve.h"
 
 #define MS 1000000ull
 #define CHUNK_AGE_NS (250 * MS)

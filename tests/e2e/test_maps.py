@@ -3,10 +3,12 @@
 import contextlib
 import os
 import subprocess
+import urllib.error
 
 import pytest
 
 import harness
+import serving
 
 PAGE = 4096
 MODES = ["run", "preload"]
@@ -394,3 +396,25 @@ def test_allocations_of_a_map(compile_program, tmp_path):
                                                for r in m["regions"])]
     assert [m["name"] for m in holders] == [""] and "source" not in holders[0]
     assert harness.ask("allocations", "--json", "-F", f"map = {holders[0]['id']} and size > 1M", path)["total_count"] == 1
+
+
+def test_server(finished):
+    """The server says the same."""
+    path, maps = finished
+    with serving.Server(path) as server:
+        (recording,) = server.ready()
+        data = f"/data/{recording['id']}"
+        answer = server.get(f"{data}/maps?with_regions=true&with_usage_history=true&count=1000")
+        assert answer == {"maps": maps, "total_count": len(maps)}
+        some = server.get(f"{data}/maps?sort_by=size&order=dsc&skip=1&count=2&memoir=only_false&stacks=false")
+        mine = sorted((m for m in maps if not m["is_own"]), key=lambda m: -m["size"])
+        assert [m["size"] for m in some["maps"]] == [m["size"] for m in mine[1:3]]
+        assert some["total_count"] == len(mine) and "regions" not in some["maps"][0]
+        assert server.get(f"{data}/maps?lifetime=only_temporary")["total_count"] == 1
+        assert server.get(f"{data}/maps?bytehound=only_true")["total_count"] == len(maps) - len(mine)
+        series = server.get(f"{data}/timeline_maps")
+        assert series == harness.ask("maps", "--timeline", "--json", "--no-cache", path)
+        for wrong in "maps?peak_rss_min=much", "maps?readable=perhaps", "maps?sort_by=beauty", "timeline_maps?points=x":
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                server.get(f"{data}/{wrong}")
+            assert refused.value.code == 400
