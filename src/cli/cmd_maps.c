@@ -262,8 +262,8 @@ static void print_text(struct shown *s, struct buf *out)
 	paging_title(&paging, "memory map", "memory maps", s->count, s->list->view->count, out);
 	buf_printf(out, ", %s of addresses\n", human_size(&h, s->list->view->bytes));
 	if (!s->maps->count)
-		buf_text(out, "This recording has none: they are recorded unless "
-			      "MEMORY_PROFILER_GATHER_MAPS=0.\n");
+		buf_text(out, "The program made none, and nobody looked at those it had: it ended "
+			      "too soon, or\nMEMORY_PROFILER_GATHER_MAPS was 0.\n");
 	if (!s->count)
 		return;
 	print_table(s, out, map_columns);

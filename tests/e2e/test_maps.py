@@ -264,6 +264,24 @@ def test_files_and_permissions(compile_program, tmp_path):
     assert maps_of(path, "--id", str(file["id"]), "--shared", "only_true") == []
 
 
+def test_jemalloc(compile_program, tmp_path):
+    """What another allocator maps for itself has a name, and a stack."""
+    library = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+    if not os.path.exists(library):
+        pytest.skip("no jemalloc")
+    path = str(tmp_path / "out.dat")
+    run = harness.record([compile_program("heap_maps", flags=("-O0",))], path, mode="preload", after=[library],
+                         stdin=b"\n")
+    assert run.status == 0
+    maps = maps_of(path, "--jemalloc", "only_true")
+    assert maps and {m["name"] for m in maps} == {"[anon:jemalloc]"}
+    assert all(any(f.get("library", "").startswith("libjemalloc") for f in m["source"]["backtrace"]) for m in maps)
+    (large,) = [a for a in harness.ask("allocations", "--json", path)["allocations"] if a["size"] == 10000000]
+    (holder,) = [m for m in maps if m["address"] <= large["address"] < m["address"] + m["size"]]
+    found = harness.ask("allocations", "--json", "--from-map", str(holder["id"]), path)["allocations"]
+    assert large["id"] in [a["id"] for a in found]
+
+
 def test_child(compile_program, tmp_path):
     """A child's recording has the maps that it made itself."""
     env = {"MEMORY_PROFILER_TRACK_CHILD_PROCESSES": "1"}
