@@ -3,7 +3,7 @@
 // alive at the moment of the timeline.  Setting a moment means the last unless another was chosen.
 import type { Query } from "../app/api";
 import { nsToSeconds, time, useData } from "../app/recordings";
-import type { Overview } from "../app/types";
+import type { Timeline } from "../app/types";
 import { go, useRoute } from "../app/url";
 import { Choice } from "./card";
 import { duration } from "./units";
@@ -19,16 +19,19 @@ export interface Measured {
 
 const NAMES: Record<Measure, string> = { peak: "alive at the peak", leaked: "never freed", allocated: "allocated", temporary: "temporary", alive: "" };
 
+/* When the whole program had most, in nanoseconds; the shortest question that tells it. */
+const usePeak = (id: string): number | undefined => useData<Timeline>(id, "timeline", { points: 1 }).data?.peak.at_ns;
+
 /* usual: what it is when nothing was chosen. */
 export function useMeasure(usual: Measure = "peak"): Measured {
 	const { id, parameters: { measure: said, at } } = useRoute();
-	const facts = useData<Overview>(id, "overview");
+	const peak = usePeak(id);
 	const known = said && said in NAMES ? (said as Measure) : undefined;
 	const measure: Measure = known === "alive" && !at ? usual : (known ?? (at ? "alive" : usual));
 	const query: Query = measure === "alive" ? { measure, at: time(at) } : { measure };
 	const words = measure === "alive" ? `alive at ${duration(Number(at))}` : NAMES[measure];
 	const term = measure === "leaked" ? "leaked" : measure === "temporary" ? "temporary" : measure === "alive" ? `alive_at(${at}s)`
-		: measure === "peak" && facts.data ? `alive_at(${facts.data.peak.at_ns}ns)` : "";
+		: measure === "peak" && peak !== undefined ? `alive_at(${peak}ns)` : "";
 	return { measure, query, words, term };
 }
 
@@ -43,7 +46,7 @@ const OPTIONS: readonly (readonly [Measure, string, string])[] = [
 /* Without a moment, alive means the peak's until another is chosen. */
 export function MeasureChoice({ measured }: { measured: Measured }) {
 	const { id, parameters: { at } } = useRoute();
-	const facts = useData<Overview>(id, "overview");
-	const moment = at || (facts.data ? nsToSeconds(facts.data.peak.at_ns) : "");
+	const peak = usePeak(id);
+	const moment = at || (peak !== undefined ? nsToSeconds(peak) : "");
 	return <Choice label="Which bytes" value={measured.measure} options={OPTIONS} onChange={(measure) => go(measure === "alive" ? { measure, at: moment } : { measure })} />;
 }

@@ -53,12 +53,22 @@ function shapeOf(flame: Flame): Shape {
 	return { key: Array.from(hash, (h) => h.toString(36)), next, leaf };
 }
 
+/* Frames that all stacks begin with, as the nodes between the root and where paths part: they say
+ * nothing, so they are folded where there are several. */
+const FOLDED = 4;
+function shared(flame: Flame, shape: Shape): number {
+	let last = 0;
+	while (!shape.leaf[last] && !shape.leaf[last + 1] && shape.next[last + 1] === shape.next[last] && !flame.nodes.self[last + 1]) last++;
+	return last >= FOLDED ? last : 0;
+}
+
 /* Open at first: from the root down while one branch has most of it. */
+const LONGEST = 300;
 function heaviest(flame: Flame, shape: Shape): Set<string> {
 	const open = new Set<string>();
 	for (let i = 0; i < flame.nodes.name.length && !shape.leaf[i]; i++) {
 		open.add(shape.key[i]!);
-		if (flame.nodes.value[i + 1]! < flame.nodes.value[i]! * 0.5) break;
+		if (open.size >= LONGEST || flame.nodes.value[i + 1]! < flame.nodes.value[i]! * 0.5) break;
 	}
 	return open;
 }
@@ -76,11 +86,19 @@ export function Tree({ id }: ViewProps) {
 	const shape = useMemo(() => (flame ? shapeOf(flame) : undefined), [flame]);
 	const said = parameters["open"];
 	const open = useMemo(() => (said !== undefined ? new Set(said.split(".").filter(Boolean)) : flame && shape ? heaviest(flame, shape) : new Set<string>()), [said, flame, shape]);
+	const unfold = parameters["unfold"] === "1";
+	const folded = useMemo(() => (flame && shape && direction === "down" ? shared(flame, shape) : 0), [flame, shape, direction]);
+	const hidden = unfold ? 0 : folded;
 	const rows = useMemo(() => {
 		const list: number[] = [];
-		if (flame && shape) for (let i = 0; i < flame.nodes.name.length; i = open.has(shape.key[i]!) ? i + 1 : shape.next[i]!) list.push(i);
+		if (!flame || !shape) return list;
+		for (let i = 0; i < flame.nodes.name.length;) {
+			list.push(i);
+			if (!open.has(shape.key[i]!)) i = shape.next[i]!;
+			else i = i === 0 ? hidden + 1 : i + 1;
+		}
 		return list;
-	}, [flame, shape, open]);
+	}, [flame, shape, open, hidden]);
 	const set = (change: (open: Set<string>) => void): void => {
 		const next = new Set(open);
 		change(next);
@@ -95,6 +113,7 @@ export function Tree({ id }: ViewProps) {
 	const kind = (i: number): number => flame!.names.kind[flame!.nodes.name[i]!]!;
 	const place = (i: number): string => {
 		const name = flame!.nodes.name[i]!, file = flame!.files[flame!.names.file[name]!] ?? "", line = flame!.names.line[name]!;
+		if (!file && kind(i) !== FUNCTION) return ""; /* the name says it */
 		return file ? `${fileName(file)}${line ? `:${line}` : ""}` : fileName(flame!.modules[flame!.names.module[name]!] ?? "");
 	};
 	const term = (i: number): string => {
@@ -120,10 +139,10 @@ export function Tree({ id }: ViewProps) {
 	const columns: Column<number>[] = [
 		{ key: "name", label: direction === "down" ? "called" : "called by", width: "minmax(320px, 1fr)", text: (i) => `${"  ".repeat(flame!.nodes.depth[i]!)}${text(i)}`,
 			cell: (i) => (
-				<span class="branch" style={{ paddingLeft: `${Math.min(flame!.nodes.depth[i]!, 60) * 14}px` }}>
+				<span class="branch" style={{ paddingLeft: `${Math.min(flame!.nodes.depth[i]! - (i ? hidden : 0), 60) * 14}px` }}>
 					{shape!.leaf[i] ? <span class="twig" /> : <button type="button" class="twig" tabIndex={-1} aria-expanded={open.has(shape!.key[i]!)} aria-label={`${open.has(shape!.key[i]!) ? "Close" : "Open"} ${middle(text(i), 40)}`} onClick={() => turn(i)}>{open.has(shape!.key[i]!) ? "▾" : "▸"}</button>}
 					<span title={text(i)} class={kind(i) === FUNCTION ? "" : "dim"}>{i === 0 ? "all" : middle(shortName(text(i)), 90)}</span>
-					<span class="place dim">{i ? place(i) : ""}</span>
+					<span class="place dim">{i ? place(i) : folded > 0 && <button type="button" class="button quiet" tabIndex={-1} onClick={() => go({ unfold: unfold ? "" : "1" })}>{unfold ? "fold" : "show"} {plural(folded, "frame")} that all stacks begin with</button>}</span>
 				</span>
 			) },
 		{ key: "bytes", label: "bytes", number: true, width: "minmax(128px, 0.35fr)", cell: (i) => <Share part={sizes(i).bytes} whole={total.bytes}><Bytes value={sizes(i).bytes} to={to(i)} /></Share>, text: (i) => String(sizes(i).bytes) },
