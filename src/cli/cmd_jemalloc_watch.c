@@ -73,6 +73,9 @@ static void take(struct watch *w, struct snapshots *r, int64_t time_ns)
 	w->view.stats = &w->last;
 	w->view.time_ns = time_ns;
 	w->view.snapshots++;
+	/* When an answer was made, the process's own age says better than when it was asked for. */
+	if (!w->file && stats_uptime(&w->last) < STATS_NONE)
+		time_ns = WHEN_NONE;
 	growth_add(&w->classes, &w->last, stats_merge(&w->last), time_ns);
 	growth_add_arenas(&w->arenas, &w->last, time_ns);
 }

@@ -343,9 +343,10 @@ int http_get(const struct http_address *a, int timeout_ms, struct buf *body, str
 	if (fd < 0)
 		return *a->socket ? err_set(err, fd, "%s: %s", a->socket, strerror(-fd)) : fd;
 	buf_printf(&request,
-		   "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: memoir/" MEMOIR_VERSION
+		   "GET %s HTTP/1.1\r\nHost: %s%s%s\r\nUser-Agent: memoir/" MEMOIR_VERSION
 		   "\r\nAccept: */*\r\nConnection: close\r\n\r\n",
-		   *a->target ? a->target : "/", *a->host ? a->host : "localhost");
+		   *a->target ? a->target : "/", strchr(a->host, ':') ? "[" : "",
+		   *a->host ? a->host : "localhost", strchr(a->host, ':') ? "]" : "");
 	e = send_all(fd, &request, until);
 	buf_release(&request);
 	if (e)

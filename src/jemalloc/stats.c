@@ -259,7 +259,6 @@ uint64_t stats_uptime(const struct stats *s)
 	const struct stats_arena *merged = stats_arena(s, STATS_MERGED);
 	uint64_t most = STATS_NONE;
 
-	/* Of the sum it is the sum. */
 	for (size_t i = 0; i < s->arena_count; i++) {
 		uint64_t age = s->arenas[i].value[STATS_ARENA_UPTIME_NS];
 

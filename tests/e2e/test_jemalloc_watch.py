@@ -27,10 +27,12 @@ def target(compile_program):
     if LIBRARY is None:
         pytest.skip("no libjemalloc.so.2")
     program = compile_program("jemalloc_target")
-    environment = dict(harness.ENVIRONMENT, LD_PRELOAD=str(LIBRARY), MALLOC_CONF="dirty_decay_ms:600000")
+    environment = dict(harness.ENVIRONMENT, MALLOC_CONF="dirty_decay_ms:600000", MEMOIR_AGENT_LISTEN="127.0.0.1:0",
+                       MEMOIR_AGENT_START="now")
 
-    def run(*words, **keywords):
-        return subprocess.Popen([program, *map(str, words)], env=environment, **keywords)
+    def run(*words, agent=False, **keywords):
+        preload = f"{AGENT}:{LIBRARY}" if agent else str(LIBRARY)
+        return subprocess.Popen([program, *map(str, words)], env=dict(environment, LD_PRELOAD=preload), **keywords)
     return run
 
 
@@ -89,6 +91,37 @@ def test_c3_a_leak_is_named_with_its_slope(target, tmp_path):
     series = json.loads(jemalloc("stats", "--json", path).stdout)["series"][0]["growth"]
     assert series["classes"][0] == answer["classes"][0]
     assert "grows steadily: a leak?" in jemalloc("stats", "--only", "growth", path).stdout
+
+
+AGENT = pathlib.Path(harness.BUILD) / "libmemoir-jemalloc.so"
+
+
+def test_c3_a_leak_is_named_by_pid(target, tmp_path):
+    """The same through the agent, which is asked while the target runs."""
+    if not AGENT.exists():
+        pytest.skip("no agent in this build")
+    for attempt in range(3):
+        path = tmp_path / f"{attempt}.log"
+        with open(path, "wb") as out, open(tmp_path / "err", "wb") as err:
+            process = target("leak", 80, stdout=out, stderr=err, agent=True)
+        try:
+            until(lambda: jemalloc("metrics", "--pid", process.pid).returncode == 0)
+            done = jemalloc("watch", "--once", "--json", "-n", 8, "-i", "0.5", "--pid", process.pid)
+            recorded = jemalloc("record", "-n", 2, "-i", "50ms", "-o", tmp_path / "record.log", "--pid", process.pid)
+        finally:
+            process.kill()
+            process.wait()
+        assert (done.returncode, done.stderr) == (0, "") and recorded.returncode == 0
+        growth = json.loads(done.stdout)["growth"]
+        assert growth["clock"] == "uptime" and growth["samples"] == 8
+        own = own_count(path.read_text())
+        if max(b[0] - a[0] for a, b in zip(own, own[1:])) < 0.5:
+            first = growth["classes"][0]
+            assert first["size"] == 4096 and first["suspect"]
+            assert first["bytes_per_second"] == pytest.approx(slope(own), rel=0.1)
+            return
+    # It never ran without interruption: then what it leaks is no line.
+    assert growth["classes"][0]["size"] == 4096
 
 
 def test_b6_dirty_advice_comes_and_goes(target, tmp_path):
