@@ -99,9 +99,14 @@ async function use(address, offline) {
 	found.by_size = await column();
 	await page.click("#table-bins th button:has-text('allocated')");
 	found.by_allocated = await column();
+	found.sort_address = page.url();
 	const [saved] = await Promise.all([page.waitForEvent("download"), page.click("button[aria-label='Save as CSV: Bins']")]);
 	found.csv = [saved.suggestedFilename(), fs.readFileSync(await saved.path(), "utf8")];
 	found.sorted = await page.getAttribute("#table-bins th:has(button:has-text('allocated'))", "aria-sort");
+	await page.click("button:has-text('logarithmic')");
+	found.log = await page.$$eval("#chart-allocated .jem-axis text", (all) => all.map((t) => t.textContent));
+	await page.goBack();
+	await page.waitForFunction(() => !location.hash.includes("scale="));
 	await page.selectOption("#arena", "0");
 	await settled(page);
 	found.arena_0 = await said(page);
@@ -133,6 +138,9 @@ async function series(address, offline) {
 		await page.keyboard.press("ArrowRight");
 	}
 	found.advice = await page.$$eval("[data-advice]", (all) => all.map((a) => a.dataset.advice));
+	await page.uncheck(".jem-curves label:has-text('active') input");
+	await page.check(".jem-curves label:has-text('retained') input");
+	found.curves = [await page.$$eval("#chart-series .jem-line", (all) => all.map((l) => l.getAttribute("class"))), page.url()];
 	await page.click("#chart-series svg", { position: { x: 70, y: 60 } });
 	await page.waitForSelector(".jem-part[data-snapshot='0']");
 	found.clicked = page.url();

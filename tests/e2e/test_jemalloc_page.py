@@ -308,6 +308,7 @@ def test_page_is_used(seen):
     lines = use["csv"][1].splitlines()
     assert use["csv"][0] == "bins.csv" and lines[0].startswith("size,allocated,live,") and len(lines) == len(sizes) + 1
     assert lines[1].startswith("3072,3649536,1188,")
+    assert "#/statistics?part=classes&sort=table-bins%3A-allocated" in use["sort_address"] and {"1 B", "4.00 KiB"} <= set(use["log"])
     assert use["by_allocated"][0] == "3,072" and use["by_allocated"] != use["by_size"]
     assert "1 live bin ·" in use["arena_0"]["bins"] and "arena=0" in use["arena_address"]
     assert "26 live bins" in use["back"]["bins"]
@@ -322,6 +323,8 @@ def test_series_is_walked(seen):
     assert all(series["allocated"][str(i)][1].startswith(f"snapshot {i + 1} of 4") for i in range(4))
     assert "dirty" in series["advice"] and "dirty" not in series["advice_first"] # B6
     assert "snapshot=0" in series["clicked"]
+    assert [c.split("curve-")[1] for c in series["curves"][0]] == ["allocated", "resident", "retained"]
+    assert "curves=allocated+resident+retained" in series["curves"][1]
     rows = {row[0]: row[1:] for row in series["compare"]["rows"]}
     assert rows["allocated"][:3] == ["137822208", "275447808", "+137625600"]
     assert series["again"] == series["compare"] and "against=" in series["link"]

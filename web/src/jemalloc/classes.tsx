@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Size classes: how what is allocated spreads over them (two charts), and how busy they are (three),
 // small and large ones alike, with the tables of both below.
-import { useState } from "preact/hooks";
+import { go, useRoute } from "../app/url";
 import { Card, Choice } from "../parts/card";
 import { bytes, count, percent, plural, short } from "../parts/units";
 import { Classes, Shares, type Point } from "./charts";
@@ -24,7 +24,7 @@ function point(c: Class, value: number, whole: number): Point {
 }
 
 export function SizeClasses({ arena, show }: { arena: Arena; show: Shown }) {
-	const [scale, setScale] = useState<"linear" | "log">("linear");
+	const scale = useRoute().parameters["scale"] === "log" ? "log" : "linear";
 	const all = classes(arena), whole = all.reduce((sum, c) => sum + c.allocated, 0), log = scale === "log";
 	const small = all.filter((c) => c.kind === "small"), large = all.length - small.length;
 	const bySize = [...all].sort((a, b) => a.size - b.size), byWeight = [...all].sort((a, b) => b.allocated - a.allocated);
@@ -38,7 +38,7 @@ export function SizeClasses({ arena, show }: { arena: Arena; show: Shown }) {
 			<Shares id="chart-breakdown" name="What is allocated, cut by size class" title="Allocation breakdown by size class; the whole bar is what is allocated" points={byWeight.map((c) => point(c, c.allocated, whole))} />
 		</Card>
 		<Card title="Bin size activity" name="activity" said="How full, how busy and how large each class is"
-			tools={<>{key}<Choice label="Scale of the charts" value={scale} options={[["linear", "linear"], ["log", "logarithmic"]]} onChange={setScale} /></>}>
+			tools={<>{key}<Choice label="Scale of the charts" value={scale} options={[["linear", "linear"], ["log", "logarithmic"]]} onChange={(value) => go({ scale: value === "log" ? value : "" })} /></>}>
 			<h3>Utilization</h3>
 			<Classes id="chart-utilization" name="How full the slabs of each bin are" mark="dot" xTitle="bin size" yTitle="part of the places in slabs that is in use; large classes have no slabs" most={1} format={(n) => n.toFixed(1)}
 				points={bySize.filter((c) => c.utilization !== undefined).map((c) => point(c, c.utilization!, whole))} />

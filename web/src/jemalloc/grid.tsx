@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A table of numbers that sorts when a heading is clicked.  Rows come whole; there are never more
-// than a few hundred.
-import { useState } from "preact/hooks";
+// than a few hundred.  How tables are sorted is in the address: sort=TABLE:KEY,TABLE:-KEY.
 import type { ComponentChildren } from "preact";
+import { go, useRoute } from "../app/url";
 import { save } from "../parts/clipboard";
 
 export interface Column<T> {
@@ -31,7 +31,9 @@ function csv<T>(columns: readonly Column<T>[], rows: readonly T[]): string {
 export function Grid<T>({ id, caption, columns, rows, first, down = true, empty }: {
 	id: string; caption: string; columns: readonly Column<T>[]; rows: readonly T[]; first?: string; down?: boolean; empty: string;
 }) {
-	const [sort, setSort] = useState<{ key: string; down: boolean } | undefined>(first ? { key: first, down } : undefined);
+	const sorts = (useRoute().parameters["sort"] ?? "").split(",").filter(Boolean), mine = sorts.find((s) => s.startsWith(`${id}:`))?.slice(id.length + 1);
+	const sort = mine ? { key: mine.replace(/^-/, ""), down: mine.startsWith("-") } : first ? { key: first, down } : undefined;
+	const setSort = (key: string, descending: boolean): void => go({ sort: [...sorts.filter((s) => !s.startsWith(`${id}:`)), `${id}:${descending ? "-" : ""}${key}`].join(",") });
 	if (!rows.length) return <p class="jem-nothing" id={id}>{empty}</p>;
 	/* A column that nobody filled is left out: older versions print less. */
 	const shown = columns.filter((c) => c.absent || rows.some((r) => c.value(r) !== undefined));
@@ -48,7 +50,7 @@ export function Grid<T>({ id, caption, columns, rows, first, down = true, empty 
 				const text = typeof c.value(rows[0]!) === "string";
 				const now = c.key === by?.key ? (sort!.down ? "descending" : "ascending") : "none";
 				return <th key={c.key} scope="col" class={text ? "jem-text" : ""} aria-sort={now}>
-					<button type="button" title={c.help} onClick={() => setSort({ key: c.key, down: now === "none" ? !text : now === "ascending" })}>
+					<button type="button" title={c.help} onClick={() => setSort(c.key, now === "none" ? !text : now === "ascending")}>
 						{c.label}<span aria-hidden="true">{now === "none" ? "" : now === "descending" ? " ↓" : " ↑"}</span>
 					</button>
 				</th>;

@@ -3,7 +3,7 @@
 // it.  docs/jemalloc.md says what the element "data" holds.
 import { render } from "preact";
 import { startTheme, toggleTheme } from "../app/theme";
-import { go, useRoute } from "../app/url";
+import { go, goTo, useRoute } from "../app/url";
 import { Choice } from "../parts/card";
 import { Empty } from "../parts/states";
 import type { History, Snapshot, Source } from "./data";
@@ -47,4 +47,5 @@ function Report() {
 }
 
 startTheme();
+if (!location.hash) goTo("#/statistics", true);
 render(<Report />, document.getElementById("app")!);

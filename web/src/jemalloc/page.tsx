@@ -3,7 +3,7 @@
 // The server's view and the self-contained report both show this, with a source of their own.
 //
 // Keys of the address: snapshot (its number in the file, from 0; the last one if left out), arena
-// ("" is all), part, raw=1, and against=FILE:SNAPSHOT for the comparison.
+// ("" is all), part, raw=1, against=FILE:SNAPSHOT for the comparison; sort, scale and curves.
 import type { ComponentChildren } from "preact";
 import { go, useRoute } from "../app/url";
 import { Banner, Empty, Failure, Skeleton } from "../parts/states";

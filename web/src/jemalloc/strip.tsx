@@ -2,7 +2,7 @@
 // The file that is looked at, above every part of the page: its curves over snapshots with the
 // slider that chooses one, and what else is chosen (arena, notation of numbers).
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { go, useRoute } from "../app/url";
 import { Card, Choice } from "../parts/card";
 import { bytes, count, date, duration, plural } from "../parts/units";
 import { Lines, type Line } from "./charts";
@@ -11,6 +11,8 @@ import { isLive, type History, type Snapshot } from "./data";
 const CURVES: readonly (readonly [string, string])[] = [
 	["allocated", "allocated"], ["active", "active"], ["resident", "resident"], ["mapped", "mapped"], ["retained", "retained"],
 ];
+
+const USUAL: readonly string[] = ["allocated", "active", "resident"];
 
 interface Clock {
 	readonly x: number[];
@@ -45,7 +47,11 @@ const place = (h: History, number: number): number => {
 };
 
 export function Curves({ history, at, against, onChoose }: { history: History; at: number; against?: number | undefined; onChoose: (snapshot: number, replace: boolean) => void }) {
-	const [shown, setShown] = useState<readonly string[]>(["allocated", "active", "resident"]);
+	const chosen = useRoute().parameters["curves"], shown = chosen === undefined ? USUAL : chosen.split(" ");
+	const toggle = (key: string): void => {
+		const next = CURVES.map(([name]) => name).filter((name) => shown.includes(name) !== (name === key));
+		go({ curves: next.join(" ") === USUAL.join(" ") ? "" : next.join(" ") || "none" });
+	};
 	const ticking = clock(history), number = history.kept.indexOf(at);
 	const there = CURVES.filter(([key]) => history.series[key]?.some((v) => v !== null));
 	const lines = there.filter(([key]) => shown.includes(key)).map(([key, name]): Line => ({ name, kind: `curve-${key}`, values: [...history.series[key]!] }));
@@ -56,7 +62,7 @@ export function Curves({ history, at, against, onChoose }: { history: History; a
 	return (
 		<div class="jem-curves">
 			<div class="jem-key" role="group" aria-label="Curves">{there.map(([key, name]) => (
-				<label key={key}><input type="checkbox" checked={shown.includes(key)} onChange={() => setShown(shown.includes(key) ? shown.filter((k) => k !== key) : [...shown, key])} /> <i class={`jem-swatch curve-${key}`} /> {name}</label>
+				<label key={key}><input type="checkbox" checked={shown.includes(key)} onChange={() => toggle(key)} /> <i class={`jem-swatch curve-${key}`} /> {name}</label>
 			))}</div>
 			<Lines id="chart-series" name={`Curves of ${plural(history.snapshots, "snapshot")}`} x={ticking.x} lines={lines} at={place(history, at)} {...(against === undefined ? {} : { against: place(history, against) })}
 				format={bytes} formatX={ticking.text} onChoose={(i) => onChoose(nearest(history.kept, history.series.snapshot[i] ?? 0), false)} />
