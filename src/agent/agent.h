@@ -74,3 +74,4 @@ void listen_forget(void); /* unlinks what was announced; at exit */
 /* serve.c: until the process ends */
 void serve(void);
 void serve_close_in_child(void);
+unsigned serve_waiting(void); /* answers that come later */

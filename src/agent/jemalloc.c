@@ -60,7 +60,9 @@ static bool try_object(const struct object *o, bool in_file)
 	return false;
 }
 
-/* The agent's own thread takes no arena of its own and keeps no cache. */
+/* jemalloc gives every thread an arena, a new one while there are any, and a cache.  The agent's
+ * goes to the first, so that the program's next thread takes what it would have taken; and keeps no
+ * cache. */
 static void settle(void)
 {
 	unsigned first = 0;

@@ -228,6 +228,36 @@ void *objects_symbol(const struct object *o, const char *name)
 	return found;
 }
 
+static void sink(struct object_name *list, size_t at, size_t count)
+{
+	struct object_name moved = list[at];
+	size_t child;
+
+	while ((child = 2 * at + 1) < count) {
+		if (child + 1 < count && list[child].address < list[child + 1].address)
+			child++;
+		if (list[child].address <= moved.address)
+			break;
+		list[at] = list[child];
+		at = child;
+	}
+	list[at] = moved;
+}
+
+/* A heap sort: libc's may allocate. */
+void objects_sort(struct object_name *list, size_t count)
+{
+	for (size_t i = count / 2; i-- > 0;)
+		sink(list, i, count);
+	for (size_t i = count; i-- > 1;) {
+		struct object_name last = list[i];
+
+		list[i] = list[0];
+		list[0] = last;
+		sink(list, 0, i);
+	}
+}
+
 static size_t first_not_below(const struct object_name *sorted, size_t count, uint64_t address)
 {
 	size_t low = 0, high = count;

@@ -41,6 +41,7 @@ void objects_list(struct objects *ret);
 void objects_release(struct objects *o);
 /* The function of this name in the file's symbol table, loaded; NULL: none. */
 void *objects_symbol(const struct object *o, const char *name);
+void objects_sort(struct object_name *list, size_t count);
 /* Names each address; the names' texts, each with a 0 behind it, go to `names`, whose first byte is
  * a 0. */
 void objects_name(const struct objects *list, struct object_name *sorted, size_t count,

@@ -10,8 +10,11 @@ struct route {
 	const char *path;
 	void (*answer)(struct exchange *x);
 	const char *help;
-	bool posts;  /* it takes a POST too, with a body */
-	bool checks; /* it looks at the method itself: what changes something */
+	enum {
+		GETS,
+		POSTS,	/* it takes a POST too, with a body */
+		CHECKS, /* it looks at the method itself: what changes something */
+	} method;
 };
 
 static void list(struct exchange *x);
@@ -21,15 +24,57 @@ static const struct route routes[] = {
 	{ "/status", stats_status, "the agent and the jemalloc that it found" },
 	{ "/stats", stats_print, "malloc_stats_print(); the query is its option letters" },
 	{ "/stats.json", stats_json, "the same with J" },
+	{ "/metrics", metrics_print, "the same for Prometheus" },
+	{ "/mallctl", control_read, "one value: name=" },
+	{ "/pprof/heap", dump_heap, "a heap profile dump, for jeprof and memoir jemalloc heap" },
+	{ "/pprof/symbol", symbol_names, "names of addresses: 0x1+0x2, as query or body", POSTS },
+	{ "/pprof/cmdline", symbol_cmdline, "the program's words, one a line" },
+	{ "/debug/pprof/heap", pprof_heap, "a profile for Go's pprof; seconds=N: what changed" },
+	{ "/debug/pprof/allocs", pprof_heap, "the same, allocations first" },
+	{ "/debug/pprof/symbol", symbol_names, "as /pprof/symbol", POSTS },
+	{ "/debug/pprof/cmdline", symbol_cmdline, "the program's words" },
 	{ "/mtev/memory.json", stats_json, "as libmtev has it" },
+	{ "/mtev/heap_profile", dump_mtev, "the same: active=, trigger_dump=true", CHECKS },
+	{ "/control/prof/active", control_single, "value=true or false", CHECKS },
+	{ "/control/prof/thread_active_init", control_single, "value=, for new threads", CHECKS },
+	{ "/control/prof/gdump", control_single, "value=, a dump at each new peak", CHECKS },
+	{ "/control/prof/prefix", control_single, "value=, of dumps that jemalloc names", CHECKS },
+	{ "/control/prof/reset", control_prof_reset, "forget samples; lg_sample=", CHECKS },
+	{ "/control/prof/rate", control_prof_reset, "the same with lg_sample= or bytes=", CHECKS },
+	{ "/control/prof/dump", control_dump, "a dump, or into a new file: path=", CHECKS },
+	{ "/control/purge", control_purge, "give unused pages back; arena=", CHECKS },
+	{ "/control/decay", control_purge, "those that are due; arena=", CHECKS },
+	{ "/control/dirty_decay_ms", control_decay_ms, "value=, arena=", CHECKS },
+	{ "/control/muzzy_decay_ms", control_decay_ms, "value=, arena=", CHECKS },
+	{ "/control/background_thread", control_single, "value=true or false", CHECKS },
+	{ "/control/max_background_threads", control_single, "value=", CHECKS },
+	{ "/control/mutexes/reset", control_single, "counters of mutexes to 0", CHECKS },
+	{ "/control/mallctl", control_write, "name=, value=, type=", CHECKS },
 };
 
 static void list(struct exchange *x)
 {
 	x->type = "text/plain; charset=utf-8";
 	for (size_t i = 0; i < sizeof(routes) / sizeof(*routes); i++)
-		text_printf(&x->out, "%-4s %-32s %s\n", routes[i].checks ? "POST" : "GET",
+		text_printf(&x->out, "%-4s %-32s %s\n",
+			    !strncmp(routes[i].path, "/control/", 9) ? "POST" : "GET",
 			    routes[i].path, routes[i].help);
+}
+
+/* What was posted are parameters like those of the query. */
+static void take_form(struct exchange *x)
+{
+	struct request *r = &x->request;
+	size_t n = strlen(r->query), size = r->body_size;
+
+	while (size && (x->body[size - 1] == '\n' || x->body[size - 1] == '\r'))
+		size--;
+	if (!size || n + size + 2 > sizeof(r->query) || memchr(x->body, 0, size))
+		return;
+	if (n)
+		r->query[n++] = '&';
+	memcpy(r->query + n, x->body, size);
+	r->query[n + size] = 0;
 }
 
 void routes_answer(struct exchange *x)
@@ -47,13 +92,16 @@ void routes_answer(struct exchange *x)
 
 		if (strcmp(route->path, r->path))
 			continue;
-		if (!route->checks && strcmp(r->method, "GET") && strcmp(r->method, "HEAD") &&
-		    !(route->posts && !strcmp(r->method, "POST"))) {
-			x->header = route->posts ? "Allow: GET, HEAD, POST\r\n"
-						 : "Allow: GET, HEAD\r\n";
+		if (route->method != CHECKS && strcmp(r->method, "GET") &&
+		    strcmp(r->method, "HEAD") &&
+		    !(route->method == POSTS && !strcmp(r->method, "POST"))) {
+			x->header = route->method == POSTS ? "Allow: GET, HEAD, POST\r\n"
+							   : "Allow: GET, HEAD\r\n";
 			answer_line(x, 405, "GET, not %s", r->method);
 			return;
 		}
+		if (route->method == CHECKS)
+			take_form(x);
 		route->answer(x);
 		return;
 	}

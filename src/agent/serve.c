@@ -23,6 +23,7 @@
 
 #define CLIENTS_MAX 16u
 #define REQUEST_TIME_MS 10000
+#define PATIENCE_MS 1000     /* of it, while others wait for a place */
 #define ANSWER_TIME_MS 30000 /* without any progress */
 #define DRAIN_TIME_MS 1000
 #define READ_SIZE 16384u
@@ -58,6 +59,15 @@ void serve_close_in_child(void)
 	for (unsigned i = 0; i < CLIENTS_MAX; i++)
 		if (clients[i].state != FREE)
 			release(&clients[i]);
+}
+
+unsigned serve_waiting(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < CLIENTS_MAX; i++)
+		n += clients[i].state == WAITING;
+	return n;
 }
 
 static const char *reason(int status)
@@ -287,10 +297,27 @@ static bool introduce(struct client *c)
 	return true;
 }
 
+/* A free place; where there is none, that of the client whose request has not come for longest. */
+static struct client *find_place(void)
+{
+	struct client *slowest = NULL;
+
+	for (struct client *c = clients; c < clients + CLIENTS_MAX; c++) {
+		if (c->state == FREE)
+			return c;
+		if (c->state == READING && (!slowest || c->until < slowest->until))
+			slowest = c;
+	}
+	if (!slowest || slowest->until - REQUEST_TIME_MS + PATIENCE_MS > agent_now_ms())
+		return NULL;
+	release(slowest);
+	return slowest;
+}
+
 static void take_clients(void)
 {
 	for (unsigned i = 0; i < CLIENTS_MAX; i++) {
-		struct client *c = &clients[0];
+		struct client *c;
 		int fd;
 
 		/* The number may be somebody else's by now. */
@@ -299,9 +326,8 @@ static void take_clients(void)
 		fd = accept4(agent.listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
-		while (c < clients + CLIENTS_MAX && c->state != FREE)
-			c++;
-		if (c == clients + CLIENTS_MAX) {
+		c = find_place();
+		if (!c) {
 			turn_away(fd);
 			continue;
 		}

@@ -41,10 +41,12 @@ void stats_status(struct exchange *x)
 	text_json(out, program);
 	text_printf(out, ",\"address\":");
 	text_json(out, agent.address);
-	text_printf(out, ",\"uptime_ms\":%lld,\"requests\":%llu,\"refused\":%llu,\"compat\":%s",
+	text_printf(out,
+		    ",\"uptime_ms\":%lld,\"requests\":%llu,\"refused\":%llu,\"waiting\":%u,"
+		    "\"compat\":%s",
 		    (long long)(agent_now_ms() - agent.started_ms),
 		    (unsigned long long)agent.requests, (unsigned long long)agent.refused,
-		    agent.compat ? "true" : "false");
+		    serve_waiting(), agent.compat ? "true" : "false");
 	if (!jemalloc_find()) {
 		x->status = 503;
 		text_str(out, ",\"jemalloc\":null,\"error\":\"no jemalloc in this process\"}\n");

@@ -5,6 +5,7 @@
 //   read NAME   what mallctl() says about a number
 //   fork        a child that lives until stdin ends; its pid
 //   threads     starts and ends one        close     closes every descriptor from 3 on
+//   leave       the first thread ends, another one goes on for a while
 //   quit
 #include <dlfcn.h>
 #include <poll.h>
@@ -34,6 +35,13 @@ __attribute__((noinline)) void keep_large(void)
 
 static void *nothing(void *unused)
 {
+	return unused;
+}
+
+static void *linger(void *unused)
+{
+	usleep(300000);
+	puts("left");
 	return unused;
 }
 
@@ -120,6 +128,11 @@ int main(int argc, char **argv)
 			for (int fd = 3; fd < 4096; fd++)
 				close(fd);
 			puts("done");
+		} else if (!strcmp(line, "leave")) {
+			pthread_t t;
+
+			pthread_create(&t, NULL, linger, NULL);
+			pthread_exit(NULL);
 		} else if (!strcmp(line, "quit")) {
 			break;
 		} else {

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* /debug/pprof/heap and /debug/pprof/allocs: a dump, or what changed between two, as a profile of
+ * Go's pprof, which Parca and Pyroscope read too.
+ *
+ * Amounts are estimated for each line of the dump before anything is added up (profile.c).  Frames
+ * of the allocator's own library are left out.  Addresses are those of calls: a return address is
+ * behind its call, and may be another function's. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/answer.h"
+#include "agent/dump.h"
+#include "agent/gzip.h"
+#include "agent/jemalloc.h"
+#include "agent/objects.h"
+#include "agent/profile.h"
+
+#define SECONDS_MAX 3600
+
+/* Allocators that are part of the program: their frames are in no library of their own. */
+#define DROP_FRAMES                                                                                \
+	"(je_|_rjem_)?(prof_.*|imalloc.*|malloc|calloc|realloc|aligned_alloc|memalign|"            \
+	"posix_memalign|valloc|pvalloc|mallocx|rallocx|malloc_default|do_rallocx|.*newImpl.*)|"    \
+	"operator new.*|_Zn[wa].*"
+
+struct mapping {
+	uint64_t start, end, offset;
+	const char *path;
+	size_t path_size;
+	unsigned id; /* 0: not used */
+};
+
+struct writer {
+	struct text *out;
+	struct text message;  /* the one that is being made */
+	struct text mappings; /* struct mapping */
+	size_t mapping_count;
+	struct text places; /* struct object_name, by address */
+	size_t place_count;
+	struct text names;
+	uint64_t strings; /* in the table so far */
+};
+
+static void varint(struct text *t, uint64_t v)
+{
+	char bytes[10];
+	size_t n = 0;
+
+	while (v >= 0x80) {
+		bytes[n++] = (char)(v | 0x80);
+		v >>= 7;
+	}
+	bytes[n++] = (char)v;
+	text_add(t, bytes, n);
+}
+
+static void field(struct text *t, unsigned number, uint64_t v)
+{
+	varint(t, number << 3);
+	varint(t, v);
+}
+
+static void bytes_field(struct text *t, unsigned number, const void *bytes, size_t size)
+{
+	varint(t, number << 3 | 2);
+	varint(t, size);
+	text_add(t, bytes, size);
+}
+
+/* The message that was made becomes a field of the profile. */
+static void put(struct writer *w, unsigned number)
+{
+	if (w->message.failed)
+		w->out->failed = true;
+	bytes_field(w->out, number, w->message.data, w->message.size);
+	w->message.size = 0;
+}
+
+static uint64_t string(struct writer *w, const char *text, size_t size)
+{
+	bytes_field(w->out, 6, text, size);
+	return w->strings++;
+}
+
+static uint64_t word(struct writer *w, const char *text)
+{
+	return string(w, text, strlen(text));
+}
+
+static void value_type(struct writer *w, unsigned number, uint64_t type, uint64_t unit)
+{
+	field(&w->message, 1, type);
+	field(&w->message, 2, unit);
+	put(w, number);
+}
+
+/* START-END PERMISSIONS OFFSET DEVICE INODE PATH: those with code of files. */
+static void read_mappings(struct writer *w, const char *at, const char *end)
+{
+	while (at < end) {
+		const char *line = at, *stop = memchr(at, '\n', (size_t)(end - at)), *path;
+		unsigned long long from, to, offset;
+		char *next;
+
+		if (!stop)
+			stop = end;
+		at = stop + 1;
+		from = strtoull(line, &next, 16);
+		if (*next != '-')
+			continue;
+		to = strtoull(next + 1, &next, 16);
+		if (stop - next < 6 || next[3] != 'x')
+			continue;
+		offset = strtoull(next + 6, &next, 16);
+		path = memchr(next, '/', (size_t)(stop - next));
+		if (next >= stop || !path)
+			continue;
+		text_add(&w->mappings,
+			 &(struct mapping){ from, to, offset, path, (size_t)(stop - path), 0 },
+			 sizeof(struct mapping));
+	}
+	w->mapping_count = w->mappings.failed ? 0 : w->mappings.size / sizeof(struct mapping);
+}
+
+static struct mapping *mapping_of(struct writer *w, uint64_t address)
+{
+	struct mapping *m = (struct mapping *)w->mappings.data;
+	size_t low = 0, high = w->mapping_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < w->mapping_count && m[low].start <= address ? &m[low] : NULL;
+}
+
+/* Every address once, in order; a place's number is its index. */
+static void collect_places(struct writer *w, const struct profile *p)
+{
+	const uint64_t *pcs = (const uint64_t *)p->pcs.data;
+	size_t count = p->pcs.size / sizeof(*pcs), kept = 0;
+	struct object_name *list;
+
+	for (size_t i = 0; i < count; i++)
+		text_add(&w->places, &(struct object_name){ .address = pcs[i] - 1 },
+			 sizeof(struct object_name));
+	if (w->places.failed)
+		return;
+	list = (struct object_name *)w->places.data;
+	objects_sort(list, count);
+	for (size_t i = 0; i < count; i++)
+		if (!kept || list[kept - 1].address != list[i].address)
+			list[kept++] = list[i];
+	w->place_count = kept;
+}
+
+static uint64_t place_of(const struct writer *w, uint64_t address)
+{
+	const struct object_name *list = (const struct object_name *)w->places.data;
+	size_t low = 0, high = w->place_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low + 1;
+}
+
+static uint64_t rounded(double v)
+{
+	return (uint64_t)(int64_t)(v < 0 ? v - 0.5 : v + 0.5);
+}
+
+static void put_samples(struct writer *w, const struct profile *p, uint64_t bytes_word)
+{
+	const uint64_t *pcs = (const uint64_t *)p->pcs.data;
+	const struct profile_sample *samples = (const struct profile_sample *)p->samples.data;
+	struct text packed = { 0 };
+
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const struct profile_sample *s = &samples[i];
+		uint64_t values[4];
+		bool any = false;
+
+		for (unsigned k = 0; k < 4; k++) {
+			values[k] = rounded(s->value[k]);
+			any = any || (values[k] && (k > 1 || p->accum));
+		}
+		if (!any)
+			continue;
+		packed.size = 0;
+		for (size_t k = 0; k < s->pc_count; k++)
+			varint(&packed, place_of(w, pcs[s->pc + k] - 1));
+		bytes_field(&w->message, 1, packed.data, packed.size);
+		packed.size = 0;
+		for (unsigned k = p->accum ? 0 : 2; k < 4; k++)
+			varint(&packed, values[k]);
+		bytes_field(&w->message, 2, packed.data, packed.size);
+		packed.size = 0;
+		field(&packed, 1, bytes_word);
+		field(&packed, 3, s->block);
+		bytes_field(&w->message, 3, packed.data, packed.size);
+		put(w, 2);
+	}
+	if (packed.failed)
+		w->out->failed = true;
+	text_release(&packed);
+}
+
+static void put_places(struct writer *w)
+{
+	struct object_name *list = (struct object_name *)w->places.data;
+	uint32_t functions = 0;
+	unsigned used = 0;
+
+	/* Mappings are numbered in their own order, so the program is the first. */
+	for (size_t i = 0; i < w->place_count; i++) {
+		struct mapping *m = mapping_of(w, list[i].address);
+
+		if (m && !m->id)
+			m->id = ++used;
+	}
+	for (size_t i = 0; i < w->place_count; i++) {
+		const struct mapping *m = mapping_of(w, list[i].address);
+		struct text line = { 0 };
+
+		field(&w->message, 1, i + 1);
+		if (m)
+			field(&w->message, 2, m->id);
+		field(&w->message, 3, list[i].address);
+		if (list[i].name) {
+			/* Places of one function follow each other. */
+			bool same = i && list[i - 1].name == list[i].name;
+
+			list[i].function = same ? list[i - 1].function : ++functions;
+			field(&line, 1, list[i].function);
+			bytes_field(&w->message, 4, line.data, line.size);
+			text_release(&line);
+		}
+		put(w, 4);
+	}
+	for (size_t i = 0; i < w->place_count; i++) {
+		uint64_t name;
+
+		if (!list[i].name || (i && list[i - 1].name == list[i].name))
+			continue;
+		name = word(w, w->names.data + list[i].name);
+		field(&w->message, 1, list[i].function);
+		field(&w->message, 2, name);
+		field(&w->message, 3, name);
+		put(w, 5);
+	}
+}
+
+static void put_mappings(struct writer *w, const struct objects *objects)
+{
+	struct mapping *m = (struct mapping *)w->mappings.data;
+
+	for (size_t i = 0; i < w->mapping_count; i++) {
+		const char *build_id = "";
+		uint64_t path, build;
+
+		if (!m[i].id)
+			continue;
+		for (size_t k = 0; k < objects->count; k++)
+			if (objects->objects[k].code_start < m[i].end &&
+			    objects->objects[k].code_end > m[i].start)
+				build_id = objects->objects[k].build_id;
+		path = string(w, m[i].path, m[i].path_size);
+		build = word(w, build_id);
+		field(&w->message, 1, m[i].id);
+		field(&w->message, 2, m[i].start);
+		field(&w->message, 3, m[i].end);
+		field(&w->message, 4, m[i].offset);
+		field(&w->message, 5, path);
+		field(&w->message, 6, build);
+		field(&w->message, 7, 1); /* functions, as far as symbols are there; no lines */
+		put(w, 3);
+	}
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t = { 0, 0 };
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void write_profile(struct text *out, const struct profile *p, bool allocs, int64_t lasted_ms)
+{
+	struct writer w = { .out = out };
+	uint64_t count, bytes, space, types[4];
+	struct objects objects;
+
+	word(&w, "");
+	count = word(&w, "count");
+	bytes = word(&w, "bytes");
+	space = word(&w, "space");
+	types[0] = word(&w, "alloc_objects");
+	types[1] = word(&w, "alloc_space");
+	types[2] = word(&w, "inuse_objects");
+	types[3] = word(&w, "inuse_space");
+	for (unsigned i = p->accum ? 0 : 2; i < 4; i++)
+		value_type(&w, 1, types[i], i % 2 ? bytes : count);
+	read_mappings(&w, p->maps, p->maps + p->maps_size);
+	collect_places(&w, p);
+	objects_list(&objects);
+	objects_name(&objects, (struct object_name *)w.places.data, w.place_count, &w.names);
+	put_samples(&w, p, bytes);
+	put_places(&w);
+	put_mappings(&w, &objects);
+	field(out, 7, word(&w, DROP_FRAMES));
+	field(out, 9, now_ns());
+	if (lasted_ms)
+		field(out, 10, (uint64_t)lasted_ms * 1000000);
+	value_type(&w, 11, space, bytes);
+	field(out, 12, p->rate ? p->rate : 1);
+	field(out, 14, types[allocs && p->accum ? 1 : 3]);
+	if (w.places.failed || w.names.failed || w.mappings.failed)
+		out->failed = true;
+	objects_release(&objects);
+	text_release(&w.message);
+	text_release(&w.mappings);
+	text_release(&w.places);
+	text_release(&w.names);
+}
+
+/* x->kept is the first dump of two, if that was asked for. */
+static void answer(struct exchange *x)
+{
+	bool allocs = !strncmp(x->request.path, "/debug/pprof/allocs", 19);
+	struct text dump = { 0 }, plain = { 0 };
+	struct profile now = { 0 }, before = { 0 };
+	int e = dump_take(&dump);
+
+	if (e) {
+		answer_line(x, 500, "the dump failed: %s", strerror(e));
+		text_release(&dump);
+		return;
+	}
+	profile_read(&now, dump.data, dump.size, jemalloc.file[0] != 0);
+	if (x->kept.size) {
+		profile_read(&before, x->kept.data, x->kept.size, jemalloc.file[0] != 0);
+		profile_subtract(&now, &before);
+	}
+	x->type = "application/octet-stream";
+	x->header = "Content-Disposition: attachment; filename=\"heap.pb.gz\"\r\n";
+	write_profile(&plain, &now, allocs, x->kept.size ? x->wait_ms : 0);
+	if (plain.failed || now.failed || before.failed)
+		x->out.failed = true;
+	else
+		gzip_store(&x->out, plain.data, plain.size);
+	profile_release(&now);
+	profile_release(&before);
+	text_release(&dump);
+	text_release(&plain);
+	text_release(&x->kept);
+}
+
+void pprof_heap(struct exchange *x)
+{
+	char seconds[16], *end;
+	int e;
+
+	if (!answer_needs_prof(x))
+		return;
+	if (!answer_param(x, "seconds", seconds, sizeof(seconds), false)) {
+		if (x->status == 200)
+			answer(x);
+		return;
+	}
+	x->wait_ms = (int64_t)strtoull(seconds, &end, 10) * 1000;
+	if (*end || end == seconds || *seconds == '-' || x->wait_ms < 0 ||
+	    x->wait_ms > SECONDS_MAX * 1000) {
+		answer_line(x, 400, "seconds is a number up to %d", SECONDS_MAX);
+		return;
+	}
+	if (!x->wait_ms) {
+		answer(x);
+		return;
+	}
+	e = dump_take(&x->kept);
+	if (e) {
+		answer_line(x, 500, "the dump failed: %s", strerror(e));
+		return;
+	}
+	x->again = answer;
+}

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Heap profiles from the agent, with the clients that people have: jeprof, go tool pprof."""
+import gzip
+import os
+import re
+import shutil
+import subprocess
+import threading
+
+import pytest
+
+import harness
+from agent import JEMALLOC, LIBRARY, LONG, Target
+
+pytestmark = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")
+PROF = "prof:true,prof_accum:true,lg_prof_sample:12"
+
+
+@pytest.fixture
+def program(compile_program):
+    return compile_program("agent_target")
+
+
+@pytest.fixture
+def target(program, tmp_path):
+    with Target([program], tmp_path, PROF, env={"MEMOIR_AGENT_COMPAT": "1"}) as target:
+        assert target.do("keep 5000") == "done"
+        yield target
+
+
+def fields(data):
+    """(number, value) of a protobuf message, decoded here and nowhere else."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            value |= (data[at] & 127) << shift
+            at += 1
+            shift += 7
+            if data[at - 1] < 128:
+                return value
+    while at < len(data):
+        key = varint()
+        if key & 7 == 2:
+            size = varint()
+            yield key >> 3, data[at:at + size]
+            assert at + size <= len(data)
+            at += size
+        else:
+            assert key & 7 == 0
+            yield key >> 3, varint()
+
+
+def packed(data):
+    values, value, shift = [], 0, 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            values.append(value - (1 << 64) if value >> 63 else value)
+            value = shift = 0
+    return values
+
+
+class Profile:
+    """A profile of pprof's, checked by the rules of Parca's validator."""
+
+    def __init__(self, body):
+        top = list(fields(gzip.decompress(body)))
+        self.strings = [v.decode() for n, v in top if n == 6]
+        assert self.strings[0] == ""
+        self.types = [tuple(self.strings[i] for _, i in fields(v)) for n, v in top if n == 1]
+        self.functions = {dict(fields(v))[1]: self.strings[dict(fields(v))[2]] for n, v in top if n == 5}
+        self.mappings = [dict(fields(v)) for n, v in top if n == 3]
+        locations = [dict(fields(v)) for n, v in top if n == 4]
+        for ids in ([m[1] for m in self.mappings], [x[1] for x in locations]):
+            assert ids == list(range(1, len(ids) + 1))
+        assert sorted(self.functions) == list(range(1, len(self.functions) + 1))
+        self.locations = {}
+        for place in locations:
+            assert place.get(2, 1) <= len(self.mappings) and place[3]
+            self.locations[place[1]] = self.functions[dict(fields(place[4]))[1]] if 4 in place else hex(place[3])
+        self.samples = []
+        for n, value in top:
+            if n == 2:
+                sample = list(fields(value))
+                ids, values = (packed(next(v for k, v in sample if k == want)) for want in (1, 2))
+                assert ids and len(values) == len(self.types)
+                label = dict(fields(next(v for k, v in sample if k == 3)))
+                assert self.strings[label[1]] == "bytes"
+                self.samples.append(([self.locations[i] for i in ids], values))
+        one = dict((n, v) for n, v in top if n in (9, 10, 12, 14))
+        self.period, self.default, self.duration = one[12], self.strings[one[14]], one.get(10, 0)
+
+    def total(self, column=-1, function=None):
+        return sum(v[column] for names, v in self.samples if not function or function in names)
+
+
+def jeprof(tmp_path, *words):
+    if not shutil.which("jeprof"):
+        pytest.skip("no jeprof")
+    return subprocess.run(["jeprof", *words], capture_output=True, text=True, timeout=LONG,
+                          env=dict(harness.ENVIRONMENT, HOME=str(tmp_path), JEPROF_TMPDIR=str(tmp_path)))
+
+
+def test_a3_as_libmtev(target, program, tmp_path):
+    """Its bodies, byte for byte, and its dump."""
+    def body(query=""):
+        answer = target.get(f"/mtev/heap_profile{query}")
+        assert answer.status == 200 and answer.headers["Content-Type"] == "text/plain"
+        return answer.body
+    assert body() == b"opt.prof: true\nprof.active: true\nprof.thread_active_init: true\n"
+    assert body("?active=false") == b"Profiling is deactivated\n"
+    assert target.read("prof.active") == 0
+    assert body("?active=true&trigger_dump=true") == b"Profiling is activated\n"
+    assert target.read("prof.active") == 1
+    assert body("?active=ture") == b"Profiling is deactivated\n"
+    dump = target.get("/mtev/heap_profile?trigger_dump=true")
+    assert dump.headers["Content-Type"] == "application/x-jemalloc-heap-profile"
+    (tmp_path / "dump.heap").write_bytes(dump.body)
+    done = jeprof(tmp_path, "--text", program, str(tmp_path / "dump.heap"))
+    assert "keep_small" in done.stdout, done
+    assert target.get("/mtev/memory.json").json["jemalloc"]["version"]
+
+
+def test_a3_not_without_being_allowed(program, tmp_path):
+    with Target([program], tmp_path, PROF) as target:
+        assert target.get("/mtev/heap_profile").status == 200
+        for query in ("active=false", "trigger_dump=true"):
+            assert target.get(f"/mtev/heap_profile?{query}").status == 405
+            assert target.post(f"/mtev/heap_profile?{query}", token=None).status == 401
+        assert target.post("/mtev/heap_profile?active=false").body == b"Profiling is deactivated\n"
+    with Target([program], tmp_path, env={"MEMOIR_AGENT_COMPAT": "1"}) as target:
+        assert target.get("/mtev/heap_profile").text.startswith('opt.prof: false\n# needs MALLOC_CONF="prof:true"\n')
+        assert target.get("/mtev/heap_profile?active=true").status == 409
+
+
+def test_a4_jeprof_without_a_binary(target, tmp_path):
+    done = jeprof(tmp_path, "--text", f"{target.address}/pprof/heap")
+    assert re.search(r"\bkeep_small$", done.stdout, re.M) and re.search(r"\bmain$", done.stdout, re.M), done
+    assert target.get("/pprof/symbol").body == b"num_symbols: 1\n"
+    address = re.search(rb"^@.* (0x[0-9a-f]+)$", target.get("/pprof/heap").body, re.M)[1]
+    named = b"0x%016x\t_start\n" % (int(address, 16) - 1)
+    asked = hex(int(address, 16) - 1).encode()
+    assert target.post("/pprof/symbol", asked + b"+0x10", token=None).body == named
+    assert target.get("/pprof/symbol?" + asked.decode()).body == named
+    assert target.post("/pprof/symbol", b"nothing", token=None).status == 400
+    assert target.get("/pprof/cmdline").text.splitlines() == [target.process.args[0]]
+
+
+def test_a5_go_pprof(target, program, tmp_path):
+    profile = Profile(target.get("/debug/pprof/heap?gc=1&debug=0").body)
+    assert profile.types == [("alloc_objects", "count"), ("alloc_space", "bytes"), ("inuse_objects", "count"),
+                             ("inuse_space", "bytes")]
+    assert profile.default == "inuse_space" and profile.period == 4096
+    assert not any("libjemalloc" in profile.strings[m[5]] for m in profile.mappings)
+    dump = target.get("/pprof/heap").body
+    (tmp_path / "dump.heap").write_bytes(dump)
+    for column, option in (1, "--alloc_space"), (2, "--inuse_objects"), (3, "--inuse_space"):
+        total = jeprof(tmp_path, "--text", "--show_bytes", option, program, str(tmp_path / "dump.heap"))
+        assert abs(profile.total(column) - int(re.search(r"Total: (\d+)", total.stdout)[1])) <= len(profile.samples) + 1
+    assert abs(profile.total(function="keep_small") - 5000 * 1024) < 5000 * 1024 / 5
+    assert Profile(target.get("/debug/pprof/allocs").body).default == "alloc_space"
+    if not shutil.which("go"):
+        pytest.skip("no go")
+    done = subprocess.run(["go", "tool", "pprof", "-top", "-unit=B", f"{target.address}/debug/pprof/heap"],
+                          capture_output=True, text=True, timeout=LONG,
+                          env=dict(harness.ENVIRONMENT, HOME=str(tmp_path), PPROF_TMPDIR=str(tmp_path)))
+    rows = {line.split()[-1]: line.split()[0] for line in done.stdout.splitlines() if line.endswith(("small", "large"))}
+    assert rows == {name: f"{profile.total(function=name)}B" for name in ("keep_small", "keep_large")}, done
+    assert f"of {profile.total()}B total" in done.stdout
+
+
+def test_a5_difference_over_time(target):
+    """?seconds=N: what came between two dumps; others are answered meanwhile."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(target.get("/debug/pprof/heap?seconds=4")))
+    thread.start()
+    harness.wait_for(lambda: target.get("/status").json["waiting"] == 1, LONG)
+    assert target.do("keep 3000") == "done"
+    thread.join(LONG)
+    profile = Profile(found[0].body)
+    assert abs(profile.total(function="keep_small") - 3000 * 1024) < 3000 * 1024 / 4
+    assert profile.duration == 4_000_000_000
+    assert target.get("/debug/pprof/heap?seconds=x").status == 400
+
+
+def test_a5_without_sums(program, tmp_path):
+    with Target([program], tmp_path, "prof:true,lg_prof_sample:12") as target:
+        target.do("keep 100")
+        profile = Profile(target.get("/debug/pprof/allocs").body)
+        assert [t[0] for t in profile.types] == ["inuse_objects", "inuse_space"] and profile.default == "inuse_space"
+
+
+def test_a8_dumps_at_the_same_time(target, tmp_path):
+    """All whole, none left behind, and no link followed."""
+    victim = tmp_path / "victim"
+    victim.write_text("untouched")
+    guesses = [f"/tmp/heap_profile.{target.pid}", f"{target.file}.dump", f"/tmp/jeprof.{target.pid}.0.m0.heap"]
+    for guess in guesses:
+        os.symlink(victim, guess)
+    before = set(os.listdir(tmp_path)) | {"memoir"}
+    answers = []
+    threads = [threading.Thread(target=lambda: answers.append(target.get("/pprof/heap"))) for _ in range(8)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(LONG)
+        assert len(answers) == 8
+        for answer in answers:
+            assert answer.status == 200 and answer.body.startswith(b"heap_v2/4096\n")
+            assert answer.body.count(b"MAPPED_LIBRARIES:\n") == 1 and answer.body.endswith(b"\n")
+        assert victim.read_text() == "untouched" and set(os.listdir(tmp_path)) == before
+        assert not [f for f in harness.open_files(target.pid) if "memoir-dump" in f]
+        assert not [f for f in os.listdir(tmp_path / "memoir") if f.endswith(".heap")]
+    finally:
+        for guess in guesses:
+            if os.path.lexists(guess):
+                os.unlink(guess)
+
+
+def test_profiling_was_not_enabled(program, tmp_path):
+    with Target([program], tmp_path) as target:
+        for path in ("/pprof/heap", "/debug/pprof/heap", "/debug/pprof/allocs?seconds=1"):
+            answer = target.get(path)
+            assert answer.status == 409 and "start with MALLOC_CONF=prof:true" in answer.text
