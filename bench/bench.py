@@ -4,7 +4,7 @@
 
   make bench                        everything; ten minutes or so
   make bench BENCH="--quick"        fewer repetitions
-  make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open, export, shapes, query,
+  make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open, export, shapes, query, api,
                                     symbols, jemalloc
 
 Prints a table and writes build/bench.json.  Added time is a run's time minus the plain one's,
@@ -22,12 +22,14 @@ import sys
 import tempfile
 import time
 
+import api
 import jemalloc
 import symbols
 import work
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ("pairs", "threads", "programs", "memory", "open", "export", "shapes", "query", "symbols", "jemalloc")
+PARTS = ("pairs", "threads", "programs", "memory", "open", "export", "shapes", "query", "api", "symbols",
+         "jemalloc")
 MODES = ("plain", "memoir", "memoir-nofree", "heaptrack")
 # Shares of what heaptrack adds: (with free stacks, without).
 PAIR_BUDGET = {5: (1 / 4, 1 / 5), 30: (1 / 5, 1 / 7), 100: (1 / 5, 1 / 7)}
@@ -483,6 +485,9 @@ class Bench:
 
     def jemalloc(self):
         jemalloc.run(self, table)
+
+    def api(self):
+        api.run(self, table, mib)
 
     def symbols(self):
         library = os.path.join(self.build, "bench", "many-symbols.so")

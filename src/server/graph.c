@@ -45,7 +45,8 @@ static void draw_axes(struct buf *out, const struct picture *p, const struct mod
 		double y = p->top + height * (1 - i / 4.0), x = p->left + width * i / 4;
 
 		buf_printf(out,
-			   "<path stroke=\"#888\" stroke-opacity=\".3\" fill=\"none\" d=\"M%u %.1fH%.1f\"/><text x=\"%u\" y=\"%.1f\" "
+			   "<path stroke=\"#888\" stroke-opacity=\".3\" fill=\"none\" d=\"M%u "
+			   "%.1fH%.1f\"/><text x=\"%u\" y=\"%.1f\" "
 			   "text-anchor=\"end\">%s</text>",
 			   p->left, y, p->left + width, p->left - 6, y + 4,
 			   human_size(&text, p->most / 4 * i));

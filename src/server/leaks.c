@@ -40,20 +40,23 @@ static int answer(struct request *r, struct sink *out)
 	const char *class = request_text(r, "class");
 	uint32_t skip = request_count(r, "skip"), most = request_count(r, "count"), n = 0;
 	const struct view *v = request_view(r);
-	struct verdicts all;
+	struct verdicts own = { 0 }, *all = &r->snapshot->verdicts;
 	struct answer a;
 	struct json j;
 
 	if (!v)
 		return -1;
-	verdicts_init(&all, v, request_bool(r, "held"));
+	if (v->bits || request_bool(r, "held")) {
+		verdicts_init(&own, v, request_bool(r, "held"));
+		all = &own;
+	}
 	snapshot_answer(r->snapshot, &a, v);
 	request_json(&j, out);
 	json_object(&j, NULL);
-	json_number(&j, "work_end_ns", all.end_ns);
+	json_number(&j, "work_end_ns", all->end_ns);
 	json_array(&j, "verdicts");
-	for (uint32_t i = 0; i < all.count; i++) {
-		const struct verdict *row = &all.rows[i];
+	for (uint32_t i = 0; i < all->count; i++) {
+		const struct verdict *row = &all->rows[i];
 
 		if (class && strcmp(class, verdict_rows[row->class].name) != 0)
 			continue;
@@ -70,7 +73,7 @@ static int answer(struct request *r, struct sink *out)
 	json_number(&j, "total_count", n);
 	json_end_object(&j);
 	snapshot_answer_release(&a);
-	verdicts_release(&all);
+	verdicts_release(&own);
 	return 0;
 }
 

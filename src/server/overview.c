@@ -84,15 +84,13 @@ static void write_totals(struct json *j, const struct model *m)
 	json_number(j, "removed_allocations", t->allocations - m->recorded.allocations);
 }
 
-static void write_verdicts(struct json *j, const struct view *v)
+static void write_verdicts(struct json *j, const struct view *v, const struct verdicts *all)
 {
 	uint64_t bytes[VERDICTS] = { 0 }, count[VERDICTS] = { 0 };
-	struct verdicts all;
 
-	verdicts_init(&all, v, false);
 	json_array(j, "verdicts");
-	for (uint32_t i = 0; i < all.count; i++) {
-		const struct verdict *row = &all.rows[i];
+	for (uint32_t i = 0; i < all->count; i++) {
+		const struct verdict *row = &all->rows[i];
 
 		bytes[row->class] += row->leaked_bytes;
 		count[row->class]++;
@@ -112,7 +110,6 @@ static void write_verdicts(struct json *j, const struct view *v)
 	for (unsigned i = 0; i < VERDICTS; i++)
 		json_number(j, verdict_rows[i].name, bytes[i]);
 	json_end_object(j);
-	verdicts_release(&all);
 }
 
 static void write_top(struct json *j, const struct view *v)
@@ -220,7 +217,7 @@ static int answer(struct request *r, struct sink *out)
 	write_program(&j, r->snapshot);
 	write_totals(&j, v->model);
 	if (request_bool(r, "verdicts"))
-		write_verdicts(&j, v);
+		write_verdicts(&j, v, &r->snapshot->verdicts);
 	write_top(&j, v);
 	write_modules(&j, r->snapshot);
 	write_markers(&j, v->model);

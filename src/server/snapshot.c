@@ -10,6 +10,7 @@
 #include "base/xalloc.h"
 #include "export/stacks.h"
 #include "model/stats.h"
+#include "query/peaks.h"
 #include "server/statistics.h"
 
 struct snapshot *snapshot_new(void)
@@ -41,6 +42,7 @@ struct snapshot *snapshot_drop(struct snapshot *s)
 	pthread_mutex_destroy(&s->lock);
 	free(s->place_counts);
 	free(s->call_counts);
+	verdicts_release(&s->verdicts);
 	free(s->name);
 	free(s);
 	return NULL;
@@ -64,6 +66,24 @@ void snapshot_answer_release(struct answer *a)
 {
 	a->place_counts = a->call_counts = NULL;
 	answer_release(a);
+}
+
+void snapshot_warm(struct snapshot *s)
+{
+	struct err err;
+	struct held_view *all;
+	struct answer a;
+
+	if (!s->model->derived)
+		stats_derive(s->model);
+	model_summary(s->model);
+	model_ends(s->model);
+	model_peaks(s->model);
+	all = views_take(&s->views, s->model, s->places, NULL, &err);
+	verdicts_init(&s->verdicts, all->view, false);
+	snapshot_answer(s, &a, all->view);
+	snapshot_answer_release(&a);
+	views_give(&s->views, all);
 }
 
 static void begin(struct json *j, const char *kind, const char *text)

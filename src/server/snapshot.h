@@ -12,6 +12,7 @@
 #include "model/model.h"
 #include "model/places.h"
 #include "query/answer.h"
+#include "query/verdict.h"
 #include "server/views.h"
 
 #define ID_SIZE 33 /* 32 hexadecimal digits and a NUL */
@@ -36,6 +37,7 @@ struct snapshot {
 	struct views views;
 	pthread_mutex_t lock; /* of the next two */
 	uint64_t *place_counts, *call_counts;
+	struct verdicts verdicts; /* of everything: what takes longest of a first look */
 };
 
 struct snapshot *snapshot_new(void);
@@ -46,6 +48,9 @@ struct snapshot *snapshot_drop(struct snapshot *s);
 /* answer_init() and answer_release() with the counts that are the same for all. */
 void snapshot_answer(struct snapshot *s, struct answer *a, const struct view *v);
 void snapshot_answer_release(struct answer *a);
+
+/* Finds out what every first question needs, so that none has to wait for it. */
+void snapshot_warm(struct snapshot *s);
 
 /* "warnings": […]: what is to be known before anything is believed. */
 void snapshot_warnings(struct snapshot *s, struct json *j);
