@@ -122,6 +122,7 @@ static const char *field_operators(const struct filter_field *f)
 	case FIELD_CALL:
 		return "=|!=|~|!~";
 	case FIELD_BACKTRACE:
+	case FIELD_MAP:
 		return "=|!=";
 	case FIELD_FLAG:
 	case FIELD_ALIVE:

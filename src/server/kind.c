@@ -11,7 +11,6 @@
 
 #include "base/xalloc.h"
 #include "model/cache.h"
-#include "model/stats.h"
 #include "server/statistics.h"
 
 static bool is_recording(const struct kind_file *f, char ret_id[ID_SIZE])
