@@ -42,11 +42,26 @@ static void work(void *context, unsigned worker, uint64_t first, uint64_t count)
 	pthread_mutex_unlock(&o->lock);
 }
 
-int ordered_for(uint64_t total, uint64_t block, parallel_work make, ordered_take take,
+static int run_alone(uint64_t total, uint64_t block, parallel_work make, ordered_take take,
+		     void *context)
+{
+	int error = 0;
+
+	for (uint64_t first = 0, count; first < total && !error; first += count) {
+		count = total - first < block ? total - first : block;
+		make(context, 0, first, count);
+		error = take(context, 0, first, count);
+	}
+	return error;
+}
+
+int ordered_for(uint64_t total, uint64_t block, bool alone, parallel_work make, ordered_take take,
 		void *context)
 {
 	struct ordered o = { .make = make, .take = take, .context = context };
 
+	if (alone)
+		return run_alone(total, block, make, take, context);
 	pthread_mutex_init(&o.lock, NULL);
 	pthread_cond_init(&o.turned, NULL);
 	parallel_for(total, block, work, &o);

@@ -4,6 +4,7 @@
  * others make the next ones.
  *
  * A worker is handed its next block after its last one was taken, so it needs room for one. */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/parallel.h"
@@ -13,6 +14,7 @@
 typedef int (*ordered_take)(void *context, unsigned worker, uint64_t first, uint64_t count);
 
 /* make() and take() over [0, total) in blocks of `block`.  Returns 0, or what the first take()
- * that failed returned; then the rest is left out. */
-int ordered_for(uint64_t total, uint64_t block, parallel_work make, ordered_take take,
+ * that failed returned; then the rest is left out.  `alone`: by the calling thread, for a take()
+ * that may wait long for somebody else, since the pool is there for all. */
+int ordered_for(uint64_t total, uint64_t block, bool alone, parallel_work make, ordered_take take,
 		void *context);

@@ -42,6 +42,12 @@ void sink_to_fd(struct sink *s, int fd, enum sink_codec codec);
 /* 0, or -errno with err. */
 int sink_to_file(struct sink *s, const char *path, enum sink_codec codec, struct err *err);
 
+/* To a function: perhaps to somebody who takes long. */
+static inline bool sink_is_handed_on(const struct sink *s)
+{
+	return s->fd < 0;
+}
+
 #define SINK_BLOCK 65536u
 int sink_flush(struct sink *s);
 /* Writes when enough has gathered; 0, or the error. */

@@ -156,7 +156,8 @@ static void put_allocations(const struct export *x, struct sink *out)
 		wheres_init(&l.writers[i].wheres, x->view);
 	buf_text(&out->buf, "id,timestamp_ns,deallocated_ns,lifetime_ns,size,usable_size,address,"
 			    "thread,call,stack,deallocation_stack,function,source,line\r\n");
-	ordered_for(x->view->model->allocations.count, BLOCK, write_lines, take_lines, &l);
+	ordered_for(x->view->model->allocations.count, BLOCK, sink_is_handed_on(out), write_lines,
+		    take_lines, &l);
 	for (unsigned i = 0; i < workers; i++) {
 		wheres_release(&l.writers[i].wheres);
 		rope_release(&l.writers[i].rope);

@@ -91,7 +91,8 @@ static void put_allocations(struct json_export *e)
 	e->writers = xcalloc(workers, sizeof(*e->writers));
 	for (unsigned i = 0; i < workers; i++)
 		init_writer(&e->writers[i], e);
-	ordered_for(e->x->view->model->allocations.count, BLOCK, write_rows, take_rows, e);
+	ordered_for(e->x->view->model->allocations.count, BLOCK, sink_is_handed_on(e->out),
+		    write_rows, take_rows, e);
 	for (unsigned i = 0; i < workers; i++)
 		rope_release(&e->writers[i].rope);
 	free(e->writers);

@@ -93,7 +93,7 @@ static void write_frames(struct stack_texts *t)
 	w.bufs = xcalloc(workers, sizeof(*w.bufs));
 	t->at = xcalloc((size_t)t->spines.count + 1, sizeof(*t->at));
 	scratch_resize(&t->text, 4096);
-	ordered_for(t->spines.count, BLOCK, write_places, keep_places, &w);
+	ordered_for(t->spines.count, BLOCK, false, write_places, keep_places, &w);
 	scratch_seal(&t->text);
 	for (unsigned i = 0; i < workers; i++)
 		buf_release(&w.bufs[i]);

@@ -61,6 +61,7 @@ static int answer(struct request *r, struct sink *out)
 	const char *title = program ? path_base(program) : "program";
 	struct export x = { .by_count = request_by_count(r),
 			    .groups = request_bool(r, "groups"),
+			    .stack_table = !strcmp(request_text(r, "stacks"), "table"),
 			    .title = title };
 	struct err err = { .offset = ERR_NO_OFFSET };
 	struct sink packing;
@@ -92,6 +93,8 @@ static const struct param_row params[] = {
 	PARAMS_MEASURE("allocated"),
 	PARAM_WEIGHT,
 	{ "groups", PARAM_BOOL, "false", "json, csv: a row for each stack" },
+	{ "stacks", PARAM_CHOICE, "whole", "json: in every row, or in a table of their own",
+	  "whole|table" },
 	{ 0 },
 };
 

@@ -183,21 +183,27 @@ static int take_sum(void *context, unsigned worker, uint64_t first, uint64_t cou
 	return s->next >= s->stop_at ? -5 : 0;
 }
 
-static void test_in_order(void **state)
+static void check_in_order(bool alone)
 {
 	struct sums s = { .stop_at = UINT64_MAX };
 
-	assert_int_equal(ordered_for(TOTAL, BLOCK, make_sum, take_sum, &s), 0);
+	assert_int_equal(ordered_for(TOTAL, BLOCK, alone, make_sum, take_sum, &s), 0);
 	assert_false(s.wrong);
 	assert_int_equal(s.next, TOTAL);
 	assert_int_equal(s.taken, (uint64_t)TOTAL * (TOTAL - 1) / 2);
 	s = (struct sums){ .stop_at = 50 * BLOCK };
-	assert_int_equal(ordered_for(TOTAL, BLOCK, make_sum, take_sum, &s), -5);
+	assert_int_equal(ordered_for(TOTAL, BLOCK, alone, make_sum, take_sum, &s), -5);
 	assert_false(s.wrong);
 	assert_int_equal(s.next, 50 * BLOCK);
 	s = (struct sums){ .stop_at = UINT64_MAX };
-	assert_int_equal(ordered_for(0, BLOCK, make_sum, take_sum, &s), 0);
+	assert_int_equal(ordered_for(0, BLOCK, alone, make_sum, take_sum, &s), 0);
 	assert_int_equal(s.next, 0);
+}
+
+static void test_in_order(void **state)
+{
+	check_in_order(false);
+	check_in_order(true);
 }
 
 int main(void)
