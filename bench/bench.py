@@ -23,9 +23,11 @@ import tempfile
 import time
 
 import api
+import exports
 import jemalloc
 import symbols
 import work
+from tables import as_share, mib, table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTS = ("pairs", "threads", "programs", "memory", "open", "export", "shapes", "query", "api", "symbols",
@@ -41,11 +43,6 @@ OPEN_BUDGET = 10e6
 AGAIN_BUDGET = 1
 ROW_BUDGET = 64
 QUERY_BUDGET = 200  # ms
-EXPORT_BUDGET = 1 / 2  # of heaptrack_interpret and heaptrack_print, processor time, for the same events
-EXPORT_SECONDS = 10  # of processor time, for ten million allocations
-# Bytes an allocation, where events are taken in order: the order of the frees is 12 of them while it is made, and
-# heaptrack's file has a number for each pair of size and stack.
-EXPORT_GROWTH = 14
 SYMBOLS_BUDGET = 5  # seconds for 10,000 addresses in 100 MB of debug information
 MEMORY_BUDGET = 64 << 20
 NODE_BUDGET = 64
@@ -353,93 +350,9 @@ class Bench:
                [mib(r.get(tool, {}).get(key, math.nan)) for tool in ("memoir", "heaptrack")
                 for key in ("resident", "again_resident")] for r in rows])
 
-    def watched(self, command):
-        """The same for a command whose output is thrown away, with the processor's time and the most memory of its
-        own, mapped files left out."""
-        start = time.monotonic()
-        process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL)
-        most = pid = 0
-        while not pid:
-            try:
-                with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
-                    most = max([most] + [int(line.split()[1]) << 10 for line in file if line.startswith("RssAnon")])
-            except OSError:
-                pass
-            time.sleep(0.01)
-            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        process.returncode = status
-        if status:
-            raise SystemExit(f"{' '.join(command)}: status {status}")
-        return {"seconds": time.monotonic() - start, "cpu": usage.ru_utime + usage.ru_stime, "own": most}
-
-    def exported(self, path):
-        """Every format of one recording that is in the cache already."""
-        names = subprocess.run([self.memoir, "export", "--list"], capture_output=True, check=True, text=True).stdout
-        rows = {}
-        self.measured([self.memoir, "info", path])
-        for name in [line.split()[0] for line in names.splitlines() if not line.startswith(" ")]:
-            # An allocation's two stacks are kilobytes of JSON: of ten million, hundreds of gigabytes.
-            options = {"json": ["--groups"], "heaptrack": ["-o", os.path.join(self.folder, "out.zst")]}
-            rows[name] = self.watched([self.memoir, "export", name, path, *options.get(name, [])])
-        return rows
-
     def export(self):
         """Every format: seconds and memory; heaptrack's way from its recording to the same, of as many events."""
-        count = 1000000 if self.args.quick else 10000000
-        generator = os.path.join(self.build, "tests", "unit", "gen_recording")
-        subprocess.run(["ninja", "-C", self.build, "tests/unit/gen_recording"], check=True, stdout=subprocess.DEVNULL)
-        found = {}
-        for part, events in (("small", count // 5), ("generated", count * 2)):
-            path = os.path.join(self.folder, part + ".dat")
-            subprocess.run([generator, path, str(events)], check=True, stdout=subprocess.DEVNULL)
-            found[part] = self.exported(path)
-            os.remove(path)
-        pairs = [os.path.join(self.build, "bench", "bench_pairs"), "30", str(count), "1"]
-        self.run("memoir", pairs)
-        found["pairs"] = self.exported(self.output("memoir"))
-        rows = []
-        for name, row in found["generated"].items():
-            grown = (row["own"] - found["small"][name]["own"]) / (count * 0.9)
-            again = found["pairs"][name]
-            # One word after the other for each frame that is entered or left, and generated stacks have nothing to do
-            # with each other: only real ones say how long it takes.
-            cpu = again["cpu"] if name == "replay" else row["cpu"]
-            rows.append([name, f"{row['seconds']:.2f}", f"{row['cpu']:.2f}",
-                         self.check(f"export {name}, seconds", cpu, EXPORT_SECONDS),
-                         mib(row["own"]), f"{grown:+.1f}",
-                         # A quick run's smaller recording has fewer stacks too.
-                         "" if self.args.quick else self.check(f"export {name}, bytes an allocation", grown, EXPORT_GROWTH),
-                         f"{again['seconds']:.2f}", f"{again['cpu']:.2f}", mib(again["own"])])
-        self.result["export"] = found
-        print(f"\nexport of {count / 1e6:.0f}M allocations, and of bench_pairs: seconds, processor time, memory of its own (MiB)\n"
-              "and what that grows by for each allocation (json: groups)")
-        table([["format", "generated", "cpu", "", "memory", "bytes", "", "pairs", "cpu", "memory"]] + rows)
-        if self.heaptrack:
-            self.heaptrack_export(pairs)
-
-    def heaptrack_export(self, pairs):
-        self.run("heaptrack", pairs)
-        libexec = os.path.join(os.path.dirname(os.path.realpath(self.heaptrack)), "../lib/heaptrack/libexec")
-        raw, readable = self.output("heaptrack"), os.path.join(self.folder, "heaptrack.zst")
-        script = 'zstd -dc < "$1" | "$2" | zstd -c > "$3"'
-        interpret = self.measured(["sh", "-c", script, "sh", raw, os.path.join(libexec, "heaptrack_interpret"), readable])
-        steps = {"heaptrack": interpret}
-        for name, option in (("collapsed", "-F"), ("massif", "-M")):
-            steps[name] = self.measured(["heaptrack_print", readable, option, os.path.join(self.folder, "out"), "-p0", "-a0",
-                                         "-T0"])
-            for key in ("seconds", "cpu"):
-                steps[name][key] += interpret[key]
-        rows = []
-        for name, step in steps.items():
-            share = self.result["export"]["pairs"][name]["cpu"] / step["cpu"]
-            rows.append([name, f"{step['seconds']:.2f}", f"{step['cpu']:.2f}", mib(step["resident"]), as_share(share),
-                         self.check(f"export {name} against heaptrack", share, EXPORT_BUDGET)])
-            del step["out"]
-        self.result["export"]["heaptrack"] = steps
-        print("\nheaptrack_interpret (and heaptrack_print -F, -M) of bench_pairs: seconds, processor time, peak memory (MiB), and\n"
-              "our processor time as a share of it")
-        table([["to", "seconds", "cpu", "memory", "memoir", ""]] + rows)
+        exports.run(self)
 
     def shapes(self):
         """Trees, series and their like over a made-up recording of ten million allocations."""
@@ -511,22 +424,6 @@ def median(values):
 def geometric(values):
     values = list(values)
     return math.exp(sum(math.log(v) for v in values) / len(values))
-
-
-def as_share(value):
-    return "" if value is None else f"1/{1 / value:.1f}" if value > 0 else "0"
-
-
-def mib(value):
-    return f"{value / (1 << 20):.1f}"
-
-
-def table(rows):
-    rows = [[str(cell) for cell in row] for row in rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        print("  ".join(cell.ljust(w) if i == 0 else cell.rjust(w)
-                        for i, (cell, w) in enumerate(zip(row, widths))).rstrip())
 
 
 def version(program):
