@@ -391,10 +391,12 @@ await walk({
 					await close(page);
 				}
 			}
-			/* For the README. */
+			/* For the README: a program with more to show. */
 			if (given.pictures) {
-				const page = await open(scheme === "light" ? views.overview : views.flame, { scheme, width: 1360, height: 900 });
+				const end = given.picture_end;
+				const page = await open(scheme === "light" ? `#/overview/${given.picture}` : `#/flame/${given.picture}?measure=allocated&from=${end * 0.7}&to=${end * 0.95}&at=${end * 0.85}`, { scheme, width: 1360, height: 900 });
 				await settled(page);
+				await page.waitForFunction(() => !document.querySelector(".figure [role=status]"));
 				await page.screenshot({ path: `${given.pictures}/page-${scheme}.png` });
 				await close(page);
 			}

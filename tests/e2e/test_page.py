@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The page of memoir server, used in a browser: its frame, recordings, overview and flame graph.
 
-MEMOIR_SHOTS=DIR keeps the screenshots; MEMOIR_PICTURES=docs makes those of the README.
+MEMOIR_SHOTS=DIR keeps the screenshots; MEMOIR_PICTURES=docs makes those of the README (with
+MEMOIR_WALKS=looks and -k looks nothing else).
 """
 import json
 import os
@@ -52,15 +53,24 @@ def seen(folder):
     out = os.environ.get("MEMOIR_SHOTS") or folder
     os.makedirs(out, exist_ok=True)
     pictures = os.environ.get("MEMOIR_PICTURES")
-    with serving.Server(folder / "demo.dat", folder / "again.dat") as server:
+    extra = []
+    if pictures:
+        # Memoir itself, while it makes a page of the demo.
+        extra.append(folder / "memoir.dat")
+        assert harness.record([harness.MEMOIR, "export", "html", "demo.dat", "-o", "demo.html"],
+                              str(extra[0]), cwd=folder).status == 0
+    with serving.Server(folder / "demo.dat", folder / "again.dat", *extra) as server:
         recordings = {r["name"]: r for r in server.ready()}
         first = recordings["demo.dat"]
         facts = server.get(f"/data/{first['id']}/overview")
+        large = recordings.get("memoir.dat")
+        shown = large and {"picture": large["id"], "picture_end": large["runtime"]["secs"] + large["runtime"]["fract_nsecs"] / 1e9}
         return run_walk("page_walk.mjs", {
             "address": server.address, "id": first["id"], "second": recordings["again.dat"]["id"],
             "program": "leaky", "function": FUNCTION, "upload": str(folder / "third.dat"),
             "upload_name": "third.dat", "moment": facts["peak"]["at_ns"] / 1e9,
-            "pictures": pictures and os.path.abspath(pictures)}, out)
+            "pictures": pictures and os.path.abspath(pictures), **(shown or {}),
+            "only": os.environ.get("MEMOIR_WALKS", "").split() or None}, out)
 
 
 def walked(seen, name):

@@ -109,7 +109,8 @@ export function asked(parameters: Parameters): Query {
 	return { filter: parameters["filter"], from: time(parameters["from"]), to: time(parameters["to"]) };
 }
 
-/* Times are plain seconds in the address and have their unit in questions. */
-export const time = (text: string | undefined): string | undefined => (text ? `${text}s` : undefined);
+/* Times are plain seconds in the address; in questions they have their unit, and no part of a
+ * nanosecond.  What is no number is passed on: the server says what is wrong with it. */
+export const time = (text: string | undefined): string | undefined => (text ? `${Number.isFinite(Number(text)) ? Number(text).toFixed(9).replace(/\.?0+$/, "") : text}s` : undefined);
 export const nsToSeconds = (ns: number): string => String(Math.round(ns) / 1e9);
 export const useAsked = (): Query => asked(useRoute().parameters);

@@ -69,7 +69,7 @@ export function Plot(props: PlotProps) {
 		const made = new uPlot({
 			width: Math.max(100, element.clientWidth),
 			height: props.height,
-			padding: [6, 8, 0, shown ? 0 : 8],
+			padding: [6, 20, 0, shown ? 0 : 8],
 			legend: { show: false },
 			cursor: { y: false, drag: { x: false, y: false }, points: { size: 6, width: 1.5 }, ...(props.group ? { sync: { key: props.group } } : {}) },
 			scales: {

@@ -27,13 +27,14 @@ export const depthOf = (scene: Pick<Scene, "fold">, row: number): number => (row
 export const rowOf = (scene: Pick<Scene, "fold">, depth: number): number => (!depth ? 0 : depth > scene.fold ? depth - scene.fold : -1);
 export const rows = (scene: Pick<Scene, "tree" | "fold">): number => scene.tree.levels.length - Math.min(scene.fold, scene.tree.levels.length - 1);
 
-/* Warm hues by module, lightness by name; the server numbers them (hue * 5 + shade). */
+/* Warm hues by module, lightness by name (and a little of the hue, so that neighbours part). */
+const SHADES = 9;
 const palettes: Record<string, string[]> = {};
 function palette(dark: boolean): string[] {
-	return (palettes[String(dark)] ??= Array.from({ length: 120 }, (_, i) => {
-		const hue = 8 + Math.round((Math.floor(i / 5) * 44) / 23), shade = i % 5;
+	return (palettes[String(dark)] ??= Array.from({ length: 24 * SHADES }, (_, i) => {
+		const shade = i % SHADES, hue = 6 + Math.round((Math.floor(i / SHADES) * 28) / 23 + (((shade * 5) % SHADES) * 16) / SHADES);
 		/* Yellow is lighter to the eye than red: less of it under white letters. */
-		return dark ? `hsl(${hue} ${46 + shade * 2}% ${38 - (hue - 8) * 0.22 + shade * 1.6}%)` : `hsl(${hue} ${78 + shade * 2}% ${70 + shade * 3}%)`;
+		return dark ? `hsl(${hue} ${46 + shade}% ${35 - (hue - 8) * 0.2 + shade * 1.6}%)` : `hsl(${hue} ${78 + shade}% ${64 + shade * 2.2}%)`;
 	}));
 }
 
@@ -63,7 +64,7 @@ export function paint(ctx: CanvasRenderingContext2D, scene: Scene): number {
 	const { tree, from, to, top, width, height, hits, dark } = scene;
 	const ratio = devicePixelRatio || 1, scale = width / Math.max(to - from, 1e-9);
 	const colours = palette(dark), grey = dark ? "#3d4650" : "#d5dbe1", ink = dark ? "#f4f1ec" : "#1d1508";
-	const { name: names, before } = tree.answer.nodes, { colour, text } = tree.answer.names;
+	const { name: names, before } = tree.answer.nodes, { text } = tree.answer.names;
 	const match = token("match"), card = token("card"), line = token("text");
 	ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
 	ctx.fillStyle = card;
@@ -82,7 +83,7 @@ export function paint(ctx: CanvasRenderingContext2D, scene: Scene): number {
 			drawn++;
 			const hit = hits?.[i] === 1;
 			ctx.globalAlpha = hits && !hit ? 0.45 : 1;
-			ctx.fillStyle = hit ? match : before ? changeColour(before[i]!, tree.value(i), tree.largest, dark) : row === 0 ? (dark ? "#2a323a" : "#e6ebef") : (colour[names[i]!] ?? -1) < 0 ? grey : colours[colour[names[i]!]! % 120]!;
+			ctx.fillStyle = hit ? match : before ? changeColour(before[i]!, tree.value(i), tree.largest, dark) : row === 0 ? (dark ? "#2a323a" : "#e6ebef") : tree.colours[names[i]!]! < 0 ? grey : colours[tree.colours[names[i]!]!]!;
 			if (box < 1.5) {
 				/* One line stands for all that fall on this pixel. */
 				ctx.fillRect(x, y, 0.8, ROW - 1);

@@ -25,11 +25,15 @@ function hash(text: string, seed: number): number {
 	return h >>> 0;
 }
 
+/* FNV's low bits depend on the last letters only. */
+const mix = (h: number): number => Math.imul(h ^ (h >>> 15), 0x2c1b3c6d) >>> 0 >>> 8;
+
 export class Tree {
 	readonly count: number;
 	readonly left: Float64Array;
 	readonly width: Float64Array;
 	readonly levels: Int32Array[] = [];
+	readonly colours: Int16Array; /* by name: hue * 9 + shade, or -1 for grey */
 	readonly path: Uint32Array; /* of the names from the root: finds the same box in the next answer */
 	readonly largest: number = 0; /* change, in a difference */
 	readonly shared: number = 0; /* levels below the root that all stacks have in common, but the last */
@@ -64,6 +68,10 @@ export class Tree {
 			next[i] = this.left[i]!;
 			this.path[i] = hash(text[name[i]!] ?? "", i ? this.path[p]! : 0x811c9dc5);
 		}
+		/* By a hash, so that a module keeps its hue and a function its shade in every picture; the server
+		 * says which are grey (libc, allocators). */
+		const { colour, module, kind } = answer.names, hues = answer.modules.map((m) => mix(hash(m, 0x811c9dc5)) % 24);
+		this.colours = Int16Array.from(text, (t, i) => ((colour[i] ?? -1) < 0 || kind[i] !== KIND.function && kind[i] !== KIND.address ? -1 : hues[module[i] ?? 0]! * 9 + (mix(hash(t, 0x811c9dc5)) % 9)));
 		let lead = 0;
 		while (lead + 1 < n && parent[lead + 1] === lead && this.width[lead + 1] === this.width[0]) lead++;
 		this.shared = Math.max(0, lead - 1);
