@@ -30,9 +30,10 @@ def target(compile_program):
     environment = dict(harness.ENVIRONMENT, MALLOC_CONF="dirty_decay_ms:600000", MEMOIR_AGENT_LISTEN="127.0.0.1:0",
                        MEMOIR_AGENT_START="now")
 
-    def run(*words, agent=False, **keywords):
-        preload = f"{AGENT}:{LIBRARY}" if agent else str(LIBRARY)
-        return subprocess.Popen([program, *map(str, words)], env=dict(environment, LD_PRELOAD=preload), **keywords)
+    def run(*words, agent=False, conf="", **keywords):
+        env = dict(environment, LD_PRELOAD=f"{AGENT}:{LIBRARY}" if agent else str(LIBRARY))
+        env["MALLOC_CONF"] += conf
+        return subprocess.Popen([program, *map(str, words)], env=env, **keywords)
     return run
 
 
@@ -149,10 +150,17 @@ def fields(value, path=""):
         yield path, value
 
 
-def test_text_and_json_of_one_process_agree(target, tmp_path):
+@pytest.mark.parametrize("conf", ["", ",hpa:true", ",narenas:1,prof:true,prof_stats:true,lg_prof_sample:10"])
+def test_text_and_json_of_one_process_agree(conf, target, tmp_path):
     path = tmp_path / "both.log"
     with open(path, "wb") as out:
-        found = finished(target("both", stdout=out), path)
+        found = finished(target("both", stdout=out, conf=conf), path)
+    if "hpa" in conf:
+        hpa = found[1]["arenas"][0]["hpa"]
+        assert sum(hpa.get(f"{kind}_npageslabs_nonhuge", 0) for kind in ("full", "empty")) + len(hpa["slabs"]) > 0
+        assert "PARTLY USED SLABS" in jemalloc("stats", path).stdout
+    if "prof" in conf:
+        assert any("prof_live_count" in b for b in found[0]["arenas"][0]["bins"])
     assert [s["notation"] for s in found] == ["json", "text", "json"]
     parts = ("settings", "shape", "stats", "arenas", "mutexes")
     before, text, after = ({k: v for part in parts for k, v in fields(s[part], f"/{part}")} for s in found)
