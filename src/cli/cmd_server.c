@@ -145,7 +145,9 @@ static int serve(const struct server_options *o, int argc, char **argv)
 static int run(int argc, char **argv)
 {
 	struct server_options o = { .address = interface ? interface : "127.0.0.1",
-				    .port = any_port ? 0 : port ? (uint16_t)port : SERVER_PORT,
+				    .port = any_port ? 0
+					    : port   ? (uint16_t)port
+						     : SERVER_PORT,
 				    .next_port = !port,
 				    .token = token,
 				    .upload_limit = SERVER_UPLOAD_LIMIT };
@@ -185,6 +187,7 @@ const struct command command_server = {
 	.help = "the page: recordings in a browser, and the HTTP API",
 	.examples = "  memoir server app.dat\n"
 		    "  memoir server --open recordings/              new ones show up\n"
+		    "  memoir server stats.json                      jemalloc's statistics\n"
 		    "  memoir server -i 0.0.0.0 --token $(openssl rand -hex 16) app.dat\n"
 		    "  curl 'http://127.0.0.1:8080/data/last/flame?measure=leaked'\n",
 	.options = options,

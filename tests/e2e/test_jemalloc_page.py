@@ -356,7 +356,7 @@ class Server:
     """memoir server with these files, and what it answers."""
 
     def __init__(self, *words):
-        self.process = subprocess.Popen([harness.MEMOIR, "server", *map(str, words)], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([harness.MEMOIR, "server", "--any-port", *map(str, words)], stdout=subprocess.PIPE, text=True)
         self.address = self.process.stdout.readline().strip()
         assert self.address.startswith("http://127.0.0.1:"), self.address
 
