@@ -24,6 +24,7 @@
 #define EVERY_NS (1000 * MS)
 #define FIRST_NS (20 * MS) /* after the start; then twice that, until they are a second apart */
 #define SHARE 100	   /* of the time, at most one part in so many */
+#define DRAIN_NS (5 * MS)  /* in a long look the rings are emptied in between */
 #define CALLS_WAITING 65536u
 #define PAGES_AT_ONCE 8192u
 #define ADD_BYTES (10 * VARINT_MAX + SMAPS_NAME_MAX)
@@ -56,7 +57,7 @@ struct regions_watch {
 	struct pieces now, before;
 	uint64_t last_number;
 	uint64_t began, ended; /* stamps of this look */
-	uint64_t started_ns, last_ns, every_ns;
+	uint64_t started_ns, last_ns, every_ns, drained_ns;
 	uint64_t *pages; /* PAGES_AT_ONCE of them */
 	size_t page_size;
 };
@@ -127,6 +128,17 @@ void regions_take(struct regions_watch *w, const struct event *events, uint32_t 
 		apply_calls(w, UINT64_MAX);
 }
 
+/* A program of many gigabytes takes the kernel a while; its threads must not wait for that. */
+static void keep_up(struct regions_watch *w)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (now - w->drained_ns < DRAIN_NS)
+		return;
+	drain_pass(w->collector);
+	w->drained_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
 static bool read_text(struct regions_watch *w)
 {
 	char name[40];
@@ -147,6 +159,7 @@ static bool read_text(struct regions_watch *w)
 			n = read(fd, w->text + w->text_size, w->text_room - w->text_size);
 		while (n < 0 && errno == EINTR);
 		w->text_size += n > 0 ? (size_t)n : 0;
+		keep_up(w);
 	}
 	close(fd);
 	if (n || !w->text_size)
@@ -231,6 +244,7 @@ static bool count_pages(struct regions_watch *w, int fd, const struct piece *p,
 			ret_counts->swapped += w->pages[i] >> 62 & 1;
 		}
 		page += (uint64_t)n / 8;
+		keep_up(w);
 	}
 	return true;
 }
@@ -498,6 +512,7 @@ void regions_look(struct regions_watch *w)
 
 	if (!w || c->recording.error || !worth_a_look(c))
 		return;
+	w->drained_ns = clock_ns(CLOCK_MONOTONIC);
 	w->began = clock_stamp(c->control->clock);
 	if (!read_text(w))
 		return;
