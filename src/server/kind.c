@@ -11,6 +11,7 @@
 
 #include "base/xalloc.h"
 #include "model/cache.h"
+#include "model/stats.h"
 #include "server/statistics.h"
 
 static bool is_recording(const struct kind_file *f, char ret_id[ID_SIZE])
@@ -87,8 +88,11 @@ static int load_recording(struct snapshot *s, const struct loading *l, struct er
 	model_finish(s->model);
 	l->progress(l->context, 85, 100);
 	find_names(s, l);
-	l->progress(l->context, 90, 100);
-	snapshot_warm(s);
+	l->progress(l->context, 95, 100);
+	/* What every first question needs, so that none has to wait for it. */
+	model_summary(s->model);
+	if (!s->model->derived)
+		stats_derive(s->model);
 	return 0;
 }
 

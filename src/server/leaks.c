@@ -40,7 +40,8 @@ static int answer(struct request *r, struct sink *out)
 	const char *class = request_text(r, "class");
 	uint32_t skip = request_count(r, "skip"), most = request_count(r, "count"), n = 0;
 	const struct view *v = request_view(r);
-	struct verdicts own = { 0 }, *all = &r->snapshot->verdicts;
+	struct verdicts own = { 0 };
+	const struct verdicts *all;
 	struct answer a;
 	struct json j;
 
@@ -49,6 +50,8 @@ static int answer(struct request *r, struct sink *out)
 	if (v->bits || request_bool(r, "held")) {
 		verdicts_init(&own, v, request_bool(r, "held"));
 		all = &own;
+	} else {
+		all = snapshot_verdicts(r->snapshot);
 	}
 	snapshot_answer(r->snapshot, &a, v);
 	request_json(&j, out);

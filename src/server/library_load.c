@@ -66,6 +66,16 @@ static void take_in(struct library *l, struct entry *e, struct snapshot *s, int 
 	pthread_mutex_lock(&l->lock);
 }
 
+/* With the lock held: it can be asked already, and soon everything of it is quick. */
+static void warm(struct library *l, struct snapshot *s)
+{
+	snapshot_hold(s);
+	pthread_mutex_unlock(&l->lock);
+	snapshot_warm(s);
+	snapshot_drop(s);
+	pthread_mutex_lock(&l->lock);
+}
+
 static void load(struct library *l, struct entry *e)
 {
 	struct loading how = { .names = l->names, .progress = progress, .context = l };
@@ -90,6 +100,8 @@ static void load(struct library *l, struct entry *e)
 		error = e->kind->load(s, &how, &err);
 	pthread_mutex_lock(&l->lock);
 	take_in(l, e, s, error, &err, clock_now_ns() - began);
+	if (!error && !s->live && !l->stopping && !next_waiting(l))
+		warm(l, s);
 	l->loading = NULL;
 	if (e->gone)
 		library_forget(l, e);

@@ -217,7 +217,7 @@ static int answer(struct request *r, struct sink *out)
 	write_program(&j, r->snapshot);
 	write_totals(&j, v->model);
 	if (request_bool(r, "verdicts"))
-		write_verdicts(&j, v, &r->snapshot->verdicts);
+		write_verdicts(&j, v, snapshot_verdicts(r->snapshot));
 	write_top(&j, v);
 	write_modules(&j, r->snapshot);
 	write_markers(&j, v->model);

@@ -22,6 +22,7 @@ struct snapshot *snapshot_new(void)
 	s->number = ++numbers;
 	views_init(&s->views);
 	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->judging, NULL);
 	return s;
 }
 
@@ -40,6 +41,7 @@ struct snapshot *snapshot_drop(struct snapshot *s)
 	model_free(s->model);
 	statistics_release(s);
 	pthread_mutex_destroy(&s->lock);
+	pthread_mutex_destroy(&s->judging);
 	free(s->place_counts);
 	free(s->call_counts);
 	verdicts_release(&s->verdicts);
@@ -68,22 +70,37 @@ void snapshot_answer_release(struct answer *a)
 	answer_release(a);
 }
 
+const struct verdicts *snapshot_verdicts(struct snapshot *s)
+{
+	struct held_view *all;
+	struct err err;
+
+	pthread_mutex_lock(&s->judging);
+	if (!s->judged) {
+		all = views_take(&s->views, s->model, s->places, NULL, &err);
+		verdicts_init(&s->verdicts, all->view, false);
+		views_give(&s->views, all);
+		s->judged = true;
+	}
+	pthread_mutex_unlock(&s->judging);
+	return &s->verdicts;
+}
+
 void snapshot_warm(struct snapshot *s)
 {
-	struct err err;
 	struct held_view *all;
 	struct answer a;
+	struct err err;
 
-	if (!s->model->derived)
-		stats_derive(s->model);
-	model_summary(s->model);
+	if (!s->model)
+		return;
 	model_ends(s->model);
 	model_peaks(s->model);
 	all = views_take(&s->views, s->model, s->places, NULL, &err);
-	verdicts_init(&s->verdicts, all->view, false);
 	snapshot_answer(s, &a, all->view);
 	snapshot_answer_release(&a);
 	views_give(&s->views, all);
+	snapshot_verdicts(s);
 }
 
 static void begin(struct json *j, const char *kind, const char *text)

@@ -37,7 +37,9 @@ struct snapshot {
 	struct views views;
 	pthread_mutex_t lock; /* of the next two */
 	uint64_t *place_counts, *call_counts;
-	struct verdicts verdicts; /* of everything: what takes longest of a first look */
+	pthread_mutex_t judging; /* of the next two: it takes longest of all */
+	struct verdicts verdicts;
+	bool judged;
 };
 
 struct snapshot *snapshot_new(void);
@@ -49,7 +51,9 @@ struct snapshot *snapshot_drop(struct snapshot *s);
 void snapshot_answer(struct snapshot *s, struct answer *a, const struct view *v);
 void snapshot_answer_release(struct answer *a);
 
-/* Finds out what every first question needs, so that none has to wait for it. */
+/* Those on everything, found out once. */
+const struct verdicts *snapshot_verdicts(struct snapshot *s);
+/* Finds out what first questions need, before they are asked. */
 void snapshot_warm(struct snapshot *s);
 
 /* "warnings": […]: what is to be known before anything is believed. */
