@@ -94,6 +94,7 @@ static void take_active(struct waterfall *w, const struct stats *s, const struct
 		missing -= padding;
 	}
 	w->step[WATERFALL_UNKNOWN] = (int64_t)missing;
+	w->attributed |= !missing; /* text leaves out bins without slabs */
 }
 
 static void take_resident(struct waterfall *w, const struct stats *s, const struct stats_arena *a)

@@ -36,7 +36,7 @@ struct waterfall {
 	int64_t step[WATERFALL_STEP_COUNT];
 	uint64_t large_count;	    /* live large blocks */
 	bool padded;		    /* each has a page more */
-	bool attributed;	    /* bins were printed */
+	bool attributed;	    /* bins were printed, or nothing is left to explain */
 	struct waterfall_bin *bins; /* most bytes first */
 	size_t bin_count, bin_room;
 };

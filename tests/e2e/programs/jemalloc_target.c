@@ -79,6 +79,12 @@ int main(int argc, char **argv)
 			return 4;
 		snapshot("J");
 	} else {
+		unsigned arena;
+		size_t size = sizeof(arena);
+
+		// With a second arena there is a sum of them.
+		if (ctl("arenas.create", &arena, &size, NULL, 0))
+			return 4;
 		for (int i = 0; i < 1280; i++)
 			blocks[i] = malloc(i * 7 + 1);
 		for (int i = 0; i < 1280; i += 3)
