@@ -27,6 +27,7 @@ static void inherit(const uint8_t *data, size_t size)
 		positions = (void *)((char *)c.control + SHM_CONTROL_SIZE);
 		c.control->family.inherited_offset = SHM_CONTROL_SIZE;
 		c.control->family.inherited_rings = 8;
+		c.control->options.gather_maps = true;
 		c.control->family.forked_at = 1ull << 40;
 		c.payload.room = codec_payload_bound();
 		c.payload.data = malloc(c.payload.room);

@@ -366,8 +366,8 @@ bool collector_finish(struct collector *c, const char *reason, int status)
 	 * not: they are not followed for ever. */
 	for (int i = 0; i < LAST_PASSES && !c->recording.error && drain_pass(c).taken; i++)
 		;
-	/* Before it goes: one that waits for us, or was given up, is still there. */
-	if (strcmp(reason, "end") && strcmp(reason, "exec"))
+	/* One that waits for us, or was given up, is still there. */
+	if (c->regions && c->attached && c->target_gone && !c->target_gone(c))
 		regions_look(c->regions);
 	if (c->cull)
 		cull_finish(c->cull);

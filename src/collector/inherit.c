@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a forked child inherited: the blocks that were alive in its parent at the fork.
+/* What a forked child inherited: the blocks that were alive in its parent at the fork, and the
+ * memory maps.
  *
  * Read from the parent's recording, up to where each of its threads had come at that moment, and
  * written into the child's as allocations with the stamps, stacks and threads that they had.  So
@@ -19,7 +20,9 @@
 #include "base/xalloc.h"
 #include "collector/cull.h"
 #include "collector/log.h"
+#include "collector/regions.h"
 #include "pairing/merge.h"
+#include "pairing/ranges.h"
 #include "pairing/reader.h"
 #include "wire/statistics.h"
 
@@ -49,6 +52,8 @@ struct inherit {
 	struct columns blocks;
 	struct threads threads;
 	struct markers markers;
+	struct map_calls map_calls;
+	struct ranges maps; /* that were there at the fork: which call made each */
 	struct pair pair;
 	struct merge merge;
 	struct event *events;
@@ -338,6 +343,49 @@ static void write_blocks(struct inherit *in, const uint32_t *rows, size_t count,
 	}
 }
 
+static void find_maps(struct inherit *in)
+{
+	struct range at = { 0 };
+
+	map_calls_sort(&in->map_calls);
+	for (uint32_t i = 0; i < in->map_calls.count; i++) {
+		const struct map_call *c = &in->map_calls.rows[i];
+
+		ranges_cut(&in->maps, c->address, c->address + c->length);
+		if (!c->unmaps)
+			ranges_add(&in->maps, c->address, c->address + c->length, i);
+	}
+	while (ranges_from(&in->maps, at.end, &at))
+		want_stack(in, in->map_calls.rows[at.value].stack);
+}
+
+/* Behind the blocks: these are ordered by their stamps, wherever they stand. */
+static void write_maps(struct inherit *in)
+{
+	uint32_t owner[RINGS];
+	struct range at = { 0 };
+
+	memset(owner, 0xff, sizeof(owner));
+	while (ranges_from(&in->maps, at.end, &at)) {
+		const struct map_call *c = &in->map_calls.rows[at.value];
+		uint32_t ring = c->thread % RINGS;
+		struct event e = {
+			.stamp = c->at,
+			.word1 = at.start | (uint64_t)OP_MAP << 56,
+			.word2 = (at.end - at.start) | (uint64_t)c->call << 48 |
+				 (uint64_t)c->flags << 56,
+			.word3 = c->stack | (uint64_t)c->given << 32,
+		};
+
+		if (owner[ring] != c->thread && c->thread < in->threads.count)
+			put_thread(in, SHM_MAX_RINGS - 1 - ring, c->thread, e.stamp);
+		owner[ring] = c->thread;
+		put_event(in, SHM_MAX_RINGS - 1 - ring, &e);
+		if (in->collector->regions)
+			regions_take(in->collector->regions, &e, 1);
+	}
+}
+
 static void write_all(struct inherit *in, uint64_t *ret_count, uint64_t *ret_bytes)
 {
 	struct collector *c = in->collector;
@@ -346,10 +394,12 @@ static void write_all(struct inherit *in, uint64_t *ret_count, uint64_t *ret_byt
 
 	for (size_t i = 0; i < count; i++)
 		want_stack(in, in->blocks.stack[rows[i]]);
+	find_maps(in);
 	write_nodes(in, c->control->family.first_node);
 	/* All of it is older than anything that the child does. */
 	c->horizon = c->control->family.forked_at;
 	write_blocks(in, rows, count, ret_bytes);
+	write_maps(in);
 	*ret_count = count;
 	free(rows);
 	if (c->cull)
@@ -386,6 +436,8 @@ static void take_over(struct inherit *in, struct reader *r, uint64_t *ret_count,
 		in->missing += in->positions[i].events;
 	pair_init(&in->pair, &in->blocks, &in->threads, &in->markers);
 	pair_recycle(&in->pair);
+	if (c->control->options.gather_maps)
+		in->pair.map_calls = &in->map_calls;
 	merge_init(&in->merge, &in->pair);
 	read_parent(in, r);
 	write_all(in, ret_count, ret_bytes);
@@ -394,6 +446,8 @@ static void take_over(struct inherit *in, struct reader *r, uint64_t *ret_count,
 	columns_release(&in->blocks);
 	threads_release(&in->threads);
 	markers_release(&in->markers);
+	map_calls_release(&in->map_calls);
+	ranges_release(&in->maps);
 	free(in->nodes);
 	free(in->events);
 	free(in->taken);
