@@ -23,10 +23,17 @@ $(BUILD)/build.ninja: | deps
 build: deps $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
 
-demo: build ## build, record the bundled example and show the result
+# On a terminal it ends with the page: Ctrl-C ends the server.
+demo: build ## build, record the bundled example and show the result, also as a page
 	@rm -f $(BUILD)/demo.dat
 	$(BUILD)/memoir run -o $(BUILD)/demo.dat -- $(BUILD)/examples/leaky
 	$(BUILD)/memoir report -n 3 $(BUILD)/demo.dat
+	@if [ -t 0 ] && [ -t 1 ] && [ -z "$$CI" ]; then \
+		echo; echo "The page, until Ctrl-C:"; \
+		$(BUILD)/memoir server $(if $(DISPLAY)$(WAYLAND_DISPLAY),--open) $(BUILD)/demo.dat; \
+	else \
+		echo; echo "$(BUILD)/memoir server $(BUILD)/demo.dat   shows the page at http://127.0.0.1:8080/"; \
+	fi
 
 test: ## build and run every test
 	@scripts/install-deps build test
