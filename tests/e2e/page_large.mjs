@@ -74,4 +74,26 @@ await walk({
 		});
 		await close(page);
 	},
+
+	/* The lists: each view as it opens, sorting, and the far end of ten million rows. */
+	async lists(is) {
+		const page = await open("#/recordings");
+		await page.locator(".table-row").first().waitFor();
+		const first = (card) => !document.querySelector(".skeleton, [data-fresh=false]") && document.querySelector(`[data-card=${card}] [data-row="0"] .number`);
+		const visit = (name, view, query, condition, argument) => timed(page, name, () => page.evaluate((to) => { location.hash = to; }, `#/${view}/${given.id}${query}`), condition, argument);
+		await visit("stacks", "allocations", "", first, "allocations");
+		await timed(page, "stacks sorted", () => page.locator('[data-sort="only_matched.leaked_count"]').click(), first, "allocations");
+		await timed(page, "stacks filtered", () => page.evaluate(() => { location.hash += "&filter=size+%3E+500"; }), first, "allocations");
+		await visit("blocks", "allocations", "?list=flat", first, "allocations");
+		is.blocks = await text(page, "[data-card=allocations] .said");
+		await page.locator(".table").focus();
+		await timed(page, "last block", () => page.keyboard.press("End"), () => [...document.querySelectorAll(".table-row")].at(-1)?.querySelector(".number"));
+		await timed(page, "blocks by size", () => page.locator('[data-sort="size"]').click(), first, "allocations");
+		await visit("functions", "functions", "", first, "functions");
+		await visit("call tree", "tree", "", first, "tree");
+		await visit("threads", "threads", "", first, "threads");
+		await visit("histograms", "histograms", "", () => !document.querySelector(".skeleton, [data-fresh=false]") && document.querySelectorAll(".bars").length === 2);
+		await visit("address space", "address_space", "", () => !document.querySelector(".skeleton, [data-fresh=false]") && document.querySelector(".area canvas") && document.querySelector("[data-card=holders] [data-row='0']"));
+		await close(page);
+	},
 });

@@ -16,7 +16,9 @@ from test_page import run_walk
 
 pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.slow]
 EVENTS = 20_000_000  # half of them allocate
-FIRST_VIEW, ACTION = 1000, 300
+ACTION = 300
+# The first view of a recording; and what is put in order once, when it is first asked for.
+LIMITS = {"first view": 1000, "stacks": 1000, "blocks by size": 1500}
 
 
 def slack():
@@ -34,11 +36,13 @@ def test_ten_million(tmp_path):
         assert recording["allocated_count"] > 9_000_000
         seen = run_walk("page_large.mjs", {"address": server.address, "id": recording["id"]}, tmp_path)
     is_, times = seen["large"], seen["times"]
-    assert "failed" not in is_, is_["failed"]
+    for name in ("large", "lists"):
+        assert "failed" not in seen[name], seen[name]["failed"]
+    assert f"{recording['allocated_count']:,} blocks" in seen["lists"]["blocks"]
     print("milliseconds: " + ", ".join(f"{name} {ms}" for name, ms in times.items())
           + f"; a frame {is_['draw_ms']:.1f} of {is_['boxes']} boxes")
     assert is_["filter"] == "size >= 1000" and len(is_["figures"]) == 5
     assert seen["problems"] == []
     factor = slack()
-    slow = {name: ms for name, ms in times.items() if ms > factor * (FIRST_VIEW if name == "first view" else ACTION)}
+    slow = {name: ms for name, ms in times.items() if ms > factor * LIMITS.get(name, ACTION)}
     assert slow == {}

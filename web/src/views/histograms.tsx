@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // How large blocks are, and how long they live.  A bar is a link to what it counts.
+import type { Query } from "../app/api";
 import { useAsked, useData } from "../app/recordings";
 import { go, useRoute } from "../app/url";
 import { adding, rangeTerm } from "../parts/adding";
@@ -58,6 +59,9 @@ function bars(of: "size" | "lifetime", answer: Answer, weight: Weight, measured:
 	});
 }
 
+/* Everything about sizes is one question. */
+const question = (of: "size" | "lifetime", weight: Weight): Query => (of === "size" ? { of, weight, top: 1000 } : { of });
+
 /* The bin with most of it, in words. */
 function most(list: readonly Bar[]): string {
 	const total = list.reduce((sum, b) => sum + b.value, 0);
@@ -67,7 +71,7 @@ function most(list: readonly Bar[]): string {
 
 function Histogram({ id, of, measured, weight }: { id: string; of: "size" | "lifetime"; measured: Measured; weight: Weight }) {
 	const asked = useAsked();
-	const answer = useData<Answer>(id, "histogram", { ...asked, ...measured.query, of });
+	const answer = useData<Answer>(id, "histogram", { ...asked, ...measured.query, ...question(of, weight) });
 	const table = useRoute().parameters["table"] === of;
 	const title = of === "size" ? "Sizes" : "Lifetimes";
 	const list = answer.data ? bars(of, answer.data, weight, measured) : [];
@@ -92,7 +96,7 @@ function Histogram({ id, of, measured, weight }: { id: string; of: "size" | "lif
 function Exact({ id, measured, weight }: { id: string; measured: Measured; weight: Weight }) {
 	const asked = useAsked();
 	const sort = useRoute().parameters["sort"] ?? (weight === "bytes" ? "-bytes" : "-count");
-	const answer = useData<Answer>(id, "histogram", { ...asked, ...measured.query, of: "size", weight, top: 1000 });
+	const answer = useData<Answer>(id, "histogram", { ...asked, ...measured.query, ...question("size", weight) });
 	const key = sort.replace(/^-/, "") as keyof Size, sign = sort.startsWith("-") ? -1 : 1;
 	const sizes = [...(answer.data?.sizes ?? [])].sort((a, b) => sign * (a[key] - b[key]));
 	const to = (s: Size): string => adding([`size = ${s.size}`, measured.term].filter(Boolean).join(" and "), "allocations");
@@ -112,8 +116,8 @@ function Exact({ id, measured, weight }: { id: string; measured: Measured; weigh
 	);
 }
 
-function Total({ id, measured }: { id: string; measured: Measured }) {
-	const { data } = useData<Answer>(id, "histogram", { ...useAsked(), ...measured.query, of: "size" });
+function Total({ id, measured, weight }: { id: string; measured: Measured; weight: Weight }) {
+	const { data } = useData<Answer>(id, "histogram", { ...useAsked(), ...measured.query, ...question("size", weight) });
 	return <span class="said dim" data-card="total">{data ? `${bytes(data.bytes)} ${measured.words} in ${plural(data.count, "block")}` : ""}</span>;
 }
 
@@ -124,7 +128,7 @@ export function Histograms({ id }: ViewProps) {
 	return (
 		<>
 			<div class="view-tools">
-				<Total id={id} measured={measured} />
+				<Total id={id} measured={measured} weight={weight} />
 				<Choice label="Bars are" value={weight} options={[["bytes", "bytes"], ["count", "blocks"]]} onChange={(value) => go({ weight: value === "bytes" ? "" : value })} />
 				<MeasureChoice measured={measured} />
 			</div>
