@@ -5,10 +5,12 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TABLE_MAX ((uint64_t)512 << 20) /* of symbols, or of their names */
@@ -17,6 +19,32 @@ struct file_symbols {
 	struct text symbols, strings;
 	size_t count;
 };
+
+static pthread_mutex_t walking = PTHREAD_MUTEX_INITIALIZER;
+static bool held; /* by a thread that forks */
+
+/* Not for ever: who forks may be the one that a walk waits for. */
+void objects_before_fork(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec++;
+	held = !pthread_mutex_clocklock(&walking, CLOCK_MONOTONIC, &until);
+}
+
+void objects_after_fork(void)
+{
+	if (held)
+		pthread_mutex_unlock(&walking);
+}
+
+static void walk(int (*take)(struct dl_phdr_info *, size_t, void *), void *context)
+{
+	pthread_mutex_lock(&walking);
+	dl_iterate_phdr(take, context);
+	pthread_mutex_unlock(&walking);
+}
 
 static int count_loaded(struct dl_phdr_info *info, size_t size, void *context)
 {
@@ -30,7 +58,7 @@ bool objects_changed(unsigned long long *seen)
 {
 	unsigned long long now = 0;
 
-	dl_iterate_phdr(count_loaded, &now);
+	walk(count_loaded, &now);
 	if (now == *seen)
 		return false;
 	*seen = now;
@@ -99,7 +127,7 @@ void objects_list(struct objects *ret)
 	if (ret->objects == MAP_FAILED)
 		ret->objects = NULL;
 	else
-		dl_iterate_phdr(take_object, ret);
+		walk(take_object, ret);
 }
 
 void objects_release(struct objects *o)

@@ -35,6 +35,10 @@ struct object_name {
 	uint32_t function; /* for the caller */
 };
 
+/* Around a fork: a walk over the files holds a lock of the loader's, which a child would inherit.
+ */
+void objects_before_fork(void);
+void objects_after_fork(void);
 /* Was anything loaded since *seen was set? */
 bool objects_changed(unsigned long long *seen);
 void objects_list(struct objects *ret);

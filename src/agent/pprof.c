@@ -178,6 +178,8 @@ static uint64_t place_of(const struct writer *w, uint64_t address)
 
 static uint64_t rounded(double v)
 {
+	if (v > 9e18 || v < -9e18)
+		return 0;
 	return (uint64_t)(int64_t)(v < 0 ? v - 0.5 : v + 0.5);
 }
 

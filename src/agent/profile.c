@@ -36,7 +36,7 @@ static void scale(uint64_t objects, uint64_t bytes, uint64_t rate, double *ret)
 {
 	double factor = 1;
 
-	if (!objects) {
+	if (!objects || !bytes) {
 		ret[0] = ret[1] = 0;
 		return;
 	}

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "agent/jemalloc.h"
+#include "agent/objects.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:7790"
 #define HIGH_FD 960 /* programs count and close low ones */
@@ -174,6 +175,7 @@ void agent_main_leaves(void)
  * daemons.  One of a program that has an agent has none. */
 static void in_child(void)
 {
+	objects_after_fork();
 	agent.pid = getpid();
 	if (atomic_load(&agent.state) < AGENT_STARTING)
 		return;
@@ -230,7 +232,7 @@ __attribute__((constructor)) static void at_start(void)
 	make_token();
 	agent.pid = getpid();
 	agent.started_ms = agent_now_ms();
-	pthread_atfork(NULL, NULL, in_child);
+	pthread_atfork(objects_before_fork, objects_after_fork, in_child);
 	atomic_store(&agent.state, AGENT_PENDING);
 	if (start && !strcmp(start, "now"))
 		agent_trigger(false);

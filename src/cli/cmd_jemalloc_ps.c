@@ -65,7 +65,6 @@ static void print_json(const struct agents_entry *agents, size_t count, struct b
 		buf_release(&command);
 	}
 	json_end_array(&j);
-	buf_char(out, '\n');
 }
 
 static void print_table(const struct agents_entry *agents, size_t count, struct buf *out)

@@ -333,23 +333,35 @@ static int receive(int fd, int64_t until, struct buf *body, struct err *err)
 	return e < 0 ? e : 0;
 }
 
-int http_get(const struct http_address *a, int timeout_ms, struct buf *body, struct err *err)
+int http_ask(const struct http_address *a, const char *method, const char *token, int timeout_ms,
+	     struct buf *body, struct err *err)
 {
 	int64_t until = now_ms() + timeout_ms;
 	auto_close int fd = *a->socket ? connect_unix(a, until) : connect_host(a, until, err);
+	bool six = strchr(a->host, ':') != NULL;
 	struct buf request = { 0 };
 	int e;
 
 	if (fd < 0)
 		return *a->socket ? err_set(err, fd, "%s: %s", a->socket, strerror(-fd)) : fd;
 	buf_printf(&request,
-		   "GET %s HTTP/1.1\r\nHost: %s%s%s\r\nUser-Agent: memoir/" MEMOIR_VERSION
-		   "\r\nAccept: */*\r\nConnection: close\r\n\r\n",
-		   *a->target ? a->target : "/", strchr(a->host, ':') ? "[" : "",
-		   *a->host ? a->host : "localhost", strchr(a->host, ':') ? "]" : "");
+		   "%s %s HTTP/1.1\r\nHost: %s%s%s\r\nUser-Agent: memoir/" MEMOIR_VERSION
+		   "\r\nAccept: */*\r\nConnection: close\r\n",
+		   method, *a->target ? a->target : "/", six ? "[" : "",
+		   *a->host ? a->host : "localhost", six ? "]" : "");
+	if (token && *token)
+		buf_printf(&request, "Authorization: Bearer %s\r\n", token);
+	if (strcmp(method, "GET") != 0)
+		buf_text(&request, "Content-Length: 0\r\n");
+	buf_text(&request, "\r\n");
 	e = send_all(fd, &request, until);
 	buf_release(&request);
 	if (e)
 		return err_set(err, e, "%s", strerror(-e));
 	return receive(fd, until, body, err);
+}
+
+int http_get(const struct http_address *a, int timeout_ms, struct buf *body, struct err *err)
+{
+	return http_ask(a, "GET", NULL, timeout_ms, body, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* One GET over HTTP/1.1, to a port or a unix socket: enough to ask the agent for statistics.
+/* One request over HTTP/1.1, to a port or a unix socket: enough to ask the agent.
  *
  * Blocks until the answer is there or `timeout_ms` are over. */
 #include <stdbool.h>
@@ -22,6 +22,9 @@ int http_parse_address(struct http_address *a, const char *text, struct err *err
 /* The body of a 200 answer; 0, or -errno with err (-EBADMSG: it is no HTTP; -EPROTO: another
  * status, whose text is in err). */
 int http_get(const struct http_address *a, int timeout_ms, struct buf *body, struct err *err);
+/* The same with another method and without a body; `token` (or NULL) allows changes. */
+int http_ask(const struct http_address *a, const char *method, const char *token, int timeout_ms,
+	     struct buf *body, struct err *err);
 
 /* For http_get() and the fuzz target: an answer, as far as it has come.  1: it is complete and
  * `body` is its body; 0: there is more to come; -errno with err.  `ended`: the other side has

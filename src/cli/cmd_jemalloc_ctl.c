@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* memoir jemalloc ctl: asks a running process's agent, and changes things in it.
+ *
+ * Every word is a row of the table: what is sent, and what its arguments become.  What the agent
+ * answers is printed; what it refuses is one line, and the exit status is 1. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/sink.h"
+#include "base/xalloc.h"
+#include "cli/args.h"
+#include "cli/command.h"
+#include "jemalloc/agents.h"
+#include "jemalloc/http_client.h"
+
+#define NAME "memoir jemalloc ctl"
+#define TIMEOUT_MS 60000
+
+static bool as_json;
+static const char *output, *token;
+static uint64_t seconds;
+
+static const struct command_option options[] = {
+	{ "output", 'o', "FILE",
+	  "of dump and pprof (heap.PID.N.heap, .pb.gz); - is standard output", COMMAND_TEXT,
+	  &output },
+	{ "seconds", 's', "N", "of pprof: what changes in so many seconds", COMMAND_NUMBER,
+	  &seconds },
+	{ "token", 0, "TOKEN", "what changes need (MEMOIR_AGENT_TOKEN, or the agent's own file)",
+	  COMMAND_TEXT, &token },
+	{ "json", 0, NULL, "answers as they come", COMMAND_FLAG, &as_json },
+	{ 0 },
+};
+
+enum kind { PLAIN, SWITCH, FILES };
+
+struct word {
+	const char *word;
+	const char *method, *path;
+	const char *first, *second; /* names of the arguments, NULL: it takes none */
+	unsigned needed;	    /* of them */
+	enum kind kind;
+	const char *args, *help;
+};
+
+static const struct word words[] = {
+	{ "status", "GET", "/status", NULL, NULL, 0, PLAIN, "", "the agent, jemalloc, totals" },
+	{ "stats", "GET", "/stats", "opts", NULL, 0, PLAIN, "[LETTERS]",
+	  "malloc_stats_print(); J: JSON" },
+	{ "metrics", "GET", "/metrics", NULL, NULL, 0, PLAIN, "", "for Prometheus" },
+	{ "get", "GET", "/mallctl", "name", NULL, 1, PLAIN, "NAME", "a value by its mallctl name" },
+	{ "set", "POST", "/control/mallctl", "name", "value", 1, PLAIN, "NAME [VALUE]",
+	  "sets it; without a value: does it" },
+	{ "dump", "GET", "/pprof/heap", NULL, NULL, 0, FILES, "",
+	  "a heap profile dump into a file" },
+	{ "pprof", "GET", "/debug/pprof/heap", NULL, NULL, 0, FILES, "",
+	  "the same for Go's pprof" },
+	{ "dump-there", "POST", "/control/prof/dump", "path", NULL, 1, PLAIN, "FILE",
+	  "a dump that the program writes" },
+	{ "prof", "POST", "/control/prof/active", "value", NULL, 1, SWITCH, "on|off",
+	  "profiling (the program must have been started with prof:true)" },
+	{ "prof-threads", "POST", "/control/prof/thread_active_init", "value", NULL, 1, SWITCH,
+	  "on|off", "profiling of new threads" },
+	{ "reset", "POST", "/control/prof/reset", "lg_sample", NULL, 0, PLAIN, "[LG]",
+	  "forgets samples; a sample every 2^LG bytes" },
+	{ "rate", "POST", "/control/prof/rate", "lg_sample", NULL, 1, PLAIN, "LG",
+	  "the same, with a rate" },
+	{ "gdump", "POST", "/control/prof/gdump", "value", NULL, 1, SWITCH, "on|off",
+	  "a dump at each new peak" },
+	{ "prefix", "POST", "/control/prof/prefix", "value", NULL, 1, PLAIN, "PREFIX",
+	  "of dumps that jemalloc names" },
+	{ "purge", "POST", "/control/purge", "arena", NULL, 0, PLAIN, "[ARENA]",
+	  "gives unused pages back" },
+	{ "decay", "POST", "/control/decay", "arena", NULL, 0, PLAIN, "[ARENA]",
+	  "gives back what is due" },
+	{ "dirty-decay", "POST", "/control/dirty_decay_ms", "value", "arena", 1, PLAIN,
+	  "MS [ARENA]", "of every arena and new ones; -1: never" },
+	{ "muzzy-decay", "POST", "/control/muzzy_decay_ms", "value", "arena", 1, PLAIN,
+	  "MS [ARENA]", "likewise" },
+	{ "background", "POST", "/control/background_thread", "value", NULL, 1, SWITCH, "on|off",
+	  "jemalloc's own threads" },
+	{ "background-max", "POST", "/control/max_background_threads", "value", NULL, 1, PLAIN, "N",
+	  "how many at most" },
+	{ "mutex-reset", "POST", "/control/mutexes/reset", NULL, NULL, 0, PLAIN, "",
+	  "counters of mutexes to 0" },
+};
+
+#define WORDS (sizeof(words) / sizeof(*words))
+
+static int wrong(const char *text)
+{
+	fprintf(stderr, NAME ": %s\n", text);
+	return 2;
+}
+
+static const struct word *find_word(const char *text)
+{
+	const char *names[WORDS + 1] = { NULL };
+	const char *nearest;
+
+	for (size_t i = 0; i < WORDS; i++) {
+		names[i] = words[i].word;
+		if (!strcmp(words[i].word, text))
+			return &words[i];
+	}
+	nearest = args_nearest(text, names);
+	fprintf(stderr, NAME ": '%s' is no command%s%s%s\n", text,
+		nearest ? "; did you mean " : "; see memoir jemalloc ctl --help",
+		nearest ? nearest : "", nearest ? "?" : "");
+	return NULL;
+}
+
+/* A process number, or an address; the token of its file where there is one. */
+static int find_agent(const char *text, struct agents_entry *agent, struct err *err)
+{
+	struct agents_entry *all;
+	size_t count;
+	char *end;
+	long pid = strtol(text, &end, 10);
+
+	memset(agent, 0, sizeof(*agent));
+	if (*text && !*end && pid > 0)
+		return agents_of((pid_t)pid, agent, err);
+	if (strlen(text) >= sizeof(agent->address))
+		return err_set(err, -EINVAL, "the address is too long");
+	strcpy(agent->address, text);
+	count = agents_list(&all);
+	for (size_t i = 0; i < count; i++) {
+		size_t n = strlen(all[i].address);
+
+		if (!strncmp(all[i].address, text, n) && (!text[n] || !strcmp(text + n, "/"))) {
+			*agent = all[i];
+			break;
+		}
+	}
+	free(all);
+	return 0;
+}
+
+static void add_value(struct buf *target, char separator, const char *name, const char *value)
+{
+	buf_printf(target, "%c%s=", separator, name);
+	for (; *value; value++) {
+		if ((*value >= '0' && *value <= '9') ||
+		    ((*value | 32) >= 'a' && (*value | 32) <= 'z') || strchr("-._/", *value))
+			buf_char(target, *value);
+		else
+			buf_printf(target, "%%%02X", (unsigned char)*value);
+	}
+}
+
+/* Path and query; 0, or 2 after saying what is wrong. */
+static int make_target(const struct word *w, int argc, char **argv, struct buf *target)
+{
+	const char *const names[] = { w->first, w->second };
+	unsigned most = !!w->first + !!w->second;
+	char separator = '?';
+
+	if ((unsigned)argc < w->needed || (unsigned)argc > most) {
+		fprintf(stderr, NAME ": %s%s%s: %s\n", w->word, *w->args ? " " : "", w->args,
+			w->help);
+		return 2;
+	}
+	buf_text(target, w->path);
+	for (int i = 0; i < argc; i++) {
+		const char *value = argv[i];
+
+		if (w->kind == SWITCH) {
+			if (!strcmp(value, "on"))
+				value = "true";
+			else if (!strcmp(value, "off"))
+				value = "false";
+			else
+				return wrong("on or off");
+		}
+		add_value(target, separator, names[i], value);
+		separator = '&';
+	}
+	if (seconds && !strcmp(w->word, "pprof"))
+		buf_printf(target, "?seconds=%" PRIu64, seconds);
+	else if (seconds)
+		return wrong("--seconds is for pprof");
+	if (output && w->kind != FILES)
+		return wrong("--output is for dump and pprof");
+	return 0;
+}
+
+/* An object of JSON as lines "name: value"; the agent's own, so it is one. */
+static void print_lines(const struct buf *body, struct buf *out)
+{
+	bool quoted = false;
+	unsigned depth = 0;
+
+	for (size_t i = 0; i < body->size; i++) {
+		char c = body->data[i];
+
+		if (c == '"') {
+			quoted = !quoted;
+		} else if (quoted) {
+			if (c == '\\' && i + 1 < body->size)
+				c = body->data[++i];
+			buf_printable(out, &c, 1);
+		} else if (c == '{' || c == ',') {
+			depth += c == '{';
+			if (depth > 1 || c == ',') {
+				buf_char(out, '\n');
+				buf_repeat(out, ' ', 2 * (depth - 1));
+			}
+		} else if (c == '}') {
+			depth -= depth > 0;
+		} else if (c == ':') {
+			buf_text(out, ": ");
+		} else if (c != '\n') {
+			buf_char(out, c);
+		}
+	}
+	buf_char(out, '\n');
+}
+
+static int save_file(const struct agents_entry *agent, const struct word *w, const struct buf *body)
+{
+	auto_free char *chosen = NULL;
+	struct sink sink;
+	struct err err;
+
+	for (unsigned i = 0; !output && !chosen; i++) {
+		chosen = xasprintf("heap.%d.%u.%s", (int)agent->pid, i,
+				   strcmp(w->word, "pprof") ? "heap" : "pb.gz");
+		if (!access(chosen, F_OK) && i < 100000) {
+			free(chosen);
+			chosen = NULL;
+		}
+	}
+	if (output && !strcmp(output, "-"))
+		sink_to_fd(&sink, STDOUT_FILENO, SINK_PLAIN);
+	else if (sink_to_file(&sink, output ? output : chosen, SINK_PLAIN, &err))
+		goto failed;
+	buf_add(&sink.buf, body->data, body->size);
+	if (sink_finish(&sink, &err))
+		goto failed;
+	if (!output)
+		printf("%s\n", chosen);
+	return 0;
+failed:
+	fprintf(stderr, NAME ": %s: %s\n", output ? output : chosen, err.text);
+	return 1;
+}
+
+static int ask(const struct word *w, const struct agents_entry *agent, const struct buf *target,
+	       struct buf *body)
+{
+	const char *given = token ? token : getenv("MEMOIR_AGENT_TOKEN");
+	struct http_address address;
+	struct err err;
+	int timeout_ms = TIMEOUT_MS;
+
+	if (seconds > 3600)
+		return wrong("--seconds is at most 3600");
+	timeout_ms += (int)seconds * 1000;
+	if (http_parse_address(&address, agent->address, &err)) {
+		fprintf(stderr, NAME ": %s\n", err.text);
+		return 2;
+	}
+	if (target->size >= sizeof(address.target))
+		return wrong("that is too long");
+	strcpy(address.target, target->data);
+	if (!given || !*given)
+		given = agent->token;
+	if (!http_ask(&address, w->method, given, timeout_ms, body, &err))
+		return 0;
+	fprintf(stderr, NAME ": %s: %s\n", agent->address, err.text);
+	return 1;
+}
+
+static int run(int argc, char **argv)
+{
+	struct buf target = { 0 }, body = { 0 }, out = { 0 };
+	struct agents_entry agent;
+	const struct word *w;
+	struct err err;
+	int status;
+
+	if (argc < 2)
+		return wrong("which process, and what? See memoir jemalloc ctl --help");
+	w = find_word(argv[1]);
+	status = w ? make_target(w, argc - 2, argv + 2, &target) : 2;
+	if (!status && find_agent(argv[0], &agent, &err)) {
+		fprintf(stderr, NAME ": %s\n", err.text);
+		status = 1;
+	}
+	if (!status)
+		status = ask(w, &agent, &target, &body);
+	if (!status && w->kind == FILES) {
+		status = save_file(&agent, w, &body);
+	} else if (!status && body.size) {
+		if (body.data[0] == '{' && !as_json && strcmp(w->word, "stats") != 0)
+			print_lines(&body, &out);
+		else
+			buf_add(&out, body.data, body.size);
+		status = buf_flush(&out, STDOUT_FILENO) ? 1 : 0;
+	}
+	buf_release(&target);
+	buf_release(&body);
+	buf_release(&out);
+	return status;
+}
+
+const struct command command_jemalloc_ctl = {
+	.name = "jemalloc ctl",
+	.args = "PID | ADDRESS COMMAND [ARGUMENT…]",
+	.help = "asks a running process's agent, and changes things in it",
+	.examples =
+		"  memoir jemalloc ctl 1234 status | metrics | stats [LETTERS]\n"
+		"  memoir jemalloc ctl 1234 get arenas.narenas\n"
+		"  memoir jemalloc ctl 1234 set arena.0.dirty_decay_ms 1000\n"
+		"  memoir jemalloc ctl 1234 purge [ARENA] | decay [ARENA]\n"
+		"  memoir jemalloc ctl 1234 dirty-decay MS [ARENA] | muzzy-decay MS [ARENA]\n"
+		"  memoir jemalloc ctl 1234 background on|off | background-max N | mutex-reset\n"
+		"  memoir jemalloc ctl 1234 prof on|off | prof-threads on|off | gdump on|off\n"
+		"  memoir jemalloc ctl 1234 reset [LG] | rate LG | prefix PREFIX\n"
+		"  memoir jemalloc ctl -o now.heap unix:/run/app.sock dump\n"
+		"  memoir jemalloc ctl -s 10 http://localhost:7790 pprof\n"
+		"  memoir jemalloc ctl 1234 dump-there /var/tmp/app.heap\n",
+	.options = options,
+	.stops_at_first_argument = true, /* -1 is a value */
+	.run = run,
+};

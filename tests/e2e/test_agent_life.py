@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The agent in somebody else's process: it starts late, is off in children, uses nothing while nobody asks, and
+whatever is sent to it, the program goes on."""
+import os
+import random
+import re
+import shutil
+import subprocess
+import threading
+import time
+
+import pytest
+
+import harness
+from agent import JEMALLOC, LIBRARY, LONG, Agent, Target, memoir
+from test_static import PIE, REST, archive, renamed  # noqa: F401 (a fixture)
+
+pytestmark = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")
+
+
+@pytest.fixture
+def program(compile_program):
+    return compile_program("agent_target")
+
+
+def agent_thread(pid):
+    """The agent's thread in /proc, or None."""
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/comm", encoding="ascii") as file:
+            if file.read() == "memoir-agent\n":
+                return f"/proc/{pid}/task/{task}"
+    return None
+
+
+@pytest.mark.parametrize("pie", PIE)
+def test_a1_inside_the_program(compile_program, tmp_path, pie):
+    """jemalloc is linked into the executable, which exports nothing."""
+    program = compile_program("agent_target", flags=("-O2", *PIE[pie]), libraries=(archive("libjemalloc.a"), *REST))
+    with Target([program], tmp_path, jemalloc=False) as target:
+        found = target.get("/status").json["jemalloc"]
+        assert found["version"].startswith("5.") and os.path.samefile(found["file"], program)
+        target.do("grow")
+        assert target.get("/stats?J").json["jemalloc"]["stats"]["allocated"] > 80 << 20
+
+
+@pytest.mark.parametrize("prefix", ["je_", "_rjem_"])
+def test_a1_under_other_names(compile_program, tmp_path, renamed, prefix):  # noqa: F811
+    program = compile_program("agent_target", flags=("-O2", f"-Dmalloc={prefix}malloc", f"-Dfree={prefix}free"),
+                              libraries=(renamed(prefix), "-lm"))
+    with Target([program], tmp_path, jemalloc=False) as target:
+        assert target.get("/status").json["jemalloc"]["prefix"] == prefix
+        target.do("grow")
+        assert target.get("/stats?J").json["jemalloc"]["stats"]["allocated"] > 80 << 20
+
+
+def test_starts_at_the_first_wait(tmp_path):
+    """A program that never waits has no thread of ours; one that is asked to has it at once."""
+    source = tmp_path / "busy.c"
+    source.write_text("""#include <stdio.h>
+#include <unistd.h>
+int main(void) { char c; read(0, &c, 1); return 3; }""")
+    subprocess.run(["gcc", source, "-o", tmp_path / "busy"], check=True)
+    for start in ("", "now"):
+        target = Target([str(tmp_path / "busy")], tmp_path, env={"MEMOIR_AGENT_START": start})
+        if start:
+            target.wait()
+            assert agent_thread(target.pid)
+        else:
+            harness.wait_for(lambda: "anon_pipe_read" in open(f"/proc/{target.pid}/wchan").read() or
+                             open(f"/proc/{target.pid}/syscall").read().startswith("0 0x0 "), LONG)
+            assert os.listdir(f"/proc/{target.pid}/task") == [str(target.pid)] and not os.path.exists(target.file)
+        assert target.end()[0] == 3
+
+
+def test_e5_idle_it_does_nothing(program, tmp_path):
+    with Target([program], tmp_path) as target:
+        for _ in range(5):
+            assert target.get("/stats?J").status == 200
+        thread = agent_thread(target.pid)
+
+        def used():
+            with open(f"{thread}/status", encoding="ascii") as file:
+                switches = re.findall(r"ctxt_switches:\s*(\d+)", file.read())
+            with open(f"{thread}/stat", encoding="ascii") as file:
+                return switches, file.read().split()[13:15]
+        harness.wait_for(lambda: open(f"{thread}/stat").read().split()[2] == "S", LONG)
+        before = used()
+        time.sleep(1)  # a second in which nothing is to happen
+        assert used() == before, "it woke up although nobody asked"
+        mask = re.search(r"SigBlk:\s*(\w+)", open(f"{thread}/status").read())[1]
+        assert int(mask, 16) & 0x7ffbfeff == 0x7ffbfeff, "its thread takes no signal that can be kept off"
+
+
+def test_fork(program, tmp_path):
+    """A child has no agent and none of its sockets; the parent's goes on."""
+    with Target([program], tmp_path) as target:
+        child = int(target.do("fork"))
+        harness.wait_for(lambda: not [f for f in harness.open_files(child) if "socket" in f or "eventfd" in f], LONG)
+        assert agent_thread(child) is None
+        assert os.listdir(tmp_path / "memoir") == [f"jemalloc.{target.pid}"]
+        assert target.get("/status").json["pid"] == target.pid
+        target.do("fork")
+        harness.kill(child)
+        assert os.path.exists(target.file) and target.end()[0] == 7
+
+
+def test_exec(program, tmp_path):
+    """A shell that becomes the program: the agent is the program's."""
+    with Target(["/bin/sh", "-c", f"exec {program}"], tmp_path) as target:
+        assert os.path.samefile(target.get("/status").json["program"], program)
+
+
+def test_all_descriptors_closed(program, tmp_path):
+    """It listens again, and uses none that is the program's by then."""
+    with Target([program], tmp_path) as target:
+        first = target.address
+        target.do("close")
+        harness.wait_for(lambda: target.wait().address and works(target), LONG)
+        assert target.get("/stats").status == 200 and first
+        assert target.end()[0] == 7
+
+
+def works(target):
+    try:
+        return target.get("/status").status == 200
+    except OSError:
+        return False
+
+
+def test_the_first_thread_leaves(program, tmp_path):
+    """The process ends with the program's last thread, as it would without us."""
+    with Target([program], tmp_path) as target:
+        out, err = target.process.communicate(b"leave\n", timeout=LONG)
+        assert (target.process.returncode, out) == (0, b"left\n"), err
+        assert not os.path.exists(target.file)
+
+
+HOSTILE = [
+    b"", b"\n", b"\0" * 1000, b"GET", b"GET /\n\n", b"GET / HTTP/9.9\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n",
+    b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", b"GET http://evil/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET /%00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /" + b"a" * 40000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 10000 + b"\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
+    b"POST /pprof/symbol HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n",
+    b"POST /pprof/symbol HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+    b"POST /pprof/symbol HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n0x1+0x",
+    b"POST /pprof/symbol HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    b"POST /pprof/symbol HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n" + b"0x1+" * 250000,
+    b"GET /stats?" + b"J" * 1500 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /mallctl?name=" + b"arena." * 200 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"BREW / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"PROPFINDER / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+]
+
+
+def test_e5_hostile_requests(program, tmp_path):
+    """Nothing but refusals, and the program is as it was."""
+    rng = random.Random(1)
+    with Target([program], tmp_path, "prof:true") as target:
+        for request in HOSTILE:
+            got = target.raw(request)
+            assert not got or re.match(rb"HTTP/1.1 (200|4\d\d|50[135]) ", got), (request[:60], got[:100])
+            assert not got.startswith(b"HTTP/1.1 200") or b"symbol" in request[:20]
+        good = b"GET /stats?J HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\n\r\n"
+        for _ in range(300):
+            request = bytearray(good)
+            for _ in range(rng.randrange(1, 6)):
+                request[rng.randrange(len(request))] = rng.randrange(256)
+            target.raw(bytes(request[:rng.randrange(1, len(request) + 1)]))
+        assert target.get("/status").status == 200 and target.do("threads") == "done"
+        assert target.end()[0] == 7
+
+
+def test_e5_too_many_clients(program, tmp_path):
+    """Some say nothing: others are told to come back, and then are served."""
+    with Target([program], tmp_path) as target:
+        silent = [target.connection_socket() for _ in range(16)]
+        try:
+            harness.wait_for(lambda: len([f for f in harness.open_files(target.pid) if "socket" in f]) >= 17, LONG)
+            got = target.raw(b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n", half_close=False)
+            assert not got or got.startswith((b"HTTP/1.1 503", b"HTTP/1.1 200")), got
+            harness.wait_for(lambda: target.raw(b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                                                half_close=False).startswith(b"HTTP/1.1 200"), LONG)
+        finally:
+            for s in silent:
+                s.close()
+        assert target.get("/status").json["refused"] >= 0
+
+
+class Redis(Agent):
+    def __init__(self, folder, *words, conf="prof:true"):
+        if not shutil.which("redis-server"):
+            pytest.skip("no redis-server")
+        self.socket, self.folder = f"{folder}/redis", folder
+        env = dict(harness.ENVIRONMENT, XDG_RUNTIME_DIR=str(folder), MALLOC_CONF=conf, LD_PRELOAD=LIBRARY,
+                   MEMOIR_AGENT_LISTEN="127.0.0.1:0")
+        self.process = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "",
+                                         "--dir", str(folder), *words], env=env, cwd=folder,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        super().__init__(str(folder), self.process.pid)
+
+    def cli(self, *words):
+        done = subprocess.run(["redis-cli", "-s", self.socket, *map(str, words)], capture_output=True, text=True,
+                              timeout=LONG)
+        return done.stdout.strip()
+
+    def __enter__(self):
+        harness.wait_for(lambda: self.cli("ping") == "PONG", LONG, "redis")
+        self.pid = int(re.search(r"process_id:(\d+)", self.cli("info", "server"))[1])
+        self.__dict__.update(Agent(self.runtime, self.pid).wait().__dict__)
+        return self
+
+    def __exit__(self, *unused):
+        self.cli("shutdown", "nosave")
+        try:
+            self.process.communicate(timeout=LONG)
+        finally:
+            harness.kill(self.process.pid)
+
+
+def test_redis_under_load(tmp_path):
+    """Debian's redis-server with redis-benchmark, asked by many at once: its results are what they are."""
+    with Redis(tmp_path) as redis:
+        load = subprocess.Popen(["redis-benchmark", "-s", redis.socket, "-n", "20000", "-r", "1000", "-t",
+                                 "set,get,incr,lpush", "-c", "10", "-q"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        asked, wrong = [0], []
+
+        def hammer(paths):
+            while load.poll() is None:
+                for path in paths:
+                    answer = redis.get(path)
+                    asked[0] += 1
+                    if answer.status not in (200, 503):
+                        wrong.append((path, answer))
+        threads = [threading.Thread(target=hammer, args=(paths,)) for paths in (
+            ["/stats?J", "/metrics"], ["/pprof/heap", "/status"], ["/debug/pprof/heap"])]
+        for thread in threads:
+            thread.start()
+        out, err = load.communicate(timeout=LONG * 2)
+        for thread in threads:
+            thread.join(LONG)
+        assert load.returncode == 0 and out.count(b"requests per second") >= 4, err
+        assert not wrong and asked[0] >= 3
+        assert redis.cli("llen", "mylist") == "20000"
+        assert int(redis.cli("dbsize")) >= 2
+        stats = redis.get("/stats?J").json["jemalloc"]["stats"]
+        said = int(re.search(r"allocator_allocated:(\d+)", redis.cli("info", "memory"))[1])
+        assert abs(stats["allocated"] - said) < said / 4
+        assert redis.post("/control/purge").status == 200
+        # A child that saves has no agent; the server's is not touched by it.
+        redis.cli("set", "key", "value")
+        assert "Background saving" in redis.cli("bgsave")
+        harness.wait_for(lambda: "rdb_bgsave_in_progress:0" in redis.cli("info", "persistence"), LONG)
+        assert "rdb_last_bgsave_status:ok" in redis.cli("info", "persistence")
+        assert os.listdir(tmp_path / "memoir") == [f"jemalloc.{redis.pid}"]
+        assert redis.get("/status").json["pid"] == redis.pid and redis.cli("get", "key") == "value"
+
+
+def test_redis_as_a_daemon(tmp_path):
+    """It forks into the background and leaves its session: the agent is the daemon's."""
+    with Redis(tmp_path, "--daemonize", "yes", "--logfile", f"{tmp_path}/log") as redis:
+        assert redis.pid != redis.process.pid
+        assert redis.get("/status").json["pid"] == redis.pid
+        assert os.listdir(tmp_path / "memoir") == [f"jemalloc.{redis.pid}"]
+
+
+def test_a_child_that_becomes_a_daemon(tmp_path):
+    """The agent was on already; daemon() makes a process that has its own."""
+    source = tmp_path / "daemon.c"
+    source.write_text("""#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+	poll(0, 0, 200); puts("ready"); fflush(stdout);
+	daemon(1, 1);
+	printf("%d\\n", (int)getpid()); fflush(stdout);
+	struct pollfd p = { .fd = 0, .events = POLLIN };
+	poll(&p, 1, -1);
+	return 0;
+}""")
+    subprocess.run(["gcc", "-w", "-D_DEFAULT_SOURCE", source, "-o", tmp_path / "daemon"], check=True)
+    target = Target([str(tmp_path / "daemon")], tmp_path)
+    assert target.line() == "ready"
+    child = int(target.line())
+    daemon = Agent(target.runtime, child).wait()
+    assert daemon.get("/status").json["pid"] == child
+    target.process.stdin.close()
+    harness.wait_for(lambda: not os.path.exists(f"/proc/{child}"), LONG)
+    target.process.wait(LONG)
+    # The first process ended by _exit(), in daemon(): its file is removed by who looks next.
+    assert memoir(tmp_path, "ps", "--json").stdout == b"[]\n"
+    assert os.listdir(tmp_path / "memoir") == []
