@@ -6,6 +6,8 @@
   make bench BENCH="--quick"        fewer repetitions
   make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open, export, shapes, query, api,
                                     symbols, jemalloc
+  make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open, export, shapes, query,
+                                    symbols, jemalloc, agent
 
 Prints a table and writes build/bench.json.  Added time is a run's time minus the plain one's,
 medians; the budget is a share of what heaptrack adds.  Never part of the tests.
@@ -24,6 +26,7 @@ import time
 
 import api
 import exports
+import agent
 import jemalloc
 import symbols
 import work
@@ -32,6 +35,7 @@ from tables import as_share, mib, table
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTS = ("pairs", "threads", "programs", "memory", "open", "export", "shapes", "query", "api", "symbols",
          "jemalloc")
+PARTS = ("pairs", "threads", "programs", "memory", "open", "export", "shapes", "query", "symbols", "jemalloc", "agent")
 MODES = ("plain", "memoir", "memoir-nofree", "heaptrack")
 # Shares of what heaptrack adds: (with free stacks, without).
 PAIR_BUDGET = {5: (1 / 4, 1 / 5), 30: (1 / 5, 1 / 7), 100: (1 / 5, 1 / 7)}
@@ -401,6 +405,8 @@ class Bench:
 
     def api(self):
         api.run(self, table, mib)
+    def agent(self):
+        agent.run(self, table)
 
     def symbols(self):
         library = os.path.join(self.build, "bench", "many-symbols.so")

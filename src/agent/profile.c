@@ -34,14 +34,17 @@ static double exp_minus(double x)
 /* One line's numbers as estimates: each block was sampled with a chance that its size gives. */
 static void scale(uint64_t objects, uint64_t bytes, uint64_t rate, double *ret)
 {
-	double factor = 1;
+	double factor = 1, share;
 
 	if (!objects || !bytes) {
 		ret[0] = ret[1] = 0;
 		return;
 	}
-	if (rate > 1)
-		factor = 1 / (1 - exp_minus((double)bytes / (double)objects / (double)rate));
+	if (rate > 1) {
+		share = (double)bytes / (double)objects / (double)rate;
+		/* Where a block is next to nothing the difference would be nothing at all. */
+		factor = 1 / (share < 1e-9 ? share : 1 - exp_minus(share));
+	}
 	ret[0] = (double)objects * factor;
 	ret[1] = (double)bytes * factor;
 }
