@@ -112,15 +112,16 @@ class Agent:
 class Target(Agent):
     """agent_target.c, or another program that reads stdin, with the agent in it."""
 
-    def __init__(self, command, runtime, conf="", jemalloc=True, listen="127.0.0.1:0", env=None, run=False):
+    def __init__(self, command, runtime, conf="", jemalloc=True, listen="127.0.0.1:0", env=None, run=False,
+                 preload=True):
         env = dict(harness.ENVIRONMENT, XDG_RUNTIME_DIR=str(runtime), MALLOC_CONF=conf, **(env or {}))
-        preload = [JEMALLOC] if jemalloc is True else [jemalloc] if jemalloc else []
+        libraries = [JEMALLOC] if jemalloc else []
         if run:
             command = [harness.MEMOIR, "run", "--agent", "--listen", listen, "--", *command]
         else:
             env["MEMOIR_AGENT_LISTEN"] = listen
-            preload.insert(0, LIBRARY)
-        env["LD_PRELOAD"] = ":".join(preload)
+            libraries[:0] = [LIBRARY] if preload else []
+        env["LD_PRELOAD"] = ":".join(libraries)
         self.process = subprocess.Popen(command, env=env, cwd=runtime, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         super().__init__(str(runtime), self.process.pid)

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 import harness
-from agent import JEMALLOC, LIBRARY, LONG, Target
+from agent import JEMALLOC, LIBRARY, LONG, Target, memoir
 
 pytestmark = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")
 PROF = "prof:true,prof_accum:true,lg_prof_sample:12"
@@ -161,6 +161,8 @@ def test_a5_go_pprof(target, program, tmp_path):
     for column, option in (1, "--alloc_space"), (2, "--inuse_objects"), (3, "--inuse_space"):
         total = jeprof(tmp_path, "--text", "--show_bytes", option, program, str(tmp_path / "dump.heap"))
         assert abs(profile.total(column) - int(re.search(r"Total: (\d+)", total.stdout)[1])) <= len(profile.samples) + 1
+    ours = memoir(tmp_path, "heap", "--show_bytes", str(tmp_path / "dump.heap")).stdout.decode()
+    assert abs(profile.total() - int(re.search(r"Total: (\d+)", ours)[1])) <= len(profile.samples) + 1
     assert abs(profile.total(function="keep_small") - 5000 * 1024) < 5000 * 1024 / 5
     assert Profile(target.get("/debug/pprof/allocs").body).default == "alloc_space"
     if not shutil.which("go"):

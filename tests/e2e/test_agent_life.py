@@ -104,6 +104,15 @@ def test_fork(program, tmp_path):
         assert os.path.exists(target.file) and target.end()[0] == 7
 
 
+def test_linked(compile_program, tmp_path):
+    """Not preloaded but linked with the program, before jemalloc."""
+    program = compile_program("agent_target", libraries=(LIBRARY, JEMALLOC))
+    target = Target([program], tmp_path, jemalloc=False, env={"LD_LIBRARY_PATH": os.path.dirname(LIBRARY)}, preload=False)
+    with target:
+        assert target.get("/status").json["jemalloc"]["version"].startswith("5.")
+        assert target.end()[0] == 7
+
+
 def test_exec(program, tmp_path):
     """A shell that becomes the program: the agent is the program's."""
     with Target(["/bin/sh", "-c", f"exec {program}"], tmp_path) as target:
@@ -291,3 +300,16 @@ int main(void) {
     # The first process ended by _exit(), in daemon(): its file is removed by who looks next.
     assert memoir(tmp_path, "ps", "--json").stdout == b"[]\n"
     assert os.listdir(tmp_path / "memoir") == []
+
+
+@pytest.mark.parametrize("name,start", [
+    ("forks", "later"), ("vforks", "later"),
+    *[(name, "now") for name in ("cancel", "backtraces", "forks", "sigprof", "vforks", "longjmp", "many_threads", "storm")]])
+def test_same_output(compile_program, tmp_path, name, start):
+    """Programs with hazards do the same with the agent as without."""
+    program = compile_program(name)
+    plain = harness.execute([program], env={"LD_PRELOAD": JEMALLOC}, timeout=LONG)
+    watched = harness.execute([program], env={
+        "LD_PRELOAD": f"{LIBRARY}:{JEMALLOC}", "MEMOIR_AGENT_START": start, "MEMOIR_AGENT_LISTEN": "127.0.0.1:0",
+        "XDG_RUNTIME_DIR": str(tmp_path)}, timeout=LONG)
+    assert (watched.status, watched.stdout, watched.own_stderr) == (plain.status, plain.stdout, plain.stderr)
