@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/agent.h"
 #include "agent/answer.h"
 #include "agent/dump.h"
 #include "agent/gzip.h"
@@ -18,6 +19,7 @@
 #include "agent/profile.h"
 
 #define SECONDS_MAX 3600
+#define WAITING_MAX 4u /* each keeps a dump in memory */
 
 /* Allocators that are part of the program: their frames are in no library of their own. */
 #define DROP_FRAMES                                                                                \
@@ -390,6 +392,11 @@ void pprof_heap(struct exchange *x)
 	}
 	if (!x->wait_ms) {
 		answer(x);
+		return;
+	}
+	if (serve_waiting() >= WAITING_MAX) {
+		x->header = "Retry-After: 1\r\n";
+		answer_line(x, 429, "%u others wait for such a profile already", WAITING_MAX);
 		return;
 	}
 	e = dump_take(&x->kept);

@@ -86,6 +86,7 @@ static const char *reason(int status)
 		{ 409, "Conflict" },
 		{ 413, "Content Too Large" },
 		{ 414, "URI Too Long" },
+		{ 429, "Too Many Requests" },
 		{ 431, "Request Header Fields Too Large" },
 		{ 500, "Internal Server Error" },
 		{ 501, "Not Implemented" },
@@ -380,7 +381,7 @@ static unsigned fill(struct pollfd *polls, struct client **whose, int64_t *ret_u
 			*ret_until = c->until;
 		polls[n] = (struct pollfd){ .fd = c->socket.fd,
 					    .events = c->state == WRITING   ? POLLOUT
-						      : c->state == WAITING ? 0
+						      : c->state == WAITING ? POLLRDHUP
 									    : POLLIN };
 		whose[n++] = c;
 	}
@@ -391,7 +392,7 @@ static void handle(struct client *c, short events, int64_t now)
 {
 	if (!agent_fd_good(&c->socket)) {
 		release(c);
-	} else if (c->state == WAITING && events & (POLLERR | POLLHUP)) {
+	} else if (c->state == WAITING && events & (POLLERR | POLLHUP | POLLRDHUP)) {
 		release(c);
 	} else if (events) {
 		if (c->state == READING)

@@ -229,3 +229,18 @@ def test_profiling_was_not_enabled(program, tmp_path):
         for path in ("/pprof/heap", "/debug/pprof/heap", "/debug/pprof/allocs?seconds=1"):
             answer = target.get(path)
             assert answer.status == 409 and "start with MALLOC_CONF=prof:true" in answer.text
+
+
+def test_e5_not_too_many_wait(target):
+    """Each that waits keeps a dump; one whose client has gone gives its place back."""
+    waiting = []
+    for n in range(4):
+        s = target.connection_socket()
+        s.sendall(b"GET /debug/pprof/heap?seconds=600 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        waiting.append(s)
+        harness.wait_for(lambda: target.get("/status").json["waiting"] == n + 1, LONG)
+    assert target.get("/debug/pprof/heap?seconds=1").status == 429
+    assert target.get("/debug/pprof/heap").status == 200
+    for s in waiting:
+        s.close()
+    harness.wait_for(lambda: target.get("/status").json["waiting"] == 0, LONG)
