@@ -73,7 +73,12 @@ def compile_program(program_cache):
                        *flags, *(["-shared", "-fPIC"] if name.endswith(".so") else []),
                        source, *libraries, "-o", f"{output}.{os.getpid()}", "-ldl"]
             subprocess.run(command, check=True, cwd=harness.PROGRAMS)
-            os.rename(f"{output}.{os.getpid()}", output)
+            # Another worker may have been first, and be running it: that one stays.
+            try:
+                os.link(f"{output}.{os.getpid()}", output)
+            except FileExistsError:
+                pass
+            os.unlink(f"{output}.{os.getpid()}")
         return str(output)
     return build
 
