@@ -113,7 +113,12 @@ export function useAnswer<T>(address: string | null, every = 0): Answer<T> {
 		state.error = undefined;
 	}
 	useEffect(() => {
-		if (address === null || (answers.has(address) && !every && turn === state.turn)) return;
+		if (address === null) return;
+		if (answers.has(address) && !every && turn === state.turn) {
+			/* Somebody else's answer may have come since this was drawn. */
+			if (state.address !== address) redraw((n) => n + 1);
+			return;
+		}
 		state.turn = turn;
 		let over = false;
 		let again = 0;

@@ -41,13 +41,25 @@ export interface Timeline {
 	allocations_per_second: number[];
 	deallocations_per_second: number[];
 	bytes_per_second: number[];
+	start_ms: number;
 	from_ns: number;
 	to_ns: number;
 	peak: { bytes: number; count: number; at_ns: number };
 }
 
+/* What the process's memory maps used; seen about once a second. */
+export interface MapsTimeline {
+	xs: number[]; /* milliseconds since 1970 */
+	address_space: number[];
+	rss: number[];
+	anonymous: number[];
+	dirty: number[];
+	clean: number[];
+	swap: number[];
+}
+
 export interface Verdict {
-	class: "growing" | "bounded" | "sawtooth" | "start_up";
+	class: "growing" | "bounded" | "sawtooth" | "start-up" | "start_up";
 	confidence: number;
 	evidence: string;
 	leaked_bytes: number;

@@ -5,7 +5,8 @@
 import { useMemo } from "preact/hooks";
 import { nsToSeconds, time, useData } from "../app/recordings";
 import { useFacts } from "../app/facts";
-import type { Check, Timeline } from "../app/types";
+import type { Api, Check, MapsTimeline, Timeline } from "../app/types";
+import { useAnswer } from "../app/api";
 import { go, href, useRoute } from "../app/url";
 import { Card, Choice } from "./card";
 import { Bytes, Count } from "./number";
@@ -15,33 +16,39 @@ import { momentMenu } from "./moments";
 import { Answered } from "./states";
 import { bytes, count, duration, short } from "./units";
 
-type Series = "bytes" | "blocks" | "rate";
+type Series = "bytes" | "blocks" | "rate" | "rss";
 const SERIES: readonly (readonly [Series, string, string])[] = [
 	["bytes", "bytes", "bytes alive"],
 	["blocks", "blocks", "blocks alive"],
 	["rate", "alloc/s", "allocations per second"],
+	["rss", "RSS", "resident memory of the whole process"],
 ];
-const values = (t: Timeline, series: Series): number[] => (series === "bytes" ? t.allocated_size : series === "blocks" ? t.allocated_count : t.allocations_per_second);
-const FORMAT: Record<Series, (v: number) => string> = { bytes, blocks: (v) => short(v), rate: (v) => `${short(v)}/s` };
+const values = (t: Timeline, series: Series): number[] => (series === "bytes" || series === "rss" ? t.allocated_size : series === "blocks" ? t.allocated_count : t.allocations_per_second);
+const FORMAT: Record<Series, (v: number) => string> = { bytes, rss: bytes, blocks: (v) => short(v), rate: (v) => `${short(v)}/s` };
 
 export function Strip({ id }: { id: string }) {
 	const { parameters } = useRoute();
 	const { filter, from, to, at } = parameters;
-	const series = SERIES.find(([key]) => key === parameters["series"])?.[0] ?? "bytes";
+	const api = useAnswer<Api>("/api");
+	const maps = useData<MapsTimeline>(id, api.data?.endpoints.some((e) => e.path === "/data/{id}/timeline_maps") ? "timeline_maps" : null);
+	const mapped = (maps.data?.xs.length ?? 0) > 2 ? maps.data : undefined;
+	const options = SERIES.filter(([key]) => key !== "rss" || mapped);
+	const series = options.find(([key]) => key === parameters["series"])?.[0] ?? "bytes";
 	const whole = useData<Timeline>(id, "timeline");
 	const matched = useData<Timeline>(id, filter ? "timeline" : null, { filter });
 	const part = filter && !matched.error ? matched.data : undefined;
-	const xs = useMemo(() => (part ?? whole.data)?.xs_ns.map((ns) => ns / 1e9) ?? [], [part, whole.data]);
+	const start = whole.data?.start_ms ?? 0;
+	const xs = useMemo(() => (series === "rss" && mapped ? mapped.xs.map((ms) => (ms - start) / 1e3) : (part ?? whole.data)?.xs_ns.map((ns) => ns / 1e9) ?? []), [series, mapped, start, part, whole.data]);
 
 	return (
-		<Card title={series === "rate" ? "Allocation rate" : "Live memory"} name="strip" said={<Said id={id} peak={(part ?? whole.data)?.peak} />} tools={<>
+		<Card title={series === "rate" ? "Allocation rate" : series === "rss" ? "Resident memory" : "Live memory"} name="strip" said={<Said id={id} peak={(part ?? whole.data)?.peak} />} tools={<>
 			{(from || to || at) && <button type="button" class="button quiet" onClick={() => go({ from: "", to: "", at: "" })}>Whole run</button>}
-			<Choice label="Timeline shows" value={series} options={SERIES} onChange={(key) => go({ series: key === "bytes" ? "" : key })} />
+			<Choice label="Timeline shows" value={series} options={options} onChange={(key) => go({ series: key === "bytes" ? "" : key })} />
 		</>}>
 			<Answered what="The timeline" answer={whole} lines={4}>
 				{(t) => {
 					const end = t.to_ns / 1e9, label = SERIES.find(([key]) => key === series)![2];
-					const lines: Line[] = part
+					const lines: Line[] = series === "rss" && mapped ? [{ label, values: mapped.rss, tone: "second" }] : part
 						? [{ label: "all", values: values(t, series), tone: "quiet" }, { label: "matching", values: values(part, series), tone: "curve", fill: true }]
 						: [{ label, values: values(t, series), tone: "curve", fill: true }];
 					const moment = at ? Number(at) : undefined;
@@ -62,7 +69,7 @@ export function Strip({ id }: { id: string }) {
 					};
 					return (
 						<div class="strip" role="slider" tabIndex={0} aria-label="The moment that is looked at" aria-valuemin={0} aria-valuemax={end} aria-valuenow={moment ?? end} aria-valuetext={moment === undefined ? "none chosen" : duration(moment)} onKeyDown={keys}>
-							<Plot label={label} xs={xs} lines={lines} from={0} to={end} height={120} format={FORMAT[series]} binary={series === "bytes"} brush={brush} moment={moment} group={id}
+							<Plot label={label} xs={xs} lines={lines} from={0} to={end} height={120} format={FORMAT[series]} binary={series === "bytes" || series === "rss"} brush={brush} moment={moment} group={id}
 								onMoment={(s) => go({ at: seconds(s) })}
 								onBrush={(a, b, first) => go({ from: seconds(a), to: seconds(b) }, !first)}
 								onMenu={(x, y, s) => openMenu(x, y, `At ${duration(s)}`, momentMenu(s, brush ?? [0, end]))} />

@@ -37,7 +37,7 @@ export function Overview({ id }: ViewProps) {
 	);
 }
 
-const WORDS: Record<Verdict["class"], string> = { growing: "growing", bounded: "bounded", sawtooth: "sawtooth", start_up: "start-up" };
+const WORDS: Record<Verdict["class"], string> = { growing: "growing", bounded: "bounded", sawtooth: "sawtooth", start_up: "start-up", "start-up": "start-up" };
 const stack = (backtrace: number): string => `backtrace = ${backtrace}`;
 const list = (): string => (has("allocations") ? "allocations" : "flame");
 

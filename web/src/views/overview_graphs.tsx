@@ -26,7 +26,7 @@ interface Group {
 	key: string; /* in the address: which curve is shown */
 	title: string;
 	path: string;
-	filtered: boolean;
+	filtered: boolean; /* the question and the range are asked for; else all is here, and a part is shown */
 	curves: readonly Curve[];
 }
 
@@ -73,17 +73,17 @@ export function Graphs({ id, facts }: { id: string; facts: Facts }) {
 function Graph({ id, group, facts }: { id: string; group: Group; facts: Facts }) {
 	const { parameters } = useRoute();
 	const { filter, from, to, at } = parameters;
-	const answer = useData<Timeline & Numbers>(id, group.path, { filter: group.filtered ? filter : undefined, from: time(from), to: time(to) });
+	const answer = useData<Timeline & Numbers>(id, group.path, group.filtered ? { filter, from: time(from), to: time(to) } : {});
 	const curve = group.curves.find((c) => c.key === parameters[group.key]) ?? group.curves[0]!;
 	const start = facts.start_ms;
 	const xs = useMemo(() => (answer.data ? answer.data.xs_ns?.map((ns) => ns / 1e9) ?? answer.data["xs"]!.map((ms) => (ms - start) / 1e3) : []), [answer.data, start]);
 	const end = facts.runtime_ns / 1e9, low = from ? Number(from) : 0, high = to ? Number(to) : end;
 	if (answer.data && xs.length <= 2 && !from && !to) return null;
 	const values = answer.data?.[curve.field] ?? [];
-	const last = values.at(-1);
+	const most = values.reduce((best, v, i) => (xs[i]! >= low && xs[i]! <= high ? Math.max(best, v) : best), 0);
 	const size = curve.kind.startsWith("bytes");
 	return (
-		<Card title={group.title} name={`graph-${group.key}`} said={answer.data && last !== undefined && <>{FORMAT[curve.kind](values.reduce((a, b) => Math.max(a, b), 0))} at most{from || to ? ` within ${duration(low)} – ${duration(high)}` : ""}</>} tools={<>
+		<Card title={group.title} name={`graph-${group.key}`} said={values.length > 0 && <>{FORMAT[curve.kind](most)} at most{from || to ? ` within ${duration(low)} – ${duration(high)}` : ""}</>} tools={<>
 			<Choice label={`${group.title}: shown`} value={curve.key} options={group.curves.map((c) => [c.key, c.label] as const)} onChange={(key) => go({ [group.key]: key === group.curves[0]!.key ? "" : key })} />
 		</>}>
 			<Answered what={`The graph of “${group.title}”`} answer={answer} lines={4}>
