@@ -37,10 +37,14 @@ await walk({
 		await page.locator("[role=columnheader] button", { hasText: "peak" }).click();
 		is.sorted = await page.locator("[aria-sort]").innerText();
 		await axe(page, "recordings");
-		/* A file that is no recording, then one that is. */
+		/* A file that is no recording is dropped, one that is is chosen. */
 		const other = await open("#/recordings", { quiet: true });
 		await settled(other);
-		await other.setInputFiles("input[type=file]", { name: "wrong.dat", mimeType: "application/octet-stream", buffer: Buffer.from("not a recording at all") });
+		await other.evaluate(() => {
+			const dataTransfer = new DataTransfer();
+			dataTransfer.items.add(new File(["not a recording at all"], "wrong.dat"));
+			for (const name of ["dragenter", "dragover", "drop"]) document.querySelector("main").dispatchEvent(new DragEvent(name, { dataTransfer, bubbles: true, cancelable: true }));
+		});
 		is.refused = await text(other, "[role=alert]");
 		await other.locator("[role=alert] button").click();
 		await close(other);

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 
 import pytest
 
@@ -196,6 +197,41 @@ def test_accessible(seen):
 
 def test_no_problems(seen):
     """No message on the console (the policy of the page would say so there), no other address."""
+    assert seen["problems"] == []
+
+
+def test_live(compile_program, tmp_path):
+    """Figures, timeline and flame graph move while the program runs."""
+    path = tmp_path / "live.dat"
+    program = subprocess.Popen([harness.MEMOIR, "run", "-o", str(path), "--", compile_program("growing")],
+                               env=harness.ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL)
+    over = threading.Event()
+
+    def grow():
+        while not over.wait(0.3):
+            program.stdin.write(b"1000\n")
+            program.stdin.flush()
+            program.stdout.readline()
+
+    growing = threading.Thread(target=grow)
+    growing.start()
+    try:
+        harness.wait_for(path.exists, timeout=120, what="the recording")
+        with serving.Server(path) as server:
+            harness.wait_for(lambda: server.ready()[0].get("final_allocated_count", 0) > 1000, timeout=120,
+                             what="the first blocks")
+            seen = run_walk("page_live.mjs", {"address": server.address, "id": server.ready()[0]["id"]}, tmp_path)
+    finally:
+        over.set()
+        growing.join()
+        program.stdin.close()
+        program.wait(120)
+        program.stdout.close()
+    is_ = walked(seen, "live")
+    assert "still being recorded" in is_["mark"] and "still runs" in is_["banner"]
+    first, second = (int(is_[key].split()[0].replace(",", "")) for key in ("first", "second"))
+    assert 100_000 <= first < second and "grow" in is_["boxes"]
     assert seen["problems"] == []
 
 
