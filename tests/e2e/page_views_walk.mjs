@@ -258,6 +258,19 @@ await walk({
 		await wrong.locator("[data-card=allocations] [role=alert]").waitFor();
 		is.wrong = await text(wrong, "[data-card=allocations] [role=alert]");
 		await close(wrong);
+		/* A recording that does not hold everything says so above every view. */
+		const partial = await open("#/recordings");
+		await settled(partial);
+		await partial.route(/\/list$/, async (route) => {
+			const answer = await route.fetch(), list = await answer.json();
+			for (const r of list) r.warnings = [{ kind: "live", text: "still written" }, { kind: "no_symbols", text: "libfoo.so has no symbols.", modules: ["libfoo.so"] }, { kind: "culled", text: "some were culled" }];
+			await route.fulfill({ response: answer, json: list });
+		});
+		await partial.evaluate((to) => { location.hash = to; }, `#/threads/${id}`);
+		await partial.reload();
+		await settled(partial);
+		is.partial = await text(partial, ".banner");
+		await close(partial);
 		/* A skeleton while the first answer is on its way. */
 		const slow = await open("#/recordings");
 		await settled(slow);

@@ -4,6 +4,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { onSaid } from "../parts/clipboard";
 import { MenuHost } from "../parts/menu";
+import { Partial } from "../parts/partial";
 import { Question } from "../parts/question";
 import { Banner, Empty, Failure, Skeleton } from "../parts/states";
 import { Strip } from "../parts/strip";
@@ -67,6 +68,7 @@ function Body({ view, recording, id, known }: { view: View | undefined; recordin
 	return (
 		<>
 			{view.strip && <Strip key={id} id={id} />}
+			{view.strip && view.name !== "overview" && <Partial recording={recording} />}
 			<view.component key={`${view.name}/${id}`} id={id} />
 		</>
 	);
