@@ -130,8 +130,13 @@ static void permissions(char text[5], unsigned flags)
 	text[4] = 0;
 }
 
-static const char *name_or_none(const char *name)
+/* A file's folder takes more room than it tells; --full has it. */
+static const char *shown_name(const char *name)
 {
+	const char *slash = strrchr(name, '/');
+
+	if (*name == '/' && slash[1] && !paging.full)
+		return slash + 1;
 	return *name ? name : "anonymous";
 }
 
@@ -185,7 +190,7 @@ static void add_map(const struct shown *s, struct table *t, uint32_t map)
 	table_cell(t, row->call == NO_CALL ? ""
 					   : places_call(s->list->view->places,
 							 s->maps->calls.rows[row->call].call));
-	table_cell(t, name_or_none(map_history_name(s->maps, row)));
+	table_cell(t, shown_name(map_history_name(s->maps, row)));
 	buf_clear(&text);
 	where_of(s, row->call, &text);
 	table_cell(t, text.data);
@@ -205,7 +210,7 @@ static void add_region(const struct shown *s, struct table *t, const struct map_
 	table_cell(t, human_size(&h, r->length));
 	permissions(perms, r->flags);
 	table_cell(t, perms);
-	table_cell(t, name_or_none(map_history_region_name(s->maps, r)));
+	table_cell(t, shown_name(map_history_region_name(s->maps, r)));
 	for (uint32_t i = 0; i < r->source_count; i++) {
 		const struct map_source *source = &s->maps->sources[r->first_source + i];
 
