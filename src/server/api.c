@@ -72,6 +72,8 @@ static void list_routes(struct json *j)
 			json_end_array(j);
 			json_text(j, "help", r->help);
 			json_text(j, "type", r->type ? r->type : "application/json");
+			if (!strncmp(r->path, "/data/{id}/", 11))
+				json_text(j, "kind", r->kind ? r->kind : "recording");
 			json_bool(j, "filters", r->filters);
 			list_params(j, r);
 			json_end_object(j);

@@ -28,8 +28,9 @@ def recordings(compile_program, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(recordings):
-    with Server(*recordings) as running:
-        running.ids = [r["id"] for r in running.loaded(2)]
+    statistics = os.path.join(harness.ROOT, "tests", "data", "jemalloc", "json_small.json")
+    with Server(*recordings, statistics) as running:
+        *running.ids, running.statistics = [r["id"] for r in running.loaded(3)]
         yield running
 
 
@@ -56,7 +57,9 @@ GETS = [e for e in TABLE if "GET" in e["methods"]]
 
 
 def address(server, endpoint):
-    path = endpoint["path"].replace("{id}", server.ids[0]).replace("{backtrace_id}", "2")
+    other = endpoint.get("kind", "recording") != "recording"
+    path = endpoint["path"].replace("{id}", server.statistics if other else server.ids[0]).replace("{backtrace_id}", "2")
+    path = path.replace("{number}", "0")
     return path.replace("{format}", "json").replace("{name}", "a%20name.json")
 
 
@@ -101,7 +104,7 @@ BAD = {"bool": "maybe", "count": "-1", "number": "x", "real": "200", "time": "ye
 TOGETHER = {"below": {"measure": "short_lived"}, "at_a": {"at_b": "50%"}, "at_b": {"at_a": "50%"}, "spark": {"count": 5},
             "against": {}, "against_at": {"against": "ID"}}
 SPECIAL = {("sort_by", "/data/{id}/allocation_groups"): "all.size", ("sort_by", "/data/{id}/groups"): "self.size",
-           ("against",): "25%", ("width",): "100", ("height",): "100", ("file",): None, ("a",): None, ("b",): None}
+           ("peak_rss_min",): "4k", ("peak_rss_max",): "4G", ("against",): "25%", ("width",): "100", ("height",): "100", ("file",): None, ("a",): None, ("b",): None}
 PARAMETERS = [(e, p) for e in GETS for p in e["parameters"]]
 
 
@@ -428,7 +431,10 @@ def test_overview(server, known, recordings):
 
 
 def test_ids(server):
-    assert server.json("/data/last/overview")["id"] in server.ids
+    assert server.ask("/data/last/statistics").status == 200 or server.json("/data/last/overview")["id"] in server.ids
+    for path, status in ((f"/data/{server.statistics}/flame", 404), (f"/data/{server.ids[0]}/statistics", 404)):
+        answer = server.ask(path)
+        assert answer.status == status and answer.json["error"], answer
     assert server.ask("/data/" + server.ids[0].upper() + "/overview").status == 404
 
 
