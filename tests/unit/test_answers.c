@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Answers that are kept and answers that are streamed, without connections: computed once, dropped
+ * when nobody waits, bounded, and no faster than they are taken. */
+#include "unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+#include "server/kept.h"
+#include "server/stream.h"
+
+/* A route that notes how often it is asked, and waits until it may answer. */
+static _Atomic unsigned computed;
+static sem_t may_go, has_begun;
+static bool waits;
+
+static int answer(struct request *r, struct sink *out)
+{
+	computed++;
+	if (waits) {
+		sem_post(&has_begun);
+		sem_wait(&may_go);
+	}
+	buf_repeat(&out->buf, 'x', 1000);
+	return 0;
+}
+
+static int answer_wrong(struct request *r, struct sink *out)
+{
+	computed++;
+	return request_fail(r, 400, "size", "it is wrong");
+}
+
+#define ENDLESS (64u << 20)
+static _Atomic uint64_t written;
+static _Atomic int ended_with;
+
+static int answer_long(struct request *r, struct sink *out)
+{
+	int error = 0;
+
+	for (written = 0; written < ENDLESS && !error; written += 1000) {
+		buf_repeat(&out->buf, 'y', 1000);
+		error = sink_turn(out);
+	}
+	ended_with = error ? error : 1;
+	return error;
+}
+
+static const struct route route = { .path = "/x", .answer = answer };
+static const struct route wrong = { .path = "/x", .answer = answer_wrong };
+static const struct route long_one = { .path = "/x", .answer = answer_long };
+
+struct sleeper {
+	struct waiter waiter;
+	sem_t woken;
+	bool slept;
+};
+
+static void fall_asleep(struct waiter *w)
+{
+	((struct sleeper *)w)->slept = true;
+}
+
+static void wake_up(struct waiter *w)
+{
+	sem_post(&((struct sleeper *)w)->woken);
+}
+
+static struct sleeper *sleeper_new(void)
+{
+	struct sleeper *s = xcalloc(1, sizeof(*s));
+
+	s->waiter = (struct waiter){ .sleep = fall_asleep, .wake = wake_up };
+	sem_init(&s->woken, 0, 0);
+	return s;
+}
+
+static struct kept_answer *ask(struct kept *k, const char *key, const struct route *what,
+			       struct sleeper *s)
+{
+	struct request r = { .route = what, .fault = { .position = -1, .progress = -1 } };
+
+	return kept_ask(k, key, &r, false, &s->waiter);
+}
+
+static void start(struct gate *g, bool wait)
+{
+	gate_init(g, 2);
+	computed = 0;
+	waits = wait;
+	sem_init(&may_go, 0, 0);
+	sem_init(&has_begun, 0, 0);
+}
+
+static void is_computed_once(void **state)
+{
+	struct kept_answer *a[20];
+	struct sleeper *s[20];
+	struct gate g;
+	struct kept *k;
+
+	start(&g, true);
+	k = kept_new(&g, 2, 1 << 20);
+	for (unsigned i = 0; i < 20; i++) {
+		s[i] = sleeper_new();
+		a[i] = ask(k, "the same", &route, s[i]);
+		assert_true(s[i]->slept);
+		assert_ptr_equal(a[i], a[0]);
+	}
+	sem_post(&may_go);
+	for (unsigned i = 0; i < 20; i++) {
+		sem_wait(&s[i]->woken);
+		assert_true(kept_is_done(k, a[i]));
+		assert_int_equal(a[i]->body.size, 1000);
+		kept_give(k, a[i], &s[i]->waiter);
+	}
+	s[0]->slept = false;
+	a[0] = ask(k, "the same", &route, s[0]);
+	assert_false(s[0]->slept);
+	kept_give(k, a[0], &s[0]->waiter);
+	assert_int_equal(computed, 1);
+	kept_free(k);
+	gate_release(&g);
+	for (unsigned i = 0; i < 20; i++)
+		free(s[i]);
+}
+
+static void is_dropped_if_nobody_waits(void **state)
+{
+	struct sleeper *first = sleeper_new(), *second = sleeper_new();
+	struct kept_answer *a, *b;
+	struct gate g;
+	struct kept *k;
+
+	start(&g, true);
+	k = kept_new(&g, 1, 1 << 20);
+	a = ask(k, "first", &route, first);
+	sem_wait(&has_begun);
+	b = ask(k, "second", &route, second);
+	kept_give(k, b, &second->waiter); /* its client went away */
+	kept_give(k, a, &first->waiter);  /* so did this one's, but it is being computed */
+	sem_post(&may_go);
+	first->slept = false;
+	a = ask(k, "first", &route, first);
+	if (first->slept)
+		sem_wait(&first->woken);
+	kept_give(k, a, &first->waiter);
+	kept_free(k);
+	assert_int_equal(computed, 1);
+	gate_release(&g);
+	free(first);
+	free(second);
+}
+
+static void is_bounded(void **state)
+{
+	struct sleeper *s = sleeper_new();
+	struct kept_answer *a;
+	struct gate g;
+	struct kept *k;
+	char key[16];
+
+	start(&g, false);
+	k = kept_new(&g, 2, 100000);
+	for (unsigned i = 0; i < 300; i++) {
+		snprintf(key, sizeof(key), "%u", i);
+		s->slept = false;
+		a = ask(k, key, &route, s);
+		if (s->slept)
+			sem_wait(&s->woken);
+		kept_give(k, a, &s->waiter);
+		assert_true(kept_bytes(k) <= 100000 + 8192);
+	}
+	assert_int_equal(computed, 300);
+	s->slept = false;
+	a = ask(k, "299", &route, s); /* the last one is still there, the first is not */
+	assert_false(s->slept);
+	kept_give(k, a, &s->waiter);
+	a = ask(k, "0", &route, s);
+	assert_true(s->slept);
+	sem_wait(&s->woken);
+	kept_give(k, a, &s->waiter);
+	kept_free(k);
+	gate_release(&g);
+	free(s);
+}
+
+static void faults_are_not_kept(void **state)
+{
+	struct sleeper *s = sleeper_new();
+	struct kept_answer *a;
+	struct gate g;
+	struct kept *k;
+
+	start(&g, false);
+	k = kept_new(&g, 1, 1 << 20);
+	for (unsigned i = 1; i <= 3; i++) {
+		s->slept = false;
+		a = ask(k, "bad", &wrong, s);
+		if (s->slept)
+			sem_wait(&s->woken);
+		assert_int_equal(a->fault.status, 400);
+		assert_string_equal(a->fault.parameter, "size");
+		kept_give(k, a, &s->waiter);
+		assert_int_equal(computed, i);
+	}
+	kept_free(k);
+	gate_release(&g);
+	free(s);
+}
+
+static void ends_with_questions_waiting(void **state)
+{
+	struct kept_answer *a[8];
+	struct sleeper *s[8];
+	struct gate g;
+	struct kept *k;
+	char key[16];
+
+	start(&g, true);
+	k = kept_new(&g, 1, 1 << 20);
+	for (unsigned i = 0; i < 8; i++) {
+		s[i] = sleeper_new();
+		snprintf(key, sizeof(key), "%u", i);
+		a[i] = ask(k, key, &route, s[i]);
+		if (!i)
+			sem_wait(&has_begun);
+	}
+	sem_post(&may_go);
+	kept_stop(k);
+	for (unsigned i = 0; i < 8; i++) {
+		sem_wait(&s[i]->woken);
+		assert_true(!a[i]->fault.status || a[i]->fault.status == 503);
+		kept_give(k, a[i], &s[i]->waiter);
+		free(s[i]);
+	}
+	assert_null(ask(k, "late", &route, s[0] = sleeper_new()));
+	free(s[0]);
+	kept_free(k);
+	gate_release(&g);
+}
+
+static struct stream *stream_of(struct streams *all, struct sleeper *s)
+{
+	struct request r = { .route = &long_one, .fault = { .position = -1, .progress = -1 } };
+
+	return stream_new(all, &r, false, &s->waiter);
+}
+
+/* Reads until the end or an error; returns that, and how much came. */
+static ssize_t read_all(struct stream *x, struct sleeper *s, uint64_t *ret_size)
+{
+	char room[50000];
+	ssize_t n;
+
+	*ret_size = 0;
+	for (;;) {
+		s->slept = false;
+		n = stream_read(x, room, sizeof(room), &s->waiter);
+		if (n < 0)
+			return n;
+		if (s->slept)
+			sem_wait(&s->woken);
+		*ret_size += (uint64_t)n;
+	}
+}
+
+static void streams_are_no_faster_than_their_clients(void **state)
+{
+	struct sleeper *s = sleeper_new();
+	struct streams *all;
+	struct stream *x;
+	struct gate g;
+	uint64_t size;
+
+	start(&g, false);
+	all = streams_new(&g);
+	x = stream_of(all, s);
+	sem_wait(&s->woken);
+	assert_true(stream_is_ready(x));
+	assert_null(stream_fault(x));
+	/* Nothing is taken: it stops soon, however long one waits. */
+	for (unsigned i = 0; i < 20; i++) {
+		usleep(1000);
+		assert_true(written <= STREAM_PIECE + 3 * SINK_BLOCK);
+	}
+	assert_int_equal(read_all(x, s, &size), STREAM_END);
+	assert_int_equal(size, written);
+	stream_drop(x);
+	streams_free(all);
+	gate_release(&g);
+	free(s);
+}
+
+static void streams_end_when_their_client_goes(void **state)
+{
+	struct sleeper *s = sleeper_new();
+	struct streams *all;
+	struct stream *x;
+	struct gate g;
+
+	start(&g, false);
+	ended_with = 0;
+	all = streams_new(&g);
+	x = stream_of(all, s);
+	sem_wait(&s->woken);
+	stream_drop(x);
+	streams_free(all); /* waits for its thread */
+	assert_int_equal(ended_with, -EPIPE);
+	gate_release(&g);
+	free(s);
+}
+
+/* More than may run at once, half of them dropped before their turn, then all broken off. */
+static void many_streams(void **state)
+{
+	enum { COUNT = 3 * STREAMS_MAX };
+	struct sleeper *s[COUNT];
+	struct stream *x[COUNT];
+	struct streams *all;
+	struct gate g;
+	uint64_t size;
+
+	start(&g, false);
+	all = streams_new(&g);
+	for (unsigned i = 0; i < COUNT; i++) {
+		s[i] = sleeper_new();
+		x[i] = stream_of(all, s[i]);
+	}
+	for (unsigned i = 0; i < COUNT; i += 2)
+		stream_drop(x[i]);
+	sem_wait(&s[1]->woken);
+	streams_stop(all);
+	for (unsigned i = 1; i < COUNT; i += 2) {
+		assert_true(stream_is_ready(x[i]));
+		if (!stream_fault(x[i]))
+			assert_int_equal(read_all(x[i], s[i], &size), STREAM_BROKEN);
+		stream_drop(x[i]);
+	}
+	streams_free(all);
+	gate_release(&g);
+	for (unsigned i = 0; i < COUNT; i++)
+		free(s[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(is_computed_once),
+		cmocka_unit_test(is_dropped_if_nobody_waits),
+		cmocka_unit_test(is_bounded),
+		cmocka_unit_test(faults_are_not_kept),
+		cmocka_unit_test(ends_with_questions_waiting),
+		cmocka_unit_test(streams_are_no_faster_than_their_clients),
+		cmocka_unit_test(streams_end_when_their_client_goes),
+		cmocka_unit_test(many_streams),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
