@@ -281,13 +281,18 @@ bool stream_is_ready(struct stream *s)
 	return ready;
 }
 
-const struct fault *stream_fault(const struct stream *s)
+const struct fault *stream_fault(struct stream *s)
 {
 	static const struct fault gone = { 503, "there is too much to do", "", -1, 0, -1 };
+	const struct fault *fault = &gone;
 
+	pthread_mutex_lock(&s->lock);
 	if (s->begun || (s->ended && !s->broken))
-		return NULL;
-	return s->request.fault.status ? &s->request.fault : &gone;
+		fault = NULL;
+	else if (s->request.fault.status)
+		fault = &s->request.fault;
+	pthread_mutex_unlock(&s->lock);
+	return fault;
 }
 
 const struct request *stream_request(const struct stream *s)

@@ -32,7 +32,7 @@ void stream_drop(struct stream *s);
 /* Has it anything to send yet, or failed before it had? */
 bool stream_is_ready(struct stream *s);
 /* What went wrong before anything was sent; status 0: nothing. */
-const struct fault *stream_fault(const struct stream *s);
+const struct fault *stream_fault(struct stream *s);
 /* What the answer says of itself. */
 const struct request *stream_request(const struct stream *s);
 bool stream_is_gzip(const struct stream *s);
