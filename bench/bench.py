@@ -5,8 +5,6 @@
   make bench                        everything; ten minutes or so
   make bench BENCH="--quick"        fewer repetitions
   make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open, export, shapes, query, api,
-                                    symbols, jemalloc
-  make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open, export, shapes, query,
                                     symbols, jemalloc, agent
 
 Prints a table and writes build/bench.json.  Added time is a run's time minus the plain one's,
@@ -24,9 +22,9 @@ import sys
 import tempfile
 import time
 
+import agent
 import api
 import exports
-import agent
 import jemalloc
 import symbols
 import work
@@ -34,8 +32,7 @@ from tables import as_share, mib, table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTS = ("pairs", "threads", "programs", "memory", "open", "export", "shapes", "query", "api", "symbols",
-         "jemalloc")
-PARTS = ("pairs", "threads", "programs", "memory", "open", "export", "shapes", "query", "symbols", "jemalloc", "agent")
+         "jemalloc", "agent")
 MODES = ("plain", "memoir", "memoir-nofree", "heaptrack")
 # Shares of what heaptrack adds: (with free stacks, without).
 PAIR_BUDGET = {5: (1 / 4, 1 / 5), 30: (1 / 5, 1 / 7), 100: (1 / 5, 1 / 7)}
@@ -405,6 +402,7 @@ class Bench:
 
     def api(self):
         api.run(self, table, mib)
+
     def agent(self):
         agent.run(self, table)
 
