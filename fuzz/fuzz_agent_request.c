@@ -24,7 +24,7 @@ static void look_at(const struct request *r, size_t size)
 			abort();
 	if (request_param(r, "name", value, sizeof(value)) == 1 && strlen(value) >= sizeof(value))
 		abort();
-	request_unknown_param(r, (const char *const[]){ "name", NULL }, value, sizeof(value));
+	request_unknown_param(r, "name value", value, sizeof(value));
 	/* A name that is not ours is refused, whatever is behind it. */
 	if (request_host_allowed(r->host, "127.0.0.1", false) &&
 	    !strncmp(r->host, "evil.example", strlen("evil.example")))

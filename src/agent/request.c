@@ -253,24 +253,32 @@ int request_param(const struct request *r, const char *name, char *out, size_t r
 	return 0;
 }
 
-bool request_unknown_param(const struct request *r, const char *const *names, char *out,
-			   size_t room)
+static bool is_one_of(struct piece p, const char *words)
+{
+	while (*words) {
+		size_t n = strcspn(words, " ");
+
+		if (n == p.size && !memcmp(words, p.at, n))
+			return true;
+		words += n;
+		words += strspn(words, " ");
+	}
+	return false;
+}
+
+bool request_unknown_param(const struct request *r, const char *words, char *out, size_t room)
 {
 	const char *at = r->query;
 	struct piece key, value;
 
 	while (next_param(&at, &key, &value)) {
-		const char *const *n = names;
-
-		while (*n && (key.size != strlen(*n) || memcmp(key.at, *n, key.size)))
-			n++;
-		if (!*n) {
-			if (key.size >= room)
-				key.size = room - 1;
-			if (!decode(key, true, out, room))
-				out[0] = 0;
-			return true;
-		}
+		if (is_one_of(key, words))
+			continue;
+		if (key.size >= room)
+			key.size = room - 1;
+		if (!decode(key, true, out, room))
+			out[0] = 0;
+		return true;
 	}
 	return false;
 }

@@ -25,10 +25,9 @@ int request_parse(struct request *r, const char *bytes, size_t size, const char 
 /* The value of `name` in the query, decoded.  1: it is there; 0: not; -1: it is no value (bad
  * encoding, too long, a control character). */
 int request_param(const struct request *r, const char *name, char *out, size_t room);
-/* Is there any parameter of the query that is none of `names` (NULL at the end)?  Its name, cut, is
- * in out. */
-bool request_unknown_param(const struct request *r, const char *const *names, char *out,
-			   size_t room);
+/* Is there a parameter in the query that is none of these words, which have blanks between them?
+ * Its name, cut, is in out. */
+bool request_unknown_param(const struct request *r, const char *words, char *out, size_t room);
 /* May a client have meant us by this Host?  Names of other machines are refused: a page in a
  * browser may have been told that its own name is our address. */
 bool request_host_allowed(const char *host, const char *listening, bool everywhere);

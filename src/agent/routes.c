@@ -15,6 +15,7 @@ struct route {
 		POSTS,	/* it takes a POST too, with a body */
 		CHECKS, /* it looks at the method itself: what changes something */
 	} method;
+	const char *params; /* what a change may be asked with; NULL: anything */
 };
 
 static void list(struct exchange *x);
@@ -35,21 +36,26 @@ static const struct route routes[] = {
 	{ "/debug/pprof/cmdline", symbol_cmdline, "the program's words" },
 	{ "/mtev/memory.json", stats_json, "as libmtev has it" },
 	{ "/mtev/heap_profile", dump_mtev, "the same: active=, trigger_dump=true", CHECKS },
-	{ "/control/prof/active", control_single, "value=true or false", CHECKS },
-	{ "/control/prof/thread_active_init", control_single, "value=, for new threads", CHECKS },
-	{ "/control/prof/gdump", control_single, "value=, a dump at each new peak", CHECKS },
-	{ "/control/prof/prefix", control_single, "value=, of dumps that jemalloc names", CHECKS },
-	{ "/control/prof/reset", control_prof_reset, "forget samples; lg_sample=", CHECKS },
-	{ "/control/prof/rate", control_prof_reset, "the same with lg_sample= or bytes=", CHECKS },
-	{ "/control/prof/dump", control_dump, "a dump, or into a new file: path=", CHECKS },
-	{ "/control/purge", control_purge, "give unused pages back; arena=", CHECKS },
-	{ "/control/decay", control_purge, "those that are due; arena=", CHECKS },
-	{ "/control/dirty_decay_ms", control_decay_ms, "value=, arena=", CHECKS },
-	{ "/control/muzzy_decay_ms", control_decay_ms, "value=, arena=", CHECKS },
-	{ "/control/background_thread", control_single, "value=true or false", CHECKS },
-	{ "/control/max_background_threads", control_single, "value=", CHECKS },
-	{ "/control/mutexes/reset", control_single, "counters of mutexes to 0", CHECKS },
-	{ "/control/mallctl", control_write, "name=, value=, type=", CHECKS },
+	{ "/control/prof/active", control_single, "value=true or false", CHECKS, "value" },
+	{ "/control/prof/thread_active_init", control_single, "value=, for new threads", CHECKS,
+	  "value" },
+	{ "/control/prof/gdump", control_single, "value=, a dump at each new peak", CHECKS,
+	  "value" },
+	{ "/control/prof/prefix", control_single, "value=, of dumps that jemalloc names", CHECKS,
+	  "value" },
+	{ "/control/prof/reset", control_prof_reset, "forget samples; lg_sample=", CHECKS,
+	  "lg_sample bytes" },
+	{ "/control/prof/rate", control_prof_reset, "the same with lg_sample= or bytes=", CHECKS,
+	  "lg_sample bytes" },
+	{ "/control/prof/dump", control_dump, "a dump, or into a new file: path=", CHECKS, "path" },
+	{ "/control/purge", control_purge, "give unused pages back; arena=", CHECKS, "arena" },
+	{ "/control/decay", control_purge, "those that are due; arena=", CHECKS, "arena" },
+	{ "/control/dirty_decay_ms", control_decay_ms, "value=, arena=", CHECKS, "value arena" },
+	{ "/control/muzzy_decay_ms", control_decay_ms, "value=, arena=", CHECKS, "value arena" },
+	{ "/control/background_thread", control_single, "value=true or false", CHECKS, "value" },
+	{ "/control/max_background_threads", control_single, "value=", CHECKS, "value" },
+	{ "/control/mutexes/reset", control_single, "counters of mutexes to 0", CHECKS, "" },
+	{ "/control/mallctl", control_write, "name=, value=, type=", CHECKS, "name value type" },
 };
 
 static void list(struct exchange *x)
@@ -62,24 +68,28 @@ static void list(struct exchange *x)
 }
 
 /* What was posted are parameters like those of the query. */
-static void take_form(struct exchange *x)
+static bool take_form(struct exchange *x)
 {
 	struct request *r = &x->request;
 	size_t n = strlen(r->query), size = r->body_size;
 
 	while (size && (x->body[size - 1] == '\n' || x->body[size - 1] == '\r'))
 		size--;
-	if (!size || n + size + 2 > sizeof(r->query) || memchr(x->body, 0, size))
-		return;
+	if (!size)
+		return true;
+	if (n + size + 2 > sizeof(r->query) || memchr(x->body, 0, size))
+		return false;
 	if (n)
 		r->query[n++] = '&';
 	memcpy(r->query + n, x->body, size);
 	r->query[n + size] = 0;
+	return true;
 }
 
 void routes_answer(struct exchange *x)
 {
 	const struct request *r = &x->request;
+	char unknown[64];
 
 	x->status = 200;
 	/* Who asks through the socket did not go by a name. */
@@ -100,8 +110,16 @@ void routes_answer(struct exchange *x)
 			answer_line(x, 405, "GET, not %s", r->method);
 			return;
 		}
-		if (route->method == CHECKS)
-			take_form(x);
+		if (route->method == CHECKS && !take_form(x)) {
+			answer_line(x, 400, "the body is no list of parameters");
+			return;
+		}
+		/* A name that is mistyped must not mean everything. */
+		if (route->params &&
+		    request_unknown_param(r, route->params, unknown, sizeof(unknown))) {
+			answer_line(x, 400, "there is no parameter %s here", unknown);
+			return;
+		}
 		route->answer(x);
 		return;
 	}

@@ -207,6 +207,8 @@ static void print_lines(const struct buf *body, struct buf *out)
 		} else if (c == '{' || c == ',') {
 			depth += c == '{';
 			if (depth > 1 || c == ',') {
+				if (c == '{') /* no blank behind its name */
+					out->size--;
 				buf_char(out, '\n');
 				buf_repeat(out, ' ', 2 * (depth - 1));
 			}
@@ -311,7 +313,7 @@ static int run(int argc, char **argv)
 
 const struct command command_jemalloc_ctl = {
 	.name = "jemalloc ctl",
-	.args = "PID | ADDRESS COMMAND [ARGUMENT…]",
+	.args = "PID|ADDRESS COMMAND [ARGUMENT…]",
 	.help = "asks a running process's agent, and changes things in it",
 	.examples =
 		"  memoir jemalloc ctl 1234 status | metrics | stats [LETTERS]\n"

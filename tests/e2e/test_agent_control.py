@@ -63,6 +63,8 @@ def test_e2_purge(program, tmp_path):
         assert target.post("/control/purge?arena=0").status == 200
         assert target.post("/control/decay").status == 200
         assert target.post("/control/purge?arena=x").status == 400
+        assert target.post("/control/purge?arean=0").status == 400, "mistyped, it must not mean all"
+        assert target.post("/control/purge", b"x" * 5000).status == 400
         assert target.post("/control/purge?arena=4000").status in (400, 404)
 
 
