@@ -232,8 +232,9 @@ await walk({
 		}
 		is.steps = [];
 		for (const press of ["ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowUp", "ArrowDown"]) {
+			const before = is.steps.at(-1) ?? "";
 			await page.keyboard.press(press);
-			await page.waitForTimeout(50);
+			await page.waitForFunction((old) => document.getElementById("flame-spoken").innerText !== old, before);
 			is.steps.push(await page.locator("#flame-spoken").innerText());
 		}
 		await page.keyboard.press("Enter");
@@ -339,7 +340,7 @@ await walk({
 		await page.locator(".figure").first().waitFor();
 		await page.route("**/list", (route) => route.abort());
 		await page.locator(".banner", { hasText: "does not answer" }).waitFor();
-		is.gone = await text(page, ".banner");
+		is.gone = await page.locator(".banner", { hasText: "does not answer" }).innerText();
 		is.kept = await page.locator(".figure").count();
 		await close(page);
 	},
