@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/proto.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "export/export.h"
-#include "base/proto.h"
 #include "model/stats.h"
 #include "query/weigh.h"
 

@@ -3,8 +3,8 @@
 /* What a filter is made of, inside this folder: a tree of conditions.
  *
  * expr.c reads it, filter.c puts it together, plan.c turns it into loops over one recording. */
-#include "query/filter.h"
 #include "base/pattern.h"
+#include "query/filter.h"
 
 #define CONDITION_DEPTH 64  /* of parentheses and `not`s */
 #define CONDITION_COUNT 512 /* in one filter */

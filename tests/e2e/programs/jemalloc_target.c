@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A program under jemalloc that prints its statistics, each behind a line with the time and what it knows itself.
-//   leak SECONDS   a megabyte a second of blocks of 4096 bytes, beside other blocks that come and go
-//   freed          after 80 MB were freed, and after they were purged
-//   both           JSON, text, JSON
+// A program under jemalloc that prints its statistics, each behind a line with the time and what it
+// knows itself.
+//   leak SECONDS   a megabyte a second of blocks of 4096 bytes, beside other blocks that come and
+//   go freed          after 80 MB were freed, and after they were purged both           JSON, text,
+//   JSON
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
