@@ -47,6 +47,27 @@ def renamed(program_cache):
     return build
 
 
+@pytest.fixture(scope="session")
+def mimalloc(program_cache):
+    """mimalloc for inside an executable, of Debian's source, since Debian has no archive of it:
+    mimalloc(flags) gives the object file."""
+    def build(name, *flags):
+        target = program_cache / f"mimalloc-{name}.o"
+        if not target.exists():
+            part = program_cache / f"mimalloc-{name}.{os.getpid()}"
+            fetched = subprocess.run([os.path.join(harness.ROOT, "scripts/debian-source"), "mimalloc",
+                                      str(part)], capture_output=True, text=True)
+            if fetched.returncode:
+                pytest.skip(f"no source of mimalloc: {fetched.stderr.strip().splitlines()[-1:]}")
+            source = fetched.stdout.splitlines()[-1]
+            subprocess.run(["gcc", "-O2", "-g", "-w", "-fPIC", "-DNDEBUG", "-pthread", *flags,
+                            f"-I{source}/include", "-c", f"{source}/src/static.c", "-o", f"{part}.o"],
+                           check=True)
+            os.rename(f"{part}.o", target)
+        return str(target)
+    return build
+
+
 def check(recording, made="inside_new", again="inside_resize"):
     assert recording.status == 0, recording.run
     counted = json.loads(recording.stdout)
@@ -102,6 +123,28 @@ def test_tcmalloc_calls(compile_program, record):
     check(record([program, 2, 20000]))
 
 
+@pytest.mark.parametrize("pie", PIE)
+@pytest.mark.parametrize("mode", MODES)
+def test_mimalloc_inside(compile_program, record, mimalloc, pie, mode):
+    """malloc itself is mimalloc's, inside the executable."""
+    program = compile_program("oracle", flags=("-O2", *PIE[pie]),
+                              libraries=(mimalloc("whole", "-DMI_MALLOC_OVERRIDE"),))
+    recording = record([program, 4, 20000], mode=mode)
+    check(recording, "oracle_alloc", "oracle_realloc")
+    assert recording.info["allocator"] == "mimalloc inside the executable"
+    assert recording.info["unknown_frees"] == 0
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_mimalloc_calls_inside(compile_program, record, mimalloc, threads):
+    """mi_malloc and its like inside the executable, beside libc's own."""
+    program = compile_program("inside", flags=("-O2", "-DPREFIX=mi_", "-DMIMALLOC"),
+                              libraries=(mimalloc("prefixed"),))
+    recording = record([program, threads, 20000])
+    check(recording)
+    assert recording.info["allocator"].endswith(", and mimalloc inside the executable")
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_mimalloc_calls(compile_program, record, mode):
     """mi_malloc in a library: malloc there is the same address, and is called through us."""
@@ -115,8 +158,8 @@ def test_mimalloc_calls(compile_program, record, mode):
 
 @pytest.mark.parametrize("threads", [1, 4])
 def test_mimalloc_names(compile_program, record, renamed, threads):
-    """mimalloc's names inside the executable.  Debian has no archive of it, so another's code does
-    the work: what is patched are functions of these names."""
+    """mimalloc's names inside the executable, with another's code behind them: what is patched are
+    functions of these names."""
     program = compile_program("inside", flags=("-O2", "-DPREFIX=mi_"),
                               libraries=(renamed("mi_"), "-lm"))
     recording = record([program, threads, 20000])
