@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "base/xalloc.h"
 #include "query/allocator.h"
 
@@ -169,32 +170,65 @@ void areas_exact(struct areas *a, const struct view *v, uint64_t at)
 	join(a, 0);
 }
 
-void areas_coarse(struct areas *a, const struct view *v, uint64_t gap)
-{
-	struct map seen = { 0 };
-	bool glibc = allocator_is_glibc(v->model);
-	uint64_t last = UINT64_MAX, value;
+/* One worker's part of areas_coarse(). */
+struct coarse {
+	struct areas areas;
+	struct map seen;
+	uint64_t last;
+};
 
-	*a = (struct areas){ 0 };
-	VIEW_EACH(v, 0, v->model->allocations.count, row)
+struct coarse_work {
+	const struct view *v;
+	bool glibc;
+	uint64_t gap;
+	struct coarse *parts; /* by worker */
+};
+
+static void mark_coarse(void *context, unsigned worker, uint64_t from, uint64_t count)
+{
+	const struct coarse_work *w = context;
+	struct coarse *p = &w->parts[worker];
+	uint64_t value;
+
+	VIEW_EACH(w->v, from, count, row)
 	{
-		struct area b = area_of_row(v->model, row, glibc);
+		struct area b = area_of_row(w->v->model, row, w->glibc);
 		uint64_t first = b.start / GRAIN, behind = (b.end - 1) / GRAIN + 1;
 
-		if (first == last && behind == first + 1)
+		if (first == p->last && behind == first + 1)
 			continue;
 		if (behind == first + 1) {
-			last = first;
-			if (map_get(&seen, first, &value))
+			p->last = first;
+			if (map_get(&p->seen, first, &value))
 				continue;
-			map_set(&seen, first, 1);
+			map_set(&p->seen, first, 1);
 		}
-		add_area(a, first * GRAIN, behind * GRAIN);
-		if (a->count > 1u << 16)
-			join(a, gap);
+		add_area(&p->areas, first * GRAIN, behind * GRAIN);
+		if (p->areas.count > 1u << 16)
+			join(&p->areas, w->gap);
 	}
+}
+
+void areas_coarse(struct areas *a, const struct view *v, uint64_t gap)
+{
+	unsigned workers = parallel_workers();
+	struct coarse_work w = { .v = v, .glibc = allocator_is_glibc(v->model), .gap = gap };
+
+	w.parts = xcalloc(workers, sizeof(*w.parts));
+	for (unsigned i = 0; i < workers; i++)
+		w.parts[i].last = UINT64_MAX;
+	parallel_for(v->model->allocations.count, VIEW_BLOCK, mark_coarse, &w);
+	*a = (struct areas){ 0 };
+	for (unsigned i = 0; i < workers; i++) {
+		const struct areas *part = &w.parts[i].areas;
+
+		for (size_t k = 0; k < part->count; k++)
+			add_area(a, part->rows[k].start, part->rows[k].end);
+		areas_release(&w.parts[i].areas);
+		map_release(&w.parts[i].seen);
+	}
+	free(w.parts);
 	join(a, gap);
-	map_release(&seen);
 }
 
 void areas_release(struct areas *a)

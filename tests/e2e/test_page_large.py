@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.slow]
 EVENTS = 20_000_000  # half of them allocate
 ACTION = 300
 # The first view of a recording; and what is put in order once, when it is first asked for.
-LIMITS = {"first view": 1000, "stacks": 1000, "blocks by size": 1500}
+LIMITS = {"first view": 1000}
 
 
 def slack():

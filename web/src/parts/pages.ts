@@ -29,6 +29,18 @@ interface Held<A, Row> {
 /* The question without the version of a recording that grows. */
 const plainly = (subject: string): string => subject.replace(/#\d+$/, "");
 
+/* Whether something has been so for a while: what is dear is asked for when a reader stays. */
+export function useSettled(so: boolean, ms: number): boolean {
+	const [settled, setSettled] = useState(false);
+	useEffect(() => {
+		setSettled(false);
+		if (!so) return undefined;
+		const timer = setTimeout(() => setSettled(true), ms);
+		return () => clearTimeout(timer);
+	}, [so, ms]);
+	return so && settled;
+}
+
 /* path null asks nothing.  pick: the rows of an answer and how many there are in all. */
 export function usePages<A, Row>(id: string, path: string | null, query: Query, pick: (answer: A) => { rows: Row[]; count: number }, size = 60): Pages<A, Row> {
 	useRecordings();

@@ -11,7 +11,7 @@ import { asker, frameName, framePlace, shortName, type Frame } from "../parts/fr
 import { openMenu, type Item } from "../parts/menu";
 import { Nothing } from "../parts/nothing";
 import { Bytes, Count } from "../parts/number";
-import { usePages } from "../parts/pages";
+import { usePages, useSettled } from "../parts/pages";
 import { Share, Spark, Two } from "../parts/spark";
 import { Chain, Stack, stackHeight, stackText } from "../parts/stack";
 import { Answered } from "../parts/states";
@@ -150,8 +150,9 @@ function Groups({ id }: ViewProps) {
 	const order = { ...query, sort_by: sort.replace(/^-/, ""), order: sort.startsWith("-") ? "dsc" : "asc" };
 	const pick = (answer: Answer): { rows: Group[]; count: number } => ({ rows: answer.allocations, count: answer.total_count });
 	const pages = usePages<Answer, Group>(id, "allocation_groups", order, pick);
-	/* Curves take the server longer than all the rest, so they come when the rows are there. */
-	const curves = usePages<Answer, Group>(id, pages.answer.fresh ? "allocation_groups" : null, { ...order, spark: 60, stacks: "false" }, pick);
+	/* Curves take the server longer than all the rest, so they come when the rows are there, and stay. */
+	const looking = useSettled(pages.answer.fresh, 200);
+	const curves = usePages<Answer, Group>(id, looking ? "allocation_groups" : null, { ...order, spark: 60, stacks: "false" }, pick);
 	const spark = (g: Group, index: number): number[] | undefined => {
 		const curve = curves.row(index);
 		return curve?.backtrace_id === g.backtrace_id ? curve.spark : undefined;
