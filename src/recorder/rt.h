@@ -22,7 +22,7 @@
 
 /* The first threads of a program get more memory than the many that may follow. */
 #define FIRST_THREADS 8
-#define ENDS_FIRST 2048u /* sets of remembered ends of stacks, a kilobyte each */
+#define ENDS_FIRST 2048u /* sets of remembered ends of stacks, half a kilobyte each */
 #define ENDS_LATER 128u
 #define ENDS_NESTED 16u
 #define KNOWN_FIRST 1024u	   /* entries of a thread's table of known stacks: at first, */

@@ -426,9 +426,27 @@ bool walk_leads_to(struct walk *w, struct walk_regs regs, uint64_t through, uint
 	return f.slot == slot && inner == through;
 }
 
+/* The checks from `first` on but the innermost, which is the pc, as an end has them.  False if one
+ * cannot be written like that. */
+static bool pack_checks(const struct walk *w, uint32_t first, uint64_t sp, struct walk_end_seen *e)
+{
+	uint32_t n = w->check_count - 1 - first;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct walk_check *c = &w->checks[first + i];
+		uint64_t distance = ((uint64_t)c->at - sp) / 8;
+
+		if (unlikely(distance >> 16 || c->value > WALK_END_VALUE))
+			return false;
+		e->checks[i] = distance << 48 | c->value;
+	}
+	e->count = n;
+	return true;
+}
+
 void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 {
-	uint64_t hash = walk_end_hash(regs);
+	uint64_t hash = walk_end_hash(w, regs);
 	uint32_t index = walk_end_set(w, hash) + w->next_way++ % WALK_END_WAYS;
 	struct walk_end_seen *e = &w->ends[index];
 	/* From one frame outside the one that was met: where the frame register of a frame was
@@ -440,13 +458,15 @@ void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 		w->top = w->frames - 1;
 		return;
 	}
-	if (w->check_count <= WALK_END_CHECKS)
+	if (w->check_count <= WALK_END_CHECKS + 1)
 		on = w->frames - 1; /* short enough to be remembered whole */
 	first = on >= w->frames ? on->checks : 0;
 	if (w->careful || w->end == WALK_TRUNCATED || w->top < w->frames ||
-	    w->check_count - first > WALK_END_CHECKS)
+	    w->check_count - first > WALK_END_CHECKS + 1 || w->check_count == first)
 		return;
 	e->flags_and_epoch = 0;
+	if (!pack_checks(w, first, regs.sp, e))
+		return;
 	w->end_tags[index] = (uint32_t)hash;
 	e->pc = regs.pc;
 	e->sp = regs.sp;
@@ -454,7 +474,5 @@ void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 	e->node = node;
 	e->depth = (uint32_t)(on + 1 - w->frames);
 	e->place = w->places[on - w->frames];
-	e->count = w->check_count - first;
-	memcpy(e->checks, w->checks + first, e->count * sizeof(*e->checks));
 	e->flags_and_epoch = (w->top->flags & FRAME_NEEDS_FP) | w->epoch << 1;
 }

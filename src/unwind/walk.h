@@ -50,17 +50,19 @@ struct walk_check {
 };
 
 /* The inner end of a stack taken before, down to a frame that may still be there.  If the words
- * that it rests on are unchanged too, it is the same stack again, and nothing is walked. */
-#define WALK_END_CHECKS 11u
+ * that it rests on are unchanged too, it is the same stack again, and nothing is walked.  Two cache
+ * lines: a word is kept as its distance from the stack register and the 48 bits that a pointer
+ * has.  The innermost one, the return address, is the pc. */
+#define WALK_END_CHECKS 10u
+#define WALK_END_VALUE ((1ull << 48) - 1)
 struct walk_end_seen {
 	uint64_t pc, sp, fp;
 	uint64_t place; /* of its outermost frame */
-	uint32_t depth; /* index of that frame + 1; 0: the end is the whole stack */
 	uint32_t node;
-	uint32_t count;
 	uint32_t flags_and_epoch; /* FRAME_NEEDS_FP of the innermost frame; epoch << 1 */
-	struct walk_check checks[WALK_END_CHECKS];
-	uint64_t pad[4];
+	uint32_t depth;		  /* index of that frame + 1; 0: the end is the whole stack */
+	uint32_t count;
+	uint64_t checks[WALK_END_CHECKS]; /* distance in words : 16, value : 48; outermost first */
 };
 
 /* Stacks that end at the same place with the same pc differ further out, below a function that
@@ -116,7 +118,7 @@ struct walk {
 	struct walk_cached_rule rules[WALK_RULES];
 };
 
-/* `sets` is how many places' ends are remembered, a power of two: a kilobyte each. */
+/* `sets` is how many places' ends are remembered, a power of two: half a kilobyte each. */
 size_t walk_size(uint32_t limit, uint32_t sets);
 /* Prepares zeroed memory of walk_size(). */
 struct walk *walk_init(void *memory, uint32_t limit, uint32_t sets, bool (*probe)(const void *p));
@@ -162,9 +164,27 @@ static inline bool walk_checks_hold(const struct walk_check *c, uint32_t n)
 	return !difference;
 }
 
-static inline uint64_t walk_end_hash(struct walk_regs regs)
+/* The return address after regs.pc, if the rule of that is at hand and simple, and the thread is on
+ * its own stack; else 0. */
+static inline uint64_t walk_next_pc(const struct walk *w, struct walk_regs regs)
 {
-	return (regs.pc ^ regs.sp << 7) * 0x9e3779b97f4a7c15ull;
+	const struct walk_cached_rule *c = &w->rules[(regs.pc ^ regs.pc >> 12) % WALK_RULES];
+	enum unwind_kind kind = rule_kind(c->rule);
+	uint64_t at = kind == RULE_SP ? regs.sp : regs.fp;
+
+	at += (uint64_t)rule_offset(c->rule) - 8;
+	if (c->key != regs.pc || (kind != RULE_SP && kind != RULE_FP) || at & 7 ||
+	    regs.sp < w->stack_low || at < regs.sp || at >= w->stack_high)
+		return 0;
+	return *(const uint64_t *)at;
+}
+
+/* By two return addresses: a function that wraps malloc is called from many places. */
+static inline uint64_t walk_end_hash(const struct walk *w, struct walk_regs regs)
+{
+	uint64_t next = walk_next_pc(w, regs);
+
+	return (regs.pc ^ regs.sp << 7 ^ next << 19 ^ next >> 13) * 0x9e3779b97f4a7c15ull;
 }
 
 /* The number of the first of a set's ends. */
@@ -173,12 +193,25 @@ static inline uint32_t walk_end_set(const struct walk *w, uint64_t hash)
 	return ((uint32_t)(hash >> 40) & w->end_mask) * WALK_END_WAYS;
 }
 
+static inline uint64_t walk_end_differs(uint64_t sp, uint64_t check)
+{
+	return ((const uint64_t *)sp)[check >> 48] ^ (check & WALK_END_VALUE);
+}
+
+static inline bool walk_end_holds(const struct walk_end_seen *e)
+{
+	uint64_t difference = 0;
+
+	for (uint32_t i = e->count; i-- > 0;)
+		difference |= walk_end_differs(e->sp, e->checks[i]);
+	return !difference;
+}
+
 static inline bool walk_end_is(const struct walk *w, const struct walk_end_seen *e,
 			       struct walk_regs regs)
 {
 	if (e->pc != regs.pc || e->sp != regs.sp || e->flags_and_epoch >> 1 != w->epoch ||
-	    (e->fp != regs.fp && e->flags_and_epoch & FRAME_NEEDS_FP) ||
-	    !walk_checks_hold(e->checks, e->count))
+	    (e->fp != regs.fp && e->flags_and_epoch & FRAME_NEEDS_FP) || !walk_end_holds(e))
 		return false;
 	return !e->depth ||
 	       (w->frames + e->depth <= w->top + 1 && w->places[e->depth - 1] == e->place &&
@@ -189,13 +222,14 @@ static inline bool walk_end_is(const struct walk *w, const struct walk_end_seen 
  * cache, and there is something else to do meanwhile. */
 static inline void walk_prefetch(const struct walk *w, struct walk_regs regs)
 {
-	uint32_t set = walk_end_set(w, walk_end_hash(regs));
+	uint64_t hash = walk_end_hash(w, regs);
+	uint32_t set = walk_end_set(w, hash), way = 0;
 
-	__builtin_prefetch(&w->end_tags[set]);
-	for (uint32_t i = set; i < set + WALK_END_WAYS; i++) {
-		__builtin_prefetch(&w->ends[i]);
-		__builtin_prefetch((const char *)&w->ends[i] + 64);
-	}
+	/* Only the one that will be looked at: the others would push out what is in use. */
+	for (uint32_t i = 1; i < WALK_END_WAYS; i++)
+		way = w->end_tags[set + i] == (uint32_t)hash ? i : way;
+	__builtin_prefetch(&w->ends[set + way]);
+	__builtin_prefetch((const char *)&w->ends[set + way] + 64);
 }
 
 /* Takes the stack.  Returns its node if it is one that was remembered; else 0, and the stack is in
@@ -228,7 +262,7 @@ static inline uint32_t walk_stack(struct walk *w, struct walk_regs regs)
 			}
 		}
 	}
-	hash = walk_end_hash(regs);
+	hash = walk_end_hash(w, regs);
 	set = walk_end_set(w, hash);
 	if (!w->careful)
 		for (uint32_t i = set; i < set + WALK_END_WAYS; i++)
