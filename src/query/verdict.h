@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "query/view.h"
 
 enum verdict_class {
@@ -57,3 +58,5 @@ void verdicts_init(struct verdicts *v, const struct view *view, bool held);
 void verdicts_release(struct verdicts *v);
 /* The figures that made a verdict, as a sentence. */
 void verdict_evidence(struct buf *out, const struct verdict *v, uint64_t run_ns);
+/* The fields of a verdict, for an object that somebody else opens: all but which stack it is. */
+void verdict_json(struct json *j, const struct verdict *v, uint64_t run_ns);

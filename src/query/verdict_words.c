@@ -41,3 +41,30 @@ void verdict_evidence(struct buf *out, const struct verdict *v, uint64_t run_ns)
 		break;
 	}
 }
+
+void verdict_json(struct json *j, const struct verdict *v, uint64_t run_ns)
+{
+	struct buf text = { 0 };
+
+	verdict_evidence(&text, v, run_ns);
+	json_text(j, "class", verdict_rows[v->class].name);
+	json_real(j, "confidence", v->confidence, 2);
+	json_text(j, "evidence", text.data);
+	json_bool(j, "freed_at_exit", v->freed_at_exit);
+	json_number(j, "leaked_bytes", v->leaked_bytes);
+	json_number(j, "leaked_count", v->leaked_count);
+	json_number(j, "kept_bytes", v->kept_bytes);
+	json_number(j, "most_bytes", v->most_bytes);
+	json_number(j, "allocated_count", v->allocated_count);
+	json_number(j, "first_ns", v->first_ns);
+	json_number(j, "grown_ns", v->grown_ns);
+	json_real(j, "grown_share", v->grown_share, 4);
+	json_real(j, "fit", v->fit, 4);
+	json_real(j, "bytes_per_second", v->bytes_per_second, 1);
+	json_real(j, "bytes_per_allocation", v->bytes_per_allocation, 3);
+	json_real(j, "late_share", v->late_share, 4);
+	json_number(j, "steps", v->steps);
+	json_number(j, "drops", v->drops);
+	json_number(j, "later_count", v->later_count);
+	buf_release(&text);
+}
