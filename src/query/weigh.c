@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
-#include "model/stats.h"
+#include "model/summary.h"
 
 #define BLOCK 65536
 #define SLOTS_MAX (2u << 20) /* in an array by thread and stack */
@@ -26,7 +26,7 @@ struct weighing {
 	struct measuring how;
 	bool by_thread;
 	bool in_table;
-	uint32_t node_count;
+	const struct summary *summary;
 	uint64_t slot_count;
 	struct sums *sums; /* by worker */
 };
@@ -55,32 +55,76 @@ static struct stack_weight *place(struct sums *s, uint32_t thread, uint32_t stac
 	return &s->rows[s->count++];
 }
 
+/* Those of 64 rows that a measure takes.  Without branches: which ones it takes nobody can
+ * foresee. */
+static inline uint64_t taken(const struct measuring *how, const struct columns *c, uint32_t base,
+			     uint32_t rows)
+{
+	uint64_t word = 0;
+
+	switch (how->measure) {
+	case MEASURE_LEAKED:
+		for (uint32_t i = 0; i < rows; i++)
+			word |= (uint64_t)(c->freed_at[base + i] == NEVER) << i;
+		return word;
+	case MEASURE_PEAK:
+	case MEASURE_ALIVE_AT: /* of those that began in time: see rows_to_weigh() */
+		for (uint32_t i = 0; i < rows; i++)
+			word |= (uint64_t)(c->freed_at[base + i] > how->at) << i;
+		return word;
+	case MEASURE_ALLOCATED:
+		return UINT64_MAX;
+	default:
+		for (uint32_t i = 0; i < rows; i++)
+			word |= (uint64_t)measuring_takes(how, c, base + i) << i;
+		return word;
+	}
+}
+
+/* Rows are in the order of their beginnings: what is alive at a moment is among the first ones. */
+static uint64_t rows_to_weigh(const struct columns *c, const struct measuring *how)
+{
+	if ((how->measure != MEASURE_PEAK && how->measure != MEASURE_ALIVE_AT) || how->at == NEVER)
+		return c->count;
+	return columns_from(c, how->at + 1);
+}
+
+static inline void weigh_row(const struct weighing *w, struct sums *sums, uint32_t row)
+{
+	const struct columns *c = &w->v->model->allocations;
+	uint32_t stack = summary_row_of(w->summary, c->stack[row]);
+	uint32_t thread = w->by_thread ? tags_thread(c->tags[row]) : 0;
+	struct stack_weight *s =
+		w->in_table ? place(sums, thread, w->summary->rows[stack].stack)
+			    : &sums->rows[(uint64_t)thread * w->summary->count + stack];
+
+	if (!s->weight.count || c->allocated_at[row] < s->first)
+		s->first = c->allocated_at[row];
+	if (c->allocated_at[row] > s->last)
+		s->last = c->allocated_at[row];
+	s->weight.bytes += columns_size(c, row);
+	s->weight.count++;
+}
+
 static void weigh_block(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct weighing *w = context;
 	const struct columns *c = &w->v->model->allocations;
-	const struct nodes *nodes = &w->v->model->tables.nodes;
 	struct sums *sums = &w->sums[worker];
 	struct measuring how = w->how;
 
 	if (!w->in_table && !sums->rows)
 		sums->rows = pages_grow(NULL, 0, w->slot_count * sizeof(*sums->rows));
-	for (uint64_t i = first; i < first + count; i++) {
-		uint32_t row = (uint32_t)i, stack, thread;
-		struct stack_weight *s;
+	for (uint64_t at = first; at < first + count; at += 64) {
+		uint64_t left = first + count - at, word = view_word(w->v, (uint32_t)(at / 64));
+		uint32_t rows = left < 64 ? (uint32_t)left : 64;
 
-		if (!view_has(w->v, row) || !measuring_takes(&how, c, row))
-			continue;
-		stack = node_is_known(nodes, c->stack[row]) ? c->stack[row] : 0;
-		thread = w->by_thread ? tags_thread(c->tags[row]) : 0;
-		s = w->in_table ? place(sums, thread, stack)
-				: &sums->rows[(uint64_t)thread * w->node_count + stack];
-		if (!s->weight.count || c->allocated_at[row] < s->first)
-			s->first = c->allocated_at[row];
-		if (c->allocated_at[row] > s->last)
-			s->last = c->allocated_at[row];
-		s->weight.bytes += columns_size(c, row);
-		s->weight.count++;
+		if (rows < 64)
+			word &= (1ull << rows) - 1;
+		if (word)
+			word &= taken(&how, c, (uint32_t)at, rows);
+		for (; word; word &= word - 1)
+			weigh_row(w, sums, (uint32_t)at + (uint32_t)__builtin_ctzll(word));
 	}
 }
 
@@ -99,13 +143,13 @@ static void add_removed(struct weighing *w)
 	const struct model *m = w->v->model;
 	const struct removed *r = &m->tables.removed;
 
-	if (w->v->bits || w->by_thread || !r->count)
+	if (w->v->bits || w->by_thread || !r->count || !w->slot_count)
 		return;
 	if (!w->sums[0].rows)
 		w->sums[0].rows = pages_grow(NULL, 0, w->slot_count * sizeof(*w->sums[0].rows));
 	for (size_t i = 0; i < r->count; i++) {
 		const struct statistics *s = &r->rows[i];
-		uint32_t stack = node_is_known(&m->tables.nodes, s->stack) ? s->stack : 0;
+		uint32_t stack = summary_row_of(w->summary, s->stack);
 		struct stack_weight more = { .first = s->first_at, .last = s->last_at };
 
 		if (w->how.measure == MEASURE_ALLOCATED)
@@ -115,6 +159,8 @@ static void add_removed(struct weighing *w)
 		else if (w->how.measure == MEASURE_PEAK && m->peak_is_whole)
 			more.weight = (struct weight){ s->peak_bytes, s->peak_count };
 		else
+			continue;
+		if (stack == NO_SUMMARY)
 			continue;
 		for (unsigned k = 0; w->how.measure == MEASURE_PEAK && k < parallel_workers(); k++)
 			if (w->sums[k].rows)
@@ -128,8 +174,9 @@ static void gather_arrays(struct weighing *w, struct stack_weights *out)
 	size_t room = 0;
 
 	for (uint64_t slot = 0; slot < w->slot_count; slot++) {
-		struct stack_weight sum = { .stack = (uint32_t)(slot % w->node_count),
-					    .thread = (uint32_t)(slot / w->node_count) };
+		const struct summary *all = w->summary;
+		struct stack_weight sum = { .stack = all->rows[slot % all->count].stack,
+					    .thread = (uint32_t)(slot / all->count) };
 
 		for (unsigned i = 0; i < parallel_workers(); i++)
 			if (w->sums[i].rows)
@@ -178,16 +225,16 @@ void weigh_stacks(struct stack_weights *ret_weights, const struct view *v,
 		.v = v,
 		.how = *how,
 		.by_thread = by_thread,
-		.node_count = v->model->tables.nodes.count + 1,
+		.summary = model_summary(v->model),
 		.sums = xcalloc(parallel_workers(), sizeof(*w.sums)),
 	};
 
 	memset(ret_weights, 0, sizeof(*ret_weights));
-	w.slot_count = w.node_count;
+	w.slot_count = w.summary->count;
 	if (by_thread)
 		w.slot_count *= v->model->tables.threads.count + 1;
 	w.in_table = by_thread && w.slot_count > SLOTS_MAX;
-	parallel_for(v->model->allocations.count, BLOCK, weigh_block, &w);
+	parallel_for(rows_to_weigh(&v->model->allocations, how), BLOCK, weigh_block, &w);
 	add_removed(&w);
 	if (w.in_table)
 		gather_tables(&w, ret_weights);
