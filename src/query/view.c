@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "query/plan.h"
+#include "query/weighed.h"
 
 struct selecting {
 	struct view *v;
@@ -77,9 +78,16 @@ struct view *view_free(struct view *v)
 {
 	if (!v)
 		return NULL;
+	v->weighed = weighed_free(v->weighed);
 	free(v->bits);
 	free(v);
 	return NULL;
+}
+
+void view_keep_weights(struct view *v)
+{
+	if (!v->weighed)
+		v->weighed = weighed_new();
 }
 
 uint32_t view_rows(const struct view *v, uint32_t n, uint32_t count, uint32_t *ret_rows)

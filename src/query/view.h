@@ -22,6 +22,8 @@
 
 #define VIEW_BLOCK 65536u /* rows; a multiple of 64 */
 
+struct weighed;
+
 struct view {
 	const struct model *model;
 	struct places *places;
@@ -29,6 +31,7 @@ struct view {
 	uint64_t *bits;		     /* one per row; NULL: all rows */
 	uint32_t count;		     /* rows that match */
 	uint64_t bytes;		     /* of them, as requested */
+	struct weighed *weighed;     /* NULL: nothing is kept of it */
 };
 
 /* NULL with err: a regular expression that takes too long, a date where none is known.  All three
@@ -36,6 +39,8 @@ struct view {
 struct view *view_new(const struct model *m, struct places *p, const struct filter *f,
 		      struct err *err);
 struct view *view_free(struct view *v);
+/* It will be asked for weights again and again: see weighed.h. */
+void view_keep_weights(struct view *v);
 
 static inline bool view_has(const struct view *v, uint32_t row)
 {

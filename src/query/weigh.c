@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "model/summary.h"
+#include "query/weighed.h"
 
 #define BLOCK 65536
 #define SLOTS_MAX (2u << 20) /* in an array by thread and stack */
@@ -218,7 +219,7 @@ static void gather_tables(struct weighing *w, struct stack_weights *out)
 	free(all->rows);
 }
 
-void weigh_stacks(struct stack_weights *ret_weights, const struct view *v,
+static void weigh(struct stack_weights *ret_weights, const struct view *v,
 		  const struct measuring *how, bool by_thread)
 {
 	struct weighing w = {
@@ -241,6 +242,15 @@ void weigh_stacks(struct stack_weights *ret_weights, const struct view *v,
 	else
 		gather_arrays(&w, ret_weights);
 	free(w.sums);
+}
+
+void weigh_stacks(struct stack_weights *ret_weights, const struct view *v,
+		  const struct measuring *how, bool by_thread)
+{
+	if (v->weighed)
+		weighed_take(v->weighed, ret_weights, v, how, by_thread, weigh);
+	else
+		weigh(ret_weights, v, how, by_thread);
 }
 
 void stack_weights_release(struct stack_weights *s)

@@ -5,6 +5,7 @@
  * has lines and inlined functions. */
 #include "unit.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/tree.h"
+#include "query/weighed.h"
 #include "random_recording.h"
 
 #define ROUNDS 24
@@ -380,6 +382,71 @@ static void functions_count_once(void **context)
 	}
 }
 
+#define ASKERS 4
+#define MOMENTS 12 /* more than are kept */
+
+struct asking {
+	const struct view *v;
+	const struct stack_weights *due;
+	const struct measuring *how;
+	unsigned wrong;
+};
+
+static void *ask_for_weights(void *context)
+{
+	struct asking *a = context;
+
+	for (unsigned i = 0; i < 6 * MOMENTS; i++) {
+		unsigned k = i * 7 % MOMENTS;
+		struct stack_weights w;
+
+		weigh_stacks(&w, a->v, &a->how[k], k % 2);
+		if (w.count != a->due[k].count || w.total.bytes != a->due[k].total.bytes ||
+		    w.total.count != a->due[k].total.count ||
+		    (w.count && memcmp(w.rows, a->due[k].rows, w.count * sizeof(*w.rows)) != 0))
+			a->wrong++;
+		stack_weights_release(&w);
+	}
+	return NULL;
+}
+
+/* Several threads that ask a view that keeps its weights get what another one gives. */
+static void kept_weights_are_the_same(void **context)
+{
+	uint64_t state = 99;
+
+	for (unsigned i = 0; i < ROUNDS; i += 5) {
+		struct model *m = round_model(i);
+		struct places *p = places_new(m, NULL);
+		struct view v = random_view(m, p, &state, i % 2);
+		struct measuring how[MOMENTS];
+		struct stack_weights due[MOMENTS];
+		struct asking askers[ASKERS];
+		pthread_t threads[ASKERS];
+
+		for (unsigned k = 0; k < MOMENTS; k++) {
+			how[k] = measuring_of(m, k % MEASURE_COUNT, 100 + 50 * k);
+			weigh_stacks(&due[k], &v, &how[k], k % 2);
+		}
+		view_keep_weights(&v);
+		for (unsigned k = 0; k < ASKERS; k++) {
+			askers[k] = (struct asking){ &v, due, how, 0 };
+			assert_int_equal(
+				pthread_create(&threads[k], NULL, ask_for_weights, &askers[k]), 0);
+		}
+		for (unsigned k = 0; k < ASKERS; k++) {
+			pthread_join(threads[k], NULL);
+			assert_int_equal(askers[k].wrong, 0);
+		}
+		for (unsigned k = 0; k < MOMENTS; k++)
+			stack_weights_release(&due[k]);
+		weighed_free(v.weighed);
+		free(v.bits);
+		places_free(p);
+		model_free(m);
+	}
+}
+
 static void names_are_written(void **context)
 {
 	struct model *m = round_model(1);
@@ -413,6 +480,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trees_are_exact),
 		cmocka_unit_test(functions_count_once),
+		cmocka_unit_test(kept_weights_are_the_same),
 		cmocka_unit_test(names_are_written),
 	};
 
