@@ -25,6 +25,8 @@ struct tree_options {
 	bool by_count;			  /* blocks, not bytes, are what orders and prunes */
 	double min_share;		  /* of the root; what is lighter joins "others" */
 	uint32_t max_depth, max_children; /* 0: no limit */
+	uint32_t max_nodes; /* 0: no limit; what cannot be among so many of the heaviest joins
+			     * "others", so that it is not made; a few more may be left */
 };
 
 enum tree_kind {

@@ -129,9 +129,11 @@ static void walk(struct shaping *s, const struct branch *root,
 {
 	uint32_t *last_child = NULL;
 	size_t last_room = 0;
-	double least = s->t->options.min_share * (double)tree_weight(&s->t->options, &root->total);
+	double share = s->t->options.min_share * (double)tree_weight(&s->t->options, &root->total);
+	uint64_t least = share < 1 ? 0 : (uint64_t)share;
 
-	s->least = least < 1 ? 0 : (uint64_t)least;
+	if (least > s->least)
+		s->least = least;
 	push(s, root, TREE_NONE);
 	while (s->todo_count) {
 		struct branch b = s->todo[--s->todo_count];
@@ -213,6 +215,43 @@ static void find_children(struct shaping *s, const struct branch *b, uint32_t no
 	}
 }
 
+static int lightest_first(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* What the lightest of the `most` heaviest nodes weighs. */
+static uint64_t weigh_cut(const struct grown_tree *g, const struct tree_options *o, uint32_t most)
+{
+	uint64_t *heaviest, cut; /* a heap, the lightest on top */
+
+	if (!most || g->count <= most)
+		return 0;
+	heaviest = xmalloc(most * sizeof(*heaviest));
+	for (uint32_t i = 0; i < most; i++)
+		heaviest[i] = tree_weight(o, &g->nodes[i].total);
+	qsort(heaviest, most, sizeof(*heaviest), lightest_first);
+	for (size_t i = most; i < g->count; i++) {
+		uint64_t weight = tree_weight(o, &g->nodes[i].total);
+		uint32_t at = 0;
+
+		if (weight <= heaviest[0])
+			continue;
+		for (uint32_t child; (child = 2 * at + 1) < most; at = child) {
+			child += child + 1 < most && heaviest[child + 1] < heaviest[child];
+			if (heaviest[child] >= weight)
+				break;
+			heaviest[at] = heaviest[child];
+		}
+		heaviest[at] = weight;
+	}
+	cut = heaviest[0];
+	free(heaviest);
+	return cut;
+}
+
 void tree_shape_top_down(struct tree *t, struct grown_tree *g)
 {
 	struct shaping s = { .t = t, .g = g };
@@ -222,6 +261,7 @@ void tree_shape_top_down(struct tree *t, struct grown_tree *g)
 	sum_branches(g);
 	find_families(&f, g);
 	root = branch_of(g, 0);
+	s.least = weigh_cut(g, &t->options, t->options.max_nodes);
 	walk(&s, &root, find_children, &f);
 	free(f.start);
 	free(f.children);
@@ -312,6 +352,72 @@ static void find_callers(struct shaping *s, const struct branch *b, uint32_t nod
 		split(s, turning->cursors, b->from, b->to);
 }
 
+/* Branches that are still to be looked at, the heaviest on top. */
+struct heap {
+	const struct tree_options *o;
+	struct branch *rows;
+	size_t count, room;
+};
+
+static void heap_push(struct heap *h, const struct branch *b)
+{
+	uint64_t weight = tree_weight(h->o, &b->total);
+	size_t at = h->count;
+
+	h->rows = xgrow(h->rows, h->count++, &h->room, sizeof(*h->rows));
+	for (; at && tree_weight(h->o, &h->rows[(at - 1) / 2].total) < weight; at = (at - 1) / 2)
+		h->rows[at] = h->rows[(at - 1) / 2];
+	h->rows[at] = *b;
+}
+
+static struct branch heap_pop(struct heap *h)
+{
+	struct branch top = h->rows[0], last = h->rows[--h->count];
+	uint64_t weight = tree_weight(h->o, &last.total);
+	size_t at = 0;
+
+	for (size_t child; (child = 2 * at + 1) < h->count; at = child) {
+		child += child + 1 < h->count && tree_weight(h->o, &h->rows[child + 1].total) >
+							 tree_weight(h->o, &h->rows[child].total);
+		if (tree_weight(h->o, &h->rows[child].total) <= weight)
+			break;
+		h->rows[at] = h->rows[child];
+	}
+	h->rows[at] = last;
+	return top;
+}
+
+/* The same cut where nodes are not known before they are made: deep stacks make millions of them.
+ * Children weigh at most what their parent does, so those that are made heaviest first are the
+ * heaviest. */
+static uint64_t find_cut(struct shaping *s, const struct branch *root,
+			 const struct turning *turning)
+{
+	struct turning copy = { .count = turning->count };
+	struct heap h = { .o = &s->t->options };
+	uint64_t cut = 0;
+	uint32_t node = 0;
+
+	if (!h.o->max_nodes || h.o->max_nodes == UINT32_MAX)
+		return 0;
+	copy.cursors =
+		(void *)xmemdup0(turning->cursors, turning->count * sizeof(*turning->cursors));
+	heap_push(&h, root);
+	while (h.count && !cut) {
+		struct branch b = heap_pop(&h);
+
+		if (node + 1 == h.o->max_nodes)
+			cut = tree_weight(h.o, &b.total);
+		find_callers(s, &b, node++, &copy);
+		for (size_t i = 0; i < s->sibling_count; i++)
+			heap_push(&h, &s->siblings[i]);
+		s->sibling_count = 0;
+	}
+	free(h.rows);
+	free(copy.cursors);
+	return cut;
+}
+
 void tree_shape_bottom_up(struct tree *t, struct grown_tree *g)
 {
 	struct shaping s = { .t = t, .g = g };
@@ -338,6 +444,7 @@ void tree_shape_bottom_up(struct tree *t, struct grown_tree *g)
 	root = branch_of(g, 0);
 	root.from = 0;
 	root.to = (uint32_t)turning.count;
+	s.least = find_cut(&s, &root, &turning);
 	walk(&s, &root, find_callers, &turning);
 	free(turning.cursors);
 }

@@ -119,16 +119,6 @@ static void add_tree(struct drawn *f, const struct view *v, const struct tree_op
 	tree_release(&t);
 }
 
-/* Bottom-up every stack is a path of its own, and deep ones make millions of nodes of which the
- * limit leaves the heaviest.  So those that are far too light are not made in the first place,
- * unless all stacks together are so few that they may fit. */
-static double least_share(const struct view *v, const struct tree_options *o, uint64_t limit)
-{
-	if (!o->bottom_up || v->model->tables.nodes.count <= limit)
-		return 0;
-	return 0.5 / (double)(limit ? limit : 1);
-}
-
 static void write_against(struct json *j, const struct against *a)
 {
 	json_object(j, "against");
@@ -192,8 +182,8 @@ static int answer(struct request *r, struct sink *out)
 		request_give(&against.other);
 		return -1;
 	}
-	if (!against.given)
-		o.min_share = least_share(v, &o, request_count(r, "limit"));
+	if (!against.given) /* two trees are laid over each other before the heaviest are known */
+		o.max_nodes = request_count(r, "limit") ? request_count(r, "limit") : 1;
 	drawn_init(&f, o.by_count);
 	add_tree(&f, v, &o, 0, against.given);
 	if (against.given) {

@@ -268,6 +268,38 @@ static void compare_trees(const struct tree *t, struct brute *b, bool pruned)
 	free(hashes);
 }
 
+static int heavier(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x > y ? -1 : x < y;
+}
+
+/* Of a tree and the same one with max_nodes: all nodes are there that weigh as much as the lightest
+ * of so many of the heaviest, and no others. */
+static void compare_limited(const struct tree *whole, const struct tree *t)
+{
+	const struct tree_options *o = &t->options;
+	uint64_t *weights = xcalloc(whole->count, sizeof(*weights)), cut = 0;
+	uint32_t due = 0, found = 0;
+
+	for (uint32_t i = 0; i < whole->count; i++)
+		weights[i] = tree_weight(o, &whole->nodes[i].total);
+	qsort(weights, whole->count, sizeof(*weights), heavier);
+	if (o->max_nodes < whole->count)
+		cut = weights[o->max_nodes - 1];
+	for (uint32_t i = 0; i < whole->count; i++)
+		due += weights[i] >= cut;
+	for (uint32_t i = 0; i < t->count; i++) {
+		if (t->names[t->nodes[i].name].kind == TREE_OTHERS)
+			continue;
+		assert_true(tree_weight(o, &t->nodes[i].total) >= cut);
+		found++;
+	}
+	assert_int_equal(found, due);
+	free(weights);
+}
+
 static struct tree_options random_tree(const struct model *m, uint64_t *state)
 {
 	struct tree_options o = {
@@ -300,6 +332,16 @@ static void trees_are_exact(void **context)
 			tree_init(&t, &v, &o);
 			compare_trees(&t, &b, false);
 			frames += t.count;
+			if (!o.by_thread) { /* of which all stay, however light they are */
+				struct tree limited;
+
+				o.max_nodes = 1 + random_below(&state, t.count + 2);
+				tree_init(&limited, &v, &o);
+				compare_trees(&limited, &b, true);
+				compare_limited(&t, &limited);
+				tree_release(&limited);
+				o.max_nodes = 0;
+			}
 			tree_release(&t);
 			o.min_share = random_below(&state, 3) * 0.02;
 			o.max_depth = random_below(&state, 5);
