@@ -22,13 +22,15 @@ struct job {
 	uint64_t total, block;
 	_Atomic uint64_t next;
 	unsigned helpers; /* under the lock */
+	bool quiet;
 	struct job *after;
 };
 
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t jobs_changed, helper_left;
-	struct job *jobs; /* oldest first */
+	struct job *jobs;	 /* oldest first, quiet ones last */
+	_Atomic unsigned urgent; /* jobs that are not quiet */
 } pool = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.jobs_changed = PTHREAD_COND_INITIALIZER,
@@ -36,7 +38,7 @@ static struct {
 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned workers;
-static _Thread_local bool inside;
+static _Thread_local bool inside, quiet;
 
 static unsigned count_workers(void)
 {
@@ -54,20 +56,28 @@ static unsigned count_workers(void)
 	return cores < 1 ? 1 : cores < WORKERS_MAX ? (unsigned)cores : WORKERS_MAX;
 }
 
-static void run_blocks(struct job *j, unsigned worker)
+/* A helper leaves a quiet job as soon as there is another one: false, there are blocks left. */
+static bool run_blocks(struct job *j, unsigned worker)
 {
+	bool done = true;
+
 	inside = true;
 	for (;;) {
-		uint64_t first =
-			atomic_fetch_add_explicit(&j->next, j->block, memory_order_relaxed);
-		uint64_t left;
+		uint64_t first, left;
 
+		if (worker && j->quiet &&
+		    atomic_load_explicit(&pool.urgent, memory_order_relaxed)) {
+			done = false;
+			break;
+		}
+		first = atomic_fetch_add_explicit(&j->next, j->block, memory_order_relaxed);
 		if (first >= j->total)
 			break;
 		left = j->total - first;
 		j->work(j->context, worker, first, left < j->block ? left : j->block);
 	}
 	inside = false;
+	return done;
 }
 
 /* Takes the job out of the list; somebody else may have done so before. */
@@ -76,6 +86,7 @@ static void unlist(struct job *j)
 	for (struct job **p = &pool.jobs; *p; p = &(*p)->after)
 		if (*p == j) {
 			*p = j->after;
+			pool.urgent -= !j->quiet;
 			return;
 		}
 }
@@ -87,6 +98,7 @@ static void *pool_thread(void *context)
 	pthread_mutex_lock(&pool.lock);
 	for (;;) {
 		struct job *j = pool.jobs;
+		bool done;
 
 		if (!j) {
 			pthread_cond_wait(&pool.jobs_changed, &pool.lock);
@@ -94,9 +106,10 @@ static void *pool_thread(void *context)
 		}
 		j->helpers++;
 		pthread_mutex_unlock(&pool.lock);
-		run_blocks(j, worker);
+		done = run_blocks(j, worker);
 		pthread_mutex_lock(&pool.lock);
-		unlist(j);
+		if (done)
+			unlist(j);
 		if (!--j->helpers)
 			pthread_cond_broadcast(&pool.helper_left);
 	}
@@ -110,6 +123,7 @@ static void forget_pool(void)
 	pthread_cond_init(&pool.jobs_changed, NULL);
 	pthread_cond_init(&pool.helper_left, NULL);
 	pool.jobs = NULL;
+	pool.urgent = 0;
 }
 
 static void make_pool(void)
@@ -150,9 +164,14 @@ static void run_alone(uint64_t total, uint64_t block, parallel_work work, void *
 	}
 }
 
+void parallel_quietly(void)
+{
+	quiet = true;
+}
+
 void parallel_for(uint64_t total, uint64_t block, parallel_work work, void *context)
 {
-	struct job j = { .work = work, .context = context, .total = total };
+	struct job j = { .work = work, .context = context, .total = total, .quiet = quiet };
 	struct job **end = &pool.jobs;
 
 	j.block = block ? block : 1;
@@ -164,9 +183,11 @@ void parallel_for(uint64_t total, uint64_t block, parallel_work work, void *cont
 	if (total > UINT64_MAX - j.block * (workers + 1ull))
 		abort();
 	pthread_mutex_lock(&pool.lock);
-	while (*end)
+	while (*end && (quiet || !(*end)->quiet))
 		end = &(*end)->after;
+	j.after = *end;
 	*end = &j;
+	pool.urgent += !quiet;
 	pthread_cond_broadcast(&pool.jobs_changed);
 	pthread_mutex_unlock(&pool.lock);
 	run_blocks(&j, 0);
