@@ -279,30 +279,6 @@ static enum MHD_Result answer_quick(struct exchange *x)
 	return done;
 }
 
-/* What the answer depends on: the address, and which state of which recordings it is about. */
-static char *make_key(struct exchange *x, bool gzip)
-{
-	const struct request *r = &x->request;
-	struct buf key = { 0 };
-
-	buf_printf(&key, "%d %s", gzip, r->params.path);
-	if (r->snapshot)
-		buf_printf(&key, " %llu", (unsigned long long)r->snapshot->number);
-	for (size_t i = 0; i < r->params.count; i++) {
-		const struct param *p = &r->params.rows[i];
-		struct snapshot *s = NULL;
-		double progress;
-		struct err err;
-
-		buf_printf(&key, "\n%s=%zu:%s", p->name, strlen(p->value), p->value);
-		if (p->row && library_take(x->server->library, p->value, &s, &progress, &err) ==
-				      LIBRARY_READY)
-			buf_printf(&key, " %llu", (unsigned long long)s->number);
-		snapshot_drop(s);
-	}
-	return key.data;
-}
-
 static ssize_t read_stream(void *context, uint64_t position, char *to, size_t room)
 {
 	struct exchange *x = context;
@@ -320,6 +296,7 @@ static ssize_t read_stream(void *context, uint64_t position, char *to, size_t ro
 static enum MHD_Result send_done(struct exchange *x)
 {
 	struct sent how = { .status = 200, .etag = x->etag };
+	char timing[40];
 
 	if (x->kept) {
 		const struct kept_answer *a = x->kept;
@@ -330,6 +307,8 @@ static enum MHD_Result send_done(struct exchange *x)
 		how.gzip = a->gzip;
 		how.foreign = a->foreign;
 		how.file_name = a->file_name;
+		snprintf(timing, sizeof(timing), x->slept ? "made;dur=%.1f" : "kept", a->took_ms);
+		how.timing = timing;
 		return send_bytes(x->connection, &how, a->body.data, a->body.size, false);
 	}
 	if (stream_fault(x->stream))
@@ -343,11 +322,19 @@ static enum MHD_Result send_done(struct exchange *x)
 	return send_stream(x->connection, &how, read_stream, x);
 }
 
+/* RFC 9218: an urgency from 0 to 7; 3 is the usual one, and what is above can wait. */
+static bool is_patient(struct MHD_Connection *c)
+{
+	const char *p = header_of(c, "Priority");
+
+	return p && !strncmp(p, "u=", 2) && p[2] >= '4' && p[2] <= '7';
+}
+
 static enum MHD_Result answer_computed(struct exchange *x)
 {
 	struct request *r = &x->request;
 	bool gzip = accepts_gzip(x->connection);
-	auto_free char *key = make_key(x, gzip);
+	auto_free char *key = request_key(r, gzip);
 
 	make_etag(x, key, strlen(key));
 	if (has_etag(x->connection, x->etag))
@@ -357,7 +344,7 @@ static enum MHD_Result answer_computed(struct exchange *x)
 		x->stream = stream_new(x->server->streams, r, gzip && !r->packed, &x->waiter);
 		return MHD_YES;
 	}
-	x->kept = kept_ask(x->server->kept, key, r, gzip, &x->waiter);
+	x->kept = kept_ask(x->server->kept, key, r, gzip, is_patient(x->connection), &x->waiter);
 	if (!x->kept) {
 		refuse(x, 503, "there is too much to do: try again");
 		return send_fault(x->connection, x->server, &x->fault);

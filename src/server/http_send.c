@@ -84,6 +84,8 @@ static void add_headers(struct MHD_Response *r, const struct sent *how)
 	add(r, "Vary", "Accept-Encoding");
 	if (how->etag)
 		add(r, "ETag", how->etag);
+	if (how->timing)
+		add(r, "Server-Timing", how->timing);
 	if (how->gzip)
 		add(r, "Content-Encoding", "gzip");
 	if (how->file_name)

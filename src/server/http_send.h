@@ -14,6 +14,7 @@ struct sent {
 	const char *type;      /* NULL: JSON */
 	const char *etag;      /* NULL: none */
 	const char *file_name; /* NULL: it is no download */
+	const char *timing;    /* NULL: nothing is said about it */
 	bool gzip;
 	bool foreign; /* see struct request */
 };

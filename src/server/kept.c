@@ -7,22 +7,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "base/parallel.h"
 #include "base/xalloc.h"
 
 #define GZIP_FROM 1024 /* bytes */
 #define WORKERS_MAX 64
 #define OVERHEAD 4096 /* that an answer counts for besides its bytes */
+#define QUIET_WORKERS 2
+#define QUIET_NICE 10 /* they may hold what others wait for: never without any time */
+#define WARM_MAX 100  /* questions that nobody has asked yet */
 
 struct kept {
 	pthread_mutex_t lock;
-	pthread_cond_t work;
+	pthread_cond_t work, quiet_work;
 	struct kept_answer *first, *last; /* all of them */
 	uint64_t bytes, limit;
-	size_t waiting;
-	bool stopping;
+	size_t waiting, computing; /* of those that cannot wait */
+	size_t later, warm;	   /* that wait, of those that can */
+	bool stopping, warming;
 	struct gate *gate;
-	pthread_t workers[WORKERS_MAX];
+	pthread_t workers[WORKERS_MAX + QUIET_WORKERS];
 	unsigned worker_count;
 };
 
@@ -113,14 +121,25 @@ static void pack(struct kept_answer *a, struct buf *plain, bool gzip)
 	a->body = *plain;
 }
 
-static void compute(struct kept *k, struct kept_answer *a)
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void compute(struct kept *k, struct kept_answer *a, bool quiet)
 {
 	struct request *r = &a->request;
 	struct buf plain = { 0 };
 	struct sink sink;
+	double began;
 	int error;
 
-	gate_enter(k->gate);
+	if (!quiet)
+		gate_enter(k->gate);
+	began = now_ms();
 	sink_to_function(&sink, take_bytes, &plain, SINK_PLAIN);
 	error = r->route->answer(r, &sink);
 	if (error && !sink.error)
@@ -142,7 +161,9 @@ static void compute(struct kept *k, struct kept_answer *a)
 	else
 		pack(a, &plain, a->gzip && !r->packed);
 	request_release(r);
-	gate_leave(k->gate);
+	a->took_ms = now_ms() - began;
+	if (!quiet)
+		gate_leave(k->gate);
 }
 
 static void wake_all(struct kept_answer *a)
@@ -156,49 +177,96 @@ static void wake_all(struct kept_answer *a)
 	}
 }
 
-/* With the lock held: the question that waits for longest. */
-static struct kept_answer *next_waiting(const struct kept *k)
+/* With the lock held: the question that waits for longest, of one kind. */
+static struct kept_answer *next_waiting(const struct kept *k, bool later, bool warm)
 {
 	for (struct kept_answer *a = k->last; a; a = a->before)
-		if (a->state == KEPT_WAITING)
+		if (a->state == KEPT_WAITING && a->later == later && a->warm == warm)
 			return a;
 	return NULL;
+}
+
+/* With the lock held: what waits is counted by its kind. */
+static size_t *counter_of(struct kept *k, const struct kept_answer *a)
+{
+	return a->warm ? &k->warm : a->later ? &k->later : &k->waiting;
+}
+
+/* With the lock held. */
+static void wake_workers(struct kept *k)
+{
+	if (k->waiting)
+		pthread_cond_signal(&k->work);
+	if (k->later || (k->warm && !k->waiting && !k->computing))
+		pthread_cond_broadcast(&k->quiet_work);
+}
+
+/* With the lock held, which is given up meanwhile. */
+static void answer_one(struct kept *k, struct kept_answer *a, bool quiet)
+{
+	struct kept_answer *gone = NULL;
+
+	--*counter_of(k, a);
+	a->state = KEPT_COMPUTING;
+	k->computing += !quiet;
+	pthread_mutex_unlock(&k->lock);
+	compute(k, a, quiet);
+	pthread_mutex_lock(&k->lock);
+	k->computing -= !quiet;
+	a->state = KEPT_DONE;
+	k->bytes += cost(a);
+	wake_all(a);
+	if (a->fault.status && !a->users) { /* what is wrong now may be right later */
+		unlink_answer(k, a);
+		k->bytes -= cost(a);
+		a->next = NULL;
+		gone = a;
+	} else {
+		gone = tidy(k);
+	}
+	wake_workers(k);
+	if (gone) {
+		pthread_mutex_unlock(&k->lock);
+		free_list(gone);
+		pthread_mutex_lock(&k->lock);
+	}
 }
 
 static void *worker(void *context)
 {
 	struct kept *k = context;
-	struct kept_answer *a, *gone;
 
 	pthread_mutex_lock(&k->lock);
-	for (;;) {
-		while (!k->stopping && !k->waiting)
+	while (!k->stopping) {
+		if (k->waiting)
+			answer_one(k, next_waiting(k, false, false), false);
+		else
 			pthread_cond_wait(&k->work, &k->lock);
-		if (k->stopping)
-			break;
-		a = next_waiting(k);
-		a->state = KEPT_COMPUTING;
-		k->waiting--;
-		pthread_mutex_unlock(&k->lock);
-		compute(k, a);
-		pthread_mutex_lock(&k->lock);
-		a->state = KEPT_DONE;
-		k->bytes += cost(a);
-		wake_all(a);
-		gone = NULL;
-		if (a->fault.status && !a->users) { /* what is wrong now may be right later */
-			unlink_answer(k, a);
-			k->bytes -= cost(a);
-			a->next = NULL;
-			gone = a;
-		} else {
-			gone = tidy(k);
-		}
-		if (gone) {
-			pthread_mutex_unlock(&k->lock);
-			free_list(gone);
-			pthread_mutex_lock(&k->lock);
-		}
+	}
+	pthread_mutex_unlock(&k->lock);
+	return NULL;
+}
+
+/* For what can wait.  Only the first of them answers what nobody has asked: the other one is there
+ * for those who ask with patience. */
+static void *quiet_worker(void *context)
+{
+	struct kept *k = context;
+	bool warms;
+
+	if (setpriority(PRIO_PROCESS, (id_t)gettid(), QUIET_NICE) < 0)
+		errno = 0; /* then it is as loud as the others */
+	parallel_quietly();
+	pthread_mutex_lock(&k->lock);
+	warms = !k->warming;
+	k->warming = true;
+	while (!k->stopping) {
+		if (k->later)
+			answer_one(k, next_waiting(k, true, false), true);
+		else if (warms && k->warm && !k->waiting && !k->computing)
+			answer_one(k, next_waiting(k, true, true), true);
+		else
+			pthread_cond_wait(&k->quiet_work, &k->lock);
 	}
 	pthread_mutex_unlock(&k->lock);
 	return NULL;
@@ -210,10 +278,13 @@ struct kept *kept_new(struct gate *gate, unsigned workers, uint64_t limit)
 
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->work, NULL);
+	pthread_cond_init(&k->quiet_work, NULL);
 	k->gate = gate;
 	k->limit = limit;
-	for (unsigned i = 0; i < workers && i < WORKERS_MAX; i++)
-		if (!pthread_create(&k->workers[k->worker_count], NULL, worker, k))
+	workers = workers < WORKERS_MAX ? workers : WORKERS_MAX;
+	for (unsigned i = 0; i < workers + QUIET_WORKERS; i++)
+		if (!pthread_create(&k->workers[k->worker_count], NULL,
+				    i < workers ? worker : quiet_worker, k))
 			k->worker_count++;
 	return k;
 }
@@ -223,6 +294,7 @@ void kept_stop(struct kept *k)
 	pthread_mutex_lock(&k->lock);
 	k->stopping = true;
 	pthread_cond_broadcast(&k->work);
+	pthread_cond_broadcast(&k->quiet_work);
 	for (struct kept_answer *a = k->first; a; a = a->next)
 		if (a->state == KEPT_WAITING) {
 			a->fault = (struct fault){ .status = 503, .position = -1, .progress = -1 };
@@ -231,7 +303,7 @@ void kept_stop(struct kept *k)
 			k->bytes += cost(a);
 			wake_all(a);
 		}
-	k->waiting = 0;
+	k->waiting = k->later = k->warm = 0;
 	pthread_mutex_unlock(&k->lock);
 	for (unsigned i = 0; i < k->worker_count; i++)
 		pthread_join(k->workers[i], NULL);
@@ -246,6 +318,7 @@ struct kept *kept_free(struct kept *k)
 	free_list(k->first);
 	pthread_mutex_destroy(&k->lock);
 	pthread_cond_destroy(&k->work);
+	pthread_cond_destroy(&k->quiet_work);
 	free(k);
 	return NULL;
 }
@@ -258,8 +331,21 @@ static struct kept_answer *find(const struct kept *k, const char *key)
 	return NULL;
 }
 
+/* With the lock held: a new question, of a kind that is not counted yet. */
+static struct kept_answer *add(struct kept *k, const char *key, struct request *r, bool gzip)
+{
+	struct kept_answer *a = xcalloc(1, sizeof(*a));
+
+	a->key = xstrdup(key);
+	a->request = *r;
+	a->gzip = gzip;
+	*r = (struct request){ 0 };
+	put_first(k, a);
+	return a;
+}
+
 struct kept_answer *kept_ask(struct kept *k, const char *key, struct request *r, bool gzip,
-			     struct waiter *w)
+			     bool patient, struct waiter *w)
 {
 	struct kept_answer *a;
 
@@ -267,20 +353,23 @@ struct kept_answer *kept_ask(struct kept *k, const char *key, struct request *r,
 	a = find(k, key);
 	if (a) {
 		unlink_answer(k, a);
+		put_first(k, a);
 		request_release(r);
-	} else if (k->waiting >= KEPT_QUEUE_MAX || k->stopping) {
+	} else if (k->waiting + k->later >= KEPT_QUEUE_MAX || k->stopping) {
 		pthread_mutex_unlock(&k->lock);
 		return NULL;
 	} else {
-		a = xcalloc(1, sizeof(*a));
-		a->key = xstrdup(key);
-		a->request = *r;
-		a->gzip = gzip;
-		*r = (struct request){ 0 };
-		k->waiting++;
-		pthread_cond_signal(&k->work);
+		a = add(k, key, r, gzip);
+		a->later = a->warm = true;
+		k->warm++;
 	}
-	put_first(k, a);
+	if (a->state == KEPT_WAITING && (a->warm || !patient)) {
+		--*counter_of(k, a);
+		a->warm = false;
+		a->later = patient;
+		++*counter_of(k, a);
+		wake_workers(k);
+	}
 	a->users++;
 	if (a->state != KEPT_DONE) {
 		w->next = a->waiters;
@@ -289,6 +378,20 @@ struct kept_answer *kept_ask(struct kept *k, const char *key, struct request *r,
 	}
 	pthread_mutex_unlock(&k->lock);
 	return a;
+}
+
+void kept_warm(struct kept *k, const char *key, struct request *r, bool gzip)
+{
+	pthread_mutex_lock(&k->lock);
+	if (!k->stopping && k->warm < WARM_MAX && !find(k, key)) {
+		struct kept_answer *a = add(k, key, r, gzip);
+
+		a->later = a->warm = true;
+		k->warm++;
+		wake_workers(k);
+	}
+	pthread_mutex_unlock(&k->lock);
+	request_release(r);
 }
 
 void kept_give(struct kept *k, struct kept_answer *a, struct waiter *w)
@@ -306,7 +409,7 @@ void kept_give(struct kept *k, struct kept_answer *a, struct waiter *w)
 		  (a->state == KEPT_WAITING || (a->state == KEPT_DONE && a->fault.status));
 	if (dropped) {
 		if (a->state == KEPT_WAITING)
-			k->waiting--;
+			--*counter_of(k, a);
 		unlink_answer(k, a);
 		k->bytes -= a->state == KEPT_DONE ? cost(a) : 0;
 	}

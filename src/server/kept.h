@@ -3,7 +3,10 @@
 /* Answers that are kept: computed once however many ask, by a few workers, and held as long as
  * there is room, those first forgotten that nobody asked for for longest.
  *
- * A question that nobody waits for any more is dropped if nobody has begun with it. */
+ * A question that nobody waits for any more is dropped if nobody has begun with it.
+ *
+ * Some can wait: those of clients that say so, and those that somebody will ask (warm.h).  They
+ * have workers of their own, which get the processor when nobody else wants it. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +26,8 @@ struct kept_answer {
 	struct kept_answer *next, *before; /* by last use, the latest first */
 	unsigned users;
 	enum kept_state state;
+	bool later; /* it can wait */
+	bool warm;  /* and nobody has asked for it yet */
 	struct waiter *waiters;
 	struct request request; /* until it is done */
 	/* Then: */
@@ -32,6 +37,7 @@ struct kept_answer {
 	bool foreign;
 	const char *type;
 	char *file_name;
+	double took_ms;
 };
 
 struct kept;
@@ -41,9 +47,11 @@ void kept_stop(struct kept *k);
 struct kept *kept_free(struct kept *k);
 
 /* Takes the request.  An answer that is done, or `w` sleeps and is woken when it is; NULL: there is
- * too much to do.  To be given back with the waiter. */
+ * too much to do.  To be given back with the waiter.  `patient`: it can wait. */
 struct kept_answer *kept_ask(struct kept *k, const char *key, struct request *r, bool gzip,
-			     struct waiter *w);
+			     bool patient, struct waiter *w);
+/* Takes the request: it will be asked, and is answered when there is nothing else to do. */
+void kept_warm(struct kept *k, const char *key, struct request *r, bool gzip);
 void kept_give(struct kept *k, struct kept_answer *a, struct waiter *w);
 bool kept_is_done(struct kept *k, const struct kept_answer *a);
 /* How many bytes are kept. */

@@ -72,6 +72,18 @@ void library_stop(struct library *l)
 	l->stopping = true;
 	pthread_cond_broadcast(&l->changed);
 	pthread_mutex_unlock(&l->lock);
+	if (l->started) {
+		pthread_join(l->loader, NULL);
+		pthread_join(l->looker, NULL);
+	}
+	l->started = false;
+}
+
+void library_on_ready(struct library *l, void (*ready)(void *context, const struct snapshot *s),
+		      void *context)
+{
+	l->ready = ready;
+	l->ready_context = context;
 }
 
 struct library *library_free(struct library *l)
@@ -79,10 +91,6 @@ struct library *library_free(struct library *l)
 	if (!l)
 		return NULL;
 	library_stop(l);
-	if (l->started) {
-		pthread_join(l->loader, NULL);
-		pthread_join(l->looker, NULL);
-	}
 	for (size_t i = 0; i < l->count; i++)
 		free_entry(l->entries[i]);
 	for (size_t i = 0; i < l->watched_count; i++)

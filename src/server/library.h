@@ -24,7 +24,11 @@ struct library *library_free(struct library *l);
 int library_add(struct library *l, const char *path, struct err *err);
 /* 0 or -errno. */
 int library_start(struct library *l);
-/* No file is begun to be loaded any more. */
+/* To be called, before it is started, with each recording that can be asked: on the loader's
+ * thread, when no other file waits to be loaded. */
+void library_on_ready(struct library *l, void (*ready)(void *context, const struct snapshot *s),
+		      void *context);
+/* No file is begun to be loaded any more; its threads have ended. */
 void library_stop(struct library *l);
 
 enum library_found { LIBRARY_READY, LIBRARY_NONE, LIBRARY_LOADING, LIBRARY_FAILED };

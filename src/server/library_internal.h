@@ -50,6 +50,8 @@ struct library {
 	size_t watched_count, watched_room;
 	uint64_t turns;
 	struct places_options names;
+	void (*ready)(void *context, const struct snapshot *s); /* NULL: nobody wants to know */
+	void *ready_context;
 };
 
 void *library_loader(void *library);

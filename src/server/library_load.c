@@ -72,6 +72,8 @@ static void warm(struct library *l, struct snapshot *s)
 	snapshot_hold(s);
 	pthread_mutex_unlock(&l->lock);
 	snapshot_warm(s);
+	if (l->ready)
+		l->ready(l->ready_context, s);
 	snapshot_drop(s);
 	pthread_mutex_lock(&l->lock);
 }

@@ -32,6 +32,7 @@ struct param_row {
 	const char *values; /* PARAM_CHOICE */
 	uint64_t max;	    /* PARAM_COUNT; 0: no limit */
 	bool required;
+	bool telling; /* that it is given says something, even if it is given its fallback */
 };
 
 struct param {

@@ -390,6 +390,41 @@ void request_give(struct other *o)
 	*o = (struct other){ 0 };
 }
 
+static void add_to_key(const struct request *r, struct buf *key, const struct param *p)
+{
+	struct snapshot *s = NULL;
+	double progress;
+	struct err err;
+
+	buf_printf(key, "\n%s=%zu:%s", p->name, strlen(p->value), p->value);
+	if (p->row &&
+	    library_take(r->server->library, p->value, &s, &progress, &err) == LIBRARY_READY)
+		buf_printf(key, " %llu", (unsigned long long)s->number);
+	snapshot_drop(s);
+}
+
+char *request_key(const struct request *r, bool gzip)
+{
+	struct buf key = { 0 };
+
+	buf_printf(&key, "%d %s", gzip, r->params.path);
+	if (r->snapshot)
+		buf_printf(&key, " %llu", (unsigned long long)r->snapshot->number);
+	for (const struct param_row *row = r->route->params; row && row->name; row++)
+		for (size_t i = 0; i < r->params.count; i++) {
+			const struct param *p = &r->params.rows[i];
+
+			if (p->row == row && *p->value &&
+			    (row->telling || !row->fallback ||
+			     strcmp(p->value, row->fallback) != 0))
+				add_to_key(r, &key, p);
+		}
+	for (size_t i = 0; i < r->params.count; i++)
+		if (!r->params.rows[i].row && *r->params.rows[i].value)
+			add_to_key(r, &key, &r->params.rows[i]);
+	return key.data;
+}
+
 void request_json(struct json *j, struct sink *out)
 {
 	json_init(j, &out->buf);

@@ -85,13 +85,17 @@ struct other {
 bool request_other(struct request *r, const char *parameter, const char *id,
 		   struct other *ret_other);
 void request_give(struct other *o);
+/* What the answer depends on: the path, what was asked beyond the usual, and which state of which
+ * recordings it is about.  Two ways to ask the same have the same.  The caller frees it. */
+char *request_key(const struct request *r, bool gzip);
 /* Compact JSON into a sink. */
 void request_json(struct json *j, struct sink *out);
 
 /* Rows that many tables have. */
 #define PARAM_MEASURES "leaked|peak|allocated|temporary|alive|alive_at|short_lived"
 #define PARAMS_MEASURE(otherwise)                                                                  \
-	{ "measure", PARAM_CHOICE, otherwise, "what is weighed", .values = PARAM_MEASURES },       \
+	{ "measure",	  PARAM_CHOICE, otherwise, "what is weighed", .values = PARAM_MEASURES,    \
+	  .telling = true },                                                                       \
 		{ "at", PARAM_TIME, NULL, "the moment; means alive" },                             \
 	{                                                                                          \
 		"below", PARAM_DURATION, NULL, "for short_lived"                                   \

@@ -22,6 +22,7 @@
 #include "server/links.h"
 #include "server/stream.h"
 #include "server/upload.h"
+#include "server/warm.h"
 
 #define PORTS 100 /* that are tried */
 #define BACKLOG 512
@@ -143,6 +144,11 @@ struct server *server_new(const struct server_options *o, struct err *err)
 	return s;
 }
 
+static void recording_ready(void *server, const struct snapshot *recording)
+{
+	warm(server, recording);
+}
+
 int server_start(struct server *s, struct err *err)
 {
 	uint64_t limit = memory_limit() / KEPT_SHARE;
@@ -155,6 +161,7 @@ int server_start(struct server *s, struct err *err)
 	s->links = links_new();
 	s->kept = kept_new(&s->gate, parallel_workers() + 1, limit < KEPT_MAX ? limit : KEPT_MAX);
 	s->streams = streams_new(&s->gate);
+	library_on_ready(s->library, recording_ready, s);
 	error = http_start(s, fd, err);
 	if (error) {
 		close(fd);

@@ -3,9 +3,10 @@
 /* The HTTP server: recordings answered as docs/http-api.md says, and the page.
  *
  * Threads: one speaks HTTP (libmicrohttpd's) and never computes; workers answer what is kept
- * (kept.h), each stream has a thread (stream.h), one watches the connections (links.h), two belong
- * to the library.  Ends in the other order: nothing is accepted any more, questions are dropped,
- * their threads are waited for, then connections end, then what they used is freed. */
+ * (kept.h; two of them quietly, what can wait), each stream has a thread (stream.h), one watches
+ * the connections (links.h), two belong to the library.  Ends in the other order: nothing is
+ * accepted any more, questions are dropped, their threads are waited for, then connections end,
+ * then what they used is freed. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

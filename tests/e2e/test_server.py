@@ -193,6 +193,18 @@ def test_headers(server):
     assert "sandbox" in policy and "default-src 'none'" in policy and "allow-same-origin" not in policy
 
 
+def test_the_same_is_made_once(server):
+    """However it is written, and whether or not the client is in a hurry."""
+    made = server.ask("/data/last/flame?limit=777&measure=leaked", headers={"Priority": "u=6"})
+    assert made.status == 200 and made.headers["Server-Timing"].startswith("made;dur=")
+    for same in ("measure=leaked&limit=777", "direction=down&weight=bytes&measure=leaked&limit=777&threads="):
+        again = server.ask(f"/data/last/flame?{same}")
+        assert again.headers["Server-Timing"] == "kept" and again.body == made.body
+    # That a measure is given is not the same as that it is not.
+    assert server.ask("/data/last/flame?at=1ms").status == 200
+    assert server.ask("/data/last/flame?at=1ms&measure=peak").status == 400
+
+
 @pytest.mark.parametrize("path", ["/api", "/list", "/data/last/flame", "/data/last/timeline", "/data/last/allocations",
                                   "/data/last/tree"])
 def test_etag_and_gzip(server, path):

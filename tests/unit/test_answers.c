@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 /* A route that notes how often it is asked, and waits until it may answer. */
 static _Atomic unsigned computed;
 static sem_t may_go, has_begun;
-static bool waits;
+static _Atomic bool waits;
 
 static int answer(struct request *r, struct sink *out)
 {
@@ -53,6 +54,16 @@ static int answer_long(struct request *r, struct sink *out)
 	return error;
 }
 
+static _Atomic unsigned at_once;
+
+static int answer_at_once(struct request *r, struct sink *out)
+{
+	at_once++;
+	buf_repeat(&out->buf, 'z', 10);
+	return 0;
+}
+
+static const struct route quick = { .path = "/x", .answer = answer_at_once };
 static const struct route route = { .path = "/x", .answer = answer };
 static const struct route wrong = { .path = "/x", .answer = answer_wrong };
 static const struct route long_one = { .path = "/x", .answer = answer_long };
@@ -87,7 +98,7 @@ static struct kept_answer *ask(struct kept *k, const char *key, const struct rou
 {
 	struct request r = { .route = what, .fault = { .position = -1, .progress = -1 } };
 
-	return kept_ask(k, key, &r, false, &s->waiter);
+	return kept_ask(k, key, &r, false, false, &s->waiter);
 }
 
 static void start(struct gate *g, bool wait)
@@ -216,6 +227,55 @@ static void faults_are_not_kept(void **state)
 	free(s);
 }
 
+/* What can wait does not keep others waiting, and what nobody has asked comes last. */
+static void patience(void **state)
+{
+	struct sleeper *s[4];
+	struct kept_answer *a[4];
+	struct request r = { .route = &quick, .fault = { .position = -1, .progress = -1 } };
+	struct request second = r, third = r;
+	struct gate g;
+	struct kept *k;
+
+	start(&g, true);
+	at_once = 0;
+	k = kept_new(&g, 2, 1 << 20);
+	for (unsigned i = 0; i < 4; i++)
+		s[i] = sleeper_new();
+	a[0] = ask(k, "long", &route, s[0]);
+	sem_wait(&has_begun);
+	kept_warm(k, "warm", &r, false);
+	kept_warm(k, "warm", &second, false);
+	/* Answered beside the long one; the other is not even begun. */
+	a[1] = kept_ask(k, "patient", &third, false, true, &s[1]->waiter);
+	assert_true(s[1]->slept);
+	sem_wait(&s[1]->woken);
+	assert_int_equal(at_once, 1);
+	/* Now somebody asks for it. */
+	a[2] = ask(k, "warm", &quick, s[2]);
+	assert_true(s[2]->slept);
+	sem_wait(&s[2]->woken);
+	assert_int_equal(at_once, 2);
+	/* When there is nothing else to do, it is made; whoever asks, asks in vain or in time. */
+	sem_post(&may_go);
+	sem_wait(&s[0]->woken);
+	third = (struct request){ .route = &quick, .fault = { .position = -1, .progress = -1 } };
+	kept_warm(k, "next", &third, false);
+	while (at_once < 3)
+		sched_yield();
+	a[3] = ask(k, "next", &quick, s[3]);
+	if (s[3]->slept)
+		sem_wait(&s[3]->woken);
+	assert_int_equal(at_once, 3);
+	assert_int_equal(a[3]->body.size, 10);
+	for (unsigned i = 0; i < 4; i++) {
+		kept_give(k, a[i], &s[i]->waiter);
+		free(s[i]);
+	}
+	kept_free(k);
+	gate_release(&g);
+}
+
 static void ends_with_questions_waiting(void **state)
 {
 	struct kept_answer *a[8];
@@ -233,6 +293,7 @@ static void ends_with_questions_waiting(void **state)
 		if (!i)
 			sem_wait(&has_begun);
 	}
+	waits = false; /* for those that are begun before it stops */
 	sem_post(&may_go);
 	kept_stop(k);
 	for (unsigned i = 0; i < 8; i++) {
@@ -357,6 +418,7 @@ int main(void)
 		cmocka_unit_test(is_dropped_if_nobody_waits),
 		cmocka_unit_test(is_bounded),
 		cmocka_unit_test(faults_are_not_kept),
+		cmocka_unit_test(patience),
 		cmocka_unit_test(ends_with_questions_waiting),
 		cmocka_unit_test(streams_are_no_faster_than_their_clients),
 		cmocka_unit_test(streams_end_when_their_client_goes),
