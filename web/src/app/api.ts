@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Questions to the server.  ask() is one request; answers are kept (the newest CACHE of them) and a
 // request that nobody waits for any more is cancelled.  useAnswer() is what views call: it keeps the
-// last answer on the screen until the next is there, and says "busy" only after 200 ms.
+// last answer on the screen until the next is there, and says "busy" only after 200 ms.  What is no part
+// of the view's own answer is asked "later": the server then has time for the rest first.
 import { useEffect, useRef, useState } from "preact/hooks";
 
 export class ApiError extends Error {
@@ -59,12 +60,15 @@ function remember(address: string, answer: unknown): void {
 	if (answers.size > CACHE) answers.delete(answers.keys().next().value as string);
 }
 
+/* RFC 9218: it can wait. */
+const LATER = { Priority: "u=6" };
+
 /* Asks once however many wait; the returned function says that this caller no longer does. */
-export function ask<T>(address: string): { answer: Promise<T>; cancel: () => void } {
+export function ask<T>(address: string, later = false): { answer: Promise<T>; cancel: () => void } {
 	let found = pending.get(address);
 	if (!found) {
 		const abort = new AbortController();
-		const promise = send(address, { signal: abort.signal })
+		const promise = send(address, { signal: abort.signal, ...(later ? { headers: LATER } : {}) })
 			.then((response) => response.json())
 			.then((answer: unknown) => {
 				remember(address, answer);
@@ -101,8 +105,13 @@ export interface Answer<T> {
 	retry: () => void;
 }
 
-/* null asks nothing.  every: asks again after so many milliseconds. */
-export function useAnswer<T>(address: string | null, every = 0): Answer<T> {
+export interface Manner {
+	every?: number; /* asks again after so many milliseconds */
+	later?: boolean; /* it can wait */
+}
+
+/* null asks nothing. */
+export function useAnswer<T>(address: string | null, { every = 0, later = false }: Manner = {}): Answer<T> {
 	const [, redraw] = useState(0);
 	const kept = useRef<{ address: string | null; data?: T; error?: ApiError; busy: boolean; turn: number }>({ address: null, busy: false, turn: 0 });
 	const [turn, setTurn] = useState(0);
@@ -128,7 +137,7 @@ export function useAnswer<T>(address: string | null, every = 0): Answer<T> {
 				state.busy = true;
 				if (!over) redraw((n) => n + 1);
 			}, 200);
-			const { answer, cancel } = ask<T>(address);
+			const { answer, cancel } = ask<T>(address, later);
 			stop = () => {
 				clearTimeout(slow);
 				cancel();

@@ -8,5 +8,5 @@ import type { Overview } from "./types";
 export const useFacts = (id: string): Answer<Overview> => useData<Overview>(id, "overview", { verdicts: "false" });
 
 export function useVerdicts(id: string, facts: Overview | undefined): Answer<Overview> {
-	return useData<Overview>(id, facts ? "overview" : null);
+	return useData<Overview>(id, facts ? "overview" : null, {}, { later: true });
 }

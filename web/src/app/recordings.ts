@@ -3,7 +3,7 @@
 // while something loads or is still being recorded); useData() is how a view asks about its
 // recording: when that grows, the question is asked again by itself.
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, send, url, useAnswer, type Answer, type Query } from "./api";
+import { ApiError, send, url, useAnswer, type Answer, type Manner, type Query } from "./api";
 import { useRoute, type Parameters } from "./url";
 
 export interface Timeval {
@@ -99,9 +99,9 @@ export function dataUrl(id: string, path: string, query: Query = {}): string {
 	return url(`/data/${id}/${path}`, query) + (version && version > 1 ? `#${version}` : "");
 }
 
-export function useData<T>(id: string, path: string | null, query: Query = {}): Answer<T> {
+export function useData<T>(id: string, path: string | null, query: Query = {}, manner: Manner = {}): Answer<T> {
 	useRecordings();
-	return useAnswer<T>(path === null || !id ? null : dataUrl(id, path, query));
+	return useAnswer<T>(path === null || !id ? null : dataUrl(id, path, query), manner);
 }
 
 /* The part of a question that every view shares: the expression and the brush. */

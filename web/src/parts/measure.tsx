@@ -2,8 +2,8 @@
 // Which bytes a view speaks about: at the peak, never freed, all that was allocated, freed at once, or
 // alive at the moment of the timeline.  Setting a moment means the last unless another was chosen.
 import type { Query } from "../app/api";
-import { nsToSeconds, time, useData } from "../app/recordings";
-import type { Timeline } from "../app/types";
+import { useFacts } from "../app/facts";
+import { nsToSeconds, time } from "../app/recordings";
 import { go, useRoute } from "../app/url";
 import { Choice } from "./card";
 import { duration } from "./units";
@@ -19,8 +19,8 @@ export interface Measured {
 
 const NAMES: Record<Measure, string> = { peak: "alive at the peak", leaked: "never freed", allocated: "allocated", temporary: "temporary", alive: "" };
 
-/* When the whole program had most, in nanoseconds; the shortest question that tells it. */
-const usePeak = (id: string): number | undefined => useData<Timeline>(id, "timeline", { points: 1 }).data?.peak.at_ns;
+/* When the whole program had most, in nanoseconds; the timeline above asks for the same facts. */
+const usePeak = (id: string): number | undefined => useFacts(id).data?.peak.at_ns;
 
 /* usual: what it is when nothing was chosen. */
 export function useMeasure(usual: Measure = "peak"): Measured {

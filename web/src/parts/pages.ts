@@ -42,7 +42,7 @@ export function useSettled(so: boolean, ms: number): boolean {
 }
 
 /* path null asks nothing.  pick: the rows of an answer and how many there are in all. */
-export function usePages<A, Row>(id: string, path: string | null, query: Query, pick: (answer: A) => { rows: Row[]; count: number }, size = 60): Pages<A, Row> {
+export function usePages<A, Row>(id: string, path: string | null, query: Query, pick: (answer: A) => { rows: Row[]; count: number }, size = 60, later = false): Pages<A, Row> {
 	useRecordings();
 	const subject = path === null ? "" : dataUrl(id, path, query);
 	const held = useRef<Held<A, Row> | undefined>(undefined);
@@ -60,7 +60,7 @@ export function usePages<A, Row>(id: string, path: string | null, query: Query, 
 			state.current.busy = true;
 			redraw((n) => n + 1);
 		}, 200);
-		const { answer, cancel } = ask<A>(address(0));
+		const { answer, cancel } = ask<A>(address(0), later);
 		answer.then(
 			(first) => {
 				if (over) return;
@@ -91,7 +91,7 @@ export function usePages<A, Row>(id: string, path: string | null, query: Query, 
 	const fetchPage = (page: number): void => {
 		const mine = held.current;
 		if (!mine || mine.subject !== subject || mine.pages.has(page) || running.current.has(page)) return;
-		const { answer, cancel } = ask<A>(address(page));
+		const { answer, cancel } = ask<A>(address(page), later);
 		running.current.set(page, cancel);
 		answer.then(
 			(more) => {

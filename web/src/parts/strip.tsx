@@ -27,7 +27,7 @@ const values = (t: Timeline, series: Series): number[] => (series === "bytes" ||
 const FORMAT: Record<Series, (v: number) => string> = { bytes, rss: bytes, blocks: (v) => short(v), rate: (v) => `${short(v)}/s` };
 
 export function Strip({ id }: { id: string }) {
-	const { parameters } = useRoute();
+	const { view, parameters } = useRoute();
 	const { filter, from, to, at } = parameters;
 	const api = useAnswer<Api>("/api");
 	const maps = useData<MapsTimeline>(id, api.data?.endpoints.some((e) => e.path === "/data/{id}/timeline_maps") ? "timeline_maps" : null);
@@ -35,7 +35,8 @@ export function Strip({ id }: { id: string }) {
 	const options = SERIES.filter(([key]) => key !== "rss" || mapped);
 	const series = options.find(([key]) => key === parameters["series"])?.[0] ?? "bytes";
 	const whole = useData<Timeline>(id, "timeline");
-	const matched = useData<Timeline>(id, filter ? "timeline" : null, { filter });
+	/* In the overview it is what the graphs below show, elsewhere an addition. */
+	const matched = useData<Timeline>(id, filter ? "timeline" : null, { filter }, { later: view !== "overview" });
 	const part = filter && !matched.error ? matched.data : undefined;
 	const start = whole.data?.start_ms ?? 0;
 	const xs = useMemo(() => (series === "rss" && mapped ? mapped.xs.map((ms) => (ms - start) / 1e3) : (part ?? whole.data)?.xs_ns.map((ns) => ns / 1e9) ?? []), [series, mapped, start, part, whole.data]);

@@ -152,7 +152,7 @@ function Groups({ id }: ViewProps) {
 	const pages = usePages<Answer, Group>(id, "allocation_groups", order, pick);
 	/* Curves take the server longer than all the rest, so they come when the rows are there, and stay. */
 	const looking = useSettled(pages.answer.fresh, 200);
-	const curves = usePages<Answer, Group>(id, looking ? "allocation_groups" : null, { ...order, spark: 60, stacks: "false" }, pick);
+	const curves = usePages<Answer, Group>(id, looking ? "allocation_groups" : null, { ...order, spark: 60, stacks: "false" }, pick, 60, true);
 	const spark = (g: Group, index: number): number[] | undefined => {
 		const curve = curves.row(index);
 		return curve?.backtrace_id === g.backtrace_id ? curve.spark : undefined;
