@@ -22,7 +22,7 @@ static void failed(struct exchange *x, const char *name, int e)
 {
 	switch (e) {
 	case ENOENT:
-		answer_line(x, 404, "%s: this jemalloc has no such thing", name);
+		answer_line(x, 404, "%s: jemalloc %s has no such thing", name, jemalloc.version);
 		break;
 	case EPERM:
 		answer_line(x, 403, "%s can only be read", name);

@@ -41,6 +41,23 @@ static const struct ctl_row rows[] = {
 	{ "opt.tcache_max", CTL_SIZE, CTL_READ },
 	{ "opt.tcache_gc_incr_bytes", CTL_SIZE, CTL_READ },
 	{ "opt.tcache_gc_delay_bytes", CTL_SIZE, CTL_READ },
+	{ "opt.lg_tcache_max", CTL_SSIZE, CTL_READ }, /* up to 5.2 */
+	{ "opt.tcache_nslots_small_min", CTL_U32, CTL_READ },
+	{ "opt.tcache_nslots_small_max", CTL_U32, CTL_READ },
+	{ "opt.tcache_nslots_large", CTL_U32, CTL_READ },
+	{ "opt.lg_tcache_nslots_mul", CTL_SSIZE, CTL_READ },
+	{ "opt.lg_tcache_flush_small_div", CTL_U32, CTL_READ },
+	{ "opt.lg_tcache_flush_large_div", CTL_U32, CTL_READ },
+	{ "opt.hpa_slab_max_alloc", CTL_SIZE, CTL_READ },
+	{ "opt.hpa_hugification_threshold", CTL_SIZE, CTL_READ },
+	{ "opt.hpa_hugify_delay_ms", CTL_U64, CTL_READ },
+	{ "opt.hpa_min_purge_interval_ms", CTL_U64, CTL_READ },
+	{ "opt.hpa_dirty_mult", CTL_U32, CTL_READ }, /* in 65536ths */
+	{ "opt.hpa_sec_nshards", CTL_SIZE, CTL_READ },
+	{ "opt.hpa_sec_max_alloc", CTL_SIZE, CTL_READ },
+	{ "opt.hpa_sec_max_bytes", CTL_SIZE, CTL_READ },
+	{ "opt.hpa_sec_bytes_after_flush", CTL_SIZE, CTL_READ },
+	{ "opt.hpa_sec_batch_fill_extra", CTL_SIZE, CTL_READ },
 	{ "opt.@", CTL_BOOL, CTL_READ },
 
 	{ "arenas.narenas", CTL_U32, CTL_READ },

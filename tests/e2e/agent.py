@@ -112,10 +112,12 @@ class Agent:
 class Target(Agent):
     """agent_target.c, or another program that reads stdin, with the agent in it."""
 
+    library = JEMALLOC  # that is preloaded: the fixture each_jemalloc changes it
+
     def __init__(self, command, runtime, conf="", jemalloc=True, listen="127.0.0.1:0", env=None, run=False,
                  preload=True):
         env = dict(harness.ENVIRONMENT, XDG_RUNTIME_DIR=str(runtime), MALLOC_CONF=conf, **(env or {}))
-        libraries = [JEMALLOC] if jemalloc else []
+        libraries = [self.library] if jemalloc else []
         if run:
             command = [harness.MEMOIR, "run", "--agent", "--listen", listen, "--", *command]
         else:

@@ -8,7 +8,9 @@ import subprocess
 
 import pytest
 
+import agent
 import harness
+import jemalloc_521
 
 
 def pytest_configure(config):
@@ -105,3 +107,20 @@ def compare(tmp_path, record):
         assert recorded.status == plain.status, f"{recorded.run}"
         return recorded
     return run
+
+
+@pytest.fixture(scope="session")
+def jemalloc_521_libraries():
+    """jemalloc 5.2.1 by prefix, "" and je_."""
+    try:
+        return jemalloc_521.libraries()
+    except jemalloc_521.Missing as missing:
+        pytest.skip(f"no jemalloc 5.2.1: {missing}")
+
+
+@pytest.fixture(params=["debian", "5.2.1"])
+def each_jemalloc(request, monkeypatch):
+    """The test is run with each jemalloc preloaded into its targets; gives the library."""
+    if request.param == "5.2.1":
+        monkeypatch.setattr(agent.Target, "library", request.getfixturevalue("jemalloc_521_libraries")[""])
+    return agent.Target.library

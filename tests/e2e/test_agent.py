@@ -10,6 +10,7 @@ import harness
 from agent import JEMALLOC, LIBRARY, LONG, Agent, Target, memoir
 
 pytestmark = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")
+VERSIONS = "5.2.1-", "5."  # that of 2019, Debian's
 
 
 @pytest.fixture
@@ -18,15 +19,15 @@ def program(compile_program):
 
 
 @pytest.mark.parametrize("run", [False, True], ids=["preload", "run"])
-def test_a1_finds_jemalloc(program, tmp_path, run):
+def test_a1_finds_jemalloc(program, tmp_path, each_jemalloc, run):
     """The version is the one that mallctl has, and the program ends as it would."""
     with Target([program], tmp_path, run=run) as target:
         status = target.get("/status")
         assert status.status == 200 and status.headers["Content-Type"] == "application/json"
         found = status.json["jemalloc"]
         stats = target.get("/stats?J").json["jemalloc"]
-        assert found["version"] == stats["version"] and found["version"].startswith("5.")
-        assert found["prefix"] == "" and os.path.samefile(found["file"], JEMALLOC)
+        assert found["version"] == stats["version"] and found["version"].startswith(VERSIONS[each_jemalloc == JEMALLOC])
+        assert found["prefix"] == "" and os.path.samefile(found["file"], each_jemalloc)
         assert status.json["pid"] == target.pid and os.path.samefile(status.json["program"], program)
         code, out, err = target.end()
         assert (code, out) == (7, b"")
@@ -68,6 +69,7 @@ def test_the_next_free_port(program, tmp_path):
             assert two.get("/status").json["pid"] == two.pid
 
 
+@pytest.mark.usefixtures("each_jemalloc")
 def test_a2_statistics(program, tmp_path):
     with Target([program], tmp_path) as target:
         assert target.do("grow") == "done"
@@ -83,6 +85,7 @@ def test_a2_statistics(program, tmp_path):
         assert target.get("/nothing").status == 404
 
 
+@pytest.mark.usefixtures("each_jemalloc")
 def test_record_takes_from_the_agent(program, tmp_path):
     """memoir jemalloc record, by process number."""
     with Target([program], tmp_path) as target:

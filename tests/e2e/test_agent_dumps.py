@@ -105,6 +105,7 @@ def jeprof(tmp_path, *words):
                           env=dict(harness.ENVIRONMENT, HOME=str(tmp_path), JEPROF_TMPDIR=str(tmp_path)))
 
 
+@pytest.mark.usefixtures("each_jemalloc")
 def test_a3_as_libmtev(target, program, tmp_path):
     """Its bodies, byte for byte, and its dump."""
     def body(query=""):
@@ -125,6 +126,7 @@ def test_a3_as_libmtev(target, program, tmp_path):
     assert target.get("/mtev/memory.json").json["jemalloc"]["version"]
 
 
+@pytest.mark.usefixtures("each_jemalloc")
 def test_a3_not_without_being_allowed(program, tmp_path):
     with Target([program], tmp_path, PROF) as target:
         assert target.get("/mtev/heap_profile").status == 200
@@ -137,6 +139,7 @@ def test_a3_not_without_being_allowed(program, tmp_path):
         assert target.get("/mtev/heap_profile?active=true").status == 409
 
 
+@pytest.mark.usefixtures("each_jemalloc")
 def test_a4_jeprof_without_a_binary(target, tmp_path):
     done = jeprof(tmp_path, "--text", f"{target.address}/pprof/heap")
     assert re.search(r"\bkeep_small$", done.stdout, re.M) and re.search(r"\bmain$", done.stdout, re.M), done
@@ -150,6 +153,7 @@ def test_a4_jeprof_without_a_binary(target, tmp_path):
     assert target.get("/pprof/cmdline").text.splitlines() == [target.process.args[0]]
 
 
+@pytest.mark.usefixtures("each_jemalloc")
 def test_a5_go_pprof(target, program, tmp_path):
     profile = Profile(target.get("/debug/pprof/heap?gc=1&debug=0").body)
     assert profile.types == [("alloc_objects", "count"), ("alloc_space", "bytes"), ("inuse_objects", "count"),
@@ -175,6 +179,7 @@ def test_a5_go_pprof(target, program, tmp_path):
     assert f"of {profile.total()}B total" in done.stdout
 
 
+@pytest.mark.usefixtures("each_jemalloc")
 def test_a5_difference_over_time(target):
     """?seconds=N: what came between two dumps; others are answered meanwhile."""
     found = []
@@ -189,6 +194,7 @@ def test_a5_difference_over_time(target):
     assert target.get("/debug/pprof/heap?seconds=x").status == 400
 
 
+@pytest.mark.usefixtures("each_jemalloc")
 def test_a5_without_sums(program, tmp_path):
     with Target([program], tmp_path, "prof:true,lg_prof_sample:12") as target:
         target.do("keep 100")
@@ -196,6 +202,7 @@ def test_a5_without_sums(program, tmp_path):
         assert [t[0] for t in profile.types] == ["inuse_objects", "inuse_space"] and profile.default == "inuse_space"
 
 
+@pytest.mark.usefixtures("each_jemalloc")
 def test_a8_dumps_at_the_same_time(target, tmp_path):
     """All whole, none left behind, and no link followed."""
     victim = tmp_path / "victim"
@@ -224,6 +231,7 @@ def test_a8_dumps_at_the_same_time(target, tmp_path):
                 os.unlink(guess)
 
 
+@pytest.mark.usefixtures("each_jemalloc")
 def test_profiling_was_not_enabled(program, tmp_path):
     with Target([program], tmp_path) as target:
         for path in ("/pprof/heap", "/debug/pprof/heap", "/debug/pprof/allocs?seconds=1"):

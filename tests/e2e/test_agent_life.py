@@ -72,6 +72,7 @@ int main(void) { char c; read(0, &c, 1); return 3; }""")
         assert target.end()[0] == 3
 
 
+@pytest.mark.usefixtures("each_jemalloc")
 def test_e5_idle_it_does_nothing(program, tmp_path):
     with Target([program], tmp_path) as target:
         for _ in range(5):
@@ -91,6 +92,7 @@ def test_e5_idle_it_does_nothing(program, tmp_path):
         assert int(mask, 16) & 0x7ffbfeff == 0x7ffbfeff, "its thread takes no signal that can be kept off"
 
 
+@pytest.mark.usefixtures("each_jemalloc")
 def test_fork(program, tmp_path):
     """A child has no agent and none of its sockets; the parent's goes on."""
     with Target([program], tmp_path) as target:
@@ -163,6 +165,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.usefixtures("each_jemalloc")
 def test_e5_hostile_requests(program, tmp_path):
     """Nothing but refusals, and the program is as it was."""
     rng = random.Random(1)
