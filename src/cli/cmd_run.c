@@ -516,6 +516,11 @@ static int run(int argc, char **argv)
 				"MEMOIR_LIBRARY may name it\n");
 		return 1;
 	}
+	why = launch_library_differs(library);
+	if (why) {
+		fprintf(stderr, "memoir: %s cannot be used: %s\n", library, why);
+		return 1;
+	}
 	why = program_refuses(program);
 	if (why) {
 		fprintf(stderr, "memoir: %s cannot be recorded: %s\n", program, why);

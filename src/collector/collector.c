@@ -20,6 +20,7 @@
 #include "collector/manners.h"
 #include "collector/regions.h"
 #include "stream/serve.h"
+#include "wire/layout.h"
 
 #define MS 1000000ull
 #define CHUNK_AGE_NS (250 * MS)

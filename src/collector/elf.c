@@ -119,8 +119,11 @@ bool elf_notes(const uint8_t *bytes, size_t size, unsigned n, struct elf_notes *
 	return false;
 }
 
-const uint8_t *elf_build_id(const uint8_t *notes, size_t size, size_t *ret_size)
+const uint8_t *elf_note(const uint8_t *notes, size_t size, const char *wanted, uint32_t type,
+			size_t *ret_size)
 {
+	size_t wanted_size = strlen(wanted) + 1;
+
 	while (size >= sizeof(Elf64_Nhdr)) {
 		Elf64_Nhdr n;
 		size_t name, data;
@@ -130,8 +133,8 @@ const uint8_t *elf_build_id(const uint8_t *notes, size_t size, size_t *ret_size)
 		data = ((size_t)n.n_descsz + 3) & ~(size_t)3;
 		if (name > size - sizeof(n) || data > size - sizeof(n) - name)
 			return NULL;
-		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && n.n_descsz &&
-		    !memcmp(notes + sizeof(n), "GNU", 4)) {
+		if (n.n_type == type && n.n_namesz == wanted_size && n.n_descsz &&
+		    !memcmp(notes + sizeof(n), wanted, wanted_size)) {
 			*ret_size = n.n_descsz;
 			return notes + sizeof(n) + name;
 		}
@@ -139,4 +142,9 @@ const uint8_t *elf_build_id(const uint8_t *notes, size_t size, size_t *ret_size)
 		size -= sizeof(n) + name + data;
 	}
 	return NULL;
+}
+
+const uint8_t *elf_build_id(const uint8_t *notes, size_t size, size_t *ret_size)
+{
+	return elf_note(notes, size, "GNU", NT_GNU_BUILD_ID, ret_size);
 }

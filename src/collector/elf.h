@@ -24,5 +24,8 @@ enum elf_kind elf_kind_of(const uint8_t *bytes, size_t size);
 bool elf_needs(const uint8_t *bytes, size_t size, const char *start_of_name);
 /* The `n`th PT_NOTE segment; false if there is none, or the headers lie outside. */
 bool elf_notes(const uint8_t *bytes, size_t size, unsigned n, struct elf_notes *ret_notes);
-/* The build id in the bytes of a PT_NOTE segment, or NULL. */
+/* A note's data in the bytes of a PT_NOTE segment, or NULL. */
+const uint8_t *elf_note(const uint8_t *notes, size_t size, const char *name, uint32_t type,
+			size_t *ret_size);
+/* The build id among them. */
 const uint8_t *elf_build_id(const uint8_t *notes, size_t size, size_t *ret_size);

@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include "collector/clock.h"
+#include "collector/elf.h"
 #include "collector/manners.h"
+#include "wire/layout.h"
 #include "wire/shm.h"
 
 #if defined(__aarch64__)
@@ -70,6 +72,54 @@ bool launch_find_library(char *path, size_t size)
 bool launch_find_agent(char *path, size_t size)
 {
 	return find("libmemoir-jemalloc.so", "MEMOIR_AGENT_LIBRARY", path, size);
+}
+
+/* What a library says about itself in its note. */
+static bool read_note(int fd, struct layout_said *ret)
+{
+	uint8_t head[4096], bytes[4096];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+	struct elf_notes at;
+
+	for (unsigned i = 0; n > 0 && elf_notes(head, (size_t)n, i, &at); i++) {
+		ssize_t got = at.offset <= INT64_MAX
+				      ? pread(fd, bytes,
+					      at.size < sizeof(bytes) ? at.size : sizeof(bytes),
+					      (off_t)at.offset)
+				      : -1;
+		size_t size;
+		const uint8_t *said = got <= 0 ? NULL
+					       : elf_note(bytes, (size_t)got, LAYOUT_NOTE_NAME,
+							  LAYOUT_NOTE_TYPE, &size);
+
+		if (!said || size != sizeof(*ret))
+			continue;
+		memcpy(ret, said, sizeof(*ret));
+		ret->version[sizeof(ret->version) - 1] = 0;
+		return true;
+	}
+	return false;
+}
+
+const char *launch_library_differs(const char *path)
+{
+	static char why[200];
+	struct layout_said said;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool found;
+
+	if (fd < 0)
+		return strerror(errno);
+	found = read_note(fd, &said);
+	close(fd);
+	if (!found)
+		return "it is older than this memoir (" MEMOIR_VERSION "), or something else";
+	if (!strcmp(said.version, MEMOIR_VERSION) &&
+	    (said.magic[0] | (uint64_t)said.magic[1] << 32) == SHM_MAGIC)
+		return NULL;
+	snprintf(why, sizeof(why), "it is of memoir %s, this is %s%s", said.version, MEMOIR_VERSION,
+		 strcmp(said.version, MEMOIR_VERSION) ? "" : " of another build");
+	return why;
 }
 
 bool launch_preload(const char *library)

@@ -19,6 +19,8 @@ struct launch {
 bool launch_find_library(char *path, size_t size);
 /* The same of libmemoir-jemalloc.so and MEMOIR_AGENT_LIBRARY. */
 bool launch_find_agent(char *path, size_t size);
+/* Is this libmemoir.so of our version?  NULL, or why not. */
+const char *launch_library_differs(const char *path);
 /* Puts a library before those that our own environment already has preloaded. */
 bool launch_preload(const char *library);
 /* New shared memory with the options in it, and the pipe that collectors report to; a descriptor or

@@ -155,7 +155,10 @@ int main(int argc, char **argv)
 	if (error) {
 		char text[100];
 
-		snprintf(text, sizeof(text), "shared memory: %s%s", strerror(-error),
+		snprintf(text, sizeof(text), "shared memory: %s%s",
+			 error == -EPROTO
+				 ? "memoir-collector is of another version than libmemoir.so"
+				 : strerror(-error),
 			 error == -EFBIG ? " (ulimit -f)" : "");
 		collector_fail(&c, text);
 		return 1;

@@ -8,6 +8,7 @@
 #include "recorder/hooks.h"
 #include "recorder/inplace.h"
 #include "recorder/sys.h"
+#include "wire/layout.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -20,6 +21,15 @@ struct rt_live rt_live __attribute__((aligned(4096)));
 __thread struct rt_thread *rt_self;
 
 bool sys_sealed;
+
+/* For `memoir run`, which must be of the same version. */
+__attribute__((section(".note.memoir"), aligned(4), used)) static const struct layout_note note = {
+	sizeof(LAYOUT_NOTE_NAME),
+	sizeof(struct layout_said),
+	LAYOUT_NOTE_TYPE,
+	LAYOUT_NOTE_NAME,
+	{ { (uint32_t)SHM_MAGIC, (uint32_t)(SHM_MAGIC >> 32) }, MEMOIR_VERSION },
+};
 
 char **rt_environment(void)
 {
@@ -66,14 +76,18 @@ static struct shm_control *attach(const char *path)
 		return NULL;
 	}
 	control = (void *)p;
-	if (control->magic == SHM_MAGIC &&
-	    atomic_compare_exchange_strong(&control->target_pid, &nobody, -1)) {
+	if (control->magic != SHM_MAGIC) {
+		say("not recorded: memoir is of another version than ", rt_own_name());
+		sys_unmap(control, SHM_CONTROL_SIZE);
+		return NULL;
+	}
+	if (atomic_compare_exchange_strong(&control->target_pid, &nobody, -1)) {
 		name_allocator(control);
 		return control;
 	}
 	/* The launcher's own recording is the first program's.  What that has become, and its
 	 * children where they are wanted, are recorded like it. */
-	if (control->magic == SHM_MAGIC && family_follows(control))
+	if (family_follows(control))
 		follower = rt_new_recording(control);
 	sys_unmap(control, SHM_CONTROL_SIZE);
 	return follower;

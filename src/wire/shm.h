@@ -17,7 +17,7 @@
 #include "wire/inplace.h"
 #include "wire/options.h"
 
-#define SHM_MAGIC 0x31304d4853524d4dull /* "MMRSHM01" */
+#define SHM_MAGIC_BASE 0x32304d4853524d4dull /* "MMRSHM02"; SHM_MAGIC is in layout.h */
 #define SHM_ENV "MEMOIR_SHM" /* set by `memoir run`: the path of the memfd to attach to */
 /* PID:ID:BEGAN:FIRST of the recording that a program was started from: see struct shm_family. */
 #define SHM_PARENT_ENV "MEMOIR_PARENT"
@@ -153,12 +153,14 @@ struct shm_family {
 
 struct shm_control {
 	uint64_t magic;
+	_Atomic uint32_t state; /* (collector) enum shm_state; a futex the recorder waits on */
+	uint32_t pad;
+	char error[256];	       /* (collector) */
 	uint32_t clock;		       /* enum shm_clock */
 	_Atomic int32_t target_pid;    /* 0 until a program has attached: the first one does */
 	_Atomic int32_t collector_pid; /* (collector) */
-	_Atomic uint32_t state;	  /* (collector) enum shm_state; a futex the recorder waits on */
-	_Atomic uint32_t gave_up; /* the recorder found the collector gone and went on alone */
-	_Atomic uint32_t exiting; /* process 1 at its end: waits for SHM_CLOSED */
+	_Atomic uint32_t gave_up;      /* the recorder found the collector gone and went on alone */
+	_Atomic uint32_t exiting;      /* process 1 at its end: waits for SHM_CLOSED */
 
 	_Atomic uint32_t doorbell; /* futex the collector sleeps on; the recorder adds and wakes */
 	_Atomic uint32_t asleep;   /* (collector) 1 while it sleeps */
@@ -179,7 +181,6 @@ struct shm_control {
 	char allocator[256];  /* the file whose malloc does the work */
 	uint64_t start_stamp; /* ticks, monotonic and real time at attach */
 	uint64_t start_monotonic_ns, start_realtime_ns;
-	char error[256];   /* (collector) */
 	char output[4200]; /* (collector) the recording's path */
 	struct options options;
 	struct shm_family family;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "wire/layout.h"
 #include "wire/shm.h"
 
 struct fake {

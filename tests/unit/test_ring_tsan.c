@@ -16,6 +16,7 @@
 #include "collector/clock.h"
 #include "collector/collector.h"
 #include "recorder/ring.h"
+#include "wire/layout.h"
 
 #define WRITERS 3
 #define ORDER 10
