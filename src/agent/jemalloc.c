@@ -60,9 +60,10 @@ static bool try_object(const struct object *o, bool in_file)
 	return false;
 }
 
-/* jemalloc gives every thread an arena, a new one while there are any, and a cache.  The agent's
- * goes to the first, so that the program's next thread takes what it would have taken; and keeps no
- * cache. */
+/* jemalloc gives every thread an arena at its first call of whatever, before any setting can be
+ * made: a new one while there are any, and a cache.  So there is no such call until somebody asks;
+ * then the agent's thread goes to the first arena, so that the program's next thread takes what it
+ * would have taken, and keeps no cache. */
 static void settle(void)
 {
 	unsigned first = 0;

@@ -102,7 +102,6 @@ void agent_say(const char *format, ...)
 static void *run(void *unused)
 {
 	prctl(PR_SET_NAME, "memoir-agent");
-	jemalloc_find();
 	if (!listen_open()) {
 		atomic_store(&agent.state, AGENT_OFF);
 		return NULL;

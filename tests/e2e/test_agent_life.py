@@ -93,6 +93,18 @@ def test_e5_idle_it_does_nothing(program, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
+def test_e5_arenas(program, tmp_path):
+    """Until somebody asks, jemalloc does not know of the agent's thread; the arena that it gets then is the next thread's."""
+    with Target([program], tmp_path, "narenas:4") as target:
+        def arenas():
+            return [target.read(f"arena.{n}.initialized") for n in range(3)]
+        assert arenas() == [1, 0, 0]
+        assert target.get("/stats?J").status == 200 and arenas() == [1, 1, 0]
+        assert target.read("stats.arenas.0.nthreads") == 2 and target.read("stats.arenas.1.nthreads") == 0
+        assert target.do("threads") == "done" and arenas() == [1, 1, 0]
+
+
+@pytest.mark.usefixtures("each_jemalloc")
 def test_fork(program, tmp_path):
     """A child has no agent and none of its sockets; the parent's goes on."""
     with Target([program], tmp_path) as target:
