@@ -27,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t k = 0; k < s->pc_count; k++) {
 			const struct dump_map *m = dump_map_of(&d, d.pcs[s->pc + k]);
 
-			if (m && (m->start > d.pcs[s->pc + k] || m->end <= d.pcs[s->pc + k]))
+			if (m && (m->start > d.pcs[s->pc + k] || m->end <= d.pcs[s->pc + k] ||
+				  strlen(m->build_id) > 2 * DUMP_BUILD_ID_MAX))
 				abort();
 		}
 	}

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/embed.h"
 #include "agent/jemalloc.h"
 
 static int read_back(int fd, struct text *out)
@@ -90,14 +91,25 @@ bool dump_answer(struct exchange *x)
 		answer_line(x, 500, "the dump failed: %s", strerror(e));
 		return false;
 	}
+	embed_build_ids(&x->out);
 	x->type = "application/x-jemalloc-heap-profile";
 	return true;
 }
 
-/* /pprof/heap */
+/* /pprof/heap, /pprof/heap?symbols=1 */
 void dump_heap(struct exchange *x)
 {
-	dump_answer(x);
+	char value[8];
+	bool names = answer_param(x, "symbols", value, sizeof(value), false);
+
+	if (x->status != 200)
+		return;
+	if (names && strcmp(value, "0") && strcmp(value, "1")) {
+		answer_line(x, 400, "symbols is 0 or 1");
+		return;
+	}
+	if (dump_answer(x) && names && *value == '1')
+		embed_names(&x->out);
 }
 
 static void mtev_value(struct text *out, const char *name, int *ret_error, bool *ret)

@@ -104,6 +104,8 @@ static int take_object(struct dl_phdr_info *info, size_t size, void *context)
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		uint64_t at = info->dlpi_addr + p->p_vaddr;
 
+		if (p->p_type == PT_LOAD && (!o->start || at < o->start))
+			o->start = at & ~(uint64_t)4095;
 		if (p->p_type == PT_LOAD && p->p_flags & PF_X && !o->code_start) {
 			o->code_start = at;
 			o->code_end = at + p->p_memsz;

@@ -16,6 +16,7 @@
 struct object {
 	char path[256]; /* "/proc/self/exe" for the program */
 	bool main;
+	uint64_t start; /* of its lowest page */
 	uint64_t bias, code_start, code_end;
 	ElfW(Dyn) * dynamic;
 	uint64_t notes, notes_size; /* the first PT_NOTE: address */

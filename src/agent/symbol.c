@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "agent/answer.h"
-#include "agent/objects.h"
+#include "agent/embed.h"
 
 /* 0x1+0x2+…, until something else comes. */
 static size_t read_addresses(const char *at, const char *end, struct text *out)
@@ -69,10 +69,13 @@ void symbol_names(struct exchange *x)
 	objects_list(&objects);
 	objects_name(&objects, list, count, &names);
 	objects_release(&objects);
-	for (size_t i = 0; i < count; i++)
-		if (list[i].name)
+	for (size_t i = 0; i < count; i++) {
+		const char *name = embed_name(&list[i], &names);
+
+		if (name)
 			text_printf(&x->out, "0x%016llx\t%s\n", (unsigned long long)list[i].address,
-				    names.data + list[i].name);
+				    name);
+	}
 	text_release(&addresses);
 	text_release(&names);
 }

@@ -13,6 +13,7 @@
 #include "base/pattern.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
+#include "cli/heap_naming.h"
 #include "cli/text.h"
 #include "heap/dump.h"
 #include "heap/report.h"
@@ -20,25 +21,14 @@
 
 #define NAME "memoir jemalloc heap"
 #define DUMP_MAX (4ull << 30)
-#define PATHS_MAX 64
 
 static bool by_lines, by_files, by_addresses, by_functions, by_cum, show_bytes;
 static bool inuse_space, inuse_objects, alloc_space, alloc_objects, drop_negative, keep_allocator;
-static const char *base_path, *sysroot, *thread_word, *output, *about_word;
+static const char *base_path, *thread_word, *output, *about_word;
 static const char *focus_word, *ignore_word, *retain_word, *exclude_word;
 static uint64_t top_rows = UINT64_MAX, node_count = 80, max_degree = 8;
 static double node_fraction = .005, edge_fraction = .001;
-static const char *debug_paths[PATHS_MAX];
-static size_t debug_path_count;
 static const struct heap_report *report;
-
-static const char *add_debug_path(const struct command_option *row, const char *value)
-{
-	if (debug_path_count == PATHS_MAX)
-		return "too many of them";
-	debug_paths[debug_path_count++] = value;
-	return NULL;
-}
 
 static const char *set_fraction(const struct command_option *row, const char *value)
 {
@@ -91,9 +81,7 @@ static const struct command_option options[] = {
 	{ "maxdegree", 0, "N", "calls of one function in a graph at most (8)", COMMAND_NUMBER,
 	  &max_degree },
 	{ "allocator", 0, NULL, "keep the allocator's own frames", COMMAND_FLAG, &keep_allocator },
-	{ "debug", 'd', "PATH", "a file or a folder with symbols; may be repeated", COMMAND_CALL,
-	  NULL, add_debug_path },
-	{ "sysroot", 0, "FOLDER", "where the program's files are", COMMAND_TEXT, &sysroot },
+	HEAP_NAMING_ROWS,
 	{ "top", 'n', "N", "rows at most", COMMAND_NUMBER, &top_rows },
 	{ "output", 'o', "FILE", "write to this file (- or none: standard output)", COMMAND_TEXT,
 	  &output },
@@ -208,9 +196,6 @@ static bool understand(struct question *q)
 		.drop_negative = drop_negative,
 		.by_thread = report->by_thread,
 	};
-	q->where = (struct heap_places_options){ .debug_paths = debug_paths,
-						 .debug_path_count = debug_path_count,
-						 .sysroot = sysroot };
 	q->report = (struct heap_report_options){ .measure = measure(),
 						  .by_cum = by_cum,
 						  .show_bytes = show_bytes,
@@ -277,6 +262,7 @@ static int write_out(const struct profile *p, const struct heap_report_options *
 static int show(struct question *q, int argc, char **argv)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
+	const char *program = NULL;
 	struct profile p;
 	int status = 0;
 
@@ -286,11 +272,12 @@ static int show(struct question *q, int argc, char **argv)
 
 		if (elf_file_open(&elf, argv[0])) {
 			elf_file_release(&elf);
-			q->where.program = *argv++;
+			program = *argv++;
 			argc--;
 		}
 	}
-	q->report.title = text_base_name(q->where.program ? q->where.program : argv[0]);
+	q->where = heap_naming_options(NAME, program, argv, argc);
+	q->report.title = text_base_name(program ? program : argv[0]);
 	profile_init(&p, &q->profile, &q->where);
 	for (int i = 0; i < argc; i++)
 		status |= add_file(&p, argv[i], 1);
@@ -300,6 +287,7 @@ static int show(struct question *q, int argc, char **argv)
 		fprintf(stderr, NAME ": %s\n", err.text);
 		status = 1;
 	} else {
+		heap_naming_warn(NAME, &p.places);
 		status |= write_out(&p, &q->report);
 	}
 	profile_release(&p);

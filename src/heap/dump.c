@@ -5,8 +5,9 @@
  * The grammars (docs/jemalloc-heap.md has them whole):
  *   heap_v2/RATE, then "  t*: CNT", threads, and for each stack "@ 0x… 0x…" and its lines
  *   heap profile: CNT @ TYPE[/RATE], then for each stack "CNT @ 0x… 0x…"
- *   both end with MAPPED_LIBRARIES: and what /proc/PID/maps held; "--- symbol" … "---" may be
- * before. Any thread. */
+ *   both end with MAPPED_LIBRARIES: and what /proc/PID/maps held, and behind that, from our agent,
+ *   "# build-id ID START BIAS PATH" for each loaded file; "--- symbol" … "---" may be before.
+ * Any thread. */
 #include "heap/dump.h"
 
 #include <errno.h>
@@ -162,11 +163,33 @@ static int thread_line(struct reader *r, char *line, struct dump_stack *stack)
 	return 0;
 }
 
+/* # build-id ID START BIAS PATH, where ID is "-" for a file that has none.  The maps have the path,
+ * too. */
+static void object_line(struct reader *r, char *p)
+{
+	struct dump *d = r->d;
+	struct dump_object o = { .build_id = p };
+	size_t digits = strspn(p, "0123456789abcdef");
+
+	if (*p == '-')
+		o.build_id = "";
+	else if (!digits || digits % 2 || digits > 2 * DUMP_BUILD_ID_MAX)
+		return;
+	p += *p == '-' ? 1 : digits;
+	if (*p != ' ')
+		return;
+	*p++ = 0;
+	if (!number(&p, 16, &o.start) || !literal(&p, " ") || !number(&p, 16, &o.bias))
+		return;
+	d->objects = xgrow(d->objects, d->object_count, &d->object_room, sizeof(*d->objects));
+	d->objects[d->object_count++] = o;
+}
+
 /* start-end perms offset dev inode path; lines that are something else are passed over. */
 static void map_line(struct reader *r, char *p)
 {
 	struct dump *d = r->d;
-	struct dump_map m = { .path = "" };
+	struct dump_map m = { .path = "", .build_id = "" };
 	size_t length;
 	uint64_t ignored;
 
@@ -207,8 +230,45 @@ static void maps(struct reader *r)
 {
 	char *line;
 
-	while ((line = next_line(r)))
-		map_line(r, line);
+	while ((line = next_line(r))) {
+		char *p = line;
+
+		if (literal(&p, "# build-id "))
+			object_line(r, p);
+		else
+			map_line(r, line);
+	}
+}
+
+static int objects_by_start(const void *a, const void *b)
+{
+	const struct dump_object *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* A file's maps follow each other, its data without a file between them: those of one name from
+ * the one that the object starts in. */
+static void give_objects(struct dump *d)
+{
+	const struct dump_object *o = NULL;
+	const struct dump_map *first = NULL;
+	size_t next = 0;
+
+	for (size_t i = 0; i < d->map_count; i++) {
+		struct dump_map *m = &d->maps[i];
+
+		for (; next < d->object_count && d->objects[next].start < m->end; next++)
+			if (d->objects[next].start >= m->start) {
+				o = &d->objects[next];
+				first = m;
+			}
+		if (!o || first->inode != m->inode || strcmp(first->path, m->path))
+			continue;
+		m->build_id = o->build_id;
+		m->bias = o->bias;
+		m->has_bias = true;
+	}
 }
 
 static int by_start(const void *a, const void *b)
@@ -385,6 +445,9 @@ int dump_read(struct dump *d, const void *bytes, size_t size, struct err *err)
 		qsort(d->names, d->name_count, sizeof(*d->names), by_pc);
 	if (d->map_count > 1)
 		qsort(d->maps, d->map_count, sizeof(*d->maps), by_start);
+	if (d->object_count > 1)
+		qsort(d->objects, d->object_count, sizeof(*d->objects), objects_by_start);
+	give_objects(d);
 	return error;
 }
 
@@ -405,6 +468,7 @@ void dump_release(struct dump *d)
 	free(d->shares);
 	free(d->pcs);
 	free(d->maps);
+	free(d->objects);
 	free(d->names);
 	free(d->text);
 	*d = (struct dump){ 0 };

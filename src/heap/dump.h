@@ -12,6 +12,8 @@
 
 #include "base/err.h"
 
+#define DUMP_BUILD_ID_MAX 64 /* bytes */
+
 /* What one line says. */
 struct dump_counts {
 	uint64_t objects, bytes;	 /* alive */
@@ -46,6 +48,16 @@ struct dump_map {
 	bool executable;
 	const char *path; /* "" for anonymous memory; without " (deleted)" */
 	bool deleted;
+	/* What the dump's objects say of it. */
+	const char *build_id; /* hexadecimal; "" if it is not known */
+	bool has_bias;
+	uint64_t bias; /* between its addresses and those of the file */
+};
+
+/* A loaded file, as our agent adds them behind the maps. */
+struct dump_object {
+	uint64_t start, bias;
+	const char *build_id; /* as above */
 };
 
 /* What a symbolized file says about an address: names, the innermost first. */
@@ -75,6 +87,8 @@ struct dump {
 	size_t pc_count, pc_room;
 	struct dump_map *maps;
 	size_t map_count, map_room;
+	struct dump_object *objects; /* by start, as the maps are */
+	size_t object_count, object_room;
 	struct dump_name *names;
 	size_t name_count, name_room;
 	const char *binary; /* what a symbolized file is of, or NULL */

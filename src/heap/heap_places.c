@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Places of dumps: modules from the maps, then addresses as the files count them, then names.
  *
- * A dump has no build ids.  So a module's file is the one at its path if that is there; then one of
- * the same name among what the user named, which is said, since it may be another build. */
+ * Names are looked for on all cores, then put down by one thread in the order of the places, so
+ * that the result is the same every time. */
 #include "heap/heap_places.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/parallel.h"
 #include "base/xalloc.h"
-#include "symbols/elf_file.h"
-#include "symbols/search.h"
+#include "heap/heap_files.h"
 #include "symbols/symbols.h"
 
-/* A module's file, while places are resolved. */
-struct file {
-	uint8_t build_id[BUILD_ID_MAX];
-	size_t build_id_size;
-	Elf64_Phdr *loads;
-	size_t load_count;
-};
+#define WORK 32 /* places that a worker takes at a time */
 
 static const char *base_name(const char *path)
 {
@@ -49,6 +44,9 @@ void heap_places_release(struct heap_places *p)
 {
 	for (size_t i = 0; i < p->module_count; i++)
 		free(p->modules[i].file);
+	for (size_t i = 0; i < p->warning_count; i++)
+		free(p->warnings[i]);
+	free(p->warnings);
 	free(p->modules);
 	free(p->places);
 	free(p->frames);
@@ -56,20 +54,53 @@ void heap_places_release(struct heap_places *p)
 	strings_release(&p->texts);
 }
 
-static uint32_t module_of(struct heap_places *p, const char *path)
+/* A file of the same name and another build id is another. */
+static uint32_t module_of(struct heap_places *p, const struct dump_map *map)
 {
-	uint32_t text = strings_add(&p->texts, path);
+	auto_free char *both = xasprintf("%s\n%s", map->path, map->build_id);
+	uint32_t key = strings_add(&p->texts, both);
+	struct heap_places_module *m;
 	uint64_t at;
 
-	path = strings_at(&p->texts, text);
-	/* Module paths share the index with places, whose keys have another highest bit. */
-	if (map_get(&p->index, text | 1ull << 63, &at))
+	/* Modules share the index with places, whose keys have another highest bit. */
+	if (map_get(&p->index, key | 1ull << 63, &at))
 		return (uint32_t)at;
 	p->modules = xgrow(p->modules, p->module_count, &p->module_room, sizeof(*p->modules));
-	p->modules[p->module_count] =
-		(struct heap_places_module){ .path = path, .allocator = is_allocator(path) };
-	map_set(&p->index, text | 1ull << 63, p->module_count);
+	m = &p->modules[p->module_count];
+	*m = (struct heap_places_module){
+		.path = strings_at(&p->texts, strings_add(&p->texts, map->path)),
+		.build_id = strings_at(&p->texts, strings_add(&p->texts, map->build_id)),
+		.deleted = map->deleted,
+		.allocator = is_allocator(map->path),
+	};
+	map_set(&p->index, key | 1ull << 63, p->module_count);
 	return (uint32_t)p->module_count++;
+}
+
+static bool goes_on(const struct dump_map *a, const struct dump_map *b)
+{
+	return b->executable && a->end == b->start &&
+	       a->offset + (a->end - a->start) == b->offset && a->inode == b->inode &&
+	       !strcmp(a->path, b->path);
+}
+
+/* Advice to the kernel may have split what was mapped as one. */
+static void add_code(struct heap_places_module *m, const struct dump *d, const struct dump_map *map)
+{
+	const struct dump_map *first = map, *last = map, *end = d->maps + d->map_count;
+
+	for (size_t i = 0; i < m->code_count; i++)
+		if (map->offset >= m->code[i].offset &&
+		    map->offset - m->code[i].offset < m->code[i].size)
+			return;
+	if (!map->executable || m->code_count == HEAP_CODE_MAX)
+		return;
+	while (first > d->maps && first[-1].executable && goes_on(first - 1, first))
+		first--;
+	while (last + 1 < end && goes_on(last, last + 1))
+		last++;
+	m->code[m->code_count++] =
+		(struct heap_places_code){ first->offset, last->end - first->start };
 }
 
 static const char *name_given(const struct dump *d, uint64_t pc)
@@ -94,13 +125,16 @@ uint32_t heap_places_add(struct heap_places *p, const struct dump *d, uint64_t p
 	uint64_t at = is_return && pc ? pc - 1 : pc, key, found;
 	const struct dump_map *map = dump_map_of(d, at);
 	struct heap_place place = { .module = HEAP_NO_MODULE, .address = at };
+	const char *given;
 
 	if (map && *map->path && *map->path != '[') {
-		place.module = module_of(p, map->path);
+		place.module = module_of(p, map);
+		add_code(&p->modules[place.module], d, map);
 		/* The kernel maps the program lowest, or the libraries are all above it. */
 		if (!strcmp(map->path, d->maps[0].path))
 			p->main_module = place.module;
 		place.address = at - map->start + map->offset;
+		place.loaded = map->has_bias ? at - map->bias : 0;
 	}
 	key = (place.address ^ (uint64_t)place.module << 40 ^ place.module) *
 		      0x9e3779b97f4a7c15ull >>
@@ -111,78 +145,12 @@ uint32_t heap_places_add(struct heap_places *p, const struct dump *d, uint64_t p
 		    p->places[found].address == place.address)
 			return (uint32_t)found;
 	p->places = xgrow(p->places, p->count, &p->room, sizeof(*p->places));
-	place.given = strings_add(&p->texts, name_given(d, pc));
+	/* Tables of names have calls as jeprof looks them up, or as they are in the stacks. */
+	given = name_given(d, at);
+	place.given = strings_add(&p->texts, given ? given : name_given(d, pc));
 	p->places[p->count] = place;
 	map_set(&p->index, key, p->count);
 	return (uint32_t)p->count++;
-}
-
-/* What the loader maps, checked against the file's size by elf_file_read(). */
-static void take_loads(struct file *f, const struct elf_file *elf)
-{
-	Elf64_Ehdr head;
-
-	if (!elf_file_read(elf, 0, &head, sizeof(head)) || head.e_phentsize != sizeof(Elf64_Phdr))
-		return;
-	f->loads = xcalloc(head.e_phnum, sizeof(*f->loads));
-	for (unsigned i = 0; i < head.e_phnum; i++) {
-		Elf64_Phdr *h = &f->loads[f->load_count];
-
-		if (!elf_file_read(elf, head.e_phoff + i * sizeof(*h), h, sizeof(*h)))
-			return;
-		f->load_count += h->p_type == PT_LOAD;
-	}
-}
-
-struct taking {
-	struct heap_places_module *module;
-	struct file *file;
-};
-
-static bool take(void *context, const char *path)
-{
-	struct taking *t = context;
-	struct elf_file elf;
-
-	if (!elf_file_open(&elf, path))
-		return false;
-	memcpy(t->file->build_id, elf.build_id, elf.build_id_size);
-	t->file->build_id_size = elf.build_id_size;
-	take_loads(t->file, &elf);
-	elf_file_release(&elf);
-	t->module->file = xstrdup(path);
-	return true;
-}
-
-static void find_file(struct heap_places *p, size_t i, struct search *search, struct file *file)
-{
-	struct heap_places_module *m = &p->modules[i];
-	struct taking t = { m, file };
-	auto_free char *moved =
-		xasprintf("%s%s", p->options.sysroot ? p->options.sysroot : "", m->path);
-
-	if (p->options.program && !strcmp(base_name(p->options.program), base_name(m->path)) &&
-	    take(&t, p->options.program))
-		return;
-	if (take(&t, moved))
-		return;
-	m->named = search_by_name(search, base_name(m->path), take, &t);
-}
-
-/* From an offset in the file to the address that the file gives it. */
-static uint64_t address_of(const struct file *f, uint64_t offset)
-{
-	for (size_t i = 0; i < f->load_count; i++) {
-		const Elf64_Phdr *h = &f->loads[i];
-		/* The kernel maps whole pages: what is before a segment's start belongs to it, too.
-		 */
-		uint64_t before = h->p_offset & 4095;
-
-		if (offset >= h->p_offset - before &&
-		    offset - (h->p_offset - before) < h->p_filesz + before)
-			return offset - h->p_offset + h->p_vaddr;
-	}
-	return offset;
 }
 
 static void add_frame(struct heap_places *p, struct heap_place *place, struct heap_place_frame f)
@@ -192,75 +160,171 @@ static void add_frame(struct heap_places *p, struct heap_place *place, struct he
 	place->frame_count++;
 }
 
-/* "inner--outer", as symbolized files have it. */
+/* Where a name of "inner--outer" ends; an operator of C++ is called so, too. */
+static char *joint(char *names)
+{
+	char *at = names;
+
+	while ((at = strstr(at, "--"))) {
+		if (at - names < 8 || memcmp(at - 8, "operator", 8))
+			return at;
+		at += 2;
+	}
+	return NULL;
+}
+
 static void add_given(struct heap_places *p, struct heap_place *place)
 {
 	auto_free char *names = xstrdup(strings_at(&p->texts, place->given));
 
 	for (char *name = names, *next; name; name = next) {
-		next = strstr(name, "--");
+		auto_free char *written = NULL;
+
+		next = joint(name);
 		if (next) {
 			*next = 0;
 			next += 2;
 		}
+		written = demangle(name);
 		add_frame(p, place,
-			  (struct heap_place_frame){ .function = strings_add(&p->texts, name),
+			  (struct heap_place_frame){ .function = strings_add(&p->texts, written),
 						     .inlined = next != NULL });
 	}
 }
 
-static void add_resolved(struct heap_places *p, struct symbols *symbols, struct heap_place *place)
+static void add_symbol(struct heap_places *p, struct heap_place *place, const struct symbol *s)
 {
-	struct symbol s;
-
-	symbols_resolve(symbols, place->module, place->address, &s);
-	for (unsigned i = 0; i < s.count; i++)
+	for (unsigned i = 0; i < s->count; i++)
 		add_frame(p, place,
 			  (struct heap_place_frame){
-				  .function = strings_add(&p->texts, s.frames[i].function),
-				  .file = strings_add(&p->texts, s.frames[i].file),
-				  .line = s.frames[i].line,
-				  .inlined = s.frames[i].inlined });
-	symbol_release(&s);
+				  .function = strings_add(&p->texts, s->frames[i].function),
+				  .file = strings_add(&p->texts, s->frames[i].file),
+				  .line = s->frames[i].line,
+				  .inlined = s->frames[i].inlined });
+}
+
+/* All that is needed until the names are there. */
+struct resolving {
+	struct heap_places *p;
+	struct heap_file *files;
+	struct symbols_module *modules;
+	struct symbols *symbols;
+	bool *usable;	      /* by module: something is known of it */
+	uint32_t *order;      /* places to be looked up, by module and address */
+	struct symbol *found; /* by place */
+};
+
+static void find_files(struct resolving *r)
+{
+	struct heap_places *p = r->p;
+	const struct heap_places_options *o = &p->options;
+	struct search *search = search_new(o->debug_paths, o->debug_path_count, false);
+
+	for (size_t i = 0; i < p->module_count; i++) {
+		heap_files_find(p, i, search, &r->files[i]);
+		r->modules[i] = (struct symbols_module){
+			.path = p->modules[i].file ? p->modules[i].file : p->modules[i].path,
+			.build_id = r->files[i].build_id,
+			.build_id_size = r->files[i].build_id_size,
+		};
+	}
+	search_free(search);
+	r->symbols = symbols_new(r->modules, p->module_count,
+				 &(struct symbols_options){
+					 .debug_paths = o->debug_paths,
+					 .debug_path_count = o->debug_path_count,
+					 .debuginfod = o->debuginfod,
+				 });
+	for (size_t i = 0; i < p->module_count; i++) {
+		const struct symbols_found *found;
+
+		/* Without a build id only a file that was found here can be right. */
+		if (!p->modules[i].file && *p->modules[i].build_id) {
+			found = symbols_found(r->symbols, i);
+			if (found->binary)
+				heap_files_use(p, i, found->binary, &r->files[i]);
+			r->usable[i] = found->level != SYMBOLS_NONE;
+		}
+		r->usable[i] |= p->modules[i].file != NULL;
+		heap_files_warn(p, &r->files[i], r->usable[i]);
+	}
+}
+
+/* From offsets in files to addresses of the files. */
+static void find_address(struct resolving *r, struct heap_place *place)
+{
+	if (place->loaded)
+		place->address = place->loaded;
+	else if (place->module != HEAP_NO_MODULE)
+		heap_files_address(&r->files[place->module], place->address, &place->address);
+}
+
+static int by_module_and_address(const void *a, const void *b, void *context)
+{
+	const struct heap_place *x = (const struct heap_place *)context + *(const uint32_t *)a;
+	const struct heap_place *y = (const struct heap_place *)context + *(const uint32_t *)b;
+
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void resolve_some(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	struct resolving *r = context;
+
+	for (uint64_t i = first; i < first + count; i++) {
+		const struct heap_place *place = &r->p->places[r->order[i]];
+
+		symbols_resolve(r->symbols, place->module, place->address, &r->found[r->order[i]]);
+	}
+}
+
+static void keep_id(struct heap_places *p, struct heap_places_module *m, const struct heap_file *f)
+{
+	struct buf id = { 0 };
+
+	buf_hex(&id, f->build_id, f->build_id_size);
+	m->build_id = strings_at(&p->texts, strings_add(&p->texts, id.data));
+	buf_release(&id);
 }
 
 void heap_places_resolve(struct heap_places *p)
 {
 	auto_free struct symbols_module *modules = xcalloc(p->module_count + 1, sizeof(*modules));
-	auto_free struct file *files = xcalloc(p->module_count + 1, sizeof(*files));
-	struct search *search =
-		search_new(p->options.debug_paths, p->options.debug_path_count, false);
-	struct symbols *symbols;
+	auto_free struct heap_file *files = xcalloc(p->module_count + 1, sizeof(*files));
+	auto_free bool *usable = xcalloc(p->module_count + 1, sizeof(*usable));
+	auto_free uint32_t *order = xcalloc(p->count + 1, sizeof(*order));
+	auto_free struct symbol *found = xcalloc(p->count + 1, sizeof(*found));
+	struct resolving r = { p, files, modules, NULL, usable, order, found };
+	size_t wanted = 0;
 
-	for (size_t i = 0; i < p->module_count; i++) {
-		find_file(p, i, search, &files[i]);
-		modules[i] = (struct symbols_module){
-			.path = p->modules[i].file ? p->modules[i].file : p->modules[i].path,
-			.build_id = files[i].build_id,
-			.build_id_size = files[i].build_id_size,
-		};
+	find_files(&r);
+	for (size_t i = 0; i < p->count; i++) {
+		struct heap_place *place = &p->places[i];
+
+		find_address(&r, place);
+		if (!place->given && place->module != HEAP_NO_MODULE && usable[place->module])
+			order[wanted++] = (uint32_t)i;
 	}
-	search_free(search);
-	symbols = symbols_new(modules, p->module_count,
-			      &(struct symbols_options){
-				      .debug_paths = p->options.debug_paths,
-				      .debug_path_count = p->options.debug_path_count,
-				      .debuginfod = p->options.debuginfod,
-			      });
+	if (wanted > 1)
+		qsort_r(order, wanted, sizeof(*order), by_module_and_address, p->places);
+	parallel_for(wanted, WORK, resolve_some, &r);
 	for (size_t i = 0; i < p->count; i++) {
 		struct heap_place *place = &p->places[i];
 
 		place->frame = p->frame_count;
-		if (place->module != HEAP_NO_MODULE)
-			place->address = address_of(&files[place->module], place->address);
 		if (place->given)
 			add_given(p, place);
-		else if (place->module != HEAP_NO_MODULE && p->modules[place->module].file)
-			add_resolved(p, symbols, place);
+		add_symbol(p, place, &found[i]);
 		if (!place->frame_count)
 			add_frame(p, place, (struct heap_place_frame){ 0 });
+		symbol_release(&found[i]);
 	}
-	symbols_free(symbols);
-	for (size_t i = 0; i < p->module_count; i++)
-		free(files[i].loads);
+	symbols_free(r.symbols);
+	for (size_t i = 0; i < p->module_count; i++) {
+		if (p->modules[i].file)
+			keep_id(p, &p->modules[i], &files[i]);
+		heap_files_release(&files[i]);
+	}
 }

@@ -18,6 +18,7 @@
 struct heap_place {
 	uint32_t module;	   /* HEAP_NO_MODULE: in no file that is known */
 	uint64_t address;	   /* as the file counts; else the address itself */
+	uint64_t loaded;	   /* the same by what the dump says of the loader; 0: nothing */
 	uint32_t given;		   /* names that the dump itself has, of texts; 0: none */
 	size_t frame, frame_count; /* the innermost first; at least one once resolved */
 };
@@ -30,18 +31,34 @@ struct heap_place_frame {
 	bool inlined;
 };
 
+/* Code that is mapped from a file: where in the file. */
+struct heap_places_code {
+	uint64_t offset, size;
+};
+
+#define HEAP_CODE_MAX 8
+
 struct heap_places_module {
 	const char *path; /* as the dump has it */
-	char *file;	  /* the one that is read; NULL: none was found */
-	bool allocator;	  /* it is jemalloc or another allocator's library */
-	bool named;	  /* found by its name alone: it may be another build */
+	/* Hexadecimal, as the dump has it; "": it does not say.  Once resolved, that of the file
+	 * then. */
+	const char *build_id;
+	bool deleted;				     /* while it was loaded */
+	struct heap_places_code code[HEAP_CODE_MAX]; /* that addresses are in */
+	size_t code_count;
+	char *file;	/* the one that is read; NULL: none was found */
+	bool allocator; /* it is jemalloc or another allocator's library */
 };
 
 struct heap_places_options {
 	const char *program;		/* the main program's file, or NULL: where the dump says */
 	const char *const *debug_paths; /* files and folders with symbols */
 	size_t debug_path_count;
-	const char *sysroot; /* put before the dumps' paths, or NULL */
+	const char *sysroot;	     /* put before the dumps' paths, or NULL */
+	const char *const *prefixes; /* the same, tried first; as jeprof's --lib_prefix */
+	size_t prefix_count;
+	const char *const *beside; /* folders with files of the same name: those of the dumps */
+	size_t beside_count;
 	bool debuginfod;
 };
 
@@ -55,6 +72,8 @@ struct heap_places {
 	size_t count, room;
 	struct heap_place_frame *frames;
 	size_t frame_count, frame_room;
+	char **warnings; /* once resolved: lines about files that look right and are not */
+	size_t warning_count, warning_room;
 	struct map index; /* places by a hash of module and address, and of module paths */
 };
 

@@ -126,6 +126,7 @@ static void mapping(struct writer *w, size_t i)
 	/* Addresses are the file's own; a range that holds them all keeps readers from guessing. */
 	proto_number(&w->message, 3, UINT64_MAX >> 1);
 	proto_number(&w->message, 5, string(w, m->path));
+	proto_number(&w->message, 6, string(w, m->build_id));
 	if (m->file) {
 		proto_number(&w->message, 7, 1);
 		proto_number(&w->message, 8, 1);
