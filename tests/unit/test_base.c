@@ -9,6 +9,7 @@
 #include "base/human.h"
 #include "base/json.h"
 #include "base/json_quick.h"
+#include "base/json_read.h"
 #include "base/map.h"
 #include "base/strings.h"
 #include "base/xalloc.h"
@@ -218,12 +219,79 @@ static void texts_are_kept_once(void **context)
 	free(large);
 }
 
+/* What one side writes the other reads. */
+static void json_is_read(void **context)
+{
+	static const char text[] = " {\"a\" : [1, 18446744073709551615 ,[]], \"b\":{\"c\":null},"
+				   "\"d\":\"x\\u00e9\\ud83d\\ude00\\n\\udc00\", \"e\":true}\n";
+	struct buf key = { 0 }, value = { 0 };
+	struct err err = { .text = "" };
+	struct json_reader r;
+	uint64_t number;
+	bool yes = false;
+
+	json_reader_init(&r, text, sizeof(text) - 1, &err);
+	assert_true(json_read_object(&r) && json_read_key(&r, &key));
+	assert_string_equal(key.data, "a");
+	assert_true(json_read_array(&r) && json_read_element(&r) && json_read_number(&r, &number));
+	assert_int_equal(number, 1);
+	assert_true(json_read_element(&r) && json_read_number(&r, &number));
+	assert_true(number == UINT64_MAX);
+	assert_true(json_read_element(&r) && json_skip(&r) && !json_read_element(&r));
+	assert_true(json_read_key(&r, &key) && json_skip(&r));
+	assert_true(json_read_key(&r, &key) && json_read_text(&r, &value));
+	assert_string_equal(value.data, "x\xc3\xa9\xf0\x9f\x98\x80\n\xef\xbf\xbd");
+	assert_true(json_read_key(&r, &key) && json_read_bool(&r, &yes) && yes);
+	assert_false(json_read_key(&r, &key));
+	assert_true(json_read_end(&r));
+	buf_release(&key);
+	buf_release(&value);
+}
+
+static void json_errors_have_a_place(void **context)
+{
+	static const struct {
+		const char *text;
+		uint64_t offset;
+	} cases[] = {
+		{ "", 0 },
+		{ "[1 2]", 3 },
+		{ "[1,", 3 },
+		{ "[\"a\nb\"]", 3 },
+		{ "[\"\\q\"]", 3 },
+		{ "[\"\\u12g4\"]", 6 },
+		{ "[\"\\u0000\"]", 8 },
+		{ "{\"a\" 1}", 5 },
+		{ "{1:2}", 1 },
+		{ "[tru]", 1 },
+		{ "[1]]", 3 },
+		{ "[\"open", 6 },
+		{ "{\"a\":1,}", 7 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct err err = { .text = "", .offset = ERR_NO_OFFSET };
+		struct json_reader r;
+
+		json_reader_init(&r, cases[i].text, strlen(cases[i].text), &err);
+		json_skip(&r);
+		assert_false(json_read_end(&r));
+		assert_true(*err.text);
+		assert_int_equal(err.offset, cases[i].offset);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_for_people),	  cmocka_unit_test(json_is_valid),
-		cmocka_unit_test(numbers_are_written),	  cmocka_unit_test(terminals_are_safe),
-		cmocka_unit_test(quick_json_is_the_same), cmocka_unit_test(map_keeps_what_it_got),
+		cmocka_unit_test(numbers_for_people),
+		cmocka_unit_test(json_is_valid),
+		cmocka_unit_test(json_is_read),
+		cmocka_unit_test(json_errors_have_a_place),
+		cmocka_unit_test(numbers_are_written),
+		cmocka_unit_test(terminals_are_safe),
+		cmocka_unit_test(quick_json_is_the_same),
+		cmocka_unit_test(map_keeps_what_it_got),
 		cmocka_unit_test(texts_are_kept_once),
 	};
 

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Logs added up.  See churn.h.
+ *
+ * Traces go through a profile as stacks of a dump would, so names, the allocator's own frames and
+ * patterns are its business; sample N of the profile is the Nth trace of all logs. */
+#include "heap/churn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/xalloc.h"
+
+void churn_init(struct churn *c, const struct profile_options *options,
+		const struct heap_places_options *where)
+{
+	*c = (struct churn){ 0 };
+	profile_init(&c->profile, options, where);
+	strings_init(&c->texts);
+}
+
+void churn_release(struct churn *c)
+{
+	profile_release(&c->profile);
+	strings_release(&c->texts);
+	free(c->blocks);
+	free(c->threads);
+	free(c->stacks);
+	*c = (struct churn){ 0 };
+}
+
+static void add_traces(struct churn *c, const struct log *l, const struct dump *maps)
+{
+	auto_free struct dump_stack *stacks = xcalloc(l->trace_count + 1, sizeof(*stacks));
+	struct dump d = { .stacks = stacks, .stack_count = l->trace_count, .pcs = l->pcs };
+
+	for (size_t i = 0; i < l->trace_count; i++) {
+		stacks[i].pc = l->traces[i].pc;
+		stacks[i].pc_count = l->traces[i].pc_count;
+	}
+	if (maps) {
+		d.maps = maps->maps;
+		d.map_count = maps->map_count;
+	}
+	profile_add(&c->profile, &d, 1);
+}
+
+static void add_threads(struct churn *c, const struct log *l)
+{
+	for (size_t i = 0; i < l->thread_count; i++) {
+		const char *name = strings_at(&l->texts, l->threads[i].name);
+
+		c->threads =
+			xgrow(c->threads, c->thread_count, &c->thread_room, sizeof(*c->threads));
+		c->threads[c->thread_count++] = (struct churn_thread){
+			.log = c->log_count,
+			.uid = l->threads[i].uid,
+			.name = strings_at(&c->texts, strings_add(&c->texts, name)),
+		};
+	}
+}
+
+void churn_add(struct churn *c, const struct log *l, const struct dump *maps)
+{
+	size_t first_thread = c->thread_count;
+
+	add_traces(c, l, maps);
+	add_threads(c, l);
+	for (size_t i = 0; i < l->block_count; i++) {
+		const struct log_block *b = &l->blocks[i];
+		struct churn_thread *thread = &c->threads[first_thread + b->thread];
+		bool elsewhere =
+			b->freed && b->free_thread != LOG_NONE && b->free_thread != b->thread;
+
+		c->blocks = xgrow(c->blocks, c->block_count, &c->block_room, sizeof(*c->blocks));
+		c->blocks[c->block_count++] = (struct churn_block){
+			.sample = c->trace_count + b->trace,
+			.rate = l->rate,
+			.bytes = b->bytes,
+			.life_ns = log_life_ns(b),
+			.freed = b->freed,
+			.elsewhere = elsewhere,
+		};
+		thread->objects++;
+		thread->bytes += b->bytes;
+		if (b->freed && b->free_thread != LOG_NONE) {
+			thread = &c->threads[first_thread + b->free_thread];
+			thread->freed++;
+			thread->freed_others += elsewhere;
+		}
+	}
+	c->trace_count += l->trace_count;
+	c->log_count++;
+}
+
+char *churn_frame(const struct churn *c, const struct profile_walk *w, size_t frame)
+{
+	const struct heap_places *p = &c->profile.places;
+	const char *name = strings_at(&p->texts, p->frames[w->frames[frame]].function);
+
+	return *name ? xstrdup(name) : profile_unnamed(&c->profile, w->places[frame]);
+}
+
+/* The number of each sample's stack; SIZE_MAX for those that are left out. */
+static size_t *stacks_of_samples(struct churn *c)
+{
+	size_t *of = xcalloc(c->trace_count + 1, sizeof(*of));
+	struct profile_walk w = { 0 };
+	struct map known = { 0 };
+	struct buf key = { 0 };
+
+	for (size_t i = 0; i < c->trace_count; i++) {
+		uint64_t at;
+		uint32_t text;
+
+		of[i] = SIZE_MAX;
+		if (!profile_walk(&c->profile, i, &w))
+			continue;
+		buf_clear(&key);
+		for (size_t k = 0; k < w.count; k++) {
+			auto_free char *name = churn_frame(c, &w, k);
+
+			buf_printf(&key, "%s\n", name);
+		}
+		text = strings_add(&c->texts, key.data);
+		if (!map_get(&known, text, &at)) {
+			at = c->stack_count;
+			map_set(&known, text, at);
+			c->stacks = xgrow(c->stacks, c->stack_count, &c->stack_room,
+					  sizeof(*c->stacks));
+			c->stacks[c->stack_count++] = (struct churn_stack){ .sample = i };
+		}
+		of[i] = at;
+	}
+	profile_walk_release(&w);
+	map_release(&known);
+	buf_release(&key);
+	return of;
+}
+
+static void add_block(struct churn_stack *s, const struct churn_block *b)
+{
+	struct dump_amounts a =
+		dump_scale(&(struct dump_counts){ .objects = 1, .bytes = b->bytes }, b->rate);
+
+	s->objects++;
+	s->bytes += b->bytes;
+	s->freed += b->freed;
+	s->elsewhere += b->elsewhere;
+	s->all_objects += a.objects;
+	s->all_bytes += a.bytes;
+	s->mean_ns += b->freed ? (double)b->life_ns : 0;
+}
+
+static void add_life(struct churn *c, const struct churn_block *b)
+{
+	unsigned i = 0;
+
+	while (i + 1 < CHURN_LIVES && b->life_ns >= c->lives[i].to_ns)
+		i++;
+	c->lives[i].objects++;
+	c->lives[i].bytes += b->bytes;
+}
+
+static void init_lives(struct churn *c)
+{
+	uint64_t edge = 1000;
+
+	for (unsigned i = 0; i < CHURN_LIVES; i++, edge *= 10) {
+		c->lives[i].from_ns = i ? edge / 10 : 0;
+		c->lives[i].to_ns = i + 1 < CHURN_LIVES ? edge : UINT64_MAX;
+	}
+}
+
+/* A freed block of a stack. */
+struct life {
+	size_t stack;
+	uint64_t ns;
+};
+
+static int by_stack_and_life(const void *a, const void *b)
+{
+	const struct life *x = a, *y = b;
+
+	if (x->stack != y->stack)
+		return x->stack < y->stack ? -1 : 1;
+	return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+static int by_life(const void *a, const void *b)
+{
+	const struct life *x = a, *y = b;
+
+	return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+/* The least value that a share of all does not exceed: nearest rank. */
+static uint64_t quantile(const struct life *sorted, size_t count, unsigned percent)
+{
+	size_t rank = (count * percent + 99) / 100;
+
+	return sorted[rank ? rank - 1 : 0].ns;
+}
+
+static void put_lives(struct churn_stack *s, const struct life *sorted, size_t count)
+{
+	s->mean_ns /= (double)count;
+	s->least_ns = sorted[0].ns;
+	s->half_ns = quantile(sorted, count, 50);
+	s->p90_ns = quantile(sorted, count, 90);
+	s->p99_ns = quantile(sorted, count, 99);
+	s->most_ns = sorted[count - 1].ns;
+}
+
+static int by_all_bytes(const void *a, const void *b)
+{
+	const struct churn_stack *x = a, *y = b;
+
+	if (x->all_bytes != y->all_bytes)
+		return x->all_bytes < y->all_bytes ? 1 : -1;
+	return x->sample < y->sample ? -1 : 1;
+}
+
+static void add_up(struct churn *c, const size_t *of)
+{
+	auto_free struct life *lives = xcalloc(c->block_count + 1, sizeof(*lives));
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->block_count; i++) {
+		const struct churn_block *b = &c->blocks[i];
+		size_t stack = of[b->sample];
+
+		if (stack == SIZE_MAX)
+			continue;
+		add_block(&c->stacks[stack], b);
+		add_block(&c->total, b);
+		if (!b->freed)
+			continue;
+		add_life(c, b);
+		lives[count++] = (struct life){ stack, b->life_ns };
+	}
+	if (!count)
+		return;
+	qsort(lives, count, sizeof(*lives), by_stack_and_life);
+	for (size_t i = 0, n; i < count; i += n) {
+		for (n = 1; i + n < count && lives[i + n].stack == lives[i].stack; n++)
+			;
+		put_lives(&c->stacks[lives[i].stack], lives + i, n);
+	}
+	qsort(lives, count, sizeof(*lives), by_life);
+	put_lives(&c->total, lives, count);
+}
+
+int churn_finish(struct churn *c, struct err *err)
+{
+	auto_free size_t *of = NULL;
+	size_t kept = 0;
+	int error = profile_finish(&c->profile, err);
+
+	if (error)
+		return error;
+	init_lives(c);
+	of = stacks_of_samples(c);
+	add_up(c, of);
+	/* Stacks that only free have no blocks of their own. */
+	for (size_t i = 0; i < c->stack_count; i++)
+		if (c->stacks[i].objects)
+			c->stacks[kept++] = c->stacks[i];
+	c->stack_count = kept;
+	if (kept > 1)
+		qsort(c->stacks, kept, sizeof(*c->stacks), by_all_bytes);
+	return 0;
+}
