@@ -71,6 +71,9 @@ int waits_create_thread(void *(*run)(void *));
 bool listen_open(void);
 void listen_forget(void); /* unlinks what was announced; at exit */
 
+/* log.c */
+void log_forget(void); /* unlinks a log that nobody fetched; at exit */
+
 /* serve.c: until the process ends */
 void serve(void);
 void serve_close_in_child(void);

@@ -57,3 +57,6 @@ void control_prof_reset(struct exchange *x);
 void control_purge(struct exchange *x);
 void control_decay_ms(struct exchange *x);
 void control_dump(struct exchange *x);
+void log_recent(struct exchange *x);
+void log_start(struct exchange *x);
+void log_stop(struct exchange *x);

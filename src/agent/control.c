@@ -59,7 +59,9 @@ static void read_back(struct exchange *x, const struct ctl_row *row, const char 
 /* A profiler's name where it was not enabled is not a name that is missing. */
 static bool ready_for(struct exchange *x, const char *name)
 {
-	return strncmp(name, "prof.", 5) ? answer_needs_jemalloc(x) : answer_needs_prof(x);
+	return strncmp(name, "prof.", 5) && strncmp(name, "experimental.prof_", 18)
+		       ? answer_needs_jemalloc(x)
+		       : answer_needs_prof(x);
 }
 
 static void set(struct exchange *x, const struct ctl_row *row, const char *name, const char *text)
@@ -139,6 +141,7 @@ static const struct {
 	{ "/control/prof/thread_active_init", "prof.thread_active_init" },
 	{ "/control/prof/gdump", "prof.gdump" },
 	{ "/control/prof/prefix", "prof.prefix" },
+	{ "/control/prof/recent", "experimental.prof_recent.alloc_max" },
 	{ "/control/background_thread", "background_thread" },
 	{ "/control/max_background_threads", "max_background_threads" },
 	{ "/control/mutexes/reset", "stats.mutexes.reset" },

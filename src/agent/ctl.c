@@ -90,6 +90,7 @@ static const struct ctl_row rows[] = {
 	{ "prof.reset", CTL_SIZE, CTL_WRITE },
 	{ "prof.lg_sample", CTL_SIZE, CTL_READ },
 	{ "prof.interval", CTL_U64, CTL_READ },
+	{ "experimental.prof_recent.alloc_max", CTL_SSIZE, CTL_BOTH },
 
 	{ "stats.mutexes.reset", CTL_ACTION, CTL_WRITE },
 	{ "stats.mutexes.@.max_num_thds", CTL_U32, CTL_READ },

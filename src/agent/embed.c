@@ -2,6 +2,7 @@
 /* What a dump is given so that it can be read elsewhere.  See embed.h. */
 #include "agent/embed.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,14 +25,10 @@ static void add_program(struct text *out)
 	add_path(out, path);
 }
 
-void embed_build_ids(struct text *dump)
+static void add_build_ids(struct text *dump)
 {
-	static const char maps[] = "\nMAPPED_LIBRARIES:\n";
 	struct objects list;
 
-	if (!dump->size || dump->data[dump->size - 1] != '\n' ||
-	    !memmem(dump->data, dump->size, maps, sizeof(maps) - 1))
-		return;
 	objects_list(&list);
 	for (size_t i = 0; i < list.count; i++) {
 		const struct object *o = &list.objects[i];
@@ -47,6 +44,66 @@ void embed_build_ids(struct text *dump)
 		text_char(dump, '\n');
 	}
 	objects_release(&list);
+}
+
+void embed_build_ids(struct text *dump)
+{
+	static const char maps[] = "\nMAPPED_LIBRARIES:\n";
+
+	if (dump->size && dump->data[dump->size - 1] == '\n' &&
+	    memmem(dump->data, dump->size, maps, sizeof(maps) - 1))
+		add_build_ids(dump);
+}
+
+/* Lines as texts of JSON; bytes that are no ASCII are left as they are. */
+static void add_lines(struct text *json, const struct text *lines)
+{
+	bool inside = false;
+
+	for (size_t i = 0; i < lines->size; i++) {
+		char c = lines->data[i];
+
+		if (c == '\n') {
+			text_str(json, inside ? "\"" : "");
+			inside = false;
+			continue;
+		}
+		if (!inside)
+			text_str(json, json->data[json->size - 1] == '[' ? "\"" : ",\"");
+		inside = true;
+		if (c == '"' || c == '\\')
+			text_char(json, '\\');
+		text_char(json, (unsigned char)c < ' ' ? '?' : c);
+	}
+	if (inside)
+		text_char(json, '"');
+}
+
+void embed_maps(struct text *json)
+{
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	struct text lines = { 0 };
+
+	while (fd >= 0 && text_reserve(&lines, 65536)) {
+		ssize_t n = read(fd, lines.data + lines.size, 65536);
+
+		if (n <= 0)
+			break;
+		lines.size += (size_t)n;
+	}
+	if (fd >= 0)
+		close(fd);
+	add_build_ids(&lines);
+	while (json->size && (json->data[json->size - 1] == '\n' || !json->data[json->size - 1]))
+		json->size--;
+	if (json->size > 2 && json->data[json->size - 1] == '}' && !lines.failed) {
+		json->size--;
+		text_str(json, ",\"mapped_libraries\":[");
+		if (!json->failed)
+			add_lines(json, &lines);
+		text_str(json, "]}\n");
+	}
+	text_release(&lines);
 }
 
 static uint64_t hexadecimal(const char **p)

@@ -7,6 +7,9 @@
 
 /* # build-id ID START BIAS PATH: for each loaded file. */
 void embed_build_ids(struct text *dump);
+/* Adds to an object of JSON "mapped_libraries": the process's maps and the lines above, as an array
+ * of texts.  What is no object is left as it is. */
+void embed_maps(struct text *json);
 /* The name that an address was given, or NULL.  What has none in jemalloc's own library, which is
  * stripped as a rule, is called malloc: so jeprof knows it for the allocator's, and cuts it off. */
 const char *embed_name(const struct object_name *n, const struct text *names);

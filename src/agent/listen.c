@@ -232,6 +232,7 @@ void listen_forget(void)
 {
 	struct stat st;
 
+	log_forget();
 	if (agent.file_path[0])
 		unlink(agent.file_path);
 	/* Somebody else may have taken the place. */

@@ -26,8 +26,8 @@ static uint64_t seconds;
 
 static const struct command_option options[] = {
 	{ "output", 'o', "FILE",
-	  "of dump and pprof (heap.PID.N.heap, .pb.gz); - is standard output", COMMAND_TEXT,
-	  &output },
+	  "of dump, pprof, recent, log-stop (heap.PID.N.heap, .pb.gz, .json); - is standard output",
+	  COMMAND_TEXT, &output },
 	{ "seconds", 's', "N", "of pprof: what changes in so many seconds", COMMAND_NUMBER,
 	  &seconds },
 	{ "token", 0, "TOKEN", "what changes need (MEMOIR_AGENT_TOKEN, or the agent's own file)",
@@ -73,6 +73,14 @@ static const struct word words[] = {
 	  "a dump at each new peak" },
 	{ "prefix", "POST", "/control/prof/prefix", "value", NULL, 1, PLAIN, "PREFIX",
 	  "of dumps that jemalloc names" },
+	{ "recent-max", "POST", "/control/prof/recent", "value", NULL, 1, PLAIN, "N",
+	  "keep the last N blocks; -1: all, 0: none" },
+	{ "recent", "GET", "/prof/recent", NULL, NULL, 0, FILES, "",
+	  "those blocks, for memoir jemalloc log" },
+	{ "log-start", "POST", "/control/prof/log/start", NULL, NULL, 0, PLAIN, "",
+	  "begins a log of blocks that are freed" },
+	{ "log-stop", "POST", "/control/prof/log/stop", NULL, NULL, 0, FILES, "",
+	  "ends it; into a file, for memoir jemalloc log" },
 	{ "purge", "POST", "/control/purge", "arena", NULL, 0, PLAIN, "[ARENA]",
 	  "gives unused pages back" },
 	{ "decay", "POST", "/control/decay", "arena", NULL, 0, PLAIN, "[ARENA]",
@@ -185,7 +193,7 @@ static int make_target(const struct word *w, int argc, char **argv, struct buf *
 	else if (seconds)
 		return wrong("--seconds is for pprof");
 	if (output && w->kind != FILES)
-		return wrong("--output is for dump and pprof");
+		return wrong("--output is for dump, pprof, recent and log-stop");
 	return 0;
 }
 
@@ -225,13 +233,15 @@ static void print_lines(const struct buf *body, struct buf *out)
 
 static int save_file(const struct agents_entry *agent, const struct word *w, const struct buf *body)
 {
+	const char *ending = !strcmp(w->word, "dump")	 ? "heap"
+			     : !strcmp(w->word, "pprof") ? "pb.gz"
+							 : "json";
 	auto_free char *chosen = NULL;
 	struct sink sink;
 	struct err err;
 
 	for (unsigned i = 0; !output && !chosen; i++) {
-		chosen = xasprintf("heap.%d.%u.%s", (int)agent->pid, i,
-				   strcmp(w->word, "pprof") ? "heap" : "pb.gz");
+		chosen = xasprintf("heap.%d.%u.%s", (int)agent->pid, i, ending);
 		if (!access(chosen, F_OK) && i < 100000) {
 			free(chosen);
 			chosen = NULL;
@@ -324,6 +334,7 @@ const struct command command_jemalloc_ctl = {
 		"  memoir jemalloc ctl 1234 background on|off | background-max N | mutex-reset\n"
 		"  memoir jemalloc ctl 1234 prof on|off | prof-threads on|off | gdump on|off\n"
 		"  memoir jemalloc ctl 1234 reset [LG] | rate LG | prefix PREFIX\n"
+		"  memoir jemalloc ctl 1234 log-start | log-stop | recent-max N | recent\n"
 		"  memoir jemalloc ctl -o now.heap unix:/run/app.sock dump\n"
 		"  memoir jemalloc ctl -s 10 http://localhost:7790 pprof\n"
 		"  memoir jemalloc ctl 1234 dump-there /var/tmp/app.heap\n",

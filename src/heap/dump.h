@@ -60,7 +60,8 @@ struct dump_object {
 	const char *build_id; /* as above */
 };
 
-/* What a symbolized file says about an address: names, the innermost first. */
+/* What a symbolized file says about an address: names, the outermost first.  jeprof names the place
+ * of the call, a byte before where it returns to. */
 struct dump_name {
 	uint64_t pc;
 	const char *names; /* joined by "--", as they are in the file */

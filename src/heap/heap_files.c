@@ -261,18 +261,17 @@ void heap_files_use(struct heap_places *p, size_t module, const char *path, stru
 	take(&h, path);
 }
 
-void heap_files_address(const struct heap_file *f, uint64_t offset, uint64_t *ret)
+uint64_t heap_files_address(const struct heap_file *f, uint64_t offset)
 {
 	for (size_t i = 0; i < f->load_count; i++) {
 		const Elf64_Phdr *h = &f->loads[i];
 		/* The kernel maps whole pages: what is before a segment's start belongs to it. */
 		uint64_t from = first_page(h);
 
-		if (offset >= from && offset - from < h->p_filesz + (h->p_offset - from)) {
-			*ret = offset - h->p_offset + h->p_vaddr;
-			return;
-		}
+		if (offset >= from && offset - from < h->p_filesz + (h->p_offset - from))
+			return offset - h->p_offset + h->p_vaddr;
 	}
+	return offset;
 }
 
 void heap_files_warn(struct heap_places *p, struct heap_file *f, bool found)

@@ -29,9 +29,9 @@ void heap_files_find(struct heap_places *p, size_t module, struct search *search
 		     struct heap_file *ret);
 /* One that was found by its build id. */
 void heap_files_use(struct heap_places *p, size_t module, const char *path, struct heap_file *f);
-/* From an offset in the file to the address that the file gives it; left as it is if it is not
- * loaded. */
-void heap_files_address(const struct heap_file *f, uint64_t offset, uint64_t *ret);
+/* From an offset in the file to the address that the file gives it; the offset if it is not loaded.
+ */
+uint64_t heap_files_address(const struct heap_file *f, uint64_t offset);
 /* Hands the lines on that the user should see. */
 void heap_files_warn(struct heap_places *p, struct heap_file *f, bool found);
 void heap_files_release(struct heap_file *f);

@@ -118,13 +118,12 @@ static const char *name_given(const struct dump *d, uint64_t pc)
 	return low < d->name_count && d->names[low].pc == pc ? d->names[low].names : NULL;
 }
 
-/* Places are kept by file offset until the files are read: `address` is that, and becomes an
- * address of the file in heap_places_resolve(). */
+/* Places are known by file offset; `address` comes when the files are read. */
 uint32_t heap_places_add(struct heap_places *p, const struct dump *d, uint64_t pc, bool is_return)
 {
 	uint64_t at = is_return && pc ? pc - 1 : pc, key, found;
 	const struct dump_map *map = dump_map_of(d, at);
-	struct heap_place place = { .module = HEAP_NO_MODULE, .address = at };
+	struct heap_place place = { .module = HEAP_NO_MODULE, .address = at, .offset = at };
 	const char *given;
 
 	if (map && *map->path && *map->path != '[') {
@@ -133,19 +132,18 @@ uint32_t heap_places_add(struct heap_places *p, const struct dump *d, uint64_t p
 		/* The kernel maps the program lowest, or the libraries are all above it. */
 		if (!strcmp(map->path, d->maps[0].path))
 			p->main_module = place.module;
-		place.address = at - map->start + map->offset;
+		place.offset = at - map->start + map->offset;
 		place.loaded = map->has_bias ? at - map->bias : 0;
 	}
-	key = (place.address ^ (uint64_t)place.module << 40 ^ place.module) *
+	key = (place.offset ^ (uint64_t)place.module << 40 ^ place.module) *
 		      0x9e3779b97f4a7c15ull >>
 	      1;
 	/* Open addressing of our own on top of the map: another place may have the key. */
 	for (; map_get(&p->index, key, &found); key = (key + 1) & ~(1ull << 63))
 		if (p->places[found].module == place.module &&
-		    p->places[found].address == place.address)
+		    p->places[found].offset == place.offset)
 			return (uint32_t)found;
 	p->places = xgrow(p->places, p->count, &p->room, sizeof(*p->places));
-	/* Tables of names have calls as jeprof looks them up, or as they are in the stacks. */
 	given = name_given(d, at);
 	place.given = strings_add(&p->texts, given ? given : name_given(d, pc));
 	p->places[p->count] = place;
@@ -160,35 +158,33 @@ static void add_frame(struct heap_places *p, struct heap_place *place, struct he
 	place->frame_count++;
 }
 
-/* Where a name of "inner--outer" ends; an operator of C++ is called so, too. */
-static char *joint(char *names)
+/* Where the last name of a chain begins; operator-- is a part of one. */
+static size_t last_name(const char *names, size_t end)
 {
-	char *at = names;
-
-	while ((at = strstr(at, "--"))) {
-		if (at - names < 8 || memcmp(at - 8, "operator", 8))
+	for (size_t at = end; at >= 2; at--)
+		if (!memcmp(names + at - 2, "--", 2) &&
+		    !(at >= 10 && !memcmp(names + at - 10, "operator--", 10)))
 			return at;
-		at += 2;
-	}
-	return NULL;
+	return 0;
 }
 
+/* "outer--inner", as symbolized files have it; from our agent as the linker knows them. */
 static void add_given(struct heap_places *p, struct heap_place *place)
 {
 	auto_free char *names = xstrdup(strings_at(&p->texts, place->given));
+	size_t end = strlen(names), start;
 
-	for (char *name = names, *next; name; name = next) {
-		auto_free char *written = NULL;
+	for (;; end = start - 2) {
+		auto_free char *name = NULL;
 
-		next = joint(name);
-		if (next) {
-			*next = 0;
-			next += 2;
-		}
-		written = demangle(name);
+		start = last_name(names, end);
+		names[end] = 0;
+		name = demangle(names + start);
 		add_frame(p, place,
-			  (struct heap_place_frame){ .function = strings_add(&p->texts, written),
-						     .inlined = next != NULL });
+			  (struct heap_place_frame){ .function = strings_add(&p->texts, name),
+						     .inlined = start > 0 });
+		if (!start)
+			return;
 	}
 }
 
@@ -256,7 +252,7 @@ static void find_address(struct resolving *r, struct heap_place *place)
 	if (place->loaded)
 		place->address = place->loaded;
 	else if (place->module != HEAP_NO_MODULE)
-		heap_files_address(&r->files[place->module], place->address, &place->address);
+		place->address = heap_files_address(&r->files[place->module], place->offset);
 }
 
 static int by_module_and_address(const void *a, const void *b, void *context)

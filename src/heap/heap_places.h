@@ -18,7 +18,8 @@
 struct heap_place {
 	uint32_t module;	   /* HEAP_NO_MODULE: in no file that is known */
 	uint64_t address;	   /* as the file counts; else the address itself */
-	uint64_t loaded;	   /* the same by what the dump says of the loader; 0: nothing */
+	uint64_t offset;	   /* as it was added: where in the file */
+	uint64_t loaded;	   /* the address by what the dump says of the loader; 0: nothing */
 	uint32_t given;		   /* names that the dump itself has, of texts; 0: none */
 	size_t frame, frame_count; /* the innermost first; at least one once resolved */
 };

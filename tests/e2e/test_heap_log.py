@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import math
+import os
 import pathlib
 import re
 import subprocess
@@ -12,6 +13,7 @@ import subprocess
 import pytest
 
 import harness
+from agent import JEMALLOC, LIBRARY, Target, memoir
 
 DATA = pathlib.Path(__file__).parent.parent / "data/jemalloc"
 LOG, RECENT = DATA / "prof_log.json", DATA / "prof_recent.json"
@@ -184,3 +186,57 @@ def test_usage(tmp_path):
     assert missing.returncode == 1 and missing.stderr.count("\n") == 1
     (tmp_path / "maps").write_text("nothing\n")
     assert "there are no maps in it" in log("--maps", tmp_path / "maps", LOG).stderr
+
+
+@pytest.fixture
+def target(compile_program, tmp_path):
+    if not JEMALLOC or not os.path.exists(LIBRARY):
+        pytest.skip("no jemalloc, or no agent")
+    with Target([compile_program("agent_target")], tmp_path, "prof:true,lg_prof_sample:12") as target:
+        yield target
+
+
+def test_a_live_log(target, tmp_path):
+    """Started and ended by the agent; 1280 blocks of 64 KiB are freed meanwhile, and all are named."""
+    assert target.get("/control/prof/log/start").status == 405
+    assert target.post("/control/prof/log/start", token=None).status == 401
+    assert target.post("/control/prof/log/stop").status == 409
+    assert target.post("/control/prof/log/start").json == {"prof.log_start": None}
+    assert target.post("/control/prof/log/start").status == 409
+    assert (target.do("grow"), target.do("shrink")) == ("done", "done")
+    written = tmp_path / "live.json"
+    done = memoir(tmp_path, "ctl", "-o", str(written), str(target.pid), "log-stop")
+    assert done.status == 0, done
+    found = answer(written)
+    assert found["logs"][0]["pid"] == target.pid
+    # A block of 64 KiB is missed once in nine million times.
+    assert found["total"]["freed"] >= 1280 and found["total"]["bytes"] >= 80 << 20
+    assert [f["name"] for f in found["stacks"][0]["frames"]][0] == "main"
+    assert os.listdir(tmp_path / "memoir") == [f"jemalloc.{target.pid}"]
+    # Once more; the program ends while it is written, as if nothing were.
+    assert memoir(tmp_path, "ctl", str(target.pid), "log-start").status == 0
+    assert target.end()[0] == 7
+    assert os.listdir(tmp_path / "memoir") == []
+
+
+def test_live_recent_blocks(target, tmp_path):
+    answered = target.get("/prof/recent")
+    assert answered.status == 409 and "/control/prof/recent?value=N" in answered.text
+    assert memoir(tmp_path, "ctl", str(target.pid), "recent-max", "25").status == 0
+    assert target.read("experimental.prof_recent.alloc_max") == 25
+    assert target.do("keep 500") == "done"
+    written = tmp_path / "recent.json"
+    assert memoir(tmp_path, "ctl", "-o", str(written), str(target.pid), "recent").status == 0
+    found = answer(written)
+    assert found["logs"][0]["kind"] == "recent" and found["total"]["objects"] == 25
+    assert found["total"]["freed"] == 0
+    assert {"keep_small", "keep_large"} >= {s["frames"][0]["name"] for s in found["stacks"]}
+
+
+def test_logs_need_the_profiler(compile_program, tmp_path):
+    if not JEMALLOC or not os.path.exists(LIBRARY):
+        pytest.skip("no jemalloc, or no agent")
+    with Target([compile_program("agent_target")], tmp_path) as target:
+        for answered in (target.get("/prof/recent"), target.post("/control/prof/log/start"),
+                         target.post("/control/prof/log/stop"), target.post("/control/prof/recent?value=1")):
+            assert answered.status == 409 and "start with MALLOC_CONF=prof:true" in answered.text
