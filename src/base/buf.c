@@ -145,3 +145,10 @@ int buf_flush(struct buf *b, int fd)
 	buf_clear(b);
 	return 0;
 }
+
+const char *path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}

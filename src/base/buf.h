@@ -27,5 +27,7 @@ void buf_hex(struct buf *b, const void *bytes, size_t size);
 void buf_printable(struct buf *b, const char *text, size_t size);
 /* Columns that a UTF-8 text takes on a terminal: code points, as nearly all are one wide. */
 size_t text_columns(const char *text);
+/* The last part of a path; "" stays "". */
+const char *path_base(const char *path);
 /* Writes everything to a descriptor and clears; 0 or -errno. */
 int buf_flush(struct buf *b, int fd);

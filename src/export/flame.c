@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Trees for flame graphs.  See flame.h. */
+/* Trees of views.  See flame.h. */
 #include "export/flame.h"
 
 #include <inttypes.h>
@@ -17,18 +17,6 @@ struct growing {
 	uint32_t *path;
 	size_t path_room;
 };
-
-static uint32_t add_node(struct flame *f, uint32_t parent, uint32_t function)
-{
-	uint32_t depth = f->count ? f->nodes[parent].depth + 1 : 0;
-
-	f->nodes = xgrow(f->nodes, f->count, &f->room, sizeof(*f->nodes));
-	f->weights =
-		xgrow(f->weights, f->count, &f->weight_room, f->measures * sizeof(*f->weights));
-	f->nodes[f->count] = (struct flame_node){ parent, function, depth };
-	memset(&f->weights[f->count * f->measures], 0, f->measures * sizeof(*f->weights));
-	return (uint32_t)f->count++;
-}
 
 uint32_t flame_function(struct flame *f, const struct stack_frame *frame)
 {
@@ -50,14 +38,7 @@ uint32_t flame_function(struct flame *f, const struct stack_frame *frame)
 
 static uint32_t child_of(struct flame *f, uint32_t parent, const struct stack_frame *frame)
 {
-	uint32_t function = flame_function(f, frame);
-	uint64_t key = (uint64_t)parent << 32 | function, id;
-
-	if (map_get(&f->children, key, &id))
-		return (uint32_t)id;
-	id = add_node(f, parent, function);
-	map_set(&f->children, key, id);
-	return (uint32_t)id;
+	return flame_tree_child(&f->tree, parent, flame_function(f, frame));
 }
 
 /* The frames of one stack node, inlined ones too, below what its caller has. */
@@ -108,144 +89,52 @@ void flame_init(struct flame *f, const struct view *v, const struct measuring *h
 {
 	struct growing g = { .f = f, .stacks = &v->model->tables.nodes };
 
-	*f = (struct flame){ .view = v, .measures = measures };
+	*f = (struct flame){ .view = v };
+	flame_tree_init(&f->tree, measures);
 	g.node_of = xcalloc(g.stacks->count + 1, sizeof(*g.node_of));
-	add_node(f, FLAME_ROOT, UINT32_MAX);
 	for (unsigned m = 0; m < measures; m++) {
 		struct stack_weights weights;
 
 		weigh_stacks(&weights, v, &how[m], false);
-		for (uint32_t i = 0; i < weights.count; i++) {
-			uint32_t node = node_of_stack(&g, weights.rows[i].stack);
-			struct weight *w = &f->weights[(size_t)node * measures + m];
-
-			w->bytes += weights.rows[i].weight.bytes;
-			w->count += weights.rows[i].weight.count;
-		}
+		for (uint32_t i = 0; i < weights.count; i++)
+			flame_tree_add(&f->tree, node_of_stack(&g, weights.rows[i].stack), m,
+				       weights.rows[i].weight.bytes, weights.rows[i].weight.count);
 		stack_weights_release(&weights);
 	}
-	for (size_t i = f->count; --i > 0;)
-		for (unsigned m = 0; m < measures; m++) {
-			struct weight *to = &f->weights[f->nodes[i].parent * (size_t)measures + m];
-
-			to->bytes += flame_weight(f, i, m)->bytes;
-			to->count += flame_weight(f, i, m)->count;
-		}
+	flame_tree_sum(&f->tree);
 	free(g.node_of);
 	free(g.path);
 }
 
 void flame_release(struct flame *f)
 {
-	free(f->nodes);
-	free(f->weights);
+	flame_tree_release(&f->tree);
 	free(f->lines);
 	functions_release(&f->functions);
-	map_release(&f->children);
 }
 
-static double part(uint64_t of, uint64_t whole)
+static void describe(const void *context, uint32_t function, struct buf *name,
+		     struct flame_source *ret)
 {
-	return whole ? (double)of / (double)whole : 0;
-}
-
-double flame_share(const struct flame *f, size_t node)
-{
-	double most = 0;
-
-	for (unsigned m = 0; m < f->measures; m++) {
-		const struct weight *w = flame_weight(f, node, m), *all = flame_weight(f, 0, m);
-		double bytes = part(w->bytes, all->bytes), count = part(w->count, all->count);
-
-		most = bytes > most ? bytes : most;
-		most = count > most ? count : most;
-	}
-	return most;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? 1 : x > y ? -1 : 0;
-}
-
-double flame_cut(const struct flame *f, size_t limit)
-{
-	double *shares, cut = 0;
-
-	if (f->count <= limit)
-		return 0;
-	shares = xcalloc(f->count, sizeof(*shares));
-	for (size_t i = 0; i < f->count; i++)
-		shares[i] = flame_share(f, i);
-	qsort(shares, f->count, sizeof(*shares), by_size);
-	cut = shares[limit];
-	free(shares);
-	return cut;
-}
-
-void flame_name(const struct flame *f, uint32_t function, struct buf *out)
-{
+	const struct flame *f = context;
+	const struct functions_row *row = &f->functions.rows[function];
 	struct places *places = f->view->places;
-	const struct functions_row *row;
-	const char *module;
+	const char *module = places_module_path(places, row->module);
 
-	if (function == UINT32_MAX) {
-		buf_text(out, "all");
-		return;
-	}
-	row = &f->functions.rows[function];
-	module = path_base(places_module_path(places, row->module));
+	*ret = (struct flame_source){ .module = module,
+				      .file = places_string(places, row->file),
+				      .first = f->lines[function].first,
+				      .last = f->lines[function].last };
 	if (row->function)
-		buf_text(out, places_string(places, row->function));
+		buf_text(name, places_string(places, row->function));
 	else if (row->address == UINT64_MAX)
-		buf_text(out, "(no stack)");
+		buf_text(name, "(no stack)");
 	else
-		buf_printf(out, "0x%" PRIx64 " [%s]", row->address, *module ? module : "?");
+		buf_printf(name, "0x%" PRIx64 " [%s]", row->address,
+			   *module ? path_base(module) : "?");
 }
 
-static bool is_system(const char *module, const char *function)
+struct flame_names flame_names(const struct flame *f)
 {
-	static const char *const modules[] = { "libc.so",     "libc-",	     "libc.musl",
-					       "ld-linux",    "ld-musl",     "libpthread",
-					       "libjemalloc", "libtcmalloc", "libmimalloc" };
-	static const char *const functions[] = { "operator new",  "malloc",	   "calloc",
-						 "realloc",	  "reallocarray",  "memalign",
-						 "aligned_alloc", "posix_memalign" };
-
-	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
-		if (!strncmp(module, modules[i], strlen(modules[i])))
-			return true;
-	if (!strncmp(function, functions[0], strlen(functions[0])))
-		return true;
-	for (size_t i = 1; i < sizeof(functions) / sizeof(functions[0]); i++)
-		if (!strcmp(function, functions[i]))
-			return true;
-	return false;
-}
-
-int flame_colour_of(const char *name, const char *module)
-{
-	uint32_t hash = 2166136261u; /* FNV-1a */
-
-	for (const char *p = name; *p; p++)
-		hash = (hash ^ (unsigned char)*p) * 16777619u;
-	hash ^= hash >> 15;
-	return is_system(path_base(module), name) ? -1 - (int)(hash % FLAME_SHADES)
-						  : (int)(hash % FLAME_COLOURS);
-}
-
-int flame_colour(const struct flame *f, uint32_t function)
-{
-	struct buf name = { 0 };
-	int colour;
-
-	if (function == UINT32_MAX)
-		return -1;
-	flame_name(f, function, &name);
-	colour = flame_colour_of(
-		name.data, places_module_path(f->view->places, f->functions.rows[function].module));
-	buf_release(&name);
-	return colour;
+	return (struct flame_names){ f, (uint32_t)f->functions.count, describe };
 }

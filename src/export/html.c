@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/assets.h"
-#include "export/xml.h"
 #include "model/stats.h"
 #include "query/series.h"
 #include "query/verdict.h"
@@ -33,56 +31,56 @@ static const struct {
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
 /* Of each frame function and line, the innermost first; null stands for those left out. */
-static void put_stack(struct page *p, uint32_t stack, unsigned call)
+static void put_stack(struct html *p, uint32_t stack, unsigned call)
 {
-	json_text(&p->j, "call", places_call(p->x->view->places, call));
+	json_text(p->j, "call", places_call(p->x->view->places, call));
 	stack_frames_of(&p->frames, p->x->view, stack);
-	json_number(&p->j, "deep", p->frames.count);
-	json_array(&p->j, "frames");
+	json_number(p->j, "deep", p->frames.count);
+	json_array(p->j, "frames");
 	for (size_t i = 0; i < p->frames.count; i++) {
 		const struct stack_frame *f = &p->frames.rows[i];
 
 		if (p->frames.count > FRAMES_INNER + FRAMES_OUTER && i == FRAMES_INNER) {
-			json_null(&p->j, NULL);
+			json_null(p->j, NULL);
 			i = p->frames.count - FRAMES_OUTER - 1;
 			continue;
 		}
-		json_number(&p->j, NULL, html_function(p, flame_function(&p->flame, f)));
-		json_number(&p->j, NULL, f->line);
+		json_number(p->j, NULL, page_function(&p->page, flame_function(&p->flame, f)));
+		json_number(p->j, NULL, f->line);
 	}
-	json_end_array(&p->j);
+	json_end_array(p->j);
 }
 
-static void put_verdict(struct page *p, const struct verdict *v)
+static void put_verdict(struct html *p, const struct verdict *v)
 {
 	buf_clear(&p->text);
 	verdict_evidence(&p->text, v, model_runtime_ns(p->model));
-	json_object(&p->j, NULL);
-	json_number(&p->j, "bytes", v->leaked_bytes);
-	json_number(&p->j, "count", v->leaked_count);
-	json_text(&p->j, "verdict", verdict_rows[v->class].name);
-	json_text(&p->j, "meaning", verdict_rows[v->class].help);
-	json_text(&p->j, "evidence", p->text.data);
-	json_real(&p->j, "sure", v->confidence, 2);
-	json_real(&p->j, "rate", v->bytes_per_second, 1);
-	json_number(&p->j, "most", v->most_bytes);
+	json_object(p->j, NULL);
+	json_number(p->j, "bytes", v->leaked_bytes);
+	json_number(p->j, "count", v->leaked_count);
+	json_text(p->j, "verdict", verdict_rows[v->class].name);
+	json_text(p->j, "meaning", verdict_rows[v->class].help);
+	json_text(p->j, "evidence", p->text.data);
+	json_real(p->j, "sure", v->confidence, 2);
+	json_real(p->j, "rate", v->bytes_per_second, 1);
+	json_number(p->j, "most", v->most_bytes);
 	put_stack(p, v->stack, v->call);
-	json_end_object(&p->j);
+	json_end_object(p->j);
 }
 
 /* The growing ones first: those are what a reader came for. */
-static void put_leaks(struct page *p)
+static void put_leaks(struct html *p)
 {
 	struct verdicts all;
 
 	verdicts_init(&all, p->x->view, false);
-	json_object(&p->j, "leaks");
-	json_number(&p->j, "stacks", all.count);
-	json_array(&p->j, "rows");
+	json_object(p->j, "leaks");
+	json_number(p->j, "stacks", all.count);
+	json_array(p->j, "rows");
 	for (uint32_t i = 0; i < all.count && i < STACKS_SHOWN; i++)
 		put_verdict(p, &all.rows[i]);
-	json_end_array(&p->j);
-	json_end_object(&p->j);
+	json_end_array(p->j);
+	json_end_object(p->j);
 	verdicts_release(&all);
 }
 
@@ -95,33 +93,33 @@ static struct weight weight_of(const struct stack_sum *s, enum stack_order order
 	return (struct weight){ s->bytes, s->count };
 }
 
-static void put_table(struct page *p, struct stack_sums *sums, unsigned number)
+static void put_table(struct html *p, struct stack_sums *sums, unsigned number)
 {
 	uint32_t shown = stack_sums_top(sums, tables[number].order, STACKS_SHOWN), stacks = 0;
 
 	for (uint32_t i = 0; i < sums->count; i++)
 		stacks += weight_of(&sums->rows[i], tables[number].order).count != 0;
-	json_object(&p->j, tables[number].name);
-	json_number(&p->j, "stacks", stacks);
-	json_array(&p->j, "rows");
+	json_object(p->j, tables[number].name);
+	json_number(p->j, "stacks", stacks);
+	json_array(p->j, "rows");
 	for (uint32_t i = 0; i < shown; i++) {
 		struct weight w = weight_of(&sums->rows[i], tables[number].order);
 
-		json_object(&p->j, NULL);
-		json_number(&p->j, "bytes", w.bytes);
-		json_number(&p->j, "count", w.count);
+		json_object(p->j, NULL);
+		json_number(p->j, "bytes", w.bytes);
+		json_number(p->j, "count", w.count);
 		put_stack(p, sums->rows[i].stack, sums->rows[i].call);
-		json_end_object(&p->j);
+		json_end_object(p->j);
 	}
-	json_end_array(&p->j);
-	json_end_object(&p->j);
+	json_end_array(p->j);
+	json_end_object(p->j);
 }
 
-static void put_tables(struct page *p)
+static void put_tables(struct html *p)
 {
 	struct stack_sums sums;
 
-	json_object(&p->j, "tables");
+	json_object(p->j, "tables");
 	put_leaks(p);
 	if (p->x->view->bits)
 		stats_sum_selected(p->model, p->x->view->bits, &sums);
@@ -130,7 +128,7 @@ static void put_tables(struct page *p)
 	for (unsigned i = 0; i < TABLES; i++)
 		put_table(p, &sums, i);
 	stack_sums_release(&sums);
-	json_end_object(&p->j);
+	json_end_object(p->j);
 }
 
 static const struct {
@@ -146,83 +144,66 @@ static const struct {
 	{ "freed_bytes", offsetof(struct series_point, freed_bytes) },
 };
 
-static void put_series(struct page *p)
+static void put_series(struct html *p)
 {
 	struct series s;
 	uint64_t from, to;
 
 	series_whole(p->model, &from, &to);
 	series_init(&s, p->x->view, from, to > from ? to : from + 1, POINTS);
-	json_object(&p->j, "series");
-	json_number(&p->j, "from_ns", model_ns(p->model, s.from));
-	json_number(&p->j, "to_ns", model_ns(p->model, s.to));
+	json_object(p->j, "series");
+	json_number(p->j, "from_ns", model_ns(p->model, s.from));
+	json_number(p->j, "to_ns", model_ns(p->model, s.to));
 	for (size_t r = 0; r < sizeof(series_rows) / sizeof(series_rows[0]); r++) {
-		json_array(&p->j, series_rows[r].key);
+		json_array(p->j, series_rows[r].key);
 		for (uint32_t i = 0; i < s.count; i++)
-			json_number(&p->j, NULL,
+			json_number(p->j, NULL,
 				    *(uint64_t *)((char *)&s.points[i] + series_rows[r].at));
-		json_end_array(&p->j);
+		json_end_array(p->j);
 	}
-	json_end_object(&p->j);
+	json_end_object(p->j);
 	series_release(&s);
 }
 
-static void put_data(struct page *p, struct buf *out)
+static void put_data(struct html *p)
 {
-	json_init(&p->j, out);
-	p->j.compact = true;
-	json_object(&p->j, NULL);
+	const char *names[MEASURES];
+
+	for (unsigned i = 0; i < MEASURES; i++)
+		names[i] = measure_rows[measures[i]].name;
+	json_object(p->j, NULL);
 	html_program(p);
 	html_totals(p);
 	html_warnings(p);
 	export_progress(p->x, 1, 4);
 	put_series(p);
 	export_progress(p->x, 2, 4);
-	html_tree(p);
+	page_tree(&p->page, names);
 	put_tables(p);
 	export_progress(p->x, 3, 4);
-	html_names(p);
-	json_end_object(&p->j);
-}
-
-/* Fills the holes of page.html: "@TITLE@" and so on. */
-static void put_page(struct page *p, struct sink *out, const struct buf *data)
-{
-	const char *text = asset_page_html;
-
-	for (const char *hole; (hole = strchr(text, '@')); text = strchr(hole + 1, '@') + 1) {
-		buf_add(&out->buf, text, (size_t)(hole - text));
-		if (!strncmp(hole, "@TITLE@", 7))
-			xml_text(&out->buf, p->x->title, 200);
-		else if (!strncmp(hole, "@CSS@", 5))
-			buf_text(&out->buf, asset_page_css);
-		else if (!strncmp(hole, "@JS@", 4))
-			buf_text(&out->buf, asset_page_js);
-		else
-			xml_json(&out->buf, data);
-		sink_turn(out);
-	}
-	buf_text(&out->buf, text);
+	page_names(&p->page);
+	json_end_object(p->j);
 }
 
 static int write_html(const struct export *x, struct sink *out, struct err *err)
 {
-	struct page p = { .x = x, .model = x->view->model, .measures = measures };
+	struct html p = { .x = x, .model = x->view->model };
 	struct measuring how[MEASURES];
 	struct buf data = { 0 };
+	struct flame_names names;
 
 	for (unsigned i = 0; i < MEASURES; i++)
 		how[i] = measuring_of(p.model, measures[i], 0);
 	flame_init(&p.flame, x->view, how, MEASURES);
-	html_prune(&p);
-	put_data(&p, &data);
-	put_page(&p, out, &data);
+	names = flame_names(&p.flame);
+	page_init(&p.page, &p.flame.tree, &names, &data);
+	p.j = &p.page.j;
+	put_data(&p);
+	page_write(out, x->title, &data);
 	buf_release(&data);
 	buf_release(&p.text);
 	stack_frames_release(&p.frames);
-	map_release(&p.files);
-	map_release(&p.modules);
-	free(p.function_ids);
+	page_release(&p.page);
 	flame_release(&p.flame);
 	return out->error;
 }

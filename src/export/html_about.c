@@ -7,76 +7,76 @@
 #include "model/cost.h"
 #include "model/words.h"
 
-void html_program(struct page *p)
+void html_program(struct html *p)
 {
 	const struct model *m = p->model;
 	uint64_t start = model_start_ns(m);
 
-	json_text(&p->j, "title", p->x->title);
-	json_text(&p->j, "version", MEMOIR_VERSION);
-	json_text(&p->j, "executable", model_info(m, "executable"));
+	json_text(p->j, "title", p->x->title);
+	json_text(p->j, "version", MEMOIR_VERSION);
+	json_text(p->j, "executable", model_info(m, "executable"));
 	buf_clear(&p->text);
 	words_command(&p->text, m);
-	json_text(&p->j, "command", p->text.size ? p->text.data : NULL);
-	json_text(&p->j, "host", model_info(m, "hostname"));
-	json_number(&p->j, "pid", model_info_number(m, "pid", 0));
-	json_text(&p->j, "allocator", model_info(m, "allocator"));
-	json_text(&p->j, "arch", model_info(m, "arch"));
+	json_text(p->j, "command", p->text.size ? p->text.data : NULL);
+	json_text(p->j, "host", model_info(m, "hostname"));
+	json_number(p->j, "pid", model_info_number(m, "pid", 0));
+	json_text(p->j, "allocator", model_info(m, "allocator"));
+	json_text(p->j, "arch", model_info(m, "arch"));
 	if (start)
-		json_real(&p->j, "start", (double)start / 1e9, 3);
-	json_number(&p->j, "runtime_ns", model_runtime_ns(m));
-	json_number(&p->j, "threads", m->tables.threads.count);
+		json_real(p->j, "start", (double)start / 1e9, 3);
+	json_number(p->j, "runtime_ns", model_runtime_ns(m));
+	json_number(p->j, "threads", m->tables.threads.count);
 	buf_clear(&p->text);
 	words_end(&p->text, m);
-	json_text(&p->j, "end", p->text.size > 2 ? p->text.data + 2 : NULL);
+	json_text(p->j, "end", p->text.size > 2 ? p->text.data + 2 : NULL);
 }
 
-void html_totals(struct page *p)
+void html_totals(struct html *p)
 {
 	const struct totals *t = &p->model->totals;
 	struct cost cost = cost_of(p->model);
 
-	json_object(&p->j, "totals");
-	json_number(&p->j, "events", t->events);
-	json_number(&p->j, "allocations", t->allocations);
-	json_number(&p->j, "allocated_bytes", t->allocated_bytes);
-	json_number(&p->j, "reallocations", t->reallocations);
-	json_number(&p->j, "frees", t->deallocations);
-	json_number(&p->j, "peak_bytes", t->peak_bytes);
-	json_number(&p->j, "peak_count", t->peak_count);
-	json_number(&p->j, "peak_at_ns", t->peak_bytes ? model_ns(p->model, t->peak_at) : 0);
-	json_number(&p->j, "leaked_bytes", t->live_bytes);
-	json_number(&p->j, "leaked_count", t->live_count);
-	json_number(&p->j, "temporary", t->temporary);
-	json_end_object(&p->j);
+	json_object(p->j, "totals");
+	json_number(p->j, "events", t->events);
+	json_number(p->j, "allocations", t->allocations);
+	json_number(p->j, "allocated_bytes", t->allocated_bytes);
+	json_number(p->j, "reallocations", t->reallocations);
+	json_number(p->j, "frees", t->deallocations);
+	json_number(p->j, "peak_bytes", t->peak_bytes);
+	json_number(p->j, "peak_count", t->peak_count);
+	json_number(p->j, "peak_at_ns", t->peak_bytes ? model_ns(p->model, t->peak_at) : 0);
+	json_number(p->j, "leaked_bytes", t->live_bytes);
+	json_number(p->j, "leaked_count", t->live_count);
+	json_number(p->j, "temporary", t->temporary);
+	json_end_object(p->j);
 	if (model_counters(p->model, "setup_ns")) {
-		json_object(&p->j, "cost");
+		json_object(p->j, "cost");
 		if (cost.known)
-			json_real(&p->j, "percent", cost.percent, 1);
-		json_number(&p->j, "ns", cost.total_ns);
-		json_number(&p->j, "memory", cost.memory);
-		json_end_object(&p->j);
+			json_real(p->j, "percent", cost.percent, 1);
+		json_number(p->j, "ns", cost.total_ns);
+		json_number(p->j, "memory", cost.memory);
+		json_end_object(p->j);
 	}
 	if (p->x->view->bits && p->x->view->filter) {
 		buf_clear(&p->text);
 		filter_print(p->x->view->filter, &p->text);
-		json_object(&p->j, "filter");
-		json_text(&p->j, "expression", p->text.data);
-		json_number(&p->j, "count", p->x->view->count);
-		json_number(&p->j, "bytes", p->x->view->bytes);
-		json_end_object(&p->j);
+		json_object(p->j, "filter");
+		json_text(p->j, "expression", p->text.data);
+		json_number(p->j, "count", p->x->view->count);
+		json_number(p->j, "bytes", p->x->view->bytes);
+		json_end_object(p->j);
 	}
 }
 
 static void warn(void *context, const char *text)
 {
-	struct page *p = context;
+	struct html *p = context;
 
-	json_text(&p->j, NULL, text);
+	json_text(p->j, NULL, text);
 }
 
 /* Modules with functions in the page that have no name. */
-static void put_nameless(struct page *p)
+static void put_nameless(struct html *p)
 {
 	uint32_t *count = xcalloc(p->model->tables.module_count + 1, sizeof(*count));
 
@@ -86,26 +86,25 @@ static void put_nameless(struct page *p)
 		if (!row->function && row->module < p->model->tables.module_count)
 			count[row->module]++;
 	}
-	json_array(&p->j, "nameless");
+	json_array(p->j, "nameless");
 	for (size_t i = 1; i < p->model->tables.module_count; i++)
 		if (count[i]) {
-			json_array(&p->j, NULL);
-			json_text(&p->j, NULL, places_module_path(p->x->view->places, (uint32_t)i));
-			json_number(&p->j, NULL, count[i]);
-			json_end_array(&p->j);
+			json_array(p->j, NULL);
+			json_text(p->j, NULL, places_module_path(p->x->view->places, (uint32_t)i));
+			json_number(p->j, NULL, count[i]);
+			json_end_array(p->j);
 		}
-	json_end_array(&p->j);
+	json_end_array(p->j);
 	free(count);
 }
 
-void html_warnings(struct page *p)
+void html_warnings(struct html *p)
 {
-	json_array(&p->j, "losses");
+	json_array(p->j, "losses");
 	words_losses(p->model, warn, p);
-	json_end_array(&p->j);
-	json_bool(&p->j, "unfinished", !p->model->reader.ended);
-	json_number(&p->j, "removed",
-		    p->model->totals.allocations - p->model->recorded.allocations);
-	json_number(&p->j, "removed_below_ns", model_info_number(p->model, INFO_REMOVED_BELOW, 0));
+	json_end_array(p->j);
+	json_bool(p->j, "unfinished", !p->model->reader.ended);
+	json_number(p->j, "removed", p->model->totals.allocations - p->model->recorded.allocations);
+	json_number(p->j, "removed_below_ns", model_info_number(p->model, INFO_REMOVED_BELOW, 0));
 	put_nameless(p);
 }

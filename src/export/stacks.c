@@ -87,10 +87,3 @@ void text_in_line(struct buf *out, size_t start)
 			out->data[i] = ' ';
 	}
 }
-
-const char *path_base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}

@@ -36,5 +36,3 @@ void stack_frame_name(const struct view *v, const struct stack_frame *f, struct 
 void stack_frame_label(const struct view *v, const struct stack_frame *f, struct buf *out);
 /* What was added from `start` on becomes part of one line: control characters become blanks. */
 void text_in_line(struct buf *out, size_t start);
-/* The last part of a path; "" stays "". */
-const char *path_base(const char *path);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "export/flame.h"
+#include "draw/flame_colour.h"
 #include "export/stacks.h"
 
 static uint32_t add_name(struct drawn *f, const struct drawn_name *name)

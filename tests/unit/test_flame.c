@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "draw/xml.h"
 #include "export/export.h"
 #include "export/flame.h"
-#include "export/xml.h"
 #include "query/weigh.h"
 #include "random_recording.h"
 
@@ -53,35 +53,35 @@ static struct view random_view(const struct model *m, struct places *p, unsigned
 	return v;
 }
 
-static void check_tree(const struct flame *f, unsigned measure, const struct weight *all)
+static void check_tree(const struct flame_tree *f, unsigned measure, const struct weight *all)
 {
 	struct weight *below = xcalloc(f->count, sizeof(*below));
 
-	assert_int_equal(flame_weight(f, FLAME_ROOT, measure)->bytes, all->bytes);
-	assert_int_equal(flame_weight(f, FLAME_ROOT, measure)->count, all->count);
+	assert_int_equal(flame_tree_amount(f, FLAME_ROOT, measure)->bytes, all->bytes);
+	assert_int_equal(flame_tree_amount(f, FLAME_ROOT, measure)->count, all->count);
 	for (size_t i = f->count; --i > 0;) {
 		uint32_t parent = f->nodes[i].parent;
 
 		assert_true(parent < i);
 		assert_int_equal(f->nodes[i].depth, f->nodes[parent].depth + 1);
-		assert_true(flame_share(f, i) <= flame_share(f, parent));
-		below[parent].bytes += flame_weight(f, i, measure)->bytes;
-		below[parent].count += flame_weight(f, i, measure)->count;
+		assert_true(flame_tree_share(f, i) <= flame_tree_share(f, parent));
+		below[parent].bytes += flame_tree_amount(f, i, measure)->bytes;
+		below[parent].count += flame_tree_amount(f, i, measure)->count;
 	}
 	for (size_t i = 0; i < f->count; i++) {
-		assert_true(below[i].bytes <= flame_weight(f, i, measure)->bytes);
-		assert_true(below[i].count <= flame_weight(f, i, measure)->count);
+		assert_true(below[i].bytes <= flame_tree_amount(f, i, measure)->bytes);
+		assert_true(below[i].count <= flame_tree_amount(f, i, measure)->count);
 	}
 	free(below);
 }
 
-static void check_cut(const struct flame *f, size_t limit)
+static void check_cut(const struct flame_tree *f, size_t limit)
 {
-	double cut = flame_cut(f, limit);
+	double cut = flame_tree_cut(f, limit);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < f->count; i++)
-		kept += flame_share(f, i) > cut;
+		kept += flame_tree_share(f, i) > cut;
 	assert_true(kept <= limit || (cut == 0 && f->count <= limit));
 	if (f->count <= limit)
 		assert_true(cut == 0);
@@ -102,11 +102,11 @@ static void test_trees(void **context)
 			struct stack_weights w;
 
 			weigh_stacks(&w, &v, &how[k], false);
-			check_tree(&f, k, &w.total);
+			check_tree(&f.tree, k, &w.total);
 			stack_weights_release(&w);
 		}
 		for (size_t limit = 1; limit < 300; limit = limit * 3)
-			check_cut(&f, limit);
+			check_cut(&f.tree, limit);
 		flame_release(&f);
 		free(v.bits);
 		places_free(p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Text inside XML and HTML.  See xml.h. */
-#include "export/xml.h"
+#include "draw/xml.h"
 
 #include <string.h>
 

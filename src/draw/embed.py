@@ -20,7 +20,7 @@ def literal(line):
 
 output, *assets = sys.argv[1:]
 with open(output, "w", encoding="utf-8") as out:
-    out.write('#include "export/assets.h"\n')
+    out.write('#include "draw/assets.h"\n')
     for asset in assets:
         name, paths = asset.split("=", 1)
         out.write(f"const char asset_{name}[] =\n")

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The call tree of a page, and the names in it.  See html.h.
- *
- * The tree is there once, with every measure in it: the page makes flame graphs in both directions
- * of it.  A page has to stay small enough to be sent, so of a large tree only the heaviest nodes
- * are there, each parent with one child that stands for the others. */
+/* Pages.  See page.h. */
+#include "draw/page.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "export/html.h"
+#include "draw/assets.h"
+#include "draw/flame_colour.h"
+#include "draw/xml.h"
 
 #define NODES_MOST 30000      /* of the call tree */
 #define NODES_LEAST 1000      /* however long their names are */
@@ -16,18 +16,19 @@
 
 static bool is_kept(const struct page *p, size_t node)
 {
-	return node == FLAME_ROOT || flame_share(&p->flame, node) > p->cut;
+	return node == FLAME_ROOT || flame_tree_share(p->tree, node) > p->cut;
 }
 
 /* How many nodes are kept, and how long the names of their functions are. */
 static size_t names_size(struct page *p)
 {
-	uint8_t *seen = xcalloc(p->flame.functions.count + 1, 1);
+	uint8_t *seen = xcalloc((size_t)p->names->count + 1, 1);
+	struct flame_source source;
 	size_t size = 0;
 
 	p->kept = 0;
-	for (size_t i = 0; i < p->flame.count; i++) {
-		uint32_t function = p->flame.nodes[i].function;
+	for (size_t i = 0; i < p->tree->count; i++) {
+		uint32_t function = p->tree->nodes[i].function;
 
 		if (!is_kept(p, i))
 			continue;
@@ -35,57 +36,59 @@ static size_t names_size(struct page *p)
 		if (!i || seen[function])
 			continue;
 		seen[function] = 1;
-		size += strlen(places_string(p->x->view->places,
-					     p->flame.functions.rows[function].function));
+		flame_names_of(p->names, function, &p->text, &source);
+		size += p->text.size;
 	}
 	free(seen);
 	return size;
 }
 
-void html_prune(struct page *p)
+void page_init(struct page *p, const struct flame_tree *tree, const struct flame_names *names,
+	       struct buf *data)
 {
 	size_t limit = NODES_MOST;
 
-	p->cut = flame_cut(&p->flame, limit);
+	*p = (struct page){ .tree = tree, .names = names };
+	json_init(&p->j, data);
+	p->j.compact = true;
+	strings_init(&p->files);
+	strings_init(&p->modules);
+	p->cut = flame_tree_cut(tree, limit);
 	while (names_size(p) > NAMES_MOST && limit > NODES_LEAST)
-		p->cut = flame_cut(&p->flame, limit /= 2);
+		p->cut = flame_tree_cut(tree, limit /= 2);
 }
 
-/* A number for a string or a module, in the order in which they are asked for. */
-static uint64_t number_of(struct map *m, uint32_t id)
+void page_release(struct page *p)
 {
-	uint64_t number = m->count;
+	strings_release(&p->files);
+	strings_release(&p->modules);
+	free(p->function_ids);
+	buf_release(&p->text);
+}
 
-	if (!map_get(m, id, &number))
-		map_set(m, id, number);
-	return number;
+/* The number of a text of the page, in the order in which they are asked for; -1 for none. */
+static void put_number_of(struct page *p, struct strings *of, const char *text)
+{
+	json_real(&p->j, NULL, (double)strings_add(of, text) - 1, 0);
 }
 
 /* [name, file, first line, last line, module, colour]; a file or module of -1 is not known. */
 static void put_function(struct page *p, uint32_t function)
 {
-	const struct functions_row *row = &p->flame.functions.rows[function];
-	const struct flame_lines *lines = &p->flame.lines[function];
+	struct flame_source source;
 
 	json_array(&p->j, NULL);
-	buf_clear(&p->text);
-	flame_name(&p->flame, function, &p->text);
+	flame_names_of(p->names, function, &p->text, &source);
 	json_text(&p->j, NULL, p->text.data);
-	if (row->file)
-		json_number(&p->j, NULL, number_of(&p->files, row->file));
-	else
-		json_real(&p->j, NULL, -1, 0);
-	json_number(&p->j, NULL, lines->first);
-	json_number(&p->j, NULL, lines->last);
-	if (row->module)
-		json_number(&p->j, NULL, number_of(&p->modules, row->module));
-	else
-		json_real(&p->j, NULL, -1, 0);
-	json_real(&p->j, NULL, flame_colour(&p->flame, function), 0);
+	put_number_of(p, &p->files, source.file);
+	json_number(&p->j, NULL, source.first);
+	json_number(&p->j, NULL, source.last);
+	put_number_of(p, &p->modules, source.module);
+	json_real(&p->j, NULL, flame_colour_of(p->text.data, source.module), 0);
 	json_end_array(&p->j);
 }
 
-uint32_t html_function(struct page *p, uint32_t function)
+uint32_t page_function(struct page *p, uint32_t function)
 {
 	while (function >= p->id_room) {
 		p->function_ids = xreallocarray(p->function_ids, p->id_room * 2 + 16,
@@ -113,21 +116,13 @@ static void put_functions(struct page *p)
 	free(by_id);
 }
 
-/* Strings by their number. */
-static void put_names(struct page *p, const char *key, const struct map *m,
-		      const char *(*name)(const struct places *places, uint32_t id))
+/* Texts by their number. */
+static void put_texts(struct page *p, const char *key, const struct strings *of)
 {
-	const char **names = xcalloc(m->count + 1, sizeof(*names));
-
-	for (size_t i = 0; i < m->room; i++)
-		if (m->entries[i].value)
-			names[m->entries[i].value - 1] =
-				name(p->x->view->places, (uint32_t)m->entries[i].key);
 	json_array(&p->j, key);
-	for (size_t i = 0; i < m->count; i++)
-		json_text(&p->j, NULL, names[i]);
+	for (uint32_t i = 1; i < strings_count(of); i++)
+		json_text(&p->j, NULL, strings_at(of, i));
 	json_end_array(&p->j);
-	free(names);
 }
 
 /* Numbers of nodes in the page, plus one: their own, and that of the child that stands for those
@@ -139,7 +134,7 @@ struct numbers {
 
 static void number_nodes(const struct page *p, struct numbers *n)
 {
-	const struct flame *f = &p->flame;
+	const struct flame_tree *f = p->tree;
 
 	*n = (struct numbers){ xcalloc(f->count, sizeof(*n->node)),
 			       xcalloc(f->count, sizeof(*n->others)), 0 };
@@ -156,12 +151,12 @@ static void number_nodes(const struct page *p, struct numbers *n)
 
 /* What ends in each node. */
 static void own_weights(const struct page *p, const struct numbers *n, unsigned measure,
-			struct weight *own)
+			struct flame_amount *own)
 {
-	const struct flame *f = &p->flame;
+	const struct flame_tree *f = p->tree;
 
 	for (size_t i = 0; i < f->count; i++) {
-		const struct weight *w = flame_weight(f, i, measure);
+		const struct flame_amount *w = flame_tree_amount(f, i, measure);
 		uint32_t parent = f->nodes[i].parent;
 
 		if (n->node[i])
@@ -178,20 +173,20 @@ static void own_weights(const struct page *p, const struct numbers *n, unsigned 
 }
 
 /* Which nodes have a weight of their own (as steps from one to the next), and it. */
-static void put_weights(struct page *p, const struct numbers *n, unsigned measure)
+static void put_weights(struct page *p, const struct numbers *n, unsigned measure, const char *name)
 {
-	struct weight *own = xcalloc(n->count, sizeof(*own));
+	struct flame_amount *own = xcalloc(n->count, sizeof(*own));
 	const char *const keys[] = { "at", "bytes", "count" };
 
 	own_weights(p, n, measure, own);
 	json_object(&p->j, NULL);
-	json_text(&p->j, "name", measure_rows[p->measures[measure]].name);
+	json_text(&p->j, "name", name);
 	for (unsigned k = 0; k < 3; k++) {
 		size_t last = 0;
 
 		json_array(&p->j, keys[k]);
 		for (size_t i = 0; i < n->count; i++) {
-			if (!own[i].count)
+			if (!own[i].count && !own[i].bytes)
 				continue;
 			json_number(&p->j, NULL,
 				    k == 0   ? i - last
@@ -209,7 +204,7 @@ static void put_weights(struct page *p, const struct numbers *n, unsigned measur
  * for what stands for others. */
 static void put_nodes(struct page *p, const struct numbers *n)
 {
-	const struct flame *f = &p->flame;
+	const struct flame_tree *f = p->tree;
 
 	json_array(&p->j, "up");
 	for (size_t i = 1; i < f->count; i++)
@@ -222,35 +217,55 @@ static void put_nodes(struct page *p, const struct numbers *n)
 	json_array(&p->j, "functions");
 	for (size_t i = 1; i < f->count; i++)
 		if (n->node[i])
-			json_number(&p->j, NULL, html_function(p, f->nodes[i].function));
+			json_number(&p->j, NULL, page_function(p, f->nodes[i].function));
 	for (size_t i = 0; i < f->count; i++)
 		if (n->others[i])
 			json_real(&p->j, NULL, -1, 0);
 	json_end_array(&p->j);
 }
 
-void html_tree(struct page *p)
+void page_tree(struct page *p, const char *const *measures)
 {
 	struct numbers n;
 
 	number_nodes(p, &n);
 	json_object(&p->j, "tree");
-	json_number(&p->j, "all", p->flame.count);
+	json_number(&p->j, "all", p->tree->count);
 	json_number(&p->j, "kept", p->kept);
 	json_real(&p->j, "cut", p->cut, 9);
 	put_nodes(p, &n);
 	json_array(&p->j, "weights");
-	for (unsigned m = 0; m < p->flame.measures; m++)
-		put_weights(p, &n, m);
+	for (unsigned m = 0; m < p->tree->measures; m++)
+		put_weights(p, &n, m, measures[m]);
 	json_end_array(&p->j);
 	json_end_object(&p->j);
 	free(n.node);
 	free(n.others);
 }
 
-void html_names(struct page *p)
+void page_names(struct page *p)
 {
 	put_functions(p);
-	put_names(p, "files", &p->files, places_string);
-	put_names(p, "modules", &p->modules, places_module_path);
+	put_texts(p, "files", &p->files);
+	put_texts(p, "modules", &p->modules);
+}
+
+/* Fills the holes of page.html: "@TITLE@" and so on. */
+void page_write(struct sink *out, const char *title, const struct buf *data)
+{
+	const char *text = asset_page_html;
+
+	for (const char *hole; (hole = strchr(text, '@')); text = strchr(hole + 1, '@') + 1) {
+		buf_add(&out->buf, text, (size_t)(hole - text));
+		if (!strncmp(hole, "@TITLE@", 7))
+			xml_text(&out->buf, title, 200);
+		else if (!strncmp(hole, "@CSS@", 5))
+			buf_text(&out->buf, asset_page_css);
+		else if (!strncmp(hole, "@JS@", 4))
+			buf_text(&out->buf, asset_page_js);
+		else
+			xml_json(&out->buf, data);
+		sink_turn(out);
+	}
+	buf_text(&out->buf, text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Makes the picture of src/export/flamegraph.c zoom and search.  Its measures are those of that file.
+/* Makes the picture of src/draw/flame_draw.c zoom and search.  Its measures are those of that file.
  *
  *   click, Enter     zoom to a box        Esc       the whole again, or no more search
  *   arrows           go from box to box   /         search, by a regular expression */
@@ -99,10 +99,17 @@
 		report();
 	}
 
+	function signed(n, text) { return (n < 0 ? "-" : "+") + text(Math.abs(n)); }
+	function figures(i) {
+		if (table.bytes_added)
+			return signed(table.bytes_added[i], size) + " (" + signed(table.bytes_added[i], grouped) + " bytes), " +
+				signed(table.counts_added[i], grouped) + " blocks; " + share(weights[i], weights[0]) + " of what changed";
+		return size(table.bytes[i]) + " (" + grouped(table.bytes[i]) + " bytes) in " + grouped(table.counts[i]) +
+			(table.counts[i] === 1 ? " block, " : " blocks, ") + share(weights[i], weights[0]);
+	}
+
 	function describe(i) {
-		return middle(name(i), 400) + where(i) + "  ·  " + size(table.bytes[i]) + " (" + grouped(table.bytes[i]) +
-			" bytes) in " + grouped(table.counts[i]) + (table.counts[i] === 1 ? " block, " : " blocks, ") +
-			share(weights[i], weights[0]) +
+		return middle(name(i), 400) + where(i) + "  ·  " + figures(i) +
 			(zoomed && contains(zoomed, i) ? ", " + share(weights[i], weights[zoomed]) + " of what is shown" : "");
 	}
 
