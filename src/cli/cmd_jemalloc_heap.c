@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/pattern.h"
+#include "base/unpack.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
 #include "cli/heap_naming.h"
@@ -28,7 +29,7 @@ static const char *base_path, *thread_word, *output, *about_word;
 static const char *focus_word, *ignore_word, *retain_word, *exclude_word;
 static uint64_t top_rows = UINT64_MAX, node_count = 80, max_degree = 8;
 static double node_fraction = .005, edge_fraction = .001;
-static const struct heap_report *report;
+static const struct heap_report *report, *form;
 
 static const char *set_fraction(const struct command_option *row, const char *value)
 {
@@ -43,9 +44,14 @@ static const char *set_fraction(const struct command_option *row, const char *va
 
 static const char *set_report(const struct command_option *row, const char *value)
 {
-	if (report && report != row->context)
+	const struct heap_report *given = row->context;
+	const struct heap_report **to = given->form == HEAP_TEXT ? &report : &form;
+
+	if (*to && *to != given)
 		return "one report at a time";
-	report = row->context;
+	*to = given;
+	if (to == &form)
+		return NULL;
 	about_word = value;
 	return NULL;
 }
@@ -114,25 +120,24 @@ static int say(const char *path, const struct err *err)
 	return 1;
 }
 
+/* All of a file, unpacked if it is compressed; what came before an error is there. */
 static int read_file(struct buf *b, const char *path, struct err *err)
 {
-	auto_close int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(0);
+	struct unpack in;
+	ssize_t n = unpack_open(&in, path, err);
 
-	if (fd < 0)
-		return err_set(err, -errno, "%s", strerror(errno));
-	for (;;) {
-		ssize_t n;
-
+	if (n < 0)
+		return (int)n;
+	do {
 		buf_reserve(b, 1 << 16);
-		n = read(fd, b->data + b->size, 1 << 16);
-		if (n < 0)
-			return err_set(err, -errno, "%s", strerror(errno));
-		if (!n)
-			return 0;
-		b->size += (size_t)n;
+		n = unpack_read(&in, b->data + b->size, 1 << 16, err);
+		if (n > 0)
+			b->size += (size_t)n;
 		if (b->size > DUMP_MAX)
-			return err_set(err, -EFBIG, "larger than any heap profile");
-	}
+			n = err_set(err, -EFBIG, "larger than any heap profile");
+	} while (n > 0);
+	unpack_close(&in);
+	return (int)n;
 }
 
 /* Reads one dump and adds it; what a damaged one has still counts, and the status says so. */
@@ -142,18 +147,17 @@ static int add_file(struct profile *p, const char *path, double sign)
 	struct err err = { .offset = ERR_NO_OFFSET };
 	struct dump d;
 	int error = read_file(&bytes, path, &err);
+	int status = error ? say(path, &err) : 0;
 
-	if (error) {
-		buf_release(&bytes);
-		return say(path, &err);
-	}
+	if (error && !bytes.size)
+		return status;
 	error = dump_read(&d, bytes.data, bytes.size, &err);
 	buf_release(&bytes);
-	if (error)
-		say(path, &err);
+	if (error && !status)
+		status = say(path, &err);
 	profile_add(p, &d, sign);
 	dump_release(&d);
-	return error != 0;
+	return status;
 }
 
 static enum heap_measure measure(void)
@@ -201,6 +205,7 @@ static bool understand(struct question *q)
 						  .show_bytes = show_bytes,
 						  .rows = top_rows,
 						  .title = "heap profile",
+						  .form = form ? form->form : HEAP_TEXT,
 						  .node_fraction = node_fraction,
 						  .edge_fraction = edge_fraction,
 						  .node_count = node_count,
@@ -259,6 +264,16 @@ static int write_out(const struct profile *p, const struct heap_report_options *
 	return sink_finish(&sink, &err) ? fail(&err) : 0;
 }
 
+static bool is_program(const char *path)
+{
+	struct elf_file elf;
+	bool is = strcmp(path, "-") && elf_file_open(&elf, path);
+
+	if (is)
+		elf_file_release(&elf);
+	return is;
+}
+
 static int show(struct question *q, int argc, char **argv)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
@@ -267,14 +282,9 @@ static int show(struct question *q, int argc, char **argv)
 	int status = 0;
 
 	/* As jeprof: the program may come first. */
-	if (argc > 1) {
-		struct elf_file elf;
-
-		if (elf_file_open(&elf, argv[0])) {
-			elf_file_release(&elf);
-			program = *argv++;
-			argc--;
-		}
+	if (is_program(argv[0])) {
+		program = *argv++;
+		argc--;
 	}
 	q->where = heap_naming_options(NAME, program, argv, argc);
 	q->report.title = text_base_name(program ? program : argv[0]);
@@ -299,12 +309,16 @@ static int run(int argc, char **argv)
 	struct question q = { 0 };
 	int status = 2;
 
-	if (argc < 1) {
+	if (argc < 1 || (argc == 1 && is_program(argv[0]))) {
 		fprintf(stderr, NAME ": no dump is named; see " NAME " --help\n");
 		return 2;
 	}
 	if (!report)
-		report = heap_reports[0];
+		report = form ? form : heap_reports[0];
+	if (form && report != form && !report->has_forms) {
+		fprintf(stderr, NAME ": --%s cannot be had as --%s\n", report->name, form->name);
+		return 2;
+	}
 	if (output && !strcmp(output, "-"))
 		output = NULL;
 	if (report->binary && !output && isatty(1)) {
@@ -324,7 +338,8 @@ const struct command command_jemalloc_heap = {
 	.examples = "  memoir jemalloc heap jeprof.12.0.i0.heap\n"
 		    "  memoir jemalloc heap --cum --lines ./server out.heap\n"
 		    "  memoir jemalloc heap --base first.heap second.heap\n"
-		    "  memoir jemalloc heap --pprof -o out.pb.gz out.heap\n",
+		    "  memoir jemalloc heap --pprof -o out.pb.gz out.heap\n"
+		    "  memoir jemalloc heap --json out.heap.gz | jq '.rows[0]'\n",
 	.options = options,
 	.more_options = report_options,
 	.run = run,

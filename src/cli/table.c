@@ -123,36 +123,3 @@ void table_print(const struct table *t, const struct term *term, bool full, stru
 	}
 	free(widths);
 }
-
-static void comma(struct buf *out)
-{
-	if (out->size && out->data[out->size - 1] != '\n')
-		buf_char(out, ',');
-}
-
-void csv_cell(struct buf *out, const char *text)
-{
-	comma(out);
-	if (*text && !text[strcspn(text, ",\"\r\n")]) {
-		buf_text(out, text);
-		return;
-	}
-	buf_char(out, '"');
-	for (; *text; text++) {
-		if (*text == '"')
-			buf_char(out, '"');
-		buf_char(out, *text);
-	}
-	buf_char(out, '"');
-}
-
-void csv_number(struct buf *out, unsigned long long value)
-{
-	comma(out);
-	buf_printf(out, "%llu", value);
-}
-
-void csv_end(struct buf *out)
-{
-	buf_char(out, '\n');
-}

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "base/csv.h"
 #include "base/term.h"
 
 struct table_column {
@@ -33,7 +34,3 @@ void table_cell(struct table *t, const char *text);
 void table_cellf(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* `full`: the last column is not shortened. */
 void table_print(const struct table *t, const struct term *term, bool full, struct buf *out);
-/* One value of a CSV line, and the comma before it unless it is the first. */
-void csv_cell(struct buf *out, const char *text);
-void csv_number(struct buf *out, unsigned long long value);
-void csv_end(struct buf *out);

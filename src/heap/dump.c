@@ -495,6 +495,14 @@ struct dump_amounts dump_scale(const struct dump_counts *c, uint64_t rate)
 	return a;
 }
 
+void dump_amounts_add(struct dump_amounts *to, const struct dump_amounts *from, double sign)
+{
+	to->objects += from->objects * sign;
+	to->bytes += from->bytes * sign;
+	to->all_objects += from->all_objects * sign;
+	to->all_bytes += from->all_bytes * sign;
+}
+
 const struct dump_map *dump_map_of(const struct dump *d, uint64_t pc)
 {
 	size_t low = 0, high = d->map_count;

@@ -104,5 +104,6 @@ void dump_release(struct dump *d);
 bool dump_is(const void *bytes, size_t size);
 /* One line's numbers as estimates; `rate` is the dump's. */
 struct dump_amounts dump_scale(const struct dump_counts *counts, uint64_t rate);
+void dump_amounts_add(struct dump_amounts *to, const struct dump_amounts *from, double sign);
 /* The map that an address is in, or NULL. */
 const struct dump_map *dump_map_of(const struct dump *d, uint64_t pc);

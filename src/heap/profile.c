@@ -36,14 +36,6 @@ void profile_release(struct profile *p)
 	free(p->matches);
 }
 
-static void add_amounts(struct dump_amounts *to, const struct dump_amounts *from, double sign)
-{
-	to->objects += from->objects * sign;
-	to->bytes += from->bytes * sign;
-	to->all_objects += from->all_objects * sign;
-	to->all_bytes += from->all_bytes * sign;
-}
-
 /* What a stack of a dump counts for: all of it, or one thread's part. */
 static bool amounts_of(const struct profile *p, const struct dump *d, const struct dump_stack *s,
 		       struct dump_amounts *ret)
@@ -65,7 +57,7 @@ static void add_sample(struct profile *p, const struct profile_sample *s, double
 	struct profile_sample copy = *s;
 
 	copy.amounts = (struct dump_amounts){ 0 };
-	add_amounts(&copy.amounts, &s->amounts, sign);
+	dump_amounts_add(&copy.amounts, &s->amounts, sign);
 	p->samples = xgrow(p->samples, p->sample_count, &p->sample_room, sizeof(*p->samples));
 	p->samples[p->sample_count++] = copy;
 }
@@ -90,7 +82,7 @@ static void add_by_thread(struct profile *p, const struct dump *d, const struct 
 	for (size_t i = s->share; i < s->share + s->share_count; i++) {
 		struct dump_amounts a = dump_scale(&d->shares[i].counts, d->rate);
 
-		add_amounts(&sum, &a, 1);
+		dump_amounts_add(&sum, &a, 1);
 	}
 	for (size_t i = s->share; i < s->share + s->share_count; i++) {
 		struct dump_amounts a = dump_scale(&d->shares[i].counts, d->rate);
@@ -299,7 +291,7 @@ static void merge(struct profile *p, struct map *known, size_t first, const stru
 
 		if (s->frame_count == count &&
 		    !memcmp(p->frames + s->frame, p->frames + first, count * sizeof(*p->frames))) {
-			add_amounts(&s->amounts, a, 1);
+			dump_amounts_add(&s->amounts, a, 1);
 			p->frame_count = first;
 			return;
 		}
@@ -410,7 +402,7 @@ int profile_finish(struct profile *p, struct err *err)
 
 		if (p->options.drop_negative && s->amounts.bytes < 0)
 			continue;
-		add_amounts(&p->total, &s->amounts, 1);
+		dump_amounts_add(&p->total, &s->amounts, 1);
 		p->stacks[kept++] = *s;
 	}
 	p->stack_count = kept;

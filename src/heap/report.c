@@ -5,6 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/csv.h"
+#include "base/json.h"
+
 #define REPORT(word) extern const struct heap_report heap_report_##word;
 #include "heap/reports.inc"
 #undef REPORT
@@ -43,4 +46,47 @@ uint64_t heap_weight(const struct dump_amounts *a, enum heap_measure m)
 	double value = heap_amount(a, m);
 
 	return value > 0 ? (uint64_t)llround(fmin(value, 0x1p62)) : 0;
+}
+
+static const enum heap_measure measures[] = { HEAP_INUSE_SPACE, HEAP_INUSE_OBJECTS,
+					      HEAP_ALLOC_SPACE, HEAP_ALLOC_OBJECTS };
+#define MEASURE_COUNT (sizeof(measures) / sizeof(*measures))
+
+const char *heap_measure_name(enum heap_measure m)
+{
+	static const char *const names[] = { "inuse_space", "inuse_objects", "alloc_space",
+					     "alloc_objects" };
+
+	return names[m];
+}
+
+void heap_json_amounts(struct json *j, const char *key, const struct dump_amounts *a)
+{
+	json_object(j, key);
+	for (size_t i = 0; i < MEASURE_COUNT; i++)
+		json_real(j, heap_measure_name(measures[i]), heap_amount(a, measures[i]), 2);
+	json_end_object(j);
+}
+
+void heap_json_head(struct json *j, const struct profile *p, const struct heap_report_options *o)
+{
+	json_text(j, "measure", heap_measure_name(o->measure));
+	heap_json_amounts(j, "total", &p->total);
+}
+
+void heap_csv_amounts(struct buf *out, const struct dump_amounts *a)
+{
+	for (size_t i = 0; i < MEASURE_COUNT; i++)
+		csv_real(out, heap_amount(a, measures[i]), 2);
+}
+
+void heap_csv_head(struct buf *out, const char *prefix)
+{
+	for (size_t i = 0; i < MEASURE_COUNT; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%s%s%s", prefix ? prefix : "", prefix ? "_" : "",
+			 heap_measure_name(measures[i]));
+		csv_cell(out, name);
+	}
 }

@@ -11,6 +11,11 @@
 #include "heap/profile.h"
 #include "heap/top.h"
 
+struct json;
+
+/* How rows are written: as a person reads them, or for programs. */
+enum heap_form { HEAP_TEXT, HEAP_JSON, HEAP_CSV };
+
 struct heap_report_options {
 	enum heap_measure measure;
 	bool by_cum;	 /* order by cumulative amounts */
@@ -18,6 +23,7 @@ struct heap_report_options {
 	uint64_t rows;	 /* of a table, at most */
 	const char *title;
 	const struct pattern *about; /* of reports that take a REGEX */
+	enum heap_form form;	     /* one that the report has */
 	/* Of graphs: how much of the whole a node or an edge is at least, and how many there are.
 	 */
 	double node_fraction, edge_fraction;
@@ -29,9 +35,11 @@ struct heap_report {
 	const char *argument; /* "REGEX": it is about functions that match; NULL: takes none */
 	const char *help;
 	const char *mime;
-	bool binary;	/* not for a terminal */
-	bool gzip;	/* compressed, whatever the file is called */
-	bool by_thread; /* wants a sample for each thread of a stack */
+	bool binary;	     /* not for a terminal */
+	bool gzip;	     /* compressed, whatever the file is called */
+	bool by_thread;	     /* wants a sample for each thread of a stack */
+	bool has_forms;	     /* its rows can be written in every form */
+	enum heap_form form; /* of json and csv: beside a report that has forms, that one in it */
 	int (*write)(const struct profile *p, const struct heap_report_options *o, struct sink *out,
 		     struct err *err);
 };
@@ -50,3 +58,11 @@ bool heap_counts_objects(enum heap_measure m);
 const char *heap_unit(const struct heap_report_options *o);
 /* The weight of a stack as a whole number, never less than 0. */
 uint64_t heap_weight(const struct dump_amounts *a, enum heap_measure m);
+
+const char *heap_measure_name(enum heap_measure m);
+/* All four amounts: an object, or as many cells.  The head of a JSON report is its measure and the
+ * total. */
+void heap_json_amounts(struct json *j, const char *key, const struct dump_amounts *a);
+void heap_json_head(struct json *j, const struct profile *p, const struct heap_report_options *o);
+void heap_csv_amounts(struct buf *out, const struct dump_amounts *a);
+void heap_csv_head(struct buf *out, const char *prefix);

@@ -15,5 +15,6 @@ const struct heap_report heap_report_peek = {
 	.argument = "REGEX",
 	.help = "callers and callees of the functions that match",
 	.mime = "text/plain; charset=utf-8",
+	.has_forms = true,
 	.write = write_peek,
 };

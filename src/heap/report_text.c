@@ -4,6 +4,8 @@
 
 #include "heap/report.h"
 
+extern const struct heap_report heap_report_json, heap_report_csv;
+
 static double share(double part, double whole)
 {
 	return whole ? part * 100 / whole : 0;
@@ -16,6 +18,9 @@ static int write_text(const struct profile *p, const struct heap_report_options 
 	struct heap_text flat, cum;
 	struct top t;
 
+	if (o->form != HEAP_TEXT)
+		return (o->form == HEAP_JSON ? heap_report_json : heap_report_csv)
+			.write(p, o, out, err);
 	top_make(&t, p, o->measure, o->by_cum);
 	buf_printf(&out->buf, "Total: %s %s\n", heap_amount_text(&flat, total, o), heap_unit(o));
 	for (size_t i = 0; i < t.count && i < o->rows && !sink_turn(out); i++) {
@@ -38,5 +43,6 @@ const struct heap_report heap_report_text = {
 	.name = "text",
 	.help = "a table of functions (this is what is done)",
 	.mime = "text/plain; charset=utf-8",
+	.has_forms = true,
 	.write = write_text,
 };

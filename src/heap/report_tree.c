@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/csv.h"
+#include "base/json.h"
 #include "base/xalloc.h"
 #include "heap/report.h"
 
 struct neighbour {
 	uint32_t name;
-	double amount;
+	struct dump_amounts amounts;
 };
 
 struct around {
@@ -19,97 +21,208 @@ struct around {
 	size_t count, room;
 };
 
-static void add(struct around *a, uint32_t name, double amount)
+/* A function and who is around it. */
+struct knot {
+	const struct top_row *row;
+	struct around callers, callees;
+};
+
+struct writer {
+	const struct profile *p;
+	const struct heap_report_options *o;
+	struct sink *out;
+	struct json json;
+};
+
+static void add(struct around *a, uint32_t name, const struct dump_amounts *amounts)
 {
-	for (size_t i = 0; i < a->count; i++)
-		if (a->rows[i].name == name) {
-			a->rows[i].amount += amount;
-			return;
-		}
-	a->rows = xgrow(a->rows, a->count, &a->room, sizeof(*a->rows));
-	a->rows[a->count++] = (struct neighbour){ name, amount };
+	size_t i = 0;
+
+	while (i < a->count && a->rows[i].name != name)
+		i++;
+	if (i == a->count) {
+		a->rows = xgrow(a->rows, a->count, &a->room, sizeof(*a->rows));
+		a->rows[a->count++] = (struct neighbour){ .name = name };
+	}
+	dump_amounts_add(&a->rows[i].amounts, amounts, 1);
 }
 
-static int by_amount(const void *a, const void *b)
+static int by_amount(const void *a, const void *b, void *context)
 {
 	const struct neighbour *x = a, *y = b;
+	const struct heap_report_options *o = context;
+	double vx = heap_amount(&x->amounts, o->measure), vy = heap_amount(&y->amounts, o->measure);
 
-	if (x->amount != y->amount)
-		return x->amount < y->amount ? 1 : -1;
+	if (vx != vy)
+		return vx < vy ? 1 : -1;
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static void put_row(struct sink *out, const struct profile *p, const struct heap_report_options *o,
-		    const char *sign, uint32_t name, double amount)
-{
-	const char *text = strings_at(&p->names, name);
-	struct heap_text h;
-
-	buf_printf(&out->buf, "%12s  %s", heap_amount_text(&h, amount, o), sign);
-	buf_printable(&out->buf, text, strlen(text));
-	buf_char(&out->buf, '\n');
-}
-
-static void put_around(struct sink *out, const struct profile *p,
-		       const struct heap_report_options *o, struct around *a, const char *sign)
+static void sort(struct around *a, const struct heap_report_options *o)
 {
 	if (a->count > 1)
-		qsort(a->rows, a->count, sizeof(*a->rows), by_amount);
-	for (size_t i = 0; i < a->count; i++)
-		put_row(out, p, o, sign, a->rows[i].name, a->rows[i].amount);
-	free(a->rows);
+		qsort_r(a->rows, a->count, sizeof(*a->rows), by_amount, (void *)o);
 }
 
-static void put_function(const struct profile *p, const struct heap_report_options *o,
-			 struct sink *out, const struct top_row *row)
+static void tie(struct writer *w, struct knot *k)
 {
-	struct around callers = { 0 }, callees = { 0 };
+	const struct profile *p = w->p;
 
 	for (size_t i = 0; i < p->stack_count; i++) {
 		const struct profile_stack *s = &p->stacks[i];
 		const uint32_t *frames = p->frames + s->frame;
-		double amount = heap_amount(&s->amounts, o->measure);
 
-		for (size_t k = 0; k < s->frame_count; k++)
-			if (frames[k] == row->name) {
-				if (k + 1 < s->frame_count)
-					add(&callers, frames[k + 1], amount);
-				if (k)
-					add(&callees, frames[k - 1], amount);
+		for (size_t n = 0; n < s->frame_count; n++)
+			if (frames[n] == k->row->name) {
+				if (n + 1 < s->frame_count)
+					add(&k->callers, frames[n + 1], &s->amounts);
+				if (n)
+					add(&k->callees, frames[n - 1], &s->amounts);
 				break;
 			}
 	}
-	buf_text(&out->buf, "----------------------------------------------------------\n");
-	put_around(out, p, o, &callers, "  called by ");
-	put_row(out, p, o, "", row->name, heap_amount(&row->cum, o->measure));
-	if (heap_amount(&row->flat, o->measure)) {
-		struct heap_text h;
+	sort(&k->callers, w->o);
+	sort(&k->callees, w->o);
+}
 
-		buf_printf(&out->buf, "%12s    of it itself\n",
-			   heap_amount_text(&h, heap_amount(&row->flat, o->measure), o));
+static void put_row(struct writer *w, const char *sign, uint32_t name, const struct dump_amounts *a)
+{
+	const char *text = strings_at(&w->p->names, name);
+	struct heap_text h;
+
+	buf_printf(&w->out->buf, "%12s  %s",
+		   heap_amount_text(&h, heap_amount(a, w->o->measure), w->o), sign);
+	buf_printable(&w->out->buf, text, strlen(text));
+	buf_char(&w->out->buf, '\n');
+}
+
+static void put_around(struct writer *w, const struct around *a, const char *sign)
+{
+	for (size_t i = 0; i < a->count; i++)
+		put_row(w, sign, a->rows[i].name, &a->rows[i].amounts);
+}
+
+static void put_text(struct writer *w, const struct knot *k)
+{
+	double flat = heap_amount(&k->row->flat, w->o->measure);
+	struct heap_text h;
+
+	buf_text(&w->out->buf, "----------------------------------------------------------\n");
+	put_around(w, &k->callers, "  called by ");
+	put_row(w, "", k->row->name, &k->row->cum);
+	if (flat)
+		buf_printf(&w->out->buf, "%12s    of it itself\n",
+			   heap_amount_text(&h, flat, w->o));
+	put_around(w, &k->callees, "  calls ");
+}
+
+static void json_around(struct writer *w, const char *key, const struct around *a)
+{
+	json_array(&w->json, key);
+	for (size_t i = 0; i < a->count; i++) {
+		json_object(&w->json, NULL);
+		json_text(&w->json, "name", strings_at(&w->p->names, a->rows[i].name));
+		heap_json_amounts(&w->json, "amounts", &a->rows[i].amounts);
+		json_end_object(&w->json);
 	}
-	put_around(out, p, o, &callees, "  calls ");
+	json_end_array(&w->json);
+}
+
+static void put_json(struct writer *w, const struct knot *k)
+{
+	json_object(&w->json, NULL);
+	json_text(&w->json, "name", strings_at(&w->p->names, k->row->name));
+	heap_json_amounts(&w->json, "flat", &k->row->flat);
+	heap_json_amounts(&w->json, "cum", &k->row->cum);
+	json_around(w, "callers", &k->callers);
+	json_around(w, "callees", &k->callees);
+	json_end_object(&w->json);
+}
+
+static void csv_line(struct writer *w, const struct knot *k, const char *relation, uint32_t name,
+		     const struct dump_amounts *a)
+{
+	struct buf *out = &w->out->buf;
+
+	csv_cell(out, strings_at(&w->p->names, k->row->name));
+	csv_cell(out, relation);
+	csv_cell(out, name ? strings_at(&w->p->names, name) : "");
+	heap_csv_amounts(out, a);
+	csv_end(out);
+}
+
+static void put_csv(struct writer *w, const struct knot *k)
+{
+	for (size_t i = 0; i < k->callers.count; i++)
+		csv_line(w, k, "caller", k->callers.rows[i].name, &k->callers.rows[i].amounts);
+	csv_line(w, k, "flat", 0, &k->row->flat);
+	csv_line(w, k, "cum", 0, &k->row->cum);
+	for (size_t i = 0; i < k->callees.count; i++)
+		csv_line(w, k, "callee", k->callees.rows[i].name, &k->callees.rows[i].amounts);
+}
+
+static void begin(struct writer *w)
+{
+	struct buf *out = &w->out->buf;
+	struct heap_text h;
+
+	switch (w->o->form) {
+	case HEAP_TEXT:
+		buf_printf(out, "Total: %s %s\n",
+			   heap_amount_text(&h, heap_amount(&w->p->total, w->o->measure), w->o),
+			   heap_unit(w->o));
+		break;
+	case HEAP_JSON:
+		json_init(&w->json, out);
+		json_object(&w->json, NULL);
+		heap_json_head(&w->json, w->p, w->o);
+		json_array(&w->json, "functions");
+		break;
+	case HEAP_CSV:
+		csv_cell(out, "function");
+		csv_cell(out, "relation");
+		csv_cell(out, "name");
+		heap_csv_head(out, NULL);
+		csv_end(out);
+		break;
+	}
+}
+
+static void put_function(struct writer *w, const struct top_row *row)
+{
+	static void (*const forms[])(struct writer *, const struct knot *) = {
+		[HEAP_TEXT] = put_text, [HEAP_JSON] = put_json, [HEAP_CSV] = put_csv
+	};
+	struct knot k = { .row = row };
+
+	tie(w, &k);
+	forms[w->o->form](w, &k);
+	free(k.callers.rows);
+	free(k.callees.rows);
 }
 
 static int write_tree(const struct profile *p, const struct heap_report_options *o,
 		      struct sink *out, struct err *err)
 {
-	struct heap_text h;
+	struct writer w = { p, o, out };
 	uint64_t shown = 0;
 	struct top t;
 	int found = 0;
 
 	top_make(&t, p, o->measure, true);
-	buf_printf(&out->buf, "Total: %s %s\n",
-		   heap_amount_text(&h, heap_amount(&p->total, o->measure), o), heap_unit(o));
+	begin(&w);
 	for (size_t i = 0; i < t.count && shown < o->rows && found >= 0 && !sink_turn(out); i++) {
 		found = o->about ? pattern_match(o->about, strings_at(&p->names, t.rows[i].name),
 						 err)
 				 : 1;
 		if (found > 0) {
-			put_function(p, o, out, &t.rows[i]);
+			put_function(&w, &t.rows[i]);
 			shown++;
 		}
+	}
+	if (o->form == HEAP_JSON) {
+		json_end_array(&w.json);
+		json_end_object(&w.json);
 	}
 	top_release(&t);
 	return found < 0 ? found : out->error;
@@ -119,5 +232,6 @@ const struct heap_report heap_report_tree = {
 	.name = "tree",
 	.help = "each function between its callers and what it calls",
 	.mime = "text/plain; charset=utf-8",
+	.has_forms = true,
 	.write = write_tree,
 };

@@ -7,14 +7,6 @@
 
 #include "base/xalloc.h"
 
-static void add(struct dump_amounts *to, const struct dump_amounts *a)
-{
-	to->objects += a->objects;
-	to->bytes += a->bytes;
-	to->all_objects += a->all_objects;
-	to->all_bytes += a->all_bytes;
-}
-
 struct order {
 	const struct profile *profile;
 	enum heap_measure measure;
@@ -51,11 +43,11 @@ void top_make(struct top *t, const struct profile *p, enum heap_measure m, bool 
 			uint32_t name = p->frames[s->frame + k];
 
 			if (!k)
-				add(&t->rows[name].flat, &s->amounts);
+				dump_amounts_add(&t->rows[name].flat, &s->amounts, 1);
 			if (seen[name] == i + 1)
 				continue;
 			seen[name] = i + 1;
-			add(&t->rows[name].cum, &s->amounts);
+			dump_amounts_add(&t->rows[name].cum, &s->amounts, 1);
 		}
 	}
 	for (size_t i = 0; i < names; i++)

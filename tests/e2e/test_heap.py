@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """memoir jemalloc heap: dumps of jemalloc's profiler.  Amounts are those of jeprof, to the digit."""
+import csv
+import gzip
+import json
 import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -148,3 +152,85 @@ def test_bad_dumps(text, reason, tmp_path):
 def test_usage():
     assert heap().returncode == 2
     assert heap("--thread", "x", OUT).returncode == 2
+
+
+SYMBOLIZED = """--- symbol
+binary=/usr/bin/program
+0x0000000000001000 malloc
+0x0000000000001fff outer--Counter::operator--(int)--inner
+0x0000000000002fff main
+---
+--- heap
+heap_v2/1
+  t*: 3: 300 [0: 0]
+  t0: 3: 300 [0: 0]
+@ 0x1000 0x2000 0x3000
+  t*: 3: 300 [0: 0]
+  t0: 3: 300 [0: 0]
+
+MAPPED_LIBRARIES:
+"""
+
+
+def test_symbolized(tmp_path):
+    """Names are those of the call's address, the outermost first."""
+    path = tmp_path / "symbolized.heap"
+    path.write_text(SYMBOLIZED)
+    found, _ = rows("--show_bytes", path)
+    assert found == {"inner": (300, 300), "Counter::operator--(int)": (0, 300), "outer": (0, 300), "main": (0, 300)}
+
+
+def test_compressed(tmp_path):
+    expected = heap("--show_bytes", OUT).stdout
+    packed = {"gz": gzip.compress(OUT.read_bytes()),
+              "zst": subprocess.run(["zstd", "-qc", OUT], stdout=subprocess.PIPE, check=True).stdout}
+    for name, content in packed.items():
+        path = tmp_path / f"out.heap.{name}"
+        path.write_bytes(content)
+        assert heap("--show_bytes", path).stdout == expected
+        assert heap("--show_bytes", "-", stdin=open(path, "rb")).stdout == expected
+    cut = tmp_path / "cut.heap.gz"
+    cut.write_bytes(packed["gz"][:-200])
+    done = heap(cut)
+    assert done.returncode == 1 and "cut.heap.gz: at byte " in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_the_program_first(tmp_path):
+    """As with jeprof; a program alone is no dump."""
+    moved = tmp_path / "prof"
+    shutil.copy(DATA / "prof", moved)
+    done = subprocess.run([harness.MEMOIR, "jemalloc", "heap", "--show_bytes", moved, OUT, OUT], capture_output=True,
+                          text=True)
+    assert "71326168  88.4%  88.4% 80511827  99.8% worker" in done.stdout
+    done = subprocess.run([harness.MEMOIR, "jemalloc", "heap", moved], capture_output=True, text=True)
+    assert done.returncode == 2 and "no dump is named" in done.stderr
+
+
+def test_d3_json_and_csv():
+    table = json.loads(heap("--json", "--alloc_space", "--cum", OUT).stdout)
+    assert (table["measure"], table["total"]["inuse_space"], table["total"]["alloc_objects"]) == \
+        ("alloc_space", 40342092.36, 8192.37)
+    amounts = [row["cum"]["alloc_space"] for row in table["rows"]]
+    assert amounts == sorted(amounts, reverse=True)
+    by_name = {row["name"]: row for row in table["rows"]}
+    assert int(by_name["worker"]["flat"]["inuse_space"]) == 35663084
+    lines = list(csv.DictReader(heap("--csv", "-n", "3", OUT).stdout.splitlines()))
+    assert len(lines) == 3
+    for line in lines:
+        row = by_name[line["name"]]
+        for kind in ("flat", "cum"):
+            assert {key: float(line[f"{kind}_{key}"]) for key in row[kind]} == row[kind]
+
+
+def test_d3_tree_as_json_and_csv():
+    tree = json.loads(heap("--peek=^worker$", "--json", OUT).stdout)
+    worker, = tree["functions"]
+    assert [(r["name"], int(r["amounts"]["inuse_space"])) for r in worker["callers"]] == [("thr", 26804609),
+                                                                                       ("main", 13451304)]
+    assert [r["name"] for r in worker["callees"]] == ["inl"]
+    lines = list(csv.DictReader(heap("--tree", "--csv", OUT).stdout.splitlines()))
+    of_worker = [(r["relation"], r["name"]) for r in lines if r["function"] == "worker"]
+    assert of_worker == [("caller", "thr"), ("caller", "main"), ("flat", ""), ("cum", ""), ("callee", "inl")]
+    assert len({r["function"] for r in lines}) == len(rows(OUT)[0])
+    done = heap("--dot", "--json", OUT)
+    assert done.returncode == 2 and done.stderr == "memoir jemalloc heap: --dot cannot be had as --json\n"

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Comma-separated values, cell by cell into a buf that holds whole lines and the one being made. */
+#include "base/buf.h"
+
+/* One value of a line, and the comma before it unless it is the first. */
+void csv_cell(struct buf *out, const char *text);
+void csv_number(struct buf *out, unsigned long long value);
+/* With `digits` behind the point. */
+void csv_real(struct buf *out, double value, unsigned digits);
+void csv_end(struct buf *out);
