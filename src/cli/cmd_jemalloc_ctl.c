@@ -3,7 +3,6 @@
  *
  * Every word is a row of the table: what is sent, and what its arguments become.  What the agent
  * answers is printed; what it refuses is one line, and the exit status is 1. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,33 +119,6 @@ static const struct word *find_word(const char *text)
 		nearest ? "; did you mean " : "; see memoir jemalloc ctl --help",
 		nearest ? nearest : "", nearest ? "?" : "");
 	return NULL;
-}
-
-/* A process number, or an address; the token of its file where there is one. */
-static int find_agent(const char *text, struct agents_entry *agent, struct err *err)
-{
-	struct agents_entry *all;
-	size_t count;
-	char *end;
-	long pid = strtol(text, &end, 10);
-
-	memset(agent, 0, sizeof(*agent));
-	if (*text && !*end && pid > 0)
-		return agents_of((pid_t)pid, agent, err);
-	if (strlen(text) >= sizeof(agent->address))
-		return err_set(err, -EINVAL, "the address is too long");
-	strcpy(agent->address, text);
-	count = agents_list(&all);
-	for (size_t i = 0; i < count; i++) {
-		size_t n = strlen(all[i].address);
-
-		if (!strncmp(all[i].address, text, n) && (!text[n] || !strcmp(text + n, "/"))) {
-			*agent = all[i];
-			break;
-		}
-	}
-	free(all);
-	return 0;
 }
 
 static void add_value(struct buf *target, char separator, const char *name, const char *value)
@@ -300,7 +272,7 @@ static int run(int argc, char **argv)
 		return wrong("which process, and what? See memoir jemalloc ctl --help");
 	w = find_word(argv[1]);
 	status = w ? make_target(w, argc - 2, argv + 2, &target) : 2;
-	if (!status && find_agent(argv[0], &agent, &err)) {
+	if (!status && agents_find(argv[0], &agent, &err)) {
 		fprintf(stderr, NAME ": %s\n", err.text);
 		status = 1;
 	}

@@ -2,8 +2,6 @@
 /* memoir jemalloc heap: who holds the memory of a heap profile dump; what jeprof is asked for.
  *
  * Reports are rows of heap/report.h, each an option of its name. */
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,17 +9,15 @@
 #include <unistd.h>
 
 #include "base/pattern.h"
-#include "base/unpack.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
+#include "cli/heap_input.h"
 #include "cli/heap_naming.h"
 #include "cli/text.h"
-#include "heap/dump.h"
 #include "heap/report.h"
 #include "symbols/elf_file.h"
 
 #define NAME "memoir jemalloc heap"
-#define DUMP_MAX (4ull << 30)
 
 static bool by_lines, by_files, by_addresses, by_functions, by_cum, show_bytes;
 static bool inuse_space, inuse_objects, alloc_space, alloc_objects, drop_negative, keep_allocator;
@@ -108,56 +104,6 @@ static const struct command_option *report_options(void)
 						     .set = set_report,
 						     .context = *r };
 	return rows;
-}
-
-static int say(const char *path, const struct err *err)
-{
-	if (err->offset == ERR_NO_OFFSET)
-		fprintf(stderr, NAME ": %s: %s\n", path, err->text);
-	else
-		fprintf(stderr, NAME ": %s: at byte %llu: %s\n", path,
-			(unsigned long long)err->offset, err->text);
-	return 1;
-}
-
-/* All of a file, unpacked if it is compressed; what came before an error is there. */
-static int read_file(struct buf *b, const char *path, struct err *err)
-{
-	struct unpack in;
-	ssize_t n = unpack_open(&in, path, err);
-
-	if (n < 0)
-		return (int)n;
-	do {
-		buf_reserve(b, 1 << 16);
-		n = unpack_read(&in, b->data + b->size, 1 << 16, err);
-		if (n > 0)
-			b->size += (size_t)n;
-		if (b->size > DUMP_MAX)
-			n = err_set(err, -EFBIG, "larger than any heap profile");
-	} while (n > 0);
-	unpack_close(&in);
-	return (int)n;
-}
-
-/* Reads one dump and adds it; what a damaged one has still counts, and the status says so. */
-static int add_file(struct profile *p, const char *path, double sign)
-{
-	struct buf bytes = { 0 };
-	struct err err = { .offset = ERR_NO_OFFSET };
-	struct dump d;
-	int error = read_file(&bytes, path, &err);
-	int status = error ? say(path, &err) : 0;
-
-	if (error && !bytes.size)
-		return status;
-	error = dump_read(&d, bytes.data, bytes.size, &err);
-	buf_release(&bytes);
-	if (error && !status)
-		status = say(path, &err);
-	profile_add(p, &d, sign);
-	dump_release(&d);
-	return status;
 }
 
 static enum heap_measure measure(void)
@@ -290,9 +236,9 @@ static int show(struct question *q, int argc, char **argv)
 	q->report.title = text_base_name(program ? program : argv[0]);
 	profile_init(&p, &q->profile, &q->where);
 	for (int i = 0; i < argc; i++)
-		status |= add_file(&p, argv[i], 1);
+		status |= heap_input_add(&p, NAME, argv[i], 1);
 	if (base_path)
-		status |= add_file(&p, base_path, -1);
+		status |= heap_input_add(&p, NAME, base_path, -1);
 	if (profile_finish(&p, &err)) {
 		fprintf(stderr, NAME ": %s\n", err.text);
 		status = 1;

@@ -15,6 +15,7 @@ struct profile_sample {
 	size_t site, site_count;
 	struct dump_amounts amounts;
 	uint32_t thread; /* of names, or 0 */
+	size_t stack;	 /* number of the stack that it is part of */
 };
 
 void profile_init(struct profile *p, const struct profile_options *options,
@@ -34,6 +35,7 @@ void profile_release(struct profile *p)
 	free(p->samples);
 	free(p->sites);
 	free(p->matches);
+	free(p->order);
 }
 
 /* What a stack of a dump counts for: all of it, or one thread's part. */
@@ -280,8 +282,9 @@ static uint64_t hash_of(const uint32_t *frames, size_t count)
 	return h;
 }
 
-/* Adds a sample to the stack that has the same names. */
-static void merge(struct profile *p, struct map *known, size_t first, const struct dump_amounts *a)
+/* Adds a sample to the stack that has the same names; which one that is. */
+static size_t merge(struct profile *p, struct map *known, size_t first,
+		    const struct dump_amounts *a)
 {
 	size_t count = p->frame_count - first;
 	uint64_t key = hash_of(p->frames + first, count), at;
@@ -293,12 +296,13 @@ static void merge(struct profile *p, struct map *known, size_t first, const stru
 		    !memcmp(p->frames + s->frame, p->frames + first, count * sizeof(*p->frames))) {
 			dump_amounts_add(&s->amounts, a, 1);
 			p->frame_count = first;
-			return;
+			return at;
 		}
 	}
 	map_set(known, key, p->stack_count);
 	p->stacks = xgrow(p->stacks, p->stack_count, &p->stack_room, sizeof(*p->stacks));
-	p->stacks[p->stack_count++] = (struct profile_stack){ first, count, *a };
+	p->stacks[p->stack_count] = (struct profile_stack){ first, count, *a, p->stack_count };
+	return p->stack_count++;
 }
 
 static void name_sample(struct profile *p, const struct profile_sample *s, size_t from)
@@ -371,10 +375,32 @@ void profile_walk_release(struct profile_walk *w)
 	*w = (struct profile_walk){ 0 };
 }
 
+size_t profile_stack_of(const struct profile *p, size_t sample)
+{
+	size_t number = p->samples[sample].stack;
+
+	return number == PROFILE_NO_STACK ? number : p->order[number];
+}
+
+const struct dump_amounts *profile_amounts_of(const struct profile *p, size_t sample)
+{
+	return &p->samples[sample].amounts;
+}
+
+/* Where stacks are, now that they have been moved. */
+static void note_order(struct profile *p, size_t count)
+{
+	p->order = xreallocarray(NULL, count + 1, sizeof(*p->order));
+	for (size_t i = 0; i < count; i++)
+		p->order[i] = PROFILE_NO_STACK;
+	for (size_t i = 0; i < p->stack_count; i++)
+		p->order[p->stacks[i].number] = i;
+}
+
 int profile_finish(struct profile *p, struct err *err)
 {
 	struct map known = { 0 };
-	size_t kept = 0;
+	size_t kept = 0, made;
 	int error;
 
 	heap_places_resolve(&p->places);
@@ -385,18 +411,20 @@ int profile_finish(struct profile *p, struct err *err)
 	p->frames = xgrow(p->frames, 0, &p->frame_room, sizeof(*p->frames));
 	p->stacks = xgrow(p->stacks, 0, &p->stack_room, sizeof(*p->stacks));
 	for (size_t i = 0; i < p->sample_count; i++) {
-		const struct profile_sample *s = &p->samples[i];
+		struct profile_sample *s = &p->samples[i];
 		size_t first = p->frame_count;
 		size_t from = first_site(p, s);
 
+		s->stack = PROFILE_NO_STACK;
 		if (!wanted(p, s, from))
 			continue;
 		name_sample(p, s, from);
 		/* A stack of which no frame is left is gone. */
 		if (p->frame_count > first || !s->site_count)
-			merge(p, &known, first, &s->amounts);
+			s->stack = merge(p, &known, first, &s->amounts);
 	}
 	map_release(&known);
+	made = p->stack_count;
 	for (size_t i = 0; i < p->stack_count; i++) {
 		struct profile_stack *s = &p->stacks[i];
 
@@ -407,5 +435,6 @@ int profile_finish(struct profile *p, struct err *err)
 	}
 	p->stack_count = kept;
 	qsort(p->stacks, p->stack_count, sizeof(*p->stacks), by_bytes);
+	note_order(p, made);
 	return 0;
 }

@@ -33,6 +33,7 @@ struct profile_options {
 struct profile_stack {
 	size_t frame, frame_count; /* in frames: numbers of names, the innermost first */
 	struct dump_amounts amounts;
+	size_t number; /* of its first sample's turn: for profile_stack_of() */
 };
 
 struct profile {
@@ -51,6 +52,7 @@ struct profile {
 	size_t site_count, site_room;
 	uint8_t *matches; /* for each frame of places: which patterns know it */
 	uint64_t rate;	  /* of the dumps; the last one's */
+	size_t *order;	  /* where a stack is, by its number */
 };
 
 void profile_init(struct profile *p, const struct profile_options *options,
@@ -61,6 +63,13 @@ void profile_add(struct profile *p, const struct dump *d, double sign);
 /* Looks names up and puts equal stacks together; those with the most bytes first.  0, or -ETIMEDOUT
  * with err for a pattern that takes too long. */
 int profile_finish(struct profile *p, struct err *err);
+
+/* After profile_finish(), for who needs each dump or each line by itself: samples are in the order
+ * in which dumps were added, a line each.  Which of the stacks one is part of, or PROFILE_NO_STACK:
+ * it was left out. */
+#define PROFILE_NO_STACK SIZE_MAX
+size_t profile_stack_of(const struct profile *p, size_t sample);
+const struct dump_amounts *profile_amounts_of(const struct profile *p, size_t sample);
 
 /* One sample as it is shown: frames that are wanted, the innermost first. */
 struct profile_walk {

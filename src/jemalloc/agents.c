@@ -157,3 +157,29 @@ size_t agents_list(struct agents_entry **ret)
 		qsort(*ret, count, sizeof(**ret), by_pid);
 	return count;
 }
+
+int agents_find(const char *text, struct agents_entry *ret, struct err *err)
+{
+	struct agents_entry *all;
+	size_t count;
+	char *end;
+	long pid = strtol(text, &end, 10);
+
+	memset(ret, 0, sizeof(*ret));
+	if (*text && !*end && pid > 0)
+		return agents_of((pid_t)pid, ret, err);
+	if (strlen(text) >= sizeof(ret->address))
+		return err_set(err, -EINVAL, "the address is too long");
+	strcpy(ret->address, text);
+	count = agents_list(&all);
+	for (size_t i = 0; i < count; i++) {
+		size_t n = strlen(all[i].address);
+
+		if (!strncmp(all[i].address, text, n) && (!text[n] || !strcmp(text + n, "/"))) {
+			*ret = all[i];
+			break;
+		}
+	}
+	free(all);
+	return 0;
+}

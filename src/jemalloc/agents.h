@@ -20,6 +20,9 @@ struct agents_entry {
 
 /* The agent of one process; 0, or -errno with err. */
 int agents_of(pid_t pid, struct agents_entry *ret, struct err *err);
+/* The agent that somebody means: a process number, or an address, whose token is known if it left a
+ * file here.  0, or -errno with err. */
+int agents_find(const char *text, struct agents_entry *ret, struct err *err);
 /* Those of this user, by process number, and how many; the caller frees them.  Files of processes
  * that are gone are removed. */
 size_t agents_list(struct agents_entry **ret);

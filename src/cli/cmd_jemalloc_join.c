@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* memoir jemalloc join: a heap profile dump beside the statistics of the same moment; who keeps the
+ * memory that nobody uses.
+ *
+ * From two files, or from a running process's agent, which is asked for statistics before and after
+ * the dump: where they differ much, that is said. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/human.h"
+#include "base/json.h"
+#include "base/xalloc.h"
+#include "cli/command.h"
+#include "cli/heap_input.h"
+#include "cli/heap_naming.h"
+#include "cli/table.h"
+#include "heap/join.h"
+#include "jemalloc/agents.h"
+#include "jemalloc/http_client.h"
+#include "jemalloc/merge.h"
+#include "jemalloc/snapshots.h"
+
+#define NAME "memoir jemalloc join"
+#define TIMEOUT_MS 60000
+#define TOP 10
+#define CLASS_STACKS 3 /* that a class is shown with */
+
+static bool as_json, as_csv, by_lines, full;
+static uint64_t top = UINT64_MAX;
+static const char *color, *program;
+
+static const struct command_option options[] = {
+	{ "top", 'n', "N", "stacks and classes at most (10; all of them in JSON and CSV)",
+	  COMMAND_NUMBER, &top },
+	{ "lines", 0, NULL, "stacks of source lines instead of functions", COMMAND_FLAG,
+	  &by_lines },
+	{ "full", 0, NULL, "every frame of a stack", COMMAND_FLAG, &full },
+	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
+	{ "csv", 0, NULL, "print CSV: a row for each stack and size class", COMMAND_FLAG, &as_csv },
+	{ "program", 0, "FILE", "the program, where it is not where the dump says", COMMAND_TEXT,
+	  &program },
+	HEAP_NAMING_ROWS,
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ 0 },
+};
+
+struct shown {
+	struct profile profile;
+	struct stats stats;
+	struct join join;
+	struct term term;
+	struct buf out;
+};
+
+static int wrong(const char *text)
+{
+	fprintf(stderr, NAME ": %s\n", text);
+	return 2;
+}
+
+static int say(const char *path, const struct err *err)
+{
+	if (err->offset == ERR_NO_OFFSET)
+		fprintf(stderr, NAME ": %s: %s\n", path, err->text);
+	else
+		fprintf(stderr, NAME ": %s: at byte %" PRIu64 ": %s\n", path, err->offset,
+			err->text);
+	return 1;
+}
+
+/* The last snapshot of a file becomes `stats`; 0, or 1 after saying what is wrong. */
+static int take_stats(struct stats *stats, struct snapshots *r, const char *path)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	bool any = false;
+	int n, status = 0;
+
+	while ((n = snapshots_next(r, &err)) == 1 || n == -EBADMSG) {
+		struct stats other = *stats;
+
+		if (n != 1) {
+			status = say(path, &err);
+			continue;
+		}
+		*stats = r->stats;
+		r->stats = other;
+		any = true;
+	}
+	if (n)
+		return say(path, &err);
+	if (!any && !status) {
+		fprintf(stderr, NAME ": %s holds no jemalloc statistics: %s\n", path,
+			snapshots_guess(r));
+		status = 1;
+	}
+	return status;
+}
+
+static int read_stats(struct stats *stats, const char *path)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct snapshots r;
+	int status = snapshots_open(&r, path, &err) ? say(path, &err) : take_stats(stats, &r, path);
+
+	snapshots_close(&r);
+	return status;
+}
+
+static int ask(const struct agents_entry *agent, const char *target, struct buf *body)
+{
+	struct http_address address;
+	struct err err = { .offset = ERR_NO_OFFSET };
+
+	buf_clear(body);
+	if (http_parse_address(&address, agent->address, &err)) {
+		fprintf(stderr, NAME ": %s\n", err.text);
+		return 2;
+	}
+	snprintf(address.target, sizeof(address.target), "%s", target);
+	return http_get(&address, TIMEOUT_MS, body, &err) ? say(agent->address, &err) : 0;
+}
+
+static int ask_stats(const struct agents_entry *agent, struct stats *stats)
+{
+	struct buf body = { 0 };
+	struct snapshots r;
+	int status = ask(agent, "/stats?J", &body);
+
+	if (!status) {
+		snapshots_memory(&r, body.data, body.size);
+		status = take_stats(stats, &r, agent->address);
+		snapshots_close(&r);
+	}
+	buf_release(&body);
+	return status;
+}
+
+/* What the program did between the two, in hundredths of what it has. */
+static void say_changes(const struct stats *before, const struct stats *after)
+{
+	double x = (double)before->total[STATS_TOTAL_ALLOCATED];
+	double y = (double)after->total[STATS_TOTAL_ALLOCATED];
+	double change = x > 0 ? fabs(y - x) / x * 100 : 0;
+
+	if (change > 1)
+		fprintf(stderr,
+			NAME ": while the dump was taken, what is allocated changed by %.0f %%: "
+			     "the shares are that much off\n",
+			change);
+}
+
+static int from_agent(struct shown *s, const char *word)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct buf dump = { 0 };
+	struct agents_entry agent;
+	struct stats before;
+	int status;
+
+	if (agents_find(word, &agent, &err)) {
+		fprintf(stderr, NAME ": %s\n", err.text);
+		return 1;
+	}
+	stats_init(&before);
+	status = ask_stats(&agent, &before);
+	if (!status)
+		status = ask(&agent, "/pprof/heap", &dump);
+	if (!status)
+		status = ask_stats(&agent, &s->stats);
+	if (!status) {
+		say_changes(&before, &s->stats);
+		status = heap_input_take(&s->profile, NAME, agent.address, &dump, 1);
+	}
+	stats_release(&before);
+	buf_release(&dump);
+	return status;
+}
+
+/* "inner ← outer", as many frames as a line can do with. */
+static void put_stack(const struct shown *s, struct buf *out, size_t stack, size_t most)
+{
+	const struct profile_stack *k = &s->profile.stacks[stack];
+
+	if (!k->frame_count)
+		buf_text(out, "(no stack)");
+	for (size_t i = 0; i < k->frame_count && i < most; i++) {
+		const char *name = strings_at(&s->profile.names, s->profile.frames[k->frame + i]);
+
+		if (i)
+			buf_text(out, " ← ");
+		buf_printable(out, name, strlen(name));
+	}
+	if (k->frame_count > most && most > 1)
+		buf_text(out, " ← …");
+}
+
+static uint64_t whole(double value)
+{
+	return value > 0 ? (uint64_t)llround(fmin(value, 0x1p62)) : 0;
+}
+
+static const char *size_text(struct human *h, int64_t bytes)
+{
+	struct human number;
+
+	snprintf(h->text, sizeof(h->text), "%s%.40s", bytes < 0 ? "-" : "",
+		 human_size(&number, bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes));
+	return h->text;
+}
+
+static void title(struct shown *s, const char *word, const char *rest)
+{
+	buf_printf(&s->out, "\n%s%s%s  %s\n\n", term_style(&s->term, STYLE_TITLE), word,
+		   term_style(&s->term, STYLE_PLAIN), rest);
+}
+
+static void print_head(struct shown *s)
+{
+	const struct join *j = &s->join;
+	const struct waterfall *w = &j->waterfall;
+	static const enum waterfall_step steps[] = { WATERFALL_SLABS, WATERFALL_PADDING,
+						     WATERFALL_UNKNOWN };
+	struct human a, b, c;
+
+	buf_printf(&s->out, "jemalloc ");
+	buf_printable(&s->out, s->stats.version, strlen(s->stats.version));
+	if (w->active < STATS_NONE && w->allocated < STATS_NONE)
+		buf_printf(&s->out, ": %s active, %s allocated; %s between them",
+			   human_size(&a, w->active), human_size(&b, w->allocated),
+			   size_text(&c, (int64_t)(w->active - w->allocated)));
+	buf_char(&s->out, '\n');
+	for (unsigned i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+		if (w->step[steps[i]])
+			buf_printf(&s->out, "%12s  %s\n", size_text(&a, w->step[steps[i]]),
+				   waterfall_rows[steps[i]].label);
+	buf_printf(&s->out, "The dump has %s in %zu stacks, a sample every %s",
+		   human_size(&a, whole(s->profile.total.bytes)), j->stack_count,
+		   human_size(&b, s->profile.rate));
+	if (j->mixed > 0)
+		buf_printf(&s->out,
+			   "; %s of it in lines of several sizes, whose classes are a guess",
+			   human_size(&c, whole(j->mixed)));
+	buf_text(&s->out, ".\n");
+	if (j->home < j->class_count && j->classes[j->home].sampled >= 1)
+		buf_printf(&s->out,
+			   "Profiling itself takes %s: %s small blocks that were sampled have "
+			   "%s each instead.\n",
+			   human_size(&a, whole(j->sampled)),
+			   human_count(&b, whole(j->classes[j->home].sampled)),
+			   human_size(&c, j->classes[j->home].size));
+}
+
+/* What is no stack's, so that the column adds up. */
+static void other_row(struct table *t, const struct join *j, double unused, const char *what)
+{
+	struct human h;
+
+	if (fabs(unused) < 0.5)
+		return;
+	table_cell(t, size_text(&h, (int64_t)unused));
+	table_cell(t, human_share(&h, whole(unused), j->unused > 0 ? (uint64_t)j->unused : 1));
+	for (unsigned i = 0; i < 3; i++)
+		table_cell(t, "");
+	table_cell(t, what);
+}
+
+static void print_stacks(struct shown *s)
+{
+	static const struct table_column columns[] = { { "unused", "unused" },
+						       { "share", "share" },
+						       { "live", "live" },
+						       { "blocks", "blocks", .narrow = 90 },
+						       { "worst class", "class" },
+						       { "stack", "stack", .left = true,
+							 .style = STYLE_FUNCTION },
+						       { 0 } };
+	const struct join *j = &s->join;
+	uint64_t most = top == UINT64_MAX ? TOP : top;
+	double rest = (double)j->unused - j->charged - j->pages;
+	struct buf line = { 0 };
+	struct human a;
+	struct table t;
+
+	title(s, "STACKS", "unused memory, by who has the blocks that keep it");
+	table_init(&t, columns);
+	for (size_t i = 0; i < j->stack_count; i++) {
+		const struct join_stack *k = &j->stacks[i];
+
+		if (i >= most) {
+			rest += k->unused;
+			continue;
+		}
+		table_cell(&t, human_size(&a, whole(k->unused)));
+		table_cell(&t, human_share(&a, whole(k->unused),
+					   j->unused > 0 ? (uint64_t)j->unused : 1));
+		table_cell(&t, human_size(&a, whole(k->bytes)));
+		table_cell(&t, human_count(&a, whole(k->objects)));
+		if (k->part_count)
+			table_cellf(&t, "%s%s", k->mixed ? "~" : "",
+				    human_size(&a, j->classes[j->parts[k->first].class].size));
+		else
+			table_cell(&t, "");
+		buf_clear(&line);
+		put_stack(s, &line, k->stack, full ? SIZE_MAX : 4);
+		table_cell(&t, line.data);
+	}
+	other_row(&t, j, j->pages, "(pages beside blocks that were sampled)");
+	other_row(&t, j, rest,
+		  j->stack_count > most ? "(other stacks, and in no stack of the dump)"
+					: "(in no stack of the dump)");
+	table_print(&t, &s->term, full, &s->out);
+	table_release(&t);
+	buf_release(&line);
+}
+
+static int by_unused(const void *a, const void *b)
+{
+	const struct join_class *x = *(const struct join_class *const *)a;
+	const struct join_class *y = *(const struct join_class *const *)b;
+
+	if (x->unused != y->unused)
+		return x->unused < y->unused ? 1 : -1;
+	return (x->size > y->size) - (x->size < y->size);
+}
+
+/* Innermost functions of those that have most of it, with their shares. */
+static void put_holders(const struct shown *s, struct buf *out, const struct join_class *c)
+{
+	const struct join *j = &s->join;
+	double known = fmax((double)c->live, c->seen);
+
+	for (size_t i = 0; i < c->part_count && i < CLASS_STACKS; i++) {
+		const struct join_part *p = &j->parts[j->by_class[c->first + i]];
+		double share = known > 0 ? (p->objects - p->sampled) / known * 100 : 0;
+
+		if (share < 0.5)
+			break;
+		if (i)
+			buf_text(out, ", ");
+		put_stack(s, out, p->stack, 1);
+		buf_printf(out, " %.0f %%", share);
+	}
+}
+
+static void print_classes(struct shown *s)
+{
+	static const struct table_column columns[] = { { "class", "class" },
+						       { "unused", "unused" },
+						       { "used", "used" },
+						       { "regions", "regions", .narrow = 90 },
+						       { "in use", "live" },
+						       { "in the dump", "seen", .narrow = 90 },
+						       { "whose", "stacks", .left = true,
+							 .style = STYLE_FUNCTION },
+						       { 0 } };
+	const struct join *j = &s->join;
+	uint64_t most = top == UINT64_MAX ? TOP : top;
+	auto_free const struct join_class **order = xcalloc(j->class_count, sizeof(*order));
+	struct buf line = { 0 };
+	struct human a;
+	struct table t;
+
+	for (size_t i = 0; i < j->class_count; i++)
+		order[i] = &j->classes[i];
+	qsort(order, j->class_count, sizeof(*order), by_unused);
+	title(s, "CLASSES", "free regions of slabs, and pages beside large blocks");
+	table_init(&t, columns);
+	for (size_t i = 0; i < j->class_count && i < most && order[i]->unused; i++) {
+		const struct join_class *c = order[i];
+
+		table_cell(&t, human_size(&a, c->size));
+		table_cell(&t, size_text(&a, c->unused));
+		table_cell(&t, c->large ? "large" : human_share(&a, c->live, c->regions));
+		table_cell(&t, human_count(&a, c->regions));
+		table_cell(&t, human_count(&a, c->live));
+		table_cell(&t, human_count(&a, whole(c->seen)));
+		buf_clear(&line);
+		buf_text(&line, "");
+		put_holders(s, &line, c);
+		table_cell(&t, line.data);
+	}
+	table_print(&t, &s->term, full, &s->out);
+	table_release(&t);
+	buf_release(&line);
+}
+
+static void write_frames(struct json *json, const struct profile *p, size_t stack)
+{
+	const struct profile_stack *k = &p->stacks[stack];
+
+	json_array(json, "frames");
+	for (size_t i = 0; i < k->frame_count; i++)
+		json_text(json, NULL, strings_at(&p->names, p->frames[k->frame + i]));
+	json_end_array(json);
+}
+
+static void signed_number(struct json *json, const char *key, int64_t value)
+{
+	char text[24];
+	int n = snprintf(text, sizeof(text), "%" PRId64, value);
+
+	json_written(json, key, text, (size_t)n);
+}
+
+static void json_stacks(struct json *json, const struct shown *s)
+{
+	const struct join *j = &s->join;
+
+	json_array(json, "stacks");
+	for (size_t i = 0; i < j->stack_count && i < top; i++) {
+		const struct join_stack *k = &j->stacks[i];
+
+		json_object(json, NULL);
+		write_frames(json, &s->profile, k->stack);
+		json_real(json, "live_objects", k->objects, 2);
+		json_real(json, "live_bytes", k->bytes, 2);
+		json_real(json, "unused_bytes", k->unused, 2);
+		json_bool(json, "mixed", k->mixed);
+		json_array(json, "classes");
+		for (size_t n = k->first; n < k->first + k->part_count; n++) {
+			const struct join_class *c = &j->classes[j->parts[n].class];
+
+			json_object(json, NULL);
+			json_number(json, "size", c->size);
+			json_real(json, "live_objects", j->parts[n].objects, 2);
+			json_real(json, "live_bytes", j->parts[n].objects * (double)c->size, 2);
+			json_real(json, "unused_bytes", j->parts[n].unused, 2);
+			json_end_object(json);
+		}
+		json_end_array(json);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
+static void json_classes(struct json *json, const struct shown *s)
+{
+	const struct join *j = &s->join;
+
+	json_array(json, "classes");
+	for (size_t i = 0; i < j->class_count; i++) {
+		const struct join_class *c = &j->classes[i];
+
+		if (!c->live && !c->regions && !(c->seen > 0))
+			continue;
+		json_object(json, NULL);
+		json_number(json, "size", c->size);
+		json_bool(json, "large", c->large);
+		json_number(json, "regions", c->regions);
+		json_number(json, "live", c->live);
+		signed_number(json, "unused_bytes", c->unused);
+		json_real(json, "seen", c->seen, 2);
+		json_real(json, "sampled", c->sampled, 2);
+		json_real(json, "in_stacks", c->charged, 2);
+		json_real(json, "in_no_stack", (double)c->unused - c->charged, 2);
+		json_array(json, "stacks");
+		for (size_t n = 0; n < c->part_count && n < top; n++) {
+			const struct join_part *p = &j->parts[j->by_class[c->first + n]];
+
+			json_object(json, NULL);
+			write_frames(json, &s->profile, p->stack);
+			json_real(json, "live_objects", p->objects, 2);
+			json_real(json, "unused_bytes", p->unused, 2);
+			json_end_object(json);
+		}
+		json_end_array(json);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
+static void print_json(struct shown *s)
+{
+	const struct waterfall *w = &s->join.waterfall;
+	struct json json;
+
+	json_init(&json, &s->out);
+	json_object(&json, NULL);
+	json_text(&json, "version", s->stats.version);
+	json_number(&json, "sample_interval", s->profile.rate);
+	if (w->active < STATS_NONE)
+		json_number(&json, "active", w->active);
+	if (w->allocated < STATS_NONE)
+		json_number(&json, "allocated", w->allocated);
+	signed_number(&json, "slabs", w->step[WATERFALL_SLABS]);
+	signed_number(&json, "large_padding", w->step[WATERFALL_PADDING]);
+	signed_number(&json, "unexplained", w->step[WATERFALL_UNKNOWN]);
+	signed_number(&json, "tcache", w->step[WATERFALL_TCACHE]);
+	signed_number(&json, "unused", s->join.unused);
+	json_real(&json, "in_stacks", s->join.charged, 2);
+	json_real(&json, "in_no_stack", (double)s->join.unused - s->join.charged, 2);
+	json_real(&json, "live_bytes", s->profile.total.bytes, 2);
+	json_real(&json, "mixed_bytes", s->join.mixed, 2);
+	json_real(&json, "profiling_bytes", s->join.sampled, 2);
+	json_stacks(&json, s);
+	json_classes(&json, s);
+	json_end_object(&json);
+}
+
+/* The whole join, with what is in no stack as rows without one, so that columns add up. */
+static void print_csv(struct shown *s)
+{
+	const struct join *j = &s->join;
+	struct buf *out = &s->out, line = { 0 };
+
+	buf_text(out, "class,large,live_objects,live_bytes,unused_bytes,stack\n");
+	for (size_t i = 0; i < j->class_count; i++) {
+		const struct join_class *c = &j->classes[i];
+		double left = fmax((double)c->live - c->seen, 0);
+
+		for (size_t n = 0; n < c->part_count && n < top; n++) {
+			const struct join_part *p = &j->parts[j->by_class[c->first + n]];
+
+			buf_printf(out, "%" PRIu64 ",%d,%.2f,%.2f,%.2f", c->size, c->large,
+				   p->objects, p->objects * (double)c->size, p->unused);
+			buf_clear(&line);
+			put_stack(s, &line, p->stack, SIZE_MAX);
+			csv_cell(out, line.data);
+			csv_end(out);
+		}
+		if (c->live || c->unused)
+			buf_printf(out, "%" PRIu64 ",%d,%.2f,%.2f,%.2f,\n", c->size, c->large, left,
+				   left * (double)c->size, (double)c->unused - c->charged);
+	}
+	buf_release(&line);
+}
+
+static int show(struct shown *s)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	const struct stats_arena *a = stats_merge(&s->stats);
+
+	if (profile_finish(&s->profile, &err) ||
+	    (a ? join_make(&s->join, &s->profile, &s->stats, a, &err)
+	       : err_set(&err, -ENODATA, "the statistics have no arena: print them without a"))) {
+		fprintf(stderr, NAME ": %s\n", err.text);
+		return 1;
+	}
+	if (as_json) {
+		print_json(s);
+	} else if (as_csv) {
+		print_csv(s);
+	} else {
+		print_head(s);
+		print_stacks(s);
+		print_classes(s);
+	}
+	return buf_flush(&s->out, 1) ? 1 : 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct heap_places_options where;
+	struct profile_options how = { .detail = by_lines ? PROFILE_LINES : PROFILE_FUNCTIONS,
+				       .thread = PROFILE_ALL_THREADS };
+	struct shown s = { 0 };
+	int status;
+
+	if (argc < 1 || argc > 2)
+		return wrong("a dump and statistics, or a process with an agent; see " NAME
+			     " --help");
+	if (as_json && as_csv)
+		return wrong("JSON or CSV, not both");
+	if (!term_init(&s.term, 1, color))
+		return wrong("--color is auto, always or never");
+	where = heap_naming_options(NAME, program, argv, argc == 2);
+	profile_init(&s.profile, &how, &where);
+	stats_init(&s.stats);
+	if (argc == 1)
+		status = from_agent(&s, argv[0]);
+	else
+		status = read_stats(&s.stats, argv[1]) |
+			 heap_input_add(&s.profile, NAME, argv[0], 1);
+	/* What a damaged dump has is shown; without it or without statistics there is nothing. */
+	if (s.profile.sample_count && s.stats.arena_count)
+		status |= show(&s);
+	else if (!status)
+		status = wrong("there is no stack in the dump") - 1;
+	join_release(&s.join);
+	stats_release(&s.stats);
+	profile_release(&s.profile);
+	buf_release(&s.out);
+	return status;
+}
+
+const struct command command_jemalloc_join = {
+	.name = "jemalloc join",
+	.args = "DUMP STATISTICS | PID | ADDRESS",
+	.help = "who keeps unused memory: a heap dump beside statistics",
+	.examples = "  memoir jemalloc join out.heap stats.json\n"
+		    "  memoir jemalloc join 1234\n"
+		    "  memoir jemalloc join --csv http://localhost:7790 > join.csv\n",
+	.options = options,
+	.run = run,
+};

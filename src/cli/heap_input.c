@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Dumps on a command line.  See heap_input.h. */
+#include "cli/heap_input.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/unpack.h"
+#include "base/xalloc.h"
+#include "heap/dump.h"
+
+#define DUMP_MAX (4ull << 30)
+
+static int say(const char *command, const char *path, const struct err *err)
+{
+	if (err->offset == ERR_NO_OFFSET)
+		fprintf(stderr, "%s: %s: %s\n", command, path, err->text);
+	else
+		fprintf(stderr, "%s: %s: at byte %llu: %s\n", command, path,
+			(unsigned long long)err->offset, err->text);
+	return 1;
+}
+
+int heap_input_read(struct buf *b, const char *path, struct err *err)
+{
+	struct unpack in;
+	ssize_t n = unpack_open(&in, path, err);
+
+	if (n < 0)
+		return (int)n;
+	do {
+		buf_reserve(b, 1 << 16);
+		n = unpack_read(&in, b->data + b->size, 1 << 16, err);
+		if (n > 0)
+			b->size += (size_t)n;
+		if (b->size > DUMP_MAX)
+			n = err_set(err, -EFBIG, "larger than any heap profile");
+	} while (n > 0);
+	unpack_close(&in);
+	return (int)n;
+}
+
+static int take(struct profile *p, const struct buf *bytes, double sign, struct err *err)
+{
+	struct dump d;
+	int error = dump_read(&d, bytes->data, bytes->size, err);
+
+	profile_add(p, &d, sign);
+	dump_release(&d);
+	return error;
+}
+
+int heap_input_take(struct profile *p, const char *command, const char *path,
+		    const struct buf *bytes, double sign)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+
+	return take(p, bytes, sign, &err) ? say(command, path, &err) : 0;
+}
+
+int heap_input_add(struct profile *p, const char *command, const char *path, double sign)
+{
+	struct buf bytes = { 0 };
+	struct err err = { .offset = ERR_NO_OFFSET };
+	int status = heap_input_read(&bytes, path, &err) ? say(command, path, &err) : 0;
+
+	/* Of a file that is cut, the cut is said and no second thing. */
+	if (!status)
+		status = heap_input_take(p, command, path, &bytes, sign);
+	else if (bytes.size)
+		take(p, &bytes, sign, &err);
+	buf_release(&bytes);
+	return status;
+}

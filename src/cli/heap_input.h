@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Heap profile dumps on a command line: a file ("-" is standard input) becomes part of a profile.
+ * `command` is what messages begin with. */
+#include "base/buf.h"
+#include "base/err.h"
+#include "heap/profile.h"
+
+/* All of a file, unpacked if it is compressed; 0, or -errno with err, and what came before it is
+ * there. */
+int heap_input_read(struct buf *bytes, const char *path, struct err *err);
+/* Adds a dump that is in memory, times `sign`.  What a damaged one has still counts; the exit
+ * status (0 or 1) says so, after a line that says where it is damaged. */
+int heap_input_take(struct profile *p, const char *command, const char *path,
+		    const struct buf *bytes, double sign);
+/* Both. */
+int heap_input_add(struct profile *p, const char *command, const char *path, double sign);

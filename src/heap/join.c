@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The join of a dump and statistics.  See join.h. */
+#include "heap/join.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+
+/* A line's mean is that of one class if it is no farther from it than this: jemalloc writes numbers
+ * that were rounded, and up to a hundredth off; classes are at least an eighth apart. */
+#define SAME_SIZE 0.02
+/* The last release that moves sampled blocks to the smallest large class. */
+#define LAST_TO_MOVE 50300
+/* Less than this share of a line's blocks in one class is not worth a row. */
+#define PART_LEAST 1e-6
+/* So many standard deviations are chance. */
+#define CHANCE 3
+
+static uint64_t known(uint64_t value)
+{
+	return value < STATS_NONE ? value : 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct join_class *x = a, *y = b;
+
+	return (x->size > y->size) - (x->size < y->size);
+}
+
+static void add_class(struct join *j, const struct join_class *c)
+{
+	if (!c->size)
+		return;
+	j->classes = xgrow(j->classes, j->class_count, &j->class_room, sizeof(*j->classes));
+	j->classes[j->class_count++] = *c;
+	j->unused = (int64_t)((uint64_t)j->unused + (uint64_t)c->unused);
+}
+
+static void take_classes(struct join *j, const struct stats *s, const struct stats_arena *a)
+{
+	uint64_t page = j->waterfall.padded ? known(s->shape[STATS_SHAPE_PAGE]) : 0;
+
+	for (size_t i = 0; i < a->bins.count; i++) {
+		const uint64_t *b = stats_row(&a->bins, i);
+		struct join_class c = { .size = known(b[STATS_BIN_SIZE]),
+					.live = known(b[STATS_BIN_CURREGS]) };
+
+		if (b[STATS_BIN_NREGS] >= STATS_NONE || b[STATS_BIN_CURSLABS] >= STATS_NONE)
+			continue;
+		c.regions = b[STATS_BIN_NREGS] * b[STATS_BIN_CURSLABS];
+		c.unused = (int64_t)((c.regions - c.live) * c.size);
+		add_class(j, &c);
+	}
+	for (size_t i = 0; i < a->large.count; i++) {
+		const uint64_t *l = stats_row(&a->large, i);
+		uint64_t count = known(l[STATS_LARGE_COUNT]);
+
+		add_class(j, &(struct join_class){ .size = known(l[STATS_LARGE_SIZE]),
+						   .large = true,
+						   .live = count,
+						   .regions = count,
+						   .unused = (int64_t)(count * page) });
+	}
+	if (j->class_count)
+		qsort(j->classes, j->class_count, sizeof(*j->classes), by_size);
+}
+
+/* The first class of at least this size, or class_count. */
+static size_t class_from(const struct join *j, double size)
+{
+	size_t low = 0, high = j->class_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if ((double)j->classes[middle].size < size)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The class that all blocks of a line are in, or class_count: there is none. */
+static size_t class_of(const struct join *j, double mean)
+{
+	size_t i = class_from(j, mean * (1 - SAME_SIZE));
+
+	return i < j->class_count && (double)j->classes[i].size <= mean * (1 + SAME_SIZE)
+		       ? i
+		       : j->class_count;
+}
+
+/* The chance that a block is a sample. */
+static double chance(uint64_t size, uint64_t rate)
+{
+	return rate > 1 ? -expm1(-(double)size / (double)rate) : 1;
+}
+
+static void find_home(struct join *j, const struct stats *s)
+{
+	j->home = j->class_count;
+	if (!s->release || s->release > LAST_TO_MOVE)
+		return;
+	for (size_t i = j->class_count; i-- > 0;)
+		if (j->classes[i].large)
+			j->home = i;
+}
+
+static void add_part(struct join *j, uint64_t rate, size_t stack, size_t class, double objects)
+{
+	struct join_class *c = &j->classes[class];
+	struct join_part part = { .stack = stack, .class = class, .objects = objects };
+
+	if (j->home < j->class_count && !c->large) {
+		struct join_class *home = &j->classes[j->home];
+
+		part.sampled = objects * chance(c->size, rate);
+		home->seen += part.sampled;
+		home->sampled += part.sampled;
+		j->sampled += part.sampled * ((double)home->size - (double)c->size);
+	}
+	c->seen += objects - part.sampled;
+	j->parts = xgrow(j->parts, j->part_count, &j->part_room, sizeof(*j->parts));
+	j->parts[j->part_count++] = part;
+}
+
+/* Classes that lines of several sizes are spread over. */
+struct spread {
+	size_t *classes;
+	double *prior; /* what is left in each */
+	size_t count;
+};
+
+/* What lines of one size leave, as far as it is not chance: `samples` are those of other lines. */
+static void spread_init(struct spread *s, const struct join *j, uint64_t rate, double samples)
+{
+	*s = (struct spread){ .classes = xcalloc(j->class_count, sizeof(*s->classes)),
+			      .prior = xcalloc(j->class_count, sizeof(*s->prior)) };
+	for (size_t i = 0; i < j->class_count; i++) {
+		const struct join_class *c = &j->classes[i];
+		double p = chance(c->size, rate), in_slabs = 1;
+		double left = (double)c->live - c->seen - (i == j->home ? samples : 0);
+
+		if (j->home < j->class_count && !c->large)
+			in_slabs = 1 - p;
+		/* Each of the c->seen is an estimate: n blocks are known to within a root of n. */
+		if (left > CHANCE * sqrt(c->seen * in_slabs / p) && in_slabs > 0) {
+			s->classes[s->count] = i;
+			s->prior[s->count++] = left / in_slabs;
+		}
+	}
+}
+
+static void spread_release(struct spread *s)
+{
+	free(s->classes);
+	free(s->prior);
+}
+
+static double size_of(const struct join *j, const struct spread *s, size_t i)
+{
+	return (double)j->classes[s->classes[i]].size;
+}
+
+/* Shares of classes whose mean is `mean`: prior * exp(tilt * size), the tilt found by halving.
+ * False if the mean is not between their sizes. */
+static bool tilt(const struct join *j, const struct spread *s, double mean, double *share)
+{
+	double low = -700, high = 700;
+
+	memset(share, 0, j->class_count * sizeof(*share));
+	if (!s->count || size_of(j, s, 0) >= mean || size_of(j, s, s->count - 1) <= mean)
+		return false;
+	for (unsigned step = 0; step < 60; step++) {
+		double t = (low + high) / 2, sum = 0, size = 0;
+		double top = t * size_of(j, s, t > 0 ? s->count - 1 : 0) / mean;
+
+		for (size_t i = 0; i < s->count; i++) {
+			double x = size_of(j, s, i) / mean, weight = s->prior[i] * exp(t * x - top);
+
+			share[s->classes[i]] = weight;
+			sum += weight;
+			size += weight * x;
+		}
+		for (size_t i = 0; i < s->count; i++)
+			share[s->classes[i]] /= sum;
+		if (size < sum)
+			low = t;
+		else
+			high = t;
+	}
+	return true;
+}
+
+/* Between the two classes around it; false: it is outside of all. */
+static bool neighbours(const struct join *j, double mean, double *share)
+{
+	size_t above = class_from(j, mean);
+	double a, b;
+
+	if (!above || above == j->class_count)
+		return false;
+	a = (double)j->classes[above - 1].size;
+	b = (double)j->classes[above].size;
+	memset(share, 0, j->class_count * sizeof(*share));
+	share[above] = b > a ? (mean - a) / (b - a) : 1;
+	share[above - 1] = 1 - share[above];
+	return true;
+}
+
+/* A line of the dump that counts: its stack, or PROFILE_NO_STACK. */
+static size_t line_of(const struct profile *p, size_t sample, double *ret_mean)
+{
+	const struct dump_amounts *a = profile_amounts_of(p, sample);
+
+	if (!(a->objects > 0 && a->bytes > 0))
+		return PROFILE_NO_STACK;
+	*ret_mean = a->bytes / a->objects;
+	return profile_stack_of(p, sample);
+}
+
+/* Lines of one size; returns how many samples the others are made of. */
+static double take_plain_lines(struct join *j, const struct profile *p, bool *mixed)
+{
+	double samples = 0, mean;
+
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const struct dump_amounts *a = profile_amounts_of(p, i);
+		size_t stack = line_of(p, i, &mean), class;
+
+		if (stack == PROFILE_NO_STACK)
+			continue;
+		class = class_of(j, mean);
+		if (class < j->class_count) {
+			/* By bytes: where a mean was rounded, those are what is right. */
+			add_part(j, p->rate, stack, class,
+				 a->bytes / (double)j->classes[class].size);
+		} else {
+			mixed[stack] = true;
+			j->mixed += a->bytes;
+			samples += a->objects * chance((uint64_t)mean, p->rate);
+		}
+	}
+	return samples;
+}
+
+static void take_mixed_lines(struct join *j, const struct profile *p, double samples)
+{
+	auto_free double *share = xcalloc(j->class_count, sizeof(*share));
+	struct spread left;
+	double mean;
+
+	spread_init(&left, j, p->rate, samples);
+	for (size_t i = 0; i < p->sample_count; i++) {
+		double objects = profile_amounts_of(p, i)->objects;
+		size_t stack = line_of(p, i, &mean);
+
+		if (stack == PROFILE_NO_STACK || class_of(j, mean) < j->class_count ||
+		    (!tilt(j, &left, mean, share) && !neighbours(j, mean, share)))
+			continue;
+		for (size_t k = 0; k < j->class_count; k++)
+			if (share[k] > PART_LEAST)
+				add_part(j, p->rate, stack, k, objects * share[k]);
+	}
+	spread_release(&left);
+}
+
+static int by_stack(const void *a, const void *b)
+{
+	const struct join_part *x = a, *y = b;
+
+	if (x->stack != y->stack)
+		return x->stack < y->stack ? -1 : 1;
+	return (x->class > y->class) - (x->class < y->class);
+}
+
+/* Lines that are one stack and one class are one part. */
+static void merge_parts(struct join *j)
+{
+	size_t kept = 0;
+
+	if (j->part_count)
+		qsort(j->parts, j->part_count, sizeof(*j->parts), by_stack);
+	for (size_t i = 0; i < j->part_count; i++) {
+		if (kept && !by_stack(&j->parts[kept - 1], &j->parts[i])) {
+			j->parts[kept - 1].objects += j->parts[i].objects;
+			j->parts[kept - 1].sampled += j->parts[i].sampled;
+		} else {
+			j->parts[kept++] = j->parts[i];
+		}
+	}
+	j->part_count = kept;
+}
+
+/* Where the dump has more than there is, which is chance, shares are of what it has. */
+static void charge(struct join *j)
+{
+	if (j->home < j->class_count) {
+		const struct join_class *home = &j->classes[j->home];
+		double all = fmax((double)home->live, home->seen);
+
+		j->pages = all > 0 ? (double)home->unused * (home->sampled / all) : 0;
+		j->sampled += j->pages;
+	}
+	for (size_t i = 0; i < j->part_count; i++) {
+		struct join_part *part = &j->parts[i];
+		struct join_class *c = &j->classes[part->class];
+		double whole = fmax((double)c->live, c->seen);
+
+		if (c->unused > 0 && whole > 0)
+			part->unused =
+				(double)c->unused * ((part->objects - part->sampled) / whole);
+		c->charged += part->unused;
+		c->part_count++;
+		j->charged += part->unused;
+	}
+}
+
+static int parts_by_unused(const void *a, const void *b)
+{
+	const struct join_part *x = a, *y = b;
+
+	if (x->unused != y->unused)
+		return x->unused < y->unused ? 1 : -1;
+	if (x->objects != y->objects)
+		return x->objects < y->objects ? 1 : -1;
+	return (x->class > y->class) - (x->class < y->class);
+}
+
+static int stacks_by_unused(const void *a, const void *b)
+{
+	const struct join_stack *x = a, *y = b;
+
+	if (x->unused != y->unused)
+		return x->unused < y->unused ? 1 : -1;
+	return (x->stack > y->stack) - (x->stack < y->stack); /* most bytes first */
+}
+
+static void make_stacks(struct join *j, const struct profile *p, const bool *mixed)
+{
+	size_t at = 0;
+
+	j->stacks = xcalloc(p->stack_count + 1, sizeof(*j->stacks));
+	for (size_t i = 0; i < p->stack_count; i++) {
+		struct join_stack s = { .stack = i,
+					.objects = p->stacks[i].amounts.objects,
+					.bytes = p->stacks[i].amounts.bytes,
+					.mixed = mixed[i],
+					.first = at };
+
+		for (; at < j->part_count && j->parts[at].stack == i; at++)
+			s.unused += j->parts[at].unused;
+		s.part_count = at - s.first;
+		if (s.part_count)
+			qsort(j->parts + s.first, s.part_count, sizeof(*j->parts), parts_by_unused);
+		if (s.objects > 0)
+			j->stacks[j->stack_count++] = s;
+	}
+	qsort(j->stacks, j->stack_count, sizeof(*j->stacks), stacks_by_unused);
+}
+
+static int by_class_then_unused(const void *a, const void *b, void *context)
+{
+	const struct join *j = context;
+	const struct join_part *x = &j->parts[*(const size_t *)a];
+	const struct join_part *y = &j->parts[*(const size_t *)b];
+
+	if (x->class != y->class)
+		return x->class < y->class ? -1 : 1;
+	if (x->objects != y->objects)
+		return x->objects < y->objects ? 1 : -1;
+	return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+static void order_by_class(struct join *j)
+{
+	size_t first = 0;
+
+	j->by_class = xcalloc(j->part_count + 1, sizeof(*j->by_class));
+	for (size_t i = 0; i < j->part_count; i++)
+		j->by_class[i] = i;
+	qsort_r(j->by_class, j->part_count, sizeof(*j->by_class), by_class_then_unused, j);
+	for (size_t i = 0; i < j->class_count; i++) {
+		j->classes[i].first = first;
+		first += j->classes[i].part_count;
+	}
+}
+
+int join_make(struct join *j, const struct profile *p, const struct stats *s,
+	      const struct stats_arena *a, struct err *err)
+{
+	auto_free bool *mixed = xcalloc(p->stack_count + 1, sizeof(*mixed));
+
+	*j = (struct join){ 0 };
+	waterfall_make(&j->waterfall, s, a);
+	take_classes(j, s, a);
+	if (!j->class_count)
+		return err_set(err, -ENODATA,
+			       "the statistics have no size classes: print them without b and l");
+	find_home(j, s);
+	take_mixed_lines(j, p, take_plain_lines(j, p, mixed));
+	merge_parts(j);
+	charge(j);
+	make_stacks(j, p, mixed);
+	order_by_class(j);
+	return 0;
+}
+
+void join_release(struct join *j)
+{
+	waterfall_release(&j->waterfall);
+	free(j->classes);
+	free(j->parts);
+	free(j->by_class);
+	free(j->stacks);
+	*j = (struct join){ 0 };
+}
