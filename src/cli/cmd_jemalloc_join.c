@@ -539,6 +539,7 @@ static int show(struct shown *s)
 		fprintf(stderr, NAME ": %s\n", err.text);
 		return 1;
 	}
+	heap_naming_warn(NAME, &s->profile.places);
 	if (as_json) {
 		print_json(s);
 	} else if (as_csv) {
