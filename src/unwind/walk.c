@@ -440,7 +440,7 @@ static bool pack_checks(const struct walk *w, uint32_t first, uint64_t sp, struc
 			return false;
 		e->checks[i] = distance << 48 | c->value;
 	}
-	e->count = n;
+	e->count = (uint16_t)n;
 	return true;
 }
 
@@ -472,7 +472,8 @@ void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 	e->sp = regs.sp;
 	e->fp = regs.fp;
 	e->node = node;
-	e->depth = (uint32_t)(on + 1 - w->frames);
+	e->depth = (uint16_t)(on + 1 - w->frames);
 	e->place = w->places[on - w->frames];
 	e->flags_and_epoch = (w->top->flags & FRAME_NEEDS_FP) | w->epoch << 1;
+	walk_end_met(w, index);
 }

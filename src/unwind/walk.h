@@ -60,8 +60,9 @@ struct walk_end_seen {
 	uint64_t place; /* of its outermost frame */
 	uint32_t node;
 	uint32_t flags_and_epoch; /* FRAME_NEEDS_FP of the innermost frame; epoch << 1 */
-	uint32_t depth;		  /* index of that frame + 1; 0: the end is the whole stack */
-	uint32_t count;
+	uint16_t depth;		  /* index of that frame + 1; 0: the end is the whole stack */
+	uint16_t count;
+	uint32_t next; /* the end that was met after this one */
 	uint64_t checks[WALK_END_CHECKS]; /* distance in words : 16, value : 48; outermost first */
 };
 
@@ -112,6 +113,8 @@ struct walk {
 	struct walk_end_seen *ends;
 	uint32_t *end_tags; /* so that most ends need not be looked at */
 	uint32_t end_mask;  /* sets - 1 */
+	uint32_t last_end;  /* met, */
+	uint32_t next_end;  /* and the one that came after it the last time */
 	/* Where the owner will look the hash up: asked for as soon as it is known. */
 	const void *table;
 	uint64_t table_mask, table_step;
@@ -218,13 +221,33 @@ static inline bool walk_end_is(const struct walk *w, const struct walk_end_seen 
 		walk_checks_hold(w->checks, w->frames[e->depth - 1].checks));
 }
 
+/* An end was met.  Programs repeat themselves: the one that came after it the last time is asked
+ * for now, and is in the cache when the next event comes. */
+static inline void walk_end_met(struct walk *w, uint32_t index)
+{
+	struct walk_end_seen *last = &w->ends[w->last_end];
+	uint32_t next = w->ends[index].next;
+
+	if (last->next != index)
+		last->next = index;
+	w->last_end = index;
+	w->next_end = next;
+	__builtin_prefetch(&w->ends[next]);
+	__builtin_prefetch((const char *)&w->ends[next] + 64);
+}
+
 /* Asks for what walk_stack() will look at.  Worth it where many stacks have pushed it out of the
  * cache, and there is something else to do meanwhile. */
 static inline void walk_prefetch(const struct walk *w, struct walk_regs regs)
 {
-	uint64_t hash = walk_end_hash(w, regs);
-	uint32_t set = walk_end_set(w, hash), way = 0;
+	const struct walk_end_seen *next = &w->ends[w->next_end];
+	uint64_t hash;
+	uint32_t set, way = 0;
 
+	if (next->pc == regs.pc && next->sp == regs.sp)
+		return;
+	hash = walk_end_hash(w, regs);
+	set = walk_end_set(w, hash);
 	/* Only the one that will be looked at: the others would push out what is in use. */
 	for (uint32_t i = 1; i < WALK_END_WAYS; i++)
 		way = w->end_tags[set + i] == (uint32_t)hash ? i : way;
@@ -239,7 +262,6 @@ static inline uint32_t walk_stack(struct walk *w, struct walk_regs regs)
 {
 	struct walk_frame *top = w->top;
 	uint64_t hash;
-	uint32_t set;
 
 	if (top->slot == regs.sp - 8 && (top->fp == regs.fp || !(top->flags & FRAME_NEEDS_FP)) &&
 	    !w->careful) {
@@ -262,12 +284,21 @@ static inline uint32_t walk_stack(struct walk *w, struct walk_regs regs)
 			}
 		}
 	}
-	hash = walk_end_hash(w, regs);
-	set = walk_end_set(w, hash);
-	if (!w->careful)
-		for (uint32_t i = set; i < set + WALK_END_WAYS; i++)
-			if (w->end_tags[i] == (uint32_t)hash && walk_end_is(w, &w->ends[i], regs))
+	if (!w->careful) {
+		uint32_t i = w->next_end;
+
+		if (walk_end_is(w, &w->ends[i], regs)) {
+			walk_end_met(w, i);
+			return w->ends[i].node;
+		}
+		hash = walk_end_hash(w, regs);
+		i = walk_end_set(w, hash);
+		for (uint32_t end = i + WALK_END_WAYS; i < end; i++)
+			if (w->end_tags[i] == (uint32_t)hash && walk_end_is(w, &w->ends[i], regs)) {
+				walk_end_met(w, i);
 				return w->ends[i].node;
+			}
+	}
 	walk_slowly(w, regs);
 	return w->top->node;
 }
