@@ -34,13 +34,15 @@ static void *lookup(const struct object *o, const char *prefix, const char *name
 static bool try_object(const struct object *o, bool in_file)
 {
 	for (unsigned i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
-		void *ctl = lookup(o, prefixes[i], "mallctl", in_file), *print;
+		void *ctl = lookup(o, prefixes[i], "mallctl", in_file), *print, *to_mib, *by_mib;
 		const char *version;
 
 		if (!ctl)
 			continue;
 		print = lookup(o, prefixes[i], "malloc_stats_print", in_file);
-		if (!print)
+		to_mib = lookup(o, prefixes[i], "mallctlnametomib", in_file);
+		by_mib = lookup(o, prefixes[i], "mallctlbymib", in_file);
+		if (!print || !to_mib || !by_mib)
 			continue;
 		jemalloc.mallctl = (int (*)(const char *, void *, size_t *, void *, size_t))ctl;
 		/* Others have a function of this name too. */
@@ -48,6 +50,9 @@ static bool try_object(const struct object *o, bool in_file)
 			jemalloc.mallctl = NULL;
 			continue;
 		}
+		jemalloc.name_to_mib = (int (*)(const char *, size_t *, size_t *))to_mib;
+		jemalloc.by_mib =
+			(int (*)(const size_t *, size_t, void *, size_t *, void *, size_t))by_mib;
 		jemalloc.stats_print =
 			(void (*)(void (*)(void *, const char *), void *, const char *))print;
 		snprintf(jemalloc.prefix, sizeof(jemalloc.prefix), "%s", prefixes[i]);
@@ -136,6 +141,34 @@ int jemalloc_ssize(const char *name, ssize_t *ret)
 int jemalloc_str(const char *name, const char **ret)
 {
 	return get(name, ret, sizeof(*ret));
+}
+
+void jemalloc_number_find(struct jemalloc_number *n, const char *name, size_t size)
+{
+	*n = (struct jemalloc_number){ .size = size, .depth = sizeof(n->mib) / sizeof(*n->mib) };
+	snprintf(n->name, sizeof(n->name), "%s", name);
+	if (!jemalloc.name_to_mib || jemalloc.name_to_mib(n->name, n->mib, &n->depth))
+		n->size = 0;
+}
+
+int jemalloc_number_read(struct jemalloc_number *n, unsigned place, size_t index, uint64_t *ret)
+{
+	uint64_t wide = 0;
+	uint32_t narrow = 0;
+	bool flag = false;
+	size_t size = n->size;
+	void *to = size == sizeof(wide)	    ? (void *)&wide
+		   : size == sizeof(narrow) ? (void *)&narrow
+					    : (void *)&flag;
+	int e;
+
+	if (!size)
+		return ENOENT;
+	if (place)
+		n->mib[place] = index;
+	e = jemalloc.by_mib(n->mib, n->depth, to, &size, NULL, 0);
+	*ret = n->size == sizeof(wide) ? wide : n->size == sizeof(narrow) ? narrow : flag;
+	return e ? e : size == n->size ? 0 : EINVAL;
 }
 
 int jemalloc_set(const char *name, const void *value, size_t size)

@@ -10,6 +10,9 @@
 
 struct jemalloc {
 	int (*mallctl)(const char *, void *, size_t *, void *, size_t); /* NULL: there is none */
+	/* By numbers instead of names. */
+	int (*name_to_mib)(const char *, size_t *, size_t *);
+	int (*by_mib)(const size_t *, size_t, void *, size_t *, void *, size_t);
 	void (*stats_print)(void (*)(void *, const char *), void *, const char *);
 	char prefix[16];     /* "", je_ or _rjem_ */
 	char file[256];	     /* that it is in; "" for the program itself */
@@ -31,6 +34,16 @@ int jemalloc_u64(const char *name, uint64_t *ret);
 int jemalloc_size(const char *name, size_t *ret);
 int jemalloc_ssize(const char *name, ssize_t *ret);
 int jemalloc_str(const char *name, const char **ret);
+/* A number that is asked for often: its name is looked up once. */
+struct jemalloc_number {
+	char name[64];
+	size_t size; /* 1, 4 or 8; 0: this jemalloc has none */
+	size_t mib[8], depth;
+};
+void jemalloc_number_find(struct jemalloc_number *n, const char *name, size_t size);
+/* The number in which `index` stands for the part of the name at this place, if that is not 0.  0
+ * or an errno. */
+int jemalloc_number_read(struct jemalloc_number *n, unsigned place, size_t index, uint64_t *ret);
 /* Writing; NULL and 0 for what has no value. */
 int jemalloc_set(const char *name, const void *value, size_t size);
 /* What malloc_stats_print() says. */

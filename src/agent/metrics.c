@@ -66,18 +66,31 @@ static void head(struct text *out, const struct metric *m, const char *of)
 		    of, m->metric, m->counter ? "counter" : "gauge");
 }
 
-/* The number behind a name; false: this jemalloc has none. */
-static bool number(const char *name, long long *ret)
-{
-	const struct ctl_row *row = ctl_find(name);
-	uint64_t wide = 0;
-	uint32_t narrow = 0;
-	int e = -1;
+#define TOTALS (sizeof(totals) / sizeof(*totals))
+#define ARENAS (sizeof(arenas) / sizeof(*arenas))
+#define ARENAS_MAX 4096u /* as many as jemalloc has */
 
-	if (row)
-		e = row->type == CTL_U32 ? jemalloc_u32(name, &narrow) : jemalloc_u64(name, &wide);
-	*ret = (long long)(row && row->type == CTL_U32 ? narrow : wide);
-	return !e;
+static struct jemalloc_number total_numbers[TOTALS], arena_numbers[ARENAS], initialized;
+
+static void find(struct jemalloc_number *n, const char *prefix, const char *name)
+{
+	char full[sizeof(n->name)];
+	const struct ctl_row *row;
+
+	snprintf(full, sizeof(full), "%s%s", prefix, name);
+	row = ctl_find(full);
+	jemalloc_number_find(n, full, !row ? 0 : row->type == CTL_U32 ? 4 : 8);
+}
+
+static void find_all(void)
+{
+	if (initialized.name[0])
+		return;
+	for (size_t i = 0; i < TOTALS; i++)
+		find(&total_numbers[i], "stats.", totals[i].name);
+	for (size_t i = 0; i < ARENAS; i++)
+		find(&arena_numbers[i], "stats.arenas.0.", arenas[i].name);
+	jemalloc_number_find(&initialized, "arena.0.initialized", sizeof(bool));
 }
 
 static void value(struct text *out, const struct metric *m, long long v)
@@ -95,45 +108,42 @@ static void value(struct text *out, const struct metric *m, long long v)
 void metrics_print(struct exchange *x)
 {
 	struct text *out = &x->out;
-	uint64_t epoch = 1;
+	static bool there[ARENAS_MAX];
+	uint64_t epoch = 1, v;
 	uint32_t count = 0;
-	char name[96];
-	long long v;
 
 	if (!answer_needs_jemalloc(x))
 		return;
 	x->type = "text/plain; version=0.0.4; charset=utf-8";
 	jemalloc_set("epoch", &epoch, sizeof(epoch));
 	jemalloc_u32("arenas.narenas", &count);
+	if (count > ARENAS_MAX)
+		count = ARENAS_MAX;
+	find_all();
+	for (uint32_t a = 0; a < count; a++)
+		there[a] = !jemalloc_number_read(&initialized, 1, a, &v) && v;
 	text_printf(out,
 		    "# HELP jemalloc_info the version\n# TYPE jemalloc_info gauge\n"
 		    "jemalloc_info{version=\"%s\"} 1\n",
 		    jemalloc.version);
-	for (size_t i = 0; i < sizeof(totals) / sizeof(*totals); i++) {
-		snprintf(name, sizeof(name), "stats.%s", totals[i].name);
-		if (!number(name, &v))
+	for (size_t i = 0; i < TOTALS; i++) {
+		if (jemalloc_number_read(&total_numbers[i], 0, 0, &v))
 			continue;
 		head(out, &totals[i], "the process");
 		text_printf(out, "jemalloc_%s", totals[i].metric);
-		value(out, &totals[i], v);
+		value(out, &totals[i], (long long)v);
 	}
-	for (size_t i = 0; i < sizeof(arenas) / sizeof(*arenas); i++) {
+	for (size_t i = 0; i < ARENAS; i++) {
 		bool begun = false;
 
 		for (uint32_t a = 0; a < count; a++) {
-			bool there = false;
-
-			snprintf(name, sizeof(name), "arena.%u.initialized", a);
-			if (jemalloc_bool(name, &there) || !there)
-				continue;
-			snprintf(name, sizeof(name), "stats.arenas.%u.%s", a, arenas[i].name);
-			if (!number(name, &v))
+			if (!there[a] || jemalloc_number_read(&arena_numbers[i], 2, a, &v))
 				continue;
 			if (!begun)
 				head(out, &arenas[i], "an arena");
 			begun = true;
 			text_printf(out, "jemalloc_%s{arena=\"%u\"}", arenas[i].metric, a);
-			value(out, &arenas[i], v);
+			value(out, &arenas[i], (long long)v);
 		}
 	}
 }

@@ -5,6 +5,7 @@
 
 #include "agent/agent.h"
 #include "agent/answer.h"
+#include "agent/repeat.h"
 
 struct route {
 	const char *path;
@@ -128,7 +129,13 @@ void routes_answer(struct exchange *x)
 			answer_line(x, 400, "there is no parameter %s here", unknown);
 			return;
 		}
+		if (route->method == GETS && repeat_given(x))
+			return;
+		if (route->method == CHECKS)
+			repeat_forget();
 		route->answer(x);
+		if (route->method == GETS)
+			repeat_made(x);
 		return;
 	}
 	answer_line(x, 404, "there is no %s here; / lists what there is", r->path);

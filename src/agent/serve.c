@@ -20,6 +20,7 @@
 
 #include "agent/agent.h"
 #include "agent/answer.h"
+#include "agent/repeat.h"
 
 #define CLIENTS_MAX 16u
 #define REQUEST_TIME_MS 10000
@@ -59,6 +60,7 @@ void serve_close_in_child(void)
 	for (unsigned i = 0; i < CLIENTS_MAX; i++)
 		if (clients[i].state != FREE)
 			release(&clients[i]);
+	repeat_forget();
 }
 
 unsigned serve_waiting(void)
@@ -371,7 +373,7 @@ static unsigned fill(struct pollfd *polls, struct client **whose, int64_t *ret_u
 
 	polls[0] = (struct pollfd){ .fd = agent.listener.fd, .events = POLLIN };
 	polls[1] = (struct pollfd){ .fd = agent.bell.fd, .events = POLLIN };
-	*ret_until = INT64_MAX;
+	*ret_until = repeat_until();
 	for (unsigned i = 0; i < CLIENTS_MAX; i++) {
 		struct client *c = &clients[i];
 
@@ -423,6 +425,7 @@ void serve(void)
 		if (poll(polls, n, (int)wait) < 0 && errno != EINTR)
 			return;
 		now = agent_now_ms();
+		repeat_expire(now);
 		for (unsigned i = 2; i < n; i++)
 			handle(whose[i], polls[i].revents, now);
 		if (polls[1].revents &&

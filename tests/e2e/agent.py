@@ -6,12 +6,15 @@ import json
 import os
 import socket
 import subprocess
+import tempfile
 
 import harness
 
 LIBRARY = os.path.join(harness.BUILD, "libmemoir-jemalloc.so")
 JEMALLOC = next(iter(glob.glob("/usr/lib/*/libjemalloc.so.2")), None)
 LONG = 120  # seconds that anything may take on a busy machine
+HAMMER = os.path.join(harness.BUILD, "bench/bench_hammer")
+REDIS_LOAD = os.path.join(harness.BUILD, "bench/bench_redis_load")
 
 
 class Answer:
@@ -155,6 +158,23 @@ class Target(Agent):
         """What it did until its end, which is its own."""
         out, err = self.process.communicate(b"quit\n", timeout=LONG)
         return self.process.returncode, out, err
+
+
+def hammer(agent, folder, requests, rate=0, seconds=0, count=0):
+    """Starts asking an agent, with these bytes in turn; what that gave is a line of JSON on its stdout."""
+    files, folder = [], tempfile.mkdtemp(prefix="hammer", dir=folder)
+    for number, request in enumerate(requests):
+        files.append(os.path.join(folder, f"request.{number}"))
+        with open(files[-1], "wb") as file:
+            file.write(request)
+    return subprocess.Popen([HAMMER, str(agent.port), *map(str, (rate, seconds, count)), *files],
+                            stdout=subprocess.PIPE)
+
+
+def hammered(process):
+    out = process.communicate(timeout=LONG * 2)[0]
+    assert process.returncode == 0
+    return json.loads(out)
 
 
 def memoir(runtime, *words, stdin=b""):

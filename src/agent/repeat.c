@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Answers that are given twice.  See repeat.h. */
+#include "agent/repeat.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/agent.h"
+
+#define SHARE 50		  /* one part in so many of the time may be spent */
+#define CREDIT_MAX_NS 100000000ll /* what was not spent before, at most; and what may be owed */
+#define AGE_MAX_MS 250
+#define CHEAP_NS 100000ll /* less is not worth keeping */
+#define KEPT_MAX 8u
+#define SIZE_MAX_KEPT (1u << 20)
+
+static struct kept {
+	char question[512];
+	const char *type, *header; /* neither is ever made for one answer */
+	struct text answer;	   /* data NULL: this place is free */
+	int64_t made_ms;
+} kept[KEPT_MAX];
+
+static int64_t credit = CREDIT_MAX_NS, credit_ms, began_ns;
+
+static int64_t spent_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* False: it is too long to be remembered. */
+static bool question(const struct exchange *x, char *out, size_t room)
+{
+	int n = snprintf(out, room, "%s?%s", x->request.path, x->request.query);
+
+	return n > 0 && (size_t)n < room;
+}
+
+static struct kept *find(const char *wanted)
+{
+	for (struct kept *k = kept; k < kept + KEPT_MAX; k++)
+		if (k->answer.data && !strcmp(k->question, wanted))
+			return k;
+	return NULL;
+}
+
+bool repeat_given(struct exchange *x)
+{
+	static char header[256];
+	char wanted[sizeof(kept->question)];
+	int64_t now = agent_now_ms();
+	struct kept *k;
+
+	credit += (now - credit_ms) * 1000000 / SHARE;
+	credit_ms = now;
+	if (credit > CREDIT_MAX_NS)
+		credit = CREDIT_MAX_NS;
+	began_ns = spent_ns();
+	if (credit > 0 || !question(x, wanted, sizeof(wanted)))
+		return false;
+	k = find(wanted);
+	if (!k || now - k->made_ms > AGE_MAX_MS)
+		return false;
+	text_add(&x->out, k->answer.data, k->answer.size);
+	x->type = k->type;
+	snprintf(header, sizeof(header), "%sX-Memoir-Age-Ms: %d\r\n", k->header ? k->header : "",
+		 (int)(now - k->made_ms));
+	x->header = header;
+	return true;
+}
+
+/* The place of the same question, a free one, or the oldest. */
+static struct kept *place(const char *wanted)
+{
+	struct kept *best = find(wanted);
+
+	for (struct kept *k = kept; !best && k < kept + KEPT_MAX; k++)
+		if (!k->answer.data)
+			best = k;
+	for (struct kept *k = best ? kept + KEPT_MAX : kept; k < kept + KEPT_MAX; k++)
+		if (!best || k->made_ms < best->made_ms)
+			best = k;
+	return best;
+}
+
+void repeat_made(struct exchange *x)
+{
+	int64_t cost = spent_ns() - began_ns;
+	char wanted[sizeof(kept->question)];
+	struct kept *k;
+
+	credit -= cost;
+	if (credit < -CREDIT_MAX_NS)
+		credit = -CREDIT_MAX_NS;
+	if (credit > 0 || cost < CHEAP_NS || x->again || x->status != 200 || x->out.failed ||
+	    !x->out.size || x->out.size > SIZE_MAX_KEPT || !question(x, wanted, sizeof(wanted)))
+		return;
+	k = place(wanted);
+	k->answer.size = 0;
+	text_add(&k->answer, x->out.data, x->out.size);
+	if (k->answer.failed) {
+		text_release(&k->answer);
+		return;
+	}
+	strcpy(k->question, wanted);
+	k->type = x->type;
+	k->header = x->header;
+	k->made_ms = agent_now_ms();
+}
+
+void repeat_forget(void)
+{
+	for (struct kept *k = kept; k < kept + KEPT_MAX; k++)
+		text_release(&k->answer);
+}
+
+int64_t repeat_until(void)
+{
+	int64_t first = INT64_MAX;
+
+	for (struct kept *k = kept; k < kept + KEPT_MAX; k++)
+		if (k->answer.data && k->made_ms + AGE_MAX_MS + 1 < first)
+			first = k->made_ms + AGE_MAX_MS + 1;
+	return first;
+}
+
+void repeat_expire(int64_t now)
+{
+	for (struct kept *k = kept; k < kept + KEPT_MAX; k++)
+		if (k->answer.data && now - k->made_ms > AGE_MAX_MS)
+			text_release(&k->answer);
+}
