@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The agent in redis-server under redis-benchmark: what asking it costs the program.
+"""The agent in redis-server: what asking it costs the program.
 
-Three phases in turn, several rounds: a hundred requests a second to the agent, requests of any bytes to it, and the same two
-to the agent of another process, which only sleeps.  So the load on the machine is the same in each pair, and
-the difference is what redis itself has of it.  A minute of each, 10,000 hostile requests; medians of the pairs' ratios.
+Three phases in turn, in another order each round: quiet, a hundred requests a second (statistics as text and JSON, metrics,
+dumps), hostile requests; together a minute of the second and 10,000 of the third.  Each under two loads: redis-benchmark as
+fast as it goes, which leaves no core of two free, so that whatever the agent, its client and the kernel use is taken from
+redis; and four fifths of what can be had at a fixed rate, where latency counts.  Medians of the rounds' ratios to the quiet
+phase; every answer of the second load is looked at, and all data at the end.
 """
 import glob
+import json
 import os
 import re
 import shutil
-import socket
 import statistics
 import subprocess
-import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -20,148 +21,177 @@ RATIO = 0.97  # of the throughput
 REQUEST_MS = 2
 RATE = 100  # requests a second
 HOSTILE = 10000
-GOOD = b"GET /stats?J HTTP/1.1\r\nHost: localhost\r\n\r\n"
+KEYS = 100000
+CONNECTIONS = 50
+SHARE = 0.8  # of the most, at the fixed rate
+PATHS = "/stats", "/metrics", "/mtev/memory.json", "/pprof/heap"
+PHASES = "quiet", "requests", "hostile"
 
 
-def jemalloc():
-    return next(iter(glob.glob("/usr/lib/*/libjemalloc.so.2")), None)
+class Redis:
+    """redis-server with the agent in it, and profiling on."""
 
-
-class Process:
-    """A program with the agent in it."""
-
-    def __init__(self, bench, command, preload=()):
-        self.runtime = os.path.join(bench.folder, "runtime")
-        os.makedirs(self.runtime, mode=0o700, exist_ok=True)
-        env = dict(os.environ, XDG_RUNTIME_DIR=self.runtime, MEMOIR_AGENT_LISTEN="127.0.0.1:0", MEMOIR_AGENT_QUIET="1",
-                   LD_PRELOAD=":".join([os.path.join(bench.build, "libmemoir-jemalloc.so"), *preload]))
-        self.process = subprocess.Popen(command, env=env, cwd=bench.folder, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        path = os.path.join(self.runtime, "memoir", f"jemalloc.{self.process.pid}")
+    def __init__(self, bench):
+        self.tools = os.path.join(bench.build, "bench")
+        self.socket = os.path.join(bench.folder, "redis")
+        runtime = os.path.join(bench.folder, "runtime")
+        os.makedirs(runtime, mode=0o700, exist_ok=True)
+        env = dict(os.environ, XDG_RUNTIME_DIR=runtime, MEMOIR_AGENT_LISTEN="127.0.0.1:0", MEMOIR_AGENT_QUIET="1",
+                   MALLOC_CONF="prof:true", LD_PRELOAD=os.path.join(bench.build, "libmemoir-jemalloc.so"))
+        self.process = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", ""], env=env,
+                                        cwd=bench.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+        path = os.path.join(runtime, "memoir", f"jemalloc.{self.process.pid}")
         for _ in range(3000):
-            if os.path.exists(path):
+            if os.path.exists(path) and os.path.exists(self.socket):
                 break
             time.sleep(0.01)
         with open(path, encoding="utf-8") as file:
             self.port = int(file.readline().rsplit(":", 1)[1])
+        self.thread = next(task for task in glob.glob(f"/proc/{self.process.pid}/task/*")
+                           if self.name_of(task) == "memoir-agent")
+        self.counted = 0
 
-    def ask(self, request):
-        try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=30) as s:
-                s.sendall(request)
-                s.shutdown(socket.SHUT_WR)
-                size = 0
-                while piece := s.recv(1 << 20):
-                    size += len(piece)
-                return size
-        except ConnectionError:
-            return 0
+    @staticmethod
+    def name_of(task):
+        with open(f"{task}/comm", encoding="ascii") as file:
+            return file.read().strip()
+
+    def agent_seconds(self):
+        """Processor time of the agent's thread."""
+        with open(f"{self.thread}/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[0]) / 1e9
+
+    def hammer(self, rate, seconds, count, files):
+        return subprocess.Popen([os.path.join(self.tools, "bench_hammer"), str(self.port),
+                                 *map(str, (rate, seconds, count)), *files], stdout=subprocess.PIPE)
+
+    def load(self, mode, rate=0, seconds=0):
+        done = subprocess.run([os.path.join(self.tools, "bench_redis_load"), self.socket, mode, str(CONNECTIONS), str(rate),
+                               str(seconds), str(KEYS)], capture_output=True, text=True, check=True)
+        result = json.loads(done.stdout)
+        assert result["wrong"] == 0, f"redis answered {result['wrong']} requests wrongly"
+        self.counted += result["counted"]
+        return result
+
+    def benchmark(self, requests):
+        """redis-benchmark's requests a second, over its tests."""
+        out = subprocess.run(["redis-benchmark", "-s", self.socket, "-n", str(requests), "-c", str(CONNECTIONS), "-P", "1",
+                              "-t", "set,get", "-d", "100", "--csv"], capture_output=True, text=True, check=True).stdout
+        rates = [float(r) for r in re.findall(r'^"(?:SET|GET)","([\d.]+)"', out, flags=re.M)]
+        return len(rates) / sum(1 / r for r in rates)
+
+    def check(self):
+        """The data set is what was written, and every count was counted."""
+        assert self.load("check")["requests"] == KEYS
+        out = subprocess.run(["redis-cli", "-s", self.socket, "mget", *(f"counter:{n}" for n in range(16))],
+                             capture_output=True, text=True, check=True).stdout
+        assert sum(int(n or 0) for n in out.split()) == self.counted, "redis lost something"
 
     def idle(self, seconds):
-        """How often the agent's thread woke, and the clock ticks that it used."""
-        def used(task):
-            with open(f"{task}/status", encoding="ascii") as file:
-                switches = sum(map(int, re.findall(r"ctxt_switches:\s*(\d+)", file.read())))
-            with open(f"{task}/stat", encoding="ascii") as file:
-                return switches, sum(map(int, file.read().split(")")[1].split()[11:13]))
-        for task in glob.glob(f"/proc/{self.process.pid}/task/*"):
-            with open(f"{task}/comm", encoding="ascii") as file:
-                if file.read() == "memoir-agent\n":
-                    before = used(task)
-                    time.sleep(seconds)
-                    return tuple(b - a for a, b in zip(before, used(task)))
-        raise SystemExit("the agent has no thread")
+        """How often the agent's thread woke, and the nanoseconds that it used."""
+        def used():
+            with open(f"{self.thread}/status", encoding="ascii") as file:
+                return sum(map(int, re.findall(r"ctxt_switches:\s*(\d+)", file.read()))), self.agent_seconds()
+        time.sleep(1)  # what is kept for a moment is gone then
+        before = used()
+        time.sleep(seconds)
+        return tuple(b - a for a, b in zip(before, used()))
 
     def end(self):
         self.process.kill()
         self.process.wait()
 
 
-class Redis(Process):
-    def __init__(self, bench):
-        self.socket = os.path.join(bench.folder, "redis")
-        super().__init__(bench, ["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", ""])
-        self.pushed = 0
-
-    def cli(self, *words):
-        return subprocess.run(["redis-cli", "-s", self.socket, *words], capture_output=True, text=True,
-                              check=True).stdout.strip()
-
-    def throughput(self, requests):
-        out = subprocess.run(["redis-benchmark", "-s", self.socket, "-n", str(requests), "-c", "8", "-t", "lpush,get",
-                              "--csv"], capture_output=True, text=True, check=True).stdout
-        self.pushed += requests
-        rates = [float(r) for r in re.findall(r'^"(?:LPUSH|GET)","([\d.]+)"', out, flags=re.M)]
-        return len(rates) / sum(1 / r for r in rates)
+def write_requests(bench):
+    """Files with the bytes of requests, by phase."""
+    folder = os.path.join(bench.folder, "requests")
+    os.makedirs(folder, exist_ok=True)
+    files = {"requests": [], "hostile": sorted(glob.glob(os.path.join(ROOT, "fuzz/corpus/agent_request/*")))}
+    for number, path in enumerate(PATHS):
+        files["requests"].append(os.path.join(folder, str(number)))
+        with open(files["requests"][-1], "w", encoding="ascii", newline="") as file:
+            file.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    return files
 
 
-def hammer(target, requests, rate, stop):
-    """Requests at this rate (None: as fast as they are answered), in turn, until stopped."""
-    start, count = time.monotonic(), 0
-    while not stop.is_set() and (rate or count < len(requests)):
-        target.ask(requests[count % len(requests)])
-        count += 1
-        if rate:
-            time.sleep(max(0, start + count / rate - time.monotonic()))
-    return count
+def phase(redis, kind, files, rates, work):
+    """What `work` gives while the agent is asked, or not; and what that took of the processor."""
+    before, start = redis.agent_seconds(), time.monotonic()
+    process = redis.hammer(rates[kind], 0, 0, files[kind]) if kind != "quiet" else None
+    try:
+        result = work()
+    finally:
+        if process:
+            process.terminate()
+    if process:
+        hammer = json.loads(process.communicate()[0])
+        assert not hammer["lost"], "the agent was gone"
+        result.update(hammer=hammer, hammer_share=hammer["cpu_s"] / hammer["seconds"])
+    result["agent_share"] = (redis.agent_seconds() - before) / (time.monotonic() - start)
+    return result
 
 
-def phase(redis, target, requests, rate, pushes):
-    """redis's throughput while a target is asked."""
-    stop, counts = threading.Event(), []
-    thread = threading.Thread(target=lambda: counts.append(hammer(target, requests, rate, stop)))
-    thread.start()
-    value = redis.throughput(pushes)
-    if rate:
-        stop.set()
-    thread.join()
-    return value, counts[0]
+def statistics_request(redis, files):
+    """Milliseconds of one, asked seldom enough that each is made anew."""
+    out = redis.hammer(4, 0, 40, [files["requests"][2]]).communicate()[0]
+    return json.loads(out)["median_us"] / 1e3
+
+
+def measure(bench, redis):
+    files = write_requests(bench)
+    rounds = bench.args.repeat or (2 if bench.args.quick else 6)
+    seconds = 2 if bench.args.quick else 10
+    rates = {"requests": RATE, "hostile": HOSTILE / rounds / seconds}
+    redis.load("fill")
+    request_ms = statistics_request(redis, files)
+    most = redis.load("run", seconds=2)["per_second"]
+    rate = int(most * SHARE)
+    requests = int(redis.benchmark(50000) * seconds / 2)
+    loads = {
+        "as fast as it goes": lambda: {"per_second": redis.benchmark(requests)},
+        f"{rate:,} a second": lambda: redis.load("run", rate, seconds),
+    }
+    result = {name: [] for name in loads}
+    for number in range(rounds):
+        for name, work in loads.items():
+            order = PHASES[number % 3:] + PHASES[:number % 3]
+            result[name].append({kind: phase(redis, kind, files, rates, work) for kind in order})
+    redis.check()
+    wakes, busy = redis.idle(2 if bench.args.quick else 10)
+    return {"rounds": result, "request_ms": request_ms, "idle_wakes": wakes, "idle_seconds": busy, "most": most}
+
+
+def median(rounds, kind, value):
+    return statistics.median(value(r, kind) for r in rounds)
 
 
 def run(bench, table):
-    if not shutil.which("redis-benchmark") or not jemalloc():
-        print("\nagent: no redis-benchmark, or no jemalloc")
+    if not shutil.which("redis-benchmark") or not shutil.which("redis-server"):
+        print("\nagent: no redis")
         return
-    hostile = []
-    for path in sorted(glob.glob(os.path.join(ROOT, "fuzz/corpus/agent_request/*"))):
-        with open(path, "rb") as file:
-            hostile.append(file.read())
-    rounds = bench.args.repeat or (2 if bench.args.quick else 6)
-    seconds = 2 if bench.args.quick else 10
-    redis, other = Redis(bench), Process(bench, ["sleep", "100000"], [jemalloc()])
+    redis = Redis(bench)
     try:
-        times = []
-        for _ in range(200):
-            start = time.perf_counter()
-            redis.ask(GOOD)
-            times.append((time.perf_counter() - start) * 1e3)
-        pushes = int(redis.throughput(20000) * seconds / 2)
-        result = {"requests": [], "hostile": []}
-        sent = 0
-        for number in range(rounds):
-            share = (hostile * (HOSTILE // rounds // len(hostile) + 1))[:HOSTILE // rounds + 1]
-            for kind, requests, rate in (("requests", [GOOD], RATE), ("hostile", share, None)):
-                order = (other, redis) if number % 2 else (redis, other)
-                values = {}
-                for target in order:
-                    values[target], count = phase(redis, target, requests, rate, pushes)
-                    sent += count if target is redis and kind == "hostile" else 0
-                result[kind].append({"here": values[redis], "elsewhere": values[other]})
-        assert redis.cli("llen", "mylist") == str(redis.pushed), "redis lost something"
-        wakes, ticks = redis.idle(2 if bench.args.quick else 10)
+        result = measure(bench, redis)
     finally:
         redis.end()
-        other.end()
-    rows = [["redis with the agent asked", "requests/s", "another's agent asked", "ratio", ""]]
-    for kind, name in (("requests", f"{RATE} a second, /stats?J"), ("hostile", f"{sent:,} hostile requests")):
-        ratio = statistics.median(r["here"] / r["elsewhere"] for r in result[kind])
-        here, elsewhere = (statistics.median(r[k] for r in result[kind]) for k in ("here", "elsewhere"))
-        rows.append([name, f"{here:,.0f}", f"{elsewhere:,.0f}", f"{ratio:.3f}",
-                     bench.check(f"agent: {kind}, throughput", ratio, RATIO, at_most=False)])
-    request = statistics.median(times)
-    bench.result["agent"] = {"rounds": result, "request_ms": times, "idle_wakes": wakes, "idle_ticks": ticks}
-    print("\nagent: redis-server under redis-benchmark, medians")
+    rows = [["redis", "agent", "requests/s", "of quiet", "", "p99 ms", "agent, core", "client, core"]]
+    for load, rounds in result["rounds"].items():
+        for kind in PHASES:
+            ratio = median(rounds, kind, lambda r, k: r[k]["per_second"] / r["quiet"]["per_second"])
+            late = "p99_us" in rounds[0][kind]
+            rows.append([
+                load if kind == "quiet" else "", kind if kind == "quiet" else
+                f"{RATE} a second" if kind == "requests" else f"{sum(r[kind]['hammer']['requests'] for r in rounds):,} hostile",
+                f"{median(rounds, kind, lambda r, k: r[k]['per_second']):,.0f}",
+                "" if kind == "quiet" else f"{ratio:.3f}",
+                "" if kind == "quiet" else bench.check(f"agent: {load}, {kind}: throughput", ratio, RATIO, at_most=False),
+                f"{median(rounds, kind, lambda r, k: r[k]['p99_us']) / 1e3:.2f}" if late else "",
+                f"{median(rounds, kind, lambda r, k: r[k]['agent_share']):.1%}",
+                "" if kind == "quiet" else f"{median(rounds, kind, lambda r, k: r[k]['hammer_share']):.1%}"])
+    bench.result["agent"] = result
+    print(f"\nagent: redis-server, {os.cpu_count()} cores for it, its clients and who asks; medians; every answer was right")
     table(rows)
-    print(f"a statistics request: {request:.2f} ms (at most {REQUEST_MS}): "
-          f"{bench.check('agent: statistics request, ms', request, REQUEST_MS)}; idle: woke {wakes} times, "
-          f"{ticks} ticks of CPU: {bench.check('agent: idle', wakes + ticks, 0)}")
+    print(f"a statistics request: {result['request_ms']:.2f} ms (at most {REQUEST_MS}): "
+          f"{bench.check('agent: statistics request, ms', result['request_ms'], REQUEST_MS)}; idle: woke "
+          f"{result['idle_wakes']} times: {bench.check('agent: idle', result['idle_wakes'], 0)}")

@@ -5,11 +5,13 @@
  *   bench_hammer PORT|/SOCKET RATE SECONDS COUNT FILE…
  *
  * Each file holds the bytes of one request; they are sent in turn, each over a connection of its
- * own, until so many seconds are over or so many were sent (0: no limit; rate 0: no pause).  Says
- * in one line of JSON what was answered, and the processor time that this took. */
+ * own, until so many seconds are over or so many were sent (0: no limit; rate 0: no pause), or
+ * SIGTERM comes.  Says in one line of JSON what was answered, and the processor time that this
+ * took. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +42,14 @@ static struct request requests[REQUESTS_MAX];
 static uint32_t times[TIMES_MAX];	/* microseconds */
 static uint64_t answers[7], bytes_read; /* by the first digit of the status; 0: none */
 
+static volatile sig_atomic_t stop;
+
+static void on_stop(int sig)
+{
+	(void)sig;
+	stop = 1;
+}
+
 static double now(void)
 {
 	struct timespec t;
@@ -52,7 +62,7 @@ static void sleep_until(double when)
 {
 	struct timespec t = { (time_t)when, (long)((when - (double)(time_t)when) * 1e9) };
 
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR && !stop)
 		;
 }
 
@@ -147,8 +157,10 @@ int main(int argc, char **argv)
 	for (int i = 5; i < argc; i++)
 		if (read_request(&requests[request_count++], argv[i]))
 			return 1;
+	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = on_stop, .sa_flags = SA_RESTART },
+		  NULL);
 	start = now();
-	for (; !limit || count < limit; count++) {
+	for (; !stop && (!limit || count < limit); count++) {
 		double at = now();
 
 		if (seconds > 0 && at - start >= seconds)
