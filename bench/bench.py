@@ -419,6 +419,30 @@ class Bench:
         self.result["symbols"] = {"debug_bytes": size, "runs": runs}
         print(f"\nsymbols: 10,000 addresses in {size / 1e6:.0f} MB of debug information: {seconds:.2f} s "
               f"(at most {SYMBOLS_BUDGET}), {peak / 1024:.0f} MiB at most: {verdict}")
+        self.symbols_of_a_dump(library)
+
+    def symbols_of_a_dump(self, library):
+        """The same number in a heap profile dump: read, named and printed; then out of the cache."""
+        with tempfile.TemporaryDirectory() as folder:
+            dump = os.path.join(folder, "many.heap")
+            with open(dump, "w", encoding="ascii") as file:
+                file.write(symbols.dump(library, 10000))
+
+            def seconds():
+                started = time.monotonic()
+                done = subprocess.run([os.path.join(self.build, "memoir"), "jemalloc", "heap", "--lines", dump],
+                                      check=True, stdout=subprocess.PIPE, env=dict(os.environ, XDG_CACHE_HOME=folder))
+                assert done.stdout.count(b"many.cpp:") > 100
+                return time.monotonic() - started
+            first = []
+            for _ in range(3):
+                shutil.rmtree(os.path.join(folder, "memoir"), ignore_errors=True)
+                first.append(seconds())
+            again = [seconds() for _ in range(3)]
+        verdict = self.check("10,000 addresses of a heap dump, seconds", median(first), SYMBOLS_BUDGET)
+        self.result["symbols"]["heap_dump"] = {"first": first, "cached": again}
+        print(f"symbols: 10,000 addresses of a heap dump, printed: {median(first):.2f} s (at most {SYMBOLS_BUDGET}), "
+              f"{median(again):.2f} s from the cache: {verdict}")
 
 
 def median(values):

@@ -82,3 +82,24 @@ def sections(path):
 def addresses(path, count):
     start, size = sections(path)[".text"]
     return sorted(random.Random(1).sample(range(start, start + size), count))
+
+
+def dump(path, count):
+    """A heap profile dump as the agent gives it, of stacks through so many different addresses of the library."""
+    text = subprocess.run(["readelf", "-lnW", path], check=True, capture_output=True, text=True).stdout
+    build_id = re.search(r"Build ID: (\w+)", text)[1]
+    bias, page = 0x7F0000000000, 4095
+    lines = ["heap_v2/524288", f"  t*: {count}: {count * 100} [0: 0]"]
+    places = addresses(path, count)
+    random.Random(2).shuffle(places)
+    for i in range(0, count, 20):
+        # All but the first are behind a call, and stand for the byte before.
+        pcs = [bias + a + (k > 0) for k, a in enumerate(places[i:i + 20])]
+        lines += ["@ " + " ".join(map(hex, pcs)), "  t*: 20: 2000 [0: 0]"]
+    lines += ["", "MAPPED_LIBRARIES:"]
+    for offset, address, size, flags in re.findall(r"LOAD\s+(\w+) (\w+) \w+ (\w+) \w+ (R?W? ?E?)", text):
+        offset, address, size = (int(n, 16) for n in (offset, address, size))
+        first, end = address & ~page, (address + size + page) & ~page
+        lines.append(f"{bias + first:x}-{bias + end:x} r-{'x' if 'E' in flags else '-'}p {offset & ~page:08x} "
+                     f"fe:00 1 {path}")
+    return "\n".join(lines + [f"# build-id {build_id} {bias:x} {bias:x} {path}", ""])

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "model/cache_dir.h"
 #include "symbols/symbols.h"
 
 const char *heap_naming_sysroot;
@@ -18,6 +19,7 @@ struct words {
 	size_t count, room;
 };
 static struct words paths, prefixes, folders;
+static struct cache_options cache;
 
 static void add(struct words *w, const char *word)
 {
@@ -66,6 +68,8 @@ struct heap_places_options heap_naming_options(const char *command, const char *
 	}
 	for (int i = 0; i < dump_count; i++)
 		add_folder(dumps[i]);
+	cache_options_release(&cache);
+	cache_options_init(&cache);
 	return (struct heap_places_options){ .program = program,
 					     .debug_paths = paths.words,
 					     .debug_path_count = paths.count,
@@ -74,6 +78,7 @@ struct heap_places_options heap_naming_options(const char *command, const char *
 					     .prefix_count = prefixes.count,
 					     .beside = folders.words,
 					     .beside_count = folders.count,
+					     .cache = &cache,
 					     .debuginfod = heap_naming_debuginfod };
 }
 

@@ -7,14 +7,17 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
+#include "heap/heap_cache.h"
 #include "heap/heap_files.h"
 #include "symbols/symbols.h"
 
-#define WORK 32 /* places that a worker takes at a time */
+#define WORK 32		  /* places that a worker takes at a time */
+#define WORTH_NS 30000000 /* what took less is not worth a file */
 
 static const char *base_name(const char *path)
 {
@@ -205,8 +208,11 @@ struct resolving {
 	struct heap_file *files;
 	struct symbols_module *modules;
 	struct symbols *symbols;
-	bool *usable;	      /* by module: something is known of it */
-	uint32_t *order;      /* places to be looked up, by module and address */
+	bool *usable;		    /* by module: something is known of it */
+	struct heap_cache **caches; /* by module; NULL: none */
+	uint64_t *spent_ns;	    /* by module, on looking up */
+	uint32_t *order;	    /* places to be looked up, by module and address */
+	size_t wanted;
 	struct symbol *found; /* by place */
 };
 
@@ -265,15 +271,62 @@ static int by_module_and_address(const void *a, const void *b, void *context)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static void resolve_some(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct resolving *r = context;
 
 	for (uint64_t i = first; i < first + count; i++) {
 		const struct heap_place *place = &r->p->places[r->order[i]];
+		uint64_t started = now_ns();
 
 		symbols_resolve(r->symbols, place->module, place->address, &r->found[r->order[i]]);
+		__atomic_add_fetch(&r->spent_ns[place->module], now_ns() - started,
+				   __ATOMIC_RELAXED);
 	}
+}
+
+/* Which places are to be looked up: those that neither the dump nor the cache has. */
+static void choose(struct resolving *r)
+{
+	struct heap_places *p = r->p;
+
+	for (size_t i = 0; i < p->count; i++) {
+		struct heap_place *place = &p->places[i];
+		struct heap_cache **cache;
+
+		find_address(r, place);
+		if (place->given || place->module == HEAP_NO_MODULE || !r->usable[place->module])
+			continue;
+		cache = &r->caches[place->module];
+		if (!*cache && p->options.cache)
+			*cache = heap_cache_open(p->options.cache,
+						 symbols_found(r->symbols, place->module)->stamp);
+		if (!*cache || !heap_cache_find(*cache, place->address, &r->found[i]))
+			r->order[r->wanted++] = (uint32_t)i;
+	}
+	if (r->wanted > 1)
+		qsort_r(r->order, r->wanted, sizeof(*r->order), by_module_and_address, p->places);
+}
+
+static void keep(struct resolving *r)
+{
+	for (size_t i = 0; i < r->wanted; i++) {
+		const struct heap_place *place = &r->p->places[r->order[i]];
+
+		if (r->caches[place->module] && r->spent_ns[place->module] >= WORTH_NS)
+			heap_cache_add(r->caches[place->module], place->address,
+				       &r->found[r->order[i]]);
+	}
+	for (size_t i = 0; i < r->p->module_count; i++)
+		heap_cache_close(r->caches[i]);
 }
 
 static void keep_id(struct heap_places *p, struct heap_places_module *m, const struct heap_file *f)
@@ -290,22 +343,23 @@ void heap_places_resolve(struct heap_places *p)
 	auto_free struct symbols_module *modules = xcalloc(p->module_count + 1, sizeof(*modules));
 	auto_free struct heap_file *files = xcalloc(p->module_count + 1, sizeof(*files));
 	auto_free bool *usable = xcalloc(p->module_count + 1, sizeof(*usable));
+	auto_free struct heap_cache **caches = xcalloc(p->module_count + 1, sizeof(*caches));
+	auto_free uint64_t *spent_ns = xcalloc(p->module_count + 1, sizeof(*spent_ns));
 	auto_free uint32_t *order = xcalloc(p->count + 1, sizeof(*order));
 	auto_free struct symbol *found = xcalloc(p->count + 1, sizeof(*found));
-	struct resolving r = { p, files, modules, NULL, usable, order, found };
-	size_t wanted = 0;
+	struct resolving r = { .p = p,
+			       .files = files,
+			       .modules = modules,
+			       .usable = usable,
+			       .caches = caches,
+			       .spent_ns = spent_ns,
+			       .order = order,
+			       .found = found };
 
 	find_files(&r);
-	for (size_t i = 0; i < p->count; i++) {
-		struct heap_place *place = &p->places[i];
-
-		find_address(&r, place);
-		if (!place->given && place->module != HEAP_NO_MODULE && usable[place->module])
-			order[wanted++] = (uint32_t)i;
-	}
-	if (wanted > 1)
-		qsort_r(order, wanted, sizeof(*order), by_module_and_address, p->places);
-	parallel_for(wanted, WORK, resolve_some, &r);
+	choose(&r);
+	parallel_for(r.wanted, WORK, resolve_some, &r);
+	keep(&r);
 	for (size_t i = 0; i < p->count; i++) {
 		struct heap_place *place = &p->places[i];
 

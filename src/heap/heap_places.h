@@ -13,6 +13,8 @@
 #include "base/strings.h"
 #include "heap/dump.h"
 
+struct cache_options; /* model/cache_dir.h */
+
 #define HEAP_NO_MODULE UINT32_MAX
 
 struct heap_place {
@@ -60,6 +62,7 @@ struct heap_places_options {
 	size_t prefix_count;
 	const char *const *beside; /* folders with files of the same name: those of the dumps */
 	size_t beside_count;
+	const struct cache_options *cache; /* where names are kept; NULL: nowhere */
 	bool debuginfod;
 };
 

@@ -231,6 +231,46 @@ def test_debuginfod(dump, tmp_path):
         server.server_close()
 
 
+def many_addresses(path, count):
+    """A dump of stacks through so many addresses of a program's code."""
+    text = sh("readelf", "-lnSW", path)
+    build_id = re.search(r"Build ID: (\w+)", text)[1]
+    start, size = (int(n, 16) for n in re.search(r"\.text\s+PROGBITS\s+(\w+) \w+ (\w+)", text).groups())
+    pcs = [0x550000000000 + start + size * i // count for i in range(count)]
+    segments = ""
+    for found in re.findall(r"LOAD\s+(\w+) (\w+) \w+ (\w+) \w+ R E", text):
+        offset, address, length = (int(n, 16) for n in found)
+        segments += f"{0x550000000000 + (address & ~4095):x}-{0x550000000000 + (address + length + 4095 & ~4095):x} " \
+                    f"r-xp {offset & ~4095:x} fe:00 1 {path}\n"
+    return "heap_v2/1\n" + "".join(f"@ {pc:#x}\n  t*: 1: 100 [0: 0]\n" for pc in pcs) + \
+        f"\nMAPPED_LIBRARIES:\n{segments}# build-id {build_id} 550000000000 550000000000 {path}\n"
+
+
+def test_names_are_kept(tmp_path):
+    """What took long to find is there at once; not if the file was touched, or something is wrong with it."""
+    program = shutil.copy(harness.MEMOIR, tmp_path / "program")
+    dump, cache = tmp_path / "many.heap", tmp_path / "cache/memoir"
+    dump.write_text(many_addresses(str(program), 20000))
+    env = {"XDG_CACHE_HOME": str(cache.parent)}
+
+    def stored():
+        return sorted(cache.glob("heap-*.places"))
+    first = heap("--lines", dump, env=env)
+    assert first.returncode == 0 and "buf.c:" in first.stdout
+    assert len(stored()) == 1 and stored()[0].stat().st_mode & 0o777 == 0o600
+    inode = stored()[0].stat().st_ino
+    assert heap("--lines", dump, env=env).stdout == first.stdout and stored()[0].stat().st_ino == inode
+    content = stored()[0].read_bytes()
+    stored()[0].write_bytes(content[:-1] + b"x")
+    assert heap("--lines", dump, env=env).stdout == first.stdout
+    assert stored()[0].read_bytes() == content
+    os.utime(program, (1, 1))
+    assert heap("--lines", dump, env=env).stdout == first.stdout and len(stored()) == 2
+    shutil.rmtree(cache)
+    assert heap("--lines", dump, env=dict(env, MEMOIR_CACHE_LIMIT="0")).stdout == first.stdout
+    assert not cache.exists()
+
+
 def test_no_other_program(dump, store, tmp_path):
     command = [harness.MEMOIR, "jemalloc", "heap", "--lines", "-d", str(store), str(dump(ID))]
     done = subprocess.run(command, env={"PATH": "/nowhere"}, capture_output=True, text=True, timeout=LONG)
