@@ -18,6 +18,7 @@
 #include "symbols/elf_file.h"
 
 #define NAME "memoir jemalloc heap"
+#define SOURCES_MAX 64
 
 static bool by_lines, by_files, by_addresses, by_functions, by_cum, show_bytes;
 static bool inuse_space, inuse_objects, alloc_space, alloc_objects, drop_negative, keep_allocator;
@@ -25,7 +26,17 @@ static const char *base_path, *thread_word, *output, *about_word;
 static const char *focus_word, *ignore_word, *retain_word, *exclude_word;
 static uint64_t top_rows = UINT64_MAX, node_count = 80, max_degree = 8;
 static double node_fraction = .005, edge_fraction = .001;
+static const char *source_places[SOURCES_MAX];
+static size_t source_place_count;
 static const struct heap_report *report, *form;
+
+static const char *add_source_place(const struct command_option *row, const char *value)
+{
+	if (source_place_count == SOURCES_MAX)
+		return "too many of them";
+	source_places[source_place_count++] = value;
+	return NULL;
+}
 
 static const char *set_fraction(const struct command_option *row, const char *value)
 {
@@ -84,6 +95,8 @@ static const struct command_option options[] = {
 	  &max_degree },
 	{ "allocator", 0, NULL, "keep the allocator's own frames", COMMAND_FLAG, &keep_allocator },
 	HEAP_NAMING_ROWS,
+	{ "source", 0, "[FROM=]FOLDER", "where sources are; may be repeated", COMMAND_CALL, NULL,
+	  add_source_place },
 	{ "top", 'n', "N", "rows at most", COMMAND_NUMBER, &top_rows },
 	{ "output", 'o', "FILE", "write to this file (- or none: standard output)", COMMAND_TEXT,
 	  &output },
@@ -119,6 +132,7 @@ static enum heap_measure measure(void)
 struct question {
 	struct profile_options profile;
 	struct heap_places_options where;
+	struct source_options sources;
 	struct heap_report_options report;
 };
 
@@ -146,12 +160,15 @@ static bool understand(struct question *q)
 		.drop_negative = drop_negative,
 		.by_thread = report->by_thread,
 	};
+	q->sources =
+		(struct source_options){ source_places, source_place_count, heap_naming_sysroot };
 	q->report = (struct heap_report_options){ .measure = measure(),
 						  .by_cum = by_cum,
 						  .show_bytes = show_bytes,
 						  .rows = top_rows,
 						  .title = "heap profile",
 						  .form = form ? form->form : HEAP_TEXT,
+						  .sources = &q->sources,
 						  .node_fraction = node_fraction,
 						  .edge_fraction = edge_fraction,
 						  .node_count = node_count,
@@ -285,6 +302,7 @@ const struct command command_jemalloc_heap = {
 		    "  memoir jemalloc heap --cum --lines ./server out.heap\n"
 		    "  memoir jemalloc heap --base first.heap second.heap\n"
 		    "  memoir jemalloc heap --pprof -o out.pb.gz out.heap\n"
+		    "  memoir jemalloc heap --list parse_ --source ~/src out.heap\n"
 		    "  memoir jemalloc heap --json out.heap.gz | jq '.rows[0]'\n",
 	.options = options,
 	.more_options = report_options,

@@ -210,10 +210,8 @@ static uint32_t name_frame(struct profile *p, const struct heap_place *place,
 
 enum { MATCH_FOCUS = 1, MATCH_IGNORE = 2, MATCH_RETAIN = 4, MATCH_EXCLUDE = 8 };
 
-/* Does the pattern know the frame, by any of its names? */
-static int known_by(const struct profile *p, const struct pattern *pattern,
-		    const struct heap_place *place, const struct heap_place_frame *f,
-		    struct err *err)
+int profile_knows(const struct profile *p, const struct pattern *pattern,
+		  const struct heap_place *place, const struct heap_place_frame *f, struct err *err)
 {
 	auto_free char *line = xasprintf("%s:%u", strings_at(&p->places.texts, f->file), f->line);
 	char other[160];
@@ -237,8 +235,8 @@ static int match_frames(struct profile *p, struct err *err)
 
 		for (size_t k = place->frame; k < place->frame + place->frame_count; k++)
 			for (unsigned n = 0; n < 4; n++) {
-				int found = patterns[n] ? known_by(p, patterns[n], place,
-								   &p->places.frames[k], err)
+				int found = patterns[n] ? profile_knows(p, patterns[n], place,
+									&p->places.frames[k], err)
 							: 0;
 
 				if (found < 0)
@@ -349,7 +347,7 @@ bool profile_walk(const struct profile *p, size_t sample, struct profile_walk *w
 	size_t from = first_site(p, s);
 
 	w->count = 0;
-	if (!wanted(p, s, from))
+	if (profile_stack_of(p, sample) == PROFILE_NO_STACK)
 		return false;
 	w->amounts = s->amounts;
 	w->thread = s->thread ? strings_at(&p->places.texts, s->thread) : NULL;

@@ -85,5 +85,10 @@ struct profile_walk {
  */
 bool profile_walk(const struct profile *p, size_t sample, struct profile_walk *w);
 void profile_walk_release(struct profile_walk *w);
+/* Does a pattern know a frame, by its function, its source and line, or its address?  1, 0, or
+ * -ETIMEDOUT with err. */
+int profile_knows(const struct profile *p, const struct pattern *pattern,
+		  const struct heap_place *place, const struct heap_place_frame *f,
+		  struct err *err);
 /* What a place is called that has no function: the same in every run.  The caller frees it. */
 char *profile_unnamed(const struct profile *p, const struct heap_place *place);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/csv.h"
 #include "base/json.h"
@@ -32,6 +33,36 @@ const char *heap_amount_text(struct heap_text *out, double value,
 	else
 		snprintf(out->text, sizeof(out->text), "%.1f", value / 1048576);
 	return out->text;
+}
+
+static const char *amount_or_dot(struct heap_text *h, double value,
+				 const struct heap_report_options *o)
+{
+	return value ? heap_amount_text(h, value, o) : ".";
+}
+
+void heap_put_pair(struct buf *out, const struct dump_amounts *flat, const struct dump_amounts *cum,
+		   const struct heap_report_options *o)
+{
+	struct heap_text f, c;
+
+	buf_printf(out, "%6s %6s", amount_or_dot(&f, heap_amount(flat, o->measure), o),
+		   amount_or_dot(&c, heap_amount(cum, o->measure), o));
+}
+
+void heap_put_source(struct buf *out, const char *line, size_t size)
+{
+	while (size) {
+		const char *tab = memchr(line, '\t', size);
+		size_t part = tab ? (size_t)(tab - line) : size;
+
+		buf_printable(out, line, part);
+		if (tab)
+			buf_char(out, '\t');
+		part += tab != NULL;
+		line += part;
+		size -= part;
+	}
 }
 
 const char *heap_unit(const struct heap_report_options *o)

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/sink.h"
 #include "heap/profile.h"
+#include "heap/source.h"
 #include "heap/top.h"
 
 struct json;
@@ -24,6 +25,8 @@ struct heap_report_options {
 	const char *title;
 	const struct pattern *about; /* of reports that take a REGEX */
 	enum heap_form form;	     /* one that the report has */
+	/* Where sources are; NULL: none is read, which is for whoever shows reports to others. */
+	const struct source_options *sources;
 	/* Of graphs: how much of the whole a node or an edge is at least, and how many there are.
 	 */
 	double node_fraction, edge_fraction;
@@ -56,6 +59,11 @@ const char *heap_amount_text(struct heap_text *out, double value,
 bool heap_counts_objects(enum heap_measure m);
 /* "B", "MB" or "objects" */
 const char *heap_unit(const struct heap_report_options *o);
+/* Own and cumulative amount before a line of a source or of code, "." for nothing; and such a line,
+ * its tabs as they are. */
+void heap_put_pair(struct buf *out, const struct dump_amounts *flat, const struct dump_amounts *cum,
+		   const struct heap_report_options *o);
+void heap_put_source(struct buf *out, const char *line, size_t size);
 /* The weight of a stack as a whole number, never less than 0. */
 uint64_t heap_weight(const struct dump_amounts *a, enum heap_measure m);
 

@@ -25,7 +25,7 @@ static int write_csv(const struct profile *p, const struct heap_report_options *
 
 const struct heap_report heap_report_csv = {
 	.name = "csv",
-	.help = "the table as comma-separated values; with --tree or --peek, that",
+	.help = "the table as comma-separated values; also of --tree, --peek, --list, --disasm",
 	.mime = "text/csv; charset=utf-8",
 	.form = HEAP_CSV,
 	.write = write_csv,

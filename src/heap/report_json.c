@@ -29,7 +29,7 @@ static int write_json(const struct profile *p, const struct heap_report_options 
 
 const struct heap_report heap_report_json = {
 	.name = "json",
-	.help = "the table as JSON; with --tree or --peek, that",
+	.help = "the table as JSON; also of --tree, --peek, --list, --disasm",
 	.mime = "application/json",
 	.form = HEAP_JSON,
 	.write = write_json,

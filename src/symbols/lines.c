@@ -248,3 +248,31 @@ bool lines_find(struct lines_reader *r, uint64_t address, struct symbol *ret_sym
 	describe(&u->about, at ? &function : NULL, address, r->lines->names, ret_symbol);
 	return true;
 }
+
+void lines_steps(struct lines_reader *r, uint64_t start, uint64_t end, struct symbols_steps *steps)
+{
+	const struct lines_range *range = find(&r->lines->ranges, start);
+	struct reader_unit *u = range ? open_unit(r, range->what) : NULL;
+	Dwarf_Lines *lines;
+	Dwarf_Die die;
+	size_t count;
+
+	if (!u || !u->about.die.cu)
+		return;
+	die = u->about.die;
+	if (dwarf_getsrclines(&die, &lines, &count) != 0)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		Dwarf_Addr address;
+		Dwarf_Line *line = dwarf_onesrcline(lines, i);
+
+		if (!line || dwarf_lineaddr(line, &address) != 0 || address < start ||
+		    address >= end)
+			continue;
+		/* Several rows may begin at one address; the last of them is meant. */
+		if (steps->count && steps->rows[steps->count - 1] >= address)
+			continue;
+		steps->rows = xgrow(steps->rows, steps->count, &steps->room, sizeof(*steps->rows));
+		steps->rows[steps->count++] = address;
+	}
+}

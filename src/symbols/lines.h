@@ -50,3 +50,5 @@ struct lines_reader *lines_reader_free(struct lines_reader *r);
 uint64_t lines_reader_size(const struct lines_reader *r);
 /* Fills ret_symbol with what is known; false if nothing is.  The last frame may lack its name. */
 bool lines_find(struct lines_reader *r, uint64_t address, struct symbol *ret_symbol);
+/* Adds the addresses in [start, end) at which a line of the source begins, ascending. */
+void lines_steps(struct lines_reader *r, uint64_t start, uint64_t end, struct symbols_steps *steps);

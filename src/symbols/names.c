@@ -127,7 +127,7 @@ static size_t up_to(const struct names *n, uint64_t address)
 	return low;
 }
 
-const char *names_find(const struct names *n, uint64_t address)
+const struct name *names_row(const struct names *n, uint64_t address)
 {
 	size_t last = up_to(n, address);
 	const struct name *label;
@@ -139,12 +139,30 @@ const char *names_find(const struct names *n, uint64_t address)
 		const struct name *row = &n->rows[i];
 
 		if (address - row->start < row->size)
-			return row->text;
+			return row;
 		if (row->reach <= address)
 			break;
 	}
 	label = &n->rows[last - 1];
-	return !label->size && n->full && address - label->start < LABEL_REACH ? label->text : NULL;
+	return !label->size && n->full && address - label->start < LABEL_REACH ? label : NULL;
+}
+
+const char *names_find(const struct names *n, uint64_t address)
+{
+	const struct name *row = names_row(n, address);
+
+	return row ? row->text : NULL;
+}
+
+uint64_t names_end(const struct names *n, const struct name *row)
+{
+	const struct name *next = row + 1;
+
+	if (row->size)
+		return row->start + row->size;
+	if (next == n->rows + n->count || next->start - row->start > LABEL_REACH)
+		return row->start + LABEL_REACH;
+	return next->start;
 }
 
 const char *names_starting_at(const struct names *n, uint64_t address)

@@ -27,7 +27,11 @@ bool names_add(struct names *n, const struct elf_file *f, uint32_t table);
 /* To be called when all are there. */
 void names_sort(struct names *n);
 void names_release(struct names *n);
+/* The function at an address, or NULL: one without a size may begin there only. */
+const struct name *names_row(const struct names *n, uint64_t address);
 /* The mangled name of the function at an address, or NULL. */
 const char *names_find(const struct names *n, uint64_t address);
+/* Where its code ends: without a size, where the next one begins. */
+uint64_t names_end(const struct names *n, const struct name *row);
 /* Only of one that starts exactly there. */
 const char *names_starting_at(const struct names *n, uint64_t address);

@@ -248,6 +248,37 @@ void symbols_resolve(struct symbols *s, size_t module, uint64_t address, struct 
 	give_back(&s->loaded[module], r);
 }
 
+bool symbols_function(struct symbols *s, size_t module, uint64_t address,
+		      struct symbols_function *ret)
+{
+	struct lines_reader *r;
+	const struct name *row;
+
+	if (module >= s->count)
+		return false;
+	r = take_reader(s, module);
+	row = names_row(&s->loaded[module].names, address);
+	if (row)
+		*ret = (struct symbols_function){ row->start,
+						  names_end(&s->loaded[module].names, row),
+						  demangle(row->text) };
+	give_back(&s->loaded[module], r);
+	return row;
+}
+
+void symbols_steps(struct symbols *s, size_t module, uint64_t start, uint64_t end,
+		   struct symbols_steps *steps)
+{
+	struct lines_reader *r;
+
+	if (module >= s->count)
+		return;
+	r = take_reader(s, module);
+	if (r)
+		lines_steps(r, start, end, steps);
+	give_back(&s->loaded[module], r);
+}
+
 void symbol_release(struct symbol *symbol)
 {
 	for (unsigned k = 0; k < symbol->count; k++) {

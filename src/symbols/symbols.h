@@ -81,6 +81,25 @@ uint64_t symbols_stamp(struct symbols *s, size_t module);
 /* Looks up an address as the ELF file counts them. */
 void symbols_resolve(struct symbols *s, size_t module, uint64_t address, struct symbol *ret_symbol);
 void symbol_release(struct symbol *symbol);
+
+/* A function's code, by the symbol table. */
+struct symbols_function {
+	uint64_t start, end;
+	char *name; /* demangled; the caller frees it */
+};
+
+/* The function that an address is in; false if the symbol table has none. */
+bool symbols_function(struct symbols *s, size_t module, uint64_t address,
+		      struct symbols_function *ret);
+
+struct symbols_steps {
+	uint64_t *rows;
+	size_t count, room;
+};
+
+/* Adds the addresses in [start, end), all of one function, at which a line of the source begins. */
+void symbols_steps(struct symbols *s, size_t module, uint64_t start, uint64_t end,
+		   struct symbols_steps *steps);
 /* Frees what was read of a module, if nobody is resolving in it; it is read again if need be. */
 void symbols_close(struct symbols *s, size_t module);
 /* Why debuginfod servers cannot be asked, in one line; NULL: they can. */

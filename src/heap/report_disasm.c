@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Code with what its instructions hold: each function of the symbol table in which the pattern
+ * knows a frame, with its source lines between the instructions.
+ *
+ * An amount belongs to the call that a stack goes through, so inlined functions count for the
+ * function that their code is in.  An instruction that is in a stack twice counts once. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/xalloc.h"
+#include "heap/code.h"
+#include "heap/instructions.h"
+#include "heap/report.h"
+
+struct row {
+	struct instruction in;
+	uint64_t address;
+	struct dump_amounts flat, cum;
+	size_t seen;	     /* in this sample, plus one */
+	uint32_t file, line; /* file: of texts */
+};
+
+struct routine {
+	struct row *rows; /* by address; none if the code cannot be read */
+	size_t count, room;
+	struct dump_amounts flat, cum;
+	size_t seen;
+};
+
+struct disasm {
+	const struct profile *p;
+	const struct heap_report_options *o;
+	struct sink *out;
+	struct json json;
+	struct sources *sources; /* NULL: none are read */
+	struct code *code;
+	struct strings texts;
+	struct routine *routines; /* as the code's functions */
+	size_t *function_of;	  /* places; SIZE_MAX: none */
+	uint32_t without;	  /* a module that a wanted place is in and that has no code */
+};
+
+static int place_known(const struct disasm *d, const struct heap_place *place, struct err *err)
+{
+	int known = 0;
+
+	for (size_t k = place->frame; k < place->frame + place->frame_count && !known; k++)
+		known = profile_knows(d->p, d->o->about, place, &d->p->places.frames[k], err);
+	return known;
+}
+
+/* The function among those that were found that holds a place, or SIZE_MAX. */
+static size_t around(const struct disasm *d, const struct heap_place *place)
+{
+	for (size_t i = 0; i < code_function_count(d->code); i++) {
+		const struct code_function *f = code_function(d->code, i);
+
+		if (f->module == place->module && place->address >= f->start &&
+		    place->address < f->end)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+/* Functions of all places that the pattern knows; other places may be in them, too. */
+static int find_routines(struct disasm *d, struct err *err)
+{
+	const struct heap_places *places = &d->p->places;
+
+	d->function_of = xcalloc(places->count + 1, sizeof(*d->function_of));
+	d->without = HEAP_NO_MODULE;
+	for (size_t i = 0; i < places->count; i++) {
+		int known = place_known(d, &places->places[i], err);
+
+		if (known < 0)
+			return known;
+		d->function_of[i] =
+			known ? code_function_of(d->code, &places->places[i]) : SIZE_MAX;
+		if (known && d->function_of[i] == SIZE_MAX)
+			d->without = places->places[i].module;
+	}
+	for (size_t i = 0; i < places->count; i++)
+		if (d->function_of[i] == SIZE_MAX)
+			d->function_of[i] = around(d, &places->places[i]);
+	d->routines = xcalloc(code_function_count(d->code) + 1, sizeof(*d->routines));
+	return 0;
+}
+
+static void read_code(struct disasm *d, size_t function)
+{
+	const struct code_function *f = code_function(d->code, function);
+	struct routine *r = &d->routines[function];
+	size_t size;
+	auto_free uint8_t *bytes = code_bytes(d->code, function, &size);
+
+	for (size_t at = 0; bytes && at < size; at += r->rows[r->count++].in.size) {
+		struct row *row;
+		struct symbol s;
+
+		r->rows = xgrow(r->rows, r->count, &r->room, sizeof(*r->rows));
+		row = &r->rows[r->count];
+		*row = (struct row){ .address = f->start + at };
+		instruction_read(&row->in, bytes + at, size - at, row->address);
+		code_resolve(d->code, f->module, row->address, &s);
+		row->file = strings_add(&d->texts, s.frames[0].file);
+		row->line = s.frames[0].line;
+		symbol_release(&s);
+	}
+}
+
+static struct row *row_at(struct routine *r, uint64_t address)
+{
+	size_t low = 0, high = r->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->rows[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &r->rows[low - 1] : NULL;
+}
+
+static void add_sample(struct disasm *d, const struct profile_walk *w, size_t sample)
+{
+	for (size_t k = 0; k < w->count; k++) {
+		size_t place = (size_t)(w->places[k] - d->p->places.places);
+		size_t function = d->function_of[place];
+		struct routine *r;
+		struct row *row;
+
+		if (k && w->places[k] == w->places[k - 1] &&
+		    w->frames[k] > w->frames[k - 1]) /* inlined into the same */
+			continue;
+		if (function == SIZE_MAX)
+			continue;
+		r = &d->routines[function];
+		row = row_at(r, w->places[k]->address);
+		if (!k) {
+			dump_amounts_add(&r->flat, &w->amounts, 1);
+			if (row)
+				dump_amounts_add(&row->flat, &w->amounts, 1);
+		}
+		if (row && row->seen != sample + 1) {
+			dump_amounts_add(&row->cum, &w->amounts, 1);
+			row->seen = sample + 1;
+		}
+		if (r->seen != sample + 1)
+			dump_amounts_add(&r->cum, &w->amounts, 1);
+		r->seen = sample + 1;
+	}
+}
+
+static void add_samples(struct disasm *d)
+{
+	struct profile_walk w = { 0 };
+
+	for (size_t i = 0; i < d->p->sample_count; i++)
+		if (profile_walk(d->p, i, &w))
+			add_sample(d, &w, i);
+	profile_walk_release(&w);
+}
+
+/* "1320 <leaf_small>" behind a jump has its name; what memory is called is not known. */
+static void put_instruction(struct disasm *d, uint32_t module, const struct row *row)
+{
+	struct buf *out = &d->out->buf;
+
+	buf_text(out, row->in.text);
+	if (row->in.jumps) {
+		auto_free char *name = code_target(d->code, module, row->in.target);
+
+		if (name) {
+			buf_text(out, " <");
+			buf_printable(out, name, strlen(name));
+			buf_char(out, '>');
+		}
+	} else if (row->in.refers) {
+		buf_printf(out, "  # %" PRIx64, row->in.target);
+	}
+}
+
+/* The line that the next instructions belong to, with their sum. */
+static size_t put_source(struct disasm *d, const struct routine *r, size_t from)
+{
+	const struct row *first = &r->rows[from];
+	const char *file = strings_at(&d->texts, first->file), *line = NULL;
+	struct dump_amounts flat = { 0 }, cum = { 0 };
+	const struct source *s = NULL;
+	size_t end = from, size;
+
+	for (;
+	     end < r->count && r->rows[end].file == first->file && r->rows[end].line == first->line;
+	     end++) {
+		dump_amounts_add(&flat, &r->rows[end].flat, 1);
+		dump_amounts_add(&cum, &r->rows[end].cum, 1);
+	}
+	if (*file && d->sources)
+		s = sources_open(d->sources, file);
+	if (*file && (!from || r->rows[from - 1].file != first->file)) {
+		buf_text(&d->out->buf, "-------------------- ");
+		buf_printable(&d->out->buf, file, strlen(file));
+		buf_text(&d->out->buf,
+			 s && !s->text ? " (not there; --source says where)\n" : "\n");
+	}
+	if (!*file || !first->line)
+		return end;
+	heap_put_pair(&d->out->buf, &flat, &cum, d->o);
+	buf_printf(&d->out->buf, " %5" PRIu32 ": ", first->line);
+	if (s)
+		line = source_line(s, first->line, &size);
+	while (line && size && (*line == ' ' || *line == '\t')) {
+		line++;
+		size--;
+	}
+	if (line)
+		heap_put_source(&d->out->buf, line, size);
+	buf_char(&d->out->buf, '\n');
+	return end;
+}
+
+static void put_text(struct disasm *d, size_t function)
+{
+	const struct code_function *f = code_function(d->code, function);
+	const struct routine *r = &d->routines[function];
+	double total = heap_amount(&d->p->total, d->o->measure);
+	struct buf *out = &d->out->buf;
+
+	buf_text(out, "ROUTINE ====================== ");
+	buf_printable(out, f->name, strlen(f->name));
+	buf_char(out, '\n');
+	heap_put_pair(out, &r->flat, &r->cum, d->o);
+	buf_printf(out, " %s (flat, cumulative) %.1f%% of total\n", heap_unit(d->o),
+		   total ? heap_amount(&r->cum, d->o->measure) * 100 / total : 0);
+	if (!r->count)
+		buf_text(out, "(its code cannot be read, or is not x86-64's)\n");
+	for (size_t i = 0, end = 0; i < r->count && !sink_turn(d->out); i++) {
+		if (i == end)
+			end = put_source(d, r, i);
+		heap_put_pair(out, &r->rows[i].flat, &r->rows[i].cum, d->o);
+		buf_printf(out, " %11" PRIx64 ": ", r->rows[i].address);
+		put_instruction(d, f->module, &r->rows[i]);
+		buf_char(out, '\n');
+	}
+}
+
+static void put_json(struct disasm *d, size_t function)
+{
+	const struct code_function *f = code_function(d->code, function);
+	const struct routine *r = &d->routines[function];
+
+	json_object(&d->json, NULL);
+	json_text(&d->json, "name", f->name);
+	json_text(&d->json, "module", d->p->places.modules[f->module].path);
+	json_number(&d->json, "start", f->start);
+	heap_json_amounts(&d->json, "flat", &r->flat);
+	heap_json_amounts(&d->json, "cum", &r->cum);
+	json_array(&d->json, "instructions");
+	for (size_t i = 0; i < r->count && !sink_turn(d->out); i++) {
+		const struct row *row = &r->rows[i];
+
+		json_object(&d->json, NULL);
+		json_number(&d->json, "address", row->address);
+		json_text(&d->json, "text", row->in.text);
+		json_text(&d->json, "file", strings_at(&d->texts, row->file));
+		json_number(&d->json, "line", row->line);
+		heap_json_amounts(&d->json, "flat", &row->flat);
+		heap_json_amounts(&d->json, "cum", &row->cum);
+		json_end_object(&d->json);
+	}
+	json_end_array(&d->json);
+	json_end_object(&d->json);
+}
+
+static void put_csv(struct disasm *d, size_t function)
+{
+	const struct code_function *f = code_function(d->code, function);
+	const struct routine *r = &d->routines[function];
+	struct buf *out = &d->out->buf;
+
+	for (size_t i = 0; i < r->count && !sink_turn(d->out); i++) {
+		const struct row *row = &r->rows[i];
+
+		csv_cell(out, f->name);
+		csv_number(out, row->address);
+		csv_cell(out, row->in.text);
+		csv_cell(out, strings_at(&d->texts, row->file));
+		csv_number(out, row->line);
+		heap_csv_amounts(out, &row->flat);
+		heap_csv_amounts(out, &row->cum);
+		csv_end(out);
+	}
+}
+
+static void begin(struct disasm *d)
+{
+	struct buf *out = &d->out->buf;
+
+	if (d->o->form == HEAP_JSON) {
+		json_init(&d->json, out);
+		json_object(&d->json, NULL);
+		heap_json_head(&d->json, d->p, d->o);
+		json_array(&d->json, "routines");
+	} else if (d->o->form == HEAP_CSV) {
+		csv_cell(out, "function");
+		csv_cell(out, "address");
+		csv_cell(out, "instruction");
+		csv_cell(out, "file");
+		csv_cell(out, "line");
+		heap_csv_head(out, "flat");
+		heap_csv_head(out, "cum");
+		csv_end(out);
+	}
+}
+
+static int by_amount(const void *a, const void *b, void *context)
+{
+	const struct disasm *d = context;
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+	double vx = heap_amount(&d->routines[x].cum, d->o->measure);
+	double vy = heap_amount(&d->routines[y].cum, d->o->measure);
+
+	if (vx != vy)
+		return vx < vy ? 1 : -1;
+	return x < y ? -1 : x > y;
+}
+
+static void put_all(struct disasm *d)
+{
+	size_t functions = code_function_count(d->code), count = 0;
+	auto_free size_t *order = xcalloc(functions + 1, sizeof(*order));
+	static void (*const forms[])(struct disasm *, size_t) = {
+		[HEAP_TEXT] = put_text, [HEAP_JSON] = put_json, [HEAP_CSV] = put_csv
+	};
+
+	for (size_t i = 0; i < functions; i++)
+		if (d->routines[i].seen) /* in a stack that is wanted */
+			order[count++] = i;
+	qsort_r(order, count, sizeof(*order), by_amount, d);
+	begin(d);
+	for (size_t i = 0; i < count && i < d->o->rows && !d->out->error; i++)
+		forms[d->o->form](d, order[i]);
+	if (d->o->form == HEAP_JSON) {
+		json_end_array(&d->json);
+		json_end_object(&d->json);
+	}
+}
+
+static int nothing(const struct disasm *d, struct err *err)
+{
+	if (d->without == HEAP_NO_MODULE)
+		return err_set(err, -ENOENT, "no function of the dump matches '%s'",
+			       pattern_text(d->o->about));
+	return err_set(err, -ENOENT, "the code of what matches '%s' is not there: %s",
+		       pattern_text(d->o->about), d->p->places.modules[d->without].path);
+}
+
+static int write_disasm(const struct profile *p, const struct heap_report_options *o,
+			struct sink *out, struct err *err)
+{
+	struct disasm d = { .p = p, .o = o, .out = out, .code = code_new(p) };
+	int error = find_routines(&d, err);
+	size_t functions = code_function_count(d.code);
+
+	strings_init(&d.texts);
+	if (!error && !functions)
+		error = nothing(&d, err);
+	if (!error) {
+		d.sources = o->sources ? sources_new(o->sources) : NULL;
+		for (size_t i = 0; i < functions; i++)
+			read_code(&d, i);
+		add_samples(&d);
+		put_all(&d);
+	}
+	for (size_t i = 0; d.routines && i < functions; i++)
+		free(d.routines[i].rows);
+	free(d.routines);
+	free(d.function_of);
+	strings_release(&d.texts);
+	sources_free(d.sources);
+	code_free(d.code);
+	return error ? error : out->error;
+}
+
+const struct heap_report heap_report_disasm = {
+	.name = "disasm",
+	.argument = "REGEX",
+	.help = "code of the functions that match, with what each instruction holds",
+	.mime = "text/plain; charset=utf-8",
+	.has_forms = true,
+	.write = write_disasm,
+};
