@@ -158,6 +158,7 @@ static bool understand(struct question *q)
 		.thread = PROFILE_ALL_THREADS,
 		.keep_allocator = keep_allocator,
 		.drop_negative = drop_negative,
+		.measure = measure(),
 		.by_thread = report->by_thread,
 	};
 	q->sources =
@@ -237,10 +238,23 @@ static bool is_program(const char *path)
 	return is;
 }
 
+/* One dump, of which the report wants the bytes. */
+static int take_whole(struct profile *p, const char *path, struct buf *bytes)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+
+	if (!heap_input_read(bytes, path, &err))
+		return heap_input_take(p, NAME, path, bytes, 1);
+	fprintf(stderr, NAME ": %s: %s\n", path, err.text);
+	buf_release(bytes);
+	return 1;
+}
+
 static int show(struct question *q, int argc, char **argv)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 	const char *program = NULL;
+	struct buf whole = { 0 };
 	struct profile p;
 	int status = 0;
 
@@ -249,13 +263,20 @@ static int show(struct question *q, int argc, char **argv)
 		program = *argv++;
 		argc--;
 	}
+	if (report->whole && (argc > 1 || base_path)) {
+		fprintf(stderr, NAME ": --%s is made of one dump\n", report->name);
+		return 2;
+	}
 	q->where = heap_naming_options(NAME, program, argv, argc);
 	q->report.title = text_base_name(program ? program : argv[0]);
 	profile_init(&p, &q->profile, &q->where);
 	for (int i = 0; i < argc; i++)
-		status |= heap_input_add(&p, NAME, argv[i], 1);
+		status |= report->whole ? take_whole(&p, argv[i], &whole)
+					: heap_input_add(&p, NAME, argv[i], 1);
 	if (base_path)
 		status |= heap_input_add(&p, NAME, base_path, -1);
+	q->report.dump = whole.data;
+	q->report.dump_size = whole.size;
 	if (profile_finish(&p, &err)) {
 		fprintf(stderr, NAME ": %s\n", err.text);
 		status = 1;
@@ -264,6 +285,7 @@ static int show(struct question *q, int argc, char **argv)
 		status |= write_out(&p, &q->report);
 	}
 	profile_release(&p);
+	buf_release(&whole);
 	return status;
 }
 
@@ -288,6 +310,11 @@ static int run(int argc, char **argv)
 		fprintf(stderr, NAME ": --%s is not for a terminal; give -o FILE\n", report->name);
 		return 2;
 	}
+	if (report->whole &&
+	    (focus_word || ignore_word || retain_word || exclude_word || thread_word)) {
+		fprintf(stderr, NAME ": --%s is of all that is in the dump\n", report->name);
+		return 2;
+	}
 	if (understand(&q))
 		status = show(&q, argc, argv);
 	forget(&q);
@@ -303,6 +330,7 @@ const struct command command_jemalloc_heap = {
 		    "  memoir jemalloc heap --base first.heap second.heap\n"
 		    "  memoir jemalloc heap --pprof -o out.pb.gz out.heap\n"
 		    "  memoir jemalloc heap --list parse_ --source ~/src out.heap\n"
+		    "  memoir jemalloc heap --raw ./server out.heap > symbolized.heap\n"
 		    "  memoir jemalloc heap --json out.heap.gz | jq '.rows[0]'\n",
 	.options = options,
 	.more_options = report_options,

@@ -405,6 +405,7 @@ static int names(struct reader *r)
 	line = next_line(r);
 	if (!line || strncmp(line, "--- ", 4))
 		return wrong(r, line ? line : r->end, "no profile follows the symbols");
+	d->body = (size_t)(r->at - r->begin);
 	return 0;
 }
 

@@ -92,6 +92,7 @@ struct dump {
 	size_t object_count, object_room;
 	struct dump_name *names;
 	size_t name_count, name_room;
+	size_t body;	    /* where the profile begins: behind the symbols, if there are any */
 	const char *binary; /* what a symbolized file is of, or NULL */
 	char *text;	    /* the texts above are in it */
 };

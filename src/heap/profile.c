@@ -426,7 +426,7 @@ int profile_finish(struct profile *p, struct err *err)
 	for (size_t i = 0; i < p->stack_count; i++) {
 		struct profile_stack *s = &p->stacks[i];
 
-		if (p->options.drop_negative && s->amounts.bytes < 0)
+		if (p->options.drop_negative && heap_amount(&s->amounts, p->options.measure) < 0)
 			continue;
 		dump_amounts_add(&p->total, &s->amounts, 1);
 		p->stacks[kept++] = *s;
@@ -434,5 +434,9 @@ int profile_finish(struct profile *p, struct err *err)
 	p->stack_count = kept;
 	qsort(p->stacks, p->stack_count, sizeof(*p->stacks), by_bytes);
 	note_order(p, made);
+	for (size_t i = 0; i < p->sample_count; i++)
+		if (p->samples[i].stack == PROFILE_NO_STACK ||
+		    profile_stack_of(p, i) != PROFILE_NO_STACK)
+			dump_amounts_add(&p->whole, &p->samples[i].amounts, 1);
 	return 0;
 }

@@ -14,6 +14,16 @@
 #include "heap/dump.h"
 #include "heap/heap_places.h"
 
+/* Which of the four amounts is asked for. */
+enum heap_measure { HEAP_INUSE_SPACE, HEAP_INUSE_OBJECTS, HEAP_ALLOC_SPACE, HEAP_ALLOC_OBJECTS };
+
+static inline double heap_amount(const struct dump_amounts *a, enum heap_measure m)
+{
+	const double by_measure[] = { a->bytes, a->objects, a->all_bytes, a->all_objects };
+
+	return by_measure[m];
+}
+
 enum profile_detail { PROFILE_FUNCTIONS, PROFILE_LINES, PROFILE_FILES, PROFILE_ADDRESSES };
 
 #define PROFILE_ALL_THREADS UINT64_MAX
@@ -22,7 +32,8 @@ struct profile_options {
 	enum profile_detail detail;
 	uint64_t thread;     /* only this one's, or PROFILE_ALL_THREADS */
 	bool keep_allocator; /* do not cut the allocator's own frames off */
-	bool drop_negative;  /* of a difference, only what grew */
+	bool drop_negative;  /* of a difference, only what grew, by `measure` */
+	enum heap_measure measure;
 	bool by_thread; /* samples are of one thread each, where the dump says whose they are */
 	/* NULL, or: only stacks with such a frame; none with such a one; only such frames of a
 	 * stack; all but such.  A frame is known by its function, its source and line, or its
@@ -44,7 +55,8 @@ struct profile {
 	size_t stack_count, stack_room;
 	uint32_t *frames;
 	size_t frame_count, frame_room;
-	struct dump_amounts total;
+	struct dump_amounts total; /* of the stacks */
+	struct dump_amounts whole; /* the same with those that patterns left out */
 
 	struct profile_sample *samples; /* stacks of places, as the dumps had them */
 	size_t sample_count, sample_room;

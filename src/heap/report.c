@@ -2,6 +2,7 @@
 /* The table of reports, and how they write amounts. */
 #include "heap/report.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,16 +30,39 @@ const char *heap_amount_text(struct heap_text *out, double value,
 			     const struct heap_report_options *o)
 {
 	if (heap_counts_objects(o->measure) || o->show_bytes)
-		snprintf(out->text, sizeof(out->text), "%.0f", trunc(value));
+		snprintf(out->text, sizeof(out->text), "%.0f", trunc(value) + 0.0);
 	else
 		snprintf(out->text, sizeof(out->text), "%.1f", value / 1048576);
 	return out->text;
 }
 
+bool heap_is_nothing(double value)
+{
+	return fabs(value) < 1e-6;
+}
+
+void heap_put_total(struct buf *out, const struct profile *p, const struct heap_report_options *o)
+{
+	double whole = heap_amount(&p->whole, o->measure);
+	double shown = heap_amount(&p->total, o->measure);
+	bool patterns =
+		p->options.focus || p->options.ignore || p->options.retain || p->options.exclude;
+	struct heap_text h;
+
+	if (p->options.thread == PROFILE_ALL_THREADS)
+		buf_text(out, "Total: ");
+	else
+		buf_printf(out, "Total (t%" PRIu64 "): ", p->options.thread);
+	buf_printf(out, "%s %s", heap_amount_text(&h, whole, o), heap_unit(o));
+	if (patterns)
+		buf_printf(out, ", of which %s %s", heap_amount_text(&h, shown, o), heap_unit(o));
+	buf_char(out, '\n');
+}
+
 static const char *amount_or_dot(struct heap_text *h, double value,
 				 const struct heap_report_options *o)
 {
-	return value ? heap_amount_text(h, value, o) : ".";
+	return heap_is_nothing(value) ? "." : heap_amount_text(h, value, o);
 }
 
 void heap_put_pair(struct buf *out, const struct dump_amounts *flat, const struct dump_amounts *cum,

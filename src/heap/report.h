@@ -25,6 +25,10 @@ struct heap_report_options {
 	const char *title;
 	const struct pattern *about; /* of reports that take a REGEX */
 	enum heap_form form;	     /* one that the report has */
+	/* Of a report of one whole dump: the dump itself, unpacked; and nothing of the profile's
+	 * is left out. */
+	const void *dump;
+	size_t dump_size;
 	/* Where sources are; NULL: none is read, which is for whoever shows reports to others. */
 	const struct source_options *sources;
 	/* Of graphs: how much of the whole a node or an edge is at least, and how many there are.
@@ -41,6 +45,7 @@ struct heap_report {
 	bool binary;	     /* not for a terminal */
 	bool gzip;	     /* compressed, whatever the file is called */
 	bool by_thread;	     /* wants a sample for each thread of a stack */
+	bool whole;	     /* is about one dump, and wants its bytes */
 	bool has_forms;	     /* its rows can be written in every form */
 	enum heap_form form; /* of json and csv: beside a report that has forms, that one in it */
 	int (*write)(const struct profile *p, const struct heap_report_options *o, struct sink *out,
@@ -59,6 +64,11 @@ const char *heap_amount_text(struct heap_text *out, double value,
 bool heap_counts_objects(enum heap_measure m);
 /* "B", "MB" or "objects" */
 const char *heap_unit(const struct heap_report_options *o);
+/* What is left of a difference of equal amounts that were added up in another order. */
+bool heap_is_nothing(double value);
+/* "Total: 38.5 MB", of all that is in the dumps, as jeprof has it; and how much of that is shown.
+ */
+void heap_put_total(struct buf *out, const struct profile *p, const struct heap_report_options *o);
 /* Own and cumulative amount before a line of a source or of code, "." for nothing; and such a line,
  * its tabs as they are. */
 void heap_put_pair(struct buf *out, const struct dump_amounts *flat, const struct dump_amounts *cum,

@@ -8,7 +8,7 @@ extern const struct heap_report heap_report_json, heap_report_csv;
 
 static double share(double part, double whole)
 {
-	return whole ? part * 100 / whole : 0;
+	return heap_is_nothing(whole) || heap_is_nothing(part) ? 0 : part * 100 / whole;
 }
 
 static int write_text(const struct profile *p, const struct heap_report_options *o,
@@ -22,12 +22,16 @@ static int write_text(const struct profile *p, const struct heap_report_options 
 		return (o->form == HEAP_JSON ? heap_report_json : heap_report_csv)
 			.write(p, o, out, err);
 	top_make(&t, p, o->measure, o->by_cum);
-	buf_printf(&out->buf, "Total: %s %s\n", heap_amount_text(&flat, total, o), heap_unit(o));
-	for (size_t i = 0; i < t.count && i < o->rows && !sink_turn(out); i++) {
+	heap_put_total(&out->buf, p, o);
+	for (size_t i = 0, shown = 0; i < t.count && shown < o->rows && !sink_turn(out); i++) {
 		double f = heap_amount(&t.rows[i].flat, o->measure);
 		double c = heap_amount(&t.rows[i].cum, o->measure);
 		const char *name = strings_at(&p->names, t.rows[i].name);
 
+		if (heap_is_nothing(f) &&
+		    heap_is_nothing(c)) /* of a difference, or of objects that are all gone */
+			continue;
+		shown++;
 		running += f;
 		buf_printf(&out->buf, "%8s %5.1f%% %5.1f%% %8s %5.1f%% ",
 			   heap_amount_text(&flat, f, o), share(f, total), share(running, total),

@@ -110,7 +110,7 @@ static void put_text(struct writer *w, const struct knot *k)
 	buf_text(&w->out->buf, "----------------------------------------------------------\n");
 	put_around(w, &k->callers, "  called by ");
 	put_row(w, "", k->row->name, &k->row->cum);
-	if (flat)
+	if (!heap_is_nothing(flat))
 		buf_printf(&w->out->buf, "%12s    of it itself\n",
 			   heap_amount_text(&h, flat, w->o));
 	put_around(w, &k->callees, "  calls ");
@@ -164,13 +164,10 @@ static void put_csv(struct writer *w, const struct knot *k)
 static void begin(struct writer *w)
 {
 	struct buf *out = &w->out->buf;
-	struct heap_text h;
 
 	switch (w->o->form) {
 	case HEAP_TEXT:
-		buf_printf(out, "Total: %s %s\n",
-			   heap_amount_text(&h, heap_amount(&w->p->total, w->o->measure), w->o),
-			   heap_unit(w->o));
+		heap_put_total(out, w->p, w->o);
 		break;
 	case HEAP_JSON:
 		json_init(&w->json, out);

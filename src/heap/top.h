@@ -17,16 +17,6 @@ struct top {
 	size_t count;
 };
 
-/* Which of the four amounts is asked for. */
-enum heap_measure { HEAP_INUSE_SPACE, HEAP_INUSE_OBJECTS, HEAP_ALLOC_SPACE, HEAP_ALLOC_OBJECTS };
-
-static inline double heap_amount(const struct dump_amounts *a, enum heap_measure m)
-{
-	const double by_measure[] = { a->bytes, a->objects, a->all_bytes, a->all_objects };
-
-	return by_measure[m];
-}
-
 /* Rows of all names, by flat (or cumulative) amount, the largest first; equal ones by name.  A name
  * that is in a stack twice counts once. */
 void top_make(struct top *t, const struct profile *p, enum heap_measure m, bool by_cum);
