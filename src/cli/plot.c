@@ -40,10 +40,32 @@ static double mean(const double *values, size_t first, size_t last)
 	return n ? sum / (double)n : PLOT_NOTHING;
 }
 
+static const char *const cells[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+
+void plot_line(struct buf *out, const double *values, size_t count, size_t columns)
+{
+	double low = 0, high = 0;
+
+	columns = count < columns ? count : columns;
+	for (size_t i = 0; i < columns; i++) {
+		double m = mean(values, i * count / columns, (i + 1) * count / columns);
+
+		high = m > PLOT_NOTHING && m > high ? m : high;
+		low = m > PLOT_NOTHING && m < low ? m : low;
+	}
+	for (size_t i = 0; i < columns; i++) {
+		double m = mean(values, i * count / columns, (i + 1) * count / columns);
+
+		/* What is not nothing is seen. */
+		buf_text(out, m <= PLOT_NOTHING || high <= low ? cells[0]
+			      : m <= low		       ? cells[low < 0]
+					 : cells[1 + (unsigned)((m - low) / (high - low) * 7)]);
+	}
+}
+
 void plot(struct buf *out, const struct term *t, const char *title, const double *values,
 	  size_t count, bool bytes)
 {
-	static const char *const cells[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 	size_t room = t->width > LABEL + 20 ? t->width - LABEL - 3 : 20;
 	size_t columns = count < room ? count : room, wide = count ? room / count : 1;
 	auto_free double *means = xcalloc(columns + 1, sizeof(*means));

@@ -13,3 +13,5 @@
  * it), as wide as the terminal; numbers that share a column are averaged. */
 void plot(struct buf *out, const struct term *t, const char *title, const double *values,
 	  size_t count, bool bytes);
+/* The same numbers in one line without a title, at most `columns` wide. */
+void plot_line(struct buf *out, const double *values, size_t count, size_t columns);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Dumps in a row.  See dump_series.h. */
+#include "heap/dump_series.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+
+/* Adds a sample to the rows that it belongs to; a name that is in a stack twice counts once. */
+static void add(struct dump_series *s, const struct profile *p, size_t dump, size_t sample,
+		double value, size_t *seen)
+{
+	size_t number = profile_stack_of(p, sample);
+	const struct profile_stack *k;
+
+	if (number == PROFILE_NO_STACK)
+		return;
+	k = &p->stacks[number];
+	s->total[dump] += value;
+	if (s->kind == DUMP_SERIES_STACKS) {
+		s->values[number * s->dump_count + dump] += value;
+		return;
+	}
+	for (size_t i = 0; i < k->frame_count && (!i || s->kind == DUMP_SERIES_CUM); i++) {
+		uint32_t name = p->frames[k->frame + i];
+
+		if (seen[name] == sample + 1)
+			continue;
+		seen[name] = sample + 1;
+		s->values[name * s->dump_count + dump] += value;
+	}
+}
+
+static void fit_line(struct dump_series_row *r, size_t count)
+{
+	double n = (double)count, x_mean = (n - 1) / 2, y_mean = 0, xx = 0, xy = 0, yy = 0;
+
+	for (size_t i = 0; i < count; i++)
+		y_mean += r->values[i] / n;
+	for (size_t i = 0; i < count; i++) {
+		double x = (double)i - x_mean, y = r->values[i] - y_mean;
+
+		xx += x * x;
+		xy += x * y;
+		yy += y * y;
+	}
+	r->change = r->values[count - 1] - r->values[0];
+	r->slope = xx > 0 ? xy / xx : 0;
+	r->fit = xx > 0 && yy > 0 ? xy * xy / (xx * yy) : 0;
+}
+
+static int by_change(const void *a, const void *b)
+{
+	const struct dump_series_row *x = a, *y = b;
+
+	if (x->change != y->change)
+		return x->change < y->change ? 1 : -1;
+	return (x->what > y->what) - (x->what < y->what);
+}
+
+void dump_series_make(struct dump_series *s, const struct profile *p, const size_t *ends,
+		      size_t dump_count, enum dump_series_kind kind, enum heap_measure measure)
+{
+	size_t rows = kind == DUMP_SERIES_STACKS ? p->stack_count : strings_count(&p->names);
+	auto_free size_t *seen = xcalloc(strings_count(&p->names) + 1, sizeof(*seen));
+	size_t sample = 0;
+
+	*s = (struct dump_series){ .kind = kind,
+				   .dump_count = dump_count,
+				   .total = xcalloc(dump_count + 1, sizeof(*s->total)),
+				   .values = xcalloc(rows * dump_count + 1, sizeof(*s->values)),
+				   .rows = xcalloc(rows + 1, sizeof(*s->rows)) };
+	for (size_t i = 0; i < dump_count; i++)
+		for (; sample < ends[i]; sample++)
+			add(s, p, i, sample, heap_amount(profile_amounts_of(p, sample), measure),
+			    seen);
+	for (size_t i = 0; i < rows; i++) {
+		struct dump_series_row r = { .what = i, .values = s->values + i * dump_count };
+		bool any = false;
+
+		for (size_t k = 0; k < dump_count; k++)
+			any |= r.values[k] != 0;
+		if (!any)
+			continue;
+		fit_line(&r, dump_count);
+		s->rows[s->row_count++] = r;
+	}
+	qsort(s->rows, s->row_count, sizeof(*s->rows), by_change);
+}
+
+void dump_series_release(struct dump_series *s)
+{
+	free(s->total);
+	free(s->values);
+	free(s->rows);
+	*s = (struct dump_series){ 0 };
+}
