@@ -21,7 +21,8 @@
 #define SOURCES_MAX 64
 
 static bool by_lines, by_files, by_addresses, by_functions, by_cum, show_bytes;
-static bool inuse_space, inuse_objects, alloc_space, alloc_objects, drop_negative, keep_allocator;
+static bool inuse_space, inuse_objects, alloc_space, alloc_objects, drop_negative, keep_allocator,
+	whole;
 static const char *base_path, *thread_word, *output, *about_word;
 static const char *focus_word, *ignore_word, *retain_word, *exclude_word;
 static uint64_t top_rows = UINT64_MAX, node_count = 80, max_degree = 8;
@@ -77,6 +78,8 @@ static const struct command_option options[] = {
 	{ "alloc_objects", 0, NULL, "all objects ever, with prof_accum", COMMAND_FLAG,
 	  &alloc_objects },
 	{ "show_bytes", 0, NULL, "bytes instead of megabytes", COMMAND_FLAG, &show_bytes },
+	{ "whole", 0, NULL, "round each stack's estimate: sums are then those of go tool pprof",
+	  COMMAND_FLAG, &whole },
 	{ "base", 0, "DUMP", "show what was added since this dump", COMMAND_TEXT, &base_path },
 	{ "drop_negative", 0, NULL, "with --base: leave out what became less", COMMAND_FLAG,
 	  &drop_negative },
@@ -160,6 +163,7 @@ static bool understand(struct question *q)
 		.drop_negative = drop_negative,
 		.measure = measure(),
 		.by_thread = report->by_thread,
+		.whole = whole || report->by_thread,
 	};
 	q->sources =
 		(struct source_options){ source_places, source_place_count, heap_naming_sysroot };

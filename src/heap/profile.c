@@ -74,12 +74,26 @@ static uint32_t thread_name(struct profile *p, const struct dump *d, uint64_t ui
 	return strings_add(&p->places.texts, number);
 }
 
+static double part_of(double whole, double part, double sum)
+{
+	return sum ? whole * (part / sum) : 0;
+}
+
+static void round_amounts(struct dump_amounts *a)
+{
+	a->objects = round(a->objects);
+	a->bytes = round(a->bytes);
+	a->all_objects = round(a->all_objects);
+	a->all_bytes = round(a->all_bytes);
+}
+
 /* Threads' estimates do not add up to that of their stack, since each is made of fewer samples: the
- * stack's is the better one, and is divided by theirs. */
+ * stack's is the better one, and is divided by theirs.  Whole numbers stay whole: each part is what
+ * the parts so far are to be, less what they were. */
 static void add_by_thread(struct profile *p, const struct dump *d, const struct dump_stack *s,
 			  const struct profile_sample *whole, double sign)
 {
-	struct dump_amounts sum = { 0 };
+	struct dump_amounts sum = { 0 }, so_far = { 0 }, given = { 0 };
 
 	for (size_t i = s->share; i < s->share + s->share_count; i++) {
 		struct dump_amounts a = dump_scale(&d->shares[i].counts, d->rate);
@@ -90,11 +104,23 @@ static void add_by_thread(struct profile *p, const struct dump *d, const struct 
 		struct dump_amounts a = dump_scale(&d->shares[i].counts, d->rate);
 		struct profile_sample part = *whole;
 
+		struct dump_amounts wanted;
+
 		part.thread = thread_name(p, d, d->shares[i].thread);
-		part.amounts.objects *= sum.objects ? a.objects / sum.objects : 0;
-		part.amounts.bytes *= sum.bytes ? a.bytes / sum.bytes : 0;
-		part.amounts.all_objects *= sum.all_objects ? a.all_objects / sum.all_objects : 0;
-		part.amounts.all_bytes *= sum.all_bytes ? a.all_bytes / sum.all_bytes : 0;
+		dump_amounts_add(&so_far, &a, 1);
+		wanted = (struct dump_amounts){
+			.objects = part_of(whole->amounts.objects, so_far.objects, sum.objects),
+			.bytes = part_of(whole->amounts.bytes, so_far.bytes, sum.bytes),
+			.all_objects = part_of(whole->amounts.all_objects, so_far.all_objects,
+					       sum.all_objects),
+			.all_bytes =
+				part_of(whole->amounts.all_bytes, so_far.all_bytes, sum.all_bytes),
+		};
+		if (p->options.whole)
+			round_amounts(&wanted);
+		part.amounts = wanted;
+		dump_amounts_add(&part.amounts, &given, -1);
+		given = wanted;
 		add_sample(p, &part, sign);
 	}
 }
@@ -108,6 +134,8 @@ void profile_add(struct profile *p, const struct dump *d, double sign)
 
 		if (!amounts_of(p, d, s, &sample.amounts))
 			continue;
+		if (p->options.whole)
+			round_amounts(&sample.amounts);
 		for (size_t k = 0; k < s->pc_count; k++) {
 			p->sites = xgrow(p->sites, p->site_count, &p->site_room, sizeof(*p->sites));
 			/* The innermost of a dump is where it was taken, all others return. */

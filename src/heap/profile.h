@@ -35,6 +35,7 @@ struct profile_options {
 	bool drop_negative;  /* of a difference, only what grew, by `measure` */
 	enum heap_measure measure;
 	bool by_thread; /* samples are of one thread each, where the dump says whose they are */
+	bool whole;	/* estimates are rounded, line by line, as a profile of pprof has them */
 	/* NULL, or: only stacks with such a frame; none with such a one; only such frames of a
 	 * stack; all but such.  A frame is known by its function, its source and line, or its
 	 * address. */

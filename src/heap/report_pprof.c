@@ -2,7 +2,8 @@
 /* pprof's profile.proto: objects and bytes, alive and ever; a sample for each stack and thread.
  *
  * A location is a place, its inlined functions are lines of it; a mapping is a module.  Places with
- * the same offset in two modules stay two.  Strings come last: readers take fields in any order. */
+ * the same offset in two modules stay two.  Numbers of places, modules and functions count from 1
+ * without a gap, which Parca asks for.  Strings come last: readers take fields in any order. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,11 @@ struct writer {
 	struct sink *out;
 	struct strings strings; /* number 0 is "" here as there */
 	struct buf message, part;
-	uint8_t *used;	      /* places that a sample refers to */
+	uint32_t *numbers; /* of places, from 1, in the order in which samples name them */
+	size_t *places;	   /* by number */
+	uint32_t place_count;
+	uint32_t *mappings;   /* numbers of modules, from 1 */
+	bool ever;	      /* amounts of everything ever allocated are known */
 	struct map functions; /* function << 32 | file of texts, to id */
 	uint64_t function_count;
 };
@@ -60,11 +65,14 @@ static void sample(struct writer *w, const struct profile_walk *walk)
 		if (k && walk->places[k] == walk->places[k - 1] &&
 		    walk->frames[k] > walk->frames[k - 1])
 			continue; /* another function of the same place */
-		w->used[place] = 1;
-		proto_varint(&w->part, place + 1);
+		if (!w->numbers[place]) {
+			w->places[w->place_count++] = place;
+			w->numbers[place] = w->place_count;
+		}
+		proto_varint(&w->part, w->numbers[place]);
 	}
 	proto_message(&w->message, 1, &w->part);
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = w->ever ? 0 : 2; i < 4; i++)
 		proto_varint(&w->part, (uint64_t)llround(fmax(fmin(values[i], 0x1p62), -0x1p62)));
 	proto_message(&w->message, 2, &w->part);
 	if (walk->thread) {
@@ -110,19 +118,29 @@ static void location(struct writer *w, size_t i)
 		proto_number(&line, 2, f->line);
 		proto_message(&w->message, 4, &line);
 	}
-	proto_number(&w->message, 1, i + 1);
+	proto_number(&w->message, 1, w->numbers[i]);
 	if (place->module != HEAP_NO_MODULE)
-		proto_number(&w->message, 2, place->module + 1);
+		proto_number(&w->message, 2, w->mappings[place->module]);
 	proto_number(&w->message, 3, place->address);
 	proto_message(&w->out->buf, PROFILE_LOCATION, &w->message);
 	buf_release(&line);
+}
+
+/* In the order in which they are written: readers take the first for the program. */
+static void number_mappings(struct writer *w)
+{
+	uint32_t main = w->p->places.main_module, next = main != HEAP_NO_MODULE ? 2 : 1;
+
+	w->mappings = xcalloc(w->p->places.module_count + 1, sizeof(*w->mappings));
+	for (size_t i = 0; i < w->p->places.module_count; i++)
+		w->mappings[i] = i == main ? 1 : next++;
 }
 
 static void mapping(struct writer *w, size_t i)
 {
 	const struct heap_places_module *m = &w->p->places.modules[i];
 
-	proto_number(&w->message, 1, i + 1);
+	proto_number(&w->message, 1, w->mappings[i]);
 	/* Addresses are the file's own; a range that holds them all keeps readers from guessing. */
 	proto_number(&w->message, 3, UINT64_MAX >> 1);
 	proto_number(&w->message, 5, string(w, m->path));
@@ -145,27 +163,32 @@ static int write_pprof(const struct profile *p, const struct heap_report_options
 	struct profile_walk walk = { 0 };
 
 	strings_init(&w.strings);
-	w.used = xcalloc(p->places.count + 1, 1);
-	value_type(&w, PROFILE_SAMPLE_TYPE, "alloc_objects", "count");
-	value_type(&w, PROFILE_SAMPLE_TYPE, "alloc_space", "bytes");
+	w.numbers = xcalloc(p->places.count + 1, sizeof(*w.numbers));
+	w.places = xcalloc(p->places.count + 1, sizeof(*w.places));
+	number_mappings(&w);
+	for (size_t i = 0; i < p->sample_count; i++)
+		w.ever |= profile_amounts_of(p, i)->all_objects != 0;
+	if (w.ever) {
+		value_type(&w, PROFILE_SAMPLE_TYPE, "alloc_objects", "count");
+		value_type(&w, PROFILE_SAMPLE_TYPE, "alloc_space", "bytes");
+	}
 	value_type(&w, PROFILE_SAMPLE_TYPE, "inuse_objects", "count");
 	value_type(&w, PROFILE_SAMPLE_TYPE, "inuse_space", "bytes");
 	value_type(&w, PROFILE_PERIOD_TYPE, "space", "bytes");
 	proto_number(&out->buf, PROFILE_PERIOD, p->rate);
-	proto_number(&out->buf, PROFILE_DEFAULT_TYPE, string(&w, defaults[o->measure]));
+	proto_number(&out->buf, PROFILE_DEFAULT_TYPE,
+		     string(&w, defaults[w.ever ? o->measure : o->measure & 1]));
 	for (size_t i = 0; i < p->sample_count && !sink_turn(out); i++)
 		if (profile_walk(p, i, &walk) && walk.count)
 			sample(&w, &walk);
 	profile_walk_release(&walk);
-	/* Readers take the first for the program. */
 	if (p->places.main_module != HEAP_NO_MODULE)
 		mapping(&w, p->places.main_module);
 	for (size_t i = 0; i < p->places.module_count; i++)
 		if (i != p->places.main_module)
 			mapping(&w, i);
-	for (size_t i = 0; i < p->places.count && !sink_turn(out); i++)
-		if (w.used[i])
-			location(&w, i);
+	for (uint32_t i = 0; i < w.place_count && !sink_turn(out); i++)
+		location(&w, w.places[i]);
 	for (uint32_t i = 0; i < strings_count(&w.strings); i++) {
 		const char *text = strings_at(&w.strings, i);
 
@@ -175,7 +198,9 @@ static int write_pprof(const struct profile *p, const struct heap_report_options
 	map_release(&w.functions);
 	buf_release(&w.message);
 	buf_release(&w.part);
-	free(w.used);
+	free(w.numbers);
+	free(w.places);
+	free(w.mappings);
 	return out->error;
 }
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Heap profiles from the agent, with the clients that people have: jeprof, go tool pprof."""
-import gzip
 import os
 import re
 import shutil
@@ -11,6 +10,7 @@ import pytest
 
 import harness
 from agent import JEMALLOC, LIBRARY, LONG, Target, memoir
+from pprof import Profile
 
 pytestmark = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")
 PROF = "prof:true,prof_accum:true,lg_prof_sample:12"
@@ -26,76 +26,6 @@ def target(program, tmp_path):
     with Target([program], tmp_path, PROF, env={"MEMOIR_AGENT_COMPAT": "1"}) as target:
         assert target.do("keep 5000") == "done"
         yield target
-
-
-def fields(data):
-    """(number, value) of a protobuf message, decoded here and nowhere else."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            value |= (data[at] & 127) << shift
-            at += 1
-            shift += 7
-            if data[at - 1] < 128:
-                return value
-    while at < len(data):
-        key = varint()
-        if key & 7 == 2:
-            size = varint()
-            yield key >> 3, data[at:at + size]
-            assert at + size <= len(data)
-            at += size
-        else:
-            assert key & 7 == 0
-            yield key >> 3, varint()
-
-
-def packed(data):
-    values, value, shift = [], 0, 0
-    for byte in data:
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            values.append(value - (1 << 64) if value >> 63 else value)
-            value = shift = 0
-    return values
-
-
-class Profile:
-    """A profile of pprof's, checked by the rules of Parca's validator."""
-
-    def __init__(self, body):
-        top = list(fields(gzip.decompress(body)))
-        self.strings = [v.decode() for n, v in top if n == 6]
-        assert self.strings[0] == ""
-        self.types = [tuple(self.strings[i] for _, i in fields(v)) for n, v in top if n == 1]
-        self.functions = {dict(fields(v))[1]: self.strings[dict(fields(v))[2]] for n, v in top if n == 5}
-        self.mappings = [dict(fields(v)) for n, v in top if n == 3]
-        locations = [dict(fields(v)) for n, v in top if n == 4]
-        for ids in ([m[1] for m in self.mappings], [x[1] for x in locations]):
-            assert ids == list(range(1, len(ids) + 1))
-        assert sorted(self.functions) == list(range(1, len(self.functions) + 1))
-        self.locations = {}
-        for place in locations:
-            assert place.get(2, 1) <= len(self.mappings) and place[3]
-            self.locations[place[1]] = self.functions[dict(fields(place[4]))[1]] if 4 in place else hex(place[3])
-        self.samples = []
-        for n, value in top:
-            if n == 2:
-                sample = list(fields(value))
-                ids, values = (packed(next(v for k, v in sample if k == want)) for want in (1, 2))
-                assert ids and len(values) == len(self.types)
-                label = dict(fields(next(v for k, v in sample if k == 3)))
-                assert self.strings[label[1]] == "bytes"
-                self.samples.append(([self.locations[i] for i in ids], values))
-        one = dict((n, v) for n, v in top if n in (9, 10, 12, 14))
-        self.period, self.default, self.duration = one[12], self.strings[one[14]], one.get(10, 0)
-
-    def total(self, column=-1, function=None):
-        return sum(v[column] for names, v in self.samples if not function or function in names)
 
 
 def jeprof(tmp_path, *words):
