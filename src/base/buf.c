@@ -109,6 +109,25 @@ void buf_hex(struct buf *b, const void *bytes, size_t size)
 		buf_printf(b, "%02x", ((const uint8_t *)bytes)[i]);
 }
 
+void buf_base64(struct buf *b, const void *bytes, size_t size)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *in = bytes;
+
+	buf_reserve(b, size / 3 * 4 + 4);
+	for (size_t i = 0; i < size; i += 3) {
+		size_t n = size - i < 3 ? size - i : 3;
+		unsigned bits = (unsigned)in[i] << 16 | (n > 1 ? (unsigned)in[i + 1] << 8 : 0) |
+				(n > 2 ? in[i + 2] : 0);
+		char four[4] = { digits[bits >> 18], digits[bits >> 12 & 63],
+				 n > 1 ? digits[bits >> 6 & 63] : '=',
+				 n > 2 ? digits[bits & 63] : '=' };
+
+		buf_add(b, four, sizeof(four));
+	}
+}
+
 void buf_printable(struct buf *b, const char *text, size_t size)
 {
 	buf_reserve(b, size);

@@ -23,6 +23,8 @@ void buf_decimal(struct buf *b, uint64_t value);
 void buf_hexadecimal(struct buf *b, uint64_t value);
 /* Adds bytes as hexadecimal digits; none make an empty text. */
 void buf_hex(struct buf *b, const void *bytes, size_t size);
+/* The same as base64, with = at the end where it needs it. */
+void buf_base64(struct buf *b, const void *bytes, size_t size);
 /* Adds text from elsewhere for a terminal: control characters become '?'. */
 void buf_printable(struct buf *b, const char *text, size_t size);
 /* Columns that a UTF-8 text takes on a terminal: code points, as nearly all are one wide. */

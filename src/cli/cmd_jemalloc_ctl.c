@@ -124,13 +124,7 @@ static const struct word *find_word(const char *text)
 static void add_value(struct buf *target, char separator, const char *name, const char *value)
 {
 	buf_printf(target, "%c%s=", separator, name);
-	for (; *value; value++) {
-		if ((*value >= '0' && *value <= '9') ||
-		    ((*value | 32) >= 'a' && (*value | 32) <= 'z') || strchr("-._/", *value))
-			buf_char(target, *value);
-		else
-			buf_printf(target, "%%%02X", (unsigned char)*value);
-	}
+	http_escape(target, value);
 }
 
 /* Path and query; 0, or 2 after saying what is wrong. */

@@ -204,7 +204,7 @@ int http_parse_answer(const char *text, size_t size, bool ended, struct buf *bod
 		if (text + size > end)
 			buf_add(body, end, (size_t)(text + size - end));
 	}
-	return e == 1 && status != 200 ? other_status(status, body, err) : e;
+	return e == 1 && status / 100 != 2 ? other_status(status, body, err) : e;
 }
 
 static int64_t now_ms(void)
@@ -333,32 +333,81 @@ static int receive(int fd, int64_t until, struct buf *body, struct err *err)
 	return e < 0 ? e : 0;
 }
 
-int http_ask(const struct http_address *a, const char *method, const char *token, int timeout_ms,
-	     struct buf *body, struct err *err)
+struct question {
+	const char *method, *token, *type; /* NULL: none */
+	const struct buf *content;	   /* NULL: none */
+	int timeout_ms;
+};
+
+static void put_head(struct buf *request, const struct http_address *a, const struct question *q)
 {
-	int64_t until = now_ms() + timeout_ms;
-	auto_close int fd = *a->socket ? connect_unix(a, until) : connect_host(a, until, err);
 	bool six = strchr(a->host, ':') != NULL;
+
+	buf_printf(request,
+		   "%s %s HTTP/1.1\r\nHost: %s%s%s\r\nUser-Agent: memoir/" MEMOIR_VERSION
+		   "\r\nAccept: */*\r\nConnection: close\r\n",
+		   q->method, *a->target ? a->target : "/", six ? "[" : "",
+		   *a->host ? a->host : "localhost", six ? "]" : "");
+	if (q->token && *q->token)
+		buf_printf(request, "Authorization: Bearer %s\r\n", q->token);
+	if (q->type)
+		buf_printf(request, "Content-Type: %s\r\n", q->type);
+	if (strcmp(q->method, "GET") != 0)
+		buf_printf(request, "Content-Length: %zu\r\n", q->content ? q->content->size : 0);
+	buf_text(request, "\r\n");
+	if (q->content && q->content->size)
+		buf_add(request, q->content->data, q->content->size);
+}
+
+static int exchange(const struct http_address *a, const struct question *q, struct buf *body,
+		    struct err *err)
+{
+	int64_t until = now_ms() + q->timeout_ms;
+	auto_close int fd = *a->socket ? connect_unix(a, until) : connect_host(a, until, err);
 	struct buf request = { 0 };
-	int e;
+	int sent, got = 0;
 
 	if (fd < 0)
 		return *a->socket ? err_set(err, fd, "%s: %s", a->socket, strerror(-fd)) : fd;
-	buf_printf(&request,
-		   "%s %s HTTP/1.1\r\nHost: %s%s%s\r\nUser-Agent: memoir/" MEMOIR_VERSION
-		   "\r\nAccept: */*\r\nConnection: close\r\n",
-		   method, *a->target ? a->target : "/", six ? "[" : "",
-		   *a->host ? a->host : "localhost", six ? "]" : "");
-	if (token && *token)
-		buf_printf(&request, "Authorization: Bearer %s\r\n", token);
-	if (strcmp(method, "GET") != 0)
-		buf_text(&request, "Content-Length: 0\r\n");
-	buf_text(&request, "\r\n");
-	e = send_all(fd, &request, until);
+	put_head(&request, a, q);
+	sent = send_all(fd, &request, until);
 	buf_release(&request);
-	if (e)
-		return err_set(err, e, "%s", strerror(-e));
-	return receive(fd, until, body, err);
+	/* Who does not want all of it answers early and closes: that answer says why. */
+	if (!sent || sent == -EPIPE || sent == -ECONNRESET)
+		got = receive(fd, until, body, err);
+	if (sent && got != -EPROTO)
+		return err_set(err, sent, "%s", strerror(-sent));
+	return got;
+}
+
+int http_ask(const struct http_address *a, const char *method, const char *token, int timeout_ms,
+	     struct buf *body, struct err *err)
+{
+	return exchange(
+		a, &(struct question){ .method = method, .token = token, .timeout_ms = timeout_ms },
+		body, err);
+}
+
+int http_post(const struct http_address *a, const char *type, const struct buf *content,
+	      int timeout_ms, struct buf *answer, struct err *err)
+{
+	return exchange(a,
+			&(struct question){ .method = "POST",
+					    .type = type,
+					    .content = content,
+					    .timeout_ms = timeout_ms },
+			answer, err);
+}
+
+void http_escape(struct buf *out, const char *value)
+{
+	for (; *value; value++) {
+		if ((*value >= '0' && *value <= '9') ||
+		    ((*value | 32) >= 'a' && (*value | 32) <= 'z') || strchr("-._/", *value))
+			buf_char(out, *value);
+		else
+			buf_printf(out, "%%%02X", (unsigned char)*value);
+	}
 }
 
 int http_get(const struct http_address *a, int timeout_ms, struct buf *body, struct err *err)

@@ -13,18 +13,24 @@ struct http_address {
 	char host[256]; /* empty: a unix socket */
 	char port[8];
 	char socket[108];
-	char target[512]; /* path and query */
+	char target[4096]; /* path and query */
 };
 
 /* http://HOST[:PORT][/PATH][?QUERY], HOST in brackets for IPv6, or unix:/SOCKET[:/PATH…].
  * 0, or -EINVAL with err. */
 int http_parse_address(struct http_address *a, const char *text, struct err *err);
-/* The body of a 200 answer; 0, or -errno with err (-EBADMSG: it is no HTTP; -EPROTO: another
- * status, whose text is in err). */
+/* The body of a good answer (200 to 299); 0, or -errno with err (-EBADMSG: it is no HTTP; -EPROTO:
+ * another status, whose text is in err). */
 int http_get(const struct http_address *a, int timeout_ms, struct buf *body, struct err *err);
 /* The same with another method and without a body; `token` (or NULL) allows changes. */
 int http_ask(const struct http_address *a, const char *method, const char *token, int timeout_ms,
 	     struct buf *body, struct err *err);
+
+/* A POST with a body; `answer` is that of the answer. */
+int http_post(const struct http_address *a, const char *type, const struct buf *content,
+	      int timeout_ms, struct buf *answer, struct err *err);
+/* Adds a value for a query, with %XX for all but letters, digits and - . _ / */
+void http_escape(struct buf *out, const char *value);
 
 /* For http_get() and the fuzz target: an answer, as far as it has come.  1: it is complete and
  * `body` is its body; 0: there is more to come; -errno with err.  `ended`: the other side has

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* memoir jemalloc push: heap profiles to Pyroscope, once or at intervals.
+ *
+ * Of a running process the agent's own profile is handed on, whose names were looked up in that
+ * process; folded stacks and dumps in files are named here.  A server or a process that does not
+ * answer ends a single push, and is waited out where there are more to come. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/sink.h"
+#include "base/xalloc.h"
+#include "cli/command.h"
+#include "cli/heap_input.h"
+#include "cli/heap_naming.h"
+#include "cli/live.h"
+#include "cli/text.h"
+#include "heap/report.h"
+#include "jemalloc/agents.h"
+#include "jemalloc/pyroscope.h"
+
+#define NAME "memoir jemalloc push"
+#define TIMEOUT_MS 60000
+#define SECOND INT64_C(1000000000)
+#define SPAN 10 /* seconds that a single profile is said to be of */
+
+static const char *to, *name, *format, *every, *program;
+static bool push_api;
+static uint64_t count;
+static struct pyroscope pyroscope;
+
+static const char *add_label(const struct command_option *row, const char *value)
+{
+	static struct err err;
+
+	return pyroscope_label(&pyroscope, value, &err) ? err.text : NULL;
+}
+
+static const struct command_option options[] = {
+	{ "to", 0, "URL", "the server: http://HOST:PORT (https is not spoken)", COMMAND_TEXT, &to },
+	{ "name", 0, "APP", "what the profile is of (the program's name)", COMMAND_TEXT, &name },
+	{ "label", 'l', "NAME=VALUE", "a label; may be repeated", COMMAND_CALL, NULL, add_label },
+	{ "format", 0, "WHAT", "pprof (this is what is done) or folded", COMMAND_TEXT, &format },
+	{ "push-api", 0, NULL, "by POST /push.v1.PusherService/Push instead of /ingest",
+	  COMMAND_FLAG, &push_api },
+	{ "every", 0, "TIME", "again and again: 10s, 1m", COMMAND_TEXT, &every },
+	{ "count", 'n', "N", "with --every: so many times", COMMAND_NUMBER, &count },
+	{ "program", 0, "FILE", "the program, where it is not where the dump says", COMMAND_TEXT,
+	  &program },
+	HEAP_NAMING_ROWS,
+	{ 0 },
+};
+
+struct push {
+	const char *path; /* a dump, or NULL */
+	struct agents_entry agent;
+	struct buf profile;
+	int64_t until, from; /* seconds */
+	uint64_t sent, failed, failed_now;
+};
+
+static int wrong(const char *text)
+{
+	fprintf(stderr, NAME ": %s\n", text);
+	return 2;
+}
+
+static int take(void *context, const void *bytes, size_t size)
+{
+	buf_add(context, bytes, size);
+	return 0;
+}
+
+static const struct heap_report *report_of(const char *word)
+{
+	for (const struct heap_report *const *r = heap_reports; *r; r++)
+		if (!strcmp((*r)->name, word))
+			return *r;
+	return NULL;
+}
+
+static void name_by_program(const struct profile *p)
+{
+	struct err err;
+	uint32_t main = p->places.main_module;
+
+	if (!*pyroscope.name && main != HEAP_NO_MODULE)
+		pyroscope_name(&pyroscope, text_base_name(p->places.modules[main].path), &err);
+	if (!*pyroscope.name)
+		pyroscope_name(&pyroscope, "unknown", &err);
+}
+
+/* A dump as what is sent; 0, or 1 after saying what is wrong. */
+static int convert(struct push *u, const char *path, const struct buf *dump)
+{
+	const struct heap_report *report =
+		report_of(pyroscope.format == PYROSCOPE_PPROF ? "pprof" : "collapsed");
+	struct heap_places_options where =
+		heap_naming_options(NAME, program, (char *const *)&u->path, u->path != NULL);
+	struct profile_options how = { .thread = PROFILE_ALL_THREADS,
+				       .by_thread = report->by_thread,
+				       .whole = report->by_thread };
+	struct heap_report_options o = { .measure = HEAP_INUSE_SPACE, .title = "" };
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct profile p;
+	struct sink sink;
+	int status;
+
+	profile_init(&p, &how, &where);
+	/* Half a dump would be taken for memory that was freed. */
+	status = heap_input_take(&p, NAME, path, dump, 1);
+	if (!status && profile_finish(&p, &err)) {
+		fprintf(stderr, NAME ": %s\n", err.text);
+		status = 1;
+	}
+	if (!status) {
+		if (!u->sent)
+			heap_naming_warn(NAME, &p.places);
+		name_by_program(&p);
+		sink_to_function(&sink, take, &u->profile, report->gzip ? SINK_GZIP : SINK_PLAIN);
+		report->write(&p, &o, &sink, &err);
+		if (sink_finish(&sink, &err)) {
+			fprintf(stderr, NAME ": %s\n", err.text);
+			status = 1;
+		}
+	}
+	profile_release(&p);
+	return status;
+}
+
+/* While one after the other fails, that is said once. */
+static int say(const struct push *u, const char *path, const struct err *err)
+{
+	if (!u->failed_now)
+		fprintf(stderr, NAME ": %s: %s\n", path, err->text);
+	return 1;
+}
+
+/* The agent's answer, or -errno with err. */
+static int ask(const struct push *u, const char *target, struct buf *body, struct err *err)
+{
+	struct http_address address;
+	int e = http_parse_address(&address, u->agent.address, err);
+
+	if (e)
+		return e;
+	snprintf(address.target, sizeof(address.target), "%s", target);
+	return http_get(&address, TIMEOUT_MS, body, err);
+}
+
+/* Fills u->profile and the times; 0, or 1 after saying what is wrong. */
+static int fetch(struct push *u)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct buf dump = { 0 };
+	struct stat st;
+	int status;
+
+	buf_clear(&u->profile);
+	u->until = live_now() / SECOND;
+	if (u->path) {
+		if (strcmp(u->path, "-") != 0 && !stat(u->path, &st))
+			u->until = st.st_mtime;
+		status = heap_input_read(&dump, u->path, &err) ? say(u, u->path, &err)
+							       : convert(u, u->path, &dump);
+	} else if (pyroscope.format == PYROSCOPE_PPROF) {
+		status = ask(u, "/debug/pprof/heap", &u->profile, &err)
+				 ? say(u, u->agent.address, &err)
+				 : 0;
+	} else {
+		/* A process of this machine has its files here, which know lines and inlined
+		 * functions too. */
+		status = ask(u, u->agent.pid ? "/pprof/heap" : "/pprof/heap?symbols=1", &dump, &err)
+				 ? say(u, u->agent.address, &err)
+				 : convert(u, u->agent.address, &dump);
+	}
+	buf_release(&dump);
+	return status;
+}
+
+static int send_one(struct push *u)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	int status = fetch(u);
+
+	if (!status && pyroscope_send(&pyroscope, &u->profile, u->from ? u->from : u->until - SPAN,
+				      u->until, TIMEOUT_MS, &err))
+		status = say(u, to, &err);
+	if (status) {
+		u->failed++;
+		u->failed_now++;
+		return 1;
+	}
+	if (u->failed_now)
+		fprintf(stderr, NAME ": it works again; %" PRIu64 " were lost\n", u->failed_now);
+	u->failed_now = 0;
+	u->sent++;
+	u->from = u->until;
+	return 0;
+}
+
+static int repeat(struct push *u, uint64_t interval_ns)
+{
+	struct live_clock clock;
+	struct err err;
+
+	if (live_clock_init(&clock, interval_ns, &err)) {
+		fprintf(stderr, NAME ": %s\n", err.text);
+		return 1;
+	}
+	while (!clock.stop && (!count || u->sent + u->failed < count))
+		if (live_clock_wait(&clock, -1))
+			send_one(u);
+	live_clock_release(&clock);
+	printf("%" PRIu64 " profiles sent, %" PRIu64 " failed\n", u->sent, u->failed);
+	return u->failed ? 1 : 0;
+}
+
+/* What was meant: a process, an address, or a file.  0, or the exit status. */
+static int find_source(struct push *u, const char *word)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	bool number = *word && word[strspn(word, "0123456789")] == 0;
+
+	if (strncmp(word, "http://", 7) != 0 && strncmp(word, "unix:", 5) != 0 &&
+	    (!number || !access(word, F_OK))) {
+		u->path = word;
+		return 0;
+	}
+	if (agents_find(word, &u->agent, &err)) {
+		fprintf(stderr, NAME ": %s\n", err.text);
+		return 1;
+	}
+	if (!*pyroscope.name)
+		pyroscope_name(&pyroscope,
+			       *u->agent.program ? text_base_name(u->agent.program) : "unknown",
+			       &err);
+	return 0;
+}
+
+static const char *wrong_usage(int argc, uint64_t *interval_ns, struct err *err)
+{
+	if (argc != 1)
+		return "of what? A process with an agent, its address, or a dump";
+	if (!to)
+		return "--to says where";
+	if (format && !strcmp(format, "folded"))
+		pyroscope.format = PYROSCOPE_FOLDED;
+	else if (format && strcmp(format, "pprof") != 0)
+		return "--format is pprof or folded";
+	if (push_api && pyroscope.format == PYROSCOPE_FOLDED)
+		return "--push-api takes pprof only";
+	if (every && !live_interval(every, interval_ns))
+		return "--every takes a time: 10s, 1m";
+	if (count && !every)
+		return "--count is for --every";
+	pyroscope.push_api = push_api;
+	if (pyroscope_server(&pyroscope, to, err) ||
+	    (name && pyroscope_name(&pyroscope, name, err)))
+		return err->text;
+	return NULL;
+}
+
+static int run(int argc, char **argv)
+{
+	struct push u = { 0 };
+	struct err err = { .text = "" };
+	uint64_t interval_ns = 0;
+	const char *what = wrong_usage(argc, &interval_ns, &err);
+	int status;
+
+	if (what)
+		return wrong(what);
+	status = find_source(&u, argv[0]);
+	if (!status)
+		status = every ? repeat(&u, interval_ns) : send_one(&u);
+	buf_release(&u.profile);
+	return status;
+}
+
+const struct command command_jemalloc_push = {
+	.name = "jemalloc push",
+	.args = "PID | ADDRESS | DUMP",
+	.help = "heap profiles to Pyroscope",
+	.examples =
+		"  memoir jemalloc push --to http://pyroscope:4040 --every 10s 1234\n"
+		"  memoir jemalloc push --to http://pyroscope:4040 --name app -l zone=a out.heap\n"
+		"  memoir jemalloc push --to http://pyroscope:4040 --push-api 1234\n",
+	.options = options,
+	.run = run,
+};
