@@ -167,7 +167,7 @@ static int from_agent(struct shown *s, const char *word)
 	stats_init(&before);
 	status = ask_stats(&agent, &before);
 	if (!status)
-		status = ask(&agent, "/pprof/heap", &dump);
+		status = ask(&agent, agent.pid ? "/pprof/heap" : "/pprof/heap?symbols=1", &dump);
 	if (!status)
 		status = ask_stats(&agent, &s->stats);
 	if (!status) {
