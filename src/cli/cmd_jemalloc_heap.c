@@ -273,6 +273,7 @@ static int show(struct question *q, int argc, char **argv)
 	}
 	q->where = heap_naming_options(NAME, program, argv, argc);
 	q->report.title = text_base_name(program ? program : argv[0]);
+	q->report.base = base_path ? text_base_name(base_path) : NULL;
 	profile_init(&p, &q->profile, &q->where);
 	for (int i = 0; i < argc; i++)
 		status |= report->whole ? take_whole(&p, argv[i], &whole)

@@ -36,6 +36,7 @@ void profile_release(struct profile *p)
 	free(p->sites);
 	free(p->matches);
 	free(p->order);
+	free(p->origins);
 }
 
 /* What a stack of a dump counts for: all of it, or one thread's part. */
@@ -331,6 +332,36 @@ static size_t merge(struct profile *p, struct map *known, size_t first,
 	return p->stack_count++;
 }
 
+static void note_origin(struct profile *p, uint32_t name, const struct heap_place *place,
+			const struct heap_place_frame *f)
+{
+	struct profile_origin *o;
+
+	if (name >= p->origin_room) {
+		size_t room = (size_t)name * 2 + 64;
+
+		p->origins = xreallocarray(p->origins, room, sizeof(*p->origins));
+		memset(p->origins + p->origin_room, 0,
+		       (room - p->origin_room) * sizeof(*p->origins));
+		p->origin_room = room;
+	}
+	o = &p->origins[name];
+	if (!o->module)
+		*o = (struct profile_origin){
+			.module = place->module == HEAP_NO_MODULE
+					  ? ""
+					  : p->places.modules[place->module].path,
+			.file = f->file,
+			.first = f->line,
+		};
+	if (f->file != o->file || !f->line)
+		return;
+	if (!o->first || f->line < o->first)
+		o->first = f->line;
+	if (f->line > o->last)
+		o->last = f->line;
+}
+
 static void name_sample(struct profile *p, const struct profile_sample *s, size_t from)
 {
 	for (size_t i = from; i < s->site_count; i++) {
@@ -339,10 +370,13 @@ static void name_sample(struct profile *p, const struct profile_sample *s, size_
 		if (!place_wanted(p, place))
 			continue;
 		for (size_t k = 0; k < place->frame_count; k++) {
+			const struct heap_place_frame *f = &p->places.frames[place->frame + k];
+			uint32_t name = name_frame(p, place, f);
+
 			p->frames = xgrow(p->frames, p->frame_count, &p->frame_room,
 					  sizeof(*p->frames));
-			p->frames[p->frame_count++] =
-				name_frame(p, place, &p->places.frames[place->frame + k]);
+			p->frames[p->frame_count++] = name;
+			note_origin(p, name, place, f);
 		}
 	}
 }

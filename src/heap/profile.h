@@ -48,10 +48,19 @@ struct profile_stack {
 	size_t number; /* of its first sample's turn: for profile_stack_of() */
 };
 
+/* Where the frames of a name are. */
+struct profile_origin {
+	const char *module;   /* path, "" if none is known; of the first frame */
+	uint32_t file;	      /* of places' texts; 0 if none is known */
+	uint32_t first, last; /* the lowest and the highest line; 0: not known */
+};
+
 struct profile {
 	struct profile_options options;
 	struct heap_places places;
-	struct strings names; /* of frames */
+	struct strings names;		/* of frames */
+	struct profile_origin *origins; /* by name; module is NULL for one that is no frame */
+	size_t origin_room;
 	struct profile_stack *stacks;
 	size_t stack_count, stack_room;
 	uint32_t *frames;

@@ -23,6 +23,7 @@ struct heap_report_options {
 	bool show_bytes; /* not megabytes */
 	uint64_t rows;	 /* of a table, at most */
 	const char *title;
+	const char *base;	     /* what was taken away, or NULL */
 	const struct pattern *about; /* of reports that take a REGEX */
 	enum heap_form form;	     /* one that the report has */
 	/* Of a report of one whole dump: the dump itself, unpacked; and nothing of the profile's

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Profiles as trees.  See heap_flame.h. */
+#include "heap/heap_flame.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/xalloc.h"
+
+/* The number of a name: behind all of them there is one for stacks without a frame. */
+static void describe(const void *context, uint32_t function, struct buf *name,
+		     struct flame_source *ret)
+{
+	const struct profile *p = context;
+
+	if (function >= strings_count(&p->names)) {
+		buf_text(name, "(no stack)");
+		return;
+	}
+	buf_text(name, strings_at(&p->names, function));
+	if (function >= p->origin_room || !p->origins[function].module)
+		return;
+	*ret = (struct flame_source){
+		.module = p->origins[function].module,
+		.file = strings_at(&p->places.texts, p->origins[function].file),
+		.first = p->origins[function].first,
+		.last = p->origins[function].last,
+	};
+}
+
+/* A running sum, in steps of whole numbers. */
+struct steps {
+	double sum;
+	uint64_t given;
+};
+
+static uint64_t step(struct steps *s, double value)
+{
+	uint64_t before = s->given;
+
+	s->sum += value;
+	s->given = (uint64_t)trunc(fmin(s->sum, 0x1p62));
+	return s->given - before;
+}
+
+/* What is more and what is less are summed up apart. */
+struct sums {
+	struct steps more_bytes, more_count, less_bytes, less_count;
+};
+
+static struct flame_change change_of(struct sums *s, double bytes, double count)
+{
+	return (struct flame_change){
+		bytes < 0 ? -(int64_t)step(&s->less_bytes, -bytes)
+			  : (int64_t)step(&s->more_bytes, bytes),
+		count < 0 ? -(int64_t)step(&s->less_count, -count)
+			  : (int64_t)step(&s->more_count, count),
+	};
+}
+
+static uint32_t node_of(struct heap_flame *f, const struct profile_stack *s)
+{
+	uint32_t at = FLAME_ROOT;
+
+	for (size_t k = s->frame_count; k-- > 0;)
+		at = flame_tree_child(&f->tree, at, f->profile->frames[s->frame + k]);
+	return s->frame_count ? at
+			      : flame_tree_child(&f->tree, at, strings_count(&f->profile->names));
+}
+
+/* The same stack's bytes and objects. */
+static void both(const struct dump_amounts *a, enum heap_measure m, double *bytes, double *count)
+{
+	bool all = m == HEAP_ALLOC_SPACE || m == HEAP_ALLOC_OBJECTS;
+
+	*bytes = all ? a->all_bytes : a->bytes;
+	*count = all ? a->all_objects : a->objects;
+}
+
+static void add_measure(struct heap_flame *f, const uint32_t *nodes, unsigned number,
+			enum heap_measure m, bool differs)
+{
+	const struct profile *p = f->profile;
+	struct sums sums = { 0 };
+
+	for (size_t i = 0; i < p->stack_count; i++) {
+		double bytes, count;
+		struct flame_change c;
+
+		both(&p->stacks[i].amounts, m, &bytes, &count);
+		c = change_of(&sums, bytes, count);
+		flame_tree_add(&f->tree, nodes[i], number, (uint64_t)llabs(c.bytes),
+			       (uint64_t)llabs(c.count));
+		if (differs && !number) {
+			f->changes[nodes[i]].bytes += c.bytes;
+			f->changes[nodes[i]].count += c.count;
+		}
+	}
+}
+
+void heap_flame_init(struct heap_flame *f, const struct profile *p,
+		     const enum heap_measure *measures, unsigned count, bool differs)
+{
+	auto_free uint32_t *nodes = xcalloc(p->stack_count + 1, sizeof(*nodes));
+
+	*f = (struct heap_flame){ .profile = p };
+	f->names = (struct flame_names){ p, strings_count(&p->names) + 1, describe };
+	flame_tree_init(&f->tree, count);
+	for (size_t i = 0; i < p->stack_count; i++)
+		nodes[i] = node_of(f, &p->stacks[i]);
+	if (differs)
+		f->changes = xcalloc(f->tree.count, sizeof(*f->changes));
+	for (unsigned m = 0; m < count; m++)
+		add_measure(f, nodes, m, measures[m], differs);
+	for (size_t i = f->tree.count; differs && --i > 0;) {
+		f->changes[f->tree.nodes[i].parent].bytes += f->changes[i].bytes;
+		f->changes[f->tree.nodes[i].parent].count += f->changes[i].count;
+	}
+	flame_tree_sum(&f->tree);
+}
+
+void heap_flame_release(struct heap_flame *f)
+{
+	flame_tree_release(&f->tree);
+	free(f->changes);
+}
