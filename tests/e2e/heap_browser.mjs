@@ -2,12 +2,12 @@
 // Opens pictures of heap dumps in Debian's Chromium, as a reader would, and prints what was seen as JSON.
 // test_heap_pictures.py says what it should be.
 //
-//   node heap_browser.mjs '{"chromium": …, "flames": {name: file}, …}'
+//   node heap_browser.mjs '{"chromium": …, "flames": {name: file}, "graphs": {name: file}}'
 import { chromium } from "playwright-core";
 
 const given = JSON.parse(process.argv[2]);
 const browser = await chromium.launch({ executablePath: given.chromium, args: ["--no-sandbox", "--disable-gpu"] });
-const seen = { problems: [], requests: [], flames: {} };
+const seen = { problems: [], requests: [], flames: {}, graphs: {} };
 
 async function open(file, options = {}) {
 	const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
@@ -35,6 +35,49 @@ for (const [name, file] of Object.entries(given.flames)) {
 	await page.click("#reset");
 	seen.flames[name] = found;
 	await page.context().close();
+}
+
+// A graph of calls: how it stands in the window, and whether it is moved, zoomed and pointed at.
+const placed = (page) => page.$$eval("#boxes rect", (all) => all.map((r) => { const b = r.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; }));
+const legend = (page) => page.textContent("#legend");
+for (const [name, file] of Object.entries(given.graphs)) {
+	const found = {};
+	for (const colorScheme of ["light", "dark"]) {
+		const page = await open(file, { colorScheme });
+		found[colorScheme] = await page.evaluate(() => [getComputedStyle(document.getElementById("back")).fill, getComputedStyle(document.querySelector("#boxes rect")).fill]);
+		if (colorScheme === "dark") { await page.context().close(); continue; }
+		found.heading = await page.textContent("#heading");
+		found.legend = await legend(page);
+		found.boxes = await placed(page);
+		found.letters = await page.$$eval("#boxes text", (all) => Math.min(...all.map((t) => t.getBoundingClientRect().height)));
+		found.outside = await page.$$eval("#boxes > g", (all) => all.filter((g) => {
+			const box = g.querySelector("rect").getBoundingClientRect();
+			return [...g.querySelectorAll("text")].some((t) => t.getBoundingClientRect().left < box.left || t.getBoundingClientRect().right > box.right);
+		}).length);
+		await page.mouse.move(640, 400);
+		await page.mouse.wheel(0, -300);
+		found.zoomed = await placed(page);
+		await page.keyboard.press("0");
+		found.whole = await placed(page);
+		await page.mouse.move(30, 700);
+		await page.mouse.down();
+		await page.mouse.move(80, 730, { steps: 4 });
+		await page.mouse.up();
+		found.moved = await placed(page);
+		await page.keyboard.press("Escape");
+		await page.click("#whole");
+		await page.locator("#boxes > g").nth(0).hover();
+		found.pointed = [await legend(page), await page.locator("#boxes .near").count(), await page.locator("#lines .near").count()];
+		await page.mouse.move(2, 798);
+		found.left = [await legend(page), await page.locator(".near").count()];
+		await page.locator("#boxes > g").nth(1).click();
+		await page.mouse.move(2, 798);
+		found.kept = await legend(page);
+		await page.keyboard.press("Escape");
+		found.let_go = await legend(page);
+		await page.context().close();
+	}
+	seen.graphs[name] = found;
 }
 
 await browser.close();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""memoir jemalloc heap as pictures: flame graphs, and what a reader gets who opens them in a browser."""
+"""memoir jemalloc heap as pictures: flame graphs and graphs of calls, and what a reader gets who opens them in a browser."""
 import json
 import os
 import pathlib
@@ -54,12 +54,14 @@ def many(path):
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pictures")
     symbolized(folder / "hostile.heap", [([i, (i + 1) % len(HOSTILE), 0], 1000 * (i + 1)) for i in range(len(HOSTILE))], HOSTILE)
-    for option, ending in (("flamegraph", "flame.svg"),):
+    for option, ending in (("flamegraph", "flame.svg"), ("svg", "graph.svg")):
         for name, words in (("out", [OUT]), ("objects", ["--inuse_objects", OUT]), ("ever", ["--alloc_space", OUT]),
                             ("thread", ["--thread", "1", OUT]), ("difference", ["--base", OUT, DATA / "second_run.heap"]),
                             ("hostile", [folder / "hostile.heap"]), ("nothing", ["--focus=no such function", OUT])):
             done = heap(f"--{option}", "-o", folder / f"{name}.{ending}", *words)
             assert (done.returncode, done.stderr, done.stdout) == (0, "", ""), done
+    # About as large as that of a real program, within the usual limits.
+    assert heap("--svg", "-o", folder / "middling.graph.svg", many(folder / "many.heap")[0]).returncode == 0
     return folder
 
 
@@ -111,9 +113,52 @@ def test_hostile_names_are_text(folder):
     titles = [t.text for t in root.iter(SVG + "title")]
     assert any(title.startswith("<script>alert(1)</script>") for title in titles)
     assert any(title.startswith("]]></style><b>&amp;") for title in titles)
+    root = ElementTree.parse(folder / "hostile.graph.svg").getroot()
+    assert len(root.findall(f".//{SVG}script")) == 1
+    assert {"<script>alert(1)</script>", "]]></style><b>&amp;", "\"onload=\"alert(2)"} < set(graph(folder / "hostile.graph.svg")[0])
 
 
-@pytest.mark.parametrize("option", ["flamegraph"])
+def graph(path):
+    """({name: figures}, {(caller, callee): figures}) of a graph of calls, as a viewer without scripts shows them."""
+    root = ElementTree.parse(path).getroot()
+    boxes = [g.find(SVG + "title").text.split("\n") for g in root.find(f".//{SVG}g[@id='boxes']")]
+    lines = [g.find(SVG + "title").text.split("\n") for g in root.find(f".//{SVG}g[@id='lines']")]
+    return dict(boxes), {tuple(line[0].split(" → ")): line[1] for line in lines}
+
+
+def test_d3_svg(folder):
+    """The amounts of --text, the arrows of --dot."""
+    boxes, lines = graph(folder / "out.graph.svg")
+    assert boxes["worker"] == "34.0 (88.4%) of 38.4 (99.8%)" and boxes["inl"] == "4.4 (11.4%)" and boxes["thr"] == "of 25.6 (66.4%)"
+    assert lines["worker", "inl"] == "4.4 MB (11.38%)" and lines["thr", "worker"].startswith("25.6 MB ")
+    assert text_of(folder / "out.graph.svg", "legend").startswith(f"Total 38.5 MB · {len(boxes)} of 16 functions, {len(lines)} of ")
+    dot = heap("--dot", OUT).stdout
+    assert len(boxes) == len(re.findall(r"^N\d+ \[", dot, re.MULTILINE)) and len(lines) == dot.count(" -> ")
+
+
+@pytest.mark.parametrize("words,total", [([], "40342092 B"), (["--inuse_objects"], "4883 objects"), (["--alloc_space"], "41629943 B"),
+                                         (["--thread", "1"], "13407008 B")])
+def test_d1_svg_totals(words, total, tmp_path):
+    assert heap("--svg", "--show_bytes", "-o", tmp_path / "x.svg", *words, OUT).returncode == 0
+    assert f"Total {total} ·" in text_of(tmp_path / "x.svg", "legend")
+
+
+def test_d4_svg_limits(tmp_path):
+    for words, functions in ((["--nodecount=5"], 5), (["--nodefraction=0.5"], 4), (["--focus=^thr$"], 5), (["--nodecount=0"], 0)):
+        assert heap("--svg", "-o", tmp_path / "x.svg", *words, OUT).returncode == 0
+        assert len(graph(tmp_path / "x.svg")[0]) == functions, words
+    assert heap("--svg", "--edgefraction=0.5", "-o", tmp_path / "x.svg", OUT).returncode == 0
+    assert all(float(figures.split()[0]) > 19 for figures in graph(tmp_path / "x.svg")[1].values())
+
+
+def test_svg_of_a_difference(folder):
+    boxes, _ = graph(folder / "difference.graph.svg")
+    assert boxes["worker"].split()[-2] == "-0.2"
+    assert text_of(folder / "difference.graph.svg", "heading") == "second_run.heap, compared with out.heap: bytes alive"
+    assert text_of(folder / "nothing.graph.svg", "legend") == "nothing to show: no function holds enough"
+
+
+@pytest.mark.parametrize("option", ["flamegraph", "svg"])
 def test_many_stacks(option, tmp_path):
     """20,000 stacks are drawn in seconds of processor time, into a file that a browser can open."""
     dump, total = many(tmp_path / "many.heap")
@@ -135,7 +180,8 @@ def seen(folder):
     if not chromium or not shutil.which("node"):
         pytest.skip("no Chromium here")
     assert os.path.isdir(os.path.join(modules, "playwright-core")), "scripts/install-npm was not run"
-    given = {"chromium": chromium, "flames": {name: str(folder / f"{name}.flame.svg") for name in ("out", "difference", "hostile")}}
+    given = {"chromium": chromium, "flames": {name: str(folder / f"{name}.flame.svg") for name in ("out", "difference", "hostile")},
+             "graphs": {name: str(folder / f"{name}.graph.svg") for name in ("out", "hostile", "middling")}}
     done = subprocess.run(["node", os.path.join(harness.HERE, "heap_browser.mjs"), json.dumps(given)],
                           capture_output=True, text=True, timeout=300, cwd=folder)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -153,3 +199,23 @@ def test_browser_flamegraph(seen):
     assert "40,342,092 bytes" in out["all"] and "of what is shown" in out["zoomed"] and out["width"] > 1240
     assert re.match(r"all  ·  -195 KiB \(-200,14\d bytes\), -283 blocks; 100.0 % of what changed", difference["all"])
     assert seen["flames"]["hostile"]["boxes"] > len(HOSTILE)
+
+
+def overlaps(boxes):
+    return [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]]
+
+
+def test_browser_graph(seen):
+    """No box overlaps another or is too small for its text, letters can be read, and it moves and zooms."""
+    for name, found in seen["graphs"].items():
+        assert overlaps(found["boxes"]) == [] and found["outside"] == 0, name
+        assert found["letters"] > 6, name
+        assert found["light"][0] == "rgb(255, 255, 255)" and found["dark"][0] != found["light"][0] != found["light"][1] != found["dark"][1]
+        width = [b[2] - b[0] for b in found["boxes"]]
+        assert [b[2] - b[0] for b in found["zoomed"]][0] > 1.2 * width[0]
+        assert all(b[0] >= 0 and b[2] <= 1280 and b[3] <= 800 for b in found["whole"]), name
+        assert [a[0] - b[0] for a, b in zip(found["moved"], found["whole"])] == pytest.approx([50] * len(width), abs=0.01)
+        assert found["left"] == [found["legend"], 0] and found["let_go"] == found["legend"] != found["kept"]
+        assert found["pointed"][1] == found["pointed"][2] + 1 or name in ("hostile", "middling")
+    assert seen["graphs"]["out"]["pointed"] == ["worker  ·  34.0 (88.4%) of 38.4 (99.8%)", 4, 3]
+    assert len(seen["graphs"]["middling"]["boxes"]) == 80

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Graphs of calls.  See heap_graph.h. */
+#include "heap/heap_graph.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "base/xalloc.h"
+
+/* All arrows, while they are added up. */
+struct adding {
+	struct heap_graph *graph;
+	const struct profile *profile;
+	enum heap_measure measure;
+	uint32_t *number; /* of a name's box plus one; 0: it is none */
+	size_t room;
+	/* For each arrow the stack that it was counted for last, plus one: recursion counts once.
+	 */
+	size_t *last;
+	size_t last_room;
+	struct map index;
+};
+
+static void add_edge(struct adding *a, uint32_t caller, uint32_t callee, size_t stack,
+		     double amount)
+{
+	uint64_t key = (uint64_t)caller << 32 | callee, at;
+	struct heap_graph *g = a->graph;
+
+	if (!map_get(&a->index, key, &at)) {
+		at = g->edge_count;
+		map_set(&a->index, key, at);
+		g->edges = xgrow(g->edges, at, &a->room, sizeof(*g->edges));
+		a->last = xgrow(a->last, at, &a->last_room, sizeof(*a->last));
+		g->edges[at] = (struct heap_edge){ caller, callee, 0 };
+		a->last[at] = 0;
+		g->edge_count++;
+	}
+	if (a->last[at] == stack + 1)
+		return;
+	a->last[at] = stack + 1;
+	g->edges[at].amount += amount;
+}
+
+/* Arrows lead from box to box: functions between them that are no boxes are passed over. */
+static void add_stack(struct adding *a, size_t stack)
+{
+	const struct profile_stack *s = &a->profile->stacks[stack];
+	const uint32_t *frames = a->profile->frames + s->frame;
+	double amount = heap_amount(&s->amounts, a->measure);
+	uint32_t callee = 0;
+
+	for (size_t k = 0; k < s->frame_count; k++) {
+		uint32_t box = a->number[frames[k]];
+
+		if (!box)
+			continue;
+		if (callee && callee != box)
+			add_edge(a, box - 1, callee - 1, stack, amount);
+		callee = box;
+	}
+}
+
+static int by_amount(const void *a, const void *b)
+{
+	const struct heap_edge *x = a, *y = b;
+
+	if (x->amount != y->amount)
+		return x->amount < y->amount ? 1 : -1;
+	return x->caller != y->caller ? (x->caller < y->caller ? -1 : 1)
+				      : (x->callee < y->callee ? -1 : 1);
+}
+
+static void choose_nodes(struct adding *a, const struct heap_report_options *o)
+{
+	struct heap_graph *g = a->graph;
+	double least = fabs(g->total) * o->node_fraction;
+
+	top_make(&g->top, a->profile, o->measure, true);
+	g->functions = g->top.count;
+	a->number = xcalloc((size_t)strings_count(&a->profile->names) + 1, sizeof(*a->number));
+	for (size_t i = 0; i < g->top.count && g->nodes < o->node_count; i++) {
+		if (fabs(heap_amount(&g->top.rows[i].cum, o->measure)) <= least)
+			continue;
+		g->top.rows[g->nodes] = g->top.rows[i];
+		a->number[g->top.rows[i].name] = (uint32_t)++g->nodes;
+	}
+}
+
+/* The strongest first; no box has more than max_degree in and out. */
+static void choose_edges(struct heap_graph *g, const struct heap_report_options *o)
+{
+	auto_free uint64_t *in = xcalloc(g->nodes + 1, sizeof(*in));
+	auto_free uint64_t *from = xcalloc(g->nodes + 1, sizeof(*from));
+	size_t kept = 0;
+
+	g->calls = g->edge_count;
+	if (g->edge_count > 1)
+		qsort(g->edges, g->edge_count, sizeof(*g->edges), by_amount);
+	for (size_t i = 0; i < g->edge_count; i++) {
+		const struct heap_edge e = g->edges[i];
+
+		if (fabs(e.amount) <= fabs(g->total) * o->edge_fraction ||
+		    (from[e.caller] >= o->max_degree && in[e.callee] >= o->max_degree))
+			continue;
+		from[e.caller]++;
+		in[e.callee]++;
+		g->edges[kept++] = e;
+	}
+	g->edge_count = kept;
+}
+
+void heap_graph_init(struct heap_graph *g, const struct profile *p,
+		     const struct heap_report_options *o)
+{
+	struct adding a = { .graph = g, .profile = p, .measure = o->measure };
+
+	*g = (struct heap_graph){ .total = heap_amount(&p->total, o->measure) };
+	choose_nodes(&a, o);
+	for (size_t i = 0; i < p->stack_count; i++)
+		add_stack(&a, i);
+	choose_edges(g, o);
+	map_release(&a.index);
+	free(a.number);
+	free(a.last);
+}
+
+void heap_graph_release(struct heap_graph *g)
+{
+	top_release(&g->top);
+	free(g->edges);
+}
