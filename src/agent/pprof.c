@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* /debug/pprof/heap and /debug/pprof/allocs: a dump, or what changed between two, as a profile of
- * Go's pprof, which Parca and Pyroscope read too.
+ * Go's pprof, which Parca and Pyroscope read too; below them the same as text and as a picture
+ * (pictures.h).
  *
  * Amounts are estimated for each line of the dump before anything is added up (profile.c).  Frames
  * of the allocator's own library are left out.  Addresses are those of calls: a return address is
@@ -15,7 +16,8 @@
 #include "agent/dump.h"
 #include "agent/gzip.h"
 #include "agent/jemalloc.h"
-#include "agent/objects.h"
+#include "agent/pictures.h"
+#include "agent/places.h"
 #include "agent/profile.h"
 
 #define SECONDS_MAX 3600
@@ -27,21 +29,10 @@
 	"posix_memalign|valloc|pvalloc|mallocx|rallocx|malloc_default|do_rallocx|.*newImpl.*)|"    \
 	"operator new.*|_Zn[wa].*"
 
-struct mapping {
-	uint64_t start, end, offset;
-	const char *path;
-	size_t path_size;
-	unsigned id; /* 0: not used */
-};
-
 struct writer {
 	struct text *out;
-	struct text message;  /* the one that is being made */
-	struct text mappings; /* struct mapping */
-	size_t mapping_count;
-	struct text places; /* struct object_name, by address */
-	size_t place_count;
-	struct text names;
+	struct text message; /* the one that is being made */
+	struct places places;
 	uint64_t strings; /* in the table so far */
 };
 
@@ -98,86 +89,6 @@ static void value_type(struct writer *w, unsigned number, uint64_t type, uint64_
 	put(w, number);
 }
 
-/* START-END PERMISSIONS OFFSET DEVICE INODE PATH: those with code of files. */
-static void read_mappings(struct writer *w, const char *at, const char *end)
-{
-	while (at < end) {
-		const char *line = at, *stop = memchr(at, '\n', (size_t)(end - at)), *path;
-		unsigned long long from, to, offset;
-		char *next;
-
-		if (!stop)
-			stop = end;
-		at = stop + 1;
-		from = strtoull(line, &next, 16);
-		if (*next != '-')
-			continue;
-		to = strtoull(next + 1, &next, 16);
-		if (stop - next < 6 || next[3] != 'x')
-			continue;
-		offset = strtoull(next + 6, &next, 16);
-		path = memchr(next, '/', (size_t)(stop - next));
-		if (next >= stop || !path)
-			continue;
-		text_add(&w->mappings,
-			 &(struct mapping){ from, to, offset, path, (size_t)(stop - path), 0 },
-			 sizeof(struct mapping));
-	}
-	w->mapping_count = w->mappings.failed ? 0 : w->mappings.size / sizeof(struct mapping);
-}
-
-static struct mapping *mapping_of(struct writer *w, uint64_t address)
-{
-	struct mapping *m = (struct mapping *)w->mappings.data;
-	size_t low = 0, high = w->mapping_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < w->mapping_count && m[low].start <= address ? &m[low] : NULL;
-}
-
-/* Every address once, in order; a place's number is its index. */
-static void collect_places(struct writer *w, const struct profile *p)
-{
-	const uint64_t *pcs = (const uint64_t *)p->pcs.data;
-	size_t count = p->pcs.size / sizeof(*pcs), kept = 0;
-	struct object_name *list;
-
-	for (size_t i = 0; i < count; i++)
-		text_add(&w->places, &(struct object_name){ .address = pcs[i] - 1 },
-			 sizeof(struct object_name));
-	if (w->places.failed)
-		return;
-	list = (struct object_name *)w->places.data;
-	objects_sort(list, count);
-	for (size_t i = 0; i < count; i++)
-		if (!kept || list[kept - 1].address != list[i].address)
-			list[kept++] = list[i];
-	w->place_count = kept;
-}
-
-static uint64_t place_of(const struct writer *w, uint64_t address)
-{
-	const struct object_name *list = (const struct object_name *)w->places.data;
-	size_t low = 0, high = w->place_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low + 1;
-}
-
 static uint64_t rounded(double v)
 {
 	if (v > 9e18 || v < -9e18)
@@ -204,7 +115,7 @@ static void put_samples(struct writer *w, const struct profile *p, uint64_t byte
 			continue;
 		packed.size = 0;
 		for (size_t k = 0; k < s->pc_count; k++)
-			varint(&packed, place_of(w, pcs[s->pc + k] - 1));
+			varint(&packed, places_find(&w->places, pcs[s->pc + k]) + 1);
 		bytes_field(&w->message, 1, packed.data, packed.size);
 		packed.size = 0;
 		for (unsigned k = p->accum ? 0 : 2; k < 4; k++)
@@ -223,19 +134,19 @@ static void put_samples(struct writer *w, const struct profile *p, uint64_t byte
 
 static void put_places(struct writer *w)
 {
-	struct object_name *list = (struct object_name *)w->places.data;
+	struct object_name *list = places_at(&w->places, 0);
 	uint32_t functions = 0;
 	unsigned used = 0;
 
 	/* Mappings are numbered in their own order, so the program is the first. */
-	for (size_t i = 0; i < w->place_count; i++) {
-		struct mapping *m = mapping_of(w, list[i].address);
+	for (size_t i = 0; i < w->places.count; i++) {
+		struct mapping *m = places_mapping(&w->places, list[i].address);
 
 		if (m && !m->id)
 			m->id = ++used;
 	}
-	for (size_t i = 0; i < w->place_count; i++) {
-		const struct mapping *m = mapping_of(w, list[i].address);
+	for (size_t i = 0; i < w->places.count; i++) {
+		const struct mapping *m = places_mapping(&w->places, list[i].address);
 		struct text line = { 0 };
 
 		field(&w->message, 1, i + 1);
@@ -253,12 +164,12 @@ static void put_places(struct writer *w)
 		}
 		put(w, 4);
 	}
-	for (size_t i = 0; i < w->place_count; i++) {
+	for (size_t i = 0; i < w->places.count; i++) {
 		uint64_t name;
 
 		if (!list[i].name || (i && list[i - 1].name == list[i].name))
 			continue;
-		name = word(w, w->names.data + list[i].name);
+		name = word(w, w->places.names.data + list[i].name);
 		field(&w->message, 1, list[i].function);
 		field(&w->message, 2, name);
 		field(&w->message, 3, name);
@@ -266,11 +177,12 @@ static void put_places(struct writer *w)
 	}
 }
 
-static void put_mappings(struct writer *w, const struct objects *objects)
+static void put_mappings(struct writer *w)
 {
-	struct mapping *m = (struct mapping *)w->mappings.data;
+	const struct mapping *m = (const struct mapping *)w->places.mappings.data;
+	const struct objects *objects = &w->places.objects;
 
-	for (size_t i = 0; i < w->mapping_count; i++) {
+	for (size_t i = 0; i < w->places.mapping_count; i++) {
 		const char *build_id = "";
 		uint64_t path, build;
 
@@ -305,7 +217,6 @@ static void write_profile(struct text *out, const struct profile *p, bool allocs
 {
 	struct writer w = { .out = out };
 	uint64_t count, bytes, space, types[4];
-	struct objects objects;
 
 	word(&w, "");
 	count = word(&w, "count");
@@ -317,13 +228,10 @@ static void write_profile(struct text *out, const struct profile *p, bool allocs
 	types[3] = word(&w, "inuse_space");
 	for (unsigned i = p->accum ? 0 : 2; i < 4; i++)
 		value_type(&w, 1, types[i], i % 2 ? bytes : count);
-	read_mappings(&w, p->maps, p->maps + p->maps_size);
-	collect_places(&w, p);
-	objects_list(&objects);
-	objects_name(&objects, (struct object_name *)w.places.data, w.place_count, &w.names);
+	places_init(&w.places, p);
 	put_samples(&w, p, bytes);
 	put_places(&w);
-	put_mappings(&w, &objects);
+	put_mappings(&w);
 	field(out, 7, word(&w, DROP_FRAMES));
 	field(out, 9, now_ns());
 	if (lasted_ms)
@@ -331,20 +239,32 @@ static void write_profile(struct text *out, const struct profile *p, bool allocs
 	value_type(&w, 11, space, bytes);
 	field(out, 12, p->rate ? p->rate : 1);
 	field(out, 14, types[allocs && p->accum ? 1 : 3]);
-	if (w.places.failed || w.names.failed || w.mappings.failed)
+	if (w.places.failed)
 		out->failed = true;
-	objects_release(&objects);
+	places_release(&w.places);
 	text_release(&w.message);
-	text_release(&w.mappings);
-	text_release(&w.places);
-	text_release(&w.names);
+}
+
+static void answer_profile(struct exchange *x, const struct profile *p, bool allocs)
+{
+	struct text plain = { 0 };
+
+	x->type = "application/octet-stream";
+	x->header = "Content-Disposition: attachment; filename=\"heap.pb.gz\"\r\n";
+	write_profile(&plain, p, allocs, x->kept.size ? x->wait_ms : 0);
+	if (plain.failed)
+		x->out.failed = true;
+	else
+		gzip_store(&x->out, plain.data, plain.size);
+	text_release(&plain);
 }
 
 /* x->kept is the first dump of two, if that was asked for. */
 static void answer(struct exchange *x)
 {
 	bool allocs = !strncmp(x->request.path, "/debug/pprof/allocs", 19);
-	struct text dump = { 0 }, plain = { 0 };
+	const char *ending = strrchr(x->request.path, '/');
+	struct text dump = { 0 };
 	struct profile now = { 0 }, before = { 0 };
 	int e = dump_take(&dump);
 
@@ -358,17 +278,17 @@ static void answer(struct exchange *x)
 		profile_read(&before, x->kept.data, x->kept.size, jemalloc.file[0] != 0);
 		profile_subtract(&now, &before);
 	}
-	x->type = "application/octet-stream";
-	x->header = "Content-Disposition: attachment; filename=\"heap.pb.gz\"\r\n";
-	write_profile(&plain, &now, allocs, x->kept.size ? x->wait_ms : 0);
-	if (plain.failed || now.failed || before.failed)
+	if (now.failed || before.failed)
 		x->out.failed = true;
+	else if (!strcmp(ending, "/folded"))
+		folded_answer(x, &now, allocs);
+	else if (!strcmp(ending, "/flamegraph"))
+		flame_answer(x, &now, allocs);
 	else
-		gzip_store(&x->out, plain.data, plain.size);
+		answer_profile(x, &now, allocs);
 	profile_release(&now);
 	profile_release(&before);
 	text_release(&dump);
-	text_release(&plain);
 	text_release(&x->kept);
 }
 

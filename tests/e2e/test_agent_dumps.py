@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import threading
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 
@@ -124,6 +125,94 @@ def test_a5_difference_over_time(target):
     assert target.get("/debug/pprof/heap?seconds=x").status == 400
 
 
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def folded(answer):
+    assert answer.status == 200 and answer.headers["Content-Type"].startswith("text/plain")
+    return [(stack.split(";"), int(weight)) for stack, weight in (line.rsplit(" ", 1) for line in answer.text.splitlines())]
+
+
+def drawn(answer):
+    """{name: bytes} of a picture, as a viewer shows it, and its whole; boxes are inside their parents."""
+    assert answer.status == 200 and answer.headers["Content-Type"] == "image/svg+xml"
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    root = ElementTree.fromstring(answer.body)
+    assert {e.tag for e in root.iter()} <= {SVG + tag for tag in ("svg", "g", "rect", "text", "title")}
+    boxes, sums, rows = root.find(f"{SVG}g[@id='boxes']"), {}, {}
+    for box in boxes:
+        name, figures = box.find(SVG + "title").text.split("\n")
+        sums[name] = sums.get(name, 0) + int(re.search(r"(\d+) bytes", figures)[1])
+        rect = box.find(SVG + "rect")
+        left, width, y = (float(rect.get(key)) for key in ("x", "width", "y"))
+        rows.setdefault(y, []).append((left, left + width))
+    for row in rows.values():
+        row.sort()
+        assert all(a[1] <= b[0] + 0.011 for a, b in zip(row, row[1:]))
+    for upper, lower in zip(sorted(rows), sorted(rows)[1:]):
+        assert all(any(a[0] <= b[0] + 0.011 and b[1] <= a[1] + 0.6 for a in rows[upper]) for b in rows[lower])
+    return sums, re.search(r"(\d+) bytes", root.find(f".//{SVG}text[@id='total']").text)[1]
+
+
+@pytest.mark.usefixtures("each_jemalloc")
+def test_a2_folded_and_flamegraph(target, tmp_path):
+    """Stacks as text and as a picture add up to the profile's total, without a frame of the allocator."""
+    for path, column in ("heap", 3), ("allocs", 1):
+        profile = Profile(target.get(f"/debug/pprof/{path}").body)
+        stacks = folded(target.get(f"/debug/pprof/{path}/folded"))
+        near = len(profile.samples) + 1
+        assert abs(sum(weight for _, weight in stacks) - profile.total(column)) <= near
+        small = sum(weight for names, weight in stacks if "keep_small" in names)
+        assert abs(small - profile.total(column, "keep_small")) <= near and small > 5000 * 1024 * 4 / 5
+        assert all(names[0] in ("_start", "clone3", "__clone3") or names[0].startswith("[") for names, _ in stacks), stacks
+        assert not any(name in ("malloc", "calloc") or "jemalloc" in name for names, _ in stacks for name in names)
+        sums, total = drawn(target.get(f"/debug/pprof/{path}/flamegraph"))
+        assert sums["all"] == int(total) and abs(sums["all"] - profile.total(column)) <= near
+        assert abs(sums["keep_small"] - small) <= near
+    (tmp_path / "dump.heap").write_bytes(target.get("/pprof/heap").body)
+    ours = memoir(tmp_path, "heap", "--collapsed", str(tmp_path / "dump.heap")).stdout.decode()
+    assert abs(sum(int(line.rsplit(" ", 1)[1]) for line in ours.splitlines()) - Profile(target.get("/debug/pprof/heap").body).total()) <= near
+    head = target.ask("/debug/pprof/heap/flamegraph", method="HEAD")
+    assert head.status == 200 and not head.body
+
+
+def test_a2_what_was_added(target):
+    found = []
+    threads = [threading.Thread(target=lambda kind=kind: found.append((kind, target.get(f"/debug/pprof/heap/{kind}?seconds=4"))))
+               for kind in ("folded", "flamegraph")]
+    for thread in threads:
+        thread.start()
+    harness.wait_for(lambda: target.get("/status").json["waiting"] == 2, LONG)
+    assert target.do("keep 3000") == "done"
+    for thread in threads:
+        thread.join(LONG)
+    answers = dict(found)
+    sums, _ = drawn(answers["flamegraph"])
+    added = sum(weight for names, weight in folded(answers["folded"]) if "keep_small" in names)
+    for amount in added, sums["keep_small"]:
+        assert abs(amount - 3000 * 1024) < 3000 * 1024 / 4
+    heading = f"agent_target ({target.pid}): alive: what was added, by bytes"
+    assert heading.encode() in answers["flamegraph"].body
+    assert target.get("/debug/pprof/allocs/folded?seconds=x").status == 400
+    assert target.get("/debug/pprof/heap/other").status == 404
+
+
+def test_hostile_names(program, tmp_path):
+    """A name is text, whatever it is made of: neither the picture nor the lines come apart."""
+    with open(program, "rb") as file:
+        image = file.read()
+    assert b"keep_small\0" in image
+    odd = tmp_path / "odd"
+    odd.write_bytes(image.replace(b"keep_small\0", b'#<b>&"\xff;\n \0'))
+    odd.chmod(0o755)
+    with Target([str(odd)], tmp_path, PROF) as target:
+        target.do("keep 2000")
+        sums, _ = drawn(target.get("/debug/pprof/heap/flamegraph"))
+        assert sums['#<b>&"?;? '] > 1 << 20
+        lines = target.get("/debug/pprof/heap/folded").body.split(b"\n")
+        assert any(b';_<b>&"\xff:?  ' in line for line in lines) and all(re.search(rb" \d+$", line) for line in lines[:-1])
+
+
 @pytest.mark.usefixtures("each_jemalloc")
 def test_a5_without_sums(program, tmp_path):
     with Target([program], tmp_path, "prof:true,lg_prof_sample:12") as target:
@@ -164,7 +253,8 @@ def test_a8_dumps_at_the_same_time(target, tmp_path):
 @pytest.mark.usefixtures("each_jemalloc")
 def test_profiling_was_not_enabled(program, tmp_path):
     with Target([program], tmp_path) as target:
-        for path in ("/pprof/heap", "/debug/pprof/heap", "/debug/pprof/allocs?seconds=1"):
+        for path in ("/pprof/heap", "/debug/pprof/heap", "/debug/pprof/allocs?seconds=1", "/debug/pprof/heap/folded",
+                     "/debug/pprof/allocs/flamegraph"):
             answer = target.get(path)
             assert answer.status == 409 and "start with MALLOC_CONF=prof:true" in answer.text
 

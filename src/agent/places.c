@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Addresses with names.  See places.h. */
+#include "agent/places.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* START-END PERMISSIONS OFFSET DEVICE INODE PATH: those with code of files. */
+static void read_mappings(struct places *p, const char *at, const char *end)
+{
+	while (at < end) {
+		const char *line = at, *stop = memchr(at, '\n', (size_t)(end - at)), *path;
+		unsigned long long from, to, offset;
+		char *next;
+
+		if (!stop)
+			stop = end;
+		at = stop + 1;
+		from = strtoull(line, &next, 16);
+		if (*next != '-')
+			continue;
+		to = strtoull(next + 1, &next, 16);
+		if (stop - next < 6 || next[3] != 'x')
+			continue;
+		offset = strtoull(next + 6, &next, 16);
+		if (next >= stop)
+			continue;
+		path = memchr(next, '/', (size_t)(stop - next));
+		if (!path)
+			continue;
+		text_add(&p->mappings,
+			 &(struct mapping){ from, to, offset, path, (size_t)(stop - path), 0 },
+			 sizeof(struct mapping));
+	}
+	p->mapping_count = p->mappings.failed ? 0 : p->mappings.size / sizeof(struct mapping);
+}
+
+/* Every address once, in order; a place's number is its index. */
+static void collect(struct places *p, const struct profile *profile)
+{
+	const uint64_t *pcs = (const uint64_t *)profile->pcs.data;
+	size_t count = profile->pcs.size / sizeof(*pcs), kept = 0;
+	struct object_name *list;
+
+	for (size_t i = 0; i < count; i++)
+		text_add(&p->list, &(struct object_name){ .address = pcs[i] - 1 },
+			 sizeof(struct object_name));
+	if (p->list.failed)
+		return;
+	list = places_at(p, 0);
+	objects_sort(list, count);
+	for (size_t i = 0; i < count; i++)
+		if (!kept || list[kept - 1].address != list[i].address)
+			list[kept++] = list[i];
+	p->count = kept;
+}
+
+void places_init(struct places *p, const struct profile *profile)
+{
+	memset(p, 0, sizeof(*p));
+	read_mappings(p, profile->maps, profile->maps + profile->maps_size);
+	collect(p, profile);
+	objects_list(&p->objects);
+	objects_name(&p->objects, places_at(p, 0), p->count, &p->names);
+	p->failed = p->mappings.failed || p->list.failed || p->names.failed;
+}
+
+void places_release(struct places *p)
+{
+	objects_release(&p->objects);
+	text_release(&p->mappings);
+	text_release(&p->list);
+	text_release(&p->names);
+}
+
+struct mapping *places_mapping(const struct places *p, uint64_t address)
+{
+	struct mapping *m = (struct mapping *)p->mappings.data;
+	size_t low = 0, high = p->mapping_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < p->mapping_count && m[low].start <= address ? &m[low] : NULL;
+}
+
+size_t places_find(const struct places *p, uint64_t pc)
+{
+	const struct object_name *list = places_at(p, 0);
+	size_t low = 0, high = p->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list[middle].address < pc - 1)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint32_t places_function(const struct places *p, size_t place)
+{
+	uint32_t name = places_at(p, place)->name;
+
+	/* Names are less than 2 GiB, or these are all strangers. */
+	return name && name < 1u << 31 ? name : 1u << 31 | (uint32_t)place;
+}
+
+const char *places_name(const struct places *p, size_t place, char *small, size_t room)
+{
+	const struct object_name *n = places_at(p, place);
+	const struct mapping *m = places_mapping(p, n->address);
+	uint64_t bias = 0;
+
+	if (n->name)
+		return p->names.data + n->name;
+	for (size_t i = 0; i < p->objects.count; i++)
+		if (n->address >= p->objects.objects[i].code_start &&
+		    n->address < p->objects.objects[i].code_end)
+			bias = p->objects.objects[i].bias;
+	if (m) {
+		const char *slash = memrchr(m->path, '/', m->path_size);
+		size_t size = m->path_size - (size_t)(slash + 1 - m->path);
+
+		snprintf(small, room, "[%.*s+0x%llx]", (int)(size < 100 ? size : 100), slash + 1,
+			 (unsigned long long)(n->address - bias));
+	} else {
+		snprintf(small, room, "0x%llx", (unsigned long long)n->address);
+	}
+	return small;
+}
+
+bool places_allocates(const struct places *p, size_t place)
+{
+	static const char *const whole[] = { "malloc",	 "calloc",	   "realloc",
+					     "memalign", "posix_memalign", "aligned_alloc",
+					     "valloc",	 "pvalloc",	   "mallocx",
+					     "rallocx",	 "malloc_default", "do_rallocx" };
+	static const char *const beginnings[] = { "prof_", "imalloc", "_Znw", "_Zna" };
+	uint32_t offset = places_at(p, place)->name;
+	const char *name = offset ? p->names.data + offset : "";
+
+	if (!strncmp(name, "je_", 3))
+		name += 3;
+	else if (!strncmp(name, "_rjem_", 6))
+		name += 6;
+	for (size_t i = 0; i < sizeof(whole) / sizeof(*whole); i++)
+		if (!strcmp(name, whole[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
+		if (!strncmp(name, beginnings[i], strlen(beginnings[i])))
+			return true;
+	return strstr(name, "newImpl") != NULL;
+}
