@@ -14,6 +14,7 @@
 #include "base/xalloc.h"
 #include "heap/heap_cache.h"
 #include "heap/heap_files.h"
+#include "heap/heap_known.h"
 #include "symbols/symbols.h"
 
 #define WORK 32		  /* places that a worker takes at a time */
@@ -121,6 +122,31 @@ static const char *name_given(const struct dump *d, uint64_t pc)
 	return low < d->name_count && d->names[low].pc == pc ? d->names[low].names : NULL;
 }
 
+/* Open addressing of our own on top of the map: another place may have the key. */
+static bool find(const struct heap_places *p, uint32_t module, uint64_t offset, uint64_t *ret_place,
+		 uint64_t *ret_key)
+{
+	uint64_t key = (offset ^ (uint64_t)module << 40 ^ module) * 0x9e3779b97f4a7c15ull >> 1;
+
+	for (; map_get(&p->index, key, ret_place); key = (key + 1) & ~(1ull << 63))
+		if (p->places[*ret_place].module == module &&
+		    p->places[*ret_place].offset == offset)
+			return true;
+	*ret_key = key;
+	return false;
+}
+
+bool heap_places_find(const struct heap_places *p, uint32_t module, uint64_t offset,
+		      uint32_t *ret_place)
+{
+	uint64_t found, key;
+
+	if (!find(p, module, offset, &found, &key))
+		return false;
+	*ret_place = (uint32_t)found;
+	return true;
+}
+
 /* Places are known by file offset; `address` comes when the files are read. */
 uint32_t heap_places_add(struct heap_places *p, const struct dump *d, uint64_t pc, bool is_return)
 {
@@ -138,14 +164,8 @@ uint32_t heap_places_add(struct heap_places *p, const struct dump *d, uint64_t p
 		place.offset = at - map->start + map->offset;
 		place.loaded = map->has_bias ? at - map->bias : 0;
 	}
-	key = (place.offset ^ (uint64_t)place.module << 40 ^ place.module) *
-		      0x9e3779b97f4a7c15ull >>
-	      1;
-	/* Open addressing of our own on top of the map: another place may have the key. */
-	for (; map_get(&p->index, key, &found); key = (key + 1) & ~(1ull << 63))
-		if (p->places[found].module == place.module &&
-		    p->places[found].offset == place.offset)
-			return (uint32_t)found;
+	if (find(p, place.module, place.offset, &found, &key))
+		return (uint32_t)found;
 	p->places = xgrow(p->places, p->count, &p->room, sizeof(*p->places));
 	given = name_given(d, at);
 	place.given = strings_add(&p->texts, given ? given : name_given(d, pc));
@@ -223,6 +243,8 @@ static void find_files(struct resolving *r)
 	struct search *search = search_new(o->debug_paths, o->debug_path_count, false);
 
 	for (size_t i = 0; i < p->module_count; i++) {
+		free(p->modules[i].file); /* of what is known, if not all is */
+		p->modules[i].file = NULL;
 		heap_files_find(p, i, search, &r->files[i]);
 		r->modules[i] = (struct symbols_module){
 			.path = p->modules[i].file ? p->modules[i].file : p->modules[i].path,
@@ -293,7 +315,8 @@ static void resolve_some(void *context, unsigned worker, uint64_t first, uint64_
 	}
 }
 
-/* Which places are to be looked up: those that neither the dump nor the cache has. */
+/* Which places are to be looked up: those that are not known, and that neither the dump nor
+ * the cache has. */
 static void choose(struct resolving *r)
 {
 	struct heap_places *p = r->p;
@@ -302,6 +325,8 @@ static void choose(struct resolving *r)
 		struct heap_place *place = &p->places[i];
 		struct heap_cache **cache;
 
+		if (place->frame_count)
+			continue;
 		find_address(r, place);
 		if (place->given || place->module == HEAP_NO_MODULE || !r->usable[place->module])
 			continue;
@@ -356,6 +381,8 @@ void heap_places_resolve(struct heap_places *p)
 			       .order = order,
 			       .found = found };
 
+	if (heap_known_take(p) == p->count)
+		return;
 	find_files(&r);
 	choose(&r);
 	parallel_for(r.wanted, WORK, resolve_some, &r);
@@ -363,6 +390,8 @@ void heap_places_resolve(struct heap_places *p)
 	for (size_t i = 0; i < p->count; i++) {
 		struct heap_place *place = &p->places[i];
 
+		if (place->frame_count)
+			continue;
 		place->frame = p->frame_count;
 		if (place->given)
 			add_given(p, place);

@@ -64,6 +64,9 @@ struct heap_places_options {
 	size_t beside_count;
 	const struct cache_options *cache; /* where names are kept; NULL: nowhere */
 	bool debuginfod;
+	/* Others that are resolved: what they know is taken over, and looked up no more. */
+	const struct heap_places *const *known;
+	size_t known_count;
 };
 
 struct heap_places {
@@ -86,5 +89,8 @@ void heap_places_release(struct heap_places *p);
 /* The number of an address of a dump; `is_return`: it is where a call goes on, which may be the
  * next line or function already. */
 uint32_t heap_places_add(struct heap_places *p, const struct dump *d, uint64_t pc, bool is_return);
+/* The number of a place that is there; `offset` as it was added. */
+bool heap_places_find(const struct heap_places *p, uint32_t module, uint64_t offset,
+		      uint32_t *ret_place);
 /* Looks up all that were added.  Symbols of a symbolized dump come first. */
 void heap_places_resolve(struct heap_places *p);

@@ -4,9 +4,11 @@
 
 #include "base/xalloc.h"
 #include "export/export.h"
+#include "heap/report.h"
 #include "query/filter.h"
 #include "query/group.h"
 #include "query/sort.h"
+#include "server/dump_question.h"
 #include "server/request.h"
 #include "server/server.h"
 
@@ -72,7 +74,7 @@ static void list_routes(struct json *j)
 			json_end_array(j);
 			json_text(j, "help", r->help);
 			json_text(j, "type", r->type ? r->type : "application/json");
-			if (!strncmp(r->path, "/data/{id}/", 11))
+			if (route_has_file(r))
 				json_text(j, "kind", r->kind ? r->kind : "recording");
 			json_bool(j, "filters", r->filters);
 			list_params(j, r);
@@ -196,6 +198,21 @@ static void list_exports(struct json *j)
 	json_end_array(j);
 }
 
+static void list_heap_reports(struct json *j)
+{
+	json_array(j, "heap_reports");
+	for (const struct heap_report *const *h = heap_reports; *h; h++) {
+		json_object(j, NULL);
+		json_text(j, "name", (*h)->name);
+		json_text(j, "extension", dump_report_extension(*h));
+		json_text(j, "type", (*h)->mime);
+		json_text(j, "help", (*h)->help);
+		json_bool(j, "regex", (*h)->argument != NULL);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
 static void list_measures(struct json *j)
 {
 	json_array(j, "measures");
@@ -249,6 +266,7 @@ static int answer(struct request *r, struct sink *out)
 	list_fields(&j);
 	list_operators(&j);
 	list_exports(&j);
+	list_heap_reports(&j);
 	list_measures(&j);
 	list_orders(&j);
 	json_number(&j, "upload_limit", r->server->options.upload_limit);

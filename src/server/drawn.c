@@ -121,6 +121,35 @@ static void add_weight(struct weight *to, const struct weight *w)
 	to->count += w->count;
 }
 
+uint32_t drawn_name(struct drawn *f, enum drawn_kind kind, const char *text, const char *module,
+		    const char *file, uint32_t line)
+{
+	struct drawn_name name = {
+		.text = strings_add(&f->texts, text), .kind = kind, .line = line, .colour = -1
+	};
+	uint64_t key = (uint64_t)name.text << 32 | (uint64_t)kind << 28 | (line & 0xfffffff), known;
+
+	if (map_get(&f->name_of, key, &known))
+		return (uint32_t)known;
+	if (kind == DRAWN_FUNCTION || kind == DRAWN_ADDRESS) {
+		name.module = strings_add(&f->modules, path_base(module));
+		name.file = strings_add(&f->files, file);
+		name.colour = flame_colour_of(text, module);
+	}
+	map_set(&f->name_of, key, f->name_count);
+	return add_name(f, &name);
+}
+
+uint32_t drawn_child(struct drawn *f, uint32_t parent, uint32_t name)
+{
+	return f->count ? child_of(f, parent, name, true) : add_node(f, 0, name);
+}
+
+void drawn_weigh(struct drawn *f, uint32_t node, unsigned side, const struct weight *w)
+{
+	add_weight(&f->nodes[node].total[side], w);
+}
+
 void drawn_add(struct drawn *f, const struct tree *t, unsigned side, bool merge)
 {
 	uint32_t *names = xmalloc(((size_t)t->name_count + 1) * sizeof(*names));

@@ -5,7 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/json.h"
 #include "base/map.h"
+#include "base/sink.h"
 #include "base/strings.h"
 #include "query/tree.h"
 
@@ -50,3 +52,15 @@ void drawn_add(struct drawn *f, const struct tree *t, unsigned side, bool merge)
 /* Puts it in order and leaves out the lightest; then it is complete. */
 void drawn_order(struct drawn *f, uint32_t limit);
 void drawn_release(struct drawn *f);
+
+/* For trees of other sources: a name (those that read the same are one; a path of a module gives it
+ * its colour), a child of a node (the first of all is the root), a weight on a node. */
+uint32_t drawn_name(struct drawn *f, enum drawn_kind kind, const char *text, const char *module,
+		    const char *file, uint32_t line);
+uint32_t drawn_child(struct drawn *f, uint32_t parent, uint32_t name);
+void drawn_weigh(struct drawn *f, uint32_t node, unsigned side, const struct weight *w);
+
+/* "node_count", "hidden_count", "names", "modules", "files", "nodes"; of a difference with
+ * "before".
+ */
+void drawn_json(struct json *j, const struct drawn *f, bool difference, struct sink *out);

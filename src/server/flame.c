@@ -61,6 +61,16 @@ static void write_nodes(struct json *j, const struct drawn *f, bool difference, 
 	json_end_object(j);
 }
 
+void drawn_json(struct json *j, const struct drawn *f, bool difference, struct sink *out)
+{
+	json_number(j, "node_count", f->count);
+	json_number(j, "hidden_count", f->hidden);
+	write_names(j, f, out);
+	write_strings(j, "modules", &f->modules);
+	write_strings(j, "files", &f->files);
+	write_nodes(j, f, difference, out);
+}
+
 struct against {
 	struct other other;
 	struct measuring how;
@@ -151,12 +161,7 @@ static void write_flame(struct request *r, struct sink *out, const struct tree_o
 	json_end_object(&j);
 	if (against->given)
 		write_against(&j, against);
-	json_number(&j, "node_count", f->count);
-	json_number(&j, "hidden_count", f->hidden);
-	write_names(&j, f, out);
-	write_strings(&j, "modules", &f->modules);
-	write_strings(&j, "files", &f->files);
-	write_nodes(&j, f, against->given, out);
+	drawn_json(&j, f, against->given, out);
 	json_end_object(&j);
 }
 

@@ -12,6 +12,7 @@
 #include "base/xalloc.h"
 #include "model/cache.h"
 #include "model/stats.h"
+#include "server/dumps.h"
 #include "server/statistics.h"
 
 static bool is_recording(const struct kind_file *f, char ret_id[ID_SIZE])
@@ -98,6 +99,7 @@ static int load_recording(struct snapshot *s, const struct loading *l, struct er
 
 static const struct kind kinds[] = {
 	{ "recording", is_recording, load_recording },
+	{ "heap", dumps_is, dumps_load },
 	{ "statistics", statistics_is, statistics_load }, /* last: it looks through logs */
 };
 
@@ -124,7 +126,8 @@ const struct kind *kind_of(const char *path, bool named, char ret_id[ID_SIZE], s
 	for (size_t i = 0; f.size && i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (kinds[i].is(&f, ret_id))
 			return &kinds[i];
-	err_set(err, -EINVAL, "it is no recording, and holds no jemalloc statistics: %s",
+	err_set(err, -EINVAL,
+		"it is no recording, no heap profile, and holds no jemalloc statistics: %s",
 		statistics_guess(&f));
 	return NULL;
 }

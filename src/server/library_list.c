@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
+#include "server/dumps.h"
 #include "server/library_internal.h"
 #include "server/statistics.h"
 #include "server/words.h"
@@ -74,6 +75,8 @@ static void list_one(struct json *j, struct listed *e)
 			list_program(j, e->snapshot);
 		if (e->snapshot->statistics)
 			statistics_list(j, e->snapshot);
+		if (e->snapshot->heap)
+			dumps_list(j, e->snapshot);
 	} else {
 		json_array(j, "warnings");
 		json_end_array(j);

@@ -175,7 +175,7 @@ bool request_init(struct request *r, struct server *s, unsigned method, const ch
 	}
 	if (!take_params(r))
 		return false;
-	if (strncmp(r->route->path, "/data/{id}/", 11) != 0)
+	if (!route_has_file(r->route))
 		return true;
 	r->snapshot = take_snapshot(r, NULL, r->args[0]);
 	if (r->snapshot &&
@@ -380,6 +380,17 @@ bool request_other(struct request *r, const char *parameter, const char *id,
 	}
 	*ret_other = o;
 	return true;
+}
+
+struct snapshot *request_file(struct request *r, const char *parameter, const char *id,
+			      const char *kind)
+{
+	struct snapshot *s = take_snapshot(r, parameter, id);
+
+	if (!s || !strcmp(s->kind->name, kind))
+		return s;
+	request_fail(r, 404, parameter, "'%s' is no file of that kind", s->name);
+	return snapshot_drop(s);
 }
 
 void request_give(struct other *o)

@@ -85,6 +85,9 @@ struct other {
 bool request_other(struct request *r, const char *parameter, const char *id,
 		   struct other *ret_other);
 void request_give(struct other *o);
+/* Another file of a kind, which the caller drops; NULL after request_fail(). */
+struct snapshot *request_file(struct request *r, const char *parameter, const char *id,
+			      const char *kind);
 /* What the answer depends on: the path, what was asked beyond the usual, and which state of which
  * recordings it is about.  Two ways to ask the same have the same.  The caller frees it. */
 char *request_key(const struct request *r, bool gzip);

@@ -75,6 +75,11 @@ const struct route *route_find(const char *path, unsigned method, char *ret_args
 	return NULL;
 }
 
+bool route_has_file(const struct route *r)
+{
+	return !strncmp(r->path, "/data/{id}/", 11) || !strncmp(r->path, "/dumps/{id}/", 12);
+}
+
 const struct param_row *route_param(const struct route *r, const char *name)
 {
 	for (const struct param_row *row = r->params; row && row->name; row++)

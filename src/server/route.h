@@ -37,6 +37,9 @@ struct route {
 	int (*answer)(struct request *r, struct sink *out);
 };
 
+/* Is it about the file that {id} names?  ("/data/{id}/…", "/dumps/{id}/…") */
+bool route_has_file(const struct route *r);
+
 extern const struct route *const routes[]; /* the resources' tables; NULL at the end */
 
 #define ROUTE_ARGS 3

@@ -11,6 +11,7 @@
 #include "export/stacks.h"
 #include "model/stats.h"
 #include "query/peaks.h"
+#include "server/dumps.h"
 #include "server/statistics.h"
 
 struct snapshot *snapshot_new(void)
@@ -40,6 +41,7 @@ struct snapshot *snapshot_drop(struct snapshot *s)
 	places_free(s->places);
 	model_free(s->model);
 	statistics_release(s);
+	dumps_release(s);
 	pthread_mutex_destroy(&s->lock);
 	pthread_mutex_destroy(&s->judging);
 	free(s->place_counts);
@@ -229,6 +231,8 @@ void snapshot_warnings(struct snapshot *s, struct json *j)
 	}
 	if (s->statistics)
 		statistics_warnings(j, s);
+	if (s->heap)
+		dumps_warnings(j, s);
 	json_end_array(j);
 	buf_release(&text);
 }

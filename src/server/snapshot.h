@@ -18,6 +18,7 @@
 #define ID_SIZE 33 /* 32 hexadecimal digits and a NUL */
 
 struct history;
+struct loaded_dump;
 struct kind;
 
 struct snapshot {
@@ -34,6 +35,7 @@ struct snapshot {
 	struct model *model; /* of recordings */
 	struct places *places;
 	struct history *statistics; /* of files of jemalloc's statistics */
+	struct loaded_dump *heap;   /* of heap profiles */
 	struct views views;
 	pthread_mutex_t lock; /* of the next two */
 	uint64_t *place_counts, *call_counts;

@@ -28,9 +28,9 @@ def recordings(compile_program, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(recordings):
-    statistics = os.path.join(harness.ROOT, "tests", "data", "jemalloc", "json_small.json")
-    with Server(*recordings, statistics) as running:
-        *running.ids, running.statistics = [r["id"] for r in running.loaded(3)]
+    dump, statistics = (os.path.join(harness.ROOT, "tests", "data", "jemalloc", name) for name in ("out.heap", "json_small.json"))
+    with Server(*recordings, dump, statistics) as running:
+        *running.ids, running.heap, running.statistics = [r["id"] for r in running.loaded(4)]
         yield running
 
 
@@ -57,10 +57,10 @@ GETS = [e for e in TABLE if "GET" in e["methods"]]
 
 
 def address(server, endpoint):
-    other = endpoint.get("kind", "recording") != "recording"
-    path = endpoint["path"].replace("{id}", server.statistics if other else server.ids[0]).replace("{backtrace_id}", "2")
-    path = path.replace("{number}", "0")
-    return path.replace("{format}", "json").replace("{name}", "a%20name.json")
+    kind = endpoint.get("kind", "recording")
+    file = {"recording": server.ids[0], "statistics": server.statistics, "heap": server.heap}[kind]
+    path = endpoint["path"].replace("{id}", file).replace("{backtrace_id}", "2").replace("{number}", "0")
+    return path.replace("{format}", "text" if kind == "heap" else "json").replace("{name}", "a%20name.json")
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,8 @@ BAD = {"bool": "maybe", "count": "-1", "number": "x", "real": "200", "time": "ye
 TOGETHER = {"below": {"measure": "short_lived"}, "at_a": {"at_b": "50%"}, "at_b": {"at_a": "50%"}, "spark": {"count": 5},
             "against": {}, "against_at": {"against": "ID"}}
 SPECIAL = {("sort_by", "/data/{id}/allocation_groups"): "all.size", ("sort_by", "/data/{id}/groups"): "self.size",
-           ("peak_rss_min",): "4k", ("peak_rss_max",): "4G", ("against",): "25%", ("width",): "100", ("height",): "100", ("file",): None, ("a",): None, ("b",): None}
+           ("peak_rss_min",): "4k", ("peak_rss_max",): "4G", ("against",): "25%", ("width",): "100", ("height",): "100", ("file",): None, ("a",): None, ("b",): None,
+           ("base",): None, ("regex",): None, ("sort_by", "/dumps/{id}/top"): "cum"}
 PARAMETERS = [(e, p) for e in GETS for p in e["parameters"]]
 
 

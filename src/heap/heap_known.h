@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Names that were looked up before, for whoever asks about the same dump again and again. */
+#include <stddef.h>
+
+#include "heap/heap_places.h"
+
+/* Gives places the frames that `options.known` have for them, and their modules the files that
+ * those were read from.  How many places have frames now. */
+size_t heap_known_take(struct heap_places *p);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* What is asked about heap profile dumps: the parameters that all their endpoints share, and the
+ * profiles that answer. */
+#include "base/pattern.h"
+#include "heap/profile.h"
+#include "heap/top.h"
+#include "server/dumps.h"
+#include "server/request.h"
+
+struct dump_question {
+	struct profile_options options;
+	enum heap_measure measure;
+	struct pattern *focus, *ignore, *retain, *exclude;
+	struct snapshot *base; /* NULL: it is no difference */
+};
+
+/* Reads the parameters: 0, or -EINVAL after request_fail().  Released in either case. */
+int dump_question_init(struct dump_question *q, struct request *r);
+void dump_question_release(struct dump_question *q);
+
+/* The profile of one dump: 0, or -EINVAL after request_fail().  To be released in either case. */
+int dump_question_ask(const struct dump_question *q, struct request *r, const struct loaded_dump *d,
+		      struct profile *ret_profile);
+/* The profile of the dump, less that of the base if there is one.  The same. */
+int dump_question_ask_difference(const struct dump_question *q, struct request *r,
+				 struct profile *ret_profile);
+
+/* "measure", "by"; and `key`: {…} of the base, if there is one. */
+void dump_question_json(struct json *j, const struct dump_question *q, const char *key);
+/* The bytes and the objects of a measure: what is alive, or all there ever was. */
+double dump_question_bytes(const struct dump_question *q, const struct dump_amounts *a);
+double dump_question_objects(const struct dump_question *q, const struct dump_amounts *a);
+
+struct heap_report;
+/* How the names of a report's files end: "txt". */
+const char *dump_report_extension(const struct heap_report *h);
+
+#define DUMP_MEASURES "inuse_space|inuse_objects|alloc_space|alloc_objects"
+#define PARAMS_DUMP                                                                                \
+	{ "measure", PARAM_CHOICE, "inuse_space", "what is weighed", .values = DUMP_MEASURES },    \
+		{ "by", PARAM_CHOICE, "function", "what a frame is",                               \
+		  .values = "function|line|file|address" },                                        \
+		{ "thread", PARAM_NUMBER, NULL, "only what this thread allocated" },               \
+		{ "focus", PARAM_TEXT, NULL, "regex: only stacks through such a frame" },          \
+		{ "ignore", PARAM_TEXT, NULL, "regex: no stacks through such a frame" },           \
+		{ "retain", PARAM_TEXT, NULL, "regex: only such frames of each stack" },           \
+		{ "exclude", PARAM_TEXT, NULL, "regex: no such frames; stacks close up" },         \
+		{ "allocator", PARAM_BOOL, "false", "keep the allocator's own frames" },           \
+	{                                                                                          \
+		"base", PARAM_RECORDING, NULL, "another heap profile: a difference"                \
+	}

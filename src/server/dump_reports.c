@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* GET /dumps/{id}/report/{format}: downloads of a heap profile, each row of heap_reports. */
+#include "heap/report.h"
+
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/xalloc.h"
+#include "export/stacks.h"
+#include "server/dump_question.h"
+
+static const struct heap_report *find(const char *name)
+{
+	for (const struct heap_report *const *h = heap_reports; *h; h++)
+		if (!strcmp((*h)->name, name))
+			return *h;
+	return NULL;
+}
+
+static const struct heap_report *format_of(struct request *r)
+{
+	const struct heap_report *h = find(r->args[1]);
+	struct nearest near = nearest_to(r->args[1]);
+
+	if (h)
+		return h;
+	for (const struct heap_report *const *x = heap_reports; *x; x++)
+		nearest_consider(&near, (*x)->name);
+	request_fail(r, 404, NULL, "there is no report '%.40s'%s%s%s", r->args[1],
+		     nearest_found(&near) ? "; did you mean '" : "",
+		     nearest_found(&near) ? nearest_found(&near) : "",
+		     nearest_found(&near) ? "'?" : "");
+	return NULL;
+}
+
+const char *dump_report_extension(const struct heap_report *h)
+{
+	static const struct {
+		const char *mime, *extension;
+	} rows[] = {
+		{ "text/vnd.graphviz", "dot" },	    { "image/svg", "svg" }, { "text/html", "html" },
+		{ "application/json", "json" },	    { "text/csv", "csv" },  { "text/plain", "txt" },
+		{ "application/octet-stream", "" },
+	};
+
+	if (!strcmp(h->name, "pprof"))
+		return "pb.gz";
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (!strncmp(h->mime, rows[i].mime, strlen(rows[i].mime)) && *rows[i].extension)
+			return rows[i].extension;
+	return h->gzip ? "gz" : h->name;
+}
+
+/* Always; and what is compressed by itself is not compressed again. */
+static bool prepare(struct request *r)
+{
+	const struct heap_report *h = find(r->args[1]);
+
+	r->packed = h && h->gzip;
+	return true;
+}
+
+static int forward(void *context, const void *bytes, size_t size)
+{
+	struct sink *out = context;
+
+	buf_add(&out->buf, bytes, size);
+	return sink_turn(out);
+}
+
+static int write_report(struct request *r, const struct heap_report *h, const struct profile *p,
+			const struct heap_report_options *o, struct sink *out)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct sink packing;
+	int error;
+
+	if (h->gzip)
+		sink_to_function(&packing, forward, out, SINK_GZIP);
+	error = h->write(p, o, h->gzip ? &packing : out, &err);
+	if (h->gzip && error)
+		sink_cancel(&packing);
+	else if (h->gzip)
+		error = sink_finish(&packing, &err);
+	if (error && !out->error)
+		request_fail(r, 400, NULL, "%s", err.text);
+	return error;
+}
+
+/* "regex" is for reports that take one, and those need it. */
+static int read_about(struct request *r, const struct heap_report *h, struct pattern **ret_about)
+{
+	const char *text = request_text(r, "regex");
+	struct err err = { .offset = ERR_NO_OFFSET };
+
+	if (!text && h->argument)
+		return request_fail(r, 400, "regex", "'%s' is about functions: regex=NAME",
+				    h->name);
+	if (text && !h->argument)
+		return request_fail(r, 400, "regex", "'%s' takes none", h->name);
+	if (!text)
+		return 0;
+	*ret_about = pattern_new(text, &err);
+	return *ret_about ? 0 : request_fail_err(r, "regex", &err);
+}
+
+/* Rows in another form are of the type of the report that is named after it: NULL with r->fault. */
+static const struct heap_report *type_of(struct request *r, const struct heap_report *h)
+{
+	const char *form = request_text(r, "form");
+
+	if (!strcmp(form, "text"))
+		return h;
+	if (h->has_forms)
+		return find(form);
+	request_fail(r, 400, "form", "'%s' cannot be had as %s", h->name, form);
+	return NULL;
+}
+
+static int answer(struct request *r, struct sink *out)
+{
+	const struct heap_report *h = format_of(r), *type = h ? type_of(r, h) : NULL;
+	const char *program = dumps_program(r->snapshot->heap);
+	const char *title = *program ? path_base(program) : r->snapshot->name;
+	struct heap_report_options o = { .by_cum = request_bool(r, "cum"),
+					 .show_bytes = request_bool(r, "show_bytes"),
+					 .rows = request_count(r, "count"),
+					 .title = title,
+					 .node_fraction = request_real(r, "node_share") / 100,
+					 .edge_fraction = request_real(r, "edge_share") / 100,
+					 .node_count = request_count(r, "node_count"),
+					 .max_degree = request_count(r, "max_degree") };
+	struct pattern *about = NULL;
+	struct dump_question q;
+	struct profile p;
+	int error;
+
+	if (!type)
+		return -1;
+	o.form = type->form;
+	error = dump_question_init(&q, r);
+	if (!error)
+		error = read_about(r, h, &about);
+	if (!error) {
+		o.measure = q.measure;
+		o.about = about;
+		q.options.drop_negative = request_bool(r, "drop_negative");
+		q.options.by_thread = h->by_thread;
+		error = dump_question_ask_difference(&q, r, &p);
+		r->type = type->mime;
+		r->foreign = strstr(type->mime, "svg") || strstr(type->mime, "html");
+		/* What a browser can show, it shows; links of the page say when it is to be saved.
+		 */
+		if (!r->foreign && strncmp(type->mime, "text/plain", 10) != 0)
+			r->file_name = xasprintf("%s.%s", title, dump_report_extension(type));
+		if (!error)
+			error = write_report(r, h, &p, &o, out);
+		profile_release(&p);
+	}
+	pattern_free(about);
+	dump_question_release(&q);
+	return error;
+}
+
+static const struct param_row params[] = {
+	PARAMS_DUMP,
+	{ "drop_negative", PARAM_BOOL, "false", "of a difference, only what grew" },
+	{ "cum", PARAM_BOOL, "false", "order by what a function and all it calls hold" },
+	{ "show_bytes", PARAM_BOOL, "false", "bytes instead of megabytes" },
+	{ "count", PARAM_COUNT, "all", "rows at most" },
+	{ "form", PARAM_CHOICE, "text", "of reports that are rows: how they are written",
+	  .values = "text|json|csv" },
+	{ "regex", PARAM_TEXT, NULL, "of reports about functions: which" },
+	{ "node_count", PARAM_COUNT, "80", "functions of a graph at most" },
+	{ "node_share", PARAM_REAL, "0.5", "of a graph: percent that a function is at least" },
+	{ "edge_share", PARAM_REAL, "0.1", "of a graph: percent that a call is at least" },
+	{ "max_degree", PARAM_COUNT, "8", "of a graph: calls of one function at most" },
+	{ 0 },
+};
+
+const struct route routes_dump_reports[] = {
+	{ "/dumps/{id}/report/{format}", METHOD_GET, "a report of a heap profile", .type = "*/*",
+	  .kind = "heap", .params = params, .streams = prepare, .answer = answer },
+	{ "/dumps/{id}/report/{format}/{name}", METHOD_GET, "the same; the name is for the browser",
+	  .type = "*/*", .kind = "heap", .params = params, .streams = prepare, .answer = answer },
+	{ 0 },
+};
