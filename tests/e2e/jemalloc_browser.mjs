@@ -251,7 +251,7 @@ async function serve(address) {
 	found.saved = [download.suggestedFilename(), fs.readFileSync(await download.path(), "utf8").length];
 	await page.goto(`${address}#/recordings`);
 	await page.waitForSelector("[data-card=recordings] .strong");
-	found.listed = await texts(page, "[data-card=recordings] .two-lines");
+	found.listed = await texts(page, "[data-card=recordings] .table-row");
 	await page.goto(`${address}#/statistics/00000000000000000000000000000000`);
 	await page.waitForSelector(".empty-title");
 	found.unknown = await texts(page, ".empty-title");

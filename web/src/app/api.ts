@@ -113,7 +113,7 @@ export interface Manner {
 /* null asks nothing. */
 export function useAnswer<T>(address: string | null, { every = 0, later = false }: Manner = {}): Answer<T> {
 	const [, redraw] = useState(0);
-	const kept = useRef<{ address: string | null; data?: T; error?: ApiError; busy: boolean; turn: number }>({ address: null, busy: false, turn: 0 });
+	const kept = useRef<{ address: string | null; data?: T; error?: ApiError; failed?: string; busy: boolean; turn: number }>({ address: null, busy: false, turn: 0 });
 	const [turn, setTurn] = useState(0);
 	const state = kept.current;
 	if (address !== null && answers.has(address) && state.address !== address) {
@@ -148,7 +148,7 @@ export function useAnswer<T>(address: string | null, { every = 0, later = false 
 						if (!over) Object.assign(state, { data, address, error: undefined });
 					},
 					(error: unknown) => {
-						if (!over) state.error = error instanceof ApiError ? error : new ApiError(0, String(error));
+						if (!over) Object.assign(state, { error: error instanceof ApiError ? error : new ApiError(0, String(error)), failed: address });
 					},
 				)
 				.finally(() => {
@@ -169,7 +169,7 @@ export function useAnswer<T>(address: string | null, { every = 0, later = false 
 	}, [address, turn, every]);
 	return {
 		data: address === null ? undefined : state.data,
-		error: state.error,
+		error: state.failed === address ? state.error : undefined, /* of another question it says nothing */
 		busy: state.busy,
 		fresh: state.address === address,
 		retry: () => {

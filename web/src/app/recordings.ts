@@ -40,11 +40,12 @@ export interface Recording {
 	timestamp?: Timeval;
 	pid?: number;
 	hostname?: string | null;
+	heap?: { program: string; rate: number; inuse_space: number; inuse_objects: number; alloc_space: number; alloc_objects: number; stacks: number; threads: number };
 	jemalloc?: { version: string; snapshots: number; allocated?: number; active?: number; resident?: number };
 }
 
 export const seconds = (t: Timeval | undefined): number => (t ? t.secs + t.fract_nsecs / 1e9 : 0);
-export const programName = (r: Recording): string => r.executable?.split("/").pop() || r.name;
+export const programName = (r: Recording): string => (r.executable ?? r.heap?.program)?.split("/").pop() || r.name;
 
 interface State {
 	list: Recording[] | undefined;
@@ -95,8 +96,8 @@ export const find = (id: string): Recording | undefined => (id === "last" ? stat
 
 /* The version stands behind a "#", which is never sent: it only makes another question of it. */
 export function dataUrl(id: string, path: string, query: Query = {}): string {
-	const version = find(id)?.version;
-	return url(`/data/${id}/${path}`, query) + (version && version > 1 ? `#${version}` : "");
+	const { version, kind } = find(id) ?? {};
+	return url(`/${kind === "heap" ? "dumps" : "data"}/${id}/${path}`, query) + (version && version > 1 ? `#${version}` : "");
 }
 
 export function useData<T>(id: string, path: string | null, query: Query = {}, manner: Manner = {}): Answer<T> {

@@ -49,14 +49,14 @@ const WORDS: Record<string, string> = { new: "new", gone: "gone", grown: "grown"
 const told = (functions: readonly string[]): string[] => [...functions].reverse().filter((f) => !/^(_start|__libc_start|start_thread|clone)/.test(f));
 
 /* A change as a bar to the left (less) or to the right (more). */
-function Change({ delta, most, children }: { delta: number; most: number; children: preact.ComponentChildren }) {
+export function Change({ delta, most, children }: { delta: number; most: number; children: preact.ComponentChildren }) {
 	const width = most ? (50 * Math.abs(delta)) / most : 0;
 	return <span class="share">{children}<span class="change"><span class={delta < 0 ? "less" : "more"} style={{ width: `${width}%` }} /></span></span>;
 }
 
 function Chooser({ id, against, at, atOther }: { id: string; against: string; at: string; atOther: string }) {
 	const { list } = useRecordings();
-	const ready = (list ?? []).filter((r) => r.state === "ready" || r.state === "live");
+	const ready = (list ?? []).filter((r) => r.kind === "recording" && (r.state === "ready" || r.state === "live"));
 	const runtime = seconds(find(id)?.runtime);
 	const moment = (text: string): string => (Number.isFinite(Number(text)) ? String(Math.max(0, Number(text))) : "");
 	return (
@@ -78,7 +78,7 @@ export function Compare({ id }: ViewProps) {
 	const { list } = useRecordings();
 	const measured = useMeasure();
 	const asked = useAsked();
-	const others = (list ?? []).filter((r) => r.id !== id && (r.state === "ready" || r.state === "live"));
+	const others = (list ?? []).filter((r) => r.id !== id && r.kind === "recording" && (r.state === "ready" || r.state === "live"));
 	const against = parameters["against"] ?? (others.length === 1 ? others[0]!.id : id);
 	const same = against === id;
 	const runtime = seconds(find(id)?.runtime);

@@ -153,13 +153,13 @@ function boxMenu(tree: Tree, box: number): Item[] {
 	return items;
 }
 
-function togglePin(tree: Tree, box: number): void {
+export function togglePin(tree: Tree, box: number): void {
 	const pins = (route().parameters["pin"] ?? "").split(",").filter(Boolean), key = tree.key(box);
 	if (key) go({ pin: (pins.includes(key) ? pins.filter((p) => p !== key) : [...pins, key]).join(",") });
 }
 
 /* Innermost first, as debuggers print stacks. */
-function copyStack(tree: Tree, box: number): void {
+export function copyStack(tree: Tree, box: number): void {
 	const names = tree.stack(box);
 	if (tree.answer.direction === "down") names.reverse();
 	void copy(names.join("\n"), "Stack");
@@ -167,7 +167,8 @@ function copyStack(tree: Tree, box: number): void {
 
 const FOLD_FROM = 4;
 
-function Graph({ tree, search, zoomKey, pins }: { tree: Tree; search: string | undefined; zoomKey: string | undefined; pins: string | undefined }) {
+/* menu: what can be asked about a box. */
+export function Graph({ tree, search, zoomKey, pins, menu = boxMenu }: { tree: Tree; search: string | undefined; zoomKey: string | undefined; pins: string | undefined; menu?: (tree: Tree, box: number) => Item[] }) {
 	const zoom = tree.find(zoomKey);
 	const [selectedKey, setSelected] = useState<string>();
 	const selected = selectedKey === undefined ? -1 : selectedKey === "" ? 0 : tree.find(selectedKey) || -1;
@@ -204,7 +205,7 @@ function Graph({ tree, search, zoomKey, pins }: { tree: Tree; search: string | u
 			)}
 			<Flame tree={tree} label={`Flame graph, ${plural(tree.count, "box", "boxes")}; arrows move, Enter zooms, Escape zooms out`} zoom={zoom} fold={fold} selected={selected} hits={hits}
 				describe={(box) => <Describe tree={tree} box={box} />} spoken={spoken} onZoom={goZoom} onSelect={(box) => setSelected(tree.key(box))} onKey={onKey}
-				onMenu={(box, x, y) => openMenu(x, y, middle(tree.text(box), 60), boxMenu(tree, box))} />
+				onMenu={(box, x, y) => openMenu(x, y, middle(tree.text(box), 60), menu(tree, box))} />
 			<div class="flame-foot">
 				{selected > 0 ? (
 					<>
@@ -214,7 +215,7 @@ function Graph({ tree, search, zoomKey, pins }: { tree: Tree; search: string | u
 						<span class="grow" />
 						<button type="button" class="button" onClick={() => copyStack(tree, selected)}>Copy stack</button>
 						<button type="button" class="button" aria-pressed={pinned.includes(tree.key(selected))} onClick={() => togglePin(tree, selected)}>{pinned.includes(tree.key(selected)) ? "Unpin" : "Pin"}</button>
-						<button type="button" class="button" onClick={(event) => openMenu(event.clientX, event.clientY, middle(tree.text(selected), 60), boxMenu(tree, selected))}>More…</button>
+						<button type="button" class="button" onClick={(event) => openMenu(event.clientX, event.clientY, middle(tree.text(selected), 60), menu(tree, selected))}>More…</button>
 					</>
 				) : tree.answer.nodes.before
 					? <span class="legend dim"><i class="swatch grown" /> more than before <i class="swatch shrunk" /> less <i class="swatch same" /> the same; as wide as the larger of both</span>

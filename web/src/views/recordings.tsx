@@ -32,13 +32,15 @@ export function Recordings() {
 	const ticked = (parameters["tick"] ?? "").split(",").filter(Boolean);
 	const rows = useMemo(() => {
 		const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-		const found = (list ?? []).filter((r) => words.every((w) => `${r.name} ${r.executable} ${r.cmdline} ${r.hostname} ${r.pid}`.toLowerCase().includes(w)));
+		const found = (list ?? []).filter((r) => words.every((w) => `${r.name} ${r.executable ?? r.heap?.program} ${about(r)} ${r.cmdline} ${r.hostname} ${r.pid}`.toLowerCase().includes(w)));
 		const by = ORDER[sort.replace("-", "")] ?? ORDER["started"]!, sign = sort.startsWith("-") ? -1 : 1;
 		return found.sort((a, b) => (by(a) < by(b) ? -sign : by(a) > by(b) ? sign : 0));
 	}, [list, search, sort]);
 	const open = (r: Recording): string => opened(r, r.id);
 	const tick = (r: Recording): void => {
-		const next = ticked.includes(r.id) ? ticked.filter((id) => id !== r.id) : [...ticked, r.id].slice(-2);
+		/* Two of a kind. */
+		const alike = ticked.filter((id) => find(id)?.kind === r.kind);
+		const next = ticked.includes(r.id) ? ticked.filter((id) => id !== r.id) : [...alike, r.id].slice(-2);
 		go({ tick: next.join(",") }, true);
 	};
 	const remove = async (r: Recording): Promise<void> => {
@@ -47,10 +49,10 @@ export function Recordings() {
 		await refresh();
 	};
 	const columns: Column<Recording>[] = [
-		{ key: "tick", label: "", width: "24px", title: "Compare two", cell: (r) => r.kind === "recording" && r.state !== "error" && <input type="checkbox" aria-label={`Compare ${r.name}`} checked={ticked.includes(r.id)} onClick={(event) => event.stopPropagation()} onChange={() => tick(r)} /> },
+		{ key: "tick", label: "", width: "24px", title: "Compare two", cell: (r) => (r.kind === "recording" || r.kind === "heap") && r.state !== "error" && <input type="checkbox" aria-label={`Compare ${r.name}`} checked={ticked.includes(r.id)} onClick={(event) => event.stopPropagation()} onChange={() => tick(r)} /> },
 		{ key: "name", label: "program", sort: true, width: "minmax(180px, 2fr)", cell: (r) => <Name recording={r} to={open(r)} /> },
 		{ key: "file", label: "file", sort: true, width: "minmax(120px, 1fr)", cell: (r) => <span class="dim" title={`${r.name}, ${bytes(r.file_size)}`}>{middle(r.name, 40)}</span> },
-		{ key: "started", label: "started", sort: true, width: "136px", cell: (r) => (r.timestamp ? date(seconds(r.timestamp)) : "") },
+		{ key: "started", label: "started", sort: true, width: "136px", cell: (r) => (r.timestamp ? date(seconds(r.timestamp)) : <span class="across dim">{facts(r)}</span>) },
 		{ key: "runtime", label: "run time", sort: true, number: true, width: "88px", cell: (r) => (r.runtime ? duration(seconds(r.runtime)) : "") },
 		{ key: "allocations", label: "allocations", sort: true, number: true, width: "104px", cell: (r) => r.allocated_count !== undefined && <Count value={r.allocated_count} to={open(r)} /> },
 		{ key: "peak", label: "peak", sort: true, number: true, width: "88px", cell: (r) => r.peak_allocated !== undefined && <Bytes value={r.peak_allocated} to={href({ view: "flame", id: r.id }, { measure: "peak" })} /> },
@@ -64,7 +66,7 @@ export function Recordings() {
 				<Card title="Recordings" name="recordings" said={list && `${plural(list.length, "file")}${several ? `, ${several} being read` : ""}`} tools={<>
 					<input class="field search" type="search" aria-label="Search recordings" placeholder="Search" value={search} onInput={(event) => go({ search: event.currentTarget.value }, true)} />
 					{first && second
-						? <><a class="button primary" href={href({ view: "compare", id: second }, { against: first })}>Compare</a><a class="button" href={href({ view: "flame", id: second }, { against: first })}>Flame difference</a></>
+						? find(second)?.kind === "heap" ? <a class="button primary" href={href({ view: "heap", id: second }, { base: first })}>Compare</a> : <><a class="button primary" href={href({ view: "compare", id: second }, { against: first })}>Compare</a><a class="button" href={href({ view: "flame", id: second }, { against: first })}>Flame difference</a></>
 						: <span class="dim">tick two to compare</span>}
 					<button type="button" class="button" onClick={choose}>Open a file…</button>
 				</>}>
@@ -72,7 +74,7 @@ export function Recordings() {
 						? <Empty title="Nothing is open yet">Drop a recording here, or start the server with files: <code>memoir server app.dat</code>. A recording is made by <code>memoir run -o app.dat -- ./app</code>.</Empty>
 						: !rows.length ? <Empty title={`No recording fits “${search}”`}><a class="link" href={href({}, { search: "" })}>Show all</a></Empty>
 							: <Table label="Recordings" columns={columns} count={rows.length} row={(i) => rows[i]} sort={sort} onSort={(next) => go({ sort: next })} rowHeight={48} height={720} onOpen={(r) => goTo(open(r))}
-								onMenu={(r, _i, x, y) => openMenu(x, y, r.name, [{ label: "Open", href: open(r) }, { label: "Flame graph", href: href({ view: "flame", id: r.id }) }, ...(r.uploaded ? [{ label: "Forget this file", run: () => void remove(r) }] : [])])} />}
+								onMenu={(r, _i, x, y) => openMenu(x, y, r.name, [{ label: "Open", href: open(r) }, ...(r.kind === "recording" ? [{ label: "Flame graph", href: href({ view: "flame", id: r.id }) }] : []), ...(r.uploaded ? [{ label: "Forget this file", run: () => void remove(r) }] : [])])} />}
 					<p class="dim drop-hint">Drop a file anywhere on this page to open it; it stays on this computer's server.</p>
 				</Card>
 			)}
@@ -82,10 +84,13 @@ export function Recordings() {
 
 const stamp = (list: Recording[] | undefined, id: string): number => seconds(list?.find((r) => r.id === id)?.timestamp);
 
-/* What is no recording says what it is. */
-const about = (r: Recording): string => r.jemalloc
-	? [`jemalloc ${r.jemalloc.version.replace(/-.*/, "")}`.trim(), plural(r.jemalloc.snapshots, "snapshot"), r.jemalloc.allocated !== undefined ? `${bytes(r.jemalloc.allocated)} allocated` : ""].filter(Boolean).join(" · ")
-	: r.kind;
+/* What is no recording says what it is, and what is known of it across the columns of recordings. */
+const KINDS: Record<string, string> = { heap: "heap profile", statistics: "jemalloc statistics" };
+const about = (r: Recording): string => KINDS[r.kind] ?? r.kind;
+const facts = (r: Recording): string => (r.jemalloc
+	? [r.jemalloc.version && `jemalloc ${r.jemalloc.version.replace(/-.*/, "")}`, plural(r.jemalloc.snapshots, "snapshot"), r.jemalloc.allocated !== undefined && `${bytes(r.jemalloc.allocated)} allocated`]
+	: r.heap ? [`${bytes(r.heap.inuse_space)} in use in ${plural(r.heap.inuse_objects, "block")}`, r.heap.rate > 1 ? `a sample every ${bytes(r.heap.rate)}` : "everything counted", plural(r.heap.stacks, "stack"), r.heap.threads > 1 && plural(r.heap.threads, "thread")]
+	: []).filter(Boolean).join(" · ");
 
 function Name({ recording: r, to }: { recording: Recording; to: string }) {
 	const state = r.state === "loading" ? `being read: ${percent(r.progress, 1)}` : r.state === "live" ? "● still being recorded" : r.state === "error" ? r.error ?? "cannot be read" : undefined;

@@ -7,6 +7,7 @@ import { Allocations } from "./allocations";
 import { Compare } from "./compare";
 import { Downloads } from "./downloads";
 import { Functions } from "./functions";
+import { HeapView } from "./heap";
 import { Histograms } from "./histograms";
 import { Overview } from "./overview";
 import { register } from "./names";
@@ -41,6 +42,7 @@ export const VIEWS: readonly View[] = [
 	{ name: "histograms", label: "Histograms", group: "recording", component: Histograms, recording: true, strip: true },
 	{ name: "address_space", label: "Address space", group: "recording", component: AddressSpace, recording: true, strip: true },
 	{ name: "statistics", label: "Statistics", group: "jemalloc", component: StatisticsView, recording: false, strip: false },
+	{ name: "heap", label: "Heap profile", group: "jemalloc", component: HeapView, recording: false, strip: false },
 	{ name: "compare", label: "Compare…", group: "this recording", component: Compare, recording: true, strip: true },
 	{ name: "download", label: "Download…", group: "this recording", component: Downloads, recording: true, strip: true },
 ];

@@ -25,6 +25,9 @@ function hash(text: string, seed: number): number {
 	return h >>> 0;
 }
 
+/* How Tree.find() knows a box, by the names from the root ("all") on. */
+export const pathKey = (names: readonly string[]): string => names.reduce((h, name) => hash(name, h), 0x811c9dc5).toString(36);
+
 /* FNV's low bits depend on the last letters only. */
 const mix = (h: number): number => Math.imul(h ^ (h >>> 15), 0x2c1b3c6d) >>> 0 >>> 8;
 
