@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir jemalloc ctl: asks a running process's agent, and changes things in it.
  *
- * Every word is a row of the table: what is sent, and what its arguments become.  What the agent
- * answers is printed; what it refuses is one line, and the exit status is 1. */
+ * Every word is a row of a table: what is sent, and what its arguments become; changes are those of
+ * jemalloc/controls.h.  What the agent answers is printed; what it refuses is one line, and the
+ * exit status is 1. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "cli/args.h"
 #include "cli/command.h"
 #include "jemalloc/agents.h"
+#include "jemalloc/controls.h"
 #include "jemalloc/http_client.h"
 
 #define NAME "memoir jemalloc ctl"
@@ -35,65 +37,40 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-enum kind { PLAIN, SWITCH, FILES };
-
 struct word {
 	const char *word;
 	const char *method, *path;
-	const char *first, *second; /* names of the arguments, NULL: it takes none */
-	unsigned needed;	    /* of them */
-	enum kind kind;
+	struct control_param params[CONTROL_PARAMS];
+	bool files; /* the answer is one */
 	const char *args, *help;
 };
 
 static const struct word words[] = {
-	{ "status", "GET", "/status", NULL, NULL, 0, PLAIN, "", "the agent, jemalloc, totals" },
-	{ "stats", "GET", "/stats", "opts", NULL, 0, PLAIN, "[LETTERS]",
+	{ "status", "GET", "/status", { { 0 } }, false, "", "the agent, jemalloc, totals" },
+	{ "stats",
+	  "GET",
+	  "/stats",
+	  { { "opts", CONTROL_TEXT, false } },
+	  false,
+	  "[LETTERS]",
 	  "malloc_stats_print(); J: JSON" },
-	{ "metrics", "GET", "/metrics", NULL, NULL, 0, PLAIN, "", "for Prometheus" },
-	{ "get", "GET", "/mallctl", "name", NULL, 1, PLAIN, "NAME", "a value by its mallctl name" },
-	{ "set", "POST", "/control/mallctl", "name", "value", 1, PLAIN, "NAME [VALUE]",
-	  "sets it; without a value: does it" },
-	{ "dump", "GET", "/pprof/heap", NULL, NULL, 0, FILES, "",
-	  "a heap profile dump into a file" },
-	{ "pprof", "GET", "/debug/pprof/heap", NULL, NULL, 0, FILES, "",
-	  "the same for Go's pprof" },
-	{ "dump-there", "POST", "/control/prof/dump", "path", NULL, 1, PLAIN, "FILE",
-	  "a dump that the program writes" },
-	{ "prof", "POST", "/control/prof/active", "value", NULL, 1, SWITCH, "on|off",
-	  "profiling (the program must have been started with prof:true)" },
-	{ "prof-threads", "POST", "/control/prof/thread_active_init", "value", NULL, 1, SWITCH,
-	  "on|off", "profiling of new threads" },
-	{ "reset", "POST", "/control/prof/reset", "lg_sample", NULL, 0, PLAIN, "[LG]",
-	  "forgets samples; a sample every 2^LG bytes" },
-	{ "rate", "POST", "/control/prof/rate", "lg_sample", NULL, 1, PLAIN, "LG",
-	  "the same, with a rate" },
-	{ "gdump", "POST", "/control/prof/gdump", "value", NULL, 1, SWITCH, "on|off",
-	  "a dump at each new peak" },
-	{ "prefix", "POST", "/control/prof/prefix", "value", NULL, 1, PLAIN, "PREFIX",
-	  "of dumps that jemalloc names" },
-	{ "recent-max", "POST", "/control/prof/recent", "value", NULL, 1, PLAIN, "N",
-	  "keep the last N blocks; -1: all, 0: none" },
-	{ "recent", "GET", "/prof/recent", NULL, NULL, 0, FILES, "",
-	  "those blocks, for memoir jemalloc log" },
-	{ "log-start", "POST", "/control/prof/log/start", NULL, NULL, 0, PLAIN, "",
-	  "begins a log of blocks that are freed" },
-	{ "log-stop", "POST", "/control/prof/log/stop", NULL, NULL, 0, FILES, "",
-	  "ends it; into a file, for memoir jemalloc log" },
-	{ "purge", "POST", "/control/purge", "arena", NULL, 0, PLAIN, "[ARENA]",
-	  "gives unused pages back" },
-	{ "decay", "POST", "/control/decay", "arena", NULL, 0, PLAIN, "[ARENA]",
-	  "gives back what is due" },
-	{ "dirty-decay", "POST", "/control/dirty_decay_ms", "value", "arena", 1, PLAIN,
-	  "MS [ARENA]", "of every arena and new ones; -1: never" },
-	{ "muzzy-decay", "POST", "/control/muzzy_decay_ms", "value", "arena", 1, PLAIN,
-	  "MS [ARENA]", "likewise" },
-	{ "background", "POST", "/control/background_thread", "value", NULL, 1, SWITCH, "on|off",
-	  "jemalloc's own threads" },
-	{ "background-max", "POST", "/control/max_background_threads", "value", NULL, 1, PLAIN, "N",
-	  "how many at most" },
-	{ "mutex-reset", "POST", "/control/mutexes/reset", NULL, NULL, 0, PLAIN, "",
-	  "counters of mutexes to 0" },
+	{ "metrics", "GET", "/metrics", { { 0 } }, false, "", "for Prometheus" },
+	{ "get",
+	  "GET",
+	  "/mallctl",
+	  { { "name", CONTROL_TEXT, true } },
+	  false,
+	  "NAME",
+	  "a value by its mallctl name" },
+	{ "dump", "GET", "/pprof/heap", { { 0 } }, true, "", "a heap profile dump into a file" },
+	{ "pprof", "GET", "/debug/pprof/heap", { { 0 } }, true, "", "the same for Go's pprof" },
+	{ "recent",
+	  "GET",
+	  "/prof/recent",
+	  { { 0 } },
+	  true,
+	  "",
+	  "the last blocks that were sampled, for memoir jemalloc log" },
 };
 
 #define WORDS (sizeof(words) / sizeof(*words))
@@ -106,13 +83,30 @@ static int wrong(const char *text)
 
 static const struct word *find_word(const char *text)
 {
-	const char *names[WORDS + 1] = { NULL };
+	static struct word change;
+	static char path[64];
+	const char *names[WORDS + 64] = { NULL };
 	const char *nearest;
+	size_t n = 0;
 
 	for (size_t i = 0; i < WORDS; i++) {
-		names[i] = words[i].word;
+		names[n++] = words[i].word;
 		if (!strcmp(words[i].word, text))
 			return &words[i];
+	}
+	for (const struct control *c = controls; c->name && n < WORDS + 63; c++) {
+		names[n++] = c->word;
+		if (strcmp(c->word, text) != 0)
+			continue;
+		snprintf(path, sizeof(path), "/control/%s", c->name);
+		change = (struct word){ .word = c->word,
+					.method = "POST",
+					.path = path,
+					.files = c->file,
+					.args = c->args,
+					.help = c->help };
+		memcpy(change.params, c->params, sizeof(change.params));
+		return &change;
 	}
 	nearest = args_nearest(text, names);
 	fprintf(stderr, NAME ": '%s' is no command%s%s%s\n", text,
@@ -121,20 +115,14 @@ static const struct word *find_word(const char *text)
 	return NULL;
 }
 
-static void add_value(struct buf *target, char separator, const char *name, const char *value)
-{
-	buf_printf(target, "%c%s=", separator, name);
-	http_escape(target, value);
-}
-
 /* Path and query; 0, or 2 after saying what is wrong. */
 static int make_target(const struct word *w, int argc, char **argv, struct buf *target)
 {
-	const char *const names[] = { w->first, w->second };
-	unsigned most = !!w->first + !!w->second;
-	char separator = '?';
+	unsigned most = 0, needed = 0;
 
-	if ((unsigned)argc < w->needed || (unsigned)argc > most) {
+	for (; most < CONTROL_PARAMS && w->params[most].name; most++)
+		needed += w->params[most].required;
+	if ((unsigned)argc < needed || (unsigned)argc > most) {
 		fprintf(stderr, NAME ": %s%s%s: %s\n", w->word, *w->args ? " " : "", w->args,
 			w->help);
 		return 2;
@@ -143,7 +131,7 @@ static int make_target(const struct word *w, int argc, char **argv, struct buf *
 	for (int i = 0; i < argc; i++) {
 		const char *value = argv[i];
 
-		if (w->kind == SWITCH) {
+		if (w->params[i].type == CONTROL_SWITCH) {
 			if (!strcmp(value, "on"))
 				value = "true";
 			else if (!strcmp(value, "off"))
@@ -151,14 +139,13 @@ static int make_target(const struct word *w, int argc, char **argv, struct buf *
 			else
 				return wrong("on or off");
 		}
-		add_value(target, separator, names[i], value);
-		separator = '&';
+		http_add_param(target, w->params[i].name, value);
 	}
 	if (seconds && !strcmp(w->word, "pprof"))
 		buf_printf(target, "?seconds=%" PRIu64, seconds);
 	else if (seconds)
 		return wrong("--seconds is for pprof");
-	if (output && w->kind != FILES)
+	if (output && !w->files)
 		return wrong("--output is for dump, pprof, recent and log-stop");
 	return 0;
 }
@@ -272,7 +259,7 @@ static int run(int argc, char **argv)
 	}
 	if (!status)
 		status = ask(w, &agent, &target, &body);
-	if (!status && w->kind == FILES) {
+	if (!status && w->files) {
 		status = save_file(&agent, w, &body);
 	} else if (!status && body.size) {
 		if (body.data[0] == '{' && !as_json && strcmp(w->word, "stats") != 0)

@@ -17,12 +17,22 @@
 #include "query/value.h"
 #include "server/library.h"
 #include "server/server.h"
+#include "server/watches.h"
 
 #define PASSWORD_MAX 512
 
-static const char *interface, *token, *password_file, *upload_limit;
+static const char *interface, *token, *password_file, *upload_limit, *agent_token_file;
+static const char **agents;
+static size_t agent_count, agent_room;
 static uint64_t port;
 static bool open_page, any_port;
+
+static const char *add_agent(const struct command_option *row, const char *value)
+{
+	agents = xgrow(agents, agent_count, &agent_room, sizeof(*agents));
+	agents[agent_count++] = value;
+	return NULL;
+}
 
 static const struct command_option options[] = {
 	{ "port", 'p', "N", "listen at this port (8080, or the next that is free)", COMMAND_NUMBER,
@@ -42,6 +52,11 @@ static const struct command_option options[] = {
 	  COMMAND_TEXT, &password_file },
 	{ "upload-limit", 0, "SIZE", "how large a file may be that is sent (4GiB; 0: none)",
 	  COMMAND_TEXT, &upload_limit },
+	{ "agent", 'a', "ADDRESS",
+	  "a running program's agent: http://HOST:PORT, unix:/SOCKET, a process; again for more",
+	  COMMAND_CALL, .set = add_agent },
+	{ "agent-token-file", 0, "FILE", "what those agents want for changes: its first line",
+	  COMMAND_TEXT, &agent_token_file },
 	{ 0 },
 };
 
@@ -52,25 +67,25 @@ static int wrong(const char *text)
 }
 
 /* The first line of a file that nobody else should be able to read; false after saying why not. */
-static bool read_password(char *ret_password)
+static bool read_secret(const char *path, char ret_text[PASSWORD_MAX])
 {
-	auto_close int fd = open(password_file, O_RDONLY | O_CLOEXEC);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 	ssize_t n;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || (n = read(fd, ret_password, PASSWORD_MAX - 1)) < 0) {
-		fprintf(stderr, "memoir server: %s: %s\n", password_file, strerror(errno));
+	if (fd < 0 || fstat(fd, &st) < 0 || (n = read(fd, ret_text, PASSWORD_MAX - 1)) < 0) {
+		fprintf(stderr, "memoir server: %s: %s\n", path, strerror(errno));
 		return false;
 	}
-	ret_password[n] = 0;
-	ret_password[strcspn(ret_password, "\r\n")] = 0;
-	if (!*ret_password)
-		fprintf(stderr, "memoir server: %s: the first line is empty\n", password_file);
+	ret_text[n] = 0;
+	ret_text[strcspn(ret_text, "\r\n")] = 0;
+	if (!*ret_text)
+		fprintf(stderr, "memoir server: %s: the first line is empty\n", path);
 	else if (st.st_mode & 077)
 		fprintf(stderr,
 			"memoir server: %s: others can read it; chmod 600 %s keeps them out\n",
-			password_file, password_file);
-	return *ret_password;
+			path, path);
+	return *ret_text;
 }
 
 /* Names of functions are what the page is about: nothing to say if the browser does not start. */
@@ -84,15 +99,22 @@ static void open_browser(const char *url)
 		fprintf(stderr, "memoir server: there is no xdg-open; open the address by hand\n");
 }
 
-static bool add_files(struct server *s, int argc, char **argv)
+/* Files, and agents by their addresses. */
+static bool add_all(struct server *s, int argc, char **argv, const char *agent_token)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 
-	for (int i = 0; i < argc; i++)
-		if (library_add(s->library, argv[i], &err)) {
-			fprintf(stderr, "memoir server: %s: %s\n", argv[i], err.text);
+	for (int i = 0; i < argc + (int)agent_count; i++) {
+		const char *text = i < argc ? argv[i] : agents[i - argc];
+		int error = i >= argc || watches_is_address(text)
+				    ? watches_add(s->watches, text, agent_token, &err)
+				    : library_add(s->library, text, &err);
+
+		if (error) {
+			fprintf(stderr, "memoir server: %s: %s\n", text, err.text);
 			return false;
 		}
+	}
 	return true;
 }
 
@@ -110,7 +132,7 @@ static void say_address(const struct server *s)
 		open_browser(url);
 }
 
-static int serve(const struct server_options *o, int argc, char **argv)
+static int serve(const struct server_options *o, int argc, char **argv, const char *agent_token)
 {
 	struct server *s;
 	struct err err = { .offset = ERR_NO_OFFSET };
@@ -127,7 +149,7 @@ static int serve(const struct server_options *o, int argc, char **argv)
 	sigaddset(&ends, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &ends, NULL);
 	s = server_new(o, &err);
-	if (!add_files(s, argc, argv)) {
+	if (!add_all(s, argc, argv, agent_token)) {
 		server_free(s);
 		return 1;
 	}
@@ -151,7 +173,7 @@ static int run(int argc, char **argv)
 				    .next_port = !port,
 				    .token = token,
 				    .upload_limit = SERVER_UPLOAD_LIMIT };
-	char password[PASSWORD_MAX];
+	char password[PASSWORD_MAX], agent_token[PASSWORD_MAX];
 	struct value size;
 
 	if (port > UINT16_MAX)
@@ -173,23 +195,28 @@ static int run(int argc, char **argv)
 		return wrong("others can reach this address: give --token TEXT or --password-file "
 			     "FILE");
 	if (password_file) {
-		if (!read_password(password))
+		if (!read_secret(password_file, password))
 			return 1;
 		o.password = password;
 	}
+	if (agent_token_file && !read_secret(agent_token_file, agent_token))
+		return 1;
 	o.names = naming_places();
-	return serve(&o, argc, argv);
+	return serve(&o, argc, argv, agent_token_file ? agent_token : NULL);
 }
 
 const struct command command_server = {
 	.name = "server",
-	.args = "[FILE…]",
-	.help = "the page: recordings in a browser, and the HTTP API",
-	.examples = "  memoir server app.dat\n"
-		    "  memoir server --open recordings/              new ones show up\n"
-		    "  memoir server stats.json                      jemalloc's statistics\n"
-		    "  memoir server -i 0.0.0.0 --token $(openssl rand -hex 16) app.dat\n"
-		    "  curl 'http://127.0.0.1:8080/data/last/flame?measure=leaked'\n",
+	.args = "[FILE|AGENT…]",
+	.help = "the page: recordings and running programs in a browser, and the HTTP API",
+	.examples =
+		"  memoir server app.dat\n"
+		"  memoir server --open recordings/              new ones show up\n"
+		"  memoir server stats.json                      jemalloc's statistics\n"
+		"  memoir server unix:/run/app.sock              a running program's agent; those\n"
+		"                                                of memoir jemalloc ps are there\n"
+		"  memoir server -i 0.0.0.0 --token $(openssl rand -hex 16) app.dat\n"
+		"  curl 'http://127.0.0.1:8080/data/last/flame?measure=leaked'\n",
 	.options = options,
 	.run = run,
 };

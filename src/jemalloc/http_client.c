@@ -92,6 +92,25 @@ int http_parse_address(struct http_address *a, const char *text, struct err *err
 	return 0;
 }
 
+void http_escape(struct buf *out, const char *value)
+{
+	for (; *value; value++) {
+		if ((*value >= '0' && *value <= '9') ||
+		    ((*value | 32) >= 'a' && (*value | 32) <= 'z') || strchr("-._/", *value))
+			buf_char(out, *value);
+		else
+			buf_printf(out, "%%%02X", (unsigned char)*value);
+	}
+}
+
+void http_add_param(struct buf *target, const char *name, const char *value)
+{
+	bool first = !target->size || !memchr(target->data, '?', target->size);
+
+	buf_printf(target, "%c%s=", first ? '?' : '&', name);
+	http_escape(target, value);
+}
+
 /* The value of a header, or NULL; `head` ends with a NUL. */
 static const char *header(const char *head, const char *name)
 {
@@ -178,20 +197,21 @@ static int other_status(unsigned status, const struct buf *body, struct err *err
 	return err_set(err, -EPROTO, "the answer is %u%s%s", status, n ? ": " : "", line);
 }
 
-int http_parse_answer(const char *text, size_t size, bool ended, struct buf *body, struct err *err)
+int http_parse_reply(const char *text, size_t size, bool ended, unsigned *ret_status,
+		     struct buf *body, struct err *err)
 {
 	const char *end = size ? memmem(text, size, "\r\n\r\n", 4) : NULL, *value;
 	auto_free char *head = NULL;
-	unsigned status;
 	int e;
 
+	*ret_status = 0;
 	if (size >= 5 && memcmp(text, "HTTP/", 5) != 0)
 		return bad(err, "it does not begin with HTTP/");
 	if (!end)
 		return ended || size > HEAD_MAX ? bad(err, "its head has no end") : 0;
 	head = xmemdup0(text, (size_t)(end - text));
 	end += 4;
-	if (sscanf(head, "HTTP/%*1[0-9].%*1[0-9] %3u", &status) != 1)
+	if (sscanf(head, "HTTP/%*1[0-9].%*1[0-9] %3u", ret_status) != 1)
 		return bad(err, "it has no status");
 	value = header(head, "Transfer-Encoding");
 	if (value && !strncasecmp(value, "chunked", 7)) {
@@ -204,6 +224,14 @@ int http_parse_answer(const char *text, size_t size, bool ended, struct buf *bod
 		if (text + size > end)
 			buf_add(body, end, (size_t)(text + size - end));
 	}
+	return e;
+}
+
+int http_parse_answer(const char *text, size_t size, bool ended, struct buf *body, struct err *err)
+{
+	unsigned status;
+	int e = http_parse_reply(text, size, ended, &status, body, err);
+
 	return e == 1 && status / 100 != 2 ? other_status(status, body, err) : e;
 }
 
@@ -215,16 +243,23 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* 0, or -ETIMEDOUT, -errno. */
-static int wait_for(int fd, short events, int64_t until)
+/* How long a call may take, and what ends it early. */
+struct patience {
+	int64_t until;
+	int stop_fd;
+};
+
+/* 0, or -ETIMEDOUT, -ECANCELED, -errno. */
+static int wait_for(int fd, short events, const struct patience *patience)
 {
 	for (;;) {
-		struct pollfd p = { .fd = fd, .events = events };
-		int64_t left = until - now_ms();
-		int n = left > 0 ? poll(&p, 1, (int)left) : 0;
+		struct pollfd p[] = { { .fd = fd, .events = events },
+				      { .fd = patience->stop_fd, .events = POLLIN } };
+		int64_t left = patience->until - now_ms();
+		int n = left > 0 ? poll(p, 2, (int)left) : 0;
 
 		if (n > 0)
-			return 0;
+			return p[1].revents ? -ECANCELED : 0;
 		if (!n)
 			return -ETIMEDOUT;
 		if (errno != EINTR)
@@ -232,7 +267,7 @@ static int wait_for(int fd, short events, int64_t until)
 	}
 }
 
-static int connect_to(const struct sockaddr *to, socklen_t size, int64_t until)
+static int connect_to(const struct sockaddr *to, socklen_t size, const struct patience *until)
 {
 	int fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), e = 0;
 	socklen_t n = sizeof(e);
@@ -250,7 +285,7 @@ static int connect_to(const struct sockaddr *to, socklen_t size, int64_t until)
 	return e;
 }
 
-static int connect_unix(const struct http_address *a, int64_t until)
+static int connect_unix(const struct http_address *a, const struct patience *until)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 
@@ -258,7 +293,7 @@ static int connect_unix(const struct http_address *a, int64_t until)
 	return connect_to((const struct sockaddr *)&to, sizeof(to), until);
 }
 
-static int connect_host(const struct http_address *a, int64_t until, struct err *err)
+static int connect_host(const struct http_address *a, const struct patience *until, struct err *err)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list;
 	int fd = -ENOENT, e = getaddrinfo(a->host, a->port, &hints, &list);
@@ -271,7 +306,7 @@ static int connect_host(const struct http_address *a, int64_t until, struct err 
 	return fd < 0 ? err_set(err, fd, "%s:%s: %s", a->host, a->port, strerror(-fd)) : fd;
 }
 
-static int send_all(int fd, const struct buf *request, int64_t until)
+static int send_all(int fd, const struct buf *request, const struct patience *until)
 {
 	size_t done = 0;
 
@@ -294,8 +329,9 @@ static int send_all(int fd, const struct buf *request, int64_t until)
 
 /* Parsing begins anew with each piece that comes only until the head says how long it is; after
  * that, answers of a megabyte come in few pieces. */
-static int receive(int fd, int64_t until, struct buf *body, struct err *err)
+static int receive(struct http_call *c, int fd, const struct patience *until, struct err *err)
 {
+	struct buf *body = c->body;
 	struct buf text = { 0 };
 	size_t next = 1;
 	int e = 0;
@@ -309,12 +345,15 @@ static int receive(int fd, int64_t until, struct buf *body, struct err *err)
 			continue;
 		if (n < 0 && errno == EAGAIN) {
 			/* Nothing more for now: perhaps that was all. */
-			e = text.size ? http_parse_answer(text.data, text.size, false, body, err)
+			e = text.size ? http_parse_reply(text.data, text.size, false, &c->status,
+							 body, err)
 				      : 0;
 			if (!e)
 				e = wait_for(fd, POLLIN, until);
 			if (e == -ETIMEDOUT)
 				e = err_set(err, e, "no answer in time");
+			else if (e == -ECANCELED)
+				e = err_set(err, e, "it was not waited for");
 			continue;
 		}
 		if (n < 0) {
@@ -325,7 +364,7 @@ static int receive(int fd, int64_t until, struct buf *body, struct err *err)
 		if (text.size > ANSWER_MAX + HEAD_MAX)
 			e = bad(err, "it has no end");
 		else if (!n || text.size >= next) {
-			e = http_parse_answer(text.data, text.size, !n, body, err);
+			e = http_parse_reply(text.data, text.size, !n, &c->status, body, err);
 			next = text.size * 2;
 		}
 	}
@@ -333,81 +372,78 @@ static int receive(int fd, int64_t until, struct buf *body, struct err *err)
 	return e < 0 ? e : 0;
 }
 
-struct question {
-	const char *method, *token, *type; /* NULL: none */
-	const struct buf *content;	   /* NULL: none */
-	int timeout_ms;
-};
-
-static void put_head(struct buf *request, const struct http_address *a, const struct question *q)
+static void put_request(struct buf *request, const struct http_call *c)
 {
+	const struct http_address *a = c->address;
 	bool six = strchr(a->host, ':') != NULL;
 
 	buf_printf(request,
 		   "%s %s HTTP/1.1\r\nHost: %s%s%s\r\nUser-Agent: memoir/" MEMOIR_VERSION
 		   "\r\nAccept: */*\r\nConnection: close\r\n",
-		   q->method, *a->target ? a->target : "/", six ? "[" : "",
+		   c->method, *a->target ? a->target : "/", six ? "[" : "",
 		   *a->host ? a->host : "localhost", six ? "]" : "");
-	if (q->token && *q->token)
-		buf_printf(request, "Authorization: Bearer %s\r\n", q->token);
-	if (q->type)
-		buf_printf(request, "Content-Type: %s\r\n", q->type);
-	if (strcmp(q->method, "GET") != 0)
-		buf_printf(request, "Content-Length: %zu\r\n", q->content ? q->content->size : 0);
+	if (c->token && *c->token)
+		buf_printf(request, "Authorization: Bearer %s\r\n", c->token);
+	if (c->type)
+		buf_printf(request, "Content-Type: %s\r\n", c->type);
+	if (strcmp(c->method, "GET") != 0)
+		buf_printf(request, "Content-Length: %zu\r\n", c->content ? c->content->size : 0);
 	buf_text(request, "\r\n");
-	if (q->content && q->content->size)
-		buf_add(request, q->content->data, q->content->size);
+	if (c->content && c->content->size)
+		buf_add(request, c->content->data, c->content->size);
 }
 
-static int exchange(const struct http_address *a, const struct question *q, struct buf *body,
-		    struct err *err)
+int http_call(struct http_call *c, struct err *err)
 {
-	int64_t until = now_ms() + q->timeout_ms;
-	auto_close int fd = *a->socket ? connect_unix(a, until) : connect_host(a, until, err);
+	const struct http_address *a = c->address;
+	const struct patience until = { now_ms() + c->timeout_ms, c->stop_fd };
+	auto_close int fd = *a->socket ? connect_unix(a, &until) : connect_host(a, &until, err);
 	struct buf request = { 0 };
 	int sent, got = 0;
 
 	if (fd < 0)
 		return *a->socket ? err_set(err, fd, "%s: %s", a->socket, strerror(-fd)) : fd;
-	put_head(&request, a, q);
-	sent = send_all(fd, &request, until);
+	put_request(&request, c);
+	sent = send_all(fd, &request, &until);
 	buf_release(&request);
 	/* Who does not want all of it answers early and closes: that answer says why. */
 	if (!sent || sent == -EPIPE || sent == -ECONNRESET)
-		got = receive(fd, until, body, err);
-	if (sent && got != -EPROTO)
+		got = receive(c, fd, &until, err);
+	if (sent && (got || c->status / 100 == 2))
 		return err_set(err, sent, "%s", strerror(-sent));
 	return got;
+}
+
+static int want_success(struct http_call *c, struct err *err)
+{
+	int e = http_call(c, err);
+
+	return !e && c->status / 100 != 2 ? other_status(c->status, c->body, err) : e;
 }
 
 int http_ask(const struct http_address *a, const char *method, const char *token, int timeout_ms,
 	     struct buf *body, struct err *err)
 {
-	return exchange(
-		a, &(struct question){ .method = method, .token = token, .timeout_ms = timeout_ms },
-		body, err);
+	return want_success(&(struct http_call){ .address = a,
+						 .method = method,
+						 .token = token,
+						 .timeout_ms = timeout_ms,
+						 .stop_fd = -1,
+						 .body = body },
+			    err);
 }
 
 int http_post(const struct http_address *a, const char *type, const struct buf *content,
 	      int timeout_ms, struct buf *answer, struct err *err)
 {
-	return exchange(a,
-			&(struct question){ .method = "POST",
-					    .type = type,
-					    .content = content,
-					    .timeout_ms = timeout_ms },
-			answer, err);
-}
-
-void http_escape(struct buf *out, const char *value)
-{
-	for (; *value; value++) {
-		if ((*value >= '0' && *value <= '9') ||
-		    ((*value | 32) >= 'a' && (*value | 32) <= 'z') || strchr("-._/", *value))
-			buf_char(out, *value);
-		else
-			buf_printf(out, "%%%02X", (unsigned char)*value);
-	}
+	return want_success(&(struct http_call){ .address = a,
+						 .method = "POST",
+						 .type = type,
+						 .content = content,
+						 .timeout_ms = timeout_ms,
+						 .stop_fd = -1,
+						 .body = answer },
+			    err);
 }
 
 int http_get(const struct http_address *a, int timeout_ms, struct buf *body, struct err *err)

@@ -32,6 +32,27 @@ int http_post(const struct http_address *a, const char *type, const struct buf *
 /* Adds a value for a query, with %XX for all but letters, digits and - . _ / */
 void http_escape(struct buf *out, const char *value);
 
+/* Adds a parameter to a path. */
+void http_add_param(struct buf *target, const char *name, const char *value);
+
+/* One request, for those who want to know the status, or may have to stop early. */
+struct http_call {
+	const struct http_address *address;
+	const char *method;
+	const char *token;	   /* NULL: none */
+	const char *type;	   /* of what is sent; NULL: not said */
+	const struct buf *content; /* NULL: nothing is sent */
+	int timeout_ms;
+	int stop_fd;	 /* below 0: none; once it can be read, the call ends with -ECANCELED */
+	unsigned status; /* then: of the answer */
+	struct buf *body;
+};
+/* 0 for an answer of any status, or -errno with err. */
+int http_call(struct http_call *c, struct err *err);
+
+/* What http_parse_answer() does, with any status. */
+int http_parse_reply(const char *text, size_t size, bool ended, unsigned *ret_status,
+		     struct buf *body, struct err *err);
 /* For http_get() and the fuzz target: an answer, as far as it has come.  1: it is complete and
  * `body` is its body; 0: there is more to come; -errno with err.  `ended`: the other side has
  * closed. */

@@ -20,8 +20,10 @@
 #include "server/kept.h"
 #include "server/library.h"
 #include "server/links.h"
+#include "server/peer.h"
 #include "server/stream.h"
 #include "server/upload.h"
+#include "server/watch.h"
 
 #define HEAD_MAX (64u << 10) /* bytes of a request's head, and of what is being sent */
 #define SILENCE_S 30	     /* that a connection may have */
@@ -41,6 +43,7 @@ struct exchange {
 	struct upload *upload;
 	struct kept_answer *kept;
 	struct stream *stream;
+	struct asked *asked;
 	char etag[40];
 };
 
@@ -90,6 +93,8 @@ static void completed(void *server, struct MHD_Connection *c, void **context,
 		kept_give(x->server->kept, x->kept, &x->waiter);
 	if (x->stream)
 		stream_drop(x->stream);
+	if (x->asked)
+		asked_drop(x->asked);
 	upload_free(x->upload);
 	request_release(&x->request);
 	free(x->address);
@@ -171,6 +176,18 @@ static bool is_allowed(struct exchange *x)
 	return !x->refused;
 }
 
+/* Those who know a secret may; where there is none, this user. */
+static bool may_change(const struct exchange *x)
+{
+	const struct server_options *o = &x->server->options;
+	const union MHD_ConnectionInfo *info;
+
+	if (o->token || o->password)
+		return true;
+	info = MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	return info && peer_is_ours(info->connect_fd);
+}
+
 /* The head of a request is there: all of it that can be wrong is found here. */
 static void look(struct exchange *x, const char *method)
 {
@@ -192,6 +209,10 @@ static void look(struct exchange *x, const char *method)
 	if (x->asset || x->request.route->way != ROUTE_UPLOAD) {
 		if (body)
 			refuse(x, 413, "no body is expected here");
+		else if (which == METHOD_POST && !may_change(x))
+			refuse(x, 403,
+			       "another user may not change this one's programs: start the server "
+			       "with --token");
 		return;
 	}
 	if (body == UINT64_MAX || !header_of(x->connection, "Content-Length")) {
@@ -298,6 +319,14 @@ static enum MHD_Result send_done(struct exchange *x)
 	struct sent how = { .status = 200, .etag = x->etag };
 	char timing[40];
 
+	if (x->asked) {
+		const struct buf *body = asked_body(x->asked);
+
+		if (asked_fault(x->asked)->status)
+			return send_fault(x->connection, x->server, asked_fault(x->asked));
+		how.etag = NULL;
+		return send_bytes(x->connection, &how, body->data, body->size, false);
+	}
 	if (x->kept) {
 		const struct kept_answer *a = x->kept;
 
@@ -352,6 +381,15 @@ static enum MHD_Result answer_computed(struct exchange *x)
 	return x->slept ? MHD_YES : send_done(x);
 }
 
+static enum MHD_Result answer_asked(struct exchange *x)
+{
+	x->asked = watch_ask(&x->request, &x->waiter);
+	if (x->asked)
+		return MHD_YES;
+	refuse(x, 503, "there is too much to ask this agent: try again");
+	return send_fault(x->connection, x->server, &x->fault);
+}
+
 static enum MHD_Result answer(struct exchange *x)
 {
 	struct params params = { 0 };
@@ -373,6 +411,8 @@ static enum MHD_Result answer(struct exchange *x)
 		return answer_upload(x);
 	if (x->request.route->way == ROUTE_QUICK)
 		return answer_quick(x);
+	if (x->request.route->way == ROUTE_ASKED)
+		return answer_asked(x);
 	return answer_computed(x);
 }
 
@@ -384,7 +424,11 @@ static enum MHD_Result go_on(struct exchange *x)
 	link_sleeps(x->server->links, x->link, NULL);
 	if (link_is_gone(x->server->links, x->link))
 		return MHD_NO;
-	ready = x->kept ? kept_is_done(x->server->kept, x->kept) : stream_is_ready(x->stream);
+	if (x->asked)
+		ready = asked_is_done(x->asked);
+	else
+		ready = x->kept ? kept_is_done(x->server->kept, x->kept)
+				: stream_is_ready(x->stream);
 	return ready ? send_done(x) : MHD_NO;
 }
 
@@ -416,7 +460,7 @@ static enum MHD_Result handle(void *server, struct MHD_Connection *c, const char
 	}
 	if (x->upload && x->request.fault.status)
 		return send_fault(c, x->server, &x->request.fault);
-	return x->kept || x->stream ? go_on(x) : answer(x);
+	return x->kept || x->stream || x->asked ? go_on(x) : answer(x);
 }
 
 int http_start(struct server *s, int socket, struct err *err)

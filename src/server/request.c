@@ -15,6 +15,7 @@
 #include "server/kind.h"
 #include "server/library.h"
 #include "server/server.h"
+#include "server/watches.h"
 
 #define PERCENT 1000000.0 /* value.h counts in millionths */
 
@@ -156,6 +157,18 @@ static struct snapshot *take_snapshot(struct request *r, const char *parameter, 
 	return NULL;
 }
 
+/* The agent of a path that has one. */
+static bool take_watch(struct request *r)
+{
+	if (strncmp(r->route->path, "/agents/{agent}/", 16) != 0)
+		return true;
+	r->watch = watches_take(r->server->watches, r->args[0]);
+	if (!r->watch)
+		request_fail(r, 404, NULL, "there is no agent '%.40s'; /agents has them all",
+			     r->args[0]);
+	return r->watch != NULL;
+}
+
 bool request_init(struct request *r, struct server *s, unsigned method, const char *address)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
@@ -173,7 +186,7 @@ bool request_init(struct request *r, struct server *s, unsigned method, const ch
 		r->fault.methods = methods;
 		return false;
 	}
-	if (!take_params(r))
+	if (!take_params(r) || !take_watch(r))
 		return false;
 	if (!route_has_file(r->route))
 		return true;
@@ -191,6 +204,7 @@ void request_release(struct request *r)
 		views_give(&r->snapshot->views, r->held);
 	filter_free(r->filter);
 	snapshot_drop(r->snapshot);
+	watch_drop(r->watch);
 	for (unsigned i = 0; i < ROUTE_ARGS; i++)
 		free(r->args[i]);
 	free(r->file_name);

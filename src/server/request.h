@@ -14,6 +14,7 @@
 #include "server/snapshot.h"
 
 struct server;
+struct watch;
 
 /* Why there is no answer. */
 struct fault {
@@ -31,6 +32,7 @@ struct request {
 	struct params params;
 	char *args[ROUTE_ARGS];	   /* what stands for {…} in the path */
 	struct snapshot *snapshot; /* of {id}; NULL: the path has none */
+	struct watch *watch;	   /* of {agent}; NULL likewise */
 	struct filter *filter;	   /* NULL: none, or taken by request_view() */
 	struct held_view *held;
 	struct fault fault;

@@ -36,6 +36,8 @@ bool route_fits(const char *pattern, const char *path, char *ret_args[ROUTE_ARGS
 		size_t name = strcspn(pattern, "/"), size = strcspn(path, "/");
 
 		if (*pattern == '{') {
+			if (pattern[name - 2] == '*')
+				size = strlen(path);
 			if (!size || count == ROUTE_ARGS)
 				break;
 			ret_args[count++] = xmemdup0(path, size);

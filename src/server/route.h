@@ -19,10 +19,11 @@ enum route_way {
 	ROUTE_STREAM, /* by a thread of its own, in pieces, as fast as they are taken */
 	ROUTE_QUICK,  /* at once */
 	ROUTE_UPLOAD, /* with a body: see upload.h */
+	ROUTE_ASKED,  /* by the thread of the agent that it is about: see watch.h */
 };
 
 struct route {
-	const char *path; /* "/data/{id}/flame" */
+	const char *path; /* "/data/{id}/flame"; {name*} at the end may have slashes in it */
 	unsigned methods; /* enum route_method; GET is HEAD too */
 	const char *help;
 	const char *type; /* of the answer; NULL: application/json */

@@ -23,6 +23,7 @@
 #include "server/stream.h"
 #include "server/upload.h"
 #include "server/warm.h"
+#include "server/watches.h"
 
 #define PORTS 100 /* that are tried */
 #define BACKLOG 512
@@ -139,6 +140,7 @@ struct server *server_new(const struct server_options *o, struct err *err)
 	if (gethostname(s->host_name, sizeof(s->host_name) - 1) < 0)
 		s->host_name[0] = 0;
 	s->library = library_new(&o->names);
+	s->watches = watches_new();
 	gate_init(&s->gate, parallel_workers());
 	s->uploads = uploads_new();
 	return s;
@@ -181,7 +183,9 @@ struct server *server_free(struct server *s)
 		kept_stop(s->kept);
 	if (s->streams)
 		streams_stop(s->streams);
+	watches_stop(s->watches);
 	http_stop(s);
+	s->watches = watches_free(s->watches);
 	s->streams = streams_free(s->streams);
 	s->kept = kept_free(s->kept);
 	s->links = links_free(s->links);

@@ -3,10 +3,10 @@
 /* The HTTP server: recordings answered as docs/http-api.md says, and the page.
  *
  * Threads: one speaks HTTP (libmicrohttpd's) and never computes; workers answer what is kept
- * (kept.h; two of them quietly, what can wait), each stream has a thread (stream.h), one watches
- * the connections (links.h), two belong to the library.  Ends in the other order: nothing is
- * accepted any more, questions are dropped, their threads are waited for, then connections end,
- * then what they used is freed. */
+ * (kept.h; two of them quietly, what can wait), each stream has a thread (stream.h), each running
+ * agent that is asked about one (watch.h), one watches the connections (links.h), two belong to the
+ * library.  Ends in the other order: nothing is accepted any more, questions are dropped, their
+ * threads are waited for, then connections end, then what they used is freed. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +31,7 @@ struct server {
 	char host_name[256];
 	uint64_t nonce; /* of this run: answers of another one are not the same */
 	struct library *library;
+	struct watches *watches;
 	struct gate gate;
 	struct kept *kept;
 	struct streams *streams;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Files that are sent.  See upload.h.  On the thread that speaks HTTP only. */
+/* Files that are sent.  See upload.h.  On the thread that speaks HTTP, but for uploads_put(): the
+ * lock is for the folder and the number of the next file in it. */
 #include "server/upload.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 #include "server/server.h"
 
 struct uploads {
+	pthread_mutex_t lock;
 	char *folder; /* made when it is first needed */
 	unsigned running;
 	unsigned long number;
@@ -28,7 +31,10 @@ struct upload {
 
 struct uploads *uploads_new(void)
 {
-	return xcalloc(1, sizeof(struct uploads));
+	struct uploads *u = xcalloc(1, sizeof(*u));
+
+	pthread_mutex_init(&u->lock, NULL);
+	return u;
 }
 
 struct uploads *uploads_free(struct uploads *u)
@@ -38,6 +44,7 @@ struct uploads *uploads_free(struct uploads *u)
 	if (u->folder)
 		rmdir(u->folder); /* the library has removed what was in it */
 	free(u->folder);
+	pthread_mutex_destroy(&u->lock);
 	free(u);
 	return NULL;
 }
@@ -57,6 +64,21 @@ static bool make_folder(struct uploads *u)
 	return false;
 }
 
+/* A new file of the folder: its descriptor, or -1 with errno. */
+static int make_file(struct uploads *u, char **ret_path)
+{
+	int fd = -1;
+
+	pthread_mutex_lock(&u->lock);
+	*ret_path = NULL;
+	if (make_folder(u)) {
+		*ret_path = xasprintf("%s/%lu", u->folder, u->number++);
+		fd = open(*ret_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	}
+	pthread_mutex_unlock(&u->lock);
+	return fd;
+}
+
 struct upload *upload_new(struct request *r, uint64_t size)
 {
 	struct uploads *all = r->server->uploads;
@@ -71,15 +93,10 @@ struct upload *upload_new(struct request *r, uint64_t size)
 		request_fail(r, 503, NULL, "other files are being sent: try again");
 		return NULL;
 	}
-	if (!make_folder(all)) {
-		request_fail(r, 500, NULL, "there is no place for a file: %s", strerror(errno));
-		return NULL;
-	}
 	u = xcalloc(1, sizeof(*u));
 	u->all = all;
 	u->size = size;
-	u->path = xasprintf("%s/%lu", all->folder, all->number++);
-	u->fd = open(u->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	u->fd = make_file(all, &u->path);
 	all->running++;
 	if (u->fd >= 0)
 		return u;
@@ -132,4 +149,29 @@ void upload_free(struct upload *u)
 	u->all->running--;
 	free(u->path);
 	free(u);
+}
+
+int uploads_put(struct server *s, const void *bytes, size_t size, const char *name,
+		char ret_id[ID_SIZE], struct err *err)
+{
+	auto_free char *path = NULL;
+	auto_close int fd = make_file(s->uploads, &path);
+	const char *all = bytes;
+	int error = fd < 0 ? -errno : 0;
+
+	for (size_t at = 0; !error && at < size;) {
+		ssize_t n = write(fd, all + at, size - at);
+
+		if (n < 0 && errno != EINTR)
+			error = -errno;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	if (error) {
+		err_set(err, error, "there is no place for a file: %s", strerror(-error));
+	} else {
+		error = library_upload(s->library, path, name, ret_id, err);
+	}
+	if (error && path)
+		unlink(path);
+	return error;
 }

@@ -23,3 +23,8 @@ int upload_write(struct upload *u, struct request *r, const char *bytes, size_t 
 int upload_open(struct upload *u, struct request *r, char ret_id[ID_SIZE]);
 /* What was not opened is removed. */
 void upload_free(struct upload *u);
+
+/* Opens bytes that the server itself has got, as if they had been sent; any thread.  0 and the id,
+ * or -errno with err. */
+int uploads_put(struct server *s, const void *bytes, size_t size, const char *name,
+		char ret_id[ID_SIZE], struct err *err);

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* /agents…: programs that run with an agent in them: what their jemalloc says now and said before,
+ * and changes.  All but the list is answered by the agent's own thread (watch.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "jemalloc/controls.h"
+#include "jemalloc/http_client.h"
+#include "server/request.h"
+#include "server/server.h"
+#include "server/upload.h"
+#include "server/watches.h"
+
+#define CONTROL_TIMEOUT_MS 20000
+#define DUMP_TIMEOUT_MS 60000
+
+static void list_controls(struct json *j)
+{
+	json_array(j, "controls");
+	for (const struct control *c = controls; c->name; c++) {
+		json_object(j, NULL);
+		json_text(j, "name", c->name);
+		json_text(j, "help", c->help);
+		json_bool(j, "file", c->file);
+		json_array(j, "parameters");
+		for (unsigned i = 0; i < CONTROL_PARAMS && c->params[i].name; i++) {
+			json_object(j, NULL);
+			json_text(j, "name", c->params[i].name);
+			json_text(j, "type", controls_type_name(c->params[i].type));
+			json_bool(j, "required", c->params[i].required);
+			json_end_object(j);
+		}
+		json_end_array(j);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static int answer_list(struct request *r, struct sink *out)
+{
+	struct json j;
+
+	request_json(&j, out);
+	json_object(&j, NULL);
+	watches_list(r->server->watches, &j, "agents");
+	list_controls(&j);
+	json_end_object(&j);
+	return 0;
+}
+
+static int answer_stats(struct request *r, struct sink *out)
+{
+	int error = watch_look(r);
+
+	if (!error)
+		watch_write_now(r->watch, out);
+	return error;
+}
+
+static int answer_series(struct request *r, struct sink *out)
+{
+	const char *since = request_text(r, "since");
+	struct json j;
+	int error = watch_look(r);
+
+	if (error)
+		return error;
+	request_json(&j, out);
+	json_object(&j, NULL);
+	watch_write_series(r->watch, &j, strtoull(since, NULL, 10));
+	json_end_object(&j);
+	return 0;
+}
+
+/* Only what this control knows, and all that it needs. */
+static int add_params(struct request *r, const struct control *c, struct buf *target)
+{
+	for (size_t i = 0; i < r->params.count; i++) {
+		const struct param *p = &r->params.rows[i];
+		bool known = false;
+
+		for (unsigned k = 0; k < CONTROL_PARAMS && c->params[k].name; k++)
+			known |= !strcmp(c->params[k].name, p->name);
+		if (!known)
+			return request_fail(r, 400, p->name, "%s takes no '%.60s'", c->name,
+					    p->name);
+		if (*p->value)
+			http_add_param(target, p->name, p->value);
+	}
+	for (unsigned k = 0; k < CONTROL_PARAMS && c->params[k].name; k++)
+		if (c->params[k].required && !request_has(r, c->params[k].name))
+			return request_fail(r, 400, c->params[k].name, "'%s' is needed: %s",
+					    c->params[k].name, c->help);
+	return 0;
+}
+
+static int answer_control(struct request *r, struct sink *out)
+{
+	auto_free char *name =
+		r->args[2] ? xasprintf("%s/%s", r->args[1], r->args[2]) : xstrdup(r->args[1]);
+	const struct control *c = controls_find(name);
+	struct buf target = { 0 }, body = { 0 };
+	int error;
+
+	if (!c)
+		return request_fail(r, 404, NULL, "there is no control '%.60s'; /agents lists them",
+				    r->args[1]);
+	buf_printf(&target, "/control/%s", c->name);
+	error = add_params(r, c, &target);
+	if (!error)
+		error = watch_call(r, "POST", target.data, CONTROL_TIMEOUT_MS, &body);
+	if (!error && body.size)
+		buf_add(&out->buf, body.data, body.size);
+	buf_release(&target);
+	buf_release(&body);
+	return error;
+}
+
+/* Gets something of the agent, and opens it like a file that was sent. */
+static int fetch_and_open(struct request *r, struct sink *out, const char *target,
+			  const char *extension)
+{
+	struct agents_entry agent = watch_agent(r->watch);
+	const char *slash = strrchr(agent.program, '/');
+	struct buf body = { 0 };
+	auto_free char *name = NULL;
+	char id[ID_SIZE];
+	struct err err;
+	struct json j;
+	int error = watch_call(r, "GET", target, DUMP_TIMEOUT_MS, &body);
+
+	if (error)
+		goto out;
+	name = xasprintf("%s.%d.%u.%s", slash ? slash + 1 : agent.program, (int)agent.pid,
+			 watch_next_file(r->watch), extension);
+	if (uploads_put(r->server, body.data, body.size, name, id, &err)) {
+		error = request_fail(r, 502, NULL, "what the agent sent cannot be opened: %s",
+				     err.text);
+		goto out;
+	}
+	request_json(&j, out);
+	json_object(&j, NULL);
+	json_text(&j, "id", id);
+	json_text(&j, "name", name);
+	json_end_object(&j);
+out:
+	buf_release(&body);
+	return error;
+}
+
+static int answer_dump(struct request *r, struct sink *out)
+{
+	return fetch_and_open(r, out, "/pprof/heap", "heap");
+}
+
+static int answer_snapshot(struct request *r, struct sink *out)
+{
+	return fetch_and_open(r, out, "/stats?J", "json");
+}
+
+static const struct param_row series_params[] = {
+	{ "since", PARAM_NUMBER, "0", "the number of the first point that is wanted" },
+	{ 0 },
+};
+
+/* Those of all controls; which of them a control takes is in its row. */
+static const struct param_row control_params[] = {
+	{ "value", PARAM_TEXT, NULL, "what it becomes" },
+	{ "arena", PARAM_TEXT, NULL, "a number; all of them otherwise" },
+	{ "lg_sample", PARAM_TEXT, NULL, "a sample every 2 to the power of so many bytes" },
+	{ "path", PARAM_TEXT, NULL, "a new file of the program's user" },
+	{ "name", PARAM_TEXT, NULL, "a mallctl name" },
+	{ 0 },
+};
+
+const struct route routes_agents[] = {
+	{ "/agents", METHOD_GET, "running programs with an agent, and what can be changed in them",
+	  .way = ROUTE_QUICK, .answer = answer_list },
+	{ "/agents/{agent}/stats", METHOD_GET, "what its jemalloc says now", .way = ROUTE_ASKED,
+	  .answer = answer_stats },
+	{ "/agents/{agent}/series", METHOD_GET, "what it said since somebody looks",
+	  .params = series_params, .way = ROUTE_ASKED, .answer = answer_series },
+	{ "/agents/{agent}/control/{name*}", METHOD_POST, "changes something in it",
+	  .params = control_params, .way = ROUTE_ASKED, .answer = answer_control },
+	{ "/agents/{agent}/dump", METHOD_POST, "takes a heap profile dump and opens it",
+	  .way = ROUTE_ASKED, .answer = answer_dump },
+	{ "/agents/{agent}/snapshot", METHOD_POST, "takes its statistics in full and opens them",
+	  .way = ROUTE_ASKED, .answer = answer_snapshot },
+	{ 0 },
+};

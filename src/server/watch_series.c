@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Curves of a running jemalloc.  See watch_series.h. */
+#include "server/watch_series.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+
+const char *const watch_curves[] = { "allocated", "active",   "metadata", "resident",
+				     "mapped",	  "retained", "dirty",	  "muzzy" };
+
+static const enum stats_total totals[] = {
+	[WATCH_ALLOCATED] = STATS_TOTAL_ALLOCATED, [WATCH_ACTIVE] = STATS_TOTAL_ACTIVE,
+	[WATCH_METADATA] = STATS_TOTAL_METADATA,   [WATCH_RESIDENT] = STATS_TOTAL_RESIDENT,
+	[WATCH_MAPPED] = STATS_TOTAL_MAPPED,	   [WATCH_RETAINED] = STATS_TOTAL_RETAINED,
+};
+
+void watch_series_release(struct watch_series *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		free(s->points[s->first + i].arenas);
+	free(s->points);
+	*s = (struct watch_series){ 0 };
+}
+
+static void drop_oldest(struct watch_series *s)
+{
+	struct watch_point *p = &s->points[s->first++];
+
+	s->bytes -= p->arena_count * sizeof(*p->arenas);
+	free(p->arenas);
+	s->count--;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	uint32_t x = ((const struct watch_arena *)a)->id, y = ((const struct watch_arena *)b)->id;
+
+	return (x > y) - (x < y);
+}
+
+static uint64_t in_bytes(uint64_t pages, uint64_t page)
+{
+	uint64_t bytes;
+
+	if (pages >= STATS_NONE || page >= STATS_NONE ||
+	    __builtin_mul_overflow(pages, page, &bytes))
+		return STATS_NONE;
+	return bytes;
+}
+
+static void add_to(uint64_t *sum, uint64_t value)
+{
+	if (value < STATS_NONE && *sum < STATS_NONE - value)
+		*sum += value;
+	else if (value < STATS_NONE && *sum == STATS_NONE)
+		*sum = value;
+}
+
+static void take_arenas(struct watch_point *p, const struct stats *said)
+{
+	uint64_t page = said->shape[STATS_SHAPE_PAGE];
+
+	p->arenas = xcalloc(said->arena_count + 1, sizeof(*p->arenas));
+	for (size_t i = 0; i < said->arena_count; i++) {
+		const struct stats_arena *a = &said->arenas[i];
+		struct watch_arena *to = &p->arenas[p->arena_count];
+
+		if (a->id < 0 || a->id > UINT32_MAX)
+			continue;
+		*to = (struct watch_arena){ (uint32_t)a->id,
+					    in_bytes(a->value[STATS_ARENA_PDIRTY], page),
+					    in_bytes(a->value[STATS_ARENA_PMUZZY], page) };
+		add_to(&p->value[WATCH_DIRTY], to->dirty);
+		add_to(&p->value[WATCH_MUZZY], to->muzzy);
+		p->arena_count++;
+	}
+	if (p->arena_count)
+		qsort(p->arenas, p->arena_count, sizeof(*p->arenas), by_id);
+}
+
+const struct watch_point *watch_series_add(struct watch_series *s, const struct stats *said,
+					   int64_t time_ms)
+{
+	struct watch_point *p;
+	size_t bytes;
+
+	/* The points move to the front only when as many as there are were dropped. */
+	if (s->first && s->first >= s->count) {
+		memmove(s->points, s->points + s->first, s->count * sizeof(*s->points));
+		s->first = 0;
+	}
+	s->points = xgrow(s->points, s->first + s->count, &s->room, sizeof(*s->points));
+	p = &s->points[s->first + s->count++];
+	*p = (struct watch_point){ .number = ++s->number, .time_ms = time_ms };
+	for (unsigned i = 0; i < WATCH_CURVES; i++)
+		p->value[i] = i < WATCH_DIRTY ? said->total[totals[i]] : STATS_NONE;
+	take_arenas(p, said);
+	bytes = p->arena_count * sizeof(*p->arenas);
+	s->bytes += bytes;
+	while (s->count > 1 && (s->count > WATCH_POINTS || s->bytes > WATCH_BYTES))
+		drop_oldest(s);
+	return &s->points[s->first + s->count - 1];
+}
+
+static void write_value(struct json *j, uint64_t value)
+{
+	if (value < STATS_NONE)
+		json_number(j, NULL, value);
+	else
+		json_null(j, NULL);
+}
+
+static const struct watch_arena *arena_of(const struct watch_point *p, uint32_t id)
+{
+	struct watch_arena key = { .id = id };
+
+	return p->arena_count ? bsearch(&key, p->arenas, p->arena_count, sizeof(key), by_id) : NULL;
+}
+
+/* One arena's two curves; null where it was not there. */
+static void write_arena(struct json *j, const struct watch_point *from, size_t count, uint32_t id)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%u", id);
+	json_object(j, name);
+	for (unsigned muzzy = 0; muzzy < 2; muzzy++) {
+		json_array(j, muzzy ? "muzzy" : "dirty");
+		for (size_t i = 0; i < count; i++) {
+			const struct watch_arena *a = arena_of(&from[i], id);
+
+			write_value(j, !a ? STATS_NONE : muzzy ? a->muzzy : a->dirty);
+		}
+		json_end_array(j);
+	}
+	json_end_object(j);
+}
+
+/* All arenas that any of these points has, in order. */
+static void write_arenas(struct json *j, const struct watch_point *from, size_t count)
+{
+	json_object(j, "arenas");
+	for (uint64_t least = 0;;) {
+		uint64_t next = UINT64_MAX;
+
+		for (size_t i = 0; i < count; i++)
+			for (size_t k = 0; k < from[i].arena_count; k++)
+				if (from[i].arenas[k].id >= least) {
+					if (from[i].arenas[k].id < next)
+						next = from[i].arenas[k].id;
+					break;
+				}
+		if (next == UINT64_MAX)
+			break;
+		write_arena(j, from, count, (uint32_t)next);
+		least = next + 1;
+	}
+	json_end_object(j);
+}
+
+void watch_series_write(struct json *j, const struct watch_series *s, uint64_t from)
+{
+	const struct watch_point *points = s->points ? s->points + s->first : NULL;
+	size_t count = s->count;
+
+	while (count && points->number < from) {
+		points++;
+		count--;
+	}
+	json_number(j, "first", count ? points->number : s->number + 1);
+	json_number(j, "next", s->number + 1);
+	json_array(j, "time_ms");
+	for (size_t i = 0; i < count; i++)
+		json_number(j, NULL, (uint64_t)points[i].time_ms);
+	json_end_array(j);
+	for (unsigned c = 0; c < WATCH_CURVES; c++) {
+		json_array(j, watch_curves[c]);
+		for (size_t i = 0; i < count; i++)
+			write_value(j, points[i].value[c]);
+		json_end_array(j);
+	}
+	write_arenas(j, points, count);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The agents that there are.  See watches.h. */
+#include "server/watches.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/xalloc.h"
+#include "jemalloc/http_client.h"
+
+#define SCAN_MS 1000   /* between two looks into the folders */
+#define UNKNOWN_MS 100 /* the same for an id that is not there */
+
+struct watches {
+	pthread_mutex_t lock; /* of all: the thread that ends the server is not the one that asks */
+	struct watch **list;
+	size_t count, room;
+	int64_t scanned_ms;
+	int stop_fd;
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+struct watches *watches_new(void)
+{
+	struct watches *l = xcalloc(1, sizeof(*l));
+
+	pthread_mutex_init(&l->lock, NULL);
+	l->scanned_ms = -SCAN_MS;
+	l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return l;
+}
+
+void watches_stop(struct watches *l)
+{
+	if (l->stop_fd >= 0)
+		eventfd_write(l->stop_fd, 1);
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->count; i++)
+		watch_stop(l->list[i]);
+	pthread_mutex_unlock(&l->lock);
+}
+
+struct watches *watches_free(struct watches *l)
+{
+	if (!l)
+		return NULL;
+	watches_stop(l);
+	for (size_t i = 0; i < l->count; i++)
+		watch_drop(l->list[i]);
+	free(l->list);
+	if (l->stop_fd >= 0)
+		close(l->stop_fd);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+	return NULL;
+}
+
+static struct watch *add(struct watches *l, const char *id, const struct agents_entry *agent,
+			 bool given)
+{
+	struct watch *w = watch_new(id, agent, given, l->stop_fd);
+
+	l->list = xgrow(l->list, l->count, &l->room, sizeof(*l->list));
+	l->list[l->count++] = w;
+	return w;
+}
+
+bool watches_is_address(const char *text)
+{
+	return !strncmp(text, "http://", 7) || !strncmp(text, "unix:", 5);
+}
+
+int watches_add(struct watches *l, const char *address, const char *token, struct err *err)
+{
+	struct agents_entry agent;
+	struct http_address parsed;
+	char id[WATCH_ID_SIZE];
+	size_t n;
+	int e = agents_find(address, &agent, err);
+
+	if (!e)
+		e = http_parse_address(&parsed, agent.address, err);
+	if (e)
+		return e;
+	if (*parsed.target && strcmp(parsed.target, "/") != 0)
+		return err_set(err, -EINVAL, "an agent's address has no path");
+	n = strlen(agent.address);
+	if (agent.address[n - 1] == '/')
+		agent.address[n - 1] = 0;
+	if (token && !*agent.token)
+		snprintf(agent.token, sizeof(agent.token), "%s", token);
+	for (size_t i = 0; i < l->count; i++)
+		if (!strcmp(watch_agent(l->list[i]).address, agent.address))
+			return 0;
+	snprintf(id, sizeof(id), "%016llx",
+		 (unsigned long long)XXH3_64bits(agent.address, strlen(agent.address)));
+	add(l, id, &agent, true);
+	return 0;
+}
+
+/* A file that was found: it is one of those that are known, or another. */
+static void meet(struct watches *l, const struct agents_entry *agent, bool *seen)
+{
+	char id[WATCH_ID_SIZE];
+
+	for (size_t i = 0; i < l->count; i++)
+		if (watch_is(l->list[i], agent)) {
+			watch_found(l->list[i], agent);
+			seen[i] = true;
+			return;
+		}
+	snprintf(id, sizeof(id), "%d", (int)agent->pid);
+	add(l, id, agent, false);
+	seen[l->count - 1] = true;
+}
+
+static void scan(struct watches *l)
+{
+	struct agents_entry *found;
+	size_t n = agents_list(&found);
+	auto_free bool *seen = xcalloc(l->count + n + 1, sizeof(*seen));
+
+	for (size_t i = 0; i < n; i++)
+		meet(l, &found[i], seen);
+	free(found);
+	for (size_t i = l->count; i-- > 0;) {
+		struct watch *w = l->list[i];
+
+		if (seen[i])
+			continue;
+		watch_lost(w);
+		if (!watch_is_lost(w) || !watch_is_idle(w))
+			continue;
+		watch_drop(w);
+		l->count--;
+		memmove(l->list + i, l->list + i + 1, (l->count - i) * sizeof(*l->list));
+	}
+	l->scanned_ms = now_ms();
+}
+
+/* The number of a process may have been given to another: who is there comes before who was. */
+static struct watch *find(const struct watches *l, const char *id)
+{
+	struct watch *gone = NULL;
+
+	for (size_t i = 0; i < l->count; i++) {
+		if (strcmp(watch_id(l->list[i]), id) != 0)
+			continue;
+		if (!watch_is_lost(l->list[i]))
+			return l->list[i];
+		gone = l->list[i];
+	}
+	return gone;
+}
+
+struct watch *watches_take(struct watches *l, const char *id)
+{
+	struct watch *w;
+	int64_t age;
+
+	pthread_mutex_lock(&l->lock);
+	w = find(l, id);
+	age = now_ms() - l->scanned_ms;
+	if (age >= SCAN_MS || (!w && age >= UNKNOWN_MS)) {
+		scan(l);
+		w = find(l, id);
+	}
+	if (w)
+		watch_hold(w);
+	pthread_mutex_unlock(&l->lock);
+	return w;
+}
+
+void watches_list(struct watches *l, struct json *j, const char *key)
+{
+	pthread_mutex_lock(&l->lock);
+	if (now_ms() - l->scanned_ms >= SCAN_MS)
+		scan(l);
+	json_array(j, key);
+	for (size_t i = 0; i < l->count; i++)
+		if (!watch_is_lost(l->list[i]))
+			watch_list(l->list[i], j);
+	json_end_array(j);
+	pthread_mutex_unlock(&l->lock);
+}
