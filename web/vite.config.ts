@@ -47,5 +47,5 @@ export default defineConfig(({ mode }) => ({
 		reportCompressedSize: false,
 		rollupOptions: { input: mode === "report" ? ["jemalloc.html"] : ["index.html"] },
 	},
-	server: { proxy: Object.fromEntries(["/api", "/list", "/data", "/diff", "/upload"].map((path) => [path, "http://127.0.0.1:8080"])) },
+	server: { proxy: Object.fromEntries(["/api", "/list", "/data", "/diff", "/upload", "/agents"].map((path) => [path, "http://127.0.0.1:8080"])) },
 }));

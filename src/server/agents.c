@@ -112,6 +112,8 @@ static int answer_control(struct request *r, struct sink *out)
 		error = watch_call(r, "POST", target.data, CONTROL_TIMEOUT_MS, &body);
 	if (!error && body.size)
 		buf_add(&out->buf, body.data, body.size);
+	if (!error)
+		watch_look_again(r->watch);
 	buf_release(&target);
 	buf_release(&body);
 	return error;

@@ -399,6 +399,17 @@ int watch_look(struct request *r)
 	return 0;
 }
 
+void watch_look_again(struct watch *w)
+{
+	bool looked;
+
+	pthread_mutex_lock(&w->lock);
+	looked = now_ms() - w->looked_ms < WATCH_LOOKED_MS;
+	pthread_mutex_unlock(&w->lock);
+	if (looked)
+		try(w);
+}
+
 void watch_write_now(struct watch *w, struct sink *out)
 {
 	pthread_mutex_lock(&w->lock);

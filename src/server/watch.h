@@ -58,6 +58,8 @@ void asked_drop(struct asked *a);
 
 /* Makes sure that there are statistics of this second: 0, or -EINVAL after request_fail(). */
 int watch_look(struct request *r);
+/* Something was changed: whoever looks sees it at once. */
+void watch_look_again(struct watch *w);
 /* The last ones, as a whole object. */
 void watch_write_now(struct watch *w, struct sink *out);
 void watch_write_series(struct watch *w, struct json *j, uint64_t from);

@@ -2,6 +2,7 @@
 // The left column: the recording, the views, jemalloc, and what is done with a recording.
 import { VIEWS, type View } from "../views/views";
 import { bytes, count, date, duration, short } from "../parts/units";
+import { useAgents } from "./agents";
 import { find, programName, seconds, type Recording } from "./recordings";
 import { href, useRoute } from "./url";
 
@@ -9,14 +10,15 @@ const GROUPS: readonly View["group"][] = ["recording", "jemalloc", "this recordi
 
 export function Column({ recording, current, open }: { recording: Recording | undefined; current: View; open: boolean }) {
 	/* Other kinds of files have views of their own, and none of a recording's. */
-	const { id: named } = useRoute(), id = named && (find(named)?.kind ?? "recording") === "recording" ? named : "";
+	const { id: named } = useRoute(), id = named && !current.running && (find(named)?.kind ?? "recording") === "recording" ? named : "";
+	const running = !!useAgents()?.agents.length;
 	return (
 		<nav id="column" class={open ? "column open" : "column"} aria-label="Views">
 			<a class="brand" href={href({ view: "recordings", id: "" })}><span class="brand-mark" aria-hidden="true" />Memoir</a>
 			{recording && <About recording={recording} />}
 			{!id && <a class="view-link" href={href({ view: "recordings", id: "" })} aria-current={current.name === "recordings" ? "page" : undefined}>Recordings</a>}
 			{GROUPS.map((group) => {
-				const members = VIEWS.filter((v) => v.group === group && (!v.recording || id));
+				const members = VIEWS.filter((v) => v.group === group && (!v.recording || id) && (!v.running || running || v === current));
 				if (!members.length) return null;
 				return (
 					<div key={group} class="view-group" role="group" aria-label={group}>

@@ -12,7 +12,7 @@ import { duration, isDecimal } from "./units";
 export interface Line {
 	label: string;
 	values: readonly (number | null)[];
-	tone: "curve" | "second" | "third" | "quiet";
+	tone: "curve" | "second" | "third" | "quiet" | "dim" | "match";
 	fill?: boolean;
 }
 export interface PlotProps {

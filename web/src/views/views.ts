@@ -9,6 +9,7 @@ import { Downloads } from "./downloads";
 import { Functions } from "./functions";
 import { HeapView } from "./heap";
 import { Histograms } from "./histograms";
+import { LiveView } from "./live";
 import { Overview } from "./overview";
 import { register } from "./names";
 import { Recordings } from "./recordings";
@@ -28,6 +29,7 @@ export interface View {
 	component: ComponentType<ViewProps>;
 	recording: boolean; /* speaks about one recording */
 	strip: boolean; /* has the timeline and the question box above it */
+	running?: boolean; /* speaks about a running program: listed only where there is one */
 }
 
 export const VIEWS: readonly View[] = [
@@ -41,6 +43,7 @@ export const VIEWS: readonly View[] = [
 	{ name: "threads", label: "Threads", group: "recording", component: Threads, recording: true, strip: true },
 	{ name: "histograms", label: "Histograms", group: "recording", component: Histograms, recording: true, strip: true },
 	{ name: "address_space", label: "Address space", group: "recording", component: AddressSpace, recording: true, strip: true },
+	{ name: "live", label: "Live", group: "jemalloc", component: LiveView, recording: false, strip: false, running: true },
 	{ name: "statistics", label: "Statistics", group: "jemalloc", component: StatisticsView, recording: false, strip: false },
 	{ name: "heap", label: "Heap profile", group: "jemalloc", component: HeapView, recording: false, strip: false },
 	{ name: "compare", label: "Compare…", group: "this recording", component: Compare, recording: true, strip: true },
