@@ -124,7 +124,7 @@ await walk({
 
 	async controls(is) {
 		const page = await live();
-		const rows = { "prof/reset": { lg_sample: "11" }, "prof/prefix": { value: `${given.folder}/own` }, "prof/dump": { path: `${given.folder}/there.heap` }, decay: {}, dirty_decay_ms: { value: "-1", arena: "0" },
+		const rows = { "prof/reset": { lg_sample: "11" }, "prof/prefix": { value: `${given.folder}/own` }, "prof/recent": { value: "20" }, "prof/log/start": {}, "prof/log/stop": {}, "prof/dump": { path: `${given.folder}/there.heap` }, decay: {}, dirty_decay_ms: { value: "-1", arena: "0" },
 			muzzy_decay_ms: { value: "-1" }, max_background_threads: { value: "3" }, "mutexes/reset": {}, mallctl: { name: "arena.0.muzzy_decay_ms", value: "-1" } };
 		for (const [name, fields] of Object.entries(rows)) {
 			for (const [field, value] of Object.entries(fields)) await page.locator(`[data-control="${name}"] input[name=${field}]`).fill(value);

@@ -114,7 +114,9 @@ def test_controls(seen):
     assert is_["dirty_decay_ms"] == "✓ dirty_decay_ms = -1, arenas = 1, default = false"
     assert is_["max_background_threads"] == "✓ max_background_threads = 3" and is_["mutexes/reset"] == "✓ done"
     assert is_["mallctl"] == "✓ arena.0.muzzy_decay_ms = -1" and is_["decay"].startswith("✓ resident ")
-    assert len(is_["all"]) == 14 and set(is_) - {"profiling", "all", "wrong", "missing"} < set(is_["all"])
+    assert is_["prof/recent"] == "✓ experimental.prof_recent.alloc_max = 20" and is_["prof/log/start"].startswith("✓ ")
+    assert re.match(rf"✓ saved as agent_target\.{seen['pid']}\.prof-log-stop\.json, ", is_["prof/log/stop"])
+    assert len(is_["all"]) == 17 and set(is_) - {"profiling", "all", "wrong", "missing"} < set(is_["all"])
     assert is_["wrong"] == ["lg_sample is a number from 0 to 63", "alert"] and is_["missing"] is True
 
 

@@ -3,6 +3,7 @@
 // again while the page is seen: the column shows "Live" only where there is one.
 import { useEffect, useState } from "preact/hooks";
 import { send } from "./api";
+import { route } from "./url";
 
 export interface Agent {
 	id: string;
@@ -19,6 +20,7 @@ export interface Agent {
 export interface Control {
 	name: string;
 	help: string;
+	file: boolean; /* the answer is one */
 	parameters: { name: string; type: "switch" | "number" | "text"; required: boolean }[];
 }
 export interface Agents {
@@ -56,10 +58,8 @@ export function useAgents(): Agents | undefined {
 		const listener = (): void => set(state);
 		listeners.add(listener);
 		listener();
-		if (!timer) {
-			timer = -1;
-			void refresh();
-		}
+		/* A view that is about something else has its own answers first. */
+		if (!timer) timer = window.setTimeout(() => void refresh(), route().view === "live" ? 0 : 1000);
 		return () => {
 			listeners.delete(listener);
 		};

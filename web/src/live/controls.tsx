@@ -6,6 +6,7 @@ import { useState } from "preact/hooks";
 import { ApiError, send, url } from "../app/api";
 import type { Control } from "../app/agents";
 import { Card } from "../parts/card";
+import { save } from "../parts/clipboard";
 import { bytes, count } from "../parts/units";
 import { time, type Now } from "./data";
 
@@ -36,6 +37,9 @@ const GROUPS: readonly Group[] = [
 			{ name: "prof/gdump", label: "Dump at each peak", on: (n) => n.prof.gdump },
 			{ name: "prof/reset", label: "Forget samples", button: "Reset", hints: { lg_sample: "lg of the rate, 0 to 63" } },
 			{ name: "prof/prefix", label: "Names of dumps", button: "Set", hints: { value: "prefix" } },
+			{ name: "prof/recent", label: "Last blocks kept", button: "Set", hints: { value: "how many, −1: all" } },
+			{ name: "prof/log/start", label: "Log of freed blocks", button: "Start" },
+			{ name: "prof/log/stop", label: "End of that log", button: "Stop and save" },
 			{ name: "prof/dump", label: "Dump there", button: "Write", hints: { path: "/new/file, on its computer" } },
 		],
 	},
@@ -96,9 +100,12 @@ function One({ agent, row, control, now, gone, changed }: { agent: string; row: 
 	const [values, setValues] = useState<Record<string, string>>({});
 	const { busy, outcome, run } = useDoing();
 	const post = (query: Record<string, string>): void => run(async () => {
-		const answer: unknown = await (await send(url(`/agents/${encodeURIComponent(agent)}/control/${control.name}`, query), { method: "POST" })).json();
+		const answer = await send(url(`/agents/${encodeURIComponent(agent)}/control/${control.name}`, query), { method: "POST" });
 		changed();
-		return said(answer);
+		if (!control.file) return said(await answer.json());
+		const text = await answer.text(), name = `${now.program.split("/").pop() || "program"}.${now.pid}.${control.name.replaceAll("/", "-")}.json`;
+		save(name, "application/json", text);
+		return `saved as ${name}, ${bytes(text.length)}`;
 	});
 	const state = row.on?.(now), switched = control.parameters[0]?.type === "switch";
 	const fields: ComponentChildren = control.parameters.filter((p) => p.type !== "switch").map((p) => (
