@@ -258,7 +258,7 @@ static int show(struct question *q, int argc, char **argv)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 	const char *program = NULL;
-	struct buf whole = { 0 };
+	struct buf bytes = { 0 };
 	struct profile p;
 	int status = 0;
 
@@ -276,12 +276,12 @@ static int show(struct question *q, int argc, char **argv)
 	q->report.base = base_path ? text_base_name(base_path) : NULL;
 	profile_init(&p, &q->profile, &q->where);
 	for (int i = 0; i < argc; i++)
-		status |= report->whole ? take_whole(&p, argv[i], &whole)
+		status |= report->whole ? take_whole(&p, argv[i], &bytes)
 					: heap_input_add(&p, NAME, argv[i], 1);
 	if (base_path)
 		status |= heap_input_add(&p, NAME, base_path, -1);
-	q->report.dump = whole.data;
-	q->report.dump_size = whole.size;
+	q->report.dump = bytes.data;
+	q->report.dump_size = bytes.size;
 	if (profile_finish(&p, &err)) {
 		fprintf(stderr, NAME ": %s\n", err.text);
 		status = 1;
@@ -290,7 +290,7 @@ static int show(struct question *q, int argc, char **argv)
 		status |= write_out(&p, &q->report);
 	}
 	profile_release(&p);
-	buf_release(&whole);
+	buf_release(&bytes);
 	return status;
 }
 
