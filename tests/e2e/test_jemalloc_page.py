@@ -21,7 +21,7 @@ pytestmark = pytest.mark.xdist_group("browser")
 DATA = pathlib.Path(__file__).parent.parent / "data/jemalloc"
 # Published with MemScout, not ours to copy.
 SHARED = pathlib.Path(os.environ.get("MEMOIR_SHARED", pathlib.Path(__file__).parents[3] / "shared")) / "samples/jemalloc"
-SAMPLES = sorted(p.name for p in DATA.iterdir() if p.suffix in (".json", ".txt", ".log") and not p.name.startswith("golden"))
+SAMPLES = sorted(p.name for p in DATA.iterdir() if p.suffix in (".json", ".txt", ".log") and not p.name.startswith(("golden", "prof_")))
 # What MemScout shows of its two samples.
 MEMSCOUT = {
     "memscout_s1.json": {"arenas": "1", "allocated": "134371536", "active": "164888576", "dirty": "3,843",
