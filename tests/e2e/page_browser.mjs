@@ -25,16 +25,32 @@ export async function open(hash, { width = 1280, height = 900, scheme = "light",
 			if (!request.url().startsWith(given.address) && !/^(data|blob):/.test(request.url())) seen.problems.push(`asked for ${request.url()}`);
 		});
 	}
+	const requests = { waiting: new Set(), count: 0 };
+	asked.set(page, requests);
+	page.on("request", (request) => {
+		requests.waiting.add(request);
+		requests.count++;
+	});
+	for (const event of ["requestfinished", "requestfailed"]) page.on(event, (request) => requests.waiting.delete(request));
 	await page.goto(`${given.address}/${hash}`);
 	return page;
 }
 
 export const close = (page) => page.context().close();
 
-/* Nothing is on its way and nothing is dimmed or missing. */
+/* Requests of a page: those that are on their way, and how many there ever were. */
+const asked = new WeakMap();
+const QUIET = 250; /* ms: the page asks for curves when a reader has stayed for 200 */
+
+/* Nothing is on its way and nothing is dimmed or missing, and so it stays for a while: of the page's own time, which
+ * is short where the machine is busy. */
 export async function settled(page) {
-	await page.waitForFunction(() => !document.querySelector(".skeleton, .stale, [aria-busy=true], [data-fresh=false]") && document.querySelector("main .card, main .drop"));
-	await page.waitForLoadState("networkidle");
+	const requests = asked.get(page);
+	for (let before = -1; before !== requests.count || requests.waiting.size;) {
+		await page.waitForFunction(() => !document.querySelector(".skeleton, .stale, [aria-busy=true], [data-fresh=false]") && document.querySelector("main .card, main .drop"));
+		before = requests.count;
+		await page.evaluate((ms) => new Promise((done) => setTimeout(() => requestAnimationFrame(done), ms)), QUIET);
+	}
 }
 
 export const text = (page, selector) => page.locator(selector).first().innerText();

@@ -54,6 +54,33 @@ const addressOf = (name) => (name === "flat" ? `#/allocations/${id}?list=flat`
 		: name === "compare" ? `#/compare/${id}?against=${second}&by=stack` : `#/${name}/${id}${VIEWS[name]}`);
 
 await walk({
+	/* Numbers that are links lead to exactly what they count.  Of each view the first rows. */
+	async numbers(is) {
+		const page = await open("#/recordings");
+		const at = `at=${given.moment}`, filter = `filter=${encodeURIComponent("size > 64")}`;
+		const addresses = [`overview/${id}`, `allocations/${id}?figures=both&${filter}`, `functions/${id}?sort=-self`, `functions/${id}?measure=leaked&${filter}&${at}`, `functions/${id}?measure=allocated&by=module`,
+			`tree/${id}?direction=up`, `tree/${id}?by=thread&measure=leaked`, `threads/${id}?${filter}`, `histograms/${id}?table=lifetime&measure=peak`, `source/${id}`, `source/${id}?file=${encodeURIComponent(given.file)}`,
+			`address_space/${id}?${at}`, `compare/${id}?against=${second}&measure=peak`, `compare/${id}?against=${id}&at=${given.half}&weight=count`];
+		const to = async (address, condition) => {
+			await page.evaluate(() => { location.hash = "#/recordings"; });
+			await page.waitForFunction(() => document.querySelector(".drop"));
+			await page.evaluate((a) => { location.hash = a; }, address);
+			await page.waitForFunction(condition);
+		};
+		is.followed = [];
+		for (const address of addresses) {
+			await to(`#/${address}`, () => !document.querySelector(".drop, .skeleton, [data-fresh=false]") && document.querySelector("main a.number[data-bytes], main a.number[data-blocks]"));
+			const links = await page.locator(".figure a.number, [data-card=strip] a.number, .table-row a.number").evaluateAll((list) => list.filter((a) => (a.dataset.bytes || a.dataset.blocks) && !(Number(a.closest(".table-row")?.dataset.row) > 0))
+				.map((a) => ({ href: a.getAttribute("href"), bytes: a.dataset.bytes, blocks: a.dataset.blocks })));
+			for (const link of links) {
+				await to(link.href, () => !document.querySelector(".drop, .skeleton, [data-fresh=false]") && document.querySelector(location.hash.includes("zoom=") ? ".trail [data-sum]" : ".said [data-sum]"));
+				const sum = await page.evaluate(() => ({ ...(document.querySelector(".trail [data-sum]") ?? document.querySelector(".said [data-sum]")).dataset }));
+				is.followed.push([address, link.href, link.bytes === undefined || link.bytes === sum.sum, link.blocks === undefined || link.blocks === sum.sumBlocks]);
+			}
+		}
+		await close(page);
+	},
+
 	async groups(is) {
 		const page = await open(`#/allocations/${id}`, { permissions: ["clipboard-read", "clipboard-write"] });
 		await settled(page);
@@ -356,10 +383,9 @@ await walk({
 		await choose(page, "Nodes are", "functions");
 		const leaf = rows(page).filter({ hasText: given.function }).first();
 		await leaf.locator("[role=gridcell]").nth(1).locator("a").click();
-		await untilHash(page, "#/allocations/");
+		await untilHash(page, "#/flame/");
 		await drawn(page);
-		is.filter = await key(page, "filter");
-		is.linked = await said(page, "allocations");
+		is.linked = await text(page, ".trail");
 		await close(page);
 	},
 

@@ -126,7 +126,7 @@ def test_flame(seen, report):
     assert FUNCTION in is_["tip"] and "%" in is_["tip"]
     zoomed = dict(is_["zoomed"])
     assert zoomed[FUNCTION] == names["all"] and "render_row" not in zoomed
-    assert is_["trail"].startswith("all") and is_["trail"].endswith(FUNCTION) and FUNCTION in is_["foot"]
+    assert is_["trail"].startswith("all") and is_["trail"].endswith(f"{FUNCTION}: 1.53 MiB in 1 block") and FUNCTION in is_["foot"]
     assert is_["copied"].split("\n")[0] == FUNCTION and len(is_["copied"].split("\n")) > 2
     assert FUNCTION in is_["pinned"] and is_["back"] == len(is_["boxes"])
     assert re.match(r"[\d.]+ % in \d+ box", is_["found"]) and is_["not_found"] == "no function fits"

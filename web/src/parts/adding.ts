@@ -8,6 +8,11 @@ export function adding(term: string, view?: string, more: Parameters = {}): stri
 	return href(view ? { view } : {}, { filter: withTerm(route().parameters["filter"], term), ...more });
 }
 
+/* The same of all: what was asked and chosen in the timeline is left behind. */
+export function alone(term: string, view: string, more: Parameters = {}): string {
+	return href({ view }, { filter: term, from: "", to: "", at: "", ...more });
+}
+
 export const functionTerm = (name: string): string => `function = ${quote(name)}`;
 export const sourceTerm = (path: string): string => `source = ${quote(path)}`;
 export const stackTerm = (id: number): string => `backtrace = ${id}`;

@@ -42,7 +42,7 @@ export function Strip({ id }: { id: string }) {
 	const xs = useMemo(() => (series === "rss" && mapped ? mapped.xs.map((ms) => (ms - start) / 1e3) : (part ?? whole.data)?.xs_ns.map((ns) => ns / 1e9) ?? []), [series, mapped, start, part, whole.data]);
 
 	return (
-		<Card title={series === "rate" ? "Allocation rate" : series === "rss" ? "Resident memory" : "Live memory"} name="strip" said={<Said id={id} peak={(part ?? whole.data)?.peak} />} tools={<>
+		<Card title={series === "rate" ? "Allocation rate" : series === "rss" ? "Resident memory" : "Live memory"} name="strip" said={<Said id={id} peak={(part ?? whole.data)?.peak} fresh={!filter || (matched.fresh && !matched.error)} />} tools={<>
 			{(from || to || at) && <button type="button" class="button quiet" onClick={() => go({ from: "", to: "", at: "" })}>Whole run</button>}
 			<Choice label="Timeline shows" value={series} options={options} onChange={(key) => go({ series: key === "bytes" ? "" : key })} />
 		</>}>
@@ -85,19 +85,21 @@ export function Strip({ id }: { id: string }) {
 /* Whole microseconds are fine enough for a mouse and short in the address. */
 export const seconds = (value: number): string => String(+value.toFixed(6));
 
-function Said({ id, peak }: { id: string; peak: Timeline["peak"] | undefined }) {
+/* fresh: the peak is that of the question, not yet of the one before. */
+function Said({ id, peak, fresh }: { id: string; peak: Timeline["peak"] | undefined; fresh: boolean }) {
 	const { parameters } = useRoute();
 	const { filter, at } = parameters;
 	const facts = useFacts(id);
 	const here = useData<Check>(id, at ? "check" : null, { filter, alive_at: time(at) });
 	const never = useData<Check>(id, filter ? "check" : null, { filter, lifetime: "only_leaked" });
 	const leaked = filter ? (never.data?.ok ? never.data : undefined) : facts.data?.leaked;
-	const flame = (more: Record<string, string>): string => href({ view: "flame" }, more);
+	/* These are of the whole run: the range does not count. */
+	const flame = (more: Record<string, string>): string => href({ view: "flame" }, { from: "", to: "", ...more });
 	const parts = [];
 	if (at && here.data?.ok) {
 		parts.push(<span key="at"><Bytes value={here.data.bytes} to={flame({ measure: "alive" })} /> in <Count value={here.data.count} /> {here.data.count === 1 ? "block" : "blocks"} at {duration(Number(at))}</span>);
 	}
-	if (peak) parts.push(<span key="peak" title={`${count(peak.count)} blocks`}>peak <Bytes value={peak.bytes} to={filter ? flame({ measure: "alive", at: nsToSeconds(peak.at_ns) }) : flame({ measure: "peak" })} /> at <a class="number" href={href({}, { at: nsToSeconds(peak.at_ns) })}>{duration(peak.at_ns / 1e9)}</a></span>);
+	if (peak) parts.push(<span key="peak" title={`${count(peak.count)} blocks`}>peak <Bytes value={peak.bytes} to={!fresh ? undefined : filter ? flame({ measure: "alive", at: nsToSeconds(peak.at_ns) }) : flame({ measure: "peak" })} /> at <a class="number" href={href({}, { at: nsToSeconds(peak.at_ns) })}>{duration(peak.at_ns / 1e9)}</a></span>);
 	if (leaked) parts.push(<span key="leaked" title={`${count(leaked.count)} blocks`}>never freed <Bytes value={leaked.bytes} to={flame({ measure: "leaked" })} /></span>);
 	return <>{parts.flatMap((p, i) => (i ? [" · ", p] : [p]))}</>;
 }

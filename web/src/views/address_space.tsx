@@ -231,7 +231,7 @@ export function AddressSpace({ id }: ViewProps) {
 		{ key: "start", label: "from", width: "minmax(140px, 1fr)", cell: (a) => <a class="mono" href={href({}, { region: asText({ low: a.start, high: a.end }) })}>0x{hex(a.start)}</a>, text: (a) => `0x${hex(a.start)}` },
 		{ key: "end", label: "to", width: "minmax(140px, 1fr)", cell: (a) => <span class="mono">0x{hex(a.end)}</span>, text: (a) => `0x${hex(a.end)}` },
 		{ key: "size", label: "stretch", number: true, width: "112px", cell: (a) => <Bytes value={a.end - a.start} />, text: (a) => String(a.end - a.start) },
-		{ key: "used", label: "in use", title: "By blocks, at the moment or at the end", number: true, width: "160px", cell: (a) => <Share part={used(a, space!, at)} whole={a.end - a.start}><Bytes value={Math.round(used(a, space!, at))} to={adding(addressTerm(a.start, a.end), "allocations")} /></Share>, text: (a) => String(Math.round(used(a, space!, at))) },
+		{ key: "used", label: "in use", title: "By blocks, at the moment or at the end", number: true, width: "160px", cell: (a) => <Share part={used(a, space!, at)} whole={a.end - a.start}><Bytes value={Math.round(used(a, space!, at))} /></Share>, text: (a) => String(Math.round(used(a, space!, at))) },
 	];
 	return (
 		<>

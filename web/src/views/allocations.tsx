@@ -4,13 +4,13 @@
 import { useCallback, useMemo } from "preact/hooks";
 import { useRecordings, nsToSeconds, seconds, time, useAsked, useData, type Timeval } from "../app/recordings";
 import { go, href, useRoute } from "../app/url";
-import { adding, functionTerm, rangeTerm, stackTerm, threadTerm } from "../parts/adding";
+import { adding, alone, functionTerm, rangeTerm, stackTerm, threadTerm } from "../parts/adding";
 import { Card, Choice } from "../parts/card";
 import { copy } from "../parts/clipboard";
 import { asker, frameName, framePlace, shortName, type Frame } from "../parts/frames";
 import { openMenu, type Item } from "../parts/menu";
 import { Nothing } from "../parts/nothing";
-import { Bytes, Count } from "../parts/number";
+import { Bytes, Count, Sum } from "../parts/number";
 import { usePages, useSettled } from "../parts/pages";
 import { Share, Spark, Two } from "../parts/spark";
 import { Chain, Stack, stackHeight, stackText } from "../parts/stack";
@@ -119,7 +119,8 @@ function useOpen(): { has: (id: number) => boolean; toggle: (id: number) => void
 	};
 }
 
-const alone = (id: number): string => adding(stackTerm(id), "allocations", { list: "flat", open: "", sort: "" });
+const FLAT = { list: "flat", open: "", sort: "" };
+const blocksOf = (id: number): string => adding(stackTerm(id), "allocations", FLAT);
 
 function stackItems(id: number, frames: readonly Frame[]): Item[] {
 	const frame = asker(frames);
@@ -170,13 +171,14 @@ function Groups({ id }: ViewProps) {
 			const band = figures === "both" ? { group: part === "all" ? "the whole stack" : "what matches" } : {};
 			const column = (key: string, label: string, width: string, title: string, cell: (s: Sums, g: Group) => preact.ComponentChildren, text: (s: Sums) => string, ascending = false): Column<Group> =>
 				({ key: `${part}.${key}`, label, width, title, number: true, sort: true, ascending, ...band, cell: (g) => cell(sums(g), g), text: (g) => text(sums(g)) });
-			const mine = (g: Group): string => (part === "all" ? href({ view: "allocations" }, { filter: stackTerm(g.backtrace_id), from: "", to: "", at: "", list: "flat", open: "", sort: "" }) : alone(g.backtrace_id));
+			const mine = (g: Group): string => (part === "all" ? alone(stackTerm(g.backtrace_id), "allocations", FLAT) : blocksOf(g.backtrace_id));
+			const never = (g: Group): string => (part === "all" ? alone : adding)(`${stackTerm(g.backtrace_id)} and leaked`, "allocations", FLAT);
 			return [
 				column("size", "bytes", "100px", part === "all" ? "Bytes that were asked for, and what the allocator gave more" : "Bytes that were asked for, and their share", (s, g) => (part === "all"
 					? <Two below={s.usable_size > s.size ? `+ ${bytes(s.usable_size - s.size)}` : ""}><Bytes value={s.size} to={mine(g)} /></Two>
 					: <Share part={s.size} whole={whole}><Bytes value={s.size} to={mine(g)} /></Share>), (s) => String(s.size)),
 				column("allocated_count", "blocks", "84px", "How many, and how large", (s, g) => <Two below={s.min_size === s.max_size ? `${bytes(s.min_size)} each` : `${bytes(s.min_size)}–${bytes(s.max_size)}`}><Count value={s.allocated_count} to={mine(g)} /></Two>, (s) => String(s.allocated_count)),
-				column("leaked_count", "never freed", "84px", "Blocks that were never freed, and their bytes", (s, g) => (s.leaked_count ? <Two below={bytes(s.leaked_size)}><Count value={s.leaked_count} to={adding(`${stackTerm(g.backtrace_id)} and leaked`, undefined, { list: "flat", open: "", sort: "" })} /></Two> : <span class="dim">0</span>), (s) => String(s.leaked_count)),
+				column("leaked_count", "never freed", "84px", "Blocks that were never freed, and their bytes", (s, g) => (s.leaked_count ? <Two below={bytes(s.leaked_size)}><Count value={s.leaked_count} to={never(g)} /></Two> : <span class="dim">0</span>), (s) => String(s.leaked_count)),
 				column("min_timestamp", "first", "72px", "The first allocation, after the start", (s) => <When at={s.min_timestamp_relative} part={s.min_timestamp_relative_p} to={href({}, { at: String(seconds(s.min_timestamp_relative)) })} />, (s) => String(seconds(s.min_timestamp_relative)), true),
 				column("max_timestamp", "last", "72px", "The last allocation", (s) => <When at={s.max_timestamp_relative} part={s.max_timestamp_relative_p} to={href({}, { at: String(seconds(s.max_timestamp_relative)) })} />, (s) => String(seconds(s.max_timestamp_relative))),
 				column("interval", "interval", "72px", "From the first to the last", (s) => duration(seconds(s.interval)), (s) => String(seconds(s.interval))),
@@ -189,7 +191,7 @@ function Groups({ id }: ViewProps) {
 	const detail = useCallback((g: Group) => (full || open.has(g.backtrace_id) ? { height: stackHeight(g.backtrace), content: <Stack frames={g.backtrace} /> } : undefined), [full, parameters["open"], parameters["filter"]]);
 	return (
 		<Card name="allocations" title="Allocations"
-			said={total.data?.ok && pages.answer.data ? <>{bytes(total.data.bytes)} in {plural(total.data.count, "block")} of {plural(pages.count, "stack")}{parameters["at"] ? ` alive at ${duration(Number(parameters["at"]))}` : ""}</> : ""}
+			said={total.data?.ok && pages.answer.data ? <><Sum bytes={total.data.bytes} blocks={total.data.count} /> of {plural(pages.count, "stack")}{parameters["at"] ? ` alive at ${duration(Number(parameters["at"]))}` : ""}</> : ""}
 			tools={<Tools full={full} list="grouped" figures={figures} />}>
 			<Answered what="The allocations" answer={pages.answer} lines={12}>
 				{() => pages.count === 0
@@ -197,7 +199,7 @@ function Groups({ id }: ViewProps) {
 					: <Table label="Allocations by stack" columns={columns} count={pages.count} row={pages.row} load={pages.load} onRange={onRange} subject={`${pages.subject} ${full}`} rowHeight={ROW}
 						sort={sort} onSort={(next) => go({ sort: next })} nouns={pages.count === 1 ? "stack" : "stacks"} detail={detail}
 						onOpen={(g) => open.toggle(g.backtrace_id)}
-						onMenu={(g, _, x, y) => openMenu(x, y, "This stack", [{ label: "Its allocations one by one", href: alone(g.backtrace_id) }, ...stackItems(g.backtrace_id, g.backtrace)])} />}
+						onMenu={(g, _, x, y) => openMenu(x, y, "This stack", [{ label: "Its allocations one by one", href: blocksOf(g.backtrace_id) }, ...stackItems(g.backtrace_id, g.backtrace)])} />}
 			</Answered>
 		</Card>
 	);
@@ -255,7 +257,7 @@ function Flat({ id }: ViewProps) {
 	};
 	return (
 		<Card name="allocations" title="Allocations"
-			said={pages.answer.data ? <>{bytes(pages.answer.data.total_size)} in {plural(pages.count, "block")}{parameters["at"] ? ` alive at ${duration(Number(parameters["at"]))}` : ""}</> : ""}
+			said={pages.answer.data ? <><Sum bytes={pages.answer.data.total_size} blocks={pages.count} />{parameters["at"] ? ` alive at ${duration(Number(parameters["at"]))}` : ""}</> : ""}
 			tools={<Tools full={full} list="flat" figures="" />}>
 			<Answered what="The allocations" answer={pages.answer} lines={12}>
 				{() => pages.count === 0

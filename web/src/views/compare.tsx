@@ -10,8 +10,10 @@ import { shortName } from "../parts/frames";
 import { MeasureChoice, useMeasure } from "../parts/measure";
 import { openMenu } from "../parts/menu";
 import { Nothing } from "../parts/nothing";
+import { Bytes, Count } from "../parts/number";
 import { Answered, Empty } from "../parts/states";
 import { Table, type Column } from "../parts/table";
+import { withTerm } from "../parts/terms";
 import { bytes, count, date, duration, exact, middle, percent, plural, signed } from "../parts/units";
 import "../style/compare.css";
 import type { ViewProps } from "./views";
@@ -107,15 +109,23 @@ export function Compare({ id }: ViewProps) {
 	const most = Math.max(1, ...rows.map((r) => Math.abs(weight === "bytes" ? r.bytes_delta : r.count_delta)));
 	const name = (r: Row): string => r.function ?? told(r.functions ?? [])[0] ?? "no stack";
 	const one = (r: Row): string => adding(r.function ? functionTerm(r.function) : told(r.functions ?? []).map(functionTerm).join(" and "), "allocations");
+	/* What a function had on one side.  A stack here is one by its names, which no term chooses. */
+	const side = (r: Row, which: "before" | "after"): string | undefined => {
+		const at = data?.[which].at_ns, kind = moments ? "alive" : measured.measure;
+		if (!r.function || ((kind === "alive" || kind === "peak") && at === undefined)) return undefined;
+		const terms = [functionTerm(r.function), kind === "alive" || kind === "peak" ? `alive_at(${at}ns)` : kind === "allocated" ? "" : kind];
+		return href({ view: "allocations", id: which === "before" ? against : id }, { filter: withTerm(parameters["filter"], terms.filter(Boolean).join(" and ")), from: "", to: "", at: "" });
+	};
+	const figure = (r: Row, which: "before" | "after"): preact.ComponentChildren => (weight === "bytes" ? <Bytes value={r[`${which}_bytes`]} to={side(r, which)} /> : <Count value={r[`${which}_count`]} to={side(r, which)} />);
 	const numbers = (r: Row): { before: number; after: number; delta: number } => (weight === "bytes" ? { before: r.before_bytes, after: r.after_bytes, delta: r.bytes_delta } : { before: r.before_count, after: r.after_count, delta: r.count_delta });
 	const say = weight === "bytes" ? bytes : count;
 	const columns: Column<Row>[] = [
 		{ key: "who", label: by === "stack" ? "allocated in" : "function", width: "minmax(260px, 1fr)", sort: true, ascending: true, text: (r) => (r.functions ? [...r.functions].reverse().join(" ← ") : name(r)),
 			cell: (r) => <><span class="who" title={(r.functions ? [...r.functions].reverse() : [name(r)]).join("\n")}><strong>{middle(shortName(name(r)), 90)}</strong></span>{r.functions && <span class="who-below dim">{told(r.functions).slice(1).map((f) => `← ${middle(shortName(f), 50)}`).join(" ")}</span>}</> },
 		{ key: "change", label: "change", number: true, width: "minmax(132px, 0.35fr)", sort: true, text: (r) => String(numbers(r).delta),
-			cell: (r) => <Change delta={numbers(r).delta} most={most}><a class={`number ${numbers(r).delta > 0 ? "worse" : ""}`} href={one(r)} title={weight === "bytes" ? exact(r.bytes_delta) : undefined}>{signed(say(numbers(r).delta))}</a></Change> },
-		{ key: "before", label: "before", number: true, width: "92px", sort: true, text: (r) => String(numbers(r).before), cell: (r) => <span class="number" title={exact(r.before_bytes)}>{say(numbers(r).before)}</span> },
-		{ key: "after", label: "after", number: true, width: "92px", sort: true, text: (r) => String(numbers(r).after), cell: (r) => <span class="number" title={exact(r.after_bytes)}>{say(numbers(r).after)}</span> },
+			cell: (r) => <Change delta={numbers(r).delta} most={most}><span class={`number ${numbers(r).delta > 0 ? "worse" : ""}`} title={weight === "bytes" ? exact(r.bytes_delta) : undefined}>{signed(say(numbers(r).delta))}</span></Change> },
+		{ key: "before", label: "before", number: true, width: "92px", sort: true, text: (r) => String(numbers(r).before), cell: (r) => figure(r, "before") },
+		{ key: "after", label: "after", number: true, width: "92px", sort: true, text: (r) => String(numbers(r).after), cell: (r) => figure(r, "after") },
 		{ key: "blocks", label: weight === "bytes" ? "blocks" : "bytes", number: true, width: "92px", sort: weight === "bytes", text: (r) => String(weight === "bytes" ? r.count_delta : r.bytes_delta), cell: (r) => signed(weight === "bytes" ? count(r.count_delta) : bytes(r.bytes_delta)) },
 		{ key: "status", label: "is", width: "64px", sort: true, ascending: true, text: (r) => r.status, cell: (r) => <span class={r.status === "new" || r.status === "grown" ? "tag bad" : "tag"}>{WORDS[r.status] ?? r.status}</span> },
 	];

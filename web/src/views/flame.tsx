@@ -13,6 +13,7 @@ import { Flame } from "../parts/flame/canvas";
 import { FlameTable } from "../parts/flame/table";
 import { KIND, searchPattern, Tree, type FlameAnswer } from "../parts/flame/tree";
 import { openMenu, type Item } from "../parts/menu";
+import { Sum } from "../parts/number";
 import { Answered, Empty } from "../parts/states";
 import { quote, withTerm } from "../parts/terms";
 import { bytes, count, date, duration, exact, middle, percent, plural, signed } from "../parts/units";
@@ -69,7 +70,7 @@ function Said({ tree, measure, at }: { tree: Tree; measure: Measure; at: string 
 	const what = measure === "alive" && at ? `alive at ${duration(Number(at))}` : SAID[measure];
 	return (
 		<>
-			<span title={exact(total.bytes)}>{bytes(total.bytes)}</span> {what} in {plural(total.count, "block")}
+			<Sum bytes={total.bytes} blocks={total.count} /> {what}
 			{against && nodes.before && <> · {signed(tree.answer.weight === "bytes" ? bytes(tree.value(0) - tree.before(0)) : count(tree.value(0) - tree.before(0)))} against {against.at_ns != null ? duration(against.at_ns / 1e9) : against.name}</>}
 			{hidden_count > 0 && <span title="Boxes that are too light are put together as “others”"> · {plural(hidden_count, "light box", "light boxes")} summed</span>}
 		</>
@@ -201,6 +202,7 @@ export function Graph({ tree, search, zoomKey, pins, menu = boxMenu }: { tree: T
 				<nav class="trail" aria-label="Zoomed to">
 					<a href={href({}, { zoom: "" })}>all</a>
 					{trail.map((box, i) => (trail.length > 6 && i > 0 && i < trail.length - 4) ? (i === 1 && <span key={box} title={trail.slice(1, -4).map((b) => tree.text(b)).join("\n")}> › …</span>) : <span key={box}> › {i === trail.length - 1 ? <strong title={tree.text(box)}>{middle(tree.text(box), 48)}</strong> : <a href={href({}, { zoom: tree.key(box) })} title={tree.text(box)}>{middle(tree.text(box), trail.length > 4 ? 24 : 36)}</a>}</span>)}
+					<span class="dim">: <Sum bytes={tree.bytes(zoom)} blocks={tree.blocks(zoom)} /></span>
 				</nav>
 			)}
 			<Flame tree={tree} label={`Flame graph, ${plural(tree.count, "box", "boxes")}; arrows move, Enter zooms, Escape zooms out`} zoom={zoom} fold={fold} selected={selected} hits={hits}

@@ -4,6 +4,7 @@ import { useAsked } from "../app/recordings";
 import { go, href, useRoute } from "../app/url";
 import { adding, functionTerm, lineTerm, sourceTerm } from "../parts/adding";
 import { Card, Choice } from "../parts/card";
+import { pathKey } from "../parts/flame/tree";
 import { copy } from "../parts/clipboard";
 import { fileName, shortName } from "../parts/frames";
 import { MeasureChoice, useMeasure } from "../parts/measure";
@@ -54,25 +55,28 @@ export function Functions({ id }: ViewProps) {
 		{ ...asked, ...measured.query, by, search: parameters["search"], sort_by: sort.replace(/^-/, ""), order: sort.startsWith("-") ? "dsc" : "asc" },
 		(answer) => ({ rows: answer.functions, count: answer.total_count }), 100);
 	const total = pages.answer.data?.total ?? { bytes: 0, count: 0 };
-	const one = (row: Weighed): string => {
-		const terms = [termOf(by, row), measured.term].filter(Boolean).join(" and ");
-		return terms ? adding(terms, "allocations") : href({ view: "allocations" });
+	/* What stands in no module and has no name cannot be asked for. */
+	const one = (row: Weighed): string | undefined => {
+		const term = termOf(by, row);
+		return term ? adding([term, measured.term].filter(Boolean).join(" and "), "allocations", { at: "" }) : undefined;
 	};
+	/* What a function asks for itself is a box of the graph from those that allocate. */
+	const self = (row: Weighed): string | undefined => (by === "function" && row.function ? adding(functionTerm(row.function), "flame", { measure: measured.measure, shape: "up", zoom: pathKey(["all", row.function]) }) : undefined);
 	const where = (row: Weighed): string => (row.file ? `${fileName(row.file)}${row.line ? `:${row.line}` : ""}` : row.module ? fileName(row.module) : "");
 	const columns: Column<Weighed>[] = [
 		{ key: "name", label: by, width: "minmax(240px, 1fr)", sort: true, ascending: true, text: (f) => f.name,
 			cell: (f) => <><span class="who" title={f.name}><strong>{middle(by === "module" ? fileName(f.name) : shortName(f.function ?? f.name), 100)}</strong></span><span class="who-below dim" title={f.file ?? f.module}>{where(f)}</span></> },
 		{ key: "total", label: "total", title: "Bytes of this and all that it calls", number: true, width: "minmax(120px, 0.35fr)", sort: true, cell: (f) => <Share part={f.bytes} whole={total.bytes}><Bytes value={f.bytes} to={one(f)} /></Share>, text: (f) => String(f.bytes) },
-		{ key: "self", label: "self", title: "Bytes that this asked for itself", number: true, width: "minmax(120px, 0.35fr)", sort: true, cell: (f) => (f.self_bytes ? <Share part={f.self_bytes} whole={total.bytes}><Bytes value={f.self_bytes} to={one(f)} /></Share> : <span class="dim">–</span>), text: (f) => String(f.self_bytes) },
+		{ key: "self", label: "self", title: "Bytes that this asked for itself", number: true, width: "minmax(120px, 0.35fr)", sort: true, cell: (f) => (f.self_bytes ? <Share part={f.self_bytes} whole={total.bytes}><Bytes value={f.self_bytes} to={self(f)} /></Share> : <span class="dim">–</span>), text: (f) => String(f.self_bytes) },
 		{ key: "total_count", label: "blocks", title: "Blocks of this and all that it calls", number: true, width: "96px", sort: true, cell: (f) => <Count value={f.count} to={one(f)} />, text: (f) => String(f.count) },
-		{ key: "self_count", label: "self blocks", title: "Blocks that this asked for itself", number: true, width: "96px", sort: true, cell: (f) => (f.self_count ? <Count value={f.self_count} to={one(f)} /> : <span class="dim">–</span>), text: (f) => String(f.self_count) },
+		{ key: "self_count", label: "self blocks", title: "Blocks that this asked for itself", number: true, width: "96px", sort: true, cell: (f) => (f.self_count ? <Count value={f.self_count} to={self(f)} /> : <span class="dim">–</span>), text: (f) => String(f.self_count) },
 	];
 	const menu = (row: Weighed, x: number, y: number): void => {
 		const term = termOf(by, row);
 		const items: Item[] = [];
 		if (term) {
 			items.push({ label: "Only what goes through it", href: adding(term) }, { label: "Without it", href: adding(`not ${term}`) },
-				{ label: "Allocations", href: one(row) }, { label: "Flame graph", href: adding(term, "flame") }, { label: "Call tree", href: adding(term, "tree") });
+				{ label: "Allocations", href: one(row)! }, { label: "Flame graph", href: adding(term, "flame") }, { label: "Call tree", href: adding(term, "tree") });
 		}
 		if (row.file) items.push({ label: "Source", hint: where(row), href: href({ view: "source" }, { file: row.file, line: String(row.line ?? "") }) });
 		items.push({ label: "Copy the name", run: () => void copy(row.name, "Name") });

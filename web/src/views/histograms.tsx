@@ -52,7 +52,7 @@ function bars(of: "size" | "lifetime", answer: Answer, weight: Weight, measured:
 			value: weight === "bytes" ? bin.bytes : bin.count,
 			words,
 			tip: [words, `${bytes(bin.bytes)} (${percent(bin.bytes, answer.bytes)})`, `${plural(bin.count, "block")} (${percent(bin.count, answer.count)})`, ...(bin.slack_bytes ? [`${bytes(bin.slack_bytes)} of slack`] : [])],
-			href: adding([term, measured.term].filter(Boolean).join(" and "), "allocations"),
+			href: adding([term, measured.term].filter(Boolean).join(" and "), "allocations", { at: "" }),
 			accent: bin.never_freed,
 			bin,
 		};
@@ -99,7 +99,7 @@ function Exact({ id, measured, weight }: { id: string; measured: Measured; weigh
 	const answer = useData<Answer>(id, "histogram", { ...asked, ...measured.query, ...question("size", weight) });
 	const key = sort.replace(/^-/, "") as keyof Size, sign = sort.startsWith("-") ? -1 : 1;
 	const sizes = [...(answer.data?.sizes ?? [])].sort((a, b) => sign * (a[key] - b[key]));
-	const to = (s: Size): string => adding([`size = ${s.size}`, measured.term].filter(Boolean).join(" and "), "allocations");
+	const to = (s: Size): string => adding([`size = ${s.size}`, measured.term].filter(Boolean).join(" and "), "allocations", { at: "" });
 	const columns: Column<Size>[] = [
 		{ key: "size", label: "size", number: true, width: "104px", sort: true, ascending: true, cell: (s) => <a class="number" href={to(s)} title={exact(s.size)}>{count(s.size)} B</a>, text: (s) => String(s.size) },
 		{ key: "bytes", label: "bytes", number: true, width: "minmax(120px, 1fr)", sort: true, cell: (s) => <Share part={s.bytes} whole={answer.data?.bytes ?? 0}><Bytes value={s.bytes} to={to(s)} /></Share>, text: (s) => String(s.bytes) },

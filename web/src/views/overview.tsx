@@ -6,6 +6,7 @@ import type { Answer } from "../app/api";
 import { useFacts, useVerdicts } from "../app/facts";
 import type { Overview as Facts, Top, Verdict } from "../app/types";
 import { go, href, route, useRoute } from "../app/url";
+import { alone } from "../parts/adding";
 import { Card, Choice } from "../parts/card";
 import { openMenu } from "../parts/menu";
 import { Bytes, Count } from "../parts/number";
@@ -43,17 +44,18 @@ const list = (): string => (has("allocations") ? "allocations" : "flame");
 
 /* Five figures, each with the sentence that makes it mean something. */
 function Glance({ facts: f, verdicts }: { facts: Facts; verdicts: Answer<Facts> }) {
-	const flame = (measure: string): string => href({ view: "flame" }, { measure });
+	const flame = (measure: string): string => alone("", "flame", { measure });
 	const counts = verdicts.data?.verdict_counts ?? {};
 	const growing = counts["growing"] ?? 0;
-	const rate = (verdicts.data?.verdicts ?? []).filter((v) => v.class === "growing").reduce((sum, v) => sum + v.bytes_per_second, 0);
+	const grows = (verdicts.data?.verdicts ?? []).filter((v) => v.class === "growing");
+	const rate = grows.reduce((sum, v) => sum + v.bytes_per_second, 0);
 	const others = Object.entries(counts).filter(([key, n]) => n && key !== "growing").map(([key, n]) => `${n} ${WORDS[key as Verdict["class"]] ?? key}`).join(", ");
 	return (
 		<section class="glance" aria-label="At a glance">
 			<Figure name="Peak" value={<Bytes value={f.peak.bytes} to={flame("peak")} />}>{plural(f.peak.count, "block")} at <a class="number" href={href({}, { at: String(f.peak.at_ns / 1e9) })}>{duration(f.peak.at_ns / 1e9)}</a></Figure>
 			<Figure name="Never freed" value={<Bytes value={f.leaked.bytes} to={flame("leaked")} />} bad={growing > 0}>{plural(f.leaked.count, "block")}, {percent(f.leaked.bytes, f.peak.bytes)} of the peak</Figure>
 			{verdicts.data
-				? <Figure name="Leak verdicts" value={<a class="number" href={growing ? href({ view: list() }, { filter: "leaked" }) : flame("leaked")}>{growing ? `${growing} growing` : "none growing"}</a>} bad={growing > 0}>{growing && rate ? `${bytes(rate)}/s in all` : others || "nothing was left"}</Figure>
+				? <Figure name="Leak verdicts" value={growing && growing === grows.length ? <a class="number" href={alone(`leaked and backtrace = ${grows.map((v) => v.backtrace_id).join(",")}`, list())}>{growing} growing</a> : growing ? `${growing} growing` : "none growing"} bad={growing > 0}>{growing && rate ? `${bytes(rate)}/s in all` : others || "nothing was left"}</Figure>
 				: verdicts.error ? <Figure name="Leak verdicts" value="–">{verdicts.error.message}</Figure> : <Figure name="Leak verdicts" value={<span class="dim" role="status">…</span>}>being worked out</Figure>}
 			<Figure name="Allocated in all" value={<Bytes value={f.allocated_bytes} to={flame("allocated")} />}>{plural(f.allocations, "allocation")}{f.runtime_ns ? `, ${short(f.allocations / (f.runtime_ns / 1e9))}/s` : ""}</Figure>
 			<Figure name="Temporary" value={<Count value={f.temporary} to={flame("temporary")} />}>{percent(f.temporary, f.allocations)} of the allocations are freed by the next call</Figure>
@@ -88,13 +90,13 @@ function Who({ facts: f, verdicts: known }: { facts: Facts; verdicts: Verdict[] 
 		return verdict ? { ...t, verdict } : t;
 	});
 	const whole = { peak: f.peak.bytes, leaked: f.leaked.bytes, allocated: f.allocated_bytes, temporary: rows.reduce((sum, r) => sum + r.bytes, 0) }[kind];
-	const ask = (r: Row, view: string): string => href({ view }, { filter: withTerm(route().parameters["filter"], stack(r.backtrace_id)), ...(view === "flame" ? { measure: kind } : {}) });
+	const ask = (r: Row, view: string): string => alone(stack(r.backtrace_id), view, view === "flame" ? { measure: kind } : {});
 	const most = Math.max(1, ...rows.map((r) => r.bytes));
 	const columns: Column<Row>[] = [
 		{ key: "function", label: "allocated in", width: "minmax(220px, 1fr)", cell: (r) => <div class="two-lines"><a class="strong" href={ask(r, "flame")} title={r.function} onClick={(event) => event.stopPropagation()}>{middle(r.function, 110)}</a><span class="dim" title={r.source}>{r.source ? `${r.source.split("/").pop()}${r.line ? `:${r.line}` : ""}` : ""}</span></div> },
 		{ key: "bytes", label: "bytes", number: true, width: "136px", cell: (r) => <div><Bytes value={r.bytes} to={ask(r, "flame")} /><div class="bar" aria-hidden="true"><i style={{ width: `${(100 * r.bytes) / most}%` }} /></div></div> },
 		{ key: "share", label: "share", number: true, width: "72px", cell: (r) => percent(r.bytes, whole) },
-		{ key: "blocks", label: "blocks", number: true, width: "104px", cell: (r) => <Count value={r.count} to={ask(r, list())} /> },
+		{ key: "blocks", label: "blocks", number: true, width: "104px", cell: (r) => <Count value={r.count} to={ask(r, "flame")} /> },
 		{ key: "verdict", label: "verdict", width: "minmax(140px, 260px)", cell: (r) => r.verdict && <span class={r.verdict.class === "growing" ? "tag bad" : "tag"} title={r.verdict.evidence}>{words(r.verdict)}</span> },
 	];
 	return (

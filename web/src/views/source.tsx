@@ -58,12 +58,12 @@ function Files({ id }: ViewProps) {
 	const pages = usePages<{ sources: File[]; total_count: number }, File>(id, "sources", { ...asked, ...measured.query, search: parameters["search"] }, (answer) => ({ rows: answer.sources, count: answer.total_count }), 100);
 	const most = Math.max(1, ...(pages.answer.data?.sources ?? []).map((f) => f.bytes));
 	const open = (f: File): string => href({}, { file: f.file, line: "", search: "" });
-	const to = (f: File): string => adding([sourceTerm(f.file), measured.term].filter(Boolean).join(" and "), "allocations");
+	const to = (f: File): string => adding([sourceTerm(f.file), measured.term].filter(Boolean).join(" and "), "allocations", { at: "" });
 	const columns: Column<File>[] = [
 		{ key: "file", label: "file", width: "minmax(280px, 1fr)", text: (f) => f.file,
 			cell: (f) => <><span class="who"><a href={open(f)} title={f.file}><strong>{fileName(f.file)}</strong></a>{!f.on_disk && <span class="place">not on this computer</span>}</span><span class="who-below dim" title={f.file}>{middle(f.file.slice(0, -fileName(f.file).length), 90)}</span></> },
 		{ key: "bytes", label: "total", title: "Bytes of stacks that go through it", number: true, width: "minmax(128px, 0.35fr)", cell: (f) => <Share part={f.bytes} whole={most}><Bytes value={f.bytes} to={to(f)} /></Share>, text: (f) => String(f.bytes) },
-		{ key: "self", label: "self", title: "Bytes that its own lines asked for", number: true, width: "96px", cell: (f) => (f.self_bytes ? <Bytes value={f.self_bytes} to={to(f)} /> : <span class="dim">–</span>), text: (f) => String(f.self_bytes) },
+		{ key: "self", label: "self", title: "Bytes that its own lines asked for", number: true, width: "96px", cell: (f) => (f.self_bytes ? <Bytes value={f.self_bytes} /> : <span class="dim">–</span>), text: (f) => String(f.self_bytes) },
 		{ key: "count", label: "blocks", number: true, width: "96px", cell: (f) => <Count value={f.count} to={to(f)} />, text: (f) => String(f.count) },
 	];
 	return (
@@ -101,10 +101,10 @@ function One({ id, file, measured }: { id: string; file: string; measured: Measu
 	const heavy = useMemo(() => [...(data?.weights ?? [])].map((w) => ({ line: w.line, bytes: self ? w.self_bytes : w.bytes })).filter((w) => w.bytes).sort((a, b) => b.bytes - a.bytes).slice(0, 5), [data]);
 	const wanted = Number(parameters["line"]) || heavy[0]?.line;
 	const start = lines.findIndex((l) => l.line === wanted);
-	const to = (l: Line): string => adding([lineTerm(file, l.line), measured.term].filter(Boolean).join(" and "), "allocations");
+	const to = (l: Line): string => adding([lineTerm(file, l.line), measured.term].filter(Boolean).join(" and "), "allocations", { at: "" });
 	const columns: Column<Line>[] = [
 		{ key: "bytes", label: "total", title: "Bytes of stacks that go through this line", number: true, width: "80px", cell: (l) => l.weight && <Bytes value={l.weight.bytes} to={to(l)} />, text: (l) => String(l.weight?.bytes ?? "") },
-		{ key: "self", label: "self", title: "Bytes that this line asked for itself", number: true, width: "80px", cell: (l) => (l.weight?.self_bytes ? <Bytes value={l.weight.self_bytes} to={to(l)} /> : ""), text: (l) => String(l.weight?.self_bytes ?? "") },
+		{ key: "self", label: "self", title: "Bytes that this line asked for itself", number: true, width: "80px", cell: (l) => (l.weight?.self_bytes ? <Bytes value={l.weight.self_bytes} /> : ""), text: (l) => String(l.weight?.self_bytes ?? "") },
 		{ key: "count", label: "blocks", number: true, width: "72px", cell: (l) => l.weight && <Count value={l.weight.count} to={to(l)} />, text: (l) => String(l.weight?.count ?? "") },
 		{ key: "line", label: "line", number: true, width: "48px", cell: (l) => <span class="dim">{l.line}</span>, text: (l) => String(l.line) },
 		{ key: "text", label: "source", width: "minmax(400px, 1fr)", cell: (l) => <code class={`code heat-${shade(l.weight?.bytes ?? 0, most)}`} title={l.weight ? l.weight.functions.join(", ") : undefined}>{l.text.replaceAll("\t", "    ") || " "}</code>, text: (l) => l.text },

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Which thread allocated what, what became of it, and what another one freed.
+import { useFacts } from "../app/facts";
 import { useAsked, nsToSeconds } from "../app/recordings";
 import { go, href, useRoute } from "../app/url";
 import { adding, threadTerm } from "../parts/adding";
@@ -36,6 +37,7 @@ export function Threads({ id }: ViewProps) {
 	const { parameters } = useRoute();
 	const asked = useAsked();
 	const sort = parameters["sort"] ?? "-allocated_bytes";
+	const peak = useFacts(id).data?.peak.at_ns;
 	const pages = usePages<{ threads: Thread[]; total_count: number }, Thread>(id, "threads",
 		{ ...asked, alive_at: parameters["at"] ? `${parameters["at"]}s` : undefined, sort_by: sort.replace(/^-/, ""), order: sort.startsWith("-") ? "dsc" : "asc" },
 		(answer) => ({ rows: answer.threads, count: answer.total_count }), 100);
@@ -43,9 +45,9 @@ export function Threads({ id }: ViewProps) {
 	const whole = seen.reduce((sum, t) => sum + t.allocated_bytes, 0);
 	const busiest = [...seen].sort((a, b) => b.allocated_bytes - a.allocated_bytes)[0];
 	const to = (t: Thread, term = ""): string => adding([threadTerm(t.thread), term].filter(Boolean).join(" and "), "allocations");
-	const pair = (key: string, label: string, title: string, size: (t: Thread) => number, number: (t: Thread) => number, term: string): Column<Thread> => ({
+	const pair = (key: string, label: string, title: string, size: (t: Thread) => number, number: (t: Thread) => number, term: string | undefined): Column<Thread> => ({
 		key: `${key}_bytes`, label, title, number: true, width: "84px", sort: true, text: (t) => String(size(t)),
-		cell: (t) => (number(t) ? <Two below={plural(number(t), "block")}><Bytes value={size(t)} to={to(t, term)} /></Two> : <span class="dim">–</span>),
+		cell: (t) => (number(t) ? <Two below={plural(number(t), "block")}><Bytes value={size(t)} to={term === undefined ? undefined : to(t, term)} /></Two> : <span class="dim">–</span>),
 	});
 	const columns: Column<Thread>[] = [
 		{ key: "thread", label: "thread", width: "minmax(112px, 1fr)", sort: true, ascending: true, text: (t) => `${t.name} (${t.thread})`,
@@ -53,7 +55,7 @@ export function Threads({ id }: ViewProps) {
 		{ key: "spark", label: "over the run", title: "Bytes alive over the run", width: "minmax(80px, 2fr)", cell: (t) => <Spark values={t.spark} label={`bytes of ${t.name} alive over the run`} /> },
 		{ key: "allocated_bytes", label: "allocated", title: "All that it allocated", number: true, width: "minmax(108px, 0.6fr)", sort: true, cell: (t) => <Share part={t.allocated_bytes} whole={whole}><Bytes value={t.allocated_bytes} to={to(t)} /></Share>, text: (t) => String(t.allocated_bytes) },
 		{ key: "allocated_count", label: "blocks", number: true, width: "80px", sort: true, cell: (t) => <Count value={t.allocated_count} to={to(t)} />, text: (t) => String(t.allocated_count) },
-		pair("peak", "at the peak", "Alive when the whole program had most", (t) => t.peak_bytes, (t) => t.peak_count, ""),
+		pair("peak", "at the peak", "Alive when the whole program had most", (t) => t.peak_bytes, (t) => t.peak_count, peak === undefined ? undefined : `alive_at(${peak}ns)`),
 		pair("leaked", "never freed", "What nobody freed", (t) => t.leaked_bytes, (t) => t.leaked_count, "leaked"),
 		pair("temporary", "temporary", "Freed by the very next event of its thread", (t) => t.temporary_bytes, (t) => t.temporary_count, "temporary"),
 		pair("freed_by_other", "others freed", "What another thread freed", (t) => t.freed_by_other_bytes, (t) => t.freed_by_other_count, "freed_by_other_thread"),

@@ -7,6 +7,7 @@ import { go, href, useRoute } from "../app/url";
 import { adding, functionTerm, threadTerm } from "../parts/adding";
 import { Card, Choice } from "../parts/card";
 import { copy } from "../parts/clipboard";
+import { pathKey } from "../parts/flame/tree";
 import { fileName, shortName } from "../parts/frames";
 import { MeasureChoice, useMeasure } from "../parts/measure";
 import { openMenu, type Item } from "../parts/menu";
@@ -124,8 +125,14 @@ export function Tree({ id }: ViewProps) {
 		}
 		return kind(i) === FUNCTION && by !== "module" && by !== "line" ? functionTerm(text(i)) : "";
 	};
-	/* All that stands above a node, too. */
-	const to = (i: number): string => {
+	/* The same node as a box of the flame graph, which has functions and threads only. */
+	const to = (i: number): string | undefined => {
+		const names: string[] = [];
+		for (let node = i; node; node = flame!.nodes.parent[node]!) names.unshift(text(node));
+		return by === "line" || by === "module" ? undefined : href({ view: "flame" }, { measure: measured.measure, shape: threads ? "thread" : direction === "up" ? "up" : "", zoom: names.length ? pathKey(["all", ...names]) : "" });
+	};
+	/* Stacks that have all these functions, in any order. */
+	const through = (i: number): string => {
 		const terms = new Set<string>();
 		for (let node = i; node; node = flame!.nodes.parent[node]!) if (term(node)) terms.add(term(node));
 		if (measured.term) terms.add(measured.term);
@@ -163,7 +170,7 @@ export function Tree({ id }: ViewProps) {
 		const items: Item[] = [];
 		if (!shape!.leaf[i]) items.push({ label: "Open all below", hint: "*", run: () => below(i) });
 		if (term(i)) items.push({ label: "Only what goes through it", href: adding(term(i)) }, { label: "Without it", href: adding(`not ${term(i)}`) });
-		items.push({ label: "Allocations", href: to(i) });
+		items.push({ label: "Allocations through all of these", href: through(i) });
 		const name = flame!.nodes.name[i]!, file = flame!.files[flame!.names.file[name]!];
 		if (file) items.push({ label: "Source", hint: place(i), href: href({ view: "source" }, { file, line: String(flame!.names.line[name] || "") }) });
 		items.push({ label: "Copy the name", run: () => void copy(text(i), "Name") });
