@@ -25,8 +25,12 @@
 #include "server/upload.h"
 #include "server/watch.h"
 
-#define HEAD_MAX (64u << 10) /* bytes of a request's head, and of what is being sent */
-#define SILENCE_S 30	     /* that a connection may have */
+/* Bytes of a request's head, and of what is being sent: far more than what is taken, so that it is
+ * us who say that it is too much (the library has a page of its own for what does not fit). */
+#define HEAD_MAX (128u << 10)
+#define ADDRESS_MAX (32u << 10)
+#define HEADERS_MAX (32u << 10)
+#define SILENCE_S 30 /* that a connection may have */
 
 /* One request with its answer. */
 struct exchange {
@@ -188,13 +192,26 @@ static bool may_change(const struct exchange *x)
 	return info && peer_is_ours(info->connect_fd);
 }
 
+static bool is_short_enough(struct exchange *x)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+	size_t address = strlen(x->address);
+
+	if (address > ADDRESS_MAX)
+		refuse(x, 414, "the address is too long: 32 KiB is the most");
+	else if (info && info->header_size > address + HEADERS_MAX)
+		refuse(x, 431, "the head of the request is too long: 32 KiB is the most");
+	return !x->refused;
+}
+
 /* The head of a request is there: all of it that can be wrong is found here. */
 static void look(struct exchange *x, const char *method)
 {
 	unsigned which = method_of(method);
 	uint64_t body = body_size(x->connection);
 
-	if (!is_allowed(x))
+	if (!is_short_enough(x) || !is_allowed(x))
 		return;
 	if (!request_init(&x->request, x->server, which, x->address)) {
 		if (x->request.fault.status != 400 && which == METHOD_GET && x->request.params.path)

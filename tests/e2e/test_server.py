@@ -464,6 +464,24 @@ def test_endless_heads(server, start):
     assert server.ask("/list").status == 200
 
 
+@pytest.mark.parametrize("address, headers, status, words", [
+    ("/list?x=" + "a" * 40_000, {}, 414, "address"),
+    ("/data/last/check?filter=" + "+" * 100_000, {}, 414, "address"),
+    ("/list", {"X-Long": "b" * 40_000}, 431, "head"),
+    ("/list", {f"X-{i}": "c" * 5000 for i in range(16)}, 431, "head"),
+])
+def test_too_long(server, address, headers, status, words):
+    answer = server.ask(address, headers=headers)
+    assert answer.status == status and words in answer.json["error"]
+
+
+def test_long_enough(server):
+    allocations = server.json("/data/last/check")["count"]
+    answer = server.json(f"/data/last/check?filter=not+function+%3D+%22{'f' * 30_000}%22")
+    assert answer["ok"] and answer["count"] == allocations
+    assert server.ask("/list", headers={"X-Long": "b" * 30_000}).status == 200
+
+
 @pytest.mark.parametrize("request_", [
     b"\0\0\0\0\0\0\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /list HTTP/1.1\r\n\r\n",
     b"GET /list HTTP/1.0\r\n\r\n", b"FOO /list HTTP/1.1\r\nHost: localhost\r\n\r\n",
