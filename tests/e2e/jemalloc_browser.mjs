@@ -199,7 +199,7 @@ async function serve(address) {
 	const title = () => page.textContent("[data-card=file] h2");
 	await page.waitForSelector("[data-card=no-statistics]");
 	found.nothing = await page.textContent("[data-card=no-statistics] .empty-title");
-	found.axe.nothing = await axe(page, ".drop");
+	found.axe.nothing = await axe(page);
 	for (const [name, path] of Object.entries(given.bad)) {
 		await page.goto(`${address}#/recordings`);
 		await page.waitForSelector("[data-card=recordings]");
@@ -211,7 +211,7 @@ async function serve(address) {
 			return refused || (title === wanted && !document.querySelector(".skeleton, .banner progress") && document.querySelector("[data-card=broken], .jem-part:not([data-snapshot=''])"));
 		}, name);
 		found.bad[name] = await texts(page, ".failure p, .banner");
-		found.axe[name] = await axe(page, ".drop");
+		found.axe[name] = await axe(page);
 		for (const close of await page.locator(".failure button:has-text('Close')").all()) await close.click();
 	}
 	await page.goto(`${address}#/recordings`);

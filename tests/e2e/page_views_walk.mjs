@@ -54,6 +54,23 @@ const addressOf = (name) => (name === "flat" ? `#/allocations/${id}?list=flat`
 		: name === "compare" ? `#/compare/${id}?against=${second}&by=stack` : `#/${name}/${id}${VIEWS[name]}`);
 
 await walk({
+	/* What the views ask when they are opened, one after the other. */
+	async opening(is) {
+		const page = await open("#/recordings");
+		is.asked = [];
+		page.on("request", (request) => {
+			const [, question] = request.url().split(`/data/${id}/`);
+			if (question) is.asked.push(question);
+		});
+		for (const view of ["overview", "flame", "allocations", "allocations?list=flat", "functions", "tree", "threads", "histograms", "address_space"]) {
+			const [name, query] = view.split("?");
+			await page.evaluate((to) => { location.hash = to; }, `#/${name}/${id}${query ? `?${query}` : ""}`);
+			await page.locator("main .answered").first().waitFor();
+			await settled(page);
+		}
+		await close(page);
+	},
+
 	/* Numbers that are links lead to exactly what they count.  Of each view the first rows. */
 	async numbers(is) {
 		const page = await open("#/recordings");

@@ -72,6 +72,17 @@ await walk({
 		is.verdicts = await texts(page, "[data-card=who] .tag");
 		is.graphs = await page.locator(".graphs .card").count();
 		is.about = await text(page, "[data-card=about]");
+		/* A tick at the very end: no label reaches the edge of its picture, where it would be cut. */
+		is.cut = [];
+		for (const end of ["0.1", "0.25", "0.3", ""]) {
+			await page.evaluate(([to, end]) => { location.hash = `#/overview/${to}${end ? `?from=0&to=${end}` : ""}`; }, [id, end]);
+			await settled(page);
+			is.cut.push(await page.locator(".strip canvas, .graphs canvas").evaluateAll((list) => list.filter((c) => {
+				const edge = Object.assign(document.createElement("canvas"), { width: 1, height: c.height }), context = edge.getContext("2d", { willReadFrequently: true });
+				context.drawImage(c, 1 - c.width, 0);
+				return context.getImageData(0, 0, 1, c.height).data.some((v) => v);
+			}).length));
+		}
 		/* Every graph of the first group. */
 		is.labels = [];
 		for (const button of await page.locator("[data-card=graph-memory] .choice button").all()) {

@@ -100,7 +100,7 @@ def test_recordings(seen):
 
 def test_overview(seen, report):
     is_ = walked(seen, "overview")
-    assert is_["title"] == "Overview · leaky · Memoir"
+    assert is_["title"] == "Overview · leaky · Memoir" and is_["cut"] == [0, 0, 0, 0]
     figures = {f.split("\n")[0]: f for f in is_["figures"]}
     assert binary(figures["Peak"]) == pytest.approx(report["peak"]["bytes"], rel=0.01)
     assert binary(figures["Never freed"]) == pytest.approx(report["leaks"]["bytes"], rel=0.01)

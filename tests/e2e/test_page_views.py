@@ -5,6 +5,7 @@ MEMOIR_SHOTS=DIR keeps the screenshots.
 """
 import os
 import re
+import urllib.parse
 
 import pytest
 
@@ -45,11 +46,13 @@ def seen(folder, report):
         first = recordings["demo.dat"]["id"]
         facts = server.get(f"/data/{first}/overview")
         sources = server.get(f"/data/{first}/sources?search=leaky.c")["sources"]
-        return run_walk("page_views_walk.mjs", {
+        api = server.get("/api")
+        seen = run_walk("page_views_walk.mjs", {
             "address": server.address, "id": first, "second": recordings["again.dat"]["id"],
             "function": FUNCTION, "file": sources[0]["file"], "allocations": facts["allocations"],
             "half": facts["runtime_ns"] / 2e9, "shots": "MEMOIR_SHOTS" in os.environ,
             "moment": facts["peak"]["at_ns"] / 1e9}, out)
+        return {**seen, "api": api}
 
 
 def number(text):
@@ -59,6 +62,25 @@ def number(text):
 def blocks(said):
     """How many blocks a heading speaks of."""
     return number(re.search(r"([\d,]+) blocks?", said).group(1))
+
+
+def canonical(question, api):
+    """A question without what is usual anyway, as the server knows it again."""
+    path, _, query = question.partition("?")
+    row, = (e for e in api["endpoints"] if e["path"] == f"/data/{{id}}/{path}")
+    usual = {p["name"]: p.get("default") for p in row["parameters"]}
+    given = urllib.parse.parse_qsl(query)
+    return path, frozenset((k, v) for k, v in given if k == "measure" or usual.get(k) != v)
+
+
+def test_first_questions_are_foreseen(seen):
+    """The server answers what the page will ask (src/server/warm.c): each of it, and nothing else but shapes of flame graphs."""
+    with open(os.path.join(harness.ROOT, "src", "server", "warm.c"), encoding="utf-8") as file:
+        table = re.sub(r'"\s+"', "", file.read().split("questions[] = {")[1].split("};")[0])
+    foreseen = {canonical(q, seen["api"]) for q in re.findall(r'"([^"]+)"', table)}
+    asked = {canonical(q, seen["api"]) for q in walked(seen, "opening")["asked"]}
+    assert asked - foreseen == set()
+    assert {path for path, _ in foreseen - asked} <= {"flame"}
 
 
 def test_numbers_lead_to_what_they_count(seen):

@@ -37,6 +37,18 @@ export interface PlotProps {
 
 const STEPS = [1e-9, 2e-9, 5e-9, 1e-8, 2e-8, 5e-8, 1e-7, 2e-7, 5e-7, 1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30,
 	60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];
+const LEFT = 72, RIGHT = 24; /* of the picture, for labels */
+const LETTER = 6.4; /* as wide as letters of the axes are, at most */
+
+/* Labels stand below their ticks, half of them on either side; one that the edge would cut is left out. */
+function ticks(u: uPlot, splits: number[], step: number, { from, to, axes }: PlotProps): (string | null)[] {
+	const width = u.width - RIGHT - (axes === false ? 8 : LEFT);
+	return splits.map((s) => {
+		const text = tick(s, step), room = width * (1 - (s - from) / Math.max(to - from, 1e-9)) + RIGHT;
+		return (text.length * LETTER) / 2 <= room ? text : null;
+	});
+}
+
 const POWERS = Array.from({ length: 60 }, (_, i) => 2 ** i);
 
 /* A moment on the axis, no finer than the distance of its ticks. */
@@ -69,7 +81,7 @@ export function Plot(props: PlotProps) {
 		const made = new uPlot({
 			width: Math.max(100, element.clientWidth),
 			height: props.height,
-			padding: [6, 20, 0, shown ? 0 : 8],
+			padding: [6, RIGHT, 0, shown ? 0 : 8],
 			legend: { show: false },
 			cursor: { y: false, drag: { x: false, y: false }, points: { size: 6, width: 1.5 }, ...(props.group ? { sync: { key: props.group } } : {}) },
 			scales: {
@@ -77,8 +89,8 @@ export function Plot(props: PlotProps) {
 				y: { range: (_u, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > 0 ? high * 1.06 : (low ?? 0) < 0 ? 0 : 1] },
 			},
 			axes: [
-				{ ...axis, grid: { show: false }, size: 20, gap: 3, space: 90, incrs: STEPS, values: (_u, splits, _i, _s, step) => splits.map((s) => tick(s, step)) },
-				{ ...axis, show: shown, size: 72, gap: 6, space: 20, values: (_u, splits) => splits.map((v) => latest.current.format(v)), ...(props.binary && !isDecimal() ? { incrs: POWERS } : {}) },
+				{ ...axis, grid: { show: false }, size: 20, gap: 3, space: 90, incrs: STEPS, values: (u, splits, _i, _s, step) => ticks(u, splits, step, latest.current) },
+				{ ...axis, show: shown, size: LEFT, gap: 6, space: 20, values: (_u, splits) => splits.map((v) => latest.current.format(v)), ...(props.binary && !isDecimal() ? { incrs: POWERS } : {}) },
 			],
 			series: [{}, ...props.lines.map((line) => ({
 				label: line.label,
