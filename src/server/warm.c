@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Answers before questions.  See warm.h.
  *
- * A row is what the page asks, in whatever order; tests/e2e/test_page_views.py compares the table with
- * what every view asks when it is opened. */
+ * A row is what the page asks, in whatever order; tests/e2e/test_page_views.py compares the table
+ * with what every view asks when it is opened. */
 #include "server/warm.h"
 
 #include <stdlib.h>
