@@ -28,6 +28,7 @@
 #define ANSWER_TIME_MS 30000 /* without any progress */
 #define DRAIN_TIME_MS 1000
 #define READ_SIZE 16384u
+#define SPARE_TIME_MS 250
 #define LOOK_TIME_MS 100 /* at the other threads, when the first has left */
 
 enum client_state { FREE, READING, WAITING, WRITING, DRAINING };
@@ -61,6 +62,7 @@ void serve_close_in_child(void)
 		if (clients[i].state != FREE)
 			release(&clients[i]);
 	repeat_forget();
+	text_let_go();
 }
 
 unsigned serve_waiting(void)
@@ -203,7 +205,8 @@ static void write_some(struct client *c)
 
 		if (at >= t->size)
 			break;
-		n = send(c->socket.fd, t->data + at, t->size - at, MSG_NOSIGNAL | MSG_DONTWAIT);
+		n = send(c->socket.fd, t->data + at, t->size - at,
+			 MSG_NOSIGNAL | MSG_DONTWAIT | (in_head && c->x.out.size ? MSG_MORE : 0));
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n <= 0) {
@@ -342,6 +345,10 @@ static void take_clients(void)
 		}
 		c->state = READING;
 		c->until = agent_now_ms() + REQUEST_TIME_MS;
+		/* Mostly the request is there by now. */
+		read_some(c);
+		if (c->state == WRITING)
+			write_some(c);
 	}
 }
 
@@ -418,12 +425,18 @@ void serve(void)
 		int64_t until, now = agent_now_ms(), wait;
 		unsigned n = fill(polls, whose, &until);
 		uint64_t rung;
+		int ready;
 
 		wait = until == INT64_MAX ? -1 : until > now ? until - now : 0;
+		if (text_spares() && (wait < 0 || wait > SPARE_TIME_MS))
+			wait = SPARE_TIME_MS;
 		if (leaving && (wait < 0 || wait > LOOK_TIME_MS))
 			wait = LOOK_TIME_MS;
-		if (poll(polls, n, (int)wait) < 0 && errno != EINTR)
+		ready = poll(polls, n, (int)wait);
+		if (ready < 0 && errno != EINTR)
 			return;
+		if (!ready)
+			text_let_go();
 		now = agent_now_ms();
 		repeat_expire(now);
 		for (unsigned i = 2; i < n; i++)

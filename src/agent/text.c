@@ -8,12 +8,54 @@
 
 #define FIRST_ROOM (64u << 10)
 #define ROOM_MAX ((size_t)1 << 32)
+#define SPARES 4u
+#define SPARE_ROOM (256u << 10)
+
+static struct text spares[SPARES]; /* data NULL: there is none */
 
 void text_release(struct text *t)
 {
-	if (t->data)
+	struct text *s = spares;
+
+	while (s < spares + SPARES && s->data)
+		s++;
+	if (t->data && t->room <= SPARE_ROOM && s < spares + SPARES)
+		*s = (struct text){ .data = t->data, .room = t->room };
+	else if (t->data)
 		munmap(t->data, t->room);
 	*t = (struct text){ 0 };
+}
+
+bool text_spares(void)
+{
+	for (unsigned i = 0; i < SPARES; i++)
+		if (spares[i].data)
+			return true;
+	return false;
+}
+
+void text_let_go(void)
+{
+	for (unsigned i = 0; i < SPARES; i++)
+		if (spares[i].data)
+			munmap(spares[i].data, spares[i].room);
+	memset(spares, 0, sizeof(spares));
+}
+
+/* The smallest spare one that has room for so much. */
+static bool take_spare(struct text *t, size_t size)
+{
+	struct text *best = NULL;
+
+	for (struct text *s = spares; s < spares + SPARES; s++)
+		if (s->data && s->room >= size && (!best || s->room < best->room))
+			best = s;
+	if (!best)
+		return false;
+	t->data = best->data;
+	t->room = best->room;
+	best->data = NULL;
+	return true;
 }
 
 bool text_reserve(struct text *t, size_t more)
@@ -27,6 +69,8 @@ bool text_reserve(struct text *t, size_t more)
 		t->failed = true;
 		return false;
 	}
+	if (!t->data && take_spare(t, more))
+		return true;
 	while (room - t->size < more)
 		room *= 2;
 	p = t->data ? mremap(t->data, t->room, room, MREMAP_MAYMOVE)

@@ -17,6 +17,10 @@ struct text {
 };
 
 void text_release(struct text *t);
+/* A few mappings are kept for the next text: each that goes away stops the program's other threads
+ * for a moment.  Are there any; and letting go of them. */
+bool text_spares(void);
+void text_let_go(void);
 /* Room for `more` bytes behind the end; false if there is none. */
 bool text_reserve(struct text *t, size_t more);
 void text_add(struct text *t, const void *bytes, size_t size);
