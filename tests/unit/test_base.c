@@ -227,7 +227,7 @@ static void json_is_read(void **context)
 	struct buf key = { 0 }, value = { 0 };
 	struct err err = { .text = "" };
 	struct json_reader r;
-	uint64_t number;
+	uint64_t number = 0;
 	bool yes = false;
 
 	json_reader_init(&r, text, sizeof(text) - 1, &err);
