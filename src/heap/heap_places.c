@@ -363,7 +363,27 @@ static void keep_id(struct heap_places *p, struct heap_places_module *m, const s
 	buf_release(&id);
 }
 
-void heap_places_resolve(struct heap_places *p)
+/* Addresses without a function of two builds are not the same, though their files' names are. */
+static void name_modules(struct heap_places *p)
+{
+	for (size_t i = 0; i < p->module_count; i++) {
+		struct heap_places_module *m = &p->modules[i];
+		auto_free char *with_build = NULL;
+
+		m->name = base_name(m->path);
+		for (size_t k = 0; k < p->module_count && !with_build; k++) {
+			const struct heap_places_module *o = &p->modules[k];
+
+			if (*m->build_id && *o->build_id && strcmp(m->build_id, o->build_id) != 0 &&
+			    !strcmp(m->name, base_name(o->path)))
+				with_build = xasprintf("%s:%.8s", m->name, m->build_id);
+		}
+		if (with_build)
+			m->name = strings_at(&p->texts, strings_add(&p->texts, with_build));
+	}
+}
+
+static void resolve(struct heap_places *p)
 {
 	auto_free struct symbols_module *modules = xcalloc(p->module_count + 1, sizeof(*modules));
 	auto_free struct heap_file *files = xcalloc(p->module_count + 1, sizeof(*files));
@@ -406,4 +426,10 @@ void heap_places_resolve(struct heap_places *p)
 			keep_id(p, &p->modules[i], &files[i]);
 		heap_files_release(&files[i]);
 	}
+}
+
+void heap_places_resolve(struct heap_places *p)
+{
+	resolve(p);
+	name_modules(p);
 }

@@ -46,7 +46,8 @@ struct heap_places_module {
 	/* Hexadecimal, as the dump has it; "": it does not say.  Once resolved, that of the file
 	 * then. */
 	const char *build_id;
-	bool deleted;				     /* while it was loaded */
+	const char *name; /* once resolved: the last part of the path, and the build if need be */
+	bool deleted;	  /* while it was loaded */
 	struct heap_places_code code[HEAP_CODE_MAX]; /* that addresses are in */
 	size_t code_count;
 	char *file;	/* the one that is read; NULL: none was found */

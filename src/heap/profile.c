@@ -193,21 +193,14 @@ static size_t allocator_frames(const struct profile *p, const struct profile_sam
 	return 0;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Where nothing is known of a place but the file: the same in every run. */
 static void unnamed(const struct profile *p, const struct heap_place *place, char *out, size_t size)
 {
 	if (place->module == HEAP_NO_MODULE)
 		snprintf(out, size, "0x%016" PRIx64, place->address);
 	else
-		snprintf(out, size, "[%s+0x%" PRIx64 "]",
-			 base_name(p->places.modules[place->module].path), place->address);
+		snprintf(out, size, "[%s+0x%" PRIx64 "]", p->places.modules[place->module].name,
+			 place->address);
 }
 
 static uint32_t name_frame(struct profile *p, const struct heap_place *place,

@@ -89,6 +89,22 @@ def test_by_build_id(dump, store):
     assert is_unnamed(names("-d", store, dump())[0])
 
 
+def test_d5_two_builds(dump, tmp_path):
+    """Places without a function of one build are compared by their offsets, those of two builds are not."""
+    first, second = tmp_path / "first.heap", tmp_path / "second.heap"
+    shutil.copy(dump(ID), first)
+    for build_id, same in ((ID, True), ("ab" * 20, False)):
+        shutil.copy(dump(build_id), second)
+        found, said = names("--base", first, second)
+        own = {name: row for name, row in found.items() if name.startswith("[prof")}
+        assert not said
+        if same:
+            assert all(row == (0, 0) for row in own.values())
+        else:
+            assert {name.split("+")[0] for name in own} == {f"[prof:{ID[:8]}", "[prof:abababab"}
+            assert sum(row[0] for row in own.values()) == 0 and any(row[0] for row in own.values())
+
+
 def test_inlined(dump, store):
     lines = heap("--peek=^worker$", "-d", store, dump(ID)).stdout.splitlines()
     assert lines[-1].split() == ["4592829", "calls", "inl"]
