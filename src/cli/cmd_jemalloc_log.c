@@ -10,17 +10,16 @@
 #include <string.h>
 
 #include "base/pattern.h"
-#include "base/unpack.h"
 #include "base/xalloc.h"
 #include "cli/churn_print.h"
 #include "cli/command.h"
+#include "cli/heap_input.h"
 #include "cli/heap_naming.h"
 #include "cli/shape.h"
 #include "heap/churn.h"
 #include "symbols/elf_file.h"
 
 #define NAME "memoir jemalloc log"
-#define FILE_MAX (4ull << 30)
 
 static bool as_json, as_csv, keep_allocator, full;
 static uint64_t top = 20;
@@ -60,24 +59,6 @@ static int say(const char *path, const struct err *err)
 	return 1;
 }
 
-static int read_file(struct buf *b, const char *path, struct err *err)
-{
-	struct unpack u;
-	ssize_t n = unpack_open(&u, path, err);
-
-	if (n)
-		return (int)n;
-	do {
-		buf_reserve(b, 1 << 16);
-		n = unpack_read(&u, b->data + b->size, 1 << 16, err);
-		b->size += n > 0 ? (size_t)n : 0;
-		if (b->size > FILE_MAX)
-			n = err_set(err, -EFBIG, "larger than any log");
-	} while (n > 0);
-	unpack_close(&u);
-	return (int)n;
-}
-
 /* Maps alone are a dump without stacks. */
 static int read_maps(struct dump *d, const char *maps, size_t size, struct err *err)
 {
@@ -96,7 +77,7 @@ static int take_maps(struct input *in)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 	struct buf bytes = { 0 };
-	int error = read_file(&bytes, maps_path, &err);
+	int error = heap_input_read(&bytes, maps_path, &err);
 
 	if (!error) {
 		in->has_maps = true;
@@ -145,7 +126,7 @@ static int add_log(struct input *in, const char *path)
 	struct buf bytes = { 0 };
 	struct dump own = { 0 };
 	struct log l;
-	int error = read_file(&bytes, path, &err);
+	int error = heap_input_read(&bytes, path, &err);
 
 	if (error) {
 		buf_release(&bytes);
