@@ -332,6 +332,7 @@ const struct command command_jemalloc_heap = {
 	.help = "who holds the memory of a heap profile dump, as jeprof",
 	.examples = "  memoir jemalloc heap jeprof.12.0.i0.heap\n"
 		    "  memoir jemalloc heap --cum --lines ./server out.heap\n"
+		    "  memoir jemalloc heap -d /srv/builds --sysroot /srv/image --debuginfod out.heap\n"
 		    "  memoir jemalloc heap --base first.heap second.heap\n"
 		    "  memoir jemalloc heap --pprof -o out.pb.gz out.heap\n"
 		    "  memoir jemalloc heap --list parse_ --source ~/src out.heap\n"

@@ -105,6 +105,24 @@ def test_d5_two_builds(dump, tmp_path):
             assert sum(row[0] for row in own.values()) == 0 and any(row[0] for row in own.values())
 
 
+def test_go_passes_over_build_ids(dump, tmp_path):
+    """Its reader of older dumps takes maps too."""
+    if not shutil.which("go"):
+        pytest.skip("no go")
+    raw = []
+    for build_id in (None, ID):
+        text = dump(build_id).read_text()
+        stacks = re.findall(r"^@(.*)\n  t\*: (.*)$", text, re.M)
+        older = tmp_path / "older.heap"
+        older.write_text("heap profile: 1: 2 [3: 4] @ heap_v2/4096\n" +
+                         "".join(f"{counts} @{pcs}\n" for pcs, counts in stacks) + text[text.index("\nMAPPED"):])
+        done = subprocess.run(["go", "tool", "pprof", "-raw", "-symbolize=none", older], capture_output=True, text=True,
+                              env=dict(harness.ENVIRONMENT, HOME=str(tmp_path)), timeout=LONG)
+        assert done.returncode == 0 and LOADED in done.stdout, done
+        raw.append(done.stdout)
+    assert raw[0] == raw[1]
+
+
 def test_inlined(dump, store):
     lines = heap("--peek=^worker$", "-d", store, dump(ID)).stdout.splitlines()
     assert lines[-1].split() == ["4592829", "calls", "inl"]
@@ -341,8 +359,8 @@ def test_the_agent_says_build_ids(program, tmp_path):
     # jeprof takes it as if the lines were not there.
     plain = tmp_path / "plain.heap"
     plain.write_text(re.sub(r"^# build-id .*\n", "", text, flags=re.M))
-    assert jeprof(tmp_path, program, path).stdout == jeprof(tmp_path, program, plain).stdout
-    assert "keep_small" in jeprof(tmp_path, program, path).stdout
+    shown = jeprof(tmp_path, program, path).stdout
+    assert "keep_small" in shown and shown == jeprof(tmp_path, program, plain).stdout
     # Moved away; and something else in its place.
     os.makedirs(tmp_path / "archive")
     os.rename(program, tmp_path / "archive/release-17")
@@ -376,3 +394,18 @@ def test_f2_names_in_the_dump(program, tmp_path):
         assert away[name] == here[name]
     rows = {line.split()[-1]: line.split() for line in jeprof(tmp_path, path).stdout.splitlines()}
     assert abs(int(rows["keep_small"][0]) - away["keep_small"][0]) <= 1
+
+
+def test_f2_names_put_into_a_dump(dump, store, tmp_path):
+    """--raw where the files are; read where none of them is, with all that was inlined."""
+    made = tmp_path / "made"
+    os.makedirs(made)
+    assert heap("--raw", "-d", store, "-o", made / "raw.heap", dump(ID)).returncode == 0
+    here, _ = names("-d", store, dump(ID))
+    shutil.rmtree(store)
+    away, said = names("--sysroot", "/nowhere", made / "raw.heap")
+    assert is_named(away) and not said
+    assert away["worker"] == here["worker"] and away["main"] == here["main"] and away["inl"] == here["inl"]
+    rows = {line.split()[5]: line.split() for line in jeprof(tmp_path, made / "raw.heap").stdout.splitlines()[1:]
+            if len(line.split()) > 5}
+    assert rows["worker"][3] == "40255913"
