@@ -5,7 +5,7 @@
   make bench                        everything; ten minutes or so
   make bench BENCH="--quick"        fewer repetitions
   make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open, export, shapes, query, api,
-                                    symbols, jemalloc, agent
+                                    symbols, jemalloc, agent, heap
 
 Prints a table and writes build/bench.json.  Added time is a run's time minus the plain one's,
 medians; the budget is a share of what heaptrack adds.  Never part of the tests.
@@ -25,6 +25,7 @@ import time
 import agent
 import api
 import exports
+import heap
 import jemalloc
 import symbols
 import work
@@ -32,7 +33,7 @@ from tables import as_share, mib, table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTS = ("pairs", "threads", "programs", "memory", "open", "export", "shapes", "query", "api", "symbols",
-         "jemalloc", "agent")
+         "jemalloc", "agent", "heap")
 MODES = ("plain", "memoir", "memoir-nofree", "heaptrack")
 # Shares of what heaptrack adds: (with free stacks, without).
 PAIR_BUDGET = {5: (1 / 4, 1 / 5), 30: (1 / 5, 1 / 7), 100: (1 / 5, 1 / 7)}
@@ -399,6 +400,9 @@ class Bench:
 
     def jemalloc(self):
         jemalloc.run(self, table)
+
+    def heap(self):
+        heap.run(self, table)
 
     def api(self):
         api.run(self, table, mib)
