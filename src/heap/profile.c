@@ -35,6 +35,8 @@ void profile_release(struct profile *p)
 	free(p->samples);
 	free(p->sites);
 	free(p->matches);
+	free(p->allocates);
+	free(p->frame_names);
 	free(p->order);
 	free(p->origins);
 }
@@ -126,8 +128,25 @@ static void add_by_thread(struct profile *p, const struct dump *d, const struct 
 	}
 }
 
+/* `known`: of the dump's addresses, which most stacks have in common. */
+static uint32_t add_place(struct profile *p, const struct dump *d, struct map *known, uint64_t pc,
+			  bool is_return)
+{
+	uint64_t key = pc << 1 | is_return, at;
+
+	if (pc >> 63) /* the kernel's: has no room in the key */
+		return heap_places_add(&p->places, d, pc, is_return);
+	if (!map_get(known, key, &at)) {
+		at = heap_places_add(&p->places, d, pc, is_return);
+		map_set(known, key, at);
+	}
+	return (uint32_t)at;
+}
+
 void profile_add(struct profile *p, const struct dump *d, double sign)
 {
+	struct map known = { 0 };
+
 	p->rate = d->rate;
 	for (size_t i = 0; i < d->stack_count; i++) {
 		const struct dump_stack *s = &d->stacks[i];
@@ -141,7 +160,7 @@ void profile_add(struct profile *p, const struct dump *d, double sign)
 			p->sites = xgrow(p->sites, p->site_count, &p->site_room, sizeof(*p->sites));
 			/* The innermost of a dump is where it was taken, all others return. */
 			p->sites[p->site_count++] =
-				heap_places_add(&p->places, d, d->pcs[s->pc + k], k > 0);
+				add_place(p, d, &known, d->pcs[s->pc + k], k > 0);
 		}
 		if (p->options.by_thread && s->share_count &&
 		    p->options.thread == PROFILE_ALL_THREADS)
@@ -149,6 +168,7 @@ void profile_add(struct profile *p, const struct dump *d, double sign)
 		else
 			add_sample(p, &sample, sign);
 	}
+	map_release(&known);
 }
 
 /* Functions that allocate for their caller, whoever made them. */
@@ -188,7 +208,7 @@ static bool place_allocates(const struct profile *p, const struct heap_place *pl
 static size_t allocator_frames(const struct profile *p, const struct profile_sample *s)
 {
 	for (size_t i = s->site_count; i-- > 0;)
-		if (place_allocates(p, &p->places.places[p->sites[s->site + i]]))
+		if (p->allocates[p->sites[s->site + i]])
 			return i + 1;
 	return 0;
 }
@@ -222,7 +242,8 @@ static uint32_t name_frame(struct profile *p, const struct heap_place *place,
 	case PROFILE_FILES:
 		return strings_add(&p->names, *file ? file : function);
 	case PROFILE_ADDRESSES:
-		text = xasprintf("%s %s", other, function == other ? "" : function);
+		if (function != other)
+			text = xasprintf("%s %s", other, function);
 		break;
 	case PROFILE_FUNCTIONS:
 		break;
@@ -355,6 +376,18 @@ static void note_origin(struct profile *p, uint32_t name, const struct heap_plac
 		o->last = f->line;
 }
 
+/* The same frame is in many stacks. */
+static uint32_t name_of(struct profile *p, const struct heap_place *place, size_t frame)
+{
+	uint32_t *name = &p->frame_names[frame];
+
+	if (!*name) {
+		*name = name_frame(p, place, &p->places.frames[frame]);
+		note_origin(p, *name, place, &p->places.frames[frame]);
+	}
+	return *name;
+}
+
 static void name_sample(struct profile *p, const struct profile_sample *s, size_t from)
 {
 	for (size_t i = from; i < s->site_count; i++) {
@@ -363,13 +396,9 @@ static void name_sample(struct profile *p, const struct profile_sample *s, size_
 		if (!place_wanted(p, place))
 			continue;
 		for (size_t k = 0; k < place->frame_count; k++) {
-			const struct heap_place_frame *f = &p->places.frames[place->frame + k];
-			uint32_t name = name_frame(p, place, f);
-
 			p->frames = xgrow(p->frames, p->frame_count, &p->frame_room,
 					  sizeof(*p->frames));
-			p->frames[p->frame_count++] = name;
-			note_origin(p, name, place, f);
+			p->frames[p->frame_count++] = name_of(p, place, place->frame + k);
 		}
 	}
 }
@@ -460,6 +489,10 @@ int profile_finish(struct profile *p, struct err *err)
 	error = match_frames(p, err);
 	if (error)
 		return error;
+	p->frame_names = xcalloc(p->places.frame_count + 1, sizeof(*p->frame_names));
+	p->allocates = xcalloc(p->places.count + 1, sizeof(*p->allocates));
+	for (size_t i = 0; i < p->places.count; i++)
+		p->allocates[i] = place_allocates(p, &p->places.places[i]);
 	/* One element even if there is no sample: no pointer below is NULL. */
 	p->frames = xgrow(p->frames, 0, &p->frame_room, sizeof(*p->frames));
 	p->stacks = xgrow(p->stacks, 0, &p->stack_room, sizeof(*p->stacks));

@@ -72,9 +72,11 @@ struct profile {
 	size_t sample_count, sample_room;
 	uint32_t *sites;
 	size_t site_count, site_room;
-	uint8_t *matches; /* for each frame of places: which patterns know it */
-	uint64_t rate;	  /* of the dumps; the last one's */
-	size_t *order;	  /* where a stack is, by its number */
+	uint8_t *matches;      /* for each frame of places: which patterns know it */
+	bool *allocates;       /* for each place: it is the allocator's */
+	uint32_t *frame_names; /* for each frame of places: its name, once it is made */
+	uint64_t rate;	       /* of the dumps; the last one's */
+	size_t *order;	       /* where a stack is, by its number */
 };
 
 void profile_init(struct profile *p, const struct profile_options *options,
