@@ -193,7 +193,7 @@ static void put_stack(const struct shown *s, struct buf *out, size_t stack, size
 			buf_text(out, " ← ");
 		buf_printable(out, name, strlen(name));
 	}
-	if (k->frame_count > most && most > 1)
+	if (k->frame_count > most)
 		buf_text(out, " ← …");
 }
 
@@ -224,6 +224,7 @@ static void print_head(struct shown *s)
 	static const enum waterfall_step steps[] = { WATERFALL_SLABS, WATERFALL_PADDING,
 						     WATERFALL_UNKNOWN };
 	struct human a, b, c;
+	double samples;
 
 	buf_printf(&s->out, "jemalloc ");
 	buf_printable(&s->out, s->stats.version, strlen(s->stats.version));
@@ -244,12 +245,14 @@ static void print_head(struct shown *s)
 			   "; %s of it in lines of several sizes, whose classes are a guess",
 			   human_size(&c, whole(j->mixed)));
 	buf_text(&s->out, ".\n");
-	if (j->home < j->class_count && j->classes[j->home].sampled >= 1)
+	samples = j->home != SIZE_MAX
+			  ? fmin(j->classes[j->home].sampled, (double)j->classes[j->home].live)
+			  : 0;
+	if (samples >= 1)
 		buf_printf(&s->out,
 			   "Profiling itself takes %s: %s small blocks that were sampled have "
 			   "%s each instead.\n",
-			   human_size(&a, whole(j->sampled)),
-			   human_count(&b, whole(j->classes[j->home].sampled)),
+			   human_size(&a, whole(j->sampled)), human_count(&b, whole(samples)),
 			   human_size(&c, j->classes[j->home].size));
 }
 
@@ -260,7 +263,7 @@ static void other_row(struct table *t, const struct join *j, double unused, cons
 
 	if (fabs(unused) < 0.5)
 		return;
-	table_cell(t, size_text(&h, (int64_t)unused));
+	table_cell(t, size_text(&h, (int64_t)fmax(fmin(unused, 0x1p62), -0x1p62)));
 	table_cell(t, human_share(&h, whole(unused), j->unused > 0 ? (uint64_t)j->unused : 1));
 	for (unsigned i = 0; i < 3; i++)
 		table_cell(t, "");
@@ -329,19 +332,47 @@ static int by_unused(const void *a, const void *b)
 /* Innermost functions of those that have most of it, with their shares. */
 static void put_holders(const struct shown *s, struct buf *out, const struct join_class *c)
 {
+	const struct profile *p = &s->profile;
 	const struct join *j = &s->join;
-	double known = fmax((double)c->live, c->seen);
+	double all = fmax((double)c->live, c->seen);
+	struct {
+		uint32_t name;
+		double share;
+	} holders[32];
+	size_t count = 0;
 
-	for (size_t i = 0; i < c->part_count && i < CLASS_STACKS; i++) {
-		const struct join_part *p = &j->parts[j->by_class[c->first + i]];
-		double share = known > 0 ? (p->objects - p->sampled) / known * 100 : 0;
+	for (size_t i = 0; i < c->part_count; i++) {
+		const struct join_part *part = &j->parts[j->by_class[c->first + i]];
+		const struct profile_stack *k = &p->stacks[part->stack];
+		uint32_t name = k->frame_count ? p->frames[k->frame] : 0;
+		size_t at = 0;
 
-		if (share < 0.5)
+		while (at < count && holders[at].name != name)
+			at++;
+		if (at == sizeof(holders) / sizeof(*holders))
+			break; /* the largest come first */
+		if (at == count) {
+			holders[count].name = name;
+			holders[count++].share = 0;
+		}
+		if (all > 0)
+			holders[at].share += (part->objects - part->sampled) / all * 100;
+	}
+	for (size_t n = 0; n < CLASS_STACKS && n < count; n++) {
+		size_t best = 0;
+		const char *name;
+
+		for (size_t i = 1; i < count; i++)
+			if (holders[i].share > holders[best].share)
+				best = i;
+		if (holders[best].share < 0.5)
 			break;
-		if (i)
-			buf_text(out, ", ");
-		put_stack(s, out, p->stack, 1);
-		buf_printf(out, " %.0f %%", share);
+		name = holders[best].name ? strings_at(&p->names, holders[best].name)
+					  : "(no stack)";
+		buf_text(out, n ? ", " : "");
+		buf_printable(out, name, strlen(name));
+		buf_printf(out, " %.0f %%", holders[best].share);
+		holders[best].share = 0;
 	}
 }
 

@@ -32,6 +32,9 @@ static bool is_allocator(const char *path)
 	static const char *const stems[] = { "libjemalloc", "libtcmalloc", "libmimalloc",
 					     "libmemoir" };
 
+	/* The agent allocates nothing for anybody; its thread is its own. */
+	if (!strncmp(base_name(path), "libmemoir-jemalloc", strlen("libmemoir-jemalloc")))
+		return false;
 	for (size_t i = 0; i < sizeof(stems) / sizeof(*stems); i++)
 		if (!strncmp(base_name(path), stems[i], strlen(stems[i])))
 			return true;

@@ -9,9 +9,10 @@
 
 #include "base/xalloc.h"
 
-/* A line's mean is that of one class if it is no farther from it than this: jemalloc writes numbers
- * that were rounded, and up to a hundredth off; classes are at least an eighth apart. */
-#define SAME_SIZE 0.02
+/* A line's mean is that of one class if it is no farther from it than this, or than from what 5.3
+ * makes of it: see written_mean().  Classes are at least a seventh apart. */
+#define SAME_SIZE 0.005
+#define COUNT_STEP 8
 /* The last release that moves sampled blocks to the smallest large class. */
 #define LAST_TO_MOVE 50300
 /* Less than this share of a line's blocks in one class is not worth a row. */
@@ -85,30 +86,66 @@ static size_t class_from(const struct join *j, double size)
 	return low;
 }
 
-/* The class that all blocks of a line are in, or class_count: there is none. */
-static size_t class_of(const struct join *j, double mean)
-{
-	size_t i = class_from(j, mean * (1 - SAME_SIZE));
-
-	return i < j->class_count && (double)j->classes[i].size <= mean * (1 + SAME_SIZE)
-		       ? i
-		       : j->class_count;
-}
-
 /* The chance that a block is a sample. */
-static double chance(uint64_t size, uint64_t rate)
+static double chance(double size, uint64_t rate)
 {
-	return rate > 1 ? -expm1(-(double)size / (double)rate) : 1;
+	return rate > 1 ? -expm1(-size / (double)rate) : 1;
 }
 
+/* The mean that 5.3 writes for blocks of one size.  Each sample counts for 1 / chance blocks, but
+ * to an eighth only, and numbers are then written so that readers get to these: where a sample
+ * stands for one block or two, the mean is up to a sixteenth off.  *ret_off: how much more it may
+ * be for `samples` of them, whose number is written as a whole one. */
+static double written_mean(double size, uint64_t rate, double samples, double *ret_off)
+{
+	double blocks = 1 / chance(size, rate);
+	double mean = round(size * blocks) / (round(blocks * COUNT_STEP) / COUNT_STEP);
+	double written = round(blocks * COUNT_STEP) / COUNT_STEP * chance(mean, rate);
+
+	*ret_off = fmin(0.5 / fmax(samples, 1), fabs(1 - written));
+	return mean;
+}
+
+/* The class that all blocks of a line are in, or class_count: there is none. */
+static size_t class_of(const struct join *j, const struct dump_amounts *a, uint64_t rate)
+{
+	double mean = a->bytes / a->objects, samples = a->objects * chance(mean, rate);
+	size_t above = class_from(j, mean), best = j->class_count;
+	double least = INFINITY;
+
+	for (size_t i = above ? above - 1 : 0; i < j->class_count && i <= above; i++) {
+		double size = (double)j->classes[i].size, off = fabs(mean - size) / size, more;
+		bool same = off <= SAME_SIZE;
+
+		if (rate > 1 && !same) {
+			double written = written_mean(size, rate, samples, &more);
+
+			same = fabs(mean - written) <= (SAME_SIZE + more) * written;
+		}
+		if (same && off < least) {
+			least = off;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* The smallest large class is four pages; text leaves it out where it has no block. */
 static void find_home(struct join *j, const struct stats *s)
 {
-	j->home = j->class_count;
-	if (!s->release || s->release > LAST_TO_MOVE)
+	uint64_t size = 4 * known(s->shape[STATS_SHAPE_PAGE]);
+	size_t at;
+
+	j->home = SIZE_MAX;
+	if (!size || !s->release || s->release > LAST_TO_MOVE)
 		return;
-	for (size_t i = j->class_count; i-- > 0;)
-		if (j->classes[i].large)
-			j->home = i;
+	at = class_from(j, (double)size);
+	if (at == j->class_count || j->classes[at].size != size) {
+		add_class(j, &(struct join_class){ .size = size, .large = true });
+		qsort(j->classes, j->class_count, sizeof(*j->classes), by_size);
+		at = class_from(j, (double)size);
+	}
+	j->home = at;
 }
 
 static void add_part(struct join *j, uint64_t rate, size_t stack, size_t class, double objects)
@@ -116,10 +153,10 @@ static void add_part(struct join *j, uint64_t rate, size_t stack, size_t class, 
 	struct join_class *c = &j->classes[class];
 	struct join_part part = { .stack = stack, .class = class, .objects = objects };
 
-	if (j->home < j->class_count && !c->large) {
+	if (j->home != SIZE_MAX && !c->large) {
 		struct join_class *home = &j->classes[j->home];
 
-		part.sampled = objects * chance(c->size, rate);
+		part.sampled = objects * chance((double)c->size, rate);
 		home->seen += part.sampled;
 		home->sampled += part.sampled;
 		j->sampled += part.sampled * ((double)home->size - (double)c->size);
@@ -143,10 +180,10 @@ static void spread_init(struct spread *s, const struct join *j, uint64_t rate, d
 			      .prior = xcalloc(j->class_count, sizeof(*s->prior)) };
 	for (size_t i = 0; i < j->class_count; i++) {
 		const struct join_class *c = &j->classes[i];
-		double p = chance(c->size, rate), in_slabs = 1;
+		double p = chance((double)c->size, rate), in_slabs = 1;
 		double left = (double)c->live - c->seen - (i == j->home ? samples : 0);
 
-		if (j->home < j->class_count && !c->large)
+		if (j->home != SIZE_MAX && !c->large)
 			in_slabs = 1 - p;
 		/* Each of the c->seen is an estimate: n blocks are known to within a root of n. */
 		if (left > CHANCE * sqrt(c->seen * in_slabs / p) && in_slabs > 0) {
@@ -235,7 +272,7 @@ static double take_plain_lines(struct join *j, const struct profile *p, bool *mi
 
 		if (stack == PROFILE_NO_STACK)
 			continue;
-		class = class_of(j, mean);
+		class = class_of(j, a, p->rate);
 		if (class < j->class_count) {
 			/* By bytes: where a mean was rounded, those are what is right. */
 			add_part(j, p->rate, stack, class,
@@ -243,7 +280,7 @@ static double take_plain_lines(struct join *j, const struct profile *p, bool *mi
 		} else {
 			mixed[stack] = true;
 			j->mixed += a->bytes;
-			samples += a->objects * chance((uint64_t)mean, p->rate);
+			samples += a->objects * chance(mean, p->rate);
 		}
 	}
 	return samples;
@@ -257,15 +294,15 @@ static void take_mixed_lines(struct join *j, const struct profile *p, double sam
 
 	spread_init(&left, j, p->rate, samples);
 	for (size_t i = 0; i < p->sample_count; i++) {
-		double objects = profile_amounts_of(p, i)->objects;
+		const struct dump_amounts *a = profile_amounts_of(p, i);
 		size_t stack = line_of(p, i, &mean);
 
-		if (stack == PROFILE_NO_STACK || class_of(j, mean) < j->class_count ||
+		if (stack == PROFILE_NO_STACK || class_of(j, a, p->rate) < j->class_count ||
 		    (!tilt(j, &left, mean, share) && !neighbours(j, mean, share)))
 			continue;
 		for (size_t k = 0; k < j->class_count; k++)
 			if (share[k] > PART_LEAST)
-				add_part(j, p->rate, stack, k, objects * share[k]);
+				add_part(j, p->rate, stack, k, a->objects * share[k]);
 	}
 	spread_release(&left);
 }
@@ -300,11 +337,14 @@ static void merge_parts(struct join *j)
 /* Where the dump has more than there is, which is chance, shares are of what it has. */
 static void charge(struct join *j)
 {
-	if (j->home < j->class_count) {
+	if (j->home != SIZE_MAX) {
 		const struct join_class *home = &j->classes[j->home];
 		double all = fmax((double)home->live, home->seen);
 
 		j->pages = all > 0 ? (double)home->unused * (home->sampled / all) : 0;
+		/* Statistics that are not of the same moment may know of fewer. */
+		if (home->sampled > (double)home->live)
+			j->sampled *= (double)home->live / home->sampled;
 		j->sampled += j->pages;
 	}
 	for (size_t i = 0; i < j->part_count; i++) {

@@ -65,7 +65,7 @@ struct join {
 	int64_t unused; /* of all classes */
 	double charged; /* of it, to stacks */
 	double mixed;	/* bytes in lines of several sizes */
-	size_t home;	/* the class that sampled small blocks are in; class_count: none */
+	size_t home;	/* the class that sampled small blocks are in; SIZE_MAX: none */
 	double sampled; /* bytes that these take, beyond what the program has of them */
 	double pages;	/* of unused: pages beside them */
 };

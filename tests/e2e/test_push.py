@@ -138,7 +138,7 @@ def test_d9_a_running_process(stub, compile_program, tmp_path):
         assert query["name"] == "agent_target" and query["format"] == "pprof"
         assert before <= int(query["until"]) <= after and int(query["until"]) - int(query["from"]) == 10
         profile = Profile(body)
-        assert profile.types == own.types and sorted(profile.samples) == sorted(own.samples)
+        assert profile.types == own.types and sorted(profile.samples, key=repr) == sorted(own.samples, key=repr)
         _, _, folded = ingested(stub.requests[1])
         lines = [line.rsplit(" ", 1) for line in folded.decode().splitlines()]
         small = sum(int(n) for stack, n in lines if stack.endswith(";keep_small"))
