@@ -68,17 +68,31 @@ static uint32_t node_of(struct heap_flame *f, const struct profile_stack *s)
 			      : flame_tree_child(&f->tree, at, strings_count(&f->profile->names));
 }
 
-/* The same stack's bytes and objects. */
-static void both(const struct dump_amounts *a, enum heap_measure m, double *bytes, double *count)
+static double part_of(double value, enum heap_part part)
 {
-	bool all = m == HEAP_ALLOC_SPACE || m == HEAP_ALLOC_OBJECTS;
+	switch (part) {
+	case HEAP_LESS:
+		return value < 0 ? -value : 0;
+	case HEAP_CHANGED:
+		return value;
+	case HEAP_WHOLE:
+	case HEAP_MORE:
+		break;
+	}
+	return value > 0 ? value : 0;
+}
 
-	*bytes = all ? a->all_bytes : a->bytes;
-	*count = all ? a->all_objects : a->objects;
+void heap_flame_amounts(const struct heap_flame_measure *m, const struct profile_stack *s,
+			double *bytes, double *count)
+{
+	bool all = m->measure == HEAP_ALLOC_SPACE || m->measure == HEAP_ALLOC_OBJECTS;
+
+	*bytes = part_of(all ? s->amounts.all_bytes : s->amounts.bytes, m->part);
+	*count = part_of(all ? s->amounts.all_objects : s->amounts.objects, m->part);
 }
 
 static void add_measure(struct heap_flame *f, const uint32_t *nodes, unsigned number,
-			enum heap_measure m, bool differs)
+			const struct heap_flame_measure *m)
 {
 	const struct profile *p = f->profile;
 	struct sums sums = { 0 };
@@ -87,19 +101,33 @@ static void add_measure(struct heap_flame *f, const uint32_t *nodes, unsigned nu
 		double bytes, count;
 		struct flame_change c;
 
-		both(&p->stacks[i].amounts, m, &bytes, &count);
+		heap_flame_amounts(m, &p->stacks[i], &bytes, &count);
 		c = change_of(&sums, bytes, count);
 		flame_tree_add(&f->tree, nodes[i], number, (uint64_t)llabs(c.bytes),
 			       (uint64_t)llabs(c.count));
-		if (differs && !number) {
+		if (f->changes && !number) {
 			f->changes[nodes[i]].bytes += c.bytes;
 			f->changes[nodes[i]].count += c.count;
 		}
 	}
 }
 
+/* Stacks of which nothing counts are not in the tree. */
+static bool counts(const struct profile_stack *s, const struct heap_flame_measure *measures,
+		   unsigned count)
+{
+	for (unsigned m = 0; m < count; m++) {
+		double bytes, objects;
+
+		heap_flame_amounts(&measures[m], s, &bytes, &objects);
+		if (bytes != 0 || objects != 0)
+			return true;
+	}
+	return false;
+}
+
 void heap_flame_init(struct heap_flame *f, const struct profile *p,
-		     const enum heap_measure *measures, unsigned count, bool differs)
+		     const struct heap_flame_measure *measures, unsigned count)
 {
 	auto_free uint32_t *nodes = xcalloc(p->stack_count + 1, sizeof(*nodes));
 
@@ -107,12 +135,13 @@ void heap_flame_init(struct heap_flame *f, const struct profile *p,
 	f->names = (struct flame_names){ p, strings_count(&p->names) + 1, describe };
 	flame_tree_init(&f->tree, count);
 	for (size_t i = 0; i < p->stack_count; i++)
-		nodes[i] = node_of(f, &p->stacks[i]);
-	if (differs)
+		if (counts(&p->stacks[i], measures, count))
+			nodes[i] = node_of(f, &p->stacks[i]);
+	if (measures[0].part == HEAP_CHANGED)
 		f->changes = xcalloc(f->tree.count, sizeof(*f->changes));
 	for (unsigned m = 0; m < count; m++)
-		add_measure(f, nodes, m, measures[m], differs);
-	for (size_t i = f->tree.count; differs && --i > 0;) {
+		add_measure(f, nodes, m, &measures[m]);
+	for (size_t i = f->tree.count; f->changes && --i > 0;) {
 		f->changes[f->tree.nodes[i].parent].bytes += f->changes[i].bytes;
 		f->changes[f->tree.nodes[i].parent].count += f->changes[i].count;
 	}

@@ -11,15 +11,30 @@
 #include "heap/profile.h"
 #include "heap/top.h"
 
+/* What of a stack's amount counts. */
+enum heap_part {
+	HEAP_WHOLE,   /* of one dump; what is below 0 is nothing */
+	HEAP_CHANGED, /* of a difference: either way */
+	HEAP_MORE,    /* what was added */
+	HEAP_LESS,    /* what went */
+};
+
+struct heap_flame_measure {
+	enum heap_measure measure; /* bytes or objects: a tree has both */
+	enum heap_part part;
+};
+
 struct heap_flame {
 	const struct profile *profile;
 	struct flame_tree tree;
 	struct flame_names names;
-	struct flame_change *changes; /* by node, of the first measure; NULL: it is no difference */
+	struct flame_change
+		*changes; /* by node, of a first measure that is HEAP_CHANGED; else NULL */
 };
 
-/* A tree has bytes and objects of each measure, so it does not matter which of the two is asked
- * for. `differs`: of the profile a base was taken away. */
 void heap_flame_init(struct heap_flame *f, const struct profile *p,
-		     const enum heap_measure *measures, unsigned count, bool differs);
+		     const struct heap_flame_measure *measures, unsigned count);
+/* A stack's bytes and objects, of which the part counts. */
+void heap_flame_amounts(const struct heap_flame_measure *m, const struct profile_stack *s,
+			double *bytes, double *count);
 void heap_flame_release(struct heap_flame *f);

@@ -36,10 +36,11 @@ static int write_flamegraph(const struct profile *p, const struct heap_report_op
 			    struct sink *out, struct err *err)
 {
 	bool ever = o->measure == HEAP_ALLOC_SPACE || o->measure == HEAP_ALLOC_OBJECTS;
+	enum heap_part part = o->base ? HEAP_CHANGED : HEAP_WHOLE;
 	struct buf above = { 0 }, below = { 0 };
 	struct heap_flame f;
 
-	heap_flame_init(&f, p, &o->measure, 1, o->base);
+	heap_flame_init(&f, p, &(struct heap_flame_measure){ o->measure, part }, 1);
 	buf_text(&above, o->title);
 	if (o->base)
 		buf_printf(&above, ", compared with %s", o->base);

@@ -2,12 +2,12 @@
 // Opens pictures of heap dumps in Debian's Chromium, as a reader would, and prints what was seen as JSON.
 // test_heap_pictures.py says what it should be.
 //
-//   node heap_browser.mjs '{"chromium": …, "flames": {name: file}, "graphs": {name: file}}'
+//   node heap_browser.mjs '{"chromium": …, "flames": {name: file}, "graphs": {name: file}, "pages": {name: file}}'
 import { chromium } from "playwright-core";
 
 const given = JSON.parse(process.argv[2]);
 const browser = await chromium.launch({ executablePath: given.chromium, args: ["--no-sandbox", "--disable-gpu"] });
-const seen = { problems: [], requests: [], flames: {}, graphs: {} };
+const seen = { problems: [], requests: [], flames: {}, graphs: {}, pages: {} };
 
 async function open(file, options = {}) {
 	const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
@@ -42,7 +42,7 @@ const placed = (page) => page.$$eval("#boxes rect", (all) => all.map((r) => { co
 const legend = (page) => page.textContent("#legend");
 for (const [name, file] of Object.entries(given.graphs)) {
 	const found = {};
-	for (const colorScheme of ["light", "dark"]) {
+	for (const colorScheme of name === "out" ? ["light", "dark"] : ["light"]) {
 		const page = await open(file, { colorScheme });
 		found[colorScheme] = await page.evaluate(() => [getComputedStyle(document.getElementById("back")).fill, getComputedStyle(document.querySelector("#boxes rect")).fill]);
 		if (colorScheme === "dark") { await page.context().close(); continue; }
@@ -78,6 +78,29 @@ for (const [name, file] of Object.entries(given.graphs)) {
 		await page.context().close();
 	}
 	seen.graphs[name] = found;
+}
+
+// A page: its figures, each flame graph's whole, each table, and a stack of the first.
+const rows = (page) => page.$$eval("#table tbody tr", (all) => all.map((r) => [...r.children].map((d) => d.textContent)));
+for (const [name, file] of Object.entries(given.pages)) {
+	const page = await open(file), found = { flames: {}, tables: {} };
+	found.title = await page.title();
+	found.figures = await page.$$eval("#figures .figure", (all) => all.map((f) => [...f.children].map((e) => e.textContent)));
+	found.live = await page.locator("#live, a[href='#live']").count();
+	for (const input of await page.locator("#flame-choices input[name=measure]").all()) {
+		await input.check({ force: true });
+		found.flames[await input.getAttribute("value")] = await page.textContent("#flame-say");
+	}
+	await page.locator("#flame-choices input[name=measure]").first().check({ force: true });
+	for (const input of await page.locator("#who-choices input").all()) {
+		await input.check({ force: true });
+		found.tables[await input.getAttribute("value")] = await rows(page);
+	}
+	await page.locator("#who-choices input").first().check({ force: true });
+	await page.locator("#table button").first().click();
+	found.stack = await page.$$eval("#table .frames li", (all) => all.map((e) => e.textContent.trim()));
+	seen.pages[name] = found;
+	await page.context().close();
 }
 
 await browser.close();

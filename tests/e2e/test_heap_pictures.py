@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""memoir jemalloc heap as pictures: flame graphs and graphs of calls, and what a reader gets who opens them in a browser."""
+"""memoir jemalloc heap as pictures: flame graphs, graphs of calls and pages, and what a reader gets who opens them in a browser."""
 import json
 import os
 import pathlib
@@ -54,7 +54,7 @@ def many(path):
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pictures")
     symbolized(folder / "hostile.heap", [([i, (i + 1) % len(HOSTILE), 0], 1000 * (i + 1)) for i in range(len(HOSTILE))], HOSTILE)
-    for option, ending in (("flamegraph", "flame.svg"), ("svg", "graph.svg")):
+    for option, ending in (("flamegraph", "flame.svg"), ("svg", "graph.svg"), ("html", "html")):
         for name, words in (("out", [OUT]), ("objects", ["--inuse_objects", OUT]), ("ever", ["--alloc_space", OUT]),
                             ("thread", ["--thread", "1", OUT]), ("difference", ["--base", OUT, DATA / "second_run.heap"]),
                             ("hostile", [folder / "hostile.heap"]), ("nothing", ["--focus=no such function", OUT])):
@@ -115,6 +115,8 @@ def test_hostile_names_are_text(folder):
     assert any(title.startswith("]]></style><b>&amp;") for title in titles)
     root = ElementTree.parse(folder / "hostile.graph.svg").getroot()
     assert len(root.findall(f".//{SVG}script")) == 1
+    text = (folder / "hostile.html").read_text(encoding="utf-8")
+    assert text.count("<script") == 2 and "<script>alert" not in text and text.count("</style>") == 1
     assert {"<script>alert(1)</script>", "]]></style><b>&amp;", "\"onload=\"alert(2)"} < set(graph(folder / "hostile.graph.svg")[0])
 
 
@@ -131,7 +133,7 @@ def test_d3_svg(folder):
     boxes, lines = graph(folder / "out.graph.svg")
     assert boxes["worker"] == "34.0 (88.4%) of 38.4 (99.8%)" and boxes["inl"] == "4.4 (11.4%)" and boxes["thr"] == "of 25.6 (66.4%)"
     assert lines["worker", "inl"] == "4.4 MB (11.38%)" and lines["thr", "worker"].startswith("25.6 MB ")
-    assert text_of(folder / "out.graph.svg", "legend").startswith(f"Total 38.5 MB · {len(boxes)} of 16 functions, {len(lines)} of ")
+    assert re.match(rf"Total 38.5 MB · {len(boxes)} of \d+ functions, {len(lines)} of \d+ calls", text_of(folder / "out.graph.svg", "legend"))
     dot = heap("--dot", OUT).stdout
     assert len(boxes) == len(re.findall(r"^N\d+ \[", dot, re.MULTILINE)) and len(lines) == dot.count(" -> ")
 
@@ -158,7 +160,33 @@ def test_svg_of_a_difference(folder):
     assert text_of(folder / "nothing.graph.svg", "legend") == "nothing to show: no function holds enough"
 
 
-@pytest.mark.parametrize("option", ["flamegraph", "svg"])
+def page_data(path):
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1])
+
+
+def test_d3_html(folder):
+    """Each tree of the page adds up to D1's total."""
+    data = page_data(folder / "out.html")
+    sums = {w["name"]: (sum(w["bytes"]), sum(w["count"])) for w in data["tree"]["weights"]}
+    assert sums == {"alive": (40342092, 4883), "allocated": (41629943, 8192)}
+    assert data["dump"]["bytes"] == 40342092 and data["dump"]["rate"] == 4096 and data["tree"]["kept"] == data["tree"]["all"]
+    top = data["tables"]["alive"]["rows"][0]
+    assert [data["functions"][f][0] for f in top["frames"][::2]][:2] == ["worker", "thr"]
+    assert page_data(folder / "objects.html")["defaults"]["unit"] == "count"
+    assert page_data(folder / "ever.html")["defaults"]["measure"] == "allocated"
+    assert sum(page_data(folder / "thread.html")["tree"]["weights"][0]["bytes"]) == 13407008
+    assert page_data(folder / "nothing.html")["tables"]["alive"] == {"stacks": 0, "rows": []}
+
+
+def test_d5_html_of_a_difference(folder):
+    data = page_data(folder / "difference.html")
+    added, gone = (sum(w["bytes"]) for w in data["tree"]["weights"])
+    assert abs(added - gone + 200142) <= 2 and added > 0 and data["defaults"]["measure"] == "gone"
+    assert data["dump"]["base"] == "out.heap" and abs(data["dump"]["bytes"] + 200142) <= 2
+
+
+@pytest.mark.parametrize("option", ["flamegraph", "svg", "html"])
 def test_many_stacks(option, tmp_path):
     """20,000 stacks are drawn in seconds of processor time, into a file that a browser can open."""
     dump, total = many(tmp_path / "many.heap")
@@ -169,7 +197,11 @@ def test_many_stacks(option, tmp_path):
     assert after.ru_utime - before.ru_utime < 20
     text = (tmp_path / "picture").read_text(encoding="utf-8")
     assert len(text) < 20 << 20
-    assert f"{total:,} bytes" in text or f"{total}" in text
+    if option == "html":
+        data = page_data(tmp_path / "picture")
+        assert sum(data["tree"]["weights"][0]["bytes"]) == total and data["tree"]["kept"] <= 30000 < data["tree"]["all"]
+    else:
+        assert (f"{total:,} bytes" if option == "flamegraph" else f"Total {total} B") in text
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +213,8 @@ def seen(folder):
         pytest.skip("no Chromium here")
     assert os.path.isdir(os.path.join(modules, "playwright-core")), "scripts/install-npm was not run"
     given = {"chromium": chromium, "flames": {name: str(folder / f"{name}.flame.svg") for name in ("out", "difference", "hostile")},
-             "graphs": {name: str(folder / f"{name}.graph.svg") for name in ("out", "hostile", "middling")}}
+             "graphs": {name: str(folder / f"{name}.graph.svg") for name in ("out", "hostile", "middling")},
+             "pages": {name: str(folder / f"{name}.html") for name in ("out", "difference", "hostile")}}
     done = subprocess.run(["node", os.path.join(harness.HERE, "heap_browser.mjs"), json.dumps(given)],
                           capture_output=True, text=True, timeout=300, cwd=folder)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -210,12 +243,28 @@ def test_browser_graph(seen):
     for name, found in seen["graphs"].items():
         assert overlaps(found["boxes"]) == [] and found["outside"] == 0, name
         assert found["letters"] > 6, name
-        assert found["light"][0] == "rgb(255, 255, 255)" and found["dark"][0] != found["light"][0] != found["light"][1] != found["dark"][1]
+        assert found["light"][0] == "rgb(255, 255, 255)" != found["light"][1]
         width = [b[2] - b[0] for b in found["boxes"]]
         assert [b[2] - b[0] for b in found["zoomed"]][0] > 1.2 * width[0]
         assert all(b[0] >= 0 and b[2] <= 1280 and b[3] <= 800 for b in found["whole"]), name
         assert [a[0] - b[0] for a, b in zip(found["moved"], found["whole"])] == pytest.approx([50] * len(width), abs=0.01)
         assert found["left"] == [found["legend"], 0] and found["let_go"] == found["legend"] != found["kept"]
         assert found["pointed"][1] == found["pointed"][2] + 1 or name in ("hostile", "middling")
+    assert all(light != dark for light, dark in zip(seen["graphs"]["out"]["light"], seen["graphs"]["out"]["dark"]))
     assert seen["graphs"]["out"]["pointed"] == ["worker  ·  34.0 (88.4%) of 38.4 (99.8%)", 4, 3]
     assert len(seen["graphs"]["middling"]["boxes"]) == 80
+
+
+def test_browser_page(seen):
+    out, difference = seen["pages"]["out"], seen["pages"]["difference"]
+    assert out["title"] == "out.heap: Memoir report" and out["live"] == 0
+    assert out["figures"][0] == ["Alive", "38.5 MiB", "in 4,883 blocks"] and out["figures"][1][:2] == ["Allocated", "39.7 MiB"]
+    assert out["figures"][3][:2] == ["Sampled every", "4.00 KiB"]
+    assert out["flames"] == {"alive": "alive when the dump was written: 38.5 MiB in 4,883 blocks",
+                             "allocated": "allocated in the whole run: 39.7 MiB in 8,192 blocks"}
+    assert list(out["tables"]) == ["alive", "allocated", "functions"]
+    functions = {row[0].split("prof.c")[0]: row[1:] for row in out["tables"]["functions"]}
+    assert functions["worker"][0] == "38.4 MiB" and functions["worker"][3] == "34.0 MiB"
+    assert out["stack"][0].startswith("worker prof.c") and out["stack"][1].startswith("thr ")
+    assert difference["figures"][0] == ["Alive, compared", "−195 KiB", "and −282 blocks"] and list(difference["flames"]) == ["added", "gone"]
+    assert any(row[0].startswith("<script>alert(1)</script>") for row in seen["pages"]["hostile"]["tables"]["functions"])

@@ -49,9 +49,12 @@ function showWarnings() {
 }
 
 function showAll() {
-	showFigures();
-	showFacts();
-	showWarnings();
+	if (data.dump) showDump();
+	else {
+		showFigures();
+		showFacts();
+		showWarnings();
+	}
 	showSeries();
 	showFlame();
 	showTable();
@@ -78,7 +81,7 @@ function followReading() {
 }
 
 loadState();
-if (!location.hash.includes("measure=") && !data.totals.leaked_count) Object.assign(state, { measure: "peak", table: "peak" });
+if (!data.dump && !location.hash.includes("measure=") && !data.totals.leaked_count) Object.assign(state, { measure: "peak", table: "peak" });
 setTheme(state.theme);
 choice($("base"), "Sizes", "base", [["1024", "KiB"], ["1000", "kB"]], showAll);
 $("theme").addEventListener("click", () => {

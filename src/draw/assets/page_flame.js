@@ -8,6 +8,7 @@ const flame = { view: null, zoom: 0, selected: -1, matched: null, expression: nu
 
 const MEASURE_WORDS = {
 	leaked: "never freed", peak: "alive at the peak", allocated: "allocated in the whole run", temporary: "temporary: freed by their thread's next event",
+	alive: "alive when the dump was written", added: "more than in the base", gone: "less than in the base",
 };
 
 function ancestors(i) {
@@ -221,7 +222,7 @@ function showFlame() {
 
 function startFlame() {
 	const choices = $("flame-choices"), box = $("boxes"), canvas = $("canvas");
-	choice(choices, "What counts", "measure", [["leaked", "leaked"], ["peak", "peak"], ["allocated", "allocated"], ["temporary", "temporary"]], () => { showFlame(); showTable(); });
+	choice(choices, "What counts", "measure", data.tree.weights.map((w) => [w.name, w.name]), () => { showFlame(); showTable(); });
 	choice(choices, "Unit", "unit", [["bytes", "bytes"], ["count", "blocks"]], showFlame);
 	choice(choices, "Direction", "way", [["down", "top-down"], ["up", "bottom-up"]], showFlame);
 	const here = (event) => {

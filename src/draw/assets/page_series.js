@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Memory over time: one curve, or two, and a cursor that says what was then. */
-const series = data.series, POINTS = series.bytes.length;
+const series = data.series, POINTS = series ? series.bytes.length : 0;
 const HEIGHT_BELOW = 20; /* of the axis' labels */
 const chart = { at: -1 };
 
@@ -44,6 +44,7 @@ function seriesMoment(i) {
 }
 
 function drawSeries() {
+	if (!series) return;
 	const kind = SERIES[state.series], values = kind.values(), second = kind.second ? kind.second() : null;
 	const box = $("chart"), width = box.clientWidth, height = box.clientHeight - HEIGHT_BELOW;
 	const most = Math.max(1e-9, ...values, ...(second || []));
@@ -95,6 +96,7 @@ function seriesTable() {
 }
 
 function showSeries() {
+	if (!series) return;
 	const t = data.totals;
 	$("live-say").textContent = data.filter ? "what the filter chooses" :
 		`peak ${bytes(t.peak_bytes)} after ${duration(t.peak_at_ns)} · never freed ${bytes(t.leaked_bytes)}`;
@@ -103,6 +105,11 @@ function showSeries() {
 }
 
 function startSeries() {
+	if (!series) {
+		$("live").remove();
+		document.querySelector("#side a[href='#live']").parentNode.remove();
+		return;
+	}
 	const box = $("chart");
 	box.setAttribute("aria-valuemax", POINTS - 1);
 	box.setAttribute("aria-valuenow", 0);

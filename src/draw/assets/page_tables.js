@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tables: who leaks, who makes up the peak, who allocates most, and for nothing; and all functions. */
+/* Tables: who leaks, who makes up the peak, who allocates most, and for nothing; of dumps who holds
+ * what; and all functions. */
 const ROWS_FIRST = 12; /* of a table, until more are asked for */
 const TABLES = {
 	leaks: { title: "leaks", measure: "leaked", by: "bytes", empty: "Everything was freed." },
 	peak: { title: "peak", measure: "peak", by: "bytes", empty: "Nothing was ever alive." },
 	allocations: { title: "most allocations", measure: "allocated", by: "count", empty: "There were none." },
 	temporary: { title: "temporary", measure: "temporary", by: "count", empty: "There were none." },
+	alive: { title: "alive", measure: "alive", by: "bytes", empty: "Nothing was sampled that is alive." },
+	allocated: { title: "allocated", measure: "allocated", by: "bytes", empty: "Nothing was sampled." },
+	added: { title: "added", measure: "added", by: "bytes", empty: "Nothing became more." },
+	gone: { title: "gone", measure: "gone", by: "bytes", empty: "Nothing became less." },
 };
 
 /* Pairs of function and line; null where frames were left out. */
@@ -21,13 +26,13 @@ function framesOf(row) {
 /* The innermost function that is the program's own, and what it called to get the memory. */
 function allocatedIn(row) {
 	const frames = framesOf(row).filter(Boolean), own = frames.find((x) => !isGrey(x.f)) || frames[0];
-	if (!own) return { name: row.call, where: "no stack was recorded" };
+	if (!own) return { name: row.call || "(no stack)", where: "no stack was recorded" };
 	const before = frames[0] !== own ? functionName(frames[0].f).replace(/\(.*$/, "") + " ← " : "";
 	return { name: before + functionName(own.f), where: sourceAt(own.f, own.line) || moduleName(own.f) };
 }
 
 function stackOf(row) {
-	const list = element("ol", { class: "frames" }, element("li", { class: "grey" }, row.call));
+	const list = element("ol", { class: "frames" }, row.call ? element("li", { class: "grey" }, row.call) : null);
 	const frames = framesOf(row), hidden = row.deep - frames.filter(Boolean).length;
 	for (const frame of frames) {
 		if (!frame) {
@@ -125,5 +130,5 @@ function showTable() {
 }
 
 function startTables() {
-	choice($("who-choices"), "Table", "table", [...Object.entries(TABLES).map(([key, t]) => [key, t.title]), ["functions", "functions"]], showTable);
+	choice($("who-choices"), "Table", "table", [...Object.keys(data.tables).map((key) => [key, TABLES[key].title]), ["functions", "functions"]], showTable);
 }

@@ -7,7 +7,8 @@ const data = JSON.parse(document.getElementById("data").textContent);
 for (const f of data.functions)
 	f[0] = f[0].replace(/[\u0000-\u001f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0))).replace(/\u007f/g, "\u2421");
 const $ = (id) => document.getElementById(id);
-const DEFAULTS = { measure: "leaked", unit: "bytes", way: "down", base: "1024", theme: "", table: "leaks", series: "bytes", q: "" };
+/* Of a heap profile dump there is other data than of a recording: data.dump says so. */
+const DEFAULTS = Object.assign({ measure: "leaked", unit: "bytes", way: "down", base: "1024", theme: "", table: "leaks", series: "bytes", q: "" }, data.defaults);
 const state = Object.assign({}, DEFAULTS);
 
 /* What was chosen is in the address, so that a link to it can be sent. */
