@@ -335,6 +335,7 @@ const struct command command_jemalloc_heap = {
 		    "  memoir jemalloc heap -d /srv/builds --sysroot /srv/image --debuginfod out.heap\n"
 		    "  memoir jemalloc heap --base first.heap second.heap\n"
 		    "  memoir jemalloc heap --pprof -o out.pb.gz out.heap\n"
+		    "  memoir jemalloc heap --svg -o calls.svg ./server out.heap\n"
 		    "  memoir jemalloc heap --list parse_ --source ~/src out.heap\n"
 		    "  memoir jemalloc heap --raw ./server out.heap > symbolized.heap\n"
 		    "  memoir jemalloc heap --json out.heap.gz | jq '.rows[0]'\n",
