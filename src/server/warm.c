@@ -34,8 +34,8 @@ static const char *const questions[] = {
 	"histogram?measure=allocated&of=lifetime",
 	"address_space?columns=300&rows=320",
 	"holders?skip=0&count=50",
-	"allocation_groups?sort_by=only_matched.size&order=dsc&spark=60&stacks=false&skip=0&count="
-	"60",
+	("allocation_groups?sort_by=only_matched.size&order=dsc&spark=60&stacks=false&skip=0&count="
+	 "60"),
 	"overview",
 };
 
