@@ -208,6 +208,8 @@ static void list_heap_reports(struct json *j)
 		json_text(j, "type", (*h)->mime);
 		json_text(j, "help", (*h)->help);
 		json_bool(j, "regex", (*h)->argument != NULL);
+		json_bool(j, "whole", (*h)->whole);
+		json_bool(j, "forms", (*h)->has_forms);
 		json_end_object(j);
 	}
 	json_end_array(j);

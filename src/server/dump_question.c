@@ -36,6 +36,7 @@ int dump_question_init(struct dump_question *q, struct request *r)
 	for (unsigned i = 0; i < sizeof(measures) / sizeof(*measures); i++)
 		if (!strcmp(request_text(r, "measure"), measures[i]))
 			q->measure = (enum heap_measure)i;
+	q->options.measure = q->measure;
 	for (unsigned i = 0; i < sizeof(details) / sizeof(*details); i++)
 		if (!strcmp(request_text(r, "by"), details[i]))
 			q->options.detail = (enum profile_detail)i;

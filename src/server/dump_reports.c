@@ -45,6 +45,8 @@ const char *dump_report_extension(const struct heap_report *h)
 
 	if (!strcmp(h->name, "pprof"))
 		return "pb.gz";
+	if (h->whole)
+		return "heap";
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (!strncmp(h->mime, rows[i].mime, strlen(rows[i].mime)) && *rows[i].extension)
 			return rows[i].extension;
@@ -117,6 +119,19 @@ static const struct heap_report *type_of(struct request *r, const struct heap_re
 	return NULL;
 }
 
+/* One that is made of a whole dump leaves nothing out. */
+static int check_whole(struct request *r, const struct heap_report *h)
+{
+	static const char *const parts[] = { "focus",	"ignore", "retain",
+					     "exclude", "thread", "base" };
+
+	for (size_t i = 0; h->whole && i < sizeof(parts) / sizeof(*parts); i++)
+		if (request_has(r, parts[i]))
+			return request_fail(r, 400, parts[i], "'%s' is of all that is in one dump",
+					    h->name);
+	return 0;
+}
+
 static int answer(struct request *r, struct sink *out)
 {
 	const struct heap_report *h = format_of(r), *type = h ? type_of(r, h) : NULL;
@@ -131,6 +146,7 @@ static int answer(struct request *r, struct sink *out)
 					 .node_count = request_count(r, "node_count"),
 					 .max_degree = request_count(r, "max_degree") };
 	struct pattern *about = NULL;
+	struct buf whole = { 0 };
 	struct dump_question q;
 	struct profile p;
 	int error;
@@ -141,11 +157,18 @@ static int answer(struct request *r, struct sink *out)
 	error = dump_question_init(&q, r);
 	if (!error)
 		error = read_about(r, h, &about);
+	if (!error)
+		error = check_whole(r, h);
+	if (!error && h->whole)
+		error = dumps_bytes(r, &whole);
 	if (!error) {
 		o.measure = q.measure;
 		o.about = about;
+		o.base = q.base ? q.base->name : NULL;
+		o.dump = whole.data;
+		o.dump_size = whole.size;
 		q.options.drop_negative = request_bool(r, "drop_negative");
-		q.options.by_thread = h->by_thread;
+		q.options.by_thread = q.options.whole = h->by_thread;
 		error = dump_question_ask_difference(&q, r, &p);
 		r->type = type->mime;
 		r->foreign = strstr(type->mime, "svg") || strstr(type->mime, "html");
@@ -158,6 +181,7 @@ static int answer(struct request *r, struct sink *out)
 		profile_release(&p);
 	}
 	pattern_free(about);
+	buf_release(&whole);
 	dump_question_release(&q);
 	return error;
 }

@@ -44,11 +44,13 @@ bool dumps_is(const struct kind_file *f, char ret_id[ID_SIZE])
 	return true;
 }
 
-/* All of a file, unpacked; 0, or -errno with err. */
-static int read_all(struct buf *b, const struct loading *l, uint64_t file_size, struct err *err)
+/* All of a file, unpacked; 0, or -errno with err.  `l` may be NULL: nobody wants to know how far it
+ * is. */
+static int read_all(struct buf *b, const char *path, const struct loading *l, uint64_t file_size,
+		    struct err *err)
 {
 	struct unpack u;
-	ssize_t n = unpack_open(&u, l->path, err);
+	ssize_t n = unpack_open(&u, path, err);
 
 	if (n)
 		return (int)n;
@@ -63,7 +65,9 @@ static int read_all(struct buf *b, const struct loading *l, uint64_t file_size, 
 			break;
 		}
 		/* Reading is the smaller part; names are the rest. */
-		l->progress(l->context, u.taken < file_size ? u.taken : file_size, file_size * 4);
+		if (l)
+			l->progress(l->context, u.taken < file_size ? u.taken : file_size,
+				    file_size * 4);
 	}
 	unpack_close(&u);
 	return (int)n;
@@ -127,7 +131,7 @@ int dumps_load(struct snapshot *s, const struct loading *l, struct err *err)
 {
 	struct buf bytes = { 0 };
 	struct loaded_dump *d;
-	int error = read_all(&bytes, l, s->file_size, err);
+	int error = read_all(&bytes, l->path, l, s->file_size, err);
 
 	if (error) {
 		buf_release(&bytes);
@@ -297,20 +301,45 @@ static int answer_facts(struct request *r, struct sink *out)
 	return 0;
 }
 
-/* The file as it was when it was loaded, or a refusal. */
-static int answer_raw(struct request *r, struct sink *out)
+/* Is it the file that was loaded? */
+static int check_file(struct request *r, int fd)
 {
 	const struct snapshot *s = r->snapshot;
-	auto_close int fd = open(s->heap->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	auto_free char *chunk = xmalloc(READ_BYTES);
 	struct stat st;
-	int error = 0;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return request_fail(r, 404, NULL, "the file is gone");
 	if ((uint64_t)st.st_size != s->file_size || st.st_mtime != s->changed_at)
 		return request_fail(r, 409, NULL,
 				    "the file has changed since it was read: try again");
+	return 0;
+}
+
+static int open_file(const struct request *r)
+{
+	return open(r->snapshot->heap->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+int dumps_bytes(struct request *r, struct buf *b)
+{
+	auto_close int fd = open_file(r);
+	struct err err = { .offset = ERR_NO_OFFSET };
+	int error = check_file(r, fd);
+
+	if (!error && read_all(b, r->snapshot->heap->path, NULL, 0, &err))
+		error = request_fail(r, 500, NULL, "%s", err.text);
+	return error;
+}
+
+static int answer_raw(struct request *r, struct sink *out)
+{
+	const struct snapshot *s = r->snapshot;
+	auto_close int fd = open_file(r);
+	auto_free char *chunk = xmalloc(READ_BYTES);
+	int error = check_file(r, fd);
+
+	if (error)
+		return error;
 	r->file_name = xstrdup(s->name);
 	while (!error) {
 		ssize_t n = read(fd, chunk, READ_BYTES);

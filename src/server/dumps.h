@@ -4,6 +4,7 @@
  *
  * Names are looked up once, when the file is loaded; every question takes them from there
  * (dump_question.h).  Nothing changes afterwards, so any number of threads may ask. */
+#include "base/buf.h"
 #include "base/json.h"
 #include "heap/dump.h"
 #include "heap/heap_places.h"
@@ -37,5 +38,9 @@ void dumps_release(struct snapshot *s);
 
 /* The program's path as the dump has it; "" if it does not say. */
 const char *dumps_program(const struct loaded_dump *d);
+struct request;
+/* The bytes of a request's dump, unpacked: 0, or -EINVAL after request_fail().  Released in either
+ * case. */
+int dumps_bytes(struct request *r, struct buf *b);
 /* Bytes or objects as they are told: cut, not rounded, as jeprof does. */
 void dumps_amount(struct json *j, const char *key, double value);

@@ -26,7 +26,7 @@ export interface Api {
 	filters: FilterRow[];
 	fields: { name: string; type: string; help: string; operators: string[] }[];
 	exports: { name: string; extension: string; type: string; viewer?: string; help: string; one_measure: boolean; groups: boolean }[];
-	heap_reports: { name: string; extension: string; type: string; help: string; regex: boolean }[];
+	heap_reports: { name: string; extension: string; type: string; help: string; regex: boolean; whole: boolean }[];
 	measures: { name: string; title: string; help: string; needs_time: boolean; needs_duration: boolean }[];
 	upload_limit: number;
 }

@@ -49,6 +49,7 @@ export interface Report {
 	type: string;
 	help: string;
 	regex: boolean;
+	whole: boolean; /* of all that is in the dump */
 }
 
 export type By = "function" | "line" | "file" | "address";

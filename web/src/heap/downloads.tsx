@@ -12,9 +12,9 @@ const plain = (address: string): string => address.replace(/#.*/, "");
 
 export function HeapDownloads({ recording, asked, reports, regex }: { recording: Recording; asked: Asked; reports: readonly Report[]; regex: string | undefined }) {
 	const base = programOf(recording).replace(/[^\w.-]+/g, "_");
-	const rows = reports.map((r) => {
+	const rows = reports.filter((r) => !r.whole || !asked.base).map((r) => {
 		const file = `${base}${["pprof", "text", r.extension].includes(r.name) ? "" : `.${r.name}`}.${r.extension}`;
-		return { ...r, file, href: plain(dataUrl(recording.id, `report/${r.name}/${encodeURIComponent(file)}`, { ...asked.query, ...(r.regex ? { regex: regex || "." } : {}) })) };
+		return { ...r, file, href: plain(dataUrl(recording.id, `report/${r.name}/${encodeURIComponent(file)}`, { ...(r.whole ? {} : asked.query), ...(r.regex ? { regex: regex || "." } : {}) })) };
 	});
 	/* What a browser can show by itself is a click away, too. */
 	const shown = (r: Report): boolean => /plain|svg|html/.test(r.type);
