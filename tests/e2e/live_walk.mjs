@@ -2,7 +2,7 @@
 // The page of a running program: what it shows, what its buttons do, and what it says when things go
 // wrong.  test_live_page.py starts the programs and says what should have been seen; meanwhile it does
 // what this asks it for (`given.hand`: a line for the program, and the program's answer).
-import { axe, close, given, hash, open, shot, text, texts, walk } from "./page_browser.mjs";
+import { axe, boxes, close, given, hash, open, shot, text, texts, walk } from "./page_browser.mjs";
 
 const hand = async (line, who = "") => (await fetch(`${given.hand}/${who}?${encodeURIComponent(line)}`)).text();
 const number = async (name) => Number((await hand(`read ${name}`)).split(" ")[1]);
@@ -155,6 +155,19 @@ await walk({
 		is.allocated = await text(page, "#summary [data-fact=allocated] .jem-value");
 		await page.goBack();
 		await page.locator("[data-gauge=allocated]").waitFor();
+		await close(page);
+	},
+
+	async dump(is) {
+		const page = await live();
+		await page.locator("[data-control='prof/active'] button", { hasText: "on" }).click();
+		await answer(page, "prof/active");
+		await hand("keep 20000");
+		await page.locator("[data-fetch=dump] button").click();
+		await page.locator(".flame-canvas").waitFor();
+		await page.waitForFunction(() => document.querySelector(".flame-canvas").boxes?.().length > 2);
+		is.hash = await hash(page);
+		is.names = (await boxes(page)).map((b) => b.name);
 		await close(page);
 	},
 

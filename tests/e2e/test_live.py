@@ -201,7 +201,7 @@ def test_control_errors(server, asked):
             ("dirty_decay_ms", {"value": 1, "arena": 3999}, 404, "there is no arena 3999"),
             ("prof/reset", {"lg_sample": 99}, 400, "0 to 63"), ("prof/dump", {"path": "relative"}, 400, "begin with /"),
             ("mallctl", {"name": "arena.0.reset"}, 403, "may not be changed"), ("purge", {"x": 1}, 400, "no parameter 'x'"),
-            ("prof/prefix", {"value": "x" * 2000}, 400, "too long")):
+            ("prof/prefix", {"value": "x" * 5000}, 400, "too long")):
         answer = asked.post(f"control/{path}", **parameters)
         assert answer.status == status and sentence in answer.json["error"], (path, answer)
     for path in ("control/purge", "control/prof/active", "dump", "snapshot"):
@@ -257,6 +257,23 @@ def test_snapshot_is_opened(server, target, asked):
     again = asked.post("snapshot").json
     assert again["id"] != answer["id"] and again["name"] != answer["name"]
     assert server.ask(f"/data/{answer['id']}", method="DELETE").status == 204
+
+
+def test_dump_is_opened(server, target, asked):
+    """The functions of the program, without anything else being asked for."""
+    assert asked.post("control/prof/active", value="true").status == 200
+    try:
+        target.do("keep 5000")
+        answer = asked.post("dump").json
+    finally:
+        asked.post("control/prof/active", value="false")
+    assert answer["name"].startswith(f"agent_target.{target.pid}.") and answer["name"].endswith(".heap")
+    found = server.wait(lambda all: any(r["id"] == answer["id"] and r["state"] == "ready" for r in all), "the dump")
+    assert next(r for r in found if r["id"] == answer["id"])["kind"] == "heap"
+    rows = server.json(f"/dumps/{answer['id']}/top")["rows"]
+    assert {"main", "keep_small", "keep_large"} <= {row["name"] for row in rows}
+    small = next(row for row in rows if row["name"] == "keep_small")
+    assert abs(small["flat_bytes"] - 5000 * 1000) < 1000 * 1000
 
 
 def test_without_profiling(program, tmp_path):

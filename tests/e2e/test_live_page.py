@@ -126,6 +126,13 @@ def test_snapshot_and_open(seen):
     assert re.fullmatch(rf"agent_target\.{seen['pid']}\.\d+\.json", is_["title"]) and is_["allocated"].endswith("B")
 
 
+def test_dump_and_open(seen):
+    """One click: the heap profile, with the functions of the program."""
+    is_ = walked(seen, "dump")
+    assert re.match(r"#/heap/[0-9a-f]{32}", is_["hash"])
+    assert {"main", "keep_small", "keep_large"} <= set(is_["names"])
+
+
 def test_without_profiling(seen):
     """409: what to do is said where it was asked."""
     is_ = walked(seen, "unprofiled")
