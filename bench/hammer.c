@@ -5,13 +5,14 @@
  *   bench_hammer PORT|/SOCKET RATE SECONDS COUNT FILE…
  *
  * Each file holds the bytes of one request; they are sent in turn, each over a connection of its
- * own, until so many seconds are over or so many were sent (0: no limit; rate 0: no pause), or
- * SIGTERM comes.  Says in one line of JSON what was answered, and the processor time that this
- * took. */
+ * own unless the one before was left open, until so many seconds are over or so many were sent (0:
+ * no limit; rate 0: no pause), or SIGTERM comes.  Says in one line of JSON what was answered, and
+ * the processor time that this took. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,32 +102,62 @@ static int read_request(struct request *r, const char *path)
 	return 0;
 }
 
+static int open_connection(void)
+{
+	struct timeval patience = { PATIENCE_S, 0 };
+	int fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && connect(fd, &address.any, address_size) < 0) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	return fd;
+}
+
+/* How long an answer is whose connection stays open; 0: it ends with the connection. */
+static size_t whole_size(const char *head, size_t size)
+{
+	const char *end = memmem(head, size, "\r\n\r\n", 4), *length;
+
+	if (!end || !memmem(head, (size_t)(end - head), "Connection: keep-alive", 22))
+		return 0;
+	length = memmem(head, (size_t)(end - head), "Content-Length: ", 16);
+	return length ? (size_t)(end + 4 - head) + strtoul(length + 16, NULL, 10) : 0;
+}
+
 /* One request and all of its answer; false: there is nobody. */
 static int ask(const struct request *r)
 {
 	static char in[1 << 20];
-	struct timeval patience = { PATIENCE_S, 0 };
-	int fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	size_t sent = 0, got = 0;
+	static int kept = -1;
+	int fd = kept >= 0 ? kept : open_connection();
+	bool may_stay = memmem(r->bytes, r->size, "keep-alive", 10);
+	size_t sent = 0, got = 0, whole = 0;
 	unsigned status = 0;
 	ssize_t n;
 
-	if (fd < 0 || connect(fd, &address.any, address_size) < 0) {
-		if (fd >= 0)
-			close(fd);
+	kept = -1;
+	if (fd < 0)
 		return 0;
-	}
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	while (sent < r->size && (n = send(fd, r->bytes + sent, r->size - sent, MSG_NOSIGNAL)) > 0)
 		sent += (size_t)n;
-	shutdown(fd, SHUT_WR);
-	while ((n = recv(fd, in, sizeof(in), 0)) > 0) {
-		if (!got && n > 12 && !memcmp(in, "HTTP/1.1 ", 9))
+	if (!may_stay)
+		shutdown(fd, SHUT_WR);
+	while ((!whole || got < whole) && (n = recv(fd, in, sizeof(in), 0)) > 0) {
+		if (!got && n > 12 && !memcmp(in, "HTTP/1.1 ", 9)) {
 			status = (unsigned)(in[9] - '0');
+			whole = may_stay ? whole_size(in, (size_t)n) : 0;
+		}
 		got += (size_t)n;
 	}
-	close(fd);
+	if (whole && got == whole)
+		kept = fd;
+	else
+		close(fd);
 	bytes_read += got;
 	answers[status < 7 ? status : 0]++;
 	return 1;

@@ -8,9 +8,9 @@
 
 #include "agent/agent.h"
 
-#define SHARE 50		  /* one part in so many of the time may be spent */
-#define CREDIT_MAX_NS 100000000ll /* what was not spent before, at most; and what may be owed */
-#define AGE_MAX_MS 250
+#define SHARE 100		 /* one part in so many of the time may be spent */
+#define CREDIT_MAX_NS 50000000ll /* what was not spent before, at most; and what may be owed */
+#define AGE_MAX_MS 500
 #define CHEAP_NS 100000ll /* less is not worth keeping */
 #define KEPT_MAX 8u
 #define SIZE_MAX_KEPT (1u << 20)

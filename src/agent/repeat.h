@@ -2,9 +2,9 @@
 #pragma once
 /* What answers may cost the program.
  *
- * The agent's thread has an account of processor time, two hundredths of a core.  While there is
+ * The agent's thread has an account of processor time, a hundredth of a core.  While there is
  * something in it every question is answered anew.  Where somebody asks so often that it is empty,
- * the same question gets the same answer for a quarter of a second, with its age in a header.
+ * the same question gets the same answer for half a second, with its age in a header.
  * Nobody is ever refused, and no answer is older.  On the agent's thread. */
 #include <stdbool.h>
 #include <stdint.h>

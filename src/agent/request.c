@@ -169,6 +169,8 @@ static int header(struct request *r, struct piece line, bool *has_length, const 
 		r->has_origin = true;
 	} else if (is(name, "expect")) {
 		r->expects_continue = is(value, "100-continue");
+	} else if (is(name, "connection")) {
+		r->keep_alive = is(value, "keep-alive");
 	} else if (is(name, "authorization") || is(name, "x-memoir-token")) {
 		if (is(name, "authorization")) {
 			if (value.size < 7 || strncasecmp(value.at, "bearer ", 7))

@@ -16,6 +16,7 @@ struct request {
 	bool has_token;
 	bool has_origin; /* it comes from a page in a browser */
 	bool expects_continue;
+	bool keep_alive; /* it said so: who says nothing may wait for the end of the connection */
 	size_t head_size, body_size;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The agent's thread: connections, each with one request and one answer.
+/* The agent's thread: connections, each with one request and one answer, or several where the
+ * client asks for that.
  *
  * It sleeps in poll() without a limit while there is no connection.  A client has so many seconds
  * for its request and for taking each part of the answer; a few clients at a time, the next one is
@@ -39,6 +40,8 @@ struct client {
 	struct text in, head;
 	struct exchange x;
 	size_t sent; /* of head, then of what is in x.out */
+	bool keep;   /* another request may come behind this answer */
+	bool served; /* one has been answered */
 	bool unread; /* there may be more of the request: closing at once would lose the answer */
 	int64_t until;
 };
@@ -104,15 +107,28 @@ static const char *reason(int status)
 	return "Error";
 }
 
-static void put_head(struct text *head, const struct exchange *x)
+static void put_head(struct text *head, const struct exchange *x, bool keep)
 {
 	text_printf(head,
 		    "HTTP/1.1 %d %s\r\nServer: memoir/" MEMOIR_VERSION
 		    "\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
 		    "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n%s"
-		    "Connection: close\r\n\r\n",
+		    "Connection: %s\r\n\r\n",
 		    x->status, reason(x->status), x->type ? x->type : "text/plain", x->out.size,
-		    x->header ? x->header : "");
+		    x->header ? x->header : "", keep ? "keep-alive" : "close");
+}
+
+/* What has come behind the request that is answered. */
+static void drop_request(struct client *c)
+{
+	size_t size = c->x.request.head_size + c->x.request.body_size;
+
+	if (!c->keep || c->in.size <= size) {
+		text_release(&c->in);
+		return;
+	}
+	memmove(c->in.data, c->in.data + size, c->in.size - size);
+	c->in.size -= size;
 }
 
 /* The answer is in x: sends it from now on. */
@@ -124,12 +140,13 @@ static void begin_answer(struct client *c)
 	}
 	if (c->x.status >= 400)
 		agent.refused++;
-	put_head(&c->head, &c->x);
+	c->keep = c->x.request.keep_alive && !c->unread;
+	put_head(&c->head, &c->x, c->keep);
 	if (!strcmp(c->x.request.method, "HEAD"))
 		c->x.out.size = 0;
 	c->state = WRITING;
 	c->until = agent_now_ms() + ANSWER_TIME_MS;
-	text_release(&c->in);
+	drop_request(c);
 	if (c->head.failed)
 		release(c);
 }
@@ -195,6 +212,25 @@ static void read_some(struct client *c)
 	look(c);
 }
 
+/* The answer was taken, and the connection stays. */
+static void next_request(struct client *c)
+{
+	struct exchange fresh = { .trusted = c->x.trusted };
+
+	text_release(&c->head);
+	text_release(&c->x.out);
+	text_release(&c->x.kept);
+	memcpy(fresh.from, c->x.from, sizeof(fresh.from));
+	c->x = fresh;
+	c->sent = 0;
+	c->keep = false;
+	c->served = true;
+	c->state = READING;
+	c->until = agent_now_ms() + REQUEST_TIME_MS;
+	if (c->in.size)
+		look(c);
+}
+
 static void write_some(struct client *c)
 {
 	while (c->state == WRITING) {
@@ -215,6 +251,10 @@ static void write_some(struct client *c)
 		}
 		c->sent += (size_t)n;
 		c->until = agent_now_ms() + ANSWER_TIME_MS;
+	}
+	if (c->keep) {
+		next_request(c);
+		return;
 	}
 	if (!c->unread) {
 		release(c);
@@ -241,6 +281,10 @@ static void over(struct client *c)
 
 	switch (c->state) {
 	case READING:
+		if (c->served && !c->in.size) {
+			release(c); /* nobody waits for an answer */
+			break;
+		}
 		refuse(c, 408, "the request did not come in time");
 		break;
 	case WAITING:
@@ -303,16 +347,24 @@ static bool introduce(struct client *c)
 	return true;
 }
 
-/* A free place; where there is none, that of the client whose request has not come for longest. */
+/* A free place; where there is none, that of a client who may have another request and sends none,
+ * or of the one whose request has not come for longest. */
 static struct client *find_place(void)
 {
-	struct client *slowest = NULL;
+	struct client *slowest = NULL, *idle = NULL;
 
 	for (struct client *c = clients; c < clients + CLIENTS_MAX; c++) {
 		if (c->state == FREE)
 			return c;
+		if (c->state == READING && c->served && !c->in.size &&
+		    (!idle || c->until < idle->until))
+			idle = c;
 		if (c->state == READING && (!slowest || c->until < slowest->until))
 			slowest = c;
+	}
+	if (idle) {
+		release(idle);
+		return idle;
 	}
 	if (!slowest || slowest->until - REQUEST_TIME_MS + PATIENCE_MS > agent_now_ms())
 		return NULL;
