@@ -142,7 +142,7 @@ def measure(bench, redis):
     files = write_requests(bench)
     rounds = bench.args.repeat or (2 if bench.args.quick else 6)
     seconds = 2 if bench.args.quick else 10
-    rates = {"requests": RATE, "hostile": HOSTILE / rounds / seconds}
+    rates = {"requests": RATE, "hostile": HOSTILE / 60}
     redis.load("fill")
     request_ms = statistics_request(redis, files)
     most = redis.load("run", seconds=2)["per_second"]
