@@ -19,7 +19,12 @@
 #define OVERHEAD 4096 /* that an answer counts for besides its bytes */
 #define QUIET_WORKERS 2
 #define QUIET_NICE 10 /* they may hold what others wait for: never without any time */
-#define WARM_MAX 100  /* questions that nobody has asked yet */
+/* Of one click a page asks several things, those that can wait perhaps first: they must not begin
+ * to make what the others need too, with little of the processor.  But they do not wait for ever.
+ */
+#define GRACE_MS 20
+#define PATIENCE_MS 500
+#define WARM_MAX 100 /* questions that nobody has asked yet */
 
 struct kept {
 	pthread_mutex_t lock;
@@ -247,6 +252,25 @@ static void *worker(void *context)
 	return NULL;
 }
 
+/* How long a question that can wait still does, in ms. */
+static double time_left(const struct kept *k, const struct kept_answer *a)
+{
+	bool busy = k->waiting || k->computing;
+
+	return a->asked_ms + (busy ? PATIENCE_MS : GRACE_MS) - now_ms();
+}
+
+static void wait_for(pthread_cond_t *cond, pthread_mutex_t *lock, double ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_nsec += (long)(ms * 1e6);
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(cond, lock, &t);
+}
+
 /* For what can wait.  Only the first of them answers what nobody has asked: the other one is there
  * for those who ask with patience. */
 static void *quiet_worker(void *context)
@@ -261,8 +285,13 @@ static void *quiet_worker(void *context)
 	warms = !k->warming;
 	k->warming = true;
 	while (!k->stopping) {
-		if (k->later)
-			answer_one(k, next_waiting(k, true, false), true);
+		struct kept_answer *a = k->later ? next_waiting(k, true, false) : NULL;
+		double left = a ? time_left(k, a) : 0;
+
+		if (a && left <= 0)
+			answer_one(k, a, true);
+		else if (a)
+			wait_for(&k->quiet_work, &k->lock, left);
 		else if (warms && k->warm && !k->waiting && !k->computing)
 			answer_one(k, next_waiting(k, true, true), true);
 		else
@@ -275,10 +304,14 @@ static void *quiet_worker(void *context)
 struct kept *kept_new(struct gate *gate, unsigned workers, uint64_t limit)
 {
 	struct kept *k = xcalloc(1, sizeof(*k));
+	pthread_condattr_t attr;
 
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->work, NULL);
-	pthread_cond_init(&k->quiet_work, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&k->quiet_work, &attr);
+	pthread_condattr_destroy(&attr);
 	k->gate = gate;
 	k->limit = limit;
 	workers = workers < WORKERS_MAX ? workers : WORKERS_MAX;
@@ -337,6 +370,7 @@ static struct kept_answer *add(struct kept *k, const char *key, struct request *
 	struct kept_answer *a = xcalloc(1, sizeof(*a));
 
 	a->key = xstrdup(key);
+	a->asked_ms = now_ms();
 	a->request = *r;
 	a->gzip = gzip;
 	*r = (struct request){ 0 };

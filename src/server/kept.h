@@ -28,6 +28,7 @@ struct kept_answer {
 	enum kept_state state;
 	bool later; /* it can wait */
 	bool warm;  /* and nobody has asked for it yet */
+	double asked_ms;
 	struct waiter *waiters;
 	struct request request; /* until it is done */
 	/* Then: */
