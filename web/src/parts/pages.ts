@@ -55,6 +55,8 @@ export function usePages<A, Row>(id: string, path: string | null, query: Query, 
 
 	useEffect(() => {
 		if (path === null) return;
+		/* The table goes to its top: what was in view before is not asked for again. */
+		if (plainly(subject) !== plainly(held.current?.subject ?? "")) wanted.current = { from: 0, to: size };
 		let over = false;
 		const slow = setTimeout(() => {
 			state.current.busy = true;
