@@ -20,7 +20,7 @@ void text_release(struct text *t)
 	while (s < spares + SPARES && s->data)
 		s++;
 	if (t->data && t->room <= SPARE_ROOM && s < spares + SPARES)
-		*s = (struct text){ .data = t->data, .room = t->room };
+		*s = (struct text){ .data = t->data, .room = t->room, .used = t->used };
 	else if (t->data)
 		munmap(t->data, t->room);
 	*t = (struct text){ 0 };
@@ -54,33 +54,39 @@ static bool take_spare(struct text *t, size_t size)
 		return false;
 	t->data = best->data;
 	t->room = best->room;
+	memset(t->data, 0, best->used);
 	best->data = NULL;
 	return true;
 }
 
-bool text_reserve(struct text *t, size_t more)
+static bool grow(struct text *t, size_t more)
 {
 	size_t room = t->room ? t->room : FIRST_ROOM;
 	void *p;
 
-	if (t->room - t->size >= more)
-		return true;
-	if (more > ROOM_MAX - t->size) {
-		t->failed = true;
+	if (more > ROOM_MAX - t->size)
 		return false;
-	}
 	if (!t->data && take_spare(t, more))
 		return true;
 	while (room - t->size < more)
 		room *= 2;
 	p = t->data ? mremap(t->data, t->room, room, MREMAP_MAYMOVE)
 		    : mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED) {
+	if (p == MAP_FAILED)
+		return false;
+	t->data = p;
+	t->room = room;
+	return true;
+}
+
+bool text_reserve(struct text *t, size_t more)
+{
+	if (t->room - t->size < more && !grow(t, more)) {
 		t->failed = true;
 		return false;
 	}
-	t->data = p;
-	t->room = room;
+	if (t->used < t->size + more)
+		t->used = t->size + more;
 	return true;
 }
 

@@ -13,6 +13,7 @@
 struct text {
 	char *data;
 	size_t size, room;
+	size_t used; /* at most so many bytes were ever written */
 	bool failed;
 };
 
@@ -21,7 +22,8 @@ void text_release(struct text *t);
  * for a moment.  Are there any; and letting go of them. */
 bool text_spares(void);
 void text_let_go(void);
-/* Room for `more` bytes behind the end; false if there is none. */
+/* Room for `more` bytes behind the end, which are 0 where nothing was written; false if there is
+ * none. */
 bool text_reserve(struct text *t, size_t more);
 void text_add(struct text *t, const void *bytes, size_t size);
 void text_str(struct text *t, const char *s);
