@@ -78,14 +78,21 @@ static uint64_t first_page(const Elf64_Phdr *h)
 	return h->p_offset & ~(uint64_t)(PAGE - 1);
 }
 
-/* Pages of a segment with code, as they are in the dump. */
+/* Pages of a segment with code, as they are in the dump; which may come from a machine with larger
+ * ones. */
 static bool holds(const Elf64_Phdr *h, const struct heap_places_code *code)
 {
-	uint64_t from = first_page(h), size;
+	static const uint64_t pages[] = { PAGE, 4 * PAGE, 16 * PAGE };
 
-	return h->p_flags & PF_X && code->offset == from &&
-	       !__builtin_add_overflow(h->p_filesz, h->p_offset - from + PAGE - 1, &size) &&
-	       (size & ~(uint64_t)(PAGE - 1)) == code->size;
+	for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
+		uint64_t within = h->p_offset & (pages[i] - 1), size;
+
+		if (h->p_flags & PF_X && code->offset == h->p_offset - within &&
+		    !__builtin_add_overflow(h->p_filesz, within + pages[i] - 1, &size) &&
+		    (size & ~(pages[i] - 1)) == code->size)
+			return true;
+	}
+	return false;
 }
 
 /* A file of debug information alone has segments without content: the one with code is then laid
