@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/heap_input.h"
 #include "cli/heap_naming.h"
+#include "cli/heap_symbols.h"
 #include "cli/text.h"
 #include "heap/report.h"
 #include "symbols/elf_file.h"
@@ -29,6 +30,7 @@ static uint64_t top_rows = UINT64_MAX, node_count = 80, max_degree = 8;
 static double node_fraction = .005, edge_fraction = .001;
 static const char *source_places[SOURCES_MAX];
 static size_t source_place_count;
+static bool symbols;
 static const struct heap_report *report, *form;
 
 static const char *add_source_place(const struct command_option *row, const char *value)
@@ -100,6 +102,8 @@ static const struct command_option options[] = {
 	HEAP_NAMING_ROWS,
 	{ "source", 0, "[FROM=]FOLDER", "where sources are; may be repeated", COMMAND_CALL, NULL,
 	  add_source_place },
+	{ "symbols", 0, NULL, "no dump: name the addresses on standard input, which has maps, too",
+	  COMMAND_FLAG, &symbols },
 	{ "top", 'n', "N", "rows at most", COMMAND_NUMBER, &top_rows },
 	{ "output", 'o', "FILE", "write to this file (- or none: standard output)", COMMAND_TEXT,
 	  &output },
@@ -299,8 +303,13 @@ static int run(int argc, char **argv)
 	struct question q = { 0 };
 	int status = 2;
 
-	if (argc < 1 || (argc == 1 && is_program(argv[0]))) {
-		fprintf(stderr, NAME ": no dump is named; see " NAME " --help\n");
+	if (symbols && argc <= 1 && (!argc || is_program(argv[0]))) {
+		q.where = heap_naming_options(NAME, argc ? argv[0] : NULL, argv, 0);
+		return heap_symbols(NAME, &q.where);
+	}
+	if (symbols || argc < 1 || (argc == 1 && is_program(argv[0]))) {
+		fprintf(stderr, NAME ": %s; see " NAME " --help\n",
+			symbols ? "--symbols takes a program and no dump" : "no dump is named");
 		return 2;
 	}
 	if (!report)
@@ -330,15 +339,16 @@ const struct command command_jemalloc_heap = {
 	.name = "jemalloc heap",
 	.args = "[PROGRAM] DUMP…",
 	.help = "who holds the memory of a heap profile dump, as jeprof",
-	.examples = "  memoir jemalloc heap jeprof.12.0.i0.heap\n"
-		    "  memoir jemalloc heap --cum --lines ./server out.heap\n"
-		    "  memoir jemalloc heap -d /srv/builds --sysroot /srv/image --debuginfod out.heap\n"
-		    "  memoir jemalloc heap --base first.heap second.heap\n"
-		    "  memoir jemalloc heap --pprof -o out.pb.gz out.heap\n"
-		    "  memoir jemalloc heap --svg -o calls.svg ./server out.heap\n"
-		    "  memoir jemalloc heap --list parse_ --source ~/src out.heap\n"
-		    "  memoir jemalloc heap --raw ./server out.heap > symbolized.heap\n"
-		    "  memoir jemalloc heap --json out.heap.gz | jq '.rows[0]'\n",
+	.examples =
+		"  memoir jemalloc heap jeprof.12.0.i0.heap\n"
+		"  memoir jemalloc heap --cum --lines ./server out.heap\n"
+		"  memoir jemalloc heap -d /srv/builds --sysroot /srv/image --debuginfod out.heap\n"
+		"  memoir jemalloc heap --base first.heap second.heap\n"
+		"  memoir jemalloc heap --pprof -o out.pb.gz out.heap\n"
+		"  memoir jemalloc heap --svg -o calls.svg ./server out.heap\n"
+		"  memoir jemalloc heap --list parse_ --source ~/src out.heap\n"
+		"  memoir jemalloc heap --raw ./server out.heap > symbolized.heap\n"
+		"  memoir jemalloc heap --json out.heap.gz | jq '.rows[0]'\n",
 	.options = options,
 	.more_options = report_options,
 	.run = run,

@@ -173,3 +173,19 @@ def test_d3_raw(place):
 def test_raw_is_of_one_whole_dump(place, words):
     done = subprocess.run([harness.MEMOIR, "jemalloc", "heap", "--raw", *words], cwd=place, capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.startswith("memoir jemalloc heap: --raw is ")
+
+
+def test_symbols(place):
+    """Maps and addresses on standard input, a name for each: those of the program and one that is nowhere."""
+    text = (place / "out.heap").read_text()
+    program = re.search(r"^([0-9a-f]+)-([0-9a-f]+) r-xp .*/prof$", text, re.MULTILINE)
+    low, high = (int(end, 16) for end in program.groups())
+    addresses = [a for a in sorted(set(re.findall(r"0x[0-9a-f]+", text))) if low <= int(a, 16) < high] + ["0xdeadbeef"]
+    question = text[text.index("MAPPED_LIBRARIES:\n"):].split("\n", 1)[1] + "\n".join(addresses) + "\n"
+    theirs, ours = (subprocess.run([*command, "--symbols", "prof"], cwd=place, input=question, capture_output=True,
+                                   text=True).stdout
+                    for command in (["jeprof"], [harness.MEMOIR, "jemalloc", "heap"]))
+    assert ours == theirs and ours.endswith("\n0x00000000deadbeef\n") and {"worker", "main"} <= set(ours.splitlines())
+    done = subprocess.run([harness.MEMOIR, "jemalloc", "heap", "--symbols", "out.heap"], cwd=place, input="",
+                          capture_output=True, text=True)
+    assert done.returncode == 2

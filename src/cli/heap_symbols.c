@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Addresses to names.  See heap_symbols.h.
+ *
+ * What was read becomes a dump with a stack for each address, so that there is one way only from
+ * addresses to names. */
+#include "cli/heap_symbols.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/xalloc.h"
+#include "cli/heap_input.h"
+#include "heap/dump.h"
+
+/* "0x7f00" alone in its line. */
+static bool is_address(const char *line, size_t size)
+{
+	if (size < 3 || memcmp(line, "0x", 2))
+		return false;
+	for (size_t i = 2; i < size; i++)
+		if (!isxdigit((unsigned char)line[i]))
+			return false;
+	return true;
+}
+
+/* The dump: a stack for each address, then all other lines. */
+static void put_dump(const struct buf *in, struct buf *out)
+{
+	struct buf others = { 0 };
+	const char *at = in->data, *end = in->data + in->size;
+
+	buf_text(out, "heap_v2/1\n");
+	while (at < end) {
+		const char *line = memchr(at, '\n', (size_t)(end - at));
+		size_t size = (size_t)((line ? line : end) - at);
+		const char *next = at + size + (line != NULL);
+		struct buf *to;
+
+		while (size && isspace((unsigned char)at[size - 1]))
+			size--;
+		to = is_address(at, size) ? out : &others;
+		if (to == out)
+			buf_text(to, "@ ");
+		buf_add(to, at, size);
+		buf_char(to, '\n');
+		at = next;
+	}
+	buf_text(out, "MAPPED_LIBRARIES:\n");
+	if (others.size)
+		buf_add(out, others.data, others.size);
+	buf_release(&others);
+}
+
+static void put_name(struct buf *out, const struct heap_places *p, uint32_t number, uint64_t pc)
+{
+	const struct heap_place *place = &p->places[number];
+	const struct heap_place_frame *f = &p->frames[place->frame + place->frame_count - 1];
+	const char *name = strings_at(&p->texts, f->function);
+
+	if (*name)
+		buf_printable(out, name, strlen(name));
+	else
+		buf_printf(out, "0x%016" PRIx64, pc);
+	buf_char(out, '\n');
+}
+
+int heap_symbols(const char *command, const struct heap_places_options *where)
+{
+	struct buf in = { 0 }, text = { 0 }, out = { 0 };
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct heap_places places;
+	struct dump d = { 0 };
+	uint32_t *numbers = NULL;
+	int error = heap_input_read(&in, "-", &err);
+
+	heap_places_init(&places, where);
+	if (!error && in.size) {
+		put_dump(&in, &text);
+		error = dump_read(&d, text.data, text.size, &err);
+	}
+	if (error) {
+		fprintf(stderr, "%s: standard input: %s\n", command, err.text);
+	} else {
+		numbers = xcalloc(d.pc_count + 1, sizeof(*numbers));
+		for (size_t i = 0; i < d.pc_count; i++)
+			numbers[i] = heap_places_add(&places, &d, d.pcs[i], false);
+		heap_places_resolve(&places);
+		for (size_t i = 0; i < d.pc_count; i++)
+			put_name(&out, &places, numbers[i], d.pcs[i]);
+		error = buf_flush(&out, 1);
+	}
+	free(numbers);
+	heap_places_release(&places);
+	dump_release(&d);
+	buf_release(&in);
+	buf_release(&text);
+	buf_release(&out);
+	return error != 0;
+}
