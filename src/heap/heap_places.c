@@ -312,10 +312,27 @@ static void resolve_some(void *context, unsigned worker, uint64_t first, uint64_
 		const struct heap_place *place = &r->p->places[r->order[i]];
 		uint64_t started = now_ns();
 
+		if (r->found[r->order[i]].count)
+			continue;
 		symbols_resolve(r->symbols, place->module, place->address, &r->found[r->order[i]]);
 		__atomic_add_fetch(&r->spent_ns[place->module], now_ns() - started,
 				   __ATOMIC_RELAXED);
 	}
+}
+
+/* Reading a file's debug information is most of the work where places are few: files are read side
+ * by side, each for its first place. */
+static void open_files(struct resolving *r)
+{
+	struct resolving first = *r;
+
+	first.order = xcalloc(r->wanted + 1, sizeof(*first.order));
+	first.wanted = 0;
+	for (size_t i = 0; i < r->wanted; i++)
+		if (!i || r->p->places[r->order[i]].module != r->p->places[r->order[i - 1]].module)
+			first.order[first.wanted++] = r->order[i];
+	parallel_for(first.wanted, 1, resolve_some, &first);
+	free(first.order);
 }
 
 /* Which places are to be looked up: those that are not known, and that neither the dump nor
@@ -408,6 +425,7 @@ static void resolve(struct heap_places *p)
 		return;
 	find_files(&r);
 	choose(&r);
+	open_files(&r);
 	parallel_for(r.wanted, WORK, resolve_some, &r);
 	keep(&r);
 	for (size_t i = 0; i < p->count; i++) {
