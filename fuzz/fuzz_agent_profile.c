@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The agent's own reader of dumps, and the difference of two: indices lead inside, amounts are
- * numbers, and a dump without itself is nothing. */
+/* The agent's own reader of dumps, the difference of two, and what is drawn of it: indices lead
+ * inside, amounts are numbers, and pictures are whole. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/jemalloc.h"
+#include "agent/pictures.h"
 #include "agent/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -24,9 +25,40 @@ static void look_at(const struct profile *p)
 	}
 }
 
+/* Texts that come next are where others were. */
+static void leave_behind(void)
+{
+	struct text used[4] = { 0 };
+
+	for (unsigned i = 0; i < 4; i++)
+		if (text_reserve(&used[i], 1))
+			memset(used[i].data, 0xa5, used[i].room);
+	for (unsigned i = 0; i < 4; i++)
+		text_release(&used[i]);
+}
+
+static void draw(const struct profile *p, bool allocs)
+{
+	static const char end[] = "</g>\n</svg>\n";
+	struct exchange *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return;
+	folded_answer(x, p, allocs);
+	if (x->out.size && (x->out.data[x->out.size - 1] != '\n' || x->out.failed))
+		abort();
+	x->out.size = 0;
+	flame_answer(x, p, allocs);
+	if (x->out.failed || x->out.size < sizeof(end) ||
+	    memcmp(x->out.data + x->out.size - sizeof(end) + 1, end, sizeof(end) - 1))
+		abort();
+	text_release(&x->out);
+	free(x);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *exact = malloc(size + !size); /* so that a read beyond the end is seen */
+	char *exact = calloc(size + 1, 1); /* as dumps are: with a 0 behind them, and no more */
 	size_t middle = size ? data[0] * size / 256 : 0;
 	struct profile one = { 0 }, two = { 0 };
 
@@ -40,8 +72,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	look_at(&two);
 	if (one.maps && (one.maps < exact || one.maps + one.maps_size > exact + size))
 		abort();
+	leave_behind();
 	profile_subtract(&one, &two);
 	look_at(&one);
+	leave_behind();
+	draw(&one, size & 2);
+	draw(&two, size & 1);
 	profile_release(&one);
 	profile_release(&two);
 	free(exact);

@@ -98,12 +98,13 @@ static void grow(struct flame *f, bool allocs)
 		f->slots *= 2;
 	text_add(&f->nodes, &whole, sizeof(whole));
 	f->count = 1;
-	/* Mapped: zeroes. */
 	if (f->places.failed || f->nodes.failed || frames >= UINT32_MAX / 4 ||
 	    !text_reserve(&f->table, f->slots * sizeof(uint32_t))) {
 		f->failed = true;
 		return;
 	}
+	/* Another text may have been there. */
+	memset(f->table.data, 0, f->slots * sizeof(uint32_t));
 	for (size_t i = 0; i < f->profile->sample_count && !f->nodes.failed; i++)
 		add_stack(f, &samples[i], allocs);
 	for (uint32_t i = f->count; --i > 0;)

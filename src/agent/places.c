@@ -59,7 +59,8 @@ static void collect(struct places *p, const struct profile *profile)
 void places_init(struct places *p, const struct profile *profile)
 {
 	memset(p, 0, sizeof(*p));
-	read_mappings(p, profile->maps, profile->maps + profile->maps_size);
+	if (profile->maps)
+		read_mappings(p, profile->maps, profile->maps + profile->maps_size);
 	collect(p, profile);
 	objects_list(&p->objects);
 	objects_name(&p->objects, places_at(p, 0), p->count, &p->names);

@@ -181,7 +181,8 @@ void profile_subtract(struct profile *p, const struct profile *before)
 		p->failed = true;
 		return;
 	}
-	index = (uint32_t *)table.data; /* mapped: zeroes */
+	index = (uint32_t *)table.data;
+	memset(index, 0, slots * sizeof(*index)); /* another text may have been there */
 	samples = (struct profile_sample *)p->samples.data;
 	for (size_t i = 0; i < p->sample_count; i++) {
 		size_t at = hash((uint64_t *)p->pcs.data + samples[i].pc, samples[i].pc_count);
