@@ -19,6 +19,7 @@
 #include "base/xalloc.h"
 #include "export/stacks.h"
 #include "heap/profile.h"
+#include "model/cache_dir.h"
 #include "server/request.h"
 
 #define DUMP_MAX (1ull << 30) /* bytes of a dump, unpacked */
@@ -109,20 +110,26 @@ static int name_all(struct loaded_dump *d, const struct loading *l, struct err *
 	struct profile_options options = { .thread = PROFILE_ALL_THREADS };
 	auto_free char *folder = xmemdup0(l->path, (size_t)(path_base(l->path) - l->path));
 	const char *beside[] = { *folder ? folder : "." };
+	struct cache_options cache;
 	struct heap_places_options where = { .debug_paths = l->names.debug_paths,
 					     .debug_path_count = l->names.debug_path_count,
 					     .beside = beside,
 					     .beside_count = 1,
+					     .cache = &cache,
 					     .debuginfod = l->names.debuginfod };
 	struct profile p;
 	int error;
 
+	cache_options_init(&cache);
 	profile_init(&p, &options, &where);
 	profile_add(&p, &d->dump, 1);
 	error = profile_finish(&p, err);
+	cache_options_release(&cache);
 	d->total = p.total;
 	d->places = p.places;
-	heap_places_init(&p.places, &where);
+	d->places.options =
+		(struct heap_places_options){ 0 }; /* it is over with what it points to */
+	heap_places_init(&p.places, &d->places.options);
 	profile_release(&p);
 	return error;
 }

@@ -21,7 +21,7 @@ export function HeapDownloads({ recording, asked, reports, regex }: { recording:
 	return (
 		<Card name="heap-downloads" title="Downloads" said={`${plural(rows.length, "report")}${asked.filtered ? " of what is asked for above" : ""}${asked.base ? ", of what was added since the other dump" : ""}`}>
 			<ul class="heap-downloads">
-				{rows.map((r) => <li key={r.name}><a class="button" href={r.href} download={r.file}>{r.file}</a><span><strong>{shown(r) ? <a class="link" href={r.href} target="_blank" rel="noopener" title="In a new tab">{r.name}</a> : r.name}</strong> <span class="dim">{r.help.replace(" (this is what is done)", "")}</span></span></li>)}
+				{rows.map((r) => <li key={r.name}><a class="button" href={r.href} download={r.file}>{r.file}</a><span><strong>{shown(r) ? <a class="link" href={r.href} target="_blank" rel="noopener" title="In a new tab">{r.name}</a> : r.name}</strong> <span class="dim">{r.help.replace(/ \(this is what is done\)|; also of --.*/, "")}</span></span></li>)}
 				<li><a class="button" href={plain(dataUrl(recording.id, "raw"))} download={recording.name}>{recording.name}</a><span><strong>the dump</strong> <span class="dim">as it was opened; for jeprof and others</span></span></li>
 			</ul>
 		</Card>
