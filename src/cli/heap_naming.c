@@ -38,23 +38,26 @@ const char *heap_naming_add_path(const struct command_option *row, const char *v
 /* With commas between them, as jeprof takes them. */
 const char *heap_naming_add_prefixes(const struct command_option *row, const char *value)
 {
-	char *at = xstrdup(value), *word;
+	auto_free char *copy = xstrdup(value);
+	char *at = copy, *word;
 
 	while ((word = strsep(&at, ",")))
 		if (*word)
-			add(&prefixes, word);
+			add(&prefixes, xstrdup(word));
 	return NULL;
 }
 
 static void add_folder(const char *dump)
 {
-	const char *folder = strcmp(dump, "-") ? dirname(xstrdup(dump)) : NULL;
+	auto_free char *copy = xstrdup(dump);
+	const char *folder = dirname(copy);
 
-	for (size_t i = 0; folder && i < folders.count; i++)
+	if (!strcmp(dump, "-"))
+		return;
+	for (size_t i = 0; i < folders.count; i++)
 		if (!strcmp(folders.words[i], folder))
 			return;
-	if (folder)
-		add(&folders, folder);
+	add(&folders, xstrdup(folder));
 }
 
 struct heap_places_options heap_naming_options(const char *command, const char *program,
