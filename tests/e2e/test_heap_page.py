@@ -64,7 +64,7 @@ def test_table_and_links(seen):
     assert is_["rows"][0].split("\n")[0] == "worker" and "34.0 MiB" in is_["rows"][0] and "38.4 MiB" in is_["rows"][0]
     focus, said, names = is_["through"]
     assert focus == "^inl$" and binary(said) == pytest.approx(4592829, rel=0.002) and "1,478 blocks" in said and "inl" in names
-    assert is_["own"][0].endswith("worker") and is_["own"][1] == "worker" and "34.0 MiB in 3,390 blocks" in is_["own_foot"]
+    assert is_["own"][0].startswith("all › worker") and "34.0 MiB" in is_["own"][0] and is_["own"][1] == "worker" and "34.0 MiB in 3,390 blocks" in is_["own_foot"]
     assert is_["lit"][0] == "^thr$" and re.match(r"66\.4 % in 1 box", is_["lit"][1])
     assert {"Only stacks through it", "No stacks through it", "Leave its frames out", "Find it in the table"} <= {
         item.split("\n")[0] for item in is_["menu"]}
