@@ -54,7 +54,7 @@ static int read_whole(const char *path, struct text *out)
 static void recent_failed(struct exchange *x, const char *name, int e)
 {
 	if (e == ENOENT)
-		answer_line(x, 404, "%s: this jemalloc has no such thing", name);
+		answer_line(x, 404, "%s: jemalloc %s has no such thing", name, jemalloc.version);
 	else
 		answer_line(x, 500, "%s: %s", name, strerror(e));
 }

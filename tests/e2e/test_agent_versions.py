@@ -169,4 +169,8 @@ def test_e1_what_521_has_not(program, tmp_path):
                       ["background", "off"], ["mutex-reset"], ["get", "opt.lg_tcache_max"]):
             done = ctl(*words)
             assert done.status == 0 and done.stdout and not done.stderr, (words, done)
+        recent = target.get("/prof/recent")
+        assert recent.status == 404 and recent.text.endswith(": jemalloc 5.2.1-0-g0 has no such thing\n")
+        assert target.post("/control/prof/log/start").status == 200
+        assert target.post("/control/prof/log/stop").json["info"]["version"] == "5.2.1-0-g0"
         assert target.read("prof.lg_sample") == 13 and target.read("arenas.dirty_decay_ms") == 500
