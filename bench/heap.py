@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Heap profile dumps: reading, naming and printing one, next to jeprof.
 
-Three dumps: the sample of tests/data (a small program, eight stacks); memoir itself under jemalloc, a program with debug
-information and thousands of addresses; and one with 20,000 stacks of the same addresses.  Redis of the distribution,
+The dumps: the sample of tests/data (a small program, eight stacks); memoir itself under jemalloc, a program with debug
+information and hundreds of addresses; one with 20,000 stacks of the same addresses; and Redis of the distribution,
 which has no debug information, where it is installed.
 
-Warm is with everything in the page cache; cold without it, where the system lets us drop it, and without our own cache.
+Warm is with everything in the page cache, and in our own cache of names; cold without either, as far as the system lets
+us drop the first.
 """
 import glob
 import os
@@ -37,7 +38,7 @@ def final_dump(folder, name, command, **keywords):
     """Runs a program with the profiler on; the dump of its end."""
     prefix = os.path.join(folder, name)
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True, env=dict(
-        os.environ, LD_PRELOAD=JEMALLOC,
+        os.environ, LD_PRELOAD=JEMALLOC, MEMOIR_CACHE_LIMIT="0",
         MALLOC_CONF=f"prof:true,prof_accum:true,lg_prof_sample:4,prof_final:true,prof_prefix:{prefix}"), **keywords)
     return max(glob.glob(f"{prefix}.*.f.heap"), key=os.path.getsize)
 
