@@ -19,6 +19,8 @@
 #define PART_LEAST 1e-6
 /* So many standard deviations are chance. */
 #define CHANCE 3
+/* More than this share is not taken for chance, however few samples there are. */
+#define CHANCE_MOST 0.2
 
 static uint64_t known(uint64_t value)
 {
@@ -41,6 +43,18 @@ static void add_class(struct join *j, const struct join_class *c)
 	j->unused = (int64_t)((uint64_t)j->unused + (uint64_t)c->unused);
 }
 
+/* A thread's cache has twice as many regions of a class as a slab has, from 20 to 200 unless that
+ * was configured otherwise, and all of them together have what the statistics say. */
+static uint64_t cached(const struct stats_arena *a, uint64_t size, uint64_t regions)
+{
+	uint64_t threads = known(a->value[STATS_ARENA_NTHREADS]);
+	uint64_t bytes = a->value[STATS_ARENA_TCACHE_BYTES];
+	uint64_t most = regions < 10 ? 20 : regions > 100 ? 200 : 2 * regions;
+
+	most *= threads && threads < 1u << 20 ? threads : 1;
+	return size && bytes < STATS_NONE && bytes / size < most ? bytes / size : most;
+}
+
 static void take_classes(struct join *j, const struct stats *s, const struct stats_arena *a)
 {
 	uint64_t page = j->waterfall.padded ? known(s->shape[STATS_SHAPE_PAGE]) : 0;
@@ -54,6 +68,7 @@ static void take_classes(struct join *j, const struct stats *s, const struct sta
 			continue;
 		c.regions = b[STATS_BIN_NREGS] * b[STATS_BIN_CURSLABS];
 		c.unused = (int64_t)((c.regions - c.live) * c.size);
+		c.cached = cached(a, c.size, b[STATS_BIN_NREGS]);
 		add_class(j, &c);
 	}
 	for (size_t i = 0; i < a->large.count; i++) {
@@ -148,12 +163,18 @@ static void find_home(struct join *j, const struct stats *s)
 	j->home = at;
 }
 
+/* Are samples of this class in another one? */
+static bool moves(const struct join *j, const struct join_class *c)
+{
+	return j->home != SIZE_MAX && !c->large;
+}
+
 static void add_part(struct join *j, uint64_t rate, size_t stack, size_t class, double objects)
 {
 	struct join_class *c = &j->classes[class];
 	struct join_part part = { .stack = stack, .class = class, .objects = objects };
 
-	if (j->home != SIZE_MAX && !c->large) {
+	if (moves(j, c)) {
 		struct join_class *home = &j->classes[j->home];
 
 		part.sampled = objects * chance((double)c->size, rate);
@@ -166,6 +187,16 @@ static void add_part(struct join *j, uint64_t rate, size_t stack, size_t class, 
 	j->parts[j->part_count++] = part;
 }
 
+/* How many regions `seen` may be off: n blocks of which each is a sample with a chance of p are
+ * known to within sqrt(n * (1 - p) / p), and if samples are elsewhere, n is more than those here.
+ */
+static double by_chance(const struct join *j, const struct join_class *c, uint64_t rate)
+{
+	double p = chance((double)c->size, rate);
+
+	return p > 0 ? CHANCE * sqrt(c->seen * (moves(j, c) ? 1 : 1 - p) / p) : 0;
+}
+
 /* Classes that lines of several sizes are spread over. */
 struct spread {
 	size_t *classes;
@@ -173,20 +204,18 @@ struct spread {
 	size_t count;
 };
 
-/* What lines of one size leave, as far as it is not chance: `samples` are those of other lines. */
+/* What lines of one size leave, as far as it is not chance and not in caches: `samples` are those
+ * of other lines. */
 static void spread_init(struct spread *s, const struct join *j, uint64_t rate, double samples)
 {
 	*s = (struct spread){ .classes = xcalloc(j->class_count, sizeof(*s->classes)),
 			      .prior = xcalloc(j->class_count, sizeof(*s->prior)) };
 	for (size_t i = 0; i < j->class_count; i++) {
 		const struct join_class *c = &j->classes[i];
-		double p = chance((double)c->size, rate), in_slabs = 1;
+		double in_slabs = moves(j, c) ? 1 - chance((double)c->size, rate) : 1;
 		double left = (double)c->live - c->seen - (i == j->home ? samples : 0);
 
-		if (j->home != SIZE_MAX && !c->large)
-			in_slabs = 1 - p;
-		/* Each of the c->seen is an estimate: n blocks are known to within a root of n. */
-		if (left > CHANCE * sqrt(c->seen * in_slabs / p) && in_slabs > 0) {
+		if (left > by_chance(j, c, rate) + (double)c->cached && in_slabs > 0) {
 			s->classes[s->count] = i;
 			s->prior[s->count++] = left / in_slabs;
 		}
@@ -334,12 +363,20 @@ static void merge_parts(struct join *j)
 	j->part_count = kept;
 }
 
-/* Where the dump has more than there is, which is chance, shares are of what it has. */
-static void charge(struct join *j)
+/* What shares are of: the regions in use, or those that the dump has, where these are more, or
+ * fewer by chance. */
+static double shared(const struct join *j, const struct join_class *c, uint64_t rate)
+{
+	double live = (double)c->live, less = live - c->seen;
+
+	return less <= by_chance(j, c, rate) && less <= CHANCE_MOST * live ? c->seen : live;
+}
+
+static void charge(struct join *j, uint64_t rate)
 {
 	if (j->home != SIZE_MAX) {
 		const struct join_class *home = &j->classes[j->home];
-		double all = fmax((double)home->live, home->seen);
+		double all = shared(j, home, rate);
 
 		j->pages = all > 0 ? (double)home->unused * (home->sampled / all) : 0;
 		/* Statistics that are not of the same moment may know of fewer. */
@@ -350,7 +387,7 @@ static void charge(struct join *j)
 	for (size_t i = 0; i < j->part_count; i++) {
 		struct join_part *part = &j->parts[i];
 		struct join_class *c = &j->classes[part->class];
-		double whole = fmax((double)c->live, c->seen);
+		double whole = shared(j, c, rate);
 
 		if (c->unused > 0 && whole > 0)
 			part->unused =
@@ -445,7 +482,7 @@ int join_make(struct join *j, const struct profile *p, const struct stats *s,
 	find_home(j, s);
 	take_mixed_lines(j, p, take_plain_lines(j, p, mixed));
 	merge_parts(j);
-	charge(j);
+	charge(j, p->rate);
 	make_stacks(j, p, mixed);
 	order_by_class(j);
 	return 0;

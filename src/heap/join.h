@@ -5,8 +5,9 @@
  *
  * The statistics say how much of each size class's slabs is free, the dump says who has the regions
  * that keep those slabs.  A stack is charged a class's free bytes by its share of the regions that
- * are in use; what no stack of the dump accounts for (caches of threads, blocks from before
- * profiling, chance) stays with the class.  So the sums are those of the statistics, to the byte.
+ * are in use (of those that the dump has, where it differs by no more than chance); what no stack
+ * of the dump accounts for (caches of threads, blocks from before profiling, chance) stays with the
+ * class.  So the sums are those of the statistics, to the byte.
  *
  * Which classes a line of a dump is in follows from its mean size: jemalloc counts usable sizes, so
  * blocks of one class have that class's size as their mean.  A line of several sizes says no more
@@ -28,6 +29,7 @@ struct join_class {
 	bool large;
 	uint64_t live;	   /* regions in use, caches of threads too; or large blocks */
 	uint64_t regions;  /* of its slabs; as many as live for a large one */
+	uint64_t cached;   /* of live, in caches of threads: at most about so many */
 	int64_t unused;	   /* bytes: free regions, or pages beside large blocks; < 0: a race */
 	double seen;	   /* regions that the dump knows of */
 	double sampled;	   /* of them: small blocks that are here because they were sampled */

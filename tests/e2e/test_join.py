@@ -12,7 +12,7 @@ import harness
 from agent import JEMALLOC, LIBRARY, LONG, Target, memoir
 
 DATA = pathlib.Path(__file__).parent.parent / "data/jemalloc"
-CONF = "prof:true,lg_prof_sample:11"
+CONF = "prof:true,lg_prof_sample:10"
 LARGE = 16384  # the smallest large class
 PAGE = 4096
 needs_jemalloc = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")
@@ -26,12 +26,15 @@ class Recorded:
         assert done.status == 0, done
         self.live = collections.Counter()  # (function, class): bytes
         slabs = {size: collections.defaultdict(list) for size in bins}
+        # A slab begins at a page, and its size is the least multiple of a page's and a block's: so where an address
+        # is in its page says which of the slab's regions it is.
+        index = {size: {i * size % PAGE: i for i in range(regions)} for size, regions in bins.items()}
         for row in csv.DictReader(done.stdout.decode().splitlines()):
             size, address = int(row["usable_size"]), int(row["address"])
             function = row["where"].split(" ")[0]
             self.live[function, size] += size
             if size in slabs:
-                slabs[size][self.slab(address, size, bins[size])].append((function, address))
+                slabs[size][address - index[size][address % PAGE] * size].append((function, address))
         self.unused = collections.Counter()  # (function, class): bytes of holes in the slabs that it shares
         for size, found in slabs.items():
             for base, blocks in found.items():
@@ -40,11 +43,6 @@ class Recorded:
                     continue
                 for function, _ in blocks:
                     self.unused[function, size] += (bins[size] - len(blocks)) * size / len(blocks)
-
-    @staticmethod
-    def slab(address, size, regions):
-        """A slab begins at a page, and its size is the least multiple of both: so there is one answer."""
-        return next(address - i * size for i in range(regions) if (address - i * size) % PAGE == 0)
 
 
 def near(found, expected, least):

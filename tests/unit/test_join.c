@@ -23,7 +23,8 @@
 	"{\"size\":640,\"nregs\":32},{\"size\":1024,\"nregs\":4}],\"lextent\":[{\"size\":16384}]}" \
 	","                                                                                        \
 	"\"stats\":{\"allocated\":0,\"active\":0},"                                                \
-	"\"stats.arenas\":{\"0\":{\"bins\":[{\"curregs\":" in_64 ",\"curslabs\":" slabs_64 "},"    \
+	"\"stats.arenas\":{\"0\":{\"tcache_bytes\":0,\"bins\":[{\"curregs\":" in_64                \
+	",\"curslabs\":" slabs_64 "},"                                                             \
 	"{\"curregs\":0,\"curslabs\":0},{\"curregs\":0,\"curslabs\":0},"                           \
 	"{\"curregs\":" in_1024 ",\"curslabs\":" slabs_1024 "}],"                                  \
 	"\"lextents\":[{\"curlextents\":" large "}]}}}}"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROUNDS 240000u
+#define ROUNDS 160000u
 
 struct kind {
 	void *(*make)(unsigned n);
