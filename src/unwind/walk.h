@@ -62,7 +62,7 @@ struct walk_end_seen {
 	uint32_t flags_and_epoch; /* FRAME_NEEDS_FP of the innermost frame; epoch << 1 */
 	uint16_t depth;		  /* index of that frame + 1; 0: the end is the whole stack */
 	uint16_t count;
-	uint32_t next; /* the end that was met after this one */
+	uint32_t next;			  /* the end that was met after this one */
 	uint64_t checks[WALK_END_CHECKS]; /* distance in words : 16, value : 48; outermost first */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Allocations from lines that a test knows: sizes are those of jemalloc's classes, so that a dump with everything in
- * it (lg_prof_sample:0) has exactly these bytes. */
+/* Allocations from lines that a test knows: sizes are those of jemalloc's classes, so that a dump
+ * with everything in it (lg_prof_sample:0) has exactly these bytes. */
 #include <stdlib.h>
 
 void *volatile kept[4096];
@@ -22,7 +22,7 @@ __attribute__((noinline)) void *plain(int i)
 __attribute__((noinline)) void caller(int n)
 {
 	for (int i = 0; i < 100; i++)
-		plain(i); /* calls plain */
+		plain(i);	   /* calls plain */
 	kept[count++] = inlined(); /* calls inlined */
 	if (n)
 		caller(n - 1); /* calls itself */
