@@ -48,7 +48,7 @@ static void collect(struct places *p, const struct profile *profile)
 			 sizeof(struct object_name));
 	if (p->list.failed)
 		return;
-	list = places_at(p, 0);
+	list = (struct object_name *)p->list.data;
 	objects_sort(list, count);
 	for (size_t i = 0; i < count; i++)
 		if (!kept || list[kept - 1].address != list[i].address)
@@ -63,7 +63,7 @@ void places_init(struct places *p, const struct profile *profile)
 		read_mappings(p, profile->maps, profile->maps + profile->maps_size);
 	collect(p, profile);
 	objects_list(&p->objects);
-	objects_name(&p->objects, places_at(p, 0), p->count, &p->names);
+	objects_name(&p->objects, (struct object_name *)p->list.data, p->count, &p->names);
 	p->failed = p->mappings.failed || p->list.failed || p->names.failed;
 }
 
@@ -93,7 +93,7 @@ struct mapping *places_mapping(const struct places *p, uint64_t address)
 
 size_t places_find(const struct places *p, uint64_t pc)
 {
-	const struct object_name *list = places_at(p, 0);
+	const struct object_name *list = (struct object_name *)p->list.data;
 	size_t low = 0, high = p->count;
 
 	while (low < high) {
