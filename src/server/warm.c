@@ -22,7 +22,7 @@ static const char *const questions[] = {
 	"timeline_leaked",
 	"flame?measure=peak",
 	"check",
-	"allocation_groups?sort_by=only_matched.size&order=dsc&skip=0&count=60",
+	"allocation_groups?sort_by=only_matched.size&order=dsc&skip=0&count=30",
 	"functions?measure=peak&count=100",
 	"flame?measure=leaked",
 	"flame?measure=allocated",

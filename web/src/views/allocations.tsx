@@ -150,7 +150,8 @@ function Groups({ id }: ViewProps) {
 	const total = useData<{ ok: boolean; bytes: number; count: number }>(id, "check", query);
 	const order = { ...query, sort_by: sort.replace(/^-/, ""), order: sort.startsWith("-") ? "dsc" : "asc" };
 	const pick = (answer: Answer): { rows: Group[]; count: number } => ({ rows: answer.allocations, count: answer.total_count });
-	const pages = usePages<Answer, Group>(id, "allocation_groups", order, pick);
+	/* Whole stacks are most of an answer: no more of them than a screen or so. */
+	const pages = usePages<Answer, Group>(id, "allocation_groups", order, pick, 30);
 	/* Curves take the server longer than all the rest, so they come when the rows are there, and stay. */
 	const looking = useSettled(pages.answer.fresh, 200);
 	const curves = usePages<Answer, Group>(id, looking ? "allocation_groups" : null, { ...order, spark: 60, stacks: "false" }, pick, 60, true);
