@@ -296,25 +296,11 @@ static void pack(struct heap_cache *c, struct buf *out)
 
 static void write_file(struct heap_cache *c)
 {
-	char temporary[CACHE_NAME_MAX];
 	struct buf out = { 0 };
-	int fd;
 
 	pack(c, &out);
-	fd = out.size <= SIZE_MAX_BYTES ? cache_dir_temporary(c->dir, c->name, temporary) : -1;
-	if (fd >= 0) {
-		bool whole = buf_flush(&out, fd) == 0;
-
-		/* Another command's may be there: this one knows as much. */
-		if (whole && cache_dir_commit(c->dir, temporary, c->name) == -EEXIST) {
-			unlinkat(c->dir, c->name, 0);
-			whole = cache_dir_commit(c->dir, temporary, c->name) == 0;
-		}
-		if (!whole)
-			unlinkat(c->dir, temporary, 0);
-		close(fd);
-		cache_dir_tidy(c->dir, c->limit, c->name);
-	}
+	if (out.size <= SIZE_MAX_BYTES)
+		cache_dir_put(c->dir, c->name, &out, c->limit);
 	buf_release(&out);
 }
 

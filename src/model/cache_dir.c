@@ -249,3 +249,22 @@ unsigned cache_dir_tidy(int dir, uint64_t limit, const char *keep)
 	free(entries);
 	return removed;
 }
+
+void cache_dir_put(int dir, const char *name, struct buf *bytes, uint64_t limit)
+{
+	char temporary[CACHE_NAME_MAX];
+	int fd = cache_dir_temporary(dir, name, temporary);
+	bool whole;
+
+	if (fd < 0)
+		return;
+	whole = buf_flush(bytes, fd) == 0;
+	if (whole && cache_dir_commit(dir, temporary, name) == -EEXIST) {
+		unlinkat(dir, name, 0);
+		whole = cache_dir_commit(dir, temporary, name) == 0;
+	}
+	if (!whole)
+		unlinkat(dir, temporary, 0);
+	close(fd);
+	cache_dir_tidy(dir, limit, name);
+}

@@ -239,28 +239,11 @@ static void pack(const struct places *p, struct buf *out)
 
 static void write_file(struct places *p)
 {
-	struct places_cache *c = p->cache;
-	char temporary[CACHE_NAME_MAX];
 	struct buf out = { 0 };
-	int fd;
 
 	pack(p, &out);
-	if (out.size <= SIZE_MAX_BYTES) {
-		fd = cache_dir_temporary(c->dir, c->name, temporary);
-		if (fd >= 0) {
-			bool whole = buf_flush(&out, fd) == 0;
-
-			/* Another command's may be there: this one knows as much. */
-			if (whole && cache_dir_commit(c->dir, temporary, c->name) == -EEXIST) {
-				unlinkat(c->dir, c->name, 0);
-				whole = cache_dir_commit(c->dir, temporary, c->name) == 0;
-			}
-			if (!whole)
-				unlinkat(c->dir, temporary, 0);
-			close(fd);
-			cache_dir_tidy(c->dir, c->limit, c->name);
-		}
-	}
+	if (out.size <= SIZE_MAX_BYTES)
+		cache_dir_put(p->cache->dir, p->cache->name, &out, p->cache->limit);
 	buf_release(&out);
 }
 
