@@ -305,18 +305,6 @@ static int show(struct shown *s, int argc, char **argv)
 	return buf_flush(&s->out, 1) ? 1 : 0;
 }
 
-static bool compile(const char *option, const char *word, const struct pattern **ret)
-{
-	struct err err;
-
-	if (!word)
-		return true;
-	*ret = pattern_new(word, &err);
-	if (!*ret)
-		fprintf(stderr, NAME ": --%s: %s\n", option, err.text);
-	return *ret;
-}
-
 static int run(int argc, char **argv)
 {
 	struct profile_options how = { .detail = by_lines ? PROFILE_LINES : PROFILE_FUNCTIONS,
@@ -332,8 +320,8 @@ static int run(int argc, char **argv)
 		return wrong("--cum is for functions, --stacks for stacks");
 	if (!term_init(&s.term, 1, color))
 		return wrong("--color is auto, always or never");
-	if (compile("focus", focus_word, &how.focus) &&
-	    compile("ignore", ignore_word, &how.ignore)) {
+	if (heap_input_pattern(NAME, "focus", focus_word, &how.focus) &&
+	    heap_input_pattern(NAME, "ignore", ignore_word, &how.ignore)) {
 		struct heap_places_options where = heap_naming_options(NAME, program, argv, argc);
 
 		profile_init(&s.profile, &how, &where);

@@ -143,18 +143,6 @@ struct question {
 	struct heap_report_options report;
 };
 
-static bool compile(const char *option, const char *word, const struct pattern **ret)
-{
-	struct err err;
-
-	if (!word)
-		return true;
-	*ret = pattern_new(word, &err);
-	if (!*ret)
-		fprintf(stderr, NAME ": --%s: %s\n", option, err.text);
-	return *ret;
-}
-
 static bool understand(struct question *q)
 {
 	q->profile = (struct profile_options){
@@ -191,11 +179,11 @@ static bool understand(struct question *q)
 			return false;
 		}
 	}
-	return compile("focus", focus_word, &q->profile.focus) &&
-	       compile("ignore", ignore_word, &q->profile.ignore) &&
-	       compile("retain", retain_word, &q->profile.retain) &&
-	       compile("exclude", exclude_word, &q->profile.exclude) &&
-	       compile(report->name, about_word, &q->report.about);
+	return heap_input_pattern(NAME, "focus", focus_word, &q->profile.focus) &&
+	       heap_input_pattern(NAME, "ignore", ignore_word, &q->profile.ignore) &&
+	       heap_input_pattern(NAME, "retain", retain_word, &q->profile.retain) &&
+	       heap_input_pattern(NAME, "exclude", exclude_word, &q->profile.exclude) &&
+	       heap_input_pattern(NAME, report->name, about_word, &q->report.about);
 }
 
 static void forget(struct question *q)

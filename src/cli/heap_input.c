@@ -72,3 +72,16 @@ int heap_input_add(struct profile *p, const char *command, const char *path, dou
 	buf_release(&bytes);
 	return status;
 }
+
+bool heap_input_pattern(const char *command, const char *option, const char *word,
+			const struct pattern **ret)
+{
+	struct err err;
+
+	if (!word)
+		return true;
+	*ret = pattern_new(word, &err);
+	if (!*ret)
+		fprintf(stderr, "%s: --%s: %s\n", command, option, err.text);
+	return *ret;
+}

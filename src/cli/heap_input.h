@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Heap profile dumps on a command line: a file ("-" is standard input) becomes part of a profile.
+/* Heap profile dumps on a command line: a file ("-" is standard input) becomes part of a profile,
+ * and words become patterns.
  * `command` is what messages begin with. */
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/pattern.h"
 #include "heap/profile.h"
 
 /* All of a file, unpacked if it is compressed; 0, or -errno with err, and what came before it is
@@ -15,3 +17,6 @@ int heap_input_take(struct profile *p, const char *command, const char *path,
 		    const struct buf *bytes, double sign);
 /* Both. */
 int heap_input_add(struct profile *p, const char *command, const char *path, double sign);
+/* The pattern of an option, NULL if it was not given; false after saying what is wrong with it. */
+bool heap_input_pattern(const char *command, const char *option, const char *word,
+			const struct pattern **ret);
