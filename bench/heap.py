@@ -117,7 +117,7 @@ def measure(command, folder):
 def compare(bench, name, words, program, dump, cold):
     """The best of some runs of either, in turn."""
     ours, theirs = [], []
-    for _ in range(bench.args.repeat or (2 if bench.args.quick or cold else 3)):
+    for _ in range(bench.args.repeat or (2 if bench.args.quick else 5)):
         for runs, command in ((ours, [bench.memoir, "jemalloc", "heap", *words, program, dump]),
                               (theirs, ["jeprof", *words, program, dump])):
             if cold:

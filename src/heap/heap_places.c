@@ -18,7 +18,7 @@
 #include "symbols/symbols.h"
 
 #define WORK 32		  /* places that a worker takes at a time */
-#define WORTH_NS 30000000 /* what took less is not worth a file */
+#define WORTH_NS 10000000 /* what took less is not worth a file */
 
 static const char *base_name(const char *path)
 {

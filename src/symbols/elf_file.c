@@ -51,6 +51,13 @@ static bool lies_inside(const struct elf_file *f, const Elf64_Shdr *s)
 	       (s->sh_offset <= f->size && s->sh_size <= f->size - s->sh_offset);
 }
 
+void elf_file_foresee(const struct elf_file *f, const Elf64_Shdr *section)
+{
+	if (f->fd >= 0 && section->sh_type != SHT_NOBITS)
+		posix_fadvise(f->fd, (off_t)section->sh_offset, (off_t)section->sh_size,
+			      POSIX_FADV_WILLNEED);
+}
+
 uint8_t *elf_file_content(const struct elf_file *f, const Elf64_Shdr *section, size_t limit)
 {
 	uint8_t *bytes;

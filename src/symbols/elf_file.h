@@ -41,6 +41,8 @@ const Elf64_Shdr *elf_file_section(const struct elf_file *f, const char *name);
 const Elf64_Shdr *elf_file_section_of_type(const struct elf_file *f, uint32_t type);
 /* Reads from the file; false at its end or on an error. */
 bool elf_file_read(const struct elf_file *f, uint64_t offset, void *to, size_t size);
+/* A section will be read soon: the system may begin to. */
+void elf_file_foresee(const struct elf_file *f, const Elf64_Shdr *section);
 /* Reads a whole section as it is in the file, into new memory with one NUL behind; NULL if it is
  * larger than `limit`. */
 uint8_t *elf_file_content(const struct elf_file *f, const Elf64_Shdr *section, size_t limit);

@@ -170,6 +170,10 @@ bool flat_read(struct flat *flat, const struct elf_file *f)
 		return false;
 	flat->size = at;
 	flat->bytes = pages_grow(NULL, 0, at);
+	/* The disk reads the next section while the one before is unpacked. */
+	for (unsigned i = 0; i < WANTED; i++)
+		if (parts[i].section)
+			elf_file_foresee(f, parts[i].section);
 	for (unsigned i = 0; i < WANTED; i++)
 		if (parts[i].section && !fill(f, &parts[i], flat->bytes)) {
 			flat_release(flat);

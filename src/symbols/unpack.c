@@ -2,36 +2,24 @@
 /* Decompression with bounds.  See unpack.h. */
 #include "symbols/unpack.h"
 
+#include <libdeflate.h>
 #include <lzma.h>
-#include <zlib.h>
 #include <zstd.h>
 
-#define PIECE (1u << 30)      /* zlib counts in unsigned int */
 #define XZ_MEMORY (96u << 20) /* as much as `xz -9` needs */
 #define XZ_STEP (256u << 10)
 
 bool unpack_zlib(const void *in, size_t in_size, void *out, size_t out_size)
 {
-	z_stream z = { .next_in = (void *)in, .next_out = out };
-	size_t in_left = in_size, out_left = out_size;
-	int status = Z_OK;
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	bool done;
 
-	if (inflateInit(&z) != Z_OK)
+	if (!d)
 		return false;
-	while (status == Z_OK) {
-		size_t in_piece = in_left < PIECE ? in_left : PIECE;
-		size_t out_piece = out_left < PIECE ? out_left : PIECE;
-
-		z.avail_in = (unsigned)in_piece;
-		z.avail_out = (unsigned)out_piece;
-		status = inflate(&z, Z_NO_FLUSH);
-		in_left -= in_piece - z.avail_in;
-		out_left -= out_piece - z.avail_out;
-		if (z.avail_in == in_piece && z.avail_out == out_piece)
-			break;
-	}
-	inflateEnd(&z);
-	return status == Z_STREAM_END && !out_left;
+	done = libdeflate_zlib_decompress(d, in, in_size, out, out_size, NULL) ==
+	       LIBDEFLATE_SUCCESS;
+	libdeflate_free_decompressor(d);
+	return done;
 }
 
 bool unpack_zstd(const void *in, size_t in_size, void *out, size_t out_size)
