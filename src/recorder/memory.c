@@ -32,23 +32,6 @@ void rt_unlock(const struct rt_lock_state *s)
 	sys_restore_signals(&s->signals);
 }
 
-#define HUGE_PAGE ((size_t)2 << 20)
-
-/* Large tables are read at random places: without huge pages each look is a miss of the TLB too. */
-static void *map_huge(size_t size)
-{
-	char *p = sys_map_private(size + HUGE_PAGE), *start;
-
-	if (!p)
-		return NULL;
-	start = (char *)(((uintptr_t)p + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1));
-	if (start > p)
-		sys_unmap(p, (size_t)(start - p));
-	sys_unmap(start + size, (size_t)(p + HUGE_PAGE - start));
-	SYS(SYS_madvise, start, size, MADV_HUGEPAGE);
-	return start;
-}
-
 /* Tells the collector that it is ours. */
 static void note(void *p, size_t size)
 {
@@ -73,11 +56,6 @@ void *rt_map(size_t size)
 {
 	size = (size + 4095) & ~(size_t)4095;
 	return counted(sys_map_private(size), size);
-}
-
-void *rt_map_table(size_t size)
-{
-	return size < HUGE_PAGE ? rt_map(size) : counted(map_huge(size), size);
 }
 
 static char *anchor; /* the segment mapped last */

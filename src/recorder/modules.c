@@ -32,13 +32,12 @@ static struct shm_module *record_segments[SHM_MAX_MODULE_SEGMENTS];
 /* The lock as the rule table wants it. */
 static struct rt_lock_state rules_lock_state;
 
-static bool rules_lock(void)
+static void rules_lock(void)
 {
 	struct rt_lock_state s;
 
 	rt_lock(&s);
 	rules_lock_state = s;
-	return true;
 }
 
 static void rules_unlock(void)
@@ -228,13 +227,11 @@ static struct module *find_module(uint64_t address)
 
 unwind_rule modules_decode(uint64_t key)
 {
-	static struct cfi_scratch scratch; /* under the lock */
-	struct rt_lock_state lock;
+	static struct cfi_scratch scratch;
 	struct module *m;
 	struct cfi_image jitted;
 	unwind_rule rule = rule_make(RULE_GUESS, 2, 2);
 
-	rt_lock(&lock);
 	m = find_module(key - 1);
 	if (m)
 		rule = rule_with_module(cfi_rule(&m->image, key - 1, &scratch), m->index);
@@ -242,7 +239,6 @@ unwind_rule modules_decode(uint64_t key)
 		rule = rule_with_module(cfi_rule(&jitted, key - 1, &scratch), m ? m->index : 0);
 	if (rule_kind(rule) == RULE_GUESS)
 		frames_guessed(key - 1);
-	rt_unlock(&lock);
 	return rule;
 }
 

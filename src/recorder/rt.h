@@ -175,7 +175,6 @@ struct rt_lock_state {
 void rt_lock(struct rt_lock_state *s) HIDDEN;
 void rt_unlock(const struct rt_lock_state *s) HIDDEN;
 void *rt_map(size_t size) HIDDEN;
-void *rt_map_table(size_t size) HIDDEN; /* a power of two, read at random places */
 void rt_memory_init(struct shm_control *control) HIDDEN;
 /* With the lock held.  NULL if there is none to be had. */
 void *rt_map_segment(size_t size, uint64_t *ret_offset) HIDDEN;

@@ -24,6 +24,10 @@ struct level {
 static struct level levels[LEVELS];
 static _Atomic uint32_t level_count;
 static _Atomic(struct shm_node *) segments[SHM_MAX_NODE_SEGMENTS];
+/* A byte for each node: a bit for some eighth of all pcs, set if one of these was ever put on top
+ * of it.  Most frames that are looked for are new, and this tells so without a look at the index.
+ */
+static _Atomic(_Atomic uint8_t *) children[SHM_MAX_NODE_SEGMENTS];
 
 static struct shm_node *node_at(uint32_t id)
 {
@@ -36,10 +40,16 @@ static bool add_segment(void)
 	uint32_t n = atomic_load(&rt.shm->node_segment_count);
 	uint64_t offset;
 	struct shm_node *segment;
+	void *bits;
 
-	if (n == SHM_MAX_NODE_SEGMENTS ||
-	    !(segment = rt_map_segment(SHM_NODE_SEGMENT_SIZE, &offset)))
+	if (n == SHM_MAX_NODE_SEGMENTS || !(bits = rt_map(SHM_NODES_PER_SEGMENT)))
 		return false;
+	segment = rt_map_segment(SHM_NODE_SEGMENT_SIZE, &offset);
+	if (!segment) {
+		sys_unmap(bits, SHM_NODES_PER_SEGMENT);
+		return false;
+	}
+	atomic_store_explicit(&children[n], bits, memory_order_release);
 	atomic_store_explicit(&segments[n], segment, memory_order_release);
 	rt.shm->node_segment_offset[n] = offset;
 	atomic_store_explicit(&rt.shm->node_segment_count, n + 1, memory_order_release);
@@ -52,7 +62,7 @@ static bool add_level(void)
 	uint64_t slots = FIRST_SLOTS << 2 * n;
 	void *p;
 
-	if (n == LEVELS || !(p = rt_map_table(slots * sizeof(uint64_t))))
+	if (n == LEVELS || !(p = rt_map(slots * sizeof(uint64_t))))
 		return false;
 	levels[n].mask = slots - 1;
 	atomic_store_explicit(&levels[n].slots, p, memory_order_release);
@@ -79,7 +89,9 @@ void trie_forget(void)
 {
 	for (uint32_t i = 0; i < SHM_MAX_NODE_SEGMENTS && segments[i]; i++) {
 		sys_unmap(segments[i], SHM_NODE_SEGMENT_SIZE);
+		sys_unmap(children[i], SHM_NODES_PER_SEGMENT);
 		atomic_store(&segments[i], NULL);
+		atomic_store(&children[i], NULL);
 	}
 	for (uint32_t i = 0; i < atomic_load(&level_count); i++) {
 		sys_unmap(levels[i].slots, (levels[i].mask + 1) * sizeof(uint64_t));
@@ -142,17 +154,28 @@ static uint32_t find_in(struct level *level, uint64_t hash, uint32_t parent, uin
 	return 0;
 }
 
-/* The node of a frame on top of `parent`; a parent that we just made has no children yet. */
-static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t flags, bool *parent_is_new)
+static _Atomic uint8_t *children_of(uint32_t id)
+{
+	return &atomic_load_explicit(&children[id / SHM_NODES_PER_SEGMENT],
+				     memory_order_acquire)[id % SHM_NODES_PER_SEGMENT];
+}
+
+/* The node of a frame on top of `parent`. */
+static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t flags)
 {
 	uint64_t hash = hash_of(parent, pc, flags);
 	uint32_t n = atomic_load_explicit(&level_count, memory_order_acquire), id;
+	_Atomic uint8_t *siblings = children_of(parent);
+	uint8_t bits = atomic_load_explicit(siblings, memory_order_relaxed),
+		own = 1u << (hash >> 61);
 	struct level *newest;
 	struct shm_node *node;
 
-	for (uint32_t i = *parent_is_new ? 0 : n; i-- > 0;)
+	for (uint32_t i = bits & own ? n : 0; i-- > 0;)
 		if ((id = find_in(&levels[i], hash, parent, pc, flags)))
 			return id;
+	if (!(bits & own))
+		atomic_fetch_or_explicit(siblings, own, memory_order_relaxed);
 
 	newest = &levels[n - 1];
 	if (atomic_load_explicit(&newest->count, memory_order_relaxed) * 2 > newest->mask) {
@@ -186,7 +209,6 @@ static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t flags, bool *par
 		entry = 0;
 	}
 	atomic_fetch_add_explicit(&newest->count, 1, memory_order_relaxed);
-	*parent_is_new = true;
 	return id;
 }
 
@@ -197,7 +219,7 @@ static void grow_known(struct rt_thread *t)
 	struct rt_known_stack *bigger;
 
 	t->known_conflicts = 0;
-	if (size >= most || t->depth > 1 || !(bigger = rt_map_table(size * 4 * sizeof(*bigger))))
+	if (size >= most || t->depth > 1 || !(bigger = rt_map(size * 4 * sizeof(*bigger))))
 		return;
 	for (uint64_t i = 0; i < size; i++)
 		bigger[t->known[i].hash & (size * 4 - 1)] = t->known[i];
@@ -232,12 +254,32 @@ static uint32_t flags_of(const struct walk *w, const struct walk_frame *f)
 	return flags;
 }
 
+static uint64_t pc_of(const struct walk_frame *f)
+{
+	return (f->pc & 0xffffffffffffull) | (uint64_t)rule_module(f->rule) << 48;
+}
+
+/* Asks for the places in the index where the frames from f on will go if they are all new, which is
+ * usual, and no other thread makes nodes meanwhile. */
+static void foresee(const struct walk *w, const struct walk_frame *f, uint32_t parent)
+{
+	const struct level *newest =
+		&levels[atomic_load_explicit(&level_count, memory_order_acquire) - 1];
+	uint32_t next = atomic_load_explicit(&rt.shm->node_count, memory_order_relaxed);
+
+	for (; f <= w->top; f++) {
+		uint64_t hash = hash_of(parent, pc_of(f), flags_of(w, f));
+
+		__builtin_prefetch((const void *)&newest->slots[hash & newest->mask], 1);
+		parent = next++;
+	}
+}
+
 /* Goes outwards to a frame whose node is known, then adds inwards what is missing. */
 static __attribute__((noinline)) uint32_t look_up(struct rt_thread *t, struct walk *w)
 {
 	struct walk_frame *f = w->top;
 	uint32_t node = 0;
-	bool is_new = false;
 
 	while (f >= w->frames && !f->node) {
 		const struct rt_known_stack *k = &t->known[f->hash & t->known_mask];
@@ -253,10 +295,9 @@ static __attribute__((noinline)) uint32_t look_up(struct rt_thread *t, struct wa
 		rt_count(COUNTER_stacks_truncated, w->end == WALK_TRUNCATED);
 		rt_count(COUNTER_stacks_broken, w->end == WALK_BROKEN);
 	}
+	foresee(w, f + 1, node);
 	while (++f <= w->top) {
-		uint64_t pc = (f->pc & 0xffffffffffffull) | (uint64_t)rule_module(f->rule) << 48;
-
-		node = child_of(node, pc, flags_of(w, f), &is_new);
+		node = child_of(node, pc_of(f), flags_of(w, f));
 		if (!node) {
 			rt_count(COUNTER_stacks_lost, 1);
 			return 0;

@@ -3,8 +3,7 @@
  *
  * An entry is filled rule first, key last (release); a reader that sees the key (acquire) sees the
  * rule.  Growing makes a new table and leaves the old one to readers that still look at it: the
- * old ones together are no larger than the new one.  Where the lock is not to be had the rule is
- * decoded again next time; nothing waits. */
+ * old ones together are no larger than the new one. */
 #include "unwind/rules.h"
 
 #include <stdatomic.h>
@@ -75,26 +74,28 @@ static struct table *grow(struct table *old)
 	return t;
 }
 
-static void remember(uint64_t key, unwind_rule rule)
+/* Decoded and remembered under one lock, which takes two system calls. */
+static __attribute__((noinline)) unwind_rule learn(uint64_t key)
 {
 	struct table *t;
+	unwind_rule rule;
 
-	if (!host.lock())
-		return;
+	host.lock();
+	rule = host.decode(key);
 	t = atomic_load_explicit(&current, memory_order_relaxed);
 	if (!t || t->count * 2 >= t->mask)
 		t = grow(t);
 	if (t)
 		table_put(t, key, rule);
 	host.unlock();
+	return rule;
 }
 
 void rules_forget(void)
 {
 	struct table *t;
 
-	if (!host.lock())
-		return;
+	host.lock();
 	t = atomic_load_explicit(&current, memory_order_relaxed);
 	for (uint64_t i = 0; t && i <= t->mask; i++)
 		atomic_store_explicit(&t->entries[i].rule, 0, memory_order_relaxed);
@@ -118,9 +119,5 @@ unwind_rule rules_find(uint64_t key)
 			i = (i + 1) & t->mask;
 		}
 	}
-	if (!rule) {
-		rule = host.decode(key);
-		remember(key, rule);
-	}
-	return rule;
+	return rule ? rule : learn(key);
 }

@@ -11,11 +11,11 @@
 #include "unwind/rule.h"
 
 /* Set once, before the first lookup, by the recorder: how the table gets memory (zeroed; NULL when
- * there is none), how it is entered by one writer at a time (false: try again another time), and
- * how an address that is not in the table is decoded, module index included. */
+ * there is none), how it is entered by one writer at a time, and how an address that is not in the
+ * table is decoded, module index included.  `map` and `decode` are called under the lock. */
 struct rules_host {
 	void *(*map)(size_t size);
-	bool (*lock)(void);
+	void (*lock)(void);
 	void (*unlock)(void);
 	unwind_rule (*decode)(uint64_t key);
 };
