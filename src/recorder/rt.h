@@ -22,11 +22,11 @@
 
 /* The first threads of a program get more memory than the many that may follow. */
 #define FIRST_THREADS 8
-#define ENDS_FIRST 2048u /* sets of remembered ends of stacks, half a kilobyte each */
+#define ENDS_FIRST 8192u /* sets of remembered ends of stacks, half a kilobyte each */
 #define ENDS_LATER 128u
 #define ENDS_NESTED 16u
 #define KNOWN_FIRST 1024u	   /* entries of a thread's table of known stacks: at first, */
-#define KNOWN_MAX (1u << 18)	   /* at most for the first threads (4 MiB), */
+#define KNOWN_MAX (1u << 20)	   /* at most for the first threads (16 MiB), */
 #define KNOWN_MAX_LATER (1u << 14) /* and for later ones */
 
 #define SAMPLE_EVERY 1024u /* events: what this one took is measured */

@@ -105,7 +105,7 @@ static uint64_t known_max(uint32_t index)
 
 	if (!wanted)
 		return index < FIRST_THREADS ? KNOWN_MAX : KNOWN_MAX_LATER;
-	while (entries < wanted && entries < KNOWN_MAX * 16)
+	while (entries < wanted && entries < KNOWN_MAX * 4)
 		entries *= 2;
 	return entries;
 }
