@@ -13,6 +13,7 @@ medians; the budget is a share of what heaptrack adds.  Never part of the tests.
 import argparse
 import json
 import math
+import mmap
 import os
 import platform
 import shutil
@@ -53,6 +54,12 @@ SHAPE_BUDGET = {"tree": 300, "tree of the peak": 300, "tree, bottom-up": 300, "s
                 "series, a quarter of the time": 200}
 
 
+def touch_memory():
+    """So that every run finds as much free memory that is really there.  A virtual machine may have given it back to its host:
+    the first use of a page is then twenty times as slow, and meets whoever needs more than the run before."""
+    mmap.mmap(-1, 1 << 29, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE).close()
+
+
 class Bench:
     def __init__(self, args, folder):
         self.args, self.folder = args, folder
@@ -82,6 +89,7 @@ class Bench:
         if mode != "plain" and os.path.exists(self.output(mode)):
             os.remove(self.output(mode))
         environment = dict(os.environ, **(env or {}))
+        touch_memory()
         start = time.monotonic()
         process = subprocess.Popen(self.command(mode, command), env=environment, cwd=self.folder,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -100,11 +108,12 @@ class Bench:
                 "file_bytes": os.path.getsize(self.output(mode)) if mode != "plain" else 0}
 
     def interleaved(self, command, repeat, env=None, modes=None):
-        """{mode: [run, …]}: all modes in turn, again and again, so that drift meets all alike."""
+        """{mode: [run, …]}: all modes in turn, each round from another one on, so that drift meets all alike."""
         runs = {mode: [] for mode in modes or self.modes}
-        for _ in range(repeat):
-            for mode, list_ in runs.items():
-                list_.append(self.run(mode, command, env))
+        for number in range(repeat):
+            order = list(runs)
+            for mode in order[number % len(order):] + order[:number % len(order)]:
+                runs[mode].append(self.run(mode, command, env))
         return runs
 
     def info(self, mode):
