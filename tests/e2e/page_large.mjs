@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // How long a reader waits on a recording of ten million allocations: from each action to the picture
 // that answers it, in milliseconds.  test_page_large.py starts it and says what is too long.
-import { boxes, clickBox, close, given, key, open, seen, settled, text, walk } from "./page_browser.mjs";
+import { axe, boxes, clickBox, close, given, key, open, seen, settled, shot, text, untilHash, walk } from "./page_browser.mjs";
 
 const times = {};
 seen.times = times;
@@ -83,6 +83,8 @@ await walk({
 	async lists(is) {
 		const page = await open("#/recordings");
 		await page.locator(".table-row").first().waitFor();
+		/* A reader sees the page before he does something on it. */
+		await settled(page);
 		const first = (card) => !document.querySelector(".skeleton, [data-fresh=false]") && document.querySelector(`[data-card=${card}] [data-row="0"] .number`);
 		const visit = (name, view, query, condition, argument) => timed(page, name, () => page.evaluate((to) => { location.hash = to; }, `#/${view}/${given.id}${query}`), condition, argument);
 		await visit("stacks", "allocations", "", first, "allocations");
@@ -98,6 +100,66 @@ await walk({
 		await visit("threads", "threads", "", first, "threads");
 		await visit("histograms", "histograms", "", () => !document.querySelector(".skeleton, [data-fresh=false]") && document.querySelectorAll(".bars").length === 2);
 		await visit("address space", "address_space", "", () => !document.querySelector(".skeleton, [data-fresh=false]") && document.querySelector(".area canvas") && document.querySelector("[data-card=holders] [data-row='0']"));
+		await close(page);
+	},
+
+	/* Every view by its address alone, filtered, in the dark; those with the most in their address loaded once more. */
+	async permalinks(is) {
+		const views = { overview: "", flame: "&measure=leaked", allocations: "&sort=only_matched.leaked_count", functions: "", tree: "", source: "", threads: "", histograms: "", address_space: "", compare: `&against=${given.id}&at=1`, download: "" };
+		const shown = (page) => page.evaluate(() => [...document.querySelectorAll("main .card")].map((card) => `${card.dataset.card}: ${card.querySelector(".said")?.innerText ?? ""}`));
+		is.views = {};
+		for (const [name, more] of Object.entries(views)) {
+			const page = await open(`#/${name}/${given.id}?filter=size+%3E%3D+1000${more}`, { scheme: "dark" });
+			await settled(page);
+			is.views[name] = { first: await shown(page), failed: await page.locator("[role=alert]").count() };
+			await shot(page, `${name}-large`, false);
+			if (more) {
+				await axe(page, `${name}-large`);
+				await page.reload();
+				await settled(page);
+				is.views[name].again = await shown(page);
+			}
+			await close(page);
+		}
+	},
+
+	/* By keys alone: down a list, into a stack, its menu, what that leads to, and back. */
+	async keyboard(is) {
+		const page = await open(`#/allocations/${given.id}`);
+		await settled(page);
+		await page.keyboard.press("Tab");
+		await page.keyboard.press("Enter"); /* past the column */
+		for (let i = 0; i < 60 && !await page.evaluate(() => document.activeElement.matches(".table")); i++) await page.keyboard.press("Tab");
+		await page.keyboard.press("ArrowDown");
+		await page.keyboard.press("Enter");
+		await page.locator(".frames").waitFor();
+		is.opened = await key(page, "open");
+		await page.keyboard.press("Shift+F10");
+		await page.locator("[role=menu]").waitFor();
+		await page.keyboard.press("ArrowDown");
+		await page.keyboard.press("Enter");
+		await untilHash(page, "filter=");
+		await settled(page);
+		is.filter = await key(page, "filter");
+		await page.goBack(); /* Alt+Left is the window's, which a browser without one lacks */
+		await page.waitForFunction(() => !location.hash.includes("filter="));
+		await settled(page);
+		is.back = await page.locator("[data-card=allocations] [data-row='0'] .number").count();
+		await close(page);
+	},
+
+	/* The server fails once, then answers. */
+	async failing(is) {
+		const page = await open("#/recordings", { quiet: true });
+		await settled(page);
+		let broken = true;
+		await page.route("**/data/*/functions?*", (route) => (broken ? route.fulfill({ status: 500, contentType: "application/json", body: '{"error": "the disk is full"}' }) : route.continue()));
+		await page.goto(`${given.address}/#/functions/${given.id}`);
+		is.said = await text(page, "[role=alert]");
+		broken = false;
+		await page.getByRole("button", { name: "Try again" }).first().click();
+		await page.locator("[data-card=functions] [data-row='0'] .number").first().waitFor();
+		is.again = await page.locator("[role=alert]").count();
 		await close(page);
 	},
 });

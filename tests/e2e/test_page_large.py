@@ -27,6 +27,21 @@ def slack():
     return 5 * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
+def check_walks(seen):
+    """Every view is what its address says, may be used by keys and in the dark, and tells what went wrong."""
+    views = seen["permalinks"]["views"]
+    assert len(views) == 11
+    for name, view in views.items():
+        assert view["failed"] == 0 and view["first"], name
+        assert view["first"] == view.get("again", view["first"]), name
+    assert sum("again" in view for view in views.values()) == 3
+    keyboard = seen["keyboard"]
+    assert keyboard["opened"] and keyboard["filter"] and keyboard["back"]
+    assert "the disk is full" in seen["failing"]["said"] and seen["failing"]["again"] == 0
+    assert {name: found for name, found in seen["violations"].items() if found} == {}
+    assert seen["overflow"] == []
+
+
 def test_ten_million(tmp_path):
     path = tmp_path / "large.dat"
     generator = os.path.join(harness.BUILD, "tests", "unit", "gen_recording")
@@ -36,12 +51,13 @@ def test_ten_million(tmp_path):
         assert recording["allocated_count"] > 9_000_000
         seen = run_walk("page_large.mjs", {"address": server.address, "id": recording["id"]}, tmp_path)
     is_, times = seen["large"], seen["times"]
-    for name in ("large", "lists"):
+    for name in ("large", "lists", "permalinks", "keyboard", "failing"):
         assert "failed" not in seen[name], seen[name]["failed"]
     assert f"{recording['allocated_count']:,} blocks" in seen["lists"]["blocks"]
     print("milliseconds: " + ", ".join(f"{name} {ms}" for name, ms in times.items())
           + f"; a frame {is_['draw_ms']:.1f} of {is_['boxes']} boxes")
     assert is_["filter"] == "size >= 1000" and len(is_["figures"]) == 5
+    check_walks(seen)
     assert seen["problems"] == []
     factor = slack()
     slow = {name: ms for name, ms in times.items() if ms > factor * LIMITS.get(name, ACTION)}
