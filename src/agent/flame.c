@@ -157,7 +157,7 @@ static void place(struct flame *f)
 }
 
 /* At most `columns` characters of a text, escaped; what is not ASCII is not shown. */
-static void put_text(struct text *out, const char *text, size_t columns)
+void picture_text(struct text *out, const char *text, size_t columns)
 {
 	size_t size = strlen(text);
 
@@ -180,7 +180,7 @@ static void put_text(struct text *out, const char *text, size_t columns)
 }
 
 /* "38.4 MiB (40342092 bytes)" */
-static void put_size(struct text *out, uint64_t bytes)
+void picture_size(struct text *out, uint64_t bytes)
 {
 	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	uint64_t tenths = bytes / 1024 * 10 + bytes % 1024 * 10 / 1024;
@@ -238,38 +238,38 @@ static void put_box(struct flame *f, uint32_t number, struct text *out)
 		text_str(out, "<text");
 		put_parts(out, "x", left + 3 * PARTS);
 		text_printf(out, " y=\"%u\">", y + 12);
-		put_text(out, name, columns);
+		picture_text(out, name, columns);
 		text_str(out, "</text>");
 	}
 	text_str(out, "<title>");
-	put_text(out, name, 300);
+	picture_text(out, name, 300);
 	text_char(out, '\n');
-	put_size(out, n->weight);
+	picture_size(out, n->weight);
 	text_printf(out, ", %u.%u %%</title></g>\n", share / 10, share % 10);
 }
 
-/* "redis-server (1234): " */
-static void put_program(struct text *out)
+void picture_heading(struct exchange *x, const struct profile *p, bool allocs)
 {
+	struct text *out = &x->out;
 	char path[300];
 	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	const char *slash;
 
 	path[size > 0 ? size : 0] = 0;
 	slash = strrchr(path, '/');
-	put_text(out, slash ? slash + 1 : path, 60);
-	text_printf(out, " (%d): ", (int)getpid());
+	picture_text(out, slash ? slash + 1 : path, 60);
+	text_printf(out, " (%d): %s%s, by bytes", (int)getpid(),
+		    allocs && p->accum ? "allocated" : "alive",
+		    x->kept.size ? ": what was added" : "");
 }
 
 static void draw(struct flame *f, struct exchange *x, bool allocs)
 {
 	const struct object_name *order = (const struct object_name *)f->order.data;
-	bool ever = allocs && f->profile->accum, difference = x->kept.size != 0;
 	unsigned height = TOP + f->rows * ROW + BOTTOM;
 	struct text *out = &x->out;
 
 	text_printf(out,
-		    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
 		    "viewBox=\"0 0 %u %u\" font-family=\"monospace\" font-size=\"11\" "
 		    "fill=\"#1c2430\">\n"
@@ -277,10 +277,9 @@ static void draw(struct flame *f, struct exchange *x, bool allocs)
 		    "<g font-family=\"sans-serif\" font-size=\"12\">"
 		    "<text id=\"heading\" x=\"%u\" y=\"24\" font-size=\"15\" font-weight=\"bold\">",
 		    WIDTH, height, WIDTH, height, MARGIN);
-	put_program(out);
-	text_printf(out, "%s%s, by bytes</text>\n<text id=\"total\" x=\"%u\" y=\"44\">",
-		    ever ? "allocated" : "alive", difference ? ": what was added" : "", MARGIN);
-	put_size(out, node_at(f, 0)->weight);
+	picture_heading(x, f->profile, allocs);
+	text_printf(out, "</text>\n<text id=\"total\" x=\"%u\" y=\"44\">", MARGIN);
+	picture_size(out, node_at(f, 0)->weight);
 	text_printf(out, ", estimated from samples</text>\n<text id=\"note\" x=\"%u\" y=\"%u\">",
 		    MARGIN, height - BOTTOM + 24);
 	if (f->narrow || f->deep)
@@ -300,12 +299,10 @@ static void draw(struct flame *f, struct exchange *x, bool allocs)
 	text_str(out, "</g>\n</svg>\n");
 }
 
-void flame_answer(struct exchange *x, const struct profile *p, bool allocs)
+void flame_draw(struct exchange *x, const struct profile *p, bool allocs)
 {
 	struct flame f = { .profile = p };
 
-	x->type = "image/svg+xml";
-	x->header = "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n";
 	places_init(&f.places, p);
 	grow(&f, allocs);
 	if (!f.failed)
@@ -318,4 +315,12 @@ void flame_answer(struct exchange *x, const struct profile *p, bool allocs)
 	text_release(&f.nodes);
 	text_release(&f.table);
 	text_release(&f.order);
+}
+
+void flame_answer(struct exchange *x, const struct profile *p, bool allocs)
+{
+	x->type = "image/svg+xml";
+	x->header = PICTURE_POLICY;
+	text_str(&x->out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+	flame_draw(x, p, allocs);
 }

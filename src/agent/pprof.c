@@ -284,6 +284,8 @@ static void answer(struct exchange *x)
 		folded_answer(x, &now, allocs);
 	else if (!strcmp(ending, "/flamegraph"))
 		flame_answer(x, &now, allocs);
+	else if (!strcmp(ending, "/html"))
+		html_answer(x, &now, allocs);
 	else
 		answer_profile(x, &now, allocs);
 	profile_release(&now);

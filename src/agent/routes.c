@@ -38,6 +38,8 @@ static const struct route routes[] = {
 	{ "/debug/pprof/allocs/folded", pprof_heap, "the same, of all that was allocated" },
 	{ "/debug/pprof/heap/flamegraph", pprof_heap, "the same as a picture (SVG)" },
 	{ "/debug/pprof/allocs/flamegraph", pprof_heap, "the same, of all that was allocated" },
+	{ "/debug/pprof/heap/html", pprof_heap, "the same as a page, with a table of functions" },
+	{ "/debug/pprof/allocs/html", pprof_heap, "the same, of all that was allocated" },
 	{ "/debug/pprof/symbol", symbol_names, "as /pprof/symbol", POSTS },
 	{ "/debug/pprof/cmdline", symbol_cmdline, "the program's words" },
 	{ "/prof/recent", log_recent,

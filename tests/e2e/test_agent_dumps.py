@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Heap profiles from the agent, with the clients that people have: jeprof, go tool pprof."""
+import html
 import os
 import re
 import shutil
@@ -10,7 +11,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import harness
-from agent import JEMALLOC, LIBRARY, LONG, Target, memoir
+from agent import Answer, JEMALLOC, LIBRARY, LONG, Target, memoir
 from pprof import Profile
 
 pytestmark = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")
@@ -154,6 +155,20 @@ def drawn(answer):
     return sums, re.search(r"(\d+) bytes", root.find(f".//{SVG}text[@id='total']").text)[1]
 
 
+def drawn_of(page):
+    """The picture inside of a page."""
+    svg = re.search(rb"<svg.*</svg>", page.body, re.DOTALL)[0]
+    return drawn(Answer(page.status, dict(page.headers, **{"Content-Type": "image/svg+xml"}), svg))
+
+
+def table_of(page):
+    """{function: (bytes with what it called, its own)} of a page."""
+    rows = re.findall(rb"<tr><td>(.*?)<td>(.*?)<td>[\d.]+ %<td>(.*?)<td>[\d.]+ %\n", page.body)
+    sizes = [[int(re.search(rb"(\d+) bytes", part)[1]) for part in row[1:]] for row in rows]
+    assert rows and sizes == sorted(sizes, key=lambda pair: -pair[0])
+    return {html.unescape(row[0].decode()): tuple(pair) for row, pair in zip(rows, sizes)}
+
+
 @pytest.mark.usefixtures("each_jemalloc")
 def test_a2_folded_and_flamegraph(target, tmp_path):
     """Stacks as text and as a picture add up to the profile's total, without a frame of the allocator."""
@@ -169,6 +184,11 @@ def test_a2_folded_and_flamegraph(target, tmp_path):
         sums, total = drawn(target.get(f"/debug/pprof/{path}/flamegraph"))
         assert sums["all"] == int(total) and abs(sums["all"] - profile.total(column)) <= near
         assert abs(sums["keep_small"] - small) <= near
+        page = target.get(f"/debug/pprof/{path}/html")
+        assert page.headers["Content-Type"].startswith("text/html") and "default-src 'none'" in page.headers["Content-Security-Policy"]
+        total, self_ = table_of(page)["keep_small"]
+        assert abs(total - small) <= near and 0 < self_ <= total
+        assert drawn_of(page)[0].keys() == sums.keys()
     (tmp_path / "dump.heap").write_bytes(target.get("/pprof/heap").body)
     ours = memoir(tmp_path, "heap", "--collapsed", str(tmp_path / "dump.heap")).stdout.decode()
     assert abs(sum(int(line.rsplit(" ", 1)[1]) for line in ours.splitlines()) - Profile(target.get("/debug/pprof/heap").body).total()) <= near
@@ -209,6 +229,8 @@ def test_hostile_names(program, tmp_path):
         target.do("keep 2000")
         sums, _ = drawn(target.get("/debug/pprof/heap/flamegraph"))
         assert sums['#<b>&"?;? '] > 1 << 20
+        page = target.get("/debug/pprof/heap/html")
+        assert table_of(page)['#<b>&"?;? '][1] > 1 << 20 and b"<b>" not in page.body
         lines = target.get("/debug/pprof/heap/folded").body.split(b"\n")
         assert any(b';_<b>&"\xff:?  ' in line for line in lines) and all(re.search(rb" \d+$", line) for line in lines[:-1])
 
