@@ -114,3 +114,33 @@ def test_parca_of_a_difference(tmp_path):
     profile = Profile(path.read_bytes())
     assert abs(profile.total() + 200142) <= len(profile.samples)
     assert min(v[-1] for _, v, _ in profile.samples) < 0
+
+
+def build_ids(profile):
+    """{file name: build id} of a profile's mappings."""
+    return {os.path.basename(profile.text(m[5])): profile.text(m[6]) for m in profile.mappings if m.get(5) and m.get(6)}
+
+
+def build_id_of(path):
+    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True).stdout
+    return re.search(r"Build ID: (\w+)", notes)[1]
+
+
+@needs_jemalloc
+def test_d8_build_ids(compile_program, tmp_path):
+    """Each mapping has that of its file: from the agent, of a dump that it gave, and of one that only says where files were."""
+    program = compile_program("agent_target")
+    with Target([program], tmp_path, "prof:true,lg_prof_sample:10") as target:
+        target.do("keep 500")
+        found = [build_ids(Profile(target.get("/debug/pprof/heap").body))]
+        whole = target.get("/pprof/heap").body
+    plain = re.sub(rb"^# build-id.*\n", b"", whole, flags=re.MULTILINE)
+    assert plain != whole
+    for number, dump in enumerate((whole, plain)):
+        (tmp_path / f"{number}.heap").write_bytes(dump)
+        path = tmp_path / f"{number}.pb.gz"
+        assert memoir(tmp_path, "heap", "--pprof", "-o", str(path), str(tmp_path / f"{number}.heap")).status == 0
+        found.append(build_ids(Profile(path.read_bytes())))
+    libc = re.search(rb"(/\S+/libc\.so\.6)$", whole, re.MULTILINE)[1].decode()
+    for ids in found:
+        assert ids[os.path.basename(program)] == build_id_of(program) and ids["libc.so.6"] == build_id_of(libc)
