@@ -208,7 +208,7 @@ static int write_out(const struct profile *p, const struct heap_report_options *
 	struct sink sink;
 	int error = 0;
 
-	signal(SIGPIPE, SIG_IGN);
+	/* A report into `head` ends with it, silently; a file that cannot be written is told. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (output)
 		error = sink_to_file(&sink, output, codec, &err);
