@@ -8,6 +8,7 @@ import functools
 import json
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -20,6 +21,8 @@ MEMOIR = os.path.join(BUILD, "memoir")
 LIBRARY = os.path.join(BUILD, "libmemoir.so")
 COLLECTOR = os.path.join(BUILD, "memoir-collector")
 PROGRAMS = os.path.join(HERE, "programs")
+# The one without windows takes a third of the time for each page that is opened.
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 
 # What a program under test sees of the environment: little, and always the same.
 ENVIRONMENT = {

@@ -7,7 +7,7 @@ import fs from "node:fs";
 import { chromium } from "playwright-core";
 
 export const given = JSON.parse(process.argv[2]);
-export const seen = { problems: [], violations: {}, overflow: [] };
+export const seen = { problems: [], violations: {}, overflow: [], took: {} };
 /* Generous: other tests run at the same time. */
 const PATIENCE = 60000;
 
@@ -17,6 +17,7 @@ const browser = await chromium.launch({ executablePath: given.chromium, args: ["
 export async function open(hash, { width = 1280, height = 900, scheme = "light", quiet = false, ...more } = {}) {
 	const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, reducedMotion: "reduce", ...more });
 	const page = await context.newPage();
+	await page.addInitScript(follow, LATER);
 	page.setDefaultTimeout(PATIENCE);
 	if (!quiet) {
 		page.on("console", (message) => seen.problems.push(`${hash}: ${message.type()}: ${message.text()}`));
@@ -40,16 +41,55 @@ export const close = (page) => page.context().close();
 
 /* Requests of a page: those that are on their way, and how many there ever were. */
 const asked = new WeakMap();
-const QUIET = 250; /* ms: the page asks for curves when a reader has stayed for 200 */
+const LATER = 500; /* ms: what the page does so much later it does by itself, again and again */
 
-/* Nothing is on its way and nothing is dimmed or missing, and so it stays for a while: of the page's own time, which
- * is short where the machine is busy. */
+/* In the page, before its own scripts: knows what the page has begun and not ended yet, that is timers, answers
+ * that are on their way, and an address that it has not heard of. */
+function follow(later) {
+	const due = new Set(), { setTimeout, clearTimeout, fetch } = window;
+	window.setTimeout = (run, ms = 0, ...rest) => {
+		const timer = setTimeout(() => {
+			due.delete(timer);
+			run(...rest);
+		}, ms);
+		if (ms < later) due.add(timer);
+		return timer;
+	};
+	window.clearTimeout = (timer) => {
+		due.delete(timer);
+		clearTimeout(timer);
+	};
+	const until = (promise) => {
+		const mark = {}, over = () => due.delete(mark);
+		due.add(mark);
+		promise.then(over, over);
+		return promise;
+	};
+	window.fetch = (...question) => until(fetch(...question));
+	for (const name of ["arrayBuffer", "blob", "json", "text"]) {
+		const read = Response.prototype[name];
+		Response.prototype[name] = function () { return until(read.call(this)); };
+	}
+	let address = location.href;
+	const heard = () => { address = location.href; };
+	for (const event of ["hashchange", "popstate"]) addEventListener(event, heard);
+	for (const name of ["pushState", "replaceState"]) {
+		const go = history[name];
+		history[name] = function (...to) {
+			go.apply(this, to);
+			heard();
+		};
+	}
+	window.atRest = () => !due.size && address === location.href;
+}
+
+/* Nothing is on its way and nothing is dimmed or missing, and that two frames later too. */
 export async function settled(page) {
 	const requests = asked.get(page);
-	for (let before = -1; before !== requests.count || requests.waiting.size;) {
-		await page.waitForFunction(() => !document.querySelector(".skeleton, .stale, [aria-busy=true], [data-fresh=false]") && document.querySelector("main .card, main .drop"));
+	for (let before = -1, rest = false; !rest || before !== requests.count || requests.waiting.size;) {
+		await page.waitForFunction(() => window.atRest() && !document.querySelector(".skeleton, .stale, [aria-busy=true], [data-fresh=false]") && document.querySelector("main .card, main .drop"));
 		before = requests.count;
-		await page.evaluate((ms) => new Promise((done) => setTimeout(() => requestAnimationFrame(done), ms)), QUIET);
+		rest = await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(window.atRest())))));
 	}
 }
 
@@ -63,15 +103,16 @@ export const untilHash = (page, part) => page.waitForFunction((p) => location.ha
 
 /* Serious findings of axe-core, by where they were found. */
 export async function axe(page, name) {
-	await page.evaluate(fs.readFileSync(given.axe, "utf8"));
-	const { violations } = await page.evaluate(() => globalThis.axe.run());
+	if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(fs.readFileSync(given.axe, "utf8"));
+	const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ["violations"] }));
 	seen.violations[name] = violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => `${v.id}: ${v.nodes.map((n) => `${n.html.slice(0, 160)} ${n.any.map((a) => a.message).join("; ")}`).join(" | ")}`);
 }
 
+/* Nothing may be wider than the window; a picture where pictures are wanted. */
 export async function shot(page, name, fullPage = true) {
 	const wide = await page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
 	if (wide > 0) seen.overflow.push(`${name}: ${wide} pixels too wide`);
-	await page.screenshot({ path: `${given.out}/${name}.png`, fullPage });
+	if (given.shots) await page.screenshot({ path: `${given.out}/${name}.png`, fullPage });
 }
 
 /* Boxes of the flame graph as they are on the screen. */
@@ -103,11 +144,13 @@ export async function walk(steps) {
 	const only = given.only;
 	for (const [name, step] of Object.entries(steps)) {
 		if (only && !only.includes(name)) continue;
+		const began = performance.now();
 		try {
 			await step((seen[name] = {}));
 		} catch (error) {
 			seen[name].failed = String(error.stack ?? error).slice(0, 2000);
 		}
+		seen.took[name] = Math.round((performance.now() - began) / 10) / 100;
 	}
 	await browser.close();
 	console.log(JSON.stringify(seen));

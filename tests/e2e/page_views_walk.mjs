@@ -3,7 +3,7 @@
 // threads, histograms, address space, comparison, downloads.  test_page_views.py starts it and says
 // what should have been seen.
 import fs from "node:fs";
-import { axe, close, given, hash, key, open, seen, settled, shot, text, texts, untilHash, untilKey, walk } from "./page_browser.mjs";
+import { axe, close, given, hash, key, open, settled, shot, text, texts, untilHash, untilKey, walk } from "./page_browser.mjs";
 
 const { id, second } = given;
 const rows = (page, card) => page.locator(`${card ? `[data-card=${card}] ` : ""}.table-row`);
@@ -29,12 +29,11 @@ const visit = async (page, address) => {
 	await page.goto(`${given.address}/${address}`);
 	await drawn(page);
 };
-/* A picture where pictures are wanted; nothing may be wider than the window. */
-async function looked(page, name) {
-	if (given.shots) return shot(page, name);
-	const wide = await page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
-	if (wide > 0) seen.overflow.push(`${name}: ${wide} pixels too wide`);
-}
+/* The page is loaded anew at an address. */
+const anew = async (page, address) => {
+	await page.goto("about:blank");
+	await page.goto(`${given.address}/${address}`);
+};
 /* What a file that is saved holds. */
 async function saved(page, action) {
 	const [download] = await Promise.all([page.waitForEvent("download"), action()]);
@@ -269,23 +268,20 @@ await walk({
 		await untilKey(page, "filter", "");
 		await rows(page).first().waitFor();
 		is.again = await rows(page).count();
-		await close(page);
 		for (const view of ["functions", "tree", "threads", "histograms", "source", "address_space", "allocations"]) {
-			const none = await open(`#/${view}/${id}?filter=${encodeURIComponent("size > 1T")}`);
-			await settled(none);
-			is[`empty_${view}`] = await text(none, ".empty");
-			await close(none);
+			await anew(page, `#/${view}/${id}?filter=${encodeURIComponent("size > 1T")}`);
+			await settled(page);
+			is[`empty_${view}`] = await text(page, ".empty");
 		}
+		await close(page);
 		/* The server fails once, then answers. */
 		const pages = { allocations: "allocation_groups", functions: "functions", tree: "flame", threads: "threads", histograms: "histogram", source: "sources", address_space: "address_space", compare: "diff", download: "api" };
 		is.failures = {};
+		const failing = await open("#/recordings", { quiet: true });
 		for (const [view, path] of Object.entries(pages)) {
-			const failing = await open("#/recordings", { quiet: true });
-			await settled(failing);
 			const pattern = new RegExp(`/${path}(\\?|$)`);
 			const mend = await answering(failing, pattern, 500, { error: "the disk is full" });
-			await failing.evaluate((to) => { location.hash = to; }, `#/${view}/${id}`);
-			await failing.reload();
+			await anew(failing, `#/${view}/${id}`);
 			await failing.locator("[role=alert]").first().waitFor();
 			is.failures[view] = await text(failing, "[role=alert]");
 			await mend();
@@ -296,8 +292,8 @@ await walk({
 			});
 			await settled(failing);
 			is.failures[view] += ` | ${await failing.locator(".table-row, .upright, .area").count()}`;
-			await close(failing);
 		}
+		await close(failing);
 		const wrong = await open(`#/allocations/${id}?filter=${encodeURIComponent("sice > 1")}`, { quiet: true });
 		await wrong.locator("[data-card=allocations] [role=alert]").waitFor();
 		is.wrong = await text(wrong, "[data-card=allocations] [role=alert]");
@@ -310,8 +306,7 @@ await walk({
 			for (const r of list) r.warnings = [{ kind: "live", text: "still written" }, { kind: "no_symbols", text: "libfoo.so has no symbols.", modules: ["libfoo.so"] }, { kind: "culled", text: "some were culled" }];
 			await route.fulfill({ response: answer, json: list });
 		});
-		await partial.evaluate((to) => { location.hash = to; }, `#/threads/${id}`);
-		await partial.reload();
+		await anew(partial, `#/threads/${id}`);
 		await settled(partial);
 		is.partial = await text(partial, ".banner");
 		await close(partial);
@@ -589,7 +584,7 @@ await walk({
 				for (const [width, height] of [[1280, 900], [2560, 1300]]) {
 					await page.setViewportSize({ width, height });
 					await drawn(page);
-					await looked(page, `${name}-${width}-${scheme}`);
+					await shot(page, `${name}-${width}-${scheme}`);
 				}
 				is.views++;
 			}

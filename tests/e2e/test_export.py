@@ -337,7 +337,7 @@ def dh_view(path, folder):
     });</script></html>""" % json.dumps(path.read_text("utf-8")).replace("<", "\\u003c")
     page = re.sub(r'(href|src)="', rf'\1="file://{VALGRIND}/', page).replace("</html>", script)
     (folder / "page.html").write_text(page, "utf-8")
-    text = opened(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000",
+    text = opened([harness.CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000",
                    f"--user-data-dir={folder}/chromium", "--dump-dom", f"file://{folder}/page.html"],
                   env={"HOME": str(folder)})
     return html.unescape(re.sub(r"<[^>]*>", "", re.sub(r"(?s)<script.*?</script>", "", text)))

@@ -197,12 +197,11 @@ def test_output_that_cannot_be_written(folder):
 @pytest.fixture(scope="module")
 def seen(folder):
     """What flame_browser.mjs saw in Chromium."""
-    chromium = shutil.which("chromium")
     modules = os.path.join(harness.ROOT, "tests", "node_modules")
-    if not chromium or not shutil.which("node"):
+    if not harness.CHROMIUM or not shutil.which("node"):
         pytest.skip("no Chromium here")
     assert os.path.isdir(os.path.join(modules, "playwright-core")), "scripts/install-npm was not run"
-    given = {"chromium": chromium, "axe": os.path.join(modules, "axe-core", "axe.min.js"), "out": str(folder),
+    given = {"chromium": harness.CHROMIUM, "axe": os.path.join(modules, "axe-core", "axe.min.js"), "out": str(folder),
              "svg": str(folder / "app.svg"), "svg_wide": str(folder / "wide.svg"), "html": str(folder / "app.html"),
              "html_wide": str(folder / "wide.html"), "html_empty": str(folder / "empty.html"), "inside_long": INSIDE_LONG}
     done = subprocess.run(["node", os.path.join(harness.HERE, "flame_browser.mjs"), json.dumps(given)],

@@ -207,12 +207,11 @@ def test_many_stacks(option, tmp_path):
 @pytest.fixture(scope="module")
 def seen(folder):
     """What heap_browser.mjs saw in Chromium."""
-    chromium = shutil.which("chromium")
     modules = os.path.join(harness.ROOT, "tests", "node_modules")
-    if not chromium or not shutil.which("node"):
+    if not harness.CHROMIUM or not shutil.which("node"):
         pytest.skip("no Chromium here")
     assert os.path.isdir(os.path.join(modules, "playwright-core")), "scripts/install-npm was not run"
-    given = {"chromium": chromium, "flames": {name: str(folder / f"{name}.flame.svg") for name in ("out", "difference", "hostile")},
+    given = {"chromium": harness.CHROMIUM, "flames": {name: str(folder / f"{name}.flame.svg") for name in ("out", "difference", "hostile")},
              "graphs": {name: str(folder / f"{name}.graph.svg") for name in ("out", "hostile", "middling")},
              "pages": {name: str(folder / f"{name}.html") for name in ("out", "difference", "hostile")}}
     done = subprocess.run(["node", os.path.join(harness.HERE, "heap_browser.mjs"), json.dumps(given)],

@@ -158,12 +158,12 @@ def test_report_needs_nothing(folder):
 
 
 def in_browser(folder, given):
-    chromium, modules = shutil.which("chromium"), os.path.join(harness.ROOT, "tests", "node_modules")
-    if not chromium or not shutil.which("node"):
+    modules = os.path.join(harness.ROOT, "tests", "node_modules")
+    if not harness.CHROMIUM or not shutil.which("node"):
         pytest.skip("no Chromium here")
     assert os.path.isdir(os.path.join(modules, "playwright-core")), "scripts/install-npm was not run"
     axe = os.path.join(modules, "axe-core", "axe.min.js")
-    given = {"chromium": chromium, "axe": axe, "out": os.environ.get("MEMOIR_SCREENSHOTS"), **given}
+    given = {"chromium": harness.CHROMIUM, "axe": axe, "out": os.environ.get("MEMOIR_SCREENSHOTS"), **given}
     done = subprocess.run(["node", os.path.join(harness.HERE, "jemalloc_browser.mjs"), json.dumps(given)],
                           capture_output=True, text=True, timeout=600, cwd=folder)
     assert done.returncode == 0, done.stderr[-3000:]

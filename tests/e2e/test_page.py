@@ -7,7 +7,6 @@ MEMOIR_WALKS=looks and -k looks nothing else).
 import json
 import os
 import re
-import shutil
 import subprocess
 import threading
 
@@ -25,10 +24,10 @@ FUNCTION = "load_report"
 
 def run_walk(script, given, out):
     """Starts a walk and gives what it saw."""
-    if shutil.which("chromium") is None or not os.path.exists(f"{TESTS}/node_modules/playwright-core"):
+    if harness.CHROMIUM is None or not os.path.exists(f"{TESTS}/node_modules/playwright-core"):
         pytest.skip("no chromium, or tests/node_modules is not there: scripts/install-npm tests")
-    given = {"chromium": shutil.which("chromium"), "axe": f"{TESTS}/node_modules/axe-core/axe.min.js",
-             "out": str(out), **given}
+    given = {"chromium": harness.CHROMIUM, "axe": f"{TESTS}/node_modules/axe-core/axe.min.js",
+             "out": str(out), "shots": "MEMOIR_SHOTS" in os.environ, **given}
     # It looks for packages from where it is.
     done = subprocess.run(["node", os.path.join(HERE, script), json.dumps(given)], cwd=HERE,
                           capture_output=True, timeout=900, check=False)

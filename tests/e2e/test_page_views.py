@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The page of memoir server, used in a browser: its lists and pictures of one recording.
 
-MEMOIR_SHOTS=DIR keeps the screenshots.
+MEMOIR_SHOTS=DIR keeps the screenshots; MEMOIR_WALKS="flat tree" walks nothing else.
 """
 import os
 import re
@@ -50,8 +50,8 @@ def seen(folder, report):
         seen = run_walk("page_views_walk.mjs", {
             "address": server.address, "id": first, "second": recordings["again.dat"]["id"],
             "function": FUNCTION, "file": sources[0]["file"], "allocations": facts["allocations"],
-            "half": facts["runtime_ns"] / 2e9, "shots": "MEMOIR_SHOTS" in os.environ,
-            "moment": facts["peak"]["at_ns"] / 1e9}, out)
+            "half": facts["runtime_ns"] / 2e9, "moment": facts["peak"]["at_ns"] / 1e9,
+            "only": os.environ.get("MEMOIR_WALKS", "").split() or None}, out)
         return {**seen, "api": api}
 
 
