@@ -27,7 +27,7 @@ def run_walk(script, given, out):
     if harness.CHROMIUM is None or not os.path.exists(f"{TESTS}/node_modules/playwright-core"):
         pytest.skip("no chromium, or tests/node_modules is not there: scripts/install-npm tests")
     given = {"chromium": harness.CHROMIUM, "axe": f"{TESTS}/node_modules/axe-core/axe.min.js",
-             "out": str(out), "shots": "MEMOIR_SHOTS" in os.environ, **given}
+             "out": str(out), "shots": True, **given}
     # It looks for packages from where it is.
     done = subprocess.run(["node", os.path.join(HERE, script), json.dumps(given)], cwd=HERE,
                           capture_output=True, timeout=900, check=False)
