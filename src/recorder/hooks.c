@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdarg.h>
 
-#define MANY_STACKS 8192 /* entries of the thread's table of known ones */
 #define FRAME ((const uint64_t *)__builtin_frame_address(0))
 
 /* The calling thread, if this call is to be recorded. */
@@ -40,16 +39,6 @@ static inline struct rt_thread *enter(const uint64_t *frame)
 static inline struct rt_thread *enter_to_end(const uint64_t *frame)
 {
 	return enter_if(NEED_END, frame);
-}
-
-/* A program with many stacks has pushed what we will look at out of the cache: it comes while the
- * allocator, or the clock, is busy. */
-static inline void prefetch(const uint64_t *frame)
-{
-	struct rt_thread *t = rt_self;
-
-	if (t && t->known_mask > MANY_STACKS)
-		walk_prefetch(t->walks[0], arch_caller(frame));
 }
 
 /* Keeps the call before it from becoming a jump: the hook must stay on the stack, see enter(). */
@@ -170,12 +159,8 @@ static inline __attribute__((always_inline)) void put_alloc(struct rt_thread *t,
 static inline __attribute__((always_inline)) void
 put_free(struct rt_thread *t, enum event_call call, void *p, const uint64_t *frame)
 {
-	uint64_t stamp;
-	uint32_t stack;
-
-	prefetch(frame);
-	stamp = rt_now();
-	stack = rt.stacks_on_free ? take_stack(t, frame) : STACK_NONE;
+	uint64_t stamp = rt_now();
+	uint32_t stack = rt.stacks_on_free ? take_stack(t, frame) : STACK_NONE;
 
 	if (ring_has_room(t))
 		ring_put(t, stamp, ((uint64_t)p & EVENT_ADDRESS_MASK) | (uint64_t)OP_FREE << 56,
@@ -288,12 +273,9 @@ static __attribute__((noinline)) struct rt_thread *begin_unseen(enum event_call 
 
 void *hook_malloc(size_t size)
 {
-	struct rt_thread *t;
-	void *p;
+	void *p = real.malloc(size);
+	struct rt_thread *t = enter(FRAME);
 
-	prefetch(FRAME);
-	p = real.malloc(size);
-	t = enter(FRAME);
 	if (likely(t && p))
 		put_alloc(t, CALL_malloc, p, size, 0, FRAME, OP_ALLOC);
 	return p;
@@ -301,10 +283,8 @@ void *hook_malloc(size_t size)
 
 void *hook_calloc(size_t n, size_t size)
 {
-	void *p;
+	void *p = real.calloc(n, size);
 
-	prefetch(FRAME);
-	p = real.calloc(n, size);
 	ALLOCATED(calloc, p, n * size, EVENT_ZEROED);
 	return p;
 }

@@ -157,7 +157,7 @@ static inline bool frame_is(const struct walk_frame *f, uint64_t slot, uint64_t 
 
 static inline unwind_rule find_rule(struct walk *w, uint64_t key)
 {
-	struct walk_cached_rule *c = &w->rules[(key ^ key >> 12) % WALK_RULES];
+	struct walk_cached_rule *c = &w->rules[walk_rule_slot(key)];
 
 	if (unlikely(c->key != key)) {
 		/* A handler that interrupts between the two stores has a walk of its own. */
@@ -446,24 +446,28 @@ static bool pack_checks(const struct walk *w, uint32_t first, uint64_t sp, struc
 
 void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 {
-	uint64_t hash = walk_end_hash(w, regs);
-	uint32_t index = walk_end_set(w, hash) + w->next_way++ % WALK_END_WAYS;
-	struct walk_end_seen *e = &w->ends[index];
+	uint64_t hash;
+	uint32_t index, first;
+	struct walk_end_seen *e;
 	/* From one frame outside the one that was met: where the frame register of a frame was
 	 * saved depends on the next frame inwards, so that one has to be part of the end. */
 	struct walk_frame *on = w->met >= w->frames ? w->met - 1 : w->met;
-	uint32_t first;
 
 	if (unlikely(w->forgetful)) {
 		w->top = w->frames - 1;
 		return;
 	}
-	if (w->check_count <= WALK_END_CHECKS + 1)
-		on = w->frames - 1; /* short enough to be remembered whole */
+	/* As far out as there is room for: that frame is the likelier to be there the next time. */
+	while (on >= w->frames &&
+	       w->check_count - (on > w->frames ? on[-1].checks : 0) <= WALK_END_CHECKS + 1)
+		on--;
 	first = on >= w->frames ? on->checks : 0;
 	if (w->careful || w->end == WALK_TRUNCATED || w->top < w->frames ||
 	    w->check_count - first > WALK_END_CHECKS + 1 || w->check_count == first)
 		return;
+	hash = walk_end_hash(w, regs);
+	index = walk_end_set(w, hash) + w->next_way++ % WALK_END_WAYS;
+	e = &w->ends[index];
 	e->flags_and_epoch = 0;
 	if (!pack_checks(w, first, regs.sp, e))
 		return;

@@ -69,6 +69,7 @@ struct walk_end_seen {
 /* Stacks that end at the same place with the same pc differ further out, below a function that
  * wraps malloc: several are kept for each. */
 #define WALK_END_WAYS 4u
+#define WALK_END_PCS 3u /* return addresses that they are found by */
 
 struct walk_fresh {
 	uint64_t slot, pc, fp;
@@ -136,6 +137,11 @@ void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node);
 bool walk_leads_to(struct walk *w, struct walk_regs regs, uint64_t through, uint64_t slot);
 void walk_slowly(struct walk *w, struct walk_regs regs);
 
+static inline uint32_t walk_rule_slot(uint64_t key)
+{
+	return (uint32_t)(key ^ key >> 12) % WALK_RULES;
+}
+
 static inline uint64_t walk_mix(uint64_t hash, uint64_t pc, unwind_rule rule)
 {
 	hash = (hash << 5 ^ hash >> 59 ^ pc ^ rule >> 48 << 48) * 0x9e3779b97f4a7c15ull;
@@ -167,27 +173,30 @@ static inline bool walk_checks_hold(const struct walk_check *c, uint32_t n)
 	return !difference;
 }
 
-/* The return address after regs.pc, if the rule of that is at hand and simple, and the thread is on
- * its own stack; else 0. */
-static inline uint64_t walk_next_pc(const struct walk *w, struct walk_regs regs)
-{
-	const struct walk_cached_rule *c = &w->rules[(regs.pc ^ regs.pc >> 12) % WALK_RULES];
-	enum unwind_kind kind = rule_kind(c->rule);
-	uint64_t at = kind == RULE_SP ? regs.sp : regs.fp;
-
-	at += (uint64_t)rule_offset(c->rule) - 8;
-	if (c->key != regs.pc || (kind != RULE_SP && kind != RULE_FP) || at & 7 ||
-	    regs.sp < w->stack_low || at < regs.sp || at >= w->stack_high)
-		return 0;
-	return *(const uint64_t *)at;
-}
-
-/* By two return addresses: a function that wraps malloc is called from many places. */
+/* By the innermost return addresses, as far as their rules are at hand and simple: a function that
+ * wraps malloc is called from many places, and so are those that call it. */
 static inline uint64_t walk_end_hash(const struct walk *w, struct walk_regs regs)
 {
-	uint64_t next = walk_next_pc(w, regs);
+	uint64_t hash = (regs.pc ^ regs.sp << 7) * 0x9e3779b97f4a7c15ull;
 
-	return (regs.pc ^ regs.sp << 7 ^ next << 19 ^ next >> 13) * 0x9e3779b97f4a7c15ull;
+	if (regs.sp < w->stack_low)
+		return hash;
+	for (unsigned i = 1; i < WALK_END_PCS; i++) {
+		const struct walk_cached_rule *c = &w->rules[walk_rule_slot(regs.pc)];
+		enum unwind_kind kind = rule_kind(c->rule);
+		uint64_t cfa = kind == RULE_SP ? regs.sp : regs.fp, saved = rule_saved(c->rule);
+
+		cfa += (uint64_t)rule_offset(c->rule);
+		if (c->key != regs.pc || (kind != RULE_SP && kind != RULE_FP) || cfa & 7 ||
+		    cfa <= regs.sp || cfa > w->stack_high || cfa - saved < w->stack_low)
+			break;
+		if (saved)
+			regs.fp = *(const uint64_t *)(cfa - saved);
+		regs.pc = *(const uint64_t *)(cfa - 8);
+		regs.sp = cfa;
+		hash = (hash ^ hash >> 32 ^ regs.pc) * 0x9e3779b97f4a7c15ull;
+	}
+	return hash;
 }
 
 /* The number of the first of a set's ends. */
@@ -234,25 +243,6 @@ static inline void walk_end_met(struct walk *w, uint32_t index)
 	w->next_end = next;
 	__builtin_prefetch(&w->ends[next]);
 	__builtin_prefetch((const char *)&w->ends[next] + 64);
-}
-
-/* Asks for what walk_stack() will look at.  Worth it where many stacks have pushed it out of the
- * cache, and there is something else to do meanwhile. */
-static inline void walk_prefetch(const struct walk *w, struct walk_regs regs)
-{
-	const struct walk_end_seen *next = &w->ends[w->next_end];
-	uint64_t hash;
-	uint32_t set, way = 0;
-
-	if (next->pc == regs.pc && next->sp == regs.sp)
-		return;
-	hash = walk_end_hash(w, regs);
-	set = walk_end_set(w, hash);
-	/* Only the one that will be looked at: the others would push out what is in use. */
-	for (uint32_t i = 1; i < WALK_END_WAYS; i++)
-		way = w->end_tags[set + i] == (uint32_t)hash ? i : way;
-	__builtin_prefetch(&w->ends[set + way]);
-	__builtin_prefetch((const char *)&w->ends[set + way] + 64);
 }
 
 /* Takes the stack.  Returns its node if it is one that was remembered; else 0, and the stack is in
