@@ -47,6 +47,8 @@ void thread_tell_walks(struct rt_thread *t)
 	}
 }
 
+_Static_assert(ENDS_FIRST <= WALK_SETS_MAX, "numbers of ends have 16 bits");
+
 struct walk *thread_walk(struct rt_thread *t, unsigned level)
 {
 	struct walk *w = t->walks[level];

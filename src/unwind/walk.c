@@ -61,7 +61,7 @@ struct walk *walk_init(void *memory, uint32_t limit, uint32_t sets, bool (*probe
 	w->fresh = carve(&p, n * sizeof(*w->fresh));
 	w->places = (uint64_t *)carve(&p, n * sizeof(*w->places)) + 1;
 	w->ends = carve(&p, sets * WALK_END_WAYS * sizeof(*w->ends));
-	w->end_tags = carve(&p, sets * WALK_END_WAYS * sizeof(*w->end_tags));
+	w->end_sets = carve(&p, sets * WALK_END_WAYS * sizeof(*w->end_sets));
 	w->end_mask = sets - 1;
 	w->epoch = 1;
 	w->frames[-1].slot = UINT64_MAX;
@@ -466,12 +466,13 @@ void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 	    w->check_count - first > WALK_END_CHECKS + 1 || w->check_count == first)
 		return;
 	hash = walk_end_hash(w, regs);
-	index = walk_end_set(w, hash) + w->next_way++ % WALK_END_WAYS;
+	index = w->end_count % ((w->end_mask + 1) * WALK_END_WAYS);
 	e = &w->ends[index];
 	e->flags_and_epoch = 0;
 	if (!pack_checks(w, first, regs.sp, e))
 		return;
-	w->end_tags[index] = (uint32_t)hash;
+	walk_end_set(w, hash)[w->end_count++ % WALK_END_WAYS] =
+		((uint32_t)hash & ~WALK_END_NUMBER) | index;
 	e->pc = regs.pc;
 	e->sp = regs.sp;
 	e->fp = regs.fp;

@@ -66,9 +66,11 @@ struct walk_end_seen {
 	uint64_t checks[WALK_END_CHECKS]; /* distance in words : 16, value : 48; outermost first */
 };
 
-/* Stacks that end at the same place with the same pc differ further out, below a function that
- * wraps malloc: several are kept for each. */
+/* Stacks that end at the same place with the same pcs differ further out: several are found by each
+ * hash. */
 #define WALK_END_WAYS 4u
+#define WALK_END_NUMBER 0xffffu /* of an end, in what finds it; the rest is of the hash */
+#define WALK_SETS_MAX ((WALK_END_NUMBER + 1) / WALK_END_WAYS)
 #define WALK_END_PCS 3u /* return addresses that they are found by */
 
 struct walk_fresh {
@@ -108,11 +110,13 @@ struct walk {
 	struct walk_fresh *fresh; /* innermost first */
 	struct walk_frame *met;	  /* what the last walk met */
 	uint32_t check_count;
-	uint32_t epoch;	   /* raised when everything is forgotten */
-	uint32_t next_way; /* to replace among the ends of a set */
-	uint64_t *places;  /* of each frame: a hash of all slots, pcs and registers up to it */
+	uint32_t epoch;	    /* raised when everything is forgotten */
+	uint32_t end_count; /* ever remembered */
+	uint64_t *places;   /* of each frame: a hash of all slots, pcs and registers up to it */
+	/* In the order in which they were remembered, the oldest being replaced: ends that come one
+	 * after the other lie together, and share pages and lines of the caches. */
 	struct walk_end_seen *ends;
-	uint32_t *end_tags; /* so that most ends need not be looked at */
+	uint32_t *end_sets; /* numbers of ends, by hash */
 	uint32_t end_mask;  /* sets - 1 */
 	uint32_t last_end;  /* met, */
 	uint32_t next_end;  /* and the one that came after it the last time */
@@ -199,10 +203,9 @@ static inline uint64_t walk_end_hash(const struct walk *w, struct walk_regs regs
 	return hash;
 }
 
-/* The number of the first of a set's ends. */
-static inline uint32_t walk_end_set(const struct walk *w, uint64_t hash)
+static inline uint32_t *walk_end_set(const struct walk *w, uint64_t hash)
 {
-	return ((uint32_t)(hash >> 40) & w->end_mask) * WALK_END_WAYS;
+	return &w->end_sets[((uint32_t)(hash >> 40) & w->end_mask) * WALK_END_WAYS];
 }
 
 static inline uint64_t walk_end_differs(uint64_t sp, uint64_t check)
@@ -251,6 +254,7 @@ static inline void walk_end_met(struct walk *w, uint32_t index)
 static inline uint32_t walk_stack(struct walk *w, struct walk_regs regs)
 {
 	struct walk_frame *top = w->top;
+	const uint32_t *set;
 	uint64_t hash;
 
 	if (top->slot == regs.sp - 8 && (top->fp == regs.fp || !(top->flags & FRAME_NEEDS_FP)) &&
@@ -282,12 +286,15 @@ static inline uint32_t walk_stack(struct walk *w, struct walk_regs regs)
 			return w->ends[i].node;
 		}
 		hash = walk_end_hash(w, regs);
-		i = walk_end_set(w, hash);
-		for (uint32_t end = i + WALK_END_WAYS; i < end; i++)
-			if (w->end_tags[i] == (uint32_t)hash && walk_end_is(w, &w->ends[i], regs)) {
+		set = walk_end_set(w, hash);
+		for (unsigned way = 0; way < WALK_END_WAYS; way++) {
+			i = set[way] & WALK_END_NUMBER;
+			if ((set[way] ^ (uint32_t)hash) <= WALK_END_NUMBER &&
+			    walk_end_is(w, &w->ends[i], regs)) {
 				walk_end_met(w, i);
 				return w->ends[i].node;
 			}
+		}
 	}
 	walk_slowly(w, regs);
 	return w->top->node;
