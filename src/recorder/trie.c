@@ -14,6 +14,8 @@
 
 #define LEVELS 14
 #define FIRST_SLOTS 16384ull
+#define NEAR_SLOTS 64u	/* that children of nodes of the same age share */
+#define NEAR_PROBES 32u /* before they go elsewhere */
 
 struct level {
 	_Atomic(_Atomic uint64_t *) slots; /* tag : 32, node : 32; 0 = free */
@@ -132,6 +134,17 @@ static uint64_t hash_of(uint32_t parent, uint64_t pc, uint32_t flags)
 	return h ^ h >> 32;
 }
 
+/* The n-th place in a level where a child of `parent` may be: first some that children of nodes of
+ * the same age share, so that what is in use together lies together; then any, for those with many
+ * children. */
+static inline uint64_t place_in(const struct level *level, uint64_t hash, uint32_t parent,
+				uint32_t n)
+{
+	uint64_t near = 2ull * parent / NEAR_SLOTS * NEAR_SLOTS + hash % NEAR_SLOTS;
+
+	return ((n < NEAR_PROBES ? near : hash >> 3) + n) & level->mask;
+}
+
 static bool is_node(uint32_t id, uint32_t parent, uint64_t pc, uint32_t flags)
 {
 	struct shm_node *n = node_at(id);
@@ -144,13 +157,13 @@ static uint32_t find_in(struct level *level, uint64_t hash, uint32_t parent, uin
 			uint32_t flags)
 {
 	_Atomic uint64_t *slots = atomic_load_explicit(&level->slots, memory_order_acquire);
-	uint64_t i = hash & level->mask, entry;
+	uint64_t entry;
 
-	while ((entry = atomic_load_explicit(&slots[i], memory_order_acquire))) {
+	for (uint32_t n = 0; (entry = atomic_load_explicit(&slots[place_in(level, hash, parent, n)],
+							   memory_order_acquire));
+	     n++)
 		if (entry >> 32 == hash >> 32 && is_node((uint32_t)entry, parent, pc, flags))
 			return (uint32_t)entry;
-		i = (i + 1) & level->mask;
-	}
 	return 0;
 }
 
@@ -198,14 +211,15 @@ static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t flags)
 	atomic_store_explicit(&node->pc, pc, memory_order_release);
 
 	_Atomic uint64_t *slots = atomic_load_explicit(&newest->slots, memory_order_acquire);
-	uint64_t i = hash & newest->mask, entry = 0;
+	uint64_t entry = 0;
+	uint32_t probe = 0;
 
-	while (!atomic_compare_exchange_strong_explicit(&slots[i], &entry, hash >> 32 << 32 | id,
-							memory_order_acq_rel,
-							memory_order_acquire)) {
+	while (!atomic_compare_exchange_strong_explicit(
+		&slots[place_in(newest, hash, parent, probe)], &entry, hash >> 32 << 32 | id,
+		memory_order_acq_rel, memory_order_acquire)) {
 		if (entry >> 32 == hash >> 32 && is_node((uint32_t)entry, parent, pc, flags))
 			return (uint32_t)entry;
-		i = (i + 1) & newest->mask;
+		probe++;
 		entry = 0;
 	}
 	atomic_fetch_add_explicit(&newest->count, 1, memory_order_relaxed);
@@ -270,7 +284,7 @@ static void foresee(const struct walk *w, const struct walk_frame *f, uint32_t p
 	for (; f <= w->top; f++) {
 		uint64_t hash = hash_of(parent, pc_of(f), flags_of(w, f));
 
-		__builtin_prefetch((const void *)&newest->slots[hash & newest->mask], 1);
+		__builtin_prefetch(&newest->slots[place_in(newest, hash, parent, 0)], 1);
 		parent = next++;
 	}
 }
@@ -278,20 +292,18 @@ static void foresee(const struct walk *w, const struct walk_frame *f, uint32_t p
 /* Goes outwards to a frame whose node is known, then adds inwards what is missing. */
 static __attribute__((noinline)) uint32_t look_up(struct rt_thread *t, struct walk *w)
 {
+	const struct rt_known_stack *outermost = &t->known[w->frames->hash & t->known_mask];
 	struct walk_frame *f = w->top;
 	uint32_t node = 0;
 
-	while (f >= w->frames && !f->node) {
-		const struct rt_known_stack *k = &t->known[f->hash & t->known_mask];
-
-		if (k->hash == f->hash)
-			f->node = k->node;
-		else
-			f--;
-	}
-	if (f >= w->frames) {
+	while (f > w->frames && !f->node)
+		f--;
+	if (!f->node && outermost->hash == f->hash)
+		f->node = outermost->node;
+	if (f->node) {
 		node = f->node;
 	} else {
+		f--;
 		rt_count(COUNTER_stacks_truncated, w->end == WALK_TRUNCATED);
 		rt_count(COUNTER_stacks_broken, w->end == WALK_BROKEN);
 	}
@@ -303,7 +315,9 @@ static __attribute__((noinline)) uint32_t look_up(struct rt_thread *t, struct wa
 			return 0;
 		}
 		f->node = node;
-		remember(t, f->hash, node);
+		/* Those between are found from outside: fewer entries, fewer misses. */
+		if (f == w->top || f == w->frames)
+			remember(t, f->hash, node);
 	}
 	return node;
 }
