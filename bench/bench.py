@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What recording costs: plain, Memoir and heaptrack, interleaved in one run.
 
-  make bench                        everything; ten minutes or so
+  make bench                        everything; half an hour or so
   make bench BENCH="--quick"        fewer repetitions
   make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open, export, shapes, query, api,
                                     symbols, jemalloc, agent, heap
@@ -194,7 +194,7 @@ class Bench:
     def programs(self):
         rows = []
         for name, command, env in work.programs(self.build, self.folder):
-            runs = self.interleaved(command, self.args.repeat or (2 if self.args.quick else 5), env)
+            runs = self.interleaved(command, self.args.repeat or (2 if self.args.quick else 9), env)
             base = median(r["wall"] for r in runs["plain"])
             info = self.info("memoir")
             row = {"name": name, "plain_s": base, "events": info["events"],
