@@ -230,17 +230,19 @@ static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t flags)
 static void grow_known(struct rt_thread *t)
 {
 	uint64_t size = t->known_mask + 1, most = t->known_max;
-	struct rt_known_stack *bigger;
+	struct rt_known_stack *old = t->known, *bigger;
 
 	t->known_conflicts = 0;
 	if (size >= most || t->depth > 1 || !(bigger = rt_map(size * 4 * sizeof(*bigger))))
 		return;
 	for (uint64_t i = 0; i < size; i++)
-		bigger[t->known[i].hash & (size * 4 - 1)] = t->known[i];
-	sys_unmap(t->known, (size * sizeof(*bigger) + 4095) & ~4095ull);
-	t->known = bigger;
-	t->known_mask = size * 4 - 1;
+		bigger[old[i].hash & (size * 4 - 1)] = old[i];
+	/* A handler may look at any moment: the old table goes when nothing leads to it any more.
+	 */
+	*(struct rt_known_stack *volatile *)&t->known = bigger;
+	*(volatile uint64_t *)&t->known_mask = size * 4 - 1;
 	thread_tell_walks(t);
+	sys_unmap(old, (size * sizeof(*old) + 4095) & ~4095ull);
 }
 
 static void remember(struct rt_thread *t, uint64_t hash, uint32_t node)

@@ -72,11 +72,18 @@ struct walk *walk_init(void *memory, uint32_t limit, uint32_t sets, bool (*probe
 	return w;
 }
 
-void walk_set_stack(struct walk *w, uint64_t high)
+/* Makes all ends invalid.  The next are put where the first were, not onto untouched pages. */
+static void forget_stacks(struct walk *w)
 {
 	w->top = w->frames - 1;
 	w->stale = false;
 	w->epoch++;
+	w->end_count = 0;
+}
+
+void walk_set_stack(struct walk *w, uint64_t high)
+{
+	forget_stacks(w);
 	w->stack_high = high;
 	w->stack_low = high;
 	w->gap = 0;
@@ -84,9 +91,7 @@ void walk_set_stack(struct walk *w, uint64_t high)
 
 void walk_forget(struct walk *w)
 {
-	w->top = w->frames - 1;
-	w->stale = false;
-	w->epoch++;
+	forget_stacks(w);
 	memset(w->rules, 0, sizeof(w->rules));
 }
 

@@ -111,7 +111,7 @@ struct walk {
 	struct walk_frame *met;	  /* what the last walk met */
 	uint32_t check_count;
 	uint32_t epoch;	    /* raised when everything is forgotten */
-	uint32_t end_count; /* ever remembered */
+	uint32_t end_count; /* remembered since then */
 	uint64_t *places;   /* of each frame: a hash of all slots, pcs and registers up to it */
 	/* In the order in which they were remembered, the oldest being replaced: ends that come one
 	 * after the other lie together, and share pages and lines of the caches. */

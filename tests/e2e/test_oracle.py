@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 
 import pytest
 
@@ -278,6 +279,21 @@ def test_interrupted_anywhere(compile_program, record):
     assert recording.info["allocations"] == counted["allocations"]
     assert recording.info["deallocations"] == counted["deallocations"]
     assert recording.total("in_handler")["allocations"] == 2 * counted["ticks"]
+
+
+def test_interrupted_while_unmapping(compile_program, tmp_path):
+    """A handler allocates right after a table of the recorder's own was given back."""
+    path = tmp_path / "out.dat"
+    env = dict(os.environ, MEMORY_PROFILER_OUTPUT=str(path))
+    done = subprocess.run([compile_program("unmap_signal"), harness.LIBRARY], env=env, capture_output=True,
+                          check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    counted = json.loads(done.stdout)
+    assert counted["signals"] > 0
+    harness.wait_finished(path)
+    info = harness.ask("info", "--json", str(path))
+    assert info["lost_events"] == 0
+    assert info["allocations"] == counted["allocations"]
 
 
 def test_early_and_late(compile_program, compare):
