@@ -227,7 +227,7 @@ static struct module *find_module(uint64_t address)
 
 unwind_rule modules_decode(uint64_t key)
 {
-	static struct cfi_scratch scratch;
+	static struct cfi_scratch scratch; /* under the lock, which the caller has */
 	struct module *m;
 	struct cfi_image jitted;
 	unwind_rule rule = rule_make(RULE_GUESS, 2, 2);
