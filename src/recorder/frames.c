@@ -64,7 +64,7 @@ static bool readable(const void *p)
 
 static void forget_rules(void)
 {
-	atomic_fetch_add(&rt.shm->module_generation, 1);
+	modules_changed();
 	guessed_count = 0;
 }
 

@@ -281,10 +281,22 @@ void *hook_malloc(size_t size)
 	return p;
 }
 
+/* Is the loader about to map a library?  It asks for n bytes, one by one, for what it will know
+ * about it.  hook_dlclose() is too late to say that addresses have changed their meaning: another
+ * thread may load a library to where one was before the thread that unloaded it has come back to
+ * us.  The loader's lock is held here, so whatever was unloaded is gone, and the new one is not
+ * there. */
+static inline void watch_loader(const uint64_t *frame, size_t size)
+{
+	if (unlikely(size == 1 && arch_caller(frame).pc - rt.loader_low < rt.loader_size))
+		modules_changed();
+}
+
 void *hook_calloc(size_t n, size_t size)
 {
 	void *p = real.calloc(n, size);
 
+	watch_loader(FRAME, size);
 	ALLOCATED(calloc, p, n * size, EVENT_ZEROED);
 	return p;
 }
@@ -422,8 +434,7 @@ int hook_dlclose(void *handle)
 {
 	int result = real.dlclose(handle);
 
-	if (rt.shm)
-		atomic_fetch_add(&rt.shm->module_generation, 1);
+	modules_changed();
 	return result;
 }
 

@@ -242,18 +242,25 @@ unwind_rule modules_decode(uint64_t key)
 	return rule;
 }
 
+void modules_changed(void)
+{
+	if (rt.shm)
+		atomic_fetch_add(&rt.shm->module_generation, 1);
+}
+
 void modules_refresh(struct rt_thread *t)
 {
 	struct rt_lock_state lock;
-	uint32_t now = atomic_load(&rt.shm->module_generation);
-	bool first;
+	uint32_t now;
 
+	/* All of it under the lock: who sees that another thread was the first finds the rules
+	 * forgotten, and the generation never goes back. */
 	rt_lock(&lock);
-	first = generation != now + 1;
+	now = atomic_load(&rt.shm->module_generation);
+	if (generation != now + 1)
+		rules_forget();
 	generation = now + 1;
 	rt_unlock(&lock);
-	if (first)
-		rules_forget();
 	t->generation = now;
 	for (int i = 0; i < RT_NESTING; i++)
 		if (t->walks[i])

@@ -239,5 +239,9 @@ void real_init(void)
 		rt.own_low = (uint64_t)o.dlfo_map_start;
 		rt.own_size = (uint64_t)o.dlfo_map_end - rt.own_low;
 	}
+	if (_dl_find_object && !_dl_find_object((void *)_r_debug.r_ldbase, &o)) {
+		rt.loader_low = (uint64_t)o.dlfo_map_start;
+		rt.loader_size = (uint64_t)o.dlfo_map_end - rt.loader_low;
+	}
 	real = found;
 }

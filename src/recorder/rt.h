@@ -74,6 +74,7 @@ struct rt {
 	/* The allocator in use when it is not libc's: what it calls itself is not recorded. */
 	uint64_t allocator_low, allocator_size;
 	uint64_t own_low, own_size;
+	uint64_t loader_low, loader_size; /* ld.so */
 	int pid;
 };
 
@@ -209,7 +210,9 @@ void modules_init(void) HIDDEN;
 /* In a forked child: the records, under the same numbers, for its own collector. */
 bool modules_copy(void) HIDDEN;
 unwind_rule modules_decode(uint64_t key) HIDDEN;
-/* After a library may have left: everything is looked up again. */
+/* A library may have left, or another may take its place: everything is looked up again, */
+void modules_changed(void) HIDDEN;
+/* by each thread at its next event. */
 void modules_refresh(struct rt_thread *t) HIDDEN;
 
 /* frames.c: unwind information that a JIT has registered.  The address is that of its records. */

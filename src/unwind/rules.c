@@ -93,13 +93,10 @@ static __attribute__((noinline)) unwind_rule learn(uint64_t key)
 
 void rules_forget(void)
 {
-	struct table *t;
+	struct table *t = atomic_load_explicit(&current, memory_order_relaxed);
 
-	host.lock();
-	t = atomic_load_explicit(&current, memory_order_relaxed);
 	for (uint64_t i = 0; t && i <= t->mask; i++)
 		atomic_store_explicit(&t->entries[i].rule, 0, memory_order_relaxed);
-	host.unlock();
 }
 
 unwind_rule rules_find(uint64_t key)

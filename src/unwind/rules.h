@@ -21,6 +21,7 @@ struct rules_host {
 };
 
 void rules_init(const struct rules_host *host);
-/* Forgets everything: a library left, its addresses may come to mean something else. */
+/* Forgets everything, under the host's lock: a library left, its addresses may come to mean
+ * something else. */
 void rules_forget(void);
 unwind_rule rules_find(uint64_t key);

@@ -47,14 +47,30 @@ def test_small_stacks(compile_program, compare, mode):
     assert recording.total("down")["allocations"] == 20 * 2 * 3
 
 
+def by_size(recording, name, size):
+    """Allocations of that size that have the function on their stack."""
+    return sum(s["allocations"] for s in recording.stacks if name in s["functions"]
+               and s["allocated_bytes"] == size * s["allocations"])
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("mode", MODES)
 def test_dlopen_loops(compile_program, compare, plugins, mode):
     recording = compare([compile_program("dlopens"), *plugins, 300], mode=mode)
     # Below them is libc's own allocation for thread-local data too.
-    for name, size in (("plugin_a", 1111), ("plugin_b", 2222)):
-        assert sum(s["allocations"] for s in recording.stacks if name in s["functions"]
-                   and s["allocated_bytes"] == size * s["allocations"]) == 600
+    assert by_size(recording, "plugin_a", 1111) == 600
+    assert by_size(recording, "plugin_b", 2222) == 600
+
+
+def test_library_in_anothers_place(compile_program, compare, plugins):
+    """Loaded before the thread that unloaded the other one has returned from dlclose()."""
+    late = compile_program("late_dlclose.so")
+    program = compile_program("replaced_library", flags=("-O2", f"-Wl,-rpath,{os.path.dirname(late)}"),
+                              libraries=("-Wl,--no-as-needed", late))
+    recording = compare([program, *plugins])
+    assert recording.stdout == b"at the same place\n"
+    assert by_size(recording, "plugin_a", 1111) == 20
+    assert by_size(recording, "plugin_b", 2222) == 20
 
 
 @pytest.mark.parametrize("mode", MODES)
