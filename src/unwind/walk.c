@@ -267,6 +267,12 @@ static inline uint32_t put_checks(struct walk *w, const struct walk_frame *f, ui
 	return (uint32_t)(c - w->checks);
 }
 
+static inline uint64_t mix(uint64_t hash, uint64_t pc, unwind_rule rule)
+{
+	hash = (hash << 5 ^ hash >> 59 ^ pc ^ rule >> 48 << 48) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
 /* Two frames with the same place are the same frame on the same outer frames. */
 static inline uint64_t place_of(uint64_t outer, const struct walk_frame *f)
 {
@@ -303,7 +309,7 @@ static inline void keep(struct walk *w, struct walk_frame *met, const struct wal
 	/* The hash first: what it will be looked up in is probably not in the cache. */
 	hash = met->hash;
 	for (uint32_t i = fresh; i-- > 0;)
-		w->fresh[i].hash = hash = walk_mix(hash, w->fresh[i].pc, w->fresh[i].rule);
+		w->fresh[i].hash = hash = mix(hash, w->fresh[i].pc, w->fresh[i].rule);
 	__builtin_prefetch((const char *)w->table + (hash & w->table_mask) * w->table_step);
 	while (fresh-- > 0) {
 		const struct walk_fresh *n = &w->fresh[fresh];
@@ -403,7 +409,7 @@ static inline bool take(struct walk *w, struct walk_regs regs, bool reuse)
 __attribute__((noinline)) void walk_slowly(struct walk *w, struct walk_regs regs)
 {
 	if (w->stale) {
-		w->top->hash = walk_mix(w->top[-1].hash, w->top->pc, w->top->rule);
+		w->top->hash = mix(w->top[-1].hash, w->top->pc, w->top->rule);
 		w->places[w->top - w->frames] = place_of(w->places[w->top - 1 - w->frames], w->top);
 		w->stale = false;
 	}
@@ -429,61 +435,4 @@ bool walk_leads_to(struct walk *w, struct walk_regs regs, uint64_t through, uint
 			return true;
 	}
 	return f.slot == slot && inner == through;
-}
-
-/* The checks from `first` on but the innermost, which is the pc, as an end has them.  False if one
- * cannot be written like that. */
-static bool pack_checks(const struct walk *w, uint32_t first, uint64_t sp, struct walk_end_seen *e)
-{
-	uint32_t n = w->check_count - 1 - first;
-
-	for (uint32_t i = 0; i < n; i++) {
-		const struct walk_check *c = &w->checks[first + i];
-		uint64_t distance = ((uint64_t)c->at - sp) / 8;
-
-		if (unlikely(distance >> 16 || c->value > WALK_END_VALUE))
-			return false;
-		e->checks[i] = distance << 48 | c->value;
-	}
-	e->count = (uint16_t)n;
-	return true;
-}
-
-void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
-{
-	uint64_t hash;
-	uint32_t index, first;
-	struct walk_end_seen *e;
-	/* From one frame outside the one that was met: where the frame register of a frame was
-	 * saved depends on the next frame inwards, so that one has to be part of the end. */
-	struct walk_frame *on = w->met >= w->frames ? w->met - 1 : w->met;
-
-	if (unlikely(w->forgetful)) {
-		w->top = w->frames - 1;
-		return;
-	}
-	/* As far out as there is room for: that frame is the likelier to be there the next time. */
-	while (on >= w->frames &&
-	       w->check_count - (on > w->frames ? on[-1].checks : 0) <= WALK_END_CHECKS + 1)
-		on--;
-	first = on >= w->frames ? on->checks : 0;
-	if (w->careful || w->end == WALK_TRUNCATED || w->top < w->frames ||
-	    w->check_count - first > WALK_END_CHECKS + 1 || w->check_count == first)
-		return;
-	hash = walk_end_hash(w, regs);
-	index = w->end_count % ((w->end_mask + 1) * WALK_END_WAYS);
-	e = &w->ends[index];
-	e->flags_and_epoch = 0;
-	if (!pack_checks(w, first, regs.sp, e))
-		return;
-	walk_end_set(w, hash)[w->end_count++ % WALK_END_WAYS] =
-		((uint32_t)hash & ~WALK_END_NUMBER) | index;
-	e->pc = regs.pc;
-	e->sp = regs.sp;
-	e->fp = regs.fp;
-	e->node = node;
-	e->depth = (uint16_t)(on + 1 - w->frames);
-	e->place = w->places[on - w->frames];
-	e->flags_and_epoch = (w->top->flags & FRAME_NEEDS_FP) | w->epoch << 1;
-	walk_end_met(w, index);
 }

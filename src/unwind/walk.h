@@ -61,8 +61,9 @@ struct walk_end_seen {
 	uint32_t node;
 	uint32_t flags_and_epoch; /* FRAME_NEEDS_FP of the innermost frame; epoch << 1 */
 	uint16_t depth;		  /* index of that frame + 1; 0: the end is the whole stack */
-	uint16_t count;
-	uint32_t next;			  /* the end that was met after this one */
+	uint8_t count;
+	bool trusted;			  /* `next` was right the last time */
+	uint16_t next, other;		  /* which ends came after this one; its own number: none */
 	uint64_t checks[WALK_END_CHECKS]; /* distance in words : 16, value : 48; outermost first */
 };
 
@@ -118,8 +119,7 @@ struct walk {
 	struct walk_end_seen *ends;
 	uint32_t *end_sets; /* numbers of ends, by hash */
 	uint32_t end_mask;  /* sets - 1 */
-	uint32_t last_end;  /* met, */
-	uint32_t next_end;  /* and the one that came after it the last time */
+	uint32_t last_end;  /* that was met */
 	/* Where the owner will look the hash up: asked for as soon as it is known. */
 	const void *table;
 	uint64_t table_mask, table_step;
@@ -140,16 +140,12 @@ void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node);
  * `through`, and not across a signal?  True too if it cannot be followed that far. */
 bool walk_leads_to(struct walk *w, struct walk_regs regs, uint64_t through, uint64_t slot);
 void walk_slowly(struct walk *w, struct walk_regs regs);
+/* The rest of walk_stack(), for a stack that is not the last one again. */
+uint32_t walk_another(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp);
 
 static inline uint32_t walk_rule_slot(uint64_t key)
 {
 	return (uint32_t)(key ^ key >> 12) % WALK_RULES;
-}
-
-static inline uint64_t walk_mix(uint64_t hash, uint64_t pc, unwind_rule rule)
-{
-	hash = (hash << 5 ^ hash >> 59 ^ pc ^ rule >> 48 << 48) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 29;
 }
 
 static inline uint64_t walk_check_four(const struct walk_check *c)
@@ -177,85 +173,12 @@ static inline bool walk_checks_hold(const struct walk_check *c, uint32_t n)
 	return !difference;
 }
 
-/* By the innermost return addresses, as far as their rules are at hand and simple: a function that
- * wraps malloc is called from many places, and so are those that call it. */
-static inline uint64_t walk_end_hash(const struct walk *w, struct walk_regs regs)
-{
-	uint64_t hash = (regs.pc ^ regs.sp << 7) * 0x9e3779b97f4a7c15ull;
-
-	if (regs.sp < w->stack_low)
-		return hash;
-	for (unsigned i = 1; i < WALK_END_PCS; i++) {
-		const struct walk_cached_rule *c = &w->rules[walk_rule_slot(regs.pc)];
-		enum unwind_kind kind = rule_kind(c->rule);
-		uint64_t cfa = kind == RULE_SP ? regs.sp : regs.fp, saved = rule_saved(c->rule);
-
-		cfa += (uint64_t)rule_offset(c->rule);
-		if (c->key != regs.pc || (kind != RULE_SP && kind != RULE_FP) || cfa & 7 ||
-		    cfa <= regs.sp || cfa > w->stack_high || cfa - saved < w->stack_low)
-			break;
-		if (saved)
-			regs.fp = *(const uint64_t *)(cfa - saved);
-		regs.pc = *(const uint64_t *)(cfa - 8);
-		regs.sp = cfa;
-		hash = (hash ^ hash >> 32 ^ regs.pc) * 0x9e3779b97f4a7c15ull;
-	}
-	return hash;
-}
-
-static inline uint32_t *walk_end_set(const struct walk *w, uint64_t hash)
-{
-	return &w->end_sets[((uint32_t)(hash >> 40) & w->end_mask) * WALK_END_WAYS];
-}
-
-static inline uint64_t walk_end_differs(uint64_t sp, uint64_t check)
-{
-	return ((const uint64_t *)sp)[check >> 48] ^ (check & WALK_END_VALUE);
-}
-
-static inline bool walk_end_holds(const struct walk_end_seen *e)
-{
-	uint64_t difference = 0;
-
-	for (uint32_t i = e->count; i-- > 0;)
-		difference |= walk_end_differs(e->sp, e->checks[i]);
-	return !difference;
-}
-
-static inline bool walk_end_is(const struct walk *w, const struct walk_end_seen *e,
-			       struct walk_regs regs)
-{
-	if (e->pc != regs.pc || e->sp != regs.sp || e->flags_and_epoch >> 1 != w->epoch ||
-	    (e->fp != regs.fp && e->flags_and_epoch & FRAME_NEEDS_FP) || !walk_end_holds(e))
-		return false;
-	return !e->depth ||
-	       (w->frames + e->depth <= w->top + 1 && w->places[e->depth - 1] == e->place &&
-		walk_checks_hold(w->checks, w->frames[e->depth - 1].checks));
-}
-
-/* An end was met.  Programs repeat themselves: the one that came after it the last time is asked
- * for now, and is in the cache when the next event comes. */
-static inline void walk_end_met(struct walk *w, uint32_t index)
-{
-	struct walk_end_seen *last = &w->ends[w->last_end];
-	uint32_t next = w->ends[index].next;
-
-	if (last->next != index)
-		last->next = index;
-	w->last_end = index;
-	w->next_end = next;
-	__builtin_prefetch(&w->ends[next]);
-	__builtin_prefetch((const char *)&w->ends[next] + 64);
-}
-
 /* Takes the stack.  Returns its node if it is one that was remembered; else 0, and the stack is in
  * the frames, the innermost being w->top.  Most events come from the function that the last one
  * came from, most others from a place that was seen before. */
 static inline uint32_t walk_stack(struct walk *w, struct walk_regs regs)
 {
 	struct walk_frame *top = w->top;
-	const uint32_t *set;
-	uint64_t hash;
 
 	if (top->slot == regs.sp - 8 && (top->fp == regs.fp || !(top->flags & FRAME_NEEDS_FP)) &&
 	    !w->careful) {
@@ -278,24 +201,5 @@ static inline uint32_t walk_stack(struct walk *w, struct walk_regs regs)
 			}
 		}
 	}
-	if (!w->careful) {
-		uint32_t i = w->next_end;
-
-		if (walk_end_is(w, &w->ends[i], regs)) {
-			walk_end_met(w, i);
-			return w->ends[i].node;
-		}
-		hash = walk_end_hash(w, regs);
-		set = walk_end_set(w, hash);
-		for (unsigned way = 0; way < WALK_END_WAYS; way++) {
-			i = set[way] & WALK_END_NUMBER;
-			if ((set[way] ^ (uint32_t)hash) <= WALK_END_NUMBER &&
-			    walk_end_is(w, &w->ends[i], regs)) {
-				walk_end_met(w, i);
-				return w->ends[i].node;
-			}
-		}
-	}
-	walk_slowly(w, regs);
-	return w->top->node;
+	return walk_another(w, regs.pc, regs.sp, regs.fp);
 }
