@@ -50,21 +50,20 @@ struct walk_check {
 };
 
 /* The inner end of a stack taken before, down to a frame that may still be there.  If the words
- * that it rests on are unchanged too, it is the same stack again, and nothing is walked.  Two cache
- * lines: a word is kept as its distance from the stack register and the 48 bits that a pointer
- * has.  The innermost one, the return address, is the pc. */
-#define WALK_END_CHECKS 10u
-#define WALK_END_VALUE ((1ull << 48) - 1)
+ * that it rests on are what they were, it is the same stack again, and nothing is walked
+ * (walk_ends.c).  One cache line. */
+#define WALK_END_WORDS 20u
 struct walk_end_seen {
-	uint64_t pc, sp, fp;
-	uint64_t place; /* of its outermost frame */
+	uint64_t hash; /* of these words, of the registers and of that frame */
 	uint32_t node;
-	uint32_t flags_and_epoch; /* FRAME_NEEDS_FP of the innermost frame; epoch << 1 */
-	uint16_t depth;		  /* index of that frame + 1; 0: the end is the whole stack */
-	uint8_t count;
-	bool trusted;			  /* `next` was right the last time */
-	uint16_t next, other;		  /* which ends came after this one; its own number: none */
-	uint64_t checks[WALK_END_CHECKS]; /* distance in words : 16, value : 48; outermost first */
+	uint16_t next, other; /* which ends came after this one; its own number: none */
+	uint16_t depth;	      /* index of that frame + 1; 0: the end is the whole stack */
+	uint16_t tag;	      /* of pc and sp: nearly all that are another are told by it */
+	uint8_t count;	      /* of words, even */
+	uint8_t needs_fp : 1; /* FRAME_NEEDS_FP of the innermost frame */
+	uint8_t trusted : 1;  /* `next` was right the last time */
+	uint16_t furthest;    /* of the words */
+	uint16_t words[WALK_END_WORDS]; /* distances from sp, in words */
 };
 
 /* Stacks that end at the same place with the same pcs differ further out: several are found by each
@@ -126,7 +125,7 @@ struct walk {
 	struct walk_cached_rule rules[WALK_RULES];
 };
 
-/* `sets` is how many places' ends are remembered, a power of two: half a kilobyte each. */
+/* `sets` is how many places' ends are remembered, a power of two: a quarter kilobyte each. */
 size_t walk_size(uint32_t limit, uint32_t sets);
 /* Prepares zeroed memory of walk_size(). */
 struct walk *walk_init(void *memory, uint32_t limit, uint32_t sets, bool (*probe)(const void *p));

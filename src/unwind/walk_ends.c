@@ -2,22 +2,27 @@
 /* The inner ends of stacks that were taken before, so that a stack which comes again is known
  * without walking it.
  *
- * Runs where walk.c does, on the same struct walk.  An end holds the words that it rests on, as the
- * checks of a walk are, from the innermost frame outwards to one of the stack that is kept; it is
- * met if they all are what they were and that frame is the same.
+ * Runs where walk.c does, on the same struct walk.  An end knows where the words are that it rests
+ * on: those that a walk checks, from the innermost frame outwards to one of the stack that is kept.
+ * It is met if all of them, the registers and that frame are what they were; that is seen by one
+ * hash of 64 bits, so that an end takes a single cache line.  What is further out than that frame
+ * is compared word by word, as in a walk.
  *
  * Where to look: programs repeat themselves, so each end knows two that came after it.  In a
- * compiler it is one of these 92 times of 100; else it is found by the hash of the innermost return
+ * compiler it is one of these 92 times of 100; else it is found by the innermost return
  * addresses. */
 #include "unwind/walk.h"
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* By the innermost return addresses, as far as their rules are at hand and simple: a function that
- * wraps malloc is called from many places, and so are those that call it. */
-static inline uint64_t hash_of(const struct walk *w, struct walk_regs regs)
+#define GOLDEN 0x9e3779b97f4a7c15ull
+
+/* A hash that ends are found by: of the innermost return addresses, as far as their rules are at
+ * hand and simple.  A function that wraps malloc is called from many places, and so are those that
+ * call it. */
+static inline uint64_t found_by(const struct walk *w, struct walk_regs regs)
 {
-	uint64_t hash = (regs.pc ^ regs.sp << 7) * 0x9e3779b97f4a7c15ull;
+	uint64_t hash = (regs.pc ^ regs.sp << 7) * GOLDEN;
 
 	if (regs.sp < w->stack_low)
 		return hash;
@@ -34,7 +39,7 @@ static inline uint64_t hash_of(const struct walk *w, struct walk_regs regs)
 			regs.fp = *(const uint64_t *)(cfa - saved);
 		regs.pc = *(const uint64_t *)(cfa - 8);
 		regs.sp = cfa;
-		hash = (hash ^ hash >> 32 ^ regs.pc) * 0x9e3779b97f4a7c15ull;
+		hash = (hash ^ hash >> 32 ^ regs.pc) * GOLDEN;
 	}
 	return hash;
 }
@@ -44,29 +49,59 @@ static inline uint32_t *set_of(const struct walk *w, uint64_t hash)
 	return &w->end_sets[((uint32_t)(hash >> 40) & w->end_mask) * WALK_END_WAYS];
 }
 
-static inline uint64_t differs(uint64_t sp, uint64_t check)
+static inline uint64_t fold(uint64_t a, uint64_t b)
 {
-	return ((const uint64_t *)sp)[check >> 48] ^ (check & WALK_END_VALUE);
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline bool holds(const struct walk_end_seen *e)
+/* A hash of all that an end rests on, as it is now: two words at a time, each pair with keys of its
+ * own, so that the multiplications need not wait for each other. */
+static inline uint64_t rests_on(const struct walk *w, const struct walk_end_seen *e,
+				struct walk_regs regs)
 {
-	uint64_t difference = 0;
+	static const uint64_t keys[WALK_END_WORDS + 4] = {
+		0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb, 0xd6e8feb86659fd93,
+		0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3, 0x589965cc75374cc3,
+		0x1d8e4e27c47d124f, 0xeb44accab455d165, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9,
+		0x27d4eb2f165667c5, 0x85ebca77c2b2ae63, 0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53,
+		0x2127599bf4325c37, 0x880355f21e6d1965, 0x3c6ef372fe94f82b, 0xdaa66d2c7ddf743f,
+		0x5851f42d4c957f2d, 0x14057b7ef767814f, 0x9fb21c651e98df25, 0xa5b85c5e198ed849,
+	};
+	const uint64_t *sp = (const uint64_t *)regs.sp;
+	uint64_t place = e->depth ? w->places[e->depth - 1] : 0;
+	uint64_t hash = fold(regs.pc ^ keys[0], regs.sp ^ keys[1]) +
+			fold((e->needs_fp ? regs.fp : 0) ^ keys[2], place ^ w->epoch ^ keys[3]);
 
-	for (uint32_t i = e->count; i-- > 0;)
-		difference |= differs(e->sp, e->checks[i]);
-	return !difference;
+	for (unsigned i = 0; i < e->count; i += 2)
+		hash += fold(sp[e->words[i]] ^ keys[i + 4], sp[e->words[i + 1]] ^ keys[i + 5]);
+	return hash;
 }
 
+static inline uint16_t tag_of(struct walk_regs regs)
+{
+	return (uint16_t)((regs.pc ^ regs.sp << 7) * GOLDEN >> 48);
+}
+
+/* An end may be of another stack register, and even of another stack that was this thread's: its
+ * words are read only if they lie on the one that is. */
 static inline bool is_met(const struct walk *w, const struct walk_end_seen *e,
 			  struct walk_regs regs)
 {
-	if (e->pc != regs.pc || e->sp != regs.sp || e->flags_and_epoch >> 1 != w->epoch ||
-	    (e->fp != regs.fp && e->flags_and_epoch & FRAME_NEEDS_FP) || !holds(e))
+	if (e->tag != tag_of(regs) || regs.sp < w->stack_low ||
+	    regs.sp + 8ull * e->furthest >= w->stack_high || w->frames + e->depth > w->top + 1 ||
+	    rests_on(w, e, regs) != e->hash)
 		return false;
-	return !e->depth ||
-	       (w->frames + e->depth <= w->top + 1 && w->places[e->depth - 1] == e->place &&
-		walk_checks_hold(w->checks, w->frames[e->depth - 1].checks));
+	return !e->depth || walk_checks_hold(w->checks, w->frames[e->depth - 1].checks);
+}
+
+/* The same where it is rare: less code in the way of the usual case. */
+static __attribute__((noinline)) bool is_met_rarely(const struct walk *w,
+						    const struct walk_end_seen *e, uint64_t pc,
+						    uint64_t sp, uint64_t fp)
+{
+	return is_met(w, e, (struct walk_regs){ pc, sp, fp });
 }
 
 /* An end was met, after the last one: that one keeps what mostly comes after it, and what did
@@ -92,40 +127,39 @@ static inline void learn_order(struct walk *w, uint32_t index)
 	w->last_end = index;
 }
 
-/* Programs repeat themselves: the end that came after this one is asked for now, and is in the
- * cache when the next event comes. */
-static inline void ask_for_next(const struct walk *w, uint32_t index)
-{
-	const char *next = (const char *)&w->ends[w->ends[index].next];
-
-	__builtin_prefetch(next);
-	__builtin_prefetch(next + 64);
-}
-
+/* The one that will probably be next is asked for now, and is in the cache when the next event
+ * comes. */
 static inline uint32_t met(struct walk *w, uint32_t index)
 {
 	learn_order(w, index);
-	ask_for_next(w, index);
+	__builtin_prefetch(&w->ends[w->ends[index].next]);
 	return w->ends[index].node;
 }
 
-/* The checks from `first` on but the innermost, which is the pc, as an end has them.  False if one
- * cannot be written like that. */
-static bool pack_checks(const struct walk *w, uint32_t first, uint64_t sp, struct walk_end_seen *e)
+/* Where the words are that the checks from `first` on are about, but for the innermost, which is
+ * the pc's.  False if one is too far away. */
+static bool put_words(const struct walk *w, uint32_t first, uint64_t sp, struct walk_end_seen *e)
 {
 	uint32_t n = w->check_count - 1 - first;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct walk_check *c = &w->checks[first + i];
-		uint64_t distance = ((uint64_t)c->at - sp) / 8;
+		uint64_t distance = ((uint64_t)w->checks[first + i].at - sp) / 8;
 
-		if (unlikely(distance >> 16 || c->value > WALK_END_VALUE))
+		if (unlikely(distance >> 16))
 			return false;
-		e->checks[i] = distance << 48 | c->value;
+		e->words[i] = (uint16_t)distance;
+		if (distance > e->furthest)
+			e->furthest = (uint16_t)distance;
+	}
+	if (n % 2) {
+		e->words[n] = e->words[n - 1];
+		n++;
 	}
 	e->count = (uint8_t)n;
 	return true;
 }
+
+_Static_assert(WALK_END_WORDS % 2 == 0, "words are taken in pairs");
 
 void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 {
@@ -142,29 +176,28 @@ void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 	}
 	/* As far out as there is room for: that frame is the likelier to be there the next time. */
 	while (on >= w->frames &&
-	       w->check_count - (on > w->frames ? on[-1].checks : 0) <= WALK_END_CHECKS + 1)
+	       w->check_count - (on > w->frames ? on[-1].checks : 0) <= WALK_END_WORDS + 1)
 		on--;
 	first = on >= w->frames ? on->checks : 0;
 	if (w->careful || w->end == WALK_TRUNCATED || w->top < w->frames ||
-	    w->check_count - first > WALK_END_CHECKS + 1 || w->check_count == first)
+	    w->check_count - first > WALK_END_WORDS + 1 || w->check_count == first)
 		return;
-	hash = hash_of(w, regs);
+	hash = found_by(w, regs);
 	index = w->end_count % ((w->end_mask + 1) * WALK_END_WAYS);
 	e = &w->ends[index];
-	e->flags_and_epoch = 0;
-	if (!pack_checks(w, first, regs.sp, e))
+	*e = (struct walk_end_seen){
+		.node = node,
+		.next = (uint16_t)index,
+		.other = (uint16_t)index,
+		.depth = (uint16_t)(on + 1 - w->frames),
+		.needs_fp = w->top->flags & FRAME_NEEDS_FP,
+	};
+	if (!put_words(w, first, regs.sp, e))
 		return;
+	e->hash = rests_on(w, e, regs);
+	e->tag = tag_of(regs);
 	set_of(w, hash)[w->end_count++ % WALK_END_WAYS] =
 		((uint32_t)hash & ~WALK_END_NUMBER) | index;
-	e->pc = regs.pc;
-	e->sp = regs.sp;
-	e->fp = regs.fp;
-	e->node = node;
-	e->depth = (uint16_t)(on + 1 - w->frames);
-	e->place = w->places[on - w->frames];
-	e->flags_and_epoch = (w->top->flags & FRAME_NEEDS_FP) | w->epoch << 1;
-	e->next = e->other = (uint16_t)index;
-	e->trusted = false;
 	learn_order(w, index);
 }
 
@@ -178,13 +211,13 @@ uint32_t walk_another(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
 	if (!w->careful) {
 		if (is_met(w, &w->ends[last->next], regs))
 			return met(w, last->next);
-		if (is_met(w, &w->ends[last->other], regs))
+		if (is_met_rarely(w, &w->ends[last->other], pc, sp, fp))
 			return met(w, last->other);
-		hash = hash_of(w, regs);
+		hash = found_by(w, regs);
 		set = set_of(w, hash);
 		for (unsigned way = 0; way < WALK_END_WAYS; way++)
 			if ((set[way] ^ (uint32_t)hash) <= WALK_END_NUMBER &&
-			    is_met(w, &w->ends[set[way] & WALK_END_NUMBER], regs))
+			    is_met_rarely(w, &w->ends[set[way] & WALK_END_NUMBER], pc, sp, fp))
 				return met(w, set[way] & WALK_END_NUMBER);
 	}
 	walk_slowly(w, regs);
