@@ -391,7 +391,18 @@ static void drop_jumped_into(struct search *s)
 	}
 }
 
-/* An allocator whose names are gone is still known by what it would print. */
+/* Does the file keep what it only reads apart from its code?  Then there is no text among that. */
+static bool keeps_code_apart(const struct search *s)
+{
+	Elf64_Phdr p;
+
+	for (unsigned i = 0; segment(s->file, &s->header, i, &p); i++)
+		if (p.p_type == PT_LOAD && !(p.p_flags & (PF_W | PF_X)))
+			return true;
+	return false;
+}
+
+/* An allocator whose names are gone is still known by what it would print.  The program waits. */
 static const char *kind_by_text(const struct search *s)
 {
 	static const struct {
@@ -399,10 +410,11 @@ static const char *kind_by_text(const struct search *s)
 	} marks[] = { { "jemalloc", "<jemalloc>: " },
 		      { "mimalloc", "mimalloc: warning: " },
 		      { "tcmalloc", "tcmalloc.max_total_thread_cache_bytes" } };
+	uint32_t not_in = keeps_code_apart(s) ? PF_W | PF_X : PF_W;
 	Elf64_Phdr p;
 
 	for (unsigned i = 0; segment(s->file, &s->header, i, &p); i++) {
-		if (p.p_type != PT_LOAD || p.p_flags & PF_W || p.p_filesz > NAMELESS_MAX ||
+		if (p.p_type != PT_LOAD || p.p_flags & not_in || p.p_filesz > NAMELESS_MAX ||
 		    !within(s->file, p.p_offset, p.p_filesz))
 			continue;
 		for (unsigned k = 0; k < sizeof(marks) / sizeof(marks[0]); k++)
