@@ -135,6 +135,7 @@ static bool use(struct loader *l, struct job *j)
 	}
 	merge_run(&l->merge, j->horizon);
 	columns_write_behind(&m->allocations);
+	columns_write_ahead(&m->allocations);
 	m->chunk_count++;
 	m->event_chunk_count++;
 	if (l->pair.overflowed) {
