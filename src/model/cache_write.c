@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/write_at.h"
 #include "base/xalloc.h"
 #include "model/cache_format.h"
 #include "wire/varint.h"
@@ -157,24 +158,6 @@ static void put_tables(struct buf *b, const struct model *m)
 	add_counters(b, &m->tables);
 	add_removed(b, &m->tables.removed);
 	buf_add(b, m->cache->chunks.data, m->cache->chunks.size);
-}
-
-static int write_at(int fd, const void *bytes, size_t size, uint64_t offset)
-{
-	const uint8_t *p = bytes;
-
-	while (size) {
-		ssize_t n = pwrite(fd, p, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ENOSPC;
-		p += n;
-		offset += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return 0;
 }
 
 struct writing {

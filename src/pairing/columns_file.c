@@ -19,12 +19,13 @@
 
 #include "base/memory.h"
 #include "base/scratch.h"
+#include "base/write_at.h"
 #include "base/xalloc.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
 #define WRITE_BEYOND 4 /* part of memory that may hold rows that are not written */
 #define WRITE_ROWS (128u << 10)
-#define AHEAD_ROWS (64u << 10)
+#define AHEAD_ROWS (64u << 10)	    /* whose pages are there, at least */
 #define ROOM_MAX (COLUMNS_MAX + 2u) /* rounded up to a whole group */
 
 /* One column, as what is the same for all of them sees it. */
@@ -114,26 +115,8 @@ static bool extend(const struct column *k, const struct columns_file *f,
 	return true;
 }
 
-static int write_at(int fd, const void *bytes, size_t size, uint64_t offset)
-{
-	const uint8_t *p = bytes;
-
-	while (size) {
-		ssize_t n = pwrite(fd, p, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ENOSPC;
-		p += n;
-		offset += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 /* A store to a page that is not there yet costs the kernel four microseconds; writing zeros makes
- * pages for a tenth of that, many at a time. */
+ * pages for a seventh of that, many at a time. */
 static void write_zeros(int fd, uint64_t offset, uint64_t size)
 {
 	static uint8_t zeros[256u << 10]; /* never written to */

@@ -285,7 +285,7 @@ void *hook_malloc(size_t size)
  * about it.  hook_dlclose() is too late to say that addresses have changed their meaning: another
  * thread may load a library to where one was before the thread that unloaded it has come back to
  * us.  The loader's lock is held here, so whatever was unloaded is gone, and the new one is not
- * there. */
+ * there.  Should it ever ask in another way, test_library_in_anothers_place tells. */
 static inline void watch_loader(const uint64_t *frame, size_t size)
 {
 	if (unlikely(size == 1 && arch_caller(frame).pc - rt.loader_low < rt.loader_size))

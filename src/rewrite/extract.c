@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/write_at.h"
 #include "base/xalloc.h"
 
 #define NAME_ROOM (NAME_MAX + 1)
@@ -87,22 +88,6 @@ static int create(int at, const char *part, char *name)
 			return fd >= 0 ? fd : -errno;
 	}
 	return -EEXIST;
-}
-
-static int write_at(int fd, const uint8_t *bytes, size_t size, uint64_t offset)
-{
-	while (size) {
-		ssize_t n = pwrite(fd, bytes, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		bytes += n;
-		offset += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return 0;
 }
 
 static int write_pieces(const struct extract *x, const struct embedded_file *f, int fd,

@@ -263,9 +263,10 @@ def test_stripped_tcmalloc(compile_program, compare, tmp_path):
     assert recording.info["allocator"] == "tcmalloc inside the executable"
 
 
-def test_stripped_of_prefixed_names(compile_program, compare, renamed, tmp_path):
-    """Nothing of it can be found, but that it is there."""
-    program = compile_program("inside", flags=("-O2", "-DPREFIX=_rjem_", "-DJEMALLOC"),
+@pytest.mark.parametrize("layout", ["separate-code", "noseparate-code"])
+def test_stripped_of_prefixed_names(compile_program, compare, renamed, tmp_path, layout):
+    """Nothing of it can be found, but that it is there: its texts, also where they lie with the code."""
+    program = compile_program("inside", flags=("-O2", "-DPREFIX=_rjem_", "-DJEMALLOC", f"-Wl,-z,{layout}"),
                               libraries=(renamed("_rjem_"), "-lm"))
     stripped = str(tmp_path / "stripped")
     subprocess.run(["strip", "-o", stripped, program], check=True)

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* pwrite() until everything is written; for whoever puts a file together out of order: columns, the
+ * cache, extracted files.  Any thread. */
+#include "base/write_at.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+int write_at(int fd, const void *bytes, size_t size, uint64_t offset)
+{
+	const uint8_t *p = bytes;
+
+	while (size) {
+		ssize_t n = pwrite(fd, p, size, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -ENOSPC;
+		p += n;
+		offset += (uint64_t)n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
