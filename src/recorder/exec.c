@@ -5,7 +5,7 @@
  * tracked so is every program that it starts.  The environment that such a program is given gets
  * our variables added, on the caller's stack: nothing is allocated, so this works between vfork and
  * exec too, and an exec that fails has changed nothing.  The new program's recorder takes them out
- * again (family.c). */
+ * again (environment.c). */
 #include "recorder/hooks.h"
 #include "recorder/sys.h"
 
@@ -240,6 +240,7 @@ static int start(const struct call *c, char *const *env)
 	bool spawns = c->kind == SPAWN || c->kind == SPAWNP, same, follow;
 	int result, error;
 
+	env = environment_to_hand_over(env);
 	if (!rt.shm || !preload_entry[11])
 		return make(c, env);
 	same = !spawns && sys_getpid() == rt.pid;

@@ -15,8 +15,6 @@
 
 #include <string.h>
 
-#define TRACK_ENV "MEMORY_PROFILER_TRACK_CHILD_PROCESSES"
-
 static uint64_t read_number(const char **text)
 {
 	uint64_t v = 0;
@@ -158,70 +156,4 @@ bool family_in_child(void)
 	atomic_store(&rt.state, recorded ? RT_ON : RT_OFF);
 	sys_restore_signals(&signals);
 	return recorded;
-}
-
-static bool ends_with(const char *text, size_t n, const char *end)
-{
-	size_t length = strlen(end);
-
-	return n >= length && !strncmp(text + n - length, end, length);
-}
-
-/* Takes us out of a list of libraries; false if nothing is left of it. */
-static bool leave_list(char *list)
-{
-	const char *name = rt_own_name(), *slash = strrchr(name, '/');
-	char *out = list, *word = list;
-
-	name = slash ? slash + 1 : name;
-	while (*word) {
-		size_t n = strcspn(word, ": "), skip = n + (word[n] != 0);
-
-		if (!ends_with(word, n, name)) {
-			memmove(out, word, skip);
-			out += skip;
-		}
-		word += skip;
-	}
-	*out = 0;
-	if (out > list && (out[-1] == ':' || out[-1] == ' '))
-		*--out = 0;
-	return out > list;
-}
-
-static bool is_variable(const char *entry, const char *name)
-{
-	size_t n = strlen(name);
-
-	return !strncmp(entry, name, n) && entry[n] == '=';
-}
-
-/* Programs that this one starts are not recorded unless asked for, and see nothing of us.  Where
- * they are, they are told whose children they are; if there is no variable yet whose place that
- * could take, it takes that of the option that asks for it. */
-void family_leave_environment(char **env)
-{
-	bool keep = rt.shm && rt.shm->options.track_children, told = false;
-	char **to = env, **option = NULL;
-
-	for (char **from = env; *from; from++) {
-		char *e = *from;
-
-		if (is_variable(e, SHM_ENV) && !keep)
-			continue;
-		if (is_variable(e, SHM_PARENT_ENV)) {
-			if (!keep)
-				continue;
-			e = exec_parent;
-			told = true;
-		}
-		if (is_variable(e, "LD_PRELOAD") && !keep && !leave_list(e + 11))
-			continue;
-		if (is_variable(e, TRACK_ENV))
-			option = to;
-		*to++ = e;
-	}
-	*to = NULL;
-	if (keep && !told && option)
-		*option = exec_parent;
 }

@@ -456,6 +456,15 @@ void (*hook_signal(int number, void (*handler)(int)))(int)
 	return control_is_handler(old) ? SIG_DFL : old;
 }
 
+/* A tail call: no frame of ours is below main(). */
+int hook___libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
+			   void (*init)(void), void (*fini)(void), void (*loader_fini)(void),
+			   void *stack_end)
+{
+	environment_show();
+	return real.__libc_start_main(main, argc, argv, init, fini, loader_fini, stack_end);
+}
+
 int hook_prctl(int option, ...)
 {
 	unsigned long a[4];

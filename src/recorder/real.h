@@ -53,6 +53,8 @@ struct real {
 	void (*__deregister_frame)(void *);
 	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
 	void (*(*signal)(int, void (*)(int)))(int);
+	int (*__libc_start_main)(int (*)(int, char **, char **), int, char **, void (*)(void),
+				 void (*)(void), void (*)(void), void *);
 	void *(*mmap)(void *, size_t, int, int, int, off_t);
 	void *(*mmap64)(void *, size_t, int, int, int, off_t);
 	int (*munmap)(void *, size_t);

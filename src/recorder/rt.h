@@ -128,9 +128,17 @@ static inline uint64_t rt_now(void)
 	return likely(rt.use_tsc) ? arch_ticks() : rt_now_slow();
 }
 
-/* start.c: the life of a recording. */
-char **rt_environment(void) HIDDEN; /* as the kernel gave it */
+/* environment.c: the environment that the kernel put on the stack. */
+char **rt_environment(void) HIDDEN;
 const char *rt_variable(const char *name) HIDDEN;
+/* Takes out what is not for the program, nor for those that it starts. */
+void environment_leave(bool children_are_recorded) HIDDEN;
+/* Before main(): `environ` is what is left. */
+void environment_show(void) HIDDEN;
+/* Without the empty slots in front that a constructor, or a program without libc's start, has. */
+char *const *environment_to_hand_over(char *const *env) HIDDEN;
+
+/* start.c: the life of a recording. */
 const char *rt_own_name(void) HIDDEN; /* the file that we are, as the loader was told */
 /* New shared memory and a collector for it; `like`: an earlier recording to be like.  NULL: said.
  */
@@ -152,8 +160,6 @@ bool control_is_handler(void (*handler)(int)) HIDDEN;
 bool family_follows(const struct shm_control *launcher) HIDDEN;
 /* Fills in where a new recording comes from. */
 void family_describe(struct shm_control *control, const struct shm_control *like) HIDDEN;
-/* Takes out of the environment what is not for programs that this one starts. */
-void family_leave_environment(char **env) HIDDEN;
 void family_before_fork(void) HIDDEN;
 /* In a forked child: it gets a recording of its own, or none.  True: it is recorded. */
 bool family_in_child(void) HIDDEN;

@@ -2,8 +2,8 @@
 /* The life of a recording inside the target: start at the first hook, stop when the collector is
  * gone, silence in children.
  *
- * The first hook usually runs in the loader, before libc knows its environment; that is read from
- * the stack, where the kernel put it.  The constructor runs before all others (-z initfirst). */
+ * The first hook usually runs in the loader, before libc knows its environment (environment.c has
+ * it).  The constructor runs before all others (-z initfirst). */
 #include "recorder/elf.h"
 #include "recorder/hooks.h"
 #include "recorder/inplace.h"
@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-extern void *__libc_stack_end;
 #define START_TIMEOUT_NS 10000000000ull
 
 struct rt rt;
@@ -30,23 +29,6 @@ __attribute__((section(".note.memoir"), aligned(4), used)) static const struct l
 	LAYOUT_NOTE_NAME,
 	{ { (uint32_t)SHM_MAGIC, (uint32_t)(SHM_MAGIC >> 32) }, MEMOIR_VERSION },
 };
-
-char **rt_environment(void)
-{
-	uint64_t *start = __libc_stack_end;
-
-	return (char **)(start + 1 + *start + 1);
-}
-
-const char *rt_variable(const char *name)
-{
-	size_t n = strlen(name);
-
-	for (char **e = rt_environment(); *e; e++)
-		if (!strncmp(*e, name, n) && (*e)[n] == '=')
-			return *e + n + 1;
-	return NULL;
-}
 
 static void name_allocator(struct shm_control *control)
 {
@@ -379,10 +361,8 @@ void hooks_in_child(void)
 		family_in_child();
 }
 
-__attribute__((constructor)) static void at_load(int argc, char **argv, char **env)
+__attribute__((constructor)) static void at_load(void)
 {
-	(void)argc;
-	(void)argv;
 	rt_start();
 	if (rt.shm) {
 		inplace_install();
@@ -392,7 +372,7 @@ __attribute__((constructor)) static void at_load(int argc, char **argv, char **e
 		if (rt.shm->options.zero_memory)
 			zero_init();
 	}
-	family_leave_environment(env);
+	environment_leave(rt.shm && rt.shm->options.track_children);
 }
 
 /* The death of process 1 takes its whole namespace along, the collector too: it waits. */
