@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* gen_recording FILE [EVENTS [THREADS [SEED [KEEP [CODEC]]]]]: a recording of a program that never
- * was.
+/* gen_recording FILE [EVENTS [THREADS [SEED [KEEP [CODEC [STACKS]]]]]]: a recording of a program
+ * that never was.
  *
  * For measuring how fast recordings load (20 million events by default) and for the fuzzer's
  * corpus.  It imitates what matters to a loader: an allocator that hands out the address freed last
  * in its class, sizes and lifetimes from a long-tailed mixture, stacks used very unequally, frees
  * by other threads, reallocs that grow, passes over rings with a horizon.  KEEP is the percentage
- * of blocks that are never freed (2), CODEC raw, zstd or lz4 (zstd).  Prints what a loader must
- * find, as JSON. */
+ * of blocks that are never freed (2), CODEC raw, zstd or lz4 (zstd).  With STACKS there are so
+ * many, and every second allocation takes the next of them in turn; without, there are 40,000, most
+ * of which are used rarely.  Prints what a loader must find, as JSON. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,13 +19,15 @@
 #include "recording_writer.h"
 
 #define CLASSES 64
-#define STACKS_MAX 40000u
+#define STACKS_USUAL 40000u
+#define STACKS_MAX 4000000u
 #define THREADS_MAX 64
 #define TICKS_PER_EVENT 250
 #define START 1000000000000ull
 
 static uint64_t random_state;
-static uint32_t stacks = STACKS_MAX;
+static uint32_t stacks = STACKS_USUAL;
+static bool in_turn; /* stacks were asked for: all of them are used */
 
 static uint64_t next_random(void)
 {
@@ -125,6 +128,13 @@ static uint32_t random_stack(void)
 	return stacks / 4 + below(span) * 3 % (stacks - stacks / 4);
 }
 
+static uint32_t allocation_stack(uint32_t otherwise)
+{
+	static uint32_t turn;
+
+	return in_turn && below(2) ? 1 + turn++ % stacks : otherwise;
+}
+
 struct ring {
 	struct event *events;
 	uint32_t count;
@@ -169,6 +179,7 @@ static void step(struct ring *r, struct live_set *own, struct live_set *other, u
 	*now += TICKS_PER_EVENT / 2 + below(TICKS_PER_EVENT);
 	if (!victim->count || (kind >= 50 && victim->count < target) || kind >= 97) {
 		b = allocate(size);
+		stack = allocation_stack(stack);
 		put(r, make_event(OP_ALLOC, CALL_malloc, *now, b.address, size, stack), size % 16);
 		count_allocation(size);
 		if (below(100) >= keep_percent)
@@ -251,8 +262,13 @@ int main(int argc, char **argv)
 	struct writer w;
 	int fd;
 
-	if (argc < 2 || !threads || threads > THREADS_MAX) {
-		fprintf(stderr, "gen_recording FILE [EVENTS [THREADS [SEED [KEEP [CODEC]]]]]\n");
+	if (argc > 7) {
+		stacks = (uint32_t)strtoul(argv[7], NULL, 10);
+		in_turn = true;
+	}
+	if (argc < 2 || !threads || threads > THREADS_MAX || stacks < 20 || stacks > STACKS_MAX) {
+		fprintf(stderr,
+			"gen_recording FILE [EVENTS [THREADS [SEED [KEEP [CODEC [STACKS]]]]]]\n");
 		return 2;
 	}
 	random_state = (argc > 4 ? strtoull(argv[4], NULL, 10) : 1) * 0x9e3779b97f4a7c15ull + 1;
@@ -265,7 +281,7 @@ int main(int argc, char **argv)
 	w.codec = argc > 6 && !strcmp(argv[6], "raw")	? CODEC_RAW
 		  : argc > 6 && !strcmp(argv[6], "lz4") ? CODEC_LZ4
 							: CODEC_ZSTD;
-	if (events / 8 + 20 < stacks)
+	if (!in_turn && events / 8 + 20 < stacks)
 		stacks = (uint32_t)events / 8 + 20;
 	write_head(&w);
 	for (uint32_t i = 0; i < threads; i++) {

@@ -74,13 +74,25 @@ static void forget(struct weighed *k, struct row *r)
 	*r = (struct row){ 0 };
 }
 
-/* The row that was not used for longest, but `other`; NULL: all are being made. */
-static struct row *oldest(struct weighed *k, const struct row *other)
+/* A free row, else the one that was not used for longest; NULL: all are being made. */
+static struct row *row_for_new_weights(struct weighed *k)
 {
 	struct row *best = NULL;
 
 	for (struct row *r = k->rows; r < k->rows + WEIGHED_KEPT; r++)
-		if (!r->making && r != other && (!best || r->used < best->used))
+		if (!r->making && (!best || r->used < best->used))
+			best = r;
+	return best;
+}
+
+/* Of the rows that have weights, and so bytes to give back, the one that was not used for longest;
+ * NULL: none has any. */
+static struct row *oldest_with_weights(struct weighed *k)
+{
+	struct row *best = NULL;
+
+	for (struct row *r = k->rows; r < k->rows + WEIGHED_KEPT; r++)
+		if (r->weights.rows && (!best || r->used < best->used))
 			best = r;
 	return best;
 }
@@ -95,7 +107,8 @@ static void keep(struct weighed *k, struct row *r, const struct stack_weights *w
 		*r = (struct row){ 0 };
 		return;
 	}
-	while (k->bytes + cost(w) > WEIGHED_BYTES && (old = oldest(k, r)))
+	/* `r` has no weights yet, so each turn gives back what a row has. */
+	while (k->bytes + cost(w) > WEIGHED_BYTES && (old = oldest_with_weights(k)))
 		forget(k, old);
 	r->weights = copy_of(w);
 	k->bytes += cost(w);
@@ -117,7 +130,7 @@ void weighed_take(struct weighed *k, struct stack_weights *ret_weights, const st
 		pthread_mutex_unlock(&k->lock);
 		return;
 	}
-	r = oldest(k, NULL);
+	r = row_for_new_weights(k);
 	if (r) {
 		forget(k, r);
 		*r = (struct row){

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The cache of weights: what it keeps, what it gives up, and that it ends.  SIGALRM ends a test in
+ * which it does not. */
+#include "unit.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+#include "query/weighed.h"
+
+#define PATIENCE_S 20
+/* So many rows are more than half of what is kept. */
+#define LARGE ((uint32_t)(WEIGHED_BYTES / sizeof(struct stack_weight) * 2 / 3))
+
+static unsigned made;
+static uint32_t rows_made;
+
+static void make(struct stack_weights *ret_weights, const struct view *v,
+		 const struct measuring *how, bool by_thread)
+{
+	made++;
+	*ret_weights = (struct stack_weights){
+		.rows = xcalloc(rows_made + 1, sizeof(*ret_weights->rows)),
+		.count = rows_made,
+		.total = { .bytes = how->at, .count = (uint64_t)how->measure },
+	};
+	if (rows_made)
+		ret_weights->rows[0].stack = (uint32_t)how->measure + 1;
+}
+
+/* Was it made anew? */
+static bool ask(struct weighed *k, enum measure measure, uint64_t at, uint32_t rows)
+{
+	struct measuring how = { .measure = measure, .at = at };
+	struct stack_weights w;
+	unsigned before = made;
+
+	rows_made = rows;
+	weighed_take(k, &w, NULL, &how, false, make);
+	assert_int_equal(w.count, rows);
+	assert_int_equal(w.total.bytes, at);
+	assert_int_equal(w.total.count, measure);
+	assert_true(!rows || w.rows[0].stack == (uint32_t)measure + 1);
+	stack_weights_release(&w);
+	return made > before;
+}
+
+/* Two that do not fit together, with free rows beside them: the older one makes room. */
+static void gives_up_what_does_not_fit(void **state)
+{
+	struct weighed *k = weighed_new();
+
+	alarm(PATIENCE_S);
+	assert_true(ask(k, MEASURE_LEAKED, 1, LARGE));
+	assert_true(ask(k, MEASURE_PEAK, 1, LARGE));
+	assert_false(ask(k, MEASURE_PEAK, 1, LARGE));
+	assert_true(ask(k, MEASURE_LEAKED, 1, LARGE));
+	assert_true(ask(k, MEASURE_PEAK, 1, LARGE));
+	alarm(0);
+	weighed_free(k);
+}
+
+static void does_not_keep_more_than_there_is_room_for(void **state)
+{
+	struct weighed *k = weighed_new();
+
+	alarm(PATIENCE_S);
+	assert_true(ask(k, MEASURE_LEAKED, 1, 1));
+	assert_true(ask(k, MEASURE_PEAK, 1, 2 * LARGE));
+	assert_true(ask(k, MEASURE_PEAK, 1, 2 * LARGE));
+	assert_false(ask(k, MEASURE_LEAKED, 1, 1));
+	alarm(0);
+	weighed_free(k);
+}
+
+/* More questions than rows, of every size from nothing on. */
+static void keeps_the_latest(void **state)
+{
+	struct weighed *k = weighed_new();
+
+	alarm(PATIENCE_S);
+	for (uint64_t at = 1; at <= 3 * WEIGHED_KEPT; at++)
+		assert_true(ask(k, MEASURE_ALIVE_AT, at, (uint32_t)at % 3 * (LARGE / 16)));
+	for (uint64_t at = 3 * WEIGHED_KEPT; at > 2 * WEIGHED_KEPT; at--)
+		assert_false(ask(k, MEASURE_ALIVE_AT, at, (uint32_t)at % 3 * (LARGE / 16)));
+	alarm(0);
+	weighed_free(k);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gives_up_what_does_not_fit),
+		cmocka_unit_test(does_not_keep_more_than_there_is_room_for),
+		cmocka_unit_test(keeps_the_latest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
