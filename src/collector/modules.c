@@ -68,30 +68,17 @@ static bool same_library(const struct shm_module *m, const struct mapping *found
 	return !stem || !strncmp(name, path, (size_t)(stem - name));
 }
 
-/* The path that the kernel has for a module; else the loader's; else the program's own. */
+/* The path that the kernel has for a module; else the recorder's; else the program's own. */
 static const char *module_path(struct collector *c, const struct shm_module *m,
 			       const struct mapping *found, char *buffer, size_t size)
 {
-	int length = (int)strnlen(m->name, sizeof(m->name)), skip = 0;
-	ssize_t n = 0;
-	char link[40];
+	int length = (int)strnlen(m->name, sizeof(m->name));
 
 	if (found && found->path[0])
 		return found->path;
 	if (!length)
 		return c->executable;
-	/* A library that was opened by a relative name, and is gone again. */
-	if (m->name[0] != '/' && memchr(m->name, '/', (size_t)length)) {
-		snprintf(link, sizeof(link), "/proc/%d/cwd", (int)c->target);
-		n = readlink(link, buffer, size - (size_t)length - 2);
-	}
-	if (n > 0) {
-		buffer[n++] = '/';
-		skip = strncmp(m->name, "./", 2) ? 0 : 2;
-	} else {
-		n = 0;
-	}
-	snprintf(buffer + n, size - (size_t)n, "%.*s", length - skip, m->name + skip);
+	snprintf(buffer, size, "%.*s", length, m->name);
 	return buffer;
 }
 

@@ -123,11 +123,75 @@ static void find_build_id(struct shm_module *record, const uint8_t *notes, uint6
 	}
 }
 
+/* "/proc/self/map_files/START-END", or 0 as its length where that does not fit. */
+static size_t mapping_link(char *out, size_t size, uint64_t start, uint64_t end)
+{
+	static const char folder[] = "/proc/self/map_files/", digits[] = "0123456789abcdef";
+	uint64_t ends[] = { start, end };
+	size_t n = sizeof(folder) - 1;
+
+	if (size < sizeof(folder) + 2 * 17)
+		return 0;
+	memcpy(out, folder, n);
+	for (int i = 0; i < 2; i++) {
+		int shift = 60;
+
+		while (shift && !(ends[i] >> shift))
+			shift -= 4;
+		for (; shift >= 0; shift -= 4)
+			out[n++] = digits[ends[i] >> shift & 15];
+		out[n++] = i ? 0 : '-';
+	}
+	return n - 1;
+}
+
+/* A library that was opened by a relative name: only this process knows what that means, and only
+ * as long as it is there.  The kernel knows the file; where it does not tell, the folder that the
+ * program is in now is the best that is left. */
+static void make_absolute(struct shm_module *record, const char *name, uint64_t first_end)
+{
+	static const char deleted[] = " (deleted)";
+	static char path[4096]; /* too large for a small stack; under the lock */
+	size_t length = strlen(name), size = sizeof(path) - 1;
+	long n = -1;
+
+	if (mapping_link(path, sizeof(path), record->start, first_end))
+		n = SYS(SYS_readlinkat, AT_FDCWD, path, path + 128, size - 128);
+	if (n > 0 && path[128] == '/') {
+		memmove(path, path + 128, (size_t)n);
+		path[n] = 0;
+		if ((size_t)n > sizeof(deleted) &&
+		    !memcmp(path + n - (sizeof(deleted) - 1), deleted, sizeof(deleted)))
+			path[n -= sizeof(deleted) - 1] = 0;
+	} else {
+		n = SYS(SYS_getcwd, path, size - length - 1);
+		if (n <= 1 || path[0] != '/')
+			return;
+		n--; /* the kernel counts the NUL */
+		if (n > 1)
+			path[n++] = '/';
+		if (name[0] == '.' && name[1] == '/')
+			name += 2;
+		memcpy(path + n, name, strlen(name) + 1);
+		n += (long)strlen(name);
+	}
+	if ((size_t)n < sizeof(record->name))
+		memcpy(record->name, path, (size_t)n + 1);
+}
+
+static bool has_folder(const char *name)
+{
+	while (*name && *name != '/')
+		name++;
+	return *name;
+}
+
 static void describe(struct shm_module *record, const struct module *m)
 {
 	const ElfW(Ehdr) *ehdr = (const void *)m->start;
 	const char *name = m->map->l_name;
 	size_t length = strlen(name);
+	uint64_t first_end = 0;
 
 	record->bias = m->map->l_addr;
 	record->start = m->start;
@@ -143,9 +207,14 @@ static void describe(struct shm_module *record, const struct module *m)
 		const ElfW(Phdr) *p = (const ElfW(Phdr) *)(m->start + ehdr->e_phoff) + i;
 		uint64_t at = m->map->l_addr + p->p_vaddr;
 
+		if (p->p_type == PT_LOAD && !first_end)
+			first_end = (at + p->p_memsz + 4095) & ~4095ull;
 		if (p->p_type == PT_NOTE && at >= m->start && at + p->p_memsz <= m->end)
 			find_build_id(record, (const uint8_t *)at, p->p_memsz);
 	}
+	/* Not the vdso, which has a name without a folder. */
+	if (m->map->l_name[0] != '/' && has_folder(m->map->l_name))
+		make_absolute(record, m->map->l_name, first_end);
 }
 
 static bool same_file(const struct module *m)
@@ -192,6 +261,10 @@ static struct module *add_module(const struct dl_find_object *o)
 	module_count++;
 	/* Index 0 means "no module": the table in shared memory starts with an empty record. */
 	atomic_store_explicit(&rt.shm->module_count, module_count + 1, memory_order_release);
+	/* One that was opened while the program runs may be unloaded and removed as quickly: the
+	 * collector is to open its file now. */
+	if (generation > 1)
+		ring_doorbell(rt.shm);
 	return m;
 }
 

@@ -53,7 +53,7 @@ struct shm_module {
 	uint64_t stamp;	     /* when it was first seen */
 	uint8_t build_id_size;
 	uint8_t build_id[31];
-	char name[448]; /* as the loader knows it; empty for the executable; the end if too long */
+	char name[448]; /* absolute; empty for the executable; the end if too long */
 };
 
 /* Head page of a ring's segment; `1 << order` events follow it. */
