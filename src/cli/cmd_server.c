@@ -8,24 +8,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
 #include "cli/command.h"
 #include "cli/naming.h"
+#include "cli/secrets.h"
 #include "query/value.h"
 #include "server/library.h"
 #include "server/server.h"
 #include "server/watches.h"
 
-#define PASSWORD_MAX 512
+#define NAME "memoir server"
 
-static const char *interface, *token, *password_file, *upload_limit, *agent_token_file;
+static const char *interface, *token, *token_file, *password_file, *upload_limit;
+static const char *agent_token_file;
 static const char **agents;
 static size_t agent_count, agent_room;
 static uint64_t port;
-static bool open_page, any_port;
+static bool open_page, any_port, open_to_all;
 
 static const char *add_agent(const struct command_option *row, const char *value)
 {
@@ -46,17 +47,22 @@ static const struct command_option options[] = {
 	{ "debuginfod", 0, NULL, "ask the servers of DEBUGINFOD_URLS for debug symbols",
 	  COMMAND_FLAG, &naming_debuginfod },
 	{ "open", 'o', NULL, "open the page in a browser", COMMAND_FLAG, &open_page },
-	{ "token", 't', "TEXT", "answer only those who know it (needed at other addresses)",
+	{ "token-file", 0, "FILE",
+	  "answer only those who know its first line (or MEMOIR_TOKEN; otherwise one is made)",
+	  COMMAND_TEXT, &token_file },
+	{ "token", 't', "TEXT", "the same, where every user of this machine can read it",
 	  COMMAND_TEXT, &token },
 	{ "password-file", 0, "FILE", "the same with a password, which is the file's first line",
 	  COMMAND_TEXT, &password_file },
+	{ "open-to-all", 0, NULL, "everybody who reaches the address may read, without a token",
+	  COMMAND_FLAG, &open_to_all },
 	{ "upload-limit", 0, "SIZE", "how large a file may be that is sent (4GiB; 0: none)",
 	  COMMAND_TEXT, &upload_limit },
 	{ "agent", 'a', "ADDRESS",
 	  "a running program's agent: http://HOST:PORT, unix:/SOCKET, a process; again for more",
 	  COMMAND_CALL, .set = add_agent },
-	{ "agent-token-file", 0, "FILE", "what those agents want for changes: its first line",
-	  COMMAND_TEXT, &agent_token_file },
+	{ "agent-token-file", 0, "FILE", "the token of those agents: its first line", COMMAND_TEXT,
+	  &agent_token_file },
 	{ 0 },
 };
 
@@ -66,29 +72,22 @@ static int wrong(const char *text)
 	return 2;
 }
 
-/* The first line of a file that nobody else should be able to read; false after saying why not. */
-static bool read_secret(const char *path, char ret_text[PASSWORD_MAX])
+/* The token must not be seen on the browser's command line: a file that nobody else can read leads
+ * to the address.  NULL: it cannot be written. */
+static char *make_leader(const char *url)
 {
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	ssize_t n;
+	const char *folder = getenv("XDG_RUNTIME_DIR");
+	char *path = xasprintf("%s/memoir-XXXXXX.html", folder && *folder ? folder : "/tmp");
+	auto_close int fd = mkostemps(path, 5, O_CLOEXEC);
 
-	if (fd < 0 || fstat(fd, &st) < 0 || (n = read(fd, ret_text, PASSWORD_MAX - 1)) < 0) {
-		fprintf(stderr, "memoir server: %s: %s\n", path, strerror(errno));
-		return false;
-	}
-	ret_text[n] = 0;
-	ret_text[strcspn(ret_text, "\r\n")] = 0;
-	if (!*ret_text)
-		fprintf(stderr, "memoir server: %s: the first line is empty\n", path);
-	else if (st.st_mode & 077)
-		fprintf(stderr,
-			"memoir server: %s: others can read it; chmod 600 %s keeps them out\n",
-			path, path);
-	return *ret_text;
+	if (fd >= 0 &&
+	    dprintf(fd, "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=%s\">\n",
+		    url) > 0)
+		return path;
+	free(path);
+	return NULL;
 }
 
-/* Names of functions are what the page is about: nothing to say if the browser does not start. */
 static void open_browser(const char *url)
 {
 	extern char **environ;
@@ -118,24 +117,38 @@ static bool add_all(struct server *s, int argc, char **argv, const char *agent_t
 	return true;
 }
 
-static void say_address(const struct server *s)
+/* What the browser opens, and what is to be removed in the end (NULL: nothing). */
+static char *say_address(const struct server *s)
 {
-	bool v6 = strchr(s->options.address, ':');
-	auto_free char *url = xasprintf("http://%s%s%s:%u/%s%s", v6 ? "[" : "", s->options.address,
-					v6 ? "]" : "", s->port, s->options.token ? "?token=" : "",
-					s->options.token ? s->options.token : "");
+	const struct server_options *o = &s->options;
+	bool v6 = strchr(o->address, ':');
+	auto_free char *plain =
+		xasprintf("http://%s%s%s:%u/", v6 ? "[" : "", o->address, v6 ? "]" : "", s->port);
+	auto_free char *whole =
+		xasprintf("%s%s%s", plain, o->token ? "?token=" : "", o->token ? o->token : "");
+	bool with_token = o->token && !o->same_user && !o->open_to_all;
+	char *leader = NULL;
 
-	printf("%s\n", url);
+	printf("%s\n", with_token ? whole : plain);
 	fflush(stdout);
-	fprintf(stderr, "memoir server: listening; Ctrl-C ends it\n");
+	fprintf(stderr, NAME ": listening; Ctrl-C ends it\n");
+	if (o->same_user && !o->open_to_all)
+		fprintf(stderr, NAME ": this user's processes may ask; another user opens %s\n",
+			whole);
+	else if (o->open_to_all && !s->loopback)
+		fprintf(stderr, NAME ": everybody who reaches this address may read\n");
+	if (open_page && with_token)
+		leader = make_leader(whole);
 	if (open_page)
-		open_browser(url);
+		open_browser(leader ? leader : plain);
+	return leader;
 }
 
 static int serve(const struct server_options *o, int argc, char **argv, const char *agent_token)
 {
 	struct server *s;
 	struct err err = { .offset = ERR_NO_OFFSET };
+	char *leader;
 	sigset_t ends;
 	int which;
 
@@ -158,9 +171,58 @@ static int serve(const struct server_options *o, int argc, char **argv, const ch
 		server_free(s);
 		return 1;
 	}
-	say_address(s);
+	leader = say_address(s);
 	sigwait(&ends, &which);
+	if (leader)
+		unlink(leader);
+	free(leader);
 	server_free(s);
+	return 0;
+}
+
+/* A token is in an address. */
+static int check_token(const char *text)
+{
+	if (strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+			 "0123456789-._~") != strlen(text))
+		return wrong("a token has letters, digits and -._~ only");
+	if (strlen(text) < 8)
+		return wrong("a token has at least 8 characters");
+	return 0;
+}
+
+/* Who has to show what: a token that was given is asked of everybody; otherwise this user's own
+ * processes need none on this machine, and one is made for all others. */
+static int choose_secret(struct server_options *o, char room[SECRET_SIZE])
+{
+	const struct secret_sources from = { token_file, token, "MEMOIR_TOKEN" };
+	struct err err;
+	int status;
+
+	if (password_file && (token || token_file))
+		return wrong("--token-file or --password-file, not both");
+	if (password_file) {
+		int error = secret_read(password_file, room, &err);
+
+		if (*err.text)
+			fprintf(stderr, NAME ": %s\n", err.text);
+		o->password = room;
+		return error ? 1 : 0;
+	}
+	status = secret_choose(NAME, &from, room, &o->token);
+	if (!status && o->token)
+		status = check_token(o->token);
+	if (status)
+		return status;
+	secret_warn(NAME, &from);
+	if (o->token)
+		return 0;
+	if (secret_make(room)) {
+		fprintf(stderr, NAME ": there are no random numbers for a token\n");
+		return 1;
+	}
+	o->token = room;
+	o->same_user = server_is_loopback(o->address);
 	return 0;
 }
 
@@ -171,38 +233,30 @@ static int run(int argc, char **argv)
 					    : port   ? (uint16_t)port
 						     : SERVER_PORT,
 				    .next_port = !port,
-				    .token = token,
+				    .open_to_all = open_to_all,
 				    .upload_limit = SERVER_UPLOAD_LIMIT };
-	char password[PASSWORD_MAX], agent_token[PASSWORD_MAX];
+	char secret[SECRET_SIZE], room[SECRET_SIZE];
+	const char *agent_token = NULL;
+	const struct secret_sources agents_from = { .file = agent_token_file,
+						    .variable = "MEMOIR_AGENT_TOKEN" };
 	struct value size;
+	int status;
 
 	if (port > UINT16_MAX)
 		return wrong("--port is at most 65535");
-	if (token && password_file)
-		return wrong("--token or --password-file, not both");
-	if (token && strspn(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				   "0123456789-._~") != strlen(token))
-		return wrong("--token has letters, digits and -._~ only");
-	if (token && strlen(token) < 8)
-		return wrong("--token has at least 8 characters");
 	if (upload_limit) {
 		if (value_parse(&size, ARG_SIZE, upload_limit, NULL))
 			return wrong("--upload-limit is a size, such as 500M or 4GiB");
 		o.upload_limit = size.number;
 		value_release(&size);
 	}
-	if (!server_is_loopback(o.address) && !token && !password_file)
-		return wrong("others can reach this address: give --token TEXT or --password-file "
-			     "FILE");
-	if (password_file) {
-		if (!read_secret(password_file, password))
-			return 1;
-		o.password = password;
-	}
-	if (agent_token_file && !read_secret(agent_token_file, agent_token))
-		return 1;
+	status = choose_secret(&o, secret);
+	if (!status)
+		status = secret_choose(NAME, &agents_from, room, &agent_token);
+	if (status)
+		return status;
 	o.names = naming_places();
-	return serve(&o, argc, argv, agent_token_file ? agent_token : NULL);
+	return serve(&o, argc, argv, agent_token);
 }
 
 const struct command command_server = {
@@ -215,7 +269,8 @@ const struct command command_server = {
 		"  memoir server stats.json                      jemalloc's statistics\n"
 		"  memoir server unix:/run/app.sock              a running program's agent; those\n"
 		"                                                of memoir jemalloc ps are there\n"
-		"  memoir server -i 0.0.0.0 --token $(openssl rand -hex 16) app.dat\n"
+		"  memoir server -i 0.0.0.0 app.dat              others open the address with the\n"
+		"                                                token that is printed\n"
 		"  curl 'http://127.0.0.1:8080/data/last/flame?measure=leaked'\n",
 	.options = options,
 	.run = run,

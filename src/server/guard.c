@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/secret.h"
+
 #define NAME_MAX_SIZE 256
 
 /* The name in "name:port", "[::1]:port"; false if it is none. */
@@ -48,19 +50,9 @@ bool guard_is_our_host(const struct server *s, const char *host)
 		!strcasecmp(name, s->options.address ? s->options.address : ""));
 }
 
-static bool same_secret(const char *a, const char *b)
-{
-	size_t n = strlen(a), m = strlen(b);
-	unsigned char difference = n != m;
-
-	for (size_t i = 0; i < n; i++)
-		difference |= (unsigned char)(a[i] ^ b[m ? i % m : 0]);
-	return !difference;
-}
-
 bool guard_is_token(const struct server *s, const char *token)
 {
-	return s->options.token && token && same_secret(token, s->options.token);
+	return s->options.token && token && secret_same(token, strlen(token), s->options.token);
 }
 
 static int base64_digit(char c)
@@ -94,17 +86,26 @@ static const char *basic_password(const char *text, char *room, size_t size)
 	return colon ? colon + 1 : NULL;
 }
 
-static bool is_known(const struct server *s, const struct credentials *c)
+void guard_cookie_name(const struct server *s, char ret_name[GUARD_COOKIE_SIZE])
+{
+	snprintf(ret_name, GUARD_COOKIE_SIZE, "memoir_token_%u", s->port);
+}
+
+/* Has it a secret that is right? */
+static bool has_secret(const struct server *s, const struct credentials *c)
 {
 	const char *a = c->authorization;
-	char room[1024], name[] = GUARD_COOKIE "=";
+	char room[1024], name[GUARD_COOKIE_SIZE + 1];
 	const char *password;
+
+	guard_cookie_name(s, name);
+	strcat(name, "=");
 
 	if (a && !strncasecmp(a, "Bearer ", 7) && guard_is_token(s, a + 7))
 		return true;
 	if (a && s->options.password && !strncasecmp(a, "Basic ", 6)) {
 		password = basic_password(a + 6, room, sizeof(room));
-		if (password && same_secret(password, s->options.password))
+		if (password && secret_same(password, strlen(password), s->options.password))
 			return true;
 	}
 	for (const char *p = c->cookie; p && *p; p += strspn(p, "; ")) {
@@ -119,6 +120,11 @@ static bool is_known(const struct server *s, const struct credentials *c)
 		p += n;
 	}
 	return false;
+}
+
+static bool is_known(const struct server *s, const struct credentials *c)
+{
+	return has_secret(s, c) || (s->options.same_user && c->is_ours(c->connection));
 }
 
 static bool refuse(struct fault *f, int status, const char *text)
@@ -144,10 +150,18 @@ bool guard_allows(const struct server *s, const struct credentials *c, struct fa
 	if (c->site && !strcmp(c->site, "cross-site") &&
 	    (!c->mode || strcmp(c->mode, "navigate") != 0))
 		return refuse(ret_fault, 403, "pages from elsewhere may not ask");
-	if ((s->options.token || s->options.password) && !is_known(s, c))
-		return refuse(ret_fault, 401,
-			      s->options.token ? "a token is needed: open /?token=…, or send "
-						 "Authorization: Bearer …"
-					       : "a password is needed");
-	return true;
+	if (s->options.open_to_all || is_known(s, c))
+		return true;
+	return refuse(ret_fault, 401,
+		      s->options.password    ? "a password is needed"
+		      : s->options.same_user ? "this server answers its own user: others open the "
+					       "address with ?token=… that it printed, or send "
+					       "Authorization: Bearer …"
+					     : "a token is needed: open /?token=…, or send "
+					       "Authorization: Bearer …");
+}
+
+bool guard_may_change(const struct server *s, const struct credentials *c)
+{
+	return !s->options.open_to_all || is_known(s, c) || c->is_ours(c->connection);
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <netdb.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +16,12 @@
 #include <xxhash.h>
 
 #include "base/xalloc.h"
+#include "peer/peer.h"
 #include "server/guard.h"
 #include "server/http_send.h"
 #include "server/kept.h"
 #include "server/library.h"
 #include "server/links.h"
-#include "server/peer.h"
 #include "server/stream.h"
 #include "server/upload.h"
 #include "server/watch.h"
@@ -164,32 +165,66 @@ static void refuse(struct exchange *x, int status, const char *text)
 	snprintf(x->fault.text, sizeof(x->fault.text), "%s", text);
 }
 
-static bool is_allowed(struct exchange *x)
+/* Asked once for each connection, and only where it decides. */
+static bool is_ours(void *exchange)
+{
+	struct link *k = ((struct exchange *)exchange)->link;
+
+	if (!k->peer_known)
+		k->peer_ours = peer_is_ours(k->fd);
+	k->peer_known = true;
+	return k->peer_ours;
+}
+
+static struct credentials credentials_of(struct exchange *x)
 {
 	struct MHD_Connection *c = x->connection;
-	struct credentials who = {
+
+	return (struct credentials){
 		.host = header_of(c, "Host"),
 		.origin = header_of(c, "Origin"),
 		.site = header_of(c, "Sec-Fetch-Site"),
 		.mode = header_of(c, "Sec-Fetch-Mode"),
 		.authorization = header_of(c, "Authorization"),
 		.cookie = header_of(c, "Cookie"),
+		.is_ours = is_ours,
+		.connection = x,
 	};
+}
+
+static bool is_allowed(struct exchange *x)
+{
+	struct credentials who = credentials_of(x);
 
 	x->refused = !guard_allows(x->server, &who, &x->fault);
 	return !x->refused;
 }
 
-/* Those who know a secret may; where there is none, this user. */
-static bool may_change(const struct exchange *x)
+static bool may_change(struct exchange *x)
 {
-	const struct server_options *o = &x->server->options;
-	const union MHD_ConnectionInfo *info;
+	struct credentials who = credentials_of(x);
 
-	if (o->token || o->password)
-		return true;
-	info = MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	return info && peer_is_ours(info->connect_fd);
+	return guard_may_change(x->server, &who);
+}
+
+/* Who asks, for what is uploaded: the user, where it is one of this machine. */
+static void name_visitor(struct exchange *x)
+{
+	struct visitor *v = &x->request.visitor;
+	struct sockaddr_storage a;
+	socklen_t size = sizeof(a);
+	char host[NI_MAXHOST] = "nowhere";
+	uid_t user;
+
+	v->ours = is_ours(x);
+	if (!peer_user(x->link->fd, &user)) {
+		snprintf(v->name, sizeof(v->name), "user %u", (unsigned)user);
+		return;
+	}
+	if (!getpeername(x->link->fd, (struct sockaddr *)&a, &size))
+		getnameinfo((struct sockaddr *)&a, size, host, sizeof(host), NULL, 0,
+			    NI_NUMERICHOST);
+	snprintf(v->name, sizeof(v->name), "%.60s", host);
 }
 
 static bool is_short_enough(struct exchange *x)
@@ -223,13 +258,16 @@ static void look(struct exchange *x, const char *method)
 	}
 	if (x->refused)
 		return;
+	if (which != METHOD_GET)
+		name_visitor(x);
 	if (x->asset || x->request.route->way != ROUTE_UPLOAD) {
 		if (body)
 			refuse(x, 413, "no body is expected here");
 		else if (which == METHOD_POST && !may_change(x))
 			refuse(x, 403,
-			       "another user may not change this one's programs: start the server "
-			       "with --token");
+			       "another user may not change this one's programs: --open-to-all "
+			       "lets "
+			       "everybody read, and who has the token change");
 		return;
 	}
 	if (body == UINT64_MAX || !header_of(x->connection, "Content-Length")) {
@@ -415,7 +453,7 @@ static enum MHD_Result answer(struct exchange *x)
 
 	if (token && guard_is_token(x->server, token) &&
 	    guard_is_our_host(x->server, header_of(x->connection, "Host"))) {
-		done = send_token(x->connection, token);
+		done = send_token(x->connection, x->server, token);
 		params_release(&params);
 		return done;
 	}

@@ -178,20 +178,30 @@ enum MHD_Result send_fault(struct MHD_Connection *c, const struct server *s, con
 	return done;
 }
 
-enum MHD_Result send_token(struct MHD_Connection *c, const char *token)
+/* A redirection belongs to whoever led here: from a page elsewhere the strict cookie would not come
+ * along, so there our own page leads on. */
+enum MHD_Result send_token(struct MHD_Connection *c, const struct server *s, const char *token)
 {
-	struct MHD_Response *r =
-		MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
-	auto_free char *cookie =
-		xasprintf("%s=%s; Path=/; HttpOnly; SameSite=Strict", GUARD_COOKIE, token);
+	static const char page[] =
+		"<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=/\">"
+		"<title>Memoir</title><a href=\"/\">Memoir</a>\n";
+	const char *site = header_of(c, "Sec-Fetch-Site");
+	bool elsewhere = site && strcmp(site, "none") != 0 && strcmp(site, "same-origin") != 0;
+	struct MHD_Response *r = MHD_create_response_from_buffer(
+		elsewhere ? sizeof(page) - 1 : 0, (void *)page, MHD_RESPMEM_PERSISTENT);
+	char name[GUARD_COOKIE_SIZE];
+	auto_free char *cookie = NULL;
 	enum MHD_Result done;
 
 	if (!r)
 		return MHD_NO;
-	add(r, "Location", "/");
+	guard_cookie_name(s, name);
+	cookie = xasprintf("%s=%s; Path=/; HttpOnly; SameSite=Strict", name, token);
+	if (!elsewhere)
+		add(r, "Location", "/");
 	add(r, "Set-Cookie", cookie);
-	add_headers(r, &(struct sent){ .type = "text/plain" });
-	done = MHD_queue_response(c, MHD_HTTP_SEE_OTHER, r);
+	add_headers(r, &(struct sent){ .type = elsewhere ? "text/html" : "text/plain" });
+	done = MHD_queue_response(c, elsewhere ? MHD_HTTP_OK : MHD_HTTP_SEE_OTHER, r);
 	MHD_destroy_response(r);
 	return done;
 }

@@ -28,7 +28,7 @@ enum MHD_Result send_stream(struct MHD_Connection *c, const struct sent *how,
 enum MHD_Result send_fault(struct MHD_Connection *c, const struct server *s, const struct fault *f);
 enum MHD_Result send_asset(struct MHD_Connection *c, const struct asset *a);
 /* Leads to `/` with a cookie. */
-enum MHD_Result send_token(struct MHD_Connection *c, const char *token);
+enum MHD_Result send_token(struct MHD_Connection *c, const struct server *s, const char *token);
 
 const char *header_of(struct MHD_Connection *c, const char *name);
 /* May the answer be compressed? */

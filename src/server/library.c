@@ -246,8 +246,8 @@ void library_counts(struct library *l, size_t *ret_all, size_t *ret_done)
 	pthread_mutex_unlock(&l->lock);
 }
 
-int library_upload(struct library *l, const char *path, const char *name, char ret_id[ID_SIZE],
-		   struct err *err)
+int library_upload(struct library *l, const char *path, const char *name, const char *uploader,
+		   char ret_id[ID_SIZE], struct err *err)
 {
 	struct entry *e;
 
@@ -255,6 +255,7 @@ int library_upload(struct library *l, const char *path, const char *name, char r
 	e = library_open(l, path, true, err);
 	if (e) {
 		e->uploaded = true;
+		snprintf(e->uploader, sizeof(e->uploader), "%s", uploader);
 		free(e->name);
 		e->name = xstrdup(path_base(name));
 		memcpy(ret_id, e->id, ID_SIZE);
@@ -263,7 +264,7 @@ int library_upload(struct library *l, const char *path, const char *name, char r
 	return e ? 0 : -EINVAL;
 }
 
-int library_remove(struct library *l, const char *id)
+int library_remove(struct library *l, const char *id, const char *by)
 {
 	struct entry *e;
 	int error = 0;
@@ -274,6 +275,8 @@ int library_remove(struct library *l, const char *id)
 		error = -ENOENT;
 	else if (!e->uploaded)
 		error = -EPERM;
+	else if (by && strcmp(by, e->uploader) != 0)
+		error = -EACCES;
 	else
 		library_forget(l, e);
 	pthread_mutex_unlock(&l->lock);

@@ -44,7 +44,8 @@ void library_counts(struct library *l, size_t *ret_all, size_t *ret_done);
 
 /* Opens an uploaded file, which becomes the library's and is removed in the end: 0 and its id, or
  * -errno with err. */
-int library_upload(struct library *l, const char *path, const char *name, char ret_id[ID_SIZE],
-		   struct err *err);
-/* Forgets an uploaded one: 0, -ENOENT, or -EPERM if it was not uploaded. */
-int library_remove(struct library *l, const char *id);
+int library_upload(struct library *l, const char *path, const char *name, const char *uploader,
+		   char ret_id[ID_SIZE], struct err *err);
+/* Forgets an uploaded one: 0, -ENOENT, -EPERM if it was not uploaded, or -EACCES if not `by` this
+ * one; NULL: whoever it was. */
+int library_remove(struct library *l, const char *id, const char *by);

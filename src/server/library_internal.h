@@ -29,6 +29,7 @@ struct entry {
 	uint64_t loaded;	   /* turn in which it became ready: `last` has the highest */
 	struct file_state file;	   /* as it was when the last load began */
 	bool uploaded, watched;	   /* from a folder or a pattern */
+	char uploader[64];	   /* who sent it: see struct visitor; "": this server itself */
 	bool gone;		   /* to be freed by the loader */
 	uint64_t look_ns;	   /* CLOCK_MONOTONIC: not to be loaded again before */
 };

@@ -25,6 +25,8 @@ struct link {
 	bool gone;	   /* the client has closed it */
 	bool half_closed;  /* it sends nothing more */
 	struct waiter *waiter;
+	/* The thread of HTTP's alone. */
+	bool peer_known, peer_ours; /* was it asked whose end the other one is; is it this user's */
 };
 
 struct links;

@@ -26,8 +26,15 @@ struct fault {
 	double progress;    /* 503: of what is being loaded; below 0: not that */
 };
 
+/* Who asks: filled in where something is to be changed. */
+struct visitor {
+	bool ours;     /* this server's own user, or root */
+	char name[64]; /* "user 1000", or an address */
+};
+
 struct request {
 	struct server *server;
+	struct visitor visitor;
 	const struct route *route;
 	struct params params;
 	char *args[ROUTE_ARGS];	   /* what stands for {…} in the path */

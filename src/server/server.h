@@ -21,6 +21,8 @@ struct server_options {
 	bool next_port;	       /* if it is taken, one of the next */
 	const char *token;     /* NULL: none */
 	const char *password;  /* NULL: none */
+	bool same_user;	       /* this user's own processes on this machine need neither */
+	bool open_to_all;      /* nobody needs anything to read */
 	uint64_t upload_limit; /* bytes of one file; 0: uploads are refused */
 	struct places_options names;
 };

@@ -131,7 +131,7 @@ int upload_open(struct upload *u, struct request *r, char ret_id[ID_SIZE])
 
 	if (u->written != u->size)
 		return request_fail(r, 400, NULL, "there is less than was said");
-	if (library_upload(r->server->library, u->path, name, ret_id, &err))
+	if (library_upload(r->server->library, u->path, name, r->visitor.name, ret_id, &err))
 		return request_fail(r, 400, NULL, "%s", err.text);
 	free(u->path);
 	u->path = NULL;
@@ -169,7 +169,7 @@ int uploads_put(struct server *s, const void *bytes, size_t size, const char *na
 	if (error) {
 		err_set(err, error, "there is no place for a file: %s", strerror(-error));
 	} else {
-		error = library_upload(s->library, path, name, ret_id, err);
+		error = library_upload(s->library, path, name, "", ret_id, err);
 	}
 	if (error && path)
 		unlink(path);

@@ -83,15 +83,16 @@ def test_takes_the_next_port(recording):
 
 
 @pytest.mark.parametrize("arguments, status, words", [
-    (["-i", "0.0.0.0"], 2, b"--token"),
-    (["-i", "::"], 2, b"--token"),
+    (["--token-file", "/nonexistent"], 1, b"No such file"),
+    (["--token-file", "/dev/null"], 1, b"empty"),
+    (["--token-file", "/dev/null", "--token", "12345678"], 2, b"not both"),
     (["--token", "short"], 2, b"at least 8"),
     (["--token", "with blanks inside"], 2, b"letters"),
     (["--token", "12345678", "--password-file", "/dev/null"], 2, b"not both"),
     (["--password-file", "/nonexistent"], 1, b"No such file"),
     (["--password-file", "/dev/null"], 1, b"empty"),
     (["-p", "70000"], 2, b"65535"),
-    (["-i", "no.such.address.invalid", "--token", "12345678"], 1, b"no address"),
+    (["-i", "no.such.address.invalid"], 1, b"no address"),
     (["--upload-limit", "much"], 2, b"size"),
     (["/nonexistent.dat"], 1, b"No such file"),
     ([__file__], 1, b"no recording"),
@@ -148,7 +149,7 @@ def test_token(recording):
         assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
         for jar in (cookie.split(";")[0], "a=b; " + cookie.split(";")[0] + "; c=d"):
             assert server.ask("/list", headers={"Cookie": jar}).status == 200
-        assert server.ask("/list", headers={"Cookie": "memoir_token=wrong-one"}).status == 401
+        assert server.ask("/list", headers={"Cookie": f"memoir_token_{server.port}=wrong-one"}).status == 401
         assert server.ask("/?token=abc-DEF.123", headers={"Host": "evil.example"}).status in (401, 403)
 
 

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 #include "jemalloc/controls.h"
 #include "jemalloc/http_client.h"
-#include "server/peer.h"
+#include "peer/peer.h"
 #include "server/route.h"
 #include "server/watch_series.h"
 
@@ -177,6 +178,7 @@ static void test_peer(void **state)
 	socklen_t size = sizeof(a);
 	int listening = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
 	int accepted, pair[2];
+	uid_t user;
 
 	assert_int_equal(bind(listening, (struct sockaddr *)&a, sizeof(a)), 0);
 	assert_int_equal(listen(listening, 1), 0);
@@ -185,10 +187,16 @@ static void test_peer(void **state)
 	accepted = accept(listening, NULL, NULL);
 	assert_true(accepted >= 0);
 	assert_true(peer_is_ours(accepted));
+	assert_int_equal(peer_user(accepted, &user), 0);
+	assert_int_equal(user, geteuid());
+	/* The tables say the same, where the kernel cannot be asked. */
+	user = 12345;
+	assert_int_equal(peer_user_by(-1, accepted, &user), 0);
+	assert_int_equal(user, geteuid());
 	/* Closed, it belongs to nobody, whatever the table says. */
 	close(client);
-	if (!access("/proc/net/tcp", R_OK))
-		assert_false(peer_is_ours(accepted));
+	assert_false(peer_is_ours(accepted));
+	assert_int_equal(peer_user_by(-1, accepted, &user), -ENOENT);
 	assert_false(peer_is_ours(-1));
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	assert_false(peer_is_ours(pair[0]));
