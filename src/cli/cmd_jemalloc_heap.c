@@ -246,11 +246,24 @@ static int take_whole(struct profile *p, const char *path, struct buf *bytes)
 	return 1;
 }
 
+/* The exit status.  A sum without one of its dumps looks right and is not: *usable becomes false if
+ * nothing could be read of it.  What a damaged one has is shown. */
+static int add_dump(struct profile *p, const char *path, struct buf *bytes, bool *usable)
+{
+	size_t before = p->sample_count;
+	int status = report->whole ? take_whole(p, path, bytes) : heap_input_add(p, NAME, path, 1);
+
+	if (status && p->sample_count == before)
+		*usable = false;
+	return status;
+}
+
 static int show(struct question *q, int argc, char **argv)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 	const char *program = NULL;
 	struct buf bytes = { 0 };
+	bool usable = true;
 	struct profile p;
 	int status = 0;
 
@@ -267,14 +280,18 @@ static int show(struct question *q, int argc, char **argv)
 	q->report.title = text_base_name(program ? program : argv[0]);
 	q->report.base = base_path ? text_base_name(base_path) : NULL;
 	profile_init(&p, &q->profile, &q->where);
-	for (int i = 0; i < argc; i++)
-		status |= report->whole ? take_whole(&p, argv[i], &bytes)
-					: heap_input_add(&p, NAME, argv[i], 1);
-	if (base_path)
-		status |= heap_input_add(&p, NAME, base_path, -1);
+	for (int i = 0; i < argc && usable; i++)
+		status |= add_dump(&p, argv[i], &bytes, &usable);
+	/* Against part of a base, what was there before would look new. */
+	if (base_path && usable && heap_input_add(&p, NAME, base_path, -1)) {
+		status = 1;
+		usable = false;
+	}
 	q->report.dump = bytes.data;
 	q->report.dump_size = bytes.size;
-	if (profile_finish(&p, &err)) {
+	if (!usable) {
+		/* It has been said why. */
+	} else if (profile_finish(&p, &err)) {
 		fprintf(stderr, NAME ": %s\n", err.text);
 		status = 1;
 	} else {

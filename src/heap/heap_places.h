@@ -95,3 +95,9 @@ bool heap_places_find(const struct heap_places *p, uint32_t module, uint64_t off
 		      uint32_t *ret_place);
 /* Looks up all that were added.  Symbols of a symbolized dump come first. */
 void heap_places_resolve(struct heap_places *p);
+/* The function that a place is in once all that is inlined there is taken away. */
+static inline const struct heap_place_frame *heap_place_outermost(const struct heap_places *p,
+								  const struct heap_place *place)
+{
+	return &p->frames[place->frame + place->frame_count - 1];
+}

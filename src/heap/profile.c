@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "heap/profile_filter.h"
 
 /* A stack of places, as a dump had it. */
 struct profile_sample {
@@ -35,7 +36,7 @@ void profile_release(struct profile *p)
 	free(p->samples);
 	free(p->sites);
 	free(p->matches);
-	free(p->allocates);
+	free(p->cut);
 	free(p->frame_names);
 	free(p->order);
 	free(p->origins);
@@ -171,19 +172,45 @@ void profile_add(struct profile *p, const struct dump *d, double sign)
 	map_release(&known);
 }
 
-/* Functions that allocate for their caller, whoever made them. */
+/* Functions that allocate for their caller, whoever made them.  Whole names, or a prefix that only
+ * an allocator has: all below such a function is cut, so a program's prof_load() is not one. */
 static bool allocates(const char *name)
 {
 	static const char *const names[] = {
-		"malloc",	   "calloc",	    "realloc",	    "memalign", "posix_memalign",
-		"valloc",	   "aligned_alloc", "pvalloc",	    "mallocx",	"rallocx",
-		"xallocx",	   "newImpl",	    "imalloc",	    "ialloc",	"do_rallocx",
-		"fallbackNewImpl", "reallocarray",  "strdup_alloc",
+		"malloc",
+		"calloc",
+		"realloc",
+		"memalign",
+		"posix_memalign",
+		"valloc",
+		"aligned_alloc",
+		"pvalloc",
+		"mallocx",
+		"rallocx",
+		"xallocx",
+		"newImpl",
+		"imalloc",
+		"ialloc",
+		"do_rallocx",
+		"fallbackNewImpl",
+		"reallocarray",
+		"tc_malloc",
+		"tc_calloc",
+		"tc_realloc",
+		"tc_memalign",
+		"tc_valloc",
+		"tc_pvalloc",
+		"tc_new",
+		"tc_posix_memalign",
+		"tc_newarray",
+		"do_malloc",
+		"__libc_malloc",
+		"__libc_calloc",
+		"__libc_realloc",
+		"tc_new_nothrow",
+		"tc_newarray_nothrow",
 	};
-	static const char *const beginnings[] = {
-		"operator new",	 "prof_",	   "tc_",	 "je_", "_rjem_", "__libc_malloc",
-		"__libc_calloc", "__libc_realloc", "tcmalloc::", "mi_"
-	};
+	static const char *const beginnings[] = { "operator new", "je_", "_rjem_", "tcmalloc::" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(name, names[i]))
@@ -194,33 +221,47 @@ static bool allocates(const char *name)
 	return false;
 }
 
-static bool place_allocates(const struct profile *p, const struct heap_place *place)
+/* How many of a place's innermost frames are the allocator's.  All of them if the function that the
+ * address is in is an allocator's, which is what jeprof tests; else those that were inlined there:
+ * the function that they were inlined into is the program's. */
+static uint32_t place_cut(const struct profile *p, const struct heap_place *place)
 {
+	uint32_t cut = 0;
+
 	if (place->module != HEAP_NO_MODULE && p->places.modules[place->module].allocator)
-		return true;
-	for (size_t i = place->frame; i < place->frame + place->frame_count; i++)
-		if (allocates(strings_at(&p->places.texts, p->places.frames[i].function)))
-			return true;
-	return false;
+		return (uint32_t)place->frame_count;
+	for (uint32_t i = 0; i < place->frame_count; i++)
+		if (allocates(strings_at(&p->places.texts,
+					 p->places.frames[place->frame + i].function)))
+			cut = i + 1;
+	return cut;
 }
 
 /* How many of a sample's innermost places are the allocator's. */
-static size_t allocator_frames(const struct profile *p, const struct profile_sample *s)
+static size_t allocator_places(const struct profile *p, const struct profile_sample *s)
 {
-	for (size_t i = s->site_count; i-- > 0;)
-		if (p->allocates[p->sites[s->site + i]])
+	for (size_t i = s->site_count; i-- > 0;) {
+		uint32_t place = p->sites[s->site + i];
+
+		if (p->cut[place] == p->places.places[place].frame_count)
 			return i + 1;
+	}
 	return 0;
 }
 
-/* Where nothing is known of a place but the file: the same in every run. */
-static void unnamed(const struct profile *p, const struct heap_place *place, char *out, size_t size)
+static size_t first_site(const struct profile *p, const struct profile_sample *s)
 {
-	if (place->module == HEAP_NO_MODULE)
-		snprintf(out, size, "0x%016" PRIx64, place->address);
-	else
-		snprintf(out, size, "[%s+0x%" PRIx64 "]", p->places.modules[place->module].name,
-			 place->address);
+	return p->options.keep_allocator ? 0 : allocator_places(p, s);
+}
+
+/* The first frame that is shown of a sample's place `i`, if first_site() was `from`. */
+static size_t first_frame(const struct profile *p, const struct profile_sample *s, size_t i,
+			  size_t from)
+{
+	uint32_t place = p->sites[s->site + i];
+
+	return p->places.places[place].frame +
+	       (i == from && !p->options.keep_allocator ? p->cut[place] : 0);
 }
 
 static uint32_t name_frame(struct profile *p, const struct heap_place *place,
@@ -228,10 +269,10 @@ static uint32_t name_frame(struct profile *p, const struct heap_place *place,
 {
 	const char *function = strings_at(&p->places.texts, f->function);
 	const char *file = strings_at(&p->places.texts, f->file);
-	char other[160];
+	char other[PROFILE_UNNAMED_MAX];
 	auto_free char *text = NULL;
 
-	unnamed(p, place, other, sizeof(other));
+	profile_unnamed_text(p, place, other);
 	if (!*function)
 		function = other;
 	switch (p->options.detail) {
@@ -249,69 +290,6 @@ static uint32_t name_frame(struct profile *p, const struct heap_place *place,
 		break;
 	}
 	return strings_add(&p->names, text ? text : function);
-}
-
-enum { MATCH_FOCUS = 1, MATCH_IGNORE = 2, MATCH_RETAIN = 4, MATCH_EXCLUDE = 8 };
-
-int profile_knows(const struct profile *p, const struct pattern *pattern,
-		  const struct heap_place *place, const struct heap_place_frame *f, struct err *err)
-{
-	auto_free char *line = xasprintf("%s:%u", strings_at(&p->places.texts, f->file), f->line);
-	char other[160];
-	int found;
-
-	unnamed(p, place, other, sizeof(other));
-	found = pattern_match(pattern, strings_at(&p->places.texts, f->function), err);
-	if (!found && f->file)
-		found = pattern_match(pattern, line, err);
-	return found ? found : pattern_match(pattern, other, err);
-}
-
-static int match_frames(struct profile *p, struct err *err)
-{
-	const struct pattern *const patterns[] = { p->options.focus, p->options.ignore,
-						   p->options.retain, p->options.exclude };
-
-	p->matches = xcalloc(p->places.frame_count + 1, 1);
-	for (size_t i = 0; i < p->places.count; i++) {
-		const struct heap_place *place = &p->places.places[i];
-
-		for (size_t k = place->frame; k < place->frame + place->frame_count; k++)
-			for (unsigned n = 0; n < 4; n++) {
-				int found = patterns[n] ? profile_knows(p, patterns[n], place,
-									&p->places.frames[k], err)
-							: 0;
-
-				if (found < 0)
-					return found;
-				p->matches[k] |= (uint8_t)(found << n);
-			}
-	}
-	return 0;
-}
-
-/* Is a stack wanted, by its frames from `from` on? */
-static bool wanted(const struct profile *p, const struct profile_sample *s, size_t from)
-{
-	unsigned met = 0;
-
-	for (size_t i = from; i < s->site_count; i++) {
-		const struct heap_place *place = &p->places.places[p->sites[s->site + i]];
-
-		for (size_t k = place->frame; k < place->frame + place->frame_count; k++)
-			met |= p->matches[k];
-	}
-	return (!p->options.focus || met & MATCH_FOCUS) && !(met & MATCH_IGNORE);
-}
-
-/* With all functions that are inlined there, or with none: as jeprof does. */
-static bool place_wanted(const struct profile *p, const struct heap_place *place)
-{
-	unsigned met = 0;
-
-	for (size_t k = place->frame; k < place->frame + place->frame_count; k++)
-		met |= p->matches[k];
-	return (!p->options.retain || met & MATCH_RETAIN) && !(met & MATCH_EXCLUDE);
 }
 
 static uint64_t hash_of(const uint32_t *frames, size_t count)
@@ -393,12 +371,13 @@ static void name_sample(struct profile *p, const struct profile_sample *s, size_
 	for (size_t i = from; i < s->site_count; i++) {
 		const struct heap_place *place = &p->places.places[p->sites[s->site + i]];
 
-		if (!place_wanted(p, place))
+		if (!profile_place_wanted(p, place))
 			continue;
-		for (size_t k = 0; k < place->frame_count; k++) {
+		for (size_t k = first_frame(p, s, i, from); k < place->frame + place->frame_count;
+		     k++) {
 			p->frames = xgrow(p->frames, p->frame_count, &p->frame_room,
 					  sizeof(*p->frames));
-			p->frames[p->frame_count++] = name_of(p, place, place->frame + k);
+			p->frames[p->frame_count++] = name_of(p, place, k);
 		}
 	}
 }
@@ -410,19 +389,6 @@ static int by_bytes(const void *a, const void *b)
 	if (x->amounts.bytes != y->amounts.bytes)
 		return x->amounts.bytes < y->amounts.bytes ? 1 : -1;
 	return x->frame < y->frame ? -1 : 1;
-}
-
-char *profile_unnamed(const struct profile *p, const struct heap_place *place)
-{
-	char text[160];
-
-	unnamed(p, place, text, sizeof(text));
-	return xstrdup(text);
-}
-
-static size_t first_site(const struct profile *p, const struct profile_sample *s)
-{
-	return p->options.keep_allocator ? 0 : allocator_frames(p, s);
 }
 
 bool profile_walk(const struct profile *p, size_t sample, struct profile_walk *w)
@@ -438,9 +404,10 @@ bool profile_walk(const struct profile *p, size_t sample, struct profile_walk *w
 	for (size_t i = from; i < s->site_count; i++) {
 		const struct heap_place *place = &p->places.places[p->sites[s->site + i]];
 
-		if (!place_wanted(p, place))
+		if (!profile_place_wanted(p, place))
 			continue;
-		for (size_t k = place->frame; k < place->frame + place->frame_count; k++) {
+		for (size_t k = first_frame(p, s, i, from); k < place->frame + place->frame_count;
+		     k++) {
 			w->frames = xgrow(w->frames, w->count, &w->frame_room, sizeof(*w->frames));
 			w->places = xgrow(w->places, w->count, &w->place_room, sizeof(*w->places));
 			w->frames[w->count] = k;
@@ -486,13 +453,13 @@ int profile_finish(struct profile *p, struct err *err)
 	int error;
 
 	heap_places_resolve(&p->places);
-	error = match_frames(p, err);
+	error = profile_match(p, err);
 	if (error)
 		return error;
 	p->frame_names = xcalloc(p->places.frame_count + 1, sizeof(*p->frame_names));
-	p->allocates = xcalloc(p->places.count + 1, sizeof(*p->allocates));
+	p->cut = xcalloc(p->places.count + 1, sizeof(*p->cut));
 	for (size_t i = 0; i < p->places.count; i++)
-		p->allocates[i] = place_allocates(p, &p->places.places[i]);
+		p->cut[i] = place_cut(p, &p->places.places[i]);
 	/* One element even if there is no sample: no pointer below is NULL. */
 	p->frames = xgrow(p->frames, 0, &p->frame_room, sizeof(*p->frames));
 	p->stacks = xgrow(p->stacks, 0, &p->stack_room, sizeof(*p->stacks));
@@ -502,7 +469,7 @@ int profile_finish(struct profile *p, struct err *err)
 		size_t from = first_site(p, s);
 
 		s->stack = PROFILE_NO_STACK;
-		if (!wanted(p, s, from))
+		if (!profile_sites_wanted(p, p->sites + s->site + from, s->site_count - from))
 			continue;
 		name_sample(p, s, from);
 		/* A stack of which no frame is left is gone. */

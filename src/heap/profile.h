@@ -73,7 +73,7 @@ struct profile {
 	uint32_t *sites;
 	size_t site_count, site_room;
 	uint8_t *matches;      /* for each frame of places: which patterns know it */
-	bool *allocates;       /* for each place: it is the allocator's */
+	uint32_t *cut;	       /* for each place: how many innermost frames are the allocator's */
 	uint32_t *frame_names; /* for each frame of places: its name, once it is made */
 	uint64_t rate;	       /* of the dumps; the last one's */
 	size_t *order;	       /* where a stack is, by its number */

@@ -1,11 +1,65 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Collapsed stacks: "outermost;…;innermost WEIGHT", a line each, for flame graphs.
  *
- * Readers cut a line at its last blank and a stack at each ';': one in a name becomes ':'. */
+ * Readers cut a line at its last blank and a stack at each ';': one in a name becomes ':'.
+ *
+ * Weights are whole and those of jeprof, which has a line for each stack of addresses, cuts each to
+ * a whole number, and leaves it to readers to add up lines with the same names.  Here such lines
+ * are one with the sum. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
+#include "base/xalloc.h"
 #include "heap/report.h"
+
+/* Samples that have the same places once the allocator's are cut off. */
+struct address_stack {
+	size_t stack; /* of the profile */
+	struct dump_amounts amounts;
+};
+
+static uint64_t hash_of_places(const struct profile_walk *w, size_t stack)
+{
+	uint64_t h = stack;
+
+	for (size_t i = 0; i < w->count; i++)
+		h = (h << 5 ^ h >> 59 ^ (uintptr_t)w->places[i]) * 0x9e3779b97f4a7c15ull;
+	return h;
+}
+
+/* For each of the profile's stacks: the weights of its address stacks, added up.  The caller frees
+ * it. */
+static uint64_t *weigh_stacks(const struct profile *p, enum heap_measure measure)
+{
+	uint64_t *weights = xcalloc(p->stack_count + 1, sizeof(*weights)), at;
+	struct address_stack *stacks = NULL;
+	size_t count = 0, room = 0;
+	struct profile_walk w = { 0 };
+	struct map known = { 0 };
+
+	for (size_t i = 0; i < p->sample_count; i++) {
+		size_t stack = profile_stack_of(p, i);
+		uint64_t key;
+
+		if (!profile_walk(p, i, &w))
+			continue;
+		key = hash_of_places(&w, stack);
+		if (!map_get(&known, key, &at)) {
+			stacks = xgrow(stacks, count, &room, sizeof(*stacks));
+			stacks[count] = (struct address_stack){ .stack = stack };
+			map_set(&known, key, at = count++);
+		}
+		dump_amounts_add(&stacks[at].amounts, &w.amounts, 1);
+	}
+	for (size_t i = 0; i < count; i++)
+		weights[stacks[i].stack] += heap_weight(&stacks[i].amounts, measure);
+	profile_walk_release(&w);
+	map_release(&known);
+	free(stacks);
+	return weights;
+}
 
 static void put_name(struct buf *out, const char *name)
 {
@@ -22,11 +76,12 @@ static void put_name(struct buf *out, const char *name)
 static int write_collapsed(const struct profile *p, const struct heap_report_options *o,
 			   struct sink *out, struct err *err)
 {
+	auto_free uint64_t *weights = weigh_stacks(p, o->measure);
+
 	for (size_t i = 0; i < p->stack_count && !sink_turn(out); i++) {
 		const struct profile_stack *s = &p->stacks[i];
-		uint64_t weight = heap_weight(&s->amounts, o->measure);
 
-		if (!weight)
+		if (!weights[i])
 			continue;
 		if (!s->frame_count)
 			buf_text(&out->buf, "(no stack)");
@@ -35,7 +90,7 @@ static int write_collapsed(const struct profile *p, const struct heap_report_opt
 			if (k)
 				buf_char(&out->buf, ';');
 		}
-		buf_printf(&out->buf, " %" PRIu64 "\n", weight);
+		buf_printf(&out->buf, " %" PRIu64 "\n", weights[i]);
 	}
 	return out->error;
 }
