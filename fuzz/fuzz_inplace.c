@@ -31,11 +31,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct shm_plan plan;
 	struct inplace_file file = { .size = size, .name = "a file", .bias = 0x555500000000 };
 	uint8_t *copy = malloc(size ? size : 1);
-	uint64_t base;
+	uint64_t base, span;
 
 	memcpy(copy, data, size);
 	file.bytes = copy;
-	inplace_base(copy, size, &base);
+	inplace_base(copy, size, &base, &span);
 	for (int executable = 0; executable < 2; executable++) {
 		file.executable = executable;
 		plan.site_count = 0;

@@ -106,8 +106,9 @@ static int take_object(struct dl_phdr_info *info, size_t size, void *context)
 
 		if (p->p_type == PT_LOAD && (!o->start || at < o->start))
 			o->start = at & ~(uint64_t)4095;
-		if (p->p_type == PT_LOAD && p->p_flags & PF_X && !o->code_start) {
-			o->code_start = at;
+		if (p->p_type == PT_LOAD && p->p_flags & PF_X) {
+			if (!o->code_start)
+				o->code_start = at;
 			o->code_end = at + p->p_memsz;
 		} else if (p->p_type == PT_DYNAMIC) {
 			o->dynamic = (ElfW(Dyn) *)at;

@@ -17,7 +17,8 @@ struct object {
 	char path[256]; /* "/proc/self/exe" for the program */
 	bool main;
 	uint64_t start; /* of its lowest page */
-	uint64_t bias, code_start, code_end;
+	uint64_t bias;
+	uint64_t code_start, code_end; /* of all segments with code; a gap may hold another's */
 	ElfW(Dyn) * dynamic;
 	uint64_t notes, notes_size; /* the first PT_NOTE: address */
 	char build_id[80];	    /* hexadecimal; "" if it has none */

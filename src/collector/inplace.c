@@ -92,20 +92,28 @@ static bool section(const struct inplace_file *f, const Elf64_Ehdr *h, unsigned 
 	return true;
 }
 
-bool inplace_base(const uint8_t *bytes, size_t size, uint64_t *ret_base)
+bool inplace_base(const uint8_t *bytes, size_t size, uint64_t *ret_base, uint64_t *ret_span)
 {
 	struct inplace_file f = { .bytes = bytes, .size = size };
+	uint64_t high = 0;
+	bool found = false;
 	Elf64_Ehdr h;
 	Elf64_Phdr s;
 
 	if (!read_header(&f, &h))
 		return false;
-	for (unsigned i = 0; segment(&f, &h, i, &s); i++)
-		if (s.p_type == PT_LOAD && s.p_offset < 4096) {
+	for (unsigned i = 0; segment(&f, &h, i, &s); i++) {
+		if (s.p_type != PT_LOAD)
+			continue;
+		if (!found && s.p_offset < 4096) {
 			*ret_base = s.p_vaddr - s.p_offset;
-			return true;
+			found = true;
 		}
-	return false;
+		if (s.p_vaddr + s.p_memsz > high)
+			high = s.p_vaddr + s.p_memsz;
+	}
+	*ret_span = found && high > *ret_base ? ((high + 4095) & ~4095ull) - *ret_base : 0;
+	return *ret_span > 0;
 }
 
 /* The names, by a hash. */

@@ -12,7 +12,7 @@
 struct inplace_file {
 	const uint8_t *bytes;
 	size_t size;
-	uint64_t low, high; /* where it is mapped */
+	uint64_t low, high; /* where it is mapped, gaps between its segments included */
 	uint64_t bias;	    /* run-time address minus the file's */
 	const char *name;   /* for people */
 	bool executable;    /* the program itself: names without a prefix count too */
@@ -21,8 +21,9 @@ struct inplace_file {
 
 /* Adds the sites of a file to the plan.  The bytes may be anything. */
 void inplace_plan(struct shm_plan *plan, const struct inplace_file *file);
-/* What the file's first segment is mapped at, before relocation; false if it is no ELF file. */
-bool inplace_base(const uint8_t *bytes, size_t size, uint64_t *ret_base);
+/* What the file's first segment is mapped at, before relocation, and how far it is from there to
+ * the end of the last; false if it is no ELF file. */
+bool inplace_base(const uint8_t *bytes, size_t size, uint64_t *ret_base, uint64_t *ret_span);
 
 struct collector;
 /* Answers the recorder, if it has asked. */

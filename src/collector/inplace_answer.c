@@ -62,18 +62,13 @@ static int open_mapped(pid_t pid, const struct mapping *m)
 }
 
 static void look_at(struct collector *c, struct shm_plan *plan, const struct mapping *m,
-		    uint64_t high, bool shadow_stack)
+		    bool shadow_stack)
 {
 	const char *slash = strrchr(m->path, '/');
-	struct inplace_file file = {
-		.low = m->start,
-		.high = high,
-		.executable = c->control->plan.executable - m->start < high - m->start,
-		.shadow_stack = shadow_stack,
-	};
+	struct inplace_file file = { .low = m->start, .shadow_stack = shadow_stack };
 	int fd = open_mapped(c->target, m);
 	struct stat st;
-	uint64_t base;
+	uint64_t base, span;
 	void *bytes;
 
 	if (fd < 0)
@@ -82,9 +77,13 @@ static void look_at(struct collector *c, struct shm_plan *plan, const struct map
 		file.size = (size_t)st.st_size;
 		bytes = mmap(NULL, file.size, PROT_READ, MAP_PRIVATE, fd, 0);
 		file.bytes = bytes;
-		file.name = file.executable ? "the executable" : slash ? slash + 1 : m->path;
-		if (bytes != MAP_FAILED && inplace_base(bytes, file.size, &base)) {
+		if (bytes != MAP_FAILED && inplace_base(bytes, file.size, &base, &span)) {
 			file.bias = m->start - base;
+			file.high = m->start + span;
+			file.executable = c->control->plan.executable - m->start < span;
+			file.name = file.executable ? "the executable"
+				    : slash	    ? slash + 1
+						    : m->path;
 			inplace_plan(plan, &file);
 		}
 		if (bytes != MAP_FAILED)
@@ -123,20 +122,17 @@ static void look_at_new(struct collector *c, struct shm_plan *plan, const struct
 
 	for (size_t i = 0; i < maps->count; i++) {
 		const struct mapping *m = &maps->list[i];
-		uint64_t high = m->end;
-		bool code = m->executable;
+		bool code = false;
 
 		if (!m->inode || m->offset || m->path[0] != '/' ||
 		    (i && m[-1].inode == m->inode && m[-1].device == m->device))
 			continue;
-		for (size_t k = i + 1; k < maps->count && maps->list[k].inode == m->inode &&
-				       maps->list[k].device == m->device;
-		     k++) {
-			high = maps->list[k].end;
-			code |= maps->list[k].executable;
-		}
+		/* Its data, and whatever lies in gaps between its segments, may come between. */
+		for (size_t k = i; k < maps->count && !code; k++)
+			code = maps->list[k].inode == m->inode &&
+			       maps->list[k].device == m->device && maps->list[k].executable;
 		if (code && is_new(c, m))
-			look_at(c, plan, m, high, shadow_stack);
+			look_at(c, plan, m, shadow_stack);
 	}
 }
 

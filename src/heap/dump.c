@@ -17,6 +17,7 @@
 
 #include "base/xalloc.h"
 
+#define GAP_OBJECTS 64 /* files in the gaps of another */
 struct reader {
 	struct dump *d;
 	char *begin, *at, *end; /* end is a NUL of ours */
@@ -247,27 +248,27 @@ static int objects_by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* A file's maps follow each other, its data without a file between them: those of one name from
- * the one that the object starts in. */
+/* The object that starts in one of a file's maps has those of the same name that follow, up to the
+ * next that starts in such a one.  Other files may lie in gaps between them, but hardly many. */
 static void give_objects(struct dump *d)
 {
-	const struct dump_object *o = NULL;
-	const struct dump_map *first = NULL;
 	size_t next = 0;
 
 	for (size_t i = 0; i < d->map_count; i++) {
 		struct dump_map *m = &d->maps[i];
 
 		for (; next < d->object_count && d->objects[next].start < m->end; next++)
-			if (d->objects[next].start >= m->start) {
-				o = &d->objects[next];
-				first = m;
-			}
-		if (!o || first->inode != m->inode || strcmp(first->path, m->path))
-			continue;
-		m->build_id = o->build_id;
-		m->bias = o->bias;
-		m->has_bias = true;
+			d->objects[next].map = d->objects[next].start >= m->start ? m : NULL;
+		for (size_t k = 0; *m->path && k < next && k < GAP_OBJECTS; k++) {
+			const struct dump_object *o = &d->objects[next - 1 - k];
+
+			if (!o->map || o->map->inode != m->inode || strcmp(o->map->path, m->path))
+				continue;
+			m->build_id = o->build_id;
+			m->bias = o->bias;
+			m->has_bias = true;
+			break;
+		}
 	}
 }
 

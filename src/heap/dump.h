@@ -57,7 +57,8 @@ struct dump_map {
 /* A loaded file, as our agent adds them behind the maps. */
 struct dump_object {
 	uint64_t start, bias;
-	const char *build_id; /* as above */
+	const struct dump_map *map; /* that it starts in, once all are read; NULL: none */
+	const char *build_id;	    /* as above */
 };
 
 /* What a symbolized file says about an address: names, the outermost first.  jeprof names the place

@@ -78,19 +78,26 @@ static uint64_t first_page(const Elf64_Phdr *h)
 	return h->p_offset & ~(uint64_t)(PAGE - 1);
 }
 
-/* Pages of a segment with code, as they are in the dump; which may come from a machine with larger
- * ones. */
-static bool holds(const Elf64_Phdr *h, const struct heap_places_code *code)
+/* Pages of segments with code, as they are in the dump; which may come from a machine with larger
+ * ones.  The kernel makes one map of segments that follow each other in the file as in memory. */
+static bool holds(const Elf64_Phdr *h, const Elf64_Phdr *end, const struct heap_places_code *code)
 {
 	static const uint64_t pages[] = { PAGE, 4 * PAGE, 16 * PAGE };
 
 	for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
-		uint64_t within = h->p_offset & (pages[i] - 1), size;
+		const uint64_t mask = pages[i] - 1, first = h->p_offset & ~mask;
+		uint64_t size = 0;
 
-		if (h->p_flags & PF_X && code->offset == h->p_offset - within &&
-		    !__builtin_add_overflow(h->p_filesz, within + pages[i] - 1, &size) &&
-		    (size & ~(pages[i] - 1)) == code->size)
-			return true;
+		for (const Elf64_Phdr *s = h; s < end && s->p_flags & PF_X; s++) {
+			if (s->p_vaddr - s->p_offset != h->p_vaddr - h->p_offset ||
+			    (s->p_offset & ~mask) - first > size ||
+			    __builtin_add_overflow(s->p_offset - first, s->p_filesz, &size) ||
+			    __builtin_add_overflow(size, mask, &size))
+				break;
+			size &= ~mask;
+			if (code->offset == first && code->size == size)
+				return true;
+		}
 	}
 	return false;
 }
@@ -126,7 +133,8 @@ static bool fits(struct heap_file *f, const struct heap_places_module *m)
 	for (size_t i = 0; i < m->code_count; i++) {
 		size_t k = 0;
 
-		while (k < f->load_count && !holds(&f->loads[k], &m->code[i]))
+		while (k < f->load_count &&
+		       !holds(&f->loads[k], f->loads + f->load_count, &m->code[i]))
 			k++;
 		if (k == f->load_count)
 			return fits_debug_file(f, m);

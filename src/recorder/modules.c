@@ -5,7 +5,7 @@
  * (_dl_find_object): dl_iterate_phdr would take the loader's lock, and a thread that holds a lock
  * of the program while it allocates could then wait for a constructor that wants that lock.
  * Slow path only, under the recorder's lock. */
-#include "recorder/elf.h"
+#include "recorder/segments.h"
 #include "recorder/sys.h"
 
 #include <elf.h>
@@ -14,9 +14,21 @@
 #include "unwind/cfi.h"
 #include "unwind/rules.h"
 
+/* Segments of a file that follow each other without a page between them. */
+struct run {
+	uint64_t start, end;
+};
+
+/* A file with more gaps than this loses names behind the last of them. */
+#define MAX_RUNS 8u
+
 struct module {
 	uint64_t start, end;
+	struct run runs[MAX_RUNS];
+	uint32_t run_count;
 	struct cfi_image image;
+	const ElfW(Phdr) * segments; /* NULL: its header was not found */
+	uint32_t segment_count;
 	const struct link_map *map;
 	uint32_t generation; /* when it was last seen to be there */
 	uint32_t index;
@@ -56,6 +68,7 @@ void modules_init(void)
 		.decode = modules_decode,
 	};
 
+	segments_init();
 	rules_init(&host);
 }
 
@@ -123,6 +136,14 @@ static void find_build_id(struct shm_module *record, const uint8_t *notes, uint6
 	}
 }
 
+static const struct run *run_of(const struct module *m, uint64_t address)
+{
+	for (uint32_t i = 0; i < m->run_count; i++)
+		if (address - m->runs[i].start < m->runs[i].end - m->runs[i].start)
+			return &m->runs[i];
+	return NULL;
+}
+
 /* "/proc/self/map_files/START-END", or 0 as its length where that does not fit. */
 static size_t mapping_link(char *out, size_t size, uint64_t start, uint64_t end)
 {
@@ -188,7 +209,6 @@ static bool has_folder(const char *name)
 
 static void describe(struct shm_module *record, const struct module *m)
 {
-	const ElfW(Ehdr) *ehdr = (const void *)m->start;
 	const char *name = m->map->l_name;
 	size_t length = strlen(name);
 	uint64_t first_end = 0;
@@ -200,16 +220,13 @@ static void describe(struct shm_module *record, const struct module *m)
 	if (length >= sizeof(record->name))
 		name += length - (sizeof(record->name) - 1);
 	memcpy(record->name, name, strlen(name));
-	if (memcmp(ehdr->e_ident, ELFMAG, SELFMAG) || ehdr->e_phentsize != sizeof(ElfW(Phdr)) ||
-	    ehdr->e_phoff + ehdr->e_phnum * sizeof(ElfW(Phdr)) > 4096)
-		return;
-	for (unsigned i = 0; i < ehdr->e_phnum && !record->build_id_size; i++) {
-		const ElfW(Phdr) *p = (const ElfW(Phdr) *)(m->start + ehdr->e_phoff) + i;
+	for (unsigned i = 0; i < m->segment_count && !record->build_id_size; i++) {
+		const ElfW(Phdr) *p = &m->segments[i];
 		uint64_t at = m->map->l_addr + p->p_vaddr;
 
 		if (p->p_type == PT_LOAD && !first_end)
 			first_end = (at + p->p_memsz + 4095) & ~4095ull;
-		if (p->p_type == PT_NOTE && at >= m->start && at + p->p_memsz <= m->end)
+		if (p->p_type == PT_NOTE && run_of(m, at) && at + p->p_memsz <= run_of(m, at)->end)
 			find_build_id(record, (const uint8_t *)at, p->p_memsz);
 	}
 	/* Not the vdso, which has a name without a folder. */
@@ -230,19 +247,47 @@ static bool same_file(const struct module *m)
 	       !strcmp(then->name, now.name);
 }
 
-static struct module describe_found(const struct dl_find_object *o, uint32_t index)
+/* The segments in order, as the loader demands them. */
+static void find_runs(struct module *m)
 {
-	return (struct module){
-		.start = (uint64_t)o->dlfo_map_start,
-		.end = (uint64_t)o->dlfo_map_end,
-		.map = o->dlfo_link_map,
-		.generation = generation,
-		.index = index,
-		.image = { o->dlfo_map_start, o->dlfo_map_end, o->dlfo_eh_frame },
-	};
+	struct run *last = NULL;
+
+	for (uint32_t i = 0; i < m->segment_count; i++) {
+		const ElfW(Phdr) *p = &m->segments[i];
+		uint64_t start = (m->map->l_addr + p->p_vaddr) & ~4095ull;
+
+		if (p->p_type != PT_LOAD)
+			continue;
+		if (!last || (start > ((last->end + 4095) & ~4095ull) && m->run_count < MAX_RUNS)) {
+			last = &m->runs[m->run_count++];
+			last->start = start;
+		}
+		last->end = m->map->l_addr + p->p_vaddr + p->p_memsz;
+	}
 }
 
-static struct module *add_module(const struct dl_find_object *o)
+/* What the loader answers is one segment, where a file has gaps between them: the whole of it is
+ * told by its program headers. */
+static struct module describe_found(const struct dl_find_object *o)
+{
+	struct module m = { .map = o->dlfo_link_map, .generation = generation };
+	const struct run *tables;
+
+	m.segments = segments_of(o, &m.segment_count);
+	find_runs(&m);
+	if (!m.run_count)
+		m.runs[m.run_count++] =
+			(struct run){ (uint64_t)o->dlfo_map_start, (uint64_t)o->dlfo_map_end };
+	m.start = m.runs[0].start;
+	m.end = m.runs[m.run_count - 1].end;
+	tables = run_of(&m, (uint64_t)o->dlfo_eh_frame);
+	if (tables)
+		m.image = (struct cfi_image){ (const uint8_t *)tables->start,
+					      (const uint8_t *)tables->end, o->dlfo_eh_frame };
+	return m;
+}
+
+static struct module *add_module(const struct module *found)
 {
 	struct module *m;
 	struct shm_module *record;
@@ -253,7 +298,8 @@ static struct module *add_module(const struct dl_find_object *o)
 	    !(blocks[module_count / BLOCK] = rt_map(BLOCK * sizeof(*m))))
 		return NULL;
 	m = module_at(module_count);
-	*m = describe_found(o, module_count + 1);
+	*m = *found;
+	m->index = module_count + 1;
 	record = record_at(m->index);
 	if (!record)
 		return NULL;
@@ -269,11 +315,12 @@ static struct module *add_module(const struct dl_find_object *o)
 }
 
 /* A library that was unloaded and is there again, at the same place: it keeps its index. */
-static struct module *seen_before(const struct dl_find_object *o)
+static struct module *seen_before(const struct module *found)
 {
 	for (uint32_t i = module_count; i-- > 0;) {
-		struct module *m = module_at(i), again = describe_found(o, m->index);
+		struct module *m = module_at(i), again = *found;
 
+		again.index = m->index;
 		if (m->start == again.start && m->end == again.end && same_file(&again)) {
 			*m = again;
 			return m;
@@ -285,17 +332,21 @@ static struct module *seen_before(const struct dl_find_object *o)
 static struct module *find_module(uint64_t address)
 {
 	struct dl_find_object o;
-	struct module *m;
+	struct module *m, found;
 
 	for (uint32_t i = module_count; i-- > 0;) {
 		m = module_at(i);
-		if (m->generation == generation && address - m->start < m->end - m->start)
+		if (m->generation == generation && run_of(m, address))
 			return m;
 	}
 	if (!_dl_find_object || _dl_find_object((void *)address, &o))
 		return NULL;
-	m = seen_before(&o);
-	return m ? m : add_module(&o);
+	found = describe_found(&o);
+	/* The loader takes what is between a library's segments for the library's. */
+	if (!run_of(&found, address))
+		return NULL;
+	m = seen_before(&found);
+	return m ? m : add_module(&found);
 }
 
 unwind_rule modules_decode(uint64_t key)

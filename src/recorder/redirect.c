@@ -8,8 +8,8 @@
  * table, as the loader would have filled it.
  *
  * Runs in our constructor, before all others and before any thread. */
-#include "recorder/elf.h"
 #include "recorder/real.h"
+#include "recorder/segments.h"
 #include "recorder/sys.h"
 
 #include <elf.h>
@@ -36,16 +36,14 @@ static void write_slot(uint64_t *slot, void *value)
 /* Did the loader make the slot's page read-only?  It does that to whole pages only. */
 static bool in_relro(const struct link_map *map, uint64_t at)
 {
+	const ElfW(Phdr) * segments, *p;
 	struct dl_find_object o;
-	const ElfW(Ehdr) * e;
+	uint32_t count;
 
 	if (!_dl_find_object || _dl_find_object((void *)map->l_ld, &o))
 		return false;
-	e = o.dlfo_map_start;
-	if (memcmp(e->e_ident, ELFMAG, SELFMAG))
-		return false;
-	for (unsigned i = 0; i < e->e_phnum; i++) {
-		const ElfW(Phdr) *p = (const ElfW(Phdr) *)((const char *)e + e->e_phoff) + i;
+	segments = segments_of(&o, &count);
+	for (p = segments; p < segments + count; p++) {
 		uint64_t start = map->l_addr + p->p_vaddr;
 
 		if (p->p_type == PT_GNU_RELRO && at >= start &&
