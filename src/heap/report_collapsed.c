@@ -7,6 +7,7 @@
  * a whole number, and leaves it to readers to add up lines with the same names.  Here such lines
  * are one with the sum. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,8 +54,12 @@ static uint64_t *weigh_stacks(const struct profile *p, enum heap_measure measure
 		}
 		dump_amounts_add(&stacks[at].amounts, &w.amounts, 1);
 	}
-	for (size_t i = 0; i < count; i++)
-		weights[stacks[i].stack] += heap_weight(&stacks[i].amounts, measure);
+	for (size_t i = 0; i < count; i++) {
+		double weight = heap_amount(&stacks[i].amounts, measure);
+
+		if (weight > 0)
+			weights[stacks[i].stack] += (uint64_t)fmin(weight, 0x1p62);
+	}
 	profile_walk_release(&w);
 	map_release(&known);
 	free(stacks);
