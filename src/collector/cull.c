@@ -87,6 +87,8 @@ struct cull {
 	uint64_t free_stacks;
 	uint64_t epoch;
 
+	bool displaces; /* the event that is paired puts a block where another one was */
+
 	struct ring_state *rings;
 	size_t ring_room;
 	struct event run[RUN];
@@ -163,6 +165,8 @@ static struct extra *extra_of(struct cull *c, uint32_t row)
 		while (room <= row)
 			room *= 2;
 		c->extras = xreallocarray(c->extras, room, sizeof(*c->extras));
+		for (size_t i = c->extra_room; i < room; i++)
+			c->extras[i] = (struct extra){ .chain = NONE };
 		c->extra_room = room;
 	}
 	return &c->extras[row];
@@ -378,15 +382,8 @@ static void allocated(struct cull *c, const struct event *e, uint32_t ring, uint
 		      uint32_t row)
 {
 	uint32_t old = c->columns.previous[row], chain = NONE;
-	bool odd = false;
+	bool odd = c->displaces;
 
-	/* Somebody else's address: whose free is missing or late. */
-	if (c->pair.lost != NO_ALLOCATION) {
-		keep(c, extra_of(c, c->pair.lost)->chain);
-		ends(c, c->pair.lost);
-		c->pair.lost = NO_ALLOCATION;
-		odd = true;
-	}
 	if (event_op(e) == OP_REALLOC_TO) {
 		if (old == NO_ALLOCATION) {
 			odd = true;
@@ -395,7 +392,7 @@ static void allocated(struct cull *c, const struct event *e, uint32_t ring, uint
 			count_free_stack(c, event_stack(e));
 			chain = extra_of(c, old)->chain;
 			c->extras[old].chain = NONE;
-			odd = chain == NONE; /* it has been decided on */
+			odd |= chain == NONE; /* it has been decided on */
 		}
 	}
 	if (odd)
@@ -411,6 +408,18 @@ static void allocated(struct cull *c, const struct event *e, uint32_t ring, uint
 	add_item(c, e, ring, chain, false);
 	if (c->most_waiting && c->chains_waiting > c->most_waiting)
 		write_decided(c, 0, false);
+}
+
+/* Two blocks at one address: a free is missing or late, and the reader must see both.  `by` may be
+ * the block that is being allocated: what it does is told next. */
+static void displaced(void *context, uint32_t row, uint32_t by)
+{
+	struct cull *c = context;
+
+	keep(c, extra_of(c, row)->chain);
+	keep(c, extra_of(c, by)->chain);
+	ends(c, row);
+	c->displaces = true;
 }
 
 /* What came before its block's allocation is told of twice: then the block is odd. */
@@ -455,6 +464,7 @@ static void observe(void *context, const struct event *was, uint32_t ring, uint6
 		add_item(c, e, ring, NONE, false);
 		break;
 	}
+	c->displaces = false;
 }
 
 static void encode_run(struct cull *c)
@@ -585,6 +595,7 @@ struct cull *cull_new(struct collector *collector)
 	pair_init(&c->pair, &c->columns, &c->threads, &c->markers);
 	pair_recycle(&c->pair);
 	c->pair.observe = observe;
+	c->pair.observe_displaced = displaced;
 	c->pair.observer = c;
 	merge_init(&c->merge, &c->pair);
 	return c;

@@ -20,7 +20,6 @@ void pair_init(struct pair *p, struct columns *columns, struct threads *threads,
 	for (unsigned i = 0; i < PAIR_DISPLACED; i++)
 		p->displaced[i].by = NO_ALLOCATION;
 	live_init(&p->live);
-	p->lost = NO_ALLOCATION;
 }
 
 void pair_recycle(struct pair *p)
@@ -150,7 +149,8 @@ static bool ended_before(struct pair *p, uint32_t row)
 /* The address of a live block was handed out again: its free was lost, or comes late. */
 static void displace(struct pair *p, uint32_t row, uint64_t at, uint32_t by, uint32_t ring)
 {
-	p->lost = row;
+	if (p->observe_displaced)
+		p->observe_displaced(p->observer, row, by);
 	if (p->unsure && ended_before(p, row))
 		return;
 	close_row(p, row, at, STACK_NONE, p->columns->tags[row] | (uint64_t)TAG_FREE_LOST << 58);
@@ -185,14 +185,14 @@ static uint32_t displaced_by(struct pair *p, uint32_t by, uint32_t ring)
 }
 
 /* The block that an event ends; it is no longer in the table then. */
-static uint32_t take(struct pair *p, const struct event *e, uint32_t ring)
+static uint32_t take(struct pair *p, const struct event *e, uint32_t ring, uint64_t at)
 {
 	uint64_t address = event_address(e);
 	uint32_t row = live_take(&p->live, p->columns, address), before;
 
 	/* Nearly no recording has any, and the column is one more line of memory to wait for. */
 	if (row == NO_ALLOCATION || !p->any_displaced ||
-	    e->stamp > p->columns->allocated_at[row] + PAIR_INVERSION)
+	    at > p->columns->allocated_at[row] + PAIR_INVERSION)
 		return row;
 	before = displaced_by(p, row, ring);
 	if (before == NO_ALLOCATION)
@@ -242,13 +242,14 @@ static unsigned early_slot(uint64_t address)
 }
 
 /* The end of nothing: kept for a while, in case the allocation comes after it. */
-static void keep_early(struct pair *p, const struct event *e, uint32_t ring)
+static void keep_early(struct pair *p, const struct event *e, uint32_t ring, uint64_t at)
 {
 	unsigned slot = early_slot(event_address(e));
 
 	p->early[slot].event = *e;
 	p->early[slot].ring = ring;
-	p->early_until = e->stamp + PAIR_INVERSION;
+	p->early[slot].at = at;
+	p->early_until = at + PAIR_INVERSION;
 }
 
 static void look_at_peak(struct totals *t, uint64_t at)
@@ -277,18 +278,34 @@ static void free_row(struct pair *p, struct pair_ring *r, const struct event *e,
 	p->totals.deallocations++;
 }
 
-/* A realloc that never came to an end leaves its block where it was. */
-static void put_back(struct pair *p, uint32_t row)
+static uint32_t ring_that_allocated(const struct pair *p, uint32_t row)
 {
-	if (row != NO_ALLOCATION &&
-	    live_find(&p->live, p->columns, p->columns->address[row]) == NO_ALLOCATION)
-		live_add(&p->live, p->columns, row);
+	uint32_t ring = 0;
+
+	while (ring < p->ring_count && p->rings[ring].thread != tags_thread(p->columns->tags[row]))
+		ring++;
+	return ring;
 }
 
-static void push_pending(struct pair *p, struct pair_ring *r, uint32_t row)
+/* A realloc that never came to an end leaves its block where it was.  Another block that is at its
+ * address by now was allocated after it, whatever the clocks say. */
+static void put_back(struct pair *p, uint32_t row, uint64_t at)
+{
+	uint32_t by;
+
+	if (row == NO_ALLOCATION)
+		return;
+	by = live_find(&p->live, p->columns, p->columns->address[row]);
+	if (by == NO_ALLOCATION)
+		live_add(&p->live, p->columns, row);
+	else
+		displace(p, row, at, by, ring_that_allocated(p, by));
+}
+
+static void push_pending(struct pair *p, struct pair_ring *r, uint32_t row, uint64_t at)
 {
 	if (r->pending_count == PAIR_PENDING) {
-		put_back(p, r->pending[0]);
+		put_back(p, r->pending[0], at);
 		memmove(r->pending, r->pending + 1, sizeof(r->pending) - sizeof(r->pending[0]));
 		r->pending_count--;
 	}
@@ -356,7 +373,7 @@ static __attribute__((noinline)) void look_for_early_end(struct pair *p, uint32_
 	slot = early_slot(p->columns->address[row]);
 	e = &p->early[slot].event;
 	if (!e->word1 || p->early[slot].ring == ring ||
-	    event_address(e) != p->columns->address[row] || e->stamp + PAIR_INVERSION < at)
+	    event_address(e) != p->columns->address[row] || p->early[slot].at + PAIR_INVERSION < at)
 		return;
 	if (p->unsure) {
 		p->doubts[row % PAIR_DOUBTS].event = *e;
@@ -370,12 +387,12 @@ static __attribute__((noinline)) void look_for_early_end(struct pair *p, uint32_
 	e->word1 = 0;
 }
 
-static void thread_starts(struct pair *p, struct pair_ring *r, const struct event *e)
+static void thread_starts(struct pair *p, struct pair_ring *r, const struct event *e, uint64_t at)
 {
 	char name[16];
 
 	while (r->pending_count)
-		put_back(p, pop_pending(r));
+		put_back(p, pop_pending(r), at);
 	memcpy(name, &e->word2, sizeof(name));
 	r->thread = threads_row(p->threads, event_address(e));
 	if (name[0])
@@ -418,11 +435,11 @@ static void other_event(struct pair *p, struct pair_ring *r, const struct event 
 {
 	switch (event_op(e)) {
 	case OP_REALLOC_FROM: {
-		uint32_t row = take(p, e, ring);
+		uint32_t row = take(p, e, ring, at);
 
 		if (row == NO_ALLOCATION)
-			keep_early(p, e, ring);
-		push_pending(p, r, row);
+			keep_early(p, e, ring, at);
+		push_pending(p, r, row, at);
 		tell(p, e, ring, at, row);
 		break;
 	}
@@ -445,13 +462,13 @@ static void other_event(struct pair *p, struct pair_ring *r, const struct event 
 	case OP_REALLOC_FAILED: {
 		uint32_t row = pop_pending(r);
 
-		put_back(p, row);
+		put_back(p, row, at);
 		p->totals.realloc_failures++;
 		tell(p, e, ring, at, row);
 		break;
 	}
 	case OP_THREAD:
-		thread_starts(p, r, e);
+		thread_starts(p, r, e, at);
 		tell(p, e, ring, at, NO_ALLOCATION);
 		break;
 	case OP_MARKER:
@@ -490,10 +507,10 @@ static inline void one_event(struct pair *p, const struct event *e, uint32_t rin
 		if (at < p->early_until)
 			look_for_early_end(p, row, ring, at);
 	} else if (op == OP_FREE) {
-		uint32_t row = take(p, e, ring);
+		uint32_t row = take(p, e, ring, at);
 
 		if (row == NO_ALLOCATION)
-			keep_early(p, e, ring);
+			keep_early(p, e, ring, at);
 		free_row(p, r, e, at, row);
 		tell(p, e, ring, at, row);
 		r->last = NO_ALLOCATION;

@@ -59,8 +59,12 @@ struct pair_ring {
 typedef void (*pair_observer)(void *context, const struct event *e, uint32_t ring, uint64_t at,
 			      uint32_t row);
 
+/* Is told that the block `row` was taken for freed, because `by` is at its address. */
+typedef void (*pair_displaced_observer)(void *context, uint32_t row, uint32_t by);
+
 struct pair {
 	pair_observer observe; /* or NULL */
+	pair_displaced_observer observe_displaced;
 	void *observer;
 	struct columns *columns;
 	struct threads *threads;
@@ -81,7 +85,6 @@ struct pair {
 	uint32_t *unused; /* closed before that */
 	size_t unused_count, unused_room;
 	bool early_end; /* the observer is told of what came before its block's allocation */
-	uint32_t lost;	/* row that the last allocation took the address of, or NO_ALLOCATION */
 	struct {
 		uint32_t row, by; /* `row` was taken for freed when its address became `by`'s */
 		uint32_t ring;	  /* that allocated `by` */
@@ -91,6 +94,7 @@ struct pair {
 	/* What ended a block before its allocation came, or belongs to none. */
 	struct {
 		struct event event;
+		uint64_t at;
 		uint32_t ring;
 	} early[PAIR_EARLY];
 	uint64_t early_until; /* none of them matters after this time */

@@ -328,8 +328,10 @@ static void test_orderly(void **state)
 
 static void test_odd(void **state)
 {
-	for (uint64_t seed = 1; seed <= 30; seed++)
+	for (uint64_t seed = 1; seed <= 300; seed++)
 		run(seed * 7919, true, seed % 3 ? 1 : 1000000, 40);
+	/* A realloc fails when its block's address was handed out again, by the clocks. */
+	run(1282 * 7919, true, 1, 40);
 }
 
 /* More than the rows that wait to be used again. */
