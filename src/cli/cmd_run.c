@@ -165,6 +165,16 @@ static void set_signals(void)
 	set_handler(SIGCHLD, on_child);
 }
 
+/* After the fork, which has blocked them. */
+static void let_signals_in(void)
+{
+	sigset_t none;
+
+	set_signals();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 /* The program was stopped from the terminal: stop too, so that the shell sees it, and go on when it
  * does.  Not before: a collector that stands still stops a program that runs. */
 static void stop_too(struct run *r)
@@ -271,7 +281,7 @@ static void conclude(struct run *r, const char *program, bool whole)
 	if (!r->session.count) {
 		/* Where the recorder was loaded and refused, it has said why. */
 		why = program_obstacle(program);
-		fprintf(stderr, "memoir: %s was not recorded%s%s\n", program, why ? ": " : "",
+		fprintf(stderr, "memoir: %s was not recorded%s%s\n", program, why ? ": it " : "",
 			why ? why : "");
 		return;
 	}
@@ -363,6 +373,21 @@ static void choose_folder(struct shm_control *control, pid_t pid, const char *pr
 			       "memory-profiling_%e_%t_%p/", pid, program, 0);
 }
 
+/* Says why there is no program; returns our exit status, as shells have it. */
+static int say_not_started(const char *program, int error)
+{
+	struct loadable_look look;
+
+	program_look(program, &look);
+	if (error == -ENOENT && look.answer == LOADABLE_NO_INTERPRETER)
+		fprintf(stderr, "memoir: cannot run %s: its %s %s is not there\n", program,
+			look.loader[0] ? "loader" : "interpreter",
+			look.loader[0] ? look.loader : look.interpreter);
+	else
+		fprintf(stderr, "memoir: cannot run %s: %s\n", program, strerror(-error));
+	return error == -ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+}
+
 /* The child waits; opens the recording, lets it go, takes its events.  Returns our exit status, or
  * -1 for the child's. */
 static int record(struct run *r, const char *program, char **argv, int shm_fd)
@@ -370,7 +395,7 @@ static int record(struct run *r, const char *program, char **argv, int shm_fd)
 	struct collector *c = &r->collector;
 	const char *name = strrchr(program, '/') + 1, *reason;
 	int error = collector_init(c, shm_fd);
-	bool whole;
+	bool whole, known;
 
 	if (error) {
 		fprintf(stderr, "memoir: shared memory: %s\n", strerror(-error));
@@ -395,15 +420,16 @@ static int record(struct run *r, const char *program, char **argv, int shm_fd)
 			serve_where(c->serve));
 	error = launch_go(&r->child);
 	if (error) {
-		fprintf(stderr, "memoir: cannot run %s: %s\n", program, strerror(-error));
 		recording_remove(&c->recording);
-		return error == -ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+		return say_not_started(program, error);
 	}
 	reason = collector_run(c);
 	look_at_child(r);
-	if (r->exited && !strcmp(reason, "end"))
+	/* How one that was adopted ended is not ours to know: only its parent is told. */
+	known = r->exited && c->target == r->child.pid;
+	if (known && !strcmp(reason, "end"))
 		reason = WIFSIGNALED(r->status) ? "signal" : "exit";
-	whole = collector_finish(c, reason, r->exited ? r->status : -1);
+	whole = collector_finish(c, reason, known ? r->status : -1);
 	error = wait_for(r);
 	if (c->recording.nameless)
 		send_rest(r); /* who got it is all that there is to say */
@@ -417,7 +443,6 @@ static int start(const char *program, char **argv, const char *library)
 {
 	struct run *r = &run_state;
 	int shm_fd, status = session_open(&r->session);
-	sigset_t none;
 	char *real;
 
 	shm_fd = status ? status : launch_memory(&options, r->session.pipe_path);
@@ -432,11 +457,8 @@ static int start(const char *program, char **argv, const char *library)
 		fprintf(stderr, "memoir: cannot start a process: %s\n", strerror(-status));
 		return 1;
 	}
-	set_signals();
+	let_signals_in();
 	manners_raise_limits();
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-
 	real = realpath(program, NULL);
 	status = record(r, real ? real : program, argv, shm_fd);
 	free(real);
@@ -447,6 +469,26 @@ static int start(const char *program, char **argv, const char *library)
 	session_release(&r->session);
 	collector_release(&r->collector);
 	return status >= 0 ? status : launch_end_like(r->status);
+}
+
+/* What cannot be recorded runs as it would without us, which then end like it. */
+static int start_untouched(const char *program, char **argv)
+{
+	struct run *r = &run_state;
+	int error = session_open(&r->session);
+
+	if (!error)
+		error = launch_fork(&r->child, program, argv);
+	if (error) {
+		fprintf(stderr, "memoir: cannot start a process: %s\n", strerror(-error));
+		return 1;
+	}
+	let_signals_in();
+	error = launch_go(&r->child);
+	launch_release(&r->child);
+	wait_for(r);
+	session_release(&r->session);
+	return error ? say_not_started(program, error) : launch_end_like(r->status);
 }
 
 /* A standard descriptor that we were started without must not become one of our files. */
@@ -465,8 +507,12 @@ static void fill_standard_descriptors(void)
 static int become_with_agent(const char *program, char **argv)
 {
 	char library[PATH_MAX];
-	int error;
+	const char *why = program_obstacle(program);
 
+	if (why) {
+		fprintf(stderr, "memoir: %s %s: the agent cannot be put in\n", program, why);
+		return 1;
+	}
 	if (!launch_find_agent(library, sizeof(library))) {
 		fprintf(stderr, "memoir: libmemoir-jemalloc.so is not beside memoir nor in "
 				"../lib/memoir; MEMOIR_AGENT_LIBRARY may name it\n");
@@ -482,9 +528,7 @@ static int become_with_agent(const char *program, char **argv)
 	    (quiet && setenv("MEMOIR_AGENT_QUIET", "1", 1)))
 		return 1;
 	execv(program, argv);
-	error = errno;
-	fprintf(stderr, "memoir: cannot run %s: %s\n", program, strerror(error));
-	return error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+	return say_not_started(program, -errno);
 }
 
 static int run(int argc, char **argv)
@@ -521,14 +565,11 @@ static int run(int argc, char **argv)
 		fprintf(stderr, "memoir: %s cannot be used: %s\n", library, why);
 		return 1;
 	}
-	why = program_refuses(program);
+	why = program_obstacle(program);
 	if (why) {
-		fprintf(stderr, "memoir: %s cannot be recorded: %s\n", program, why);
-		return 1;
+		fprintf(stderr, "memoir: %s %s: it runs, unrecorded\n", argv[0], why);
+		return start_untouched(program, argv);
 	}
-	why = program_secure(program);
-	if (why)
-		fprintf(stderr, "memoir: %s will not be recorded: %s\n", program, why);
 	if (strpbrk(library, ": ")) {
 		fprintf(stderr, "memoir: LD_PRELOAD takes no path with a space or a colon: %s\n",
 			library);

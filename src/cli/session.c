@@ -48,6 +48,16 @@ static char *field(char **rest)
 	return text ? text : (char *)"";
 }
 
+static void take_unrecorded(struct session *s, pid_t pid, char *rest)
+{
+	unsigned answer = (unsigned)atoi(field(&rest)), machine = (unsigned)atoi(field(&rest));
+
+	s->unrecorded = xgrow(s->unrecorded, s->unrecorded_count, &s->unrecorded_room,
+			      sizeof(*s->unrecorded));
+	s->unrecorded[s->unrecorded_count++] =
+		(struct session_unrecorded){ pid, answer, machine, xstrdup(field(&rest)) };
+}
+
 static void take_line(struct session *s, char *line)
 {
 	char *kind = field(&line);
@@ -71,6 +81,8 @@ static void take_line(struct session *s, char *line)
 		e->ended = true;
 		if (became)
 			e->became = xstrdup(field(&line));
+	} else if (!strcmp(kind, "U")) {
+		take_unrecorded(s, pid, line);
 	}
 }
 
@@ -202,8 +214,27 @@ void session_conclude(const struct session *s)
 			s->entries[s->count - 1].path);
 }
 
+static bool became_unrecordable(const struct session *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->unrecorded_count; i++)
+		if (s->unrecorded[i].pid == pid)
+			return true;
+	return false;
+}
+
 void session_say_lost(const struct session *s)
 {
+	for (size_t i = 0; i < s->unrecorded_count; i++) {
+		const struct session_unrecorded *u = &s->unrecorded[i];
+		const char *why = program_refusal(u->answer, u->machine);
+		size_t k = 0;
+
+		while (strcmp(s->unrecorded[k].path, u->path))
+			k++;
+		if (k == i)
+			fprintf(stderr, "memoir: %s %s: it runs, unrecorded\n", u->path,
+				why ? why : "cannot be recorded");
+	}
 	for (size_t i = 0; i < s->count; i++) {
 		const struct session_entry *e = &s->entries[i];
 		char path[4096];
@@ -212,12 +243,12 @@ void session_say_lost(const struct session *s)
 
 		for (size_t k = i + 1; k < s->count; k++)
 			later |= s->entries[k].pid == e->pid;
-		if (later || !e->became || !e->became[0])
+		if (later || !e->became || !e->became[0] || became_unrecordable(s, e->pid))
 			continue;
 		if (!program_find(e->became, path, sizeof(path)))
 			why = program_obstacle(path);
 		fprintf(stderr, "memoir: process %d became %s, which was not recorded%s%s\n",
-			(int)e->pid, e->became, why ? ": " : "", why ? why : "");
+			(int)e->pid, e->became, why ? ": it " : "", why ? why : "");
 	}
 }
 
@@ -228,6 +259,9 @@ void session_release(struct session *s)
 		free(s->entries[i].became);
 	}
 	free(s->entries);
+	for (size_t i = 0; i < s->unrecorded_count; i++)
+		free(s->unrecorded[i].path);
+	free(s->unrecorded);
 	if (s->read_fd >= 0)
 		close(s->read_fd);
 	if (s->write_fd >= 0)

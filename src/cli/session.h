@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "wire/loadable.h"
+
 struct session_entry {
 	pid_t pid;
 	char *path;
@@ -18,11 +20,21 @@ struct session_entry {
 	bool ended;
 };
 
+/* A program that ran without the recorder. */
+struct session_unrecorded {
+	pid_t pid; /* of who started it, or became it */
+	enum loadable answer;
+	unsigned machine;
+	char *path;
+};
+
 struct session {
 	int read_fd, write_fd;
 	char pipe_path[64]; /* as other processes open it */
 	struct session_entry *entries;
 	size_t count, room;
+	struct session_unrecorded *unrecorded;
+	size_t unrecorded_count, unrecorded_room;
 	char line[4096];
 	size_t used;
 };
@@ -39,6 +51,6 @@ void session_wait(struct session *s);
 void session_drop(struct session *s, const char *path);
 /* Says what there is, if it is more than one. */
 void session_conclude(const struct session *s);
-/* Says which program a process became without being recorded any more. */
+/* Says which programs ran without being recorded, and why. */
 void session_say_lost(const struct session *s);
 void session_release(struct session *s);

@@ -393,6 +393,7 @@ bool collector_finish(struct collector *c, const char *reason, int status)
 	sending_end(c, ok);
 	log_line(LOG_INFO, "finished: %s", ok ? reason : strerror(c->recording.error));
 	c->control->family.exec_path[sizeof(c->control->family.exec_path) - 1] = 0;
+	family_report_unrecorded(c->session, c->control);
 	family_report_end(c->session, c->target, &c->recording, reason,
 			  strcmp(reason, "exec") ? "" : c->control->family.exec_path);
 	if (ok)

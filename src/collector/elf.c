@@ -51,58 +51,6 @@ enum elf_kind elf_kind_of(const uint8_t *bytes, size_t size)
 	return h.e_type == ET_DYN && dynamic && !h.e_entry ? ELF_LIBRARY : ELF_STATIC;
 }
 
-/* Where an address of the running program is in the file; `size` if nowhere. */
-static size_t file_offset(const uint8_t *bytes, size_t size, const Elf64_Ehdr *h, uint64_t address)
-{
-	Elf64_Phdr s;
-
-	for (unsigned i = 0; segment(bytes, size, h, i, &s); i++)
-		if (s.p_type == PT_LOAD && address - s.p_vaddr < s.p_filesz &&
-		    s.p_offset + (address - s.p_vaddr) < size)
-			return (size_t)(s.p_offset + (address - s.p_vaddr));
-	return size;
-}
-
-/* The n-th entry of the dynamic section with this tag. */
-static bool dynamic_entry(const uint8_t *bytes, size_t size, const Elf64_Ehdr *h, int64_t tag,
-			  unsigned n, uint64_t *ret_value)
-{
-	Elf64_Phdr s;
-	Elf64_Dyn d;
-
-	for (unsigned i = 0; segment(bytes, size, h, i, &s); i++) {
-		if (s.p_type != PT_DYNAMIC || s.p_offset > size)
-			continue;
-		for (size_t at = s.p_offset; size - at >= sizeof(d); at += sizeof(d)) {
-			memcpy(&d, bytes + at, sizeof(d));
-			if (d.d_tag == DT_NULL)
-				break;
-			if (d.d_tag != tag || n--)
-				continue;
-			*ret_value = d.d_un.d_val;
-			return true;
-		}
-	}
-	return false;
-}
-
-bool elf_needs(const uint8_t *bytes, size_t size, const char *start_of_name)
-{
-	size_t length = strlen(start_of_name), strings;
-	Elf64_Ehdr h;
-	uint64_t value;
-
-	if (!header(bytes, size, &h) || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    !dynamic_entry(bytes, size, &h, DT_STRTAB, 0, &value))
-		return false;
-	strings = file_offset(bytes, size, &h, value);
-	for (unsigned n = 0; dynamic_entry(bytes, size, &h, DT_NEEDED, n, &value); n++)
-		if (value < size - strings && length <= size - strings - value &&
-		    !memcmp(bytes + strings + value, start_of_name, length))
-			return true;
-	return false;
-}
-
 bool elf_notes(const uint8_t *bytes, size_t size, unsigned n, struct elf_notes *ret_notes)
 {
 	Elf64_Ehdr h;

@@ -20,8 +20,6 @@ struct elf_notes {
 
 /* What the file is, from its first bytes (the program headers must be within them). */
 enum elf_kind elf_kind_of(const uint8_t *bytes, size_t size);
-/* Does a whole file ask the loader for a library whose name starts like this? */
-bool elf_needs(const uint8_t *bytes, size_t size, const char *start_of_name);
 /* The `n`th PT_NOTE segment; false if there is none, or the headers lie outside. */
 bool elf_notes(const uint8_t *bytes, size_t size, unsigned n, struct elf_notes *ret_notes);
 /* A note's data in the bytes of a PT_NOTE segment, or NULL. */

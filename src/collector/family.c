@@ -83,6 +83,22 @@ void family_report_start(int session, pid_t target, const char *path)
 	report(session, line, snprintf(line, sizeof(line), "S\t%d\t%s\n", (int)target, path));
 }
 
+void family_report_unrecorded(int session, const struct shm_control *control)
+{
+	char line[FAMILY_LINE];
+
+	for (unsigned i = 0; i < SHM_UNRECORDED; i++) {
+		const struct shm_unrecorded *u = &control->family.unrecorded[i];
+		unsigned answer = atomic_load(&u->answer);
+
+		if (answer)
+			report(session, line,
+			       snprintf(line, sizeof(line), "U\t%d\t%u\t%u\t%.*s\n", (int)u->pid,
+					answer, (unsigned)u->machine, (int)sizeof(u->path) - 1,
+					u->path));
+	}
+}
+
 void family_report_end(int session, pid_t target, const struct recording *r, const char *reason,
 		       const char *became)
 {

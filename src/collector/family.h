@@ -7,6 +7,9 @@
  *	S <tab> pid <tab> path				a recording begins
  *	E <tab> pid <tab> events <tab> bytes <tab> reason <tab> path <tab> program
  *							it ended; program: what the process became
+ *	U <tab> pid <tab> answer <tab> machine <tab> path
+ *							started by pid, or what it became: a program
+ *							that cannot be recorded (wire/loadable.h)
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +27,7 @@ bool family_pattern(const struct shm_control *control, pid_t target, char *out, 
 /* Opens the launcher's pipe; -1 if there is none. */
 int family_session(const struct shm_control *control);
 void family_report_start(int session, pid_t target, const char *path);
+/* Programs that were started without the recorder. */
+void family_report_unrecorded(int session, const struct shm_control *control);
 void family_report_end(int session, pid_t target, const struct recording *r, const char *reason,
 		       const char *became);

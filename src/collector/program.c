@@ -2,6 +2,7 @@
 /* Programs on disk.  See program.h. */
 #include "collector/program.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,13 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-#include "collector/elf.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
@@ -67,60 +65,77 @@ int program_find(const char *name, char *ret_path, size_t size)
 	}
 }
 
-static ssize_t read_head(const char *path, uint8_t *head, size_t size)
+static long open_file(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
-	if (fd < 0)
-		return -1;
-	n = read(fd, head, size);
-	close(fd);
-	return n;
+	return fd < 0 ? -errno : fd;
 }
 
-/* "#! interpreter argument" */
-static bool interpreter(const uint8_t *head, size_t size, char *ret_path, size_t room)
+static long read_file(long fd, uint64_t offset, void *to, size_t size)
 {
-	const char *p = (const char *)head + 2, *end = (const char *)head + size, *start;
+	ssize_t n = pread((int)fd, to, size, (off_t)offset);
 
-	if (size < 3 || head[0] != '#' || head[1] != '!')
-		return false;
-	while (p < end && (*p == ' ' || *p == '\t'))
-		p++;
-	for (start = p; p < end && *p != ' ' && *p != '\t' && *p != '\n'; p++)
-		;
-	if (p == start || (size_t)(p - start) >= room)
-		return false;
-	memcpy(ret_path, start, (size_t)(p - start));
-	ret_path[p - start] = 0;
-	return true;
+	return n < 0 ? -errno : n;
 }
 
-const char *program_refuses(const char *path)
+static void close_file(long fd)
 {
-	static const char *const runtimes[] = { "libasan.so", "libtsan.so", "liblsan.so",
-						"libhwasan.so" };
-	const char *why = NULL;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	void *bytes;
+	close((int)fd);
+}
 
+void program_look(const char *path, struct loadable_look *ret)
+{
+	static const struct loadable_files files = { open_file, read_file, close_file };
+	long fd = open_file(path);
+
+	*ret = (struct loadable_look){ .answer = LOADABLE_UNKNOWN };
 	if (fd < 0)
-		return NULL;
-	if (!fstat(fd, &st) && st.st_size > 0) {
-		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		for (size_t i = 0;
-		     bytes != MAP_FAILED && i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
-			if (elf_needs(bytes, (size_t)st.st_size, runtimes[i]))
-				why = "it is built with a sanitizer, whose runtime must be the "
-				      "first "
-				      "library and replaces the allocator itself";
-		if (bytes != MAP_FAILED)
-			munmap(bytes, (size_t)st.st_size);
+		return;
+	loadable_look(&files, fd, ret);
+	close_file(fd);
+}
+
+static const char *machine_name(unsigned machine)
+{
+	static const struct {
+		unsigned machine;
+		const char *name;
+	} names[] = { { EM_386, "i386" },	 { EM_X86_64, "x86-64" }, { EM_ARM, "ARM" },
+		      { EM_AARCH64, "AArch64" }, { EM_RISCV, "RISC-V" },  { EM_PPC64, "PowerPC" },
+		      { EM_S390, "S/390" },	 { EM_MIPS, "MIPS" } };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].machine == machine)
+			return names[i].name;
+	return "another machine";
+}
+
+const char *program_refusal(enum loadable answer, unsigned machine)
+{
+	static char text[60];
+
+	switch (answer) {
+	case LOADABLE_STATIC:
+		return "is linked statically, so nothing can be preloaded into it";
+	case LOADABLE_MUSL:
+		return "is built for musl";
+	case LOADABLE_OTHER_LIBC:
+		return "is built for another C library than glibc";
+	case LOADABLE_32_BIT:
+		return "is a 32-bit program";
+	case LOADABLE_OTHER_MACHINE:
+		snprintf(text, sizeof(text), "is a program for %s", machine_name(machine));
+		return text;
+	case LOADABLE_SANITIZED:
+		return "is built with a sanitizer, whose runtime must be the first library and "
+		       "replaces the allocator itself";
+	case LOADABLE_UNKNOWN:
+	case LOADABLE_YES:
+	case LOADABLE_NO_INTERPRETER:
+		break;
 	}
-	close(fd);
-	return why;
+	return NULL;
 }
 
 /* As the kernel decides it: other rights than one has count, on a file system where they may. */
@@ -133,34 +148,18 @@ const char *program_secure(const char *path)
 		return NULL;
 	if (((st.st_mode & S_ISUID) && st.st_uid != getuid()) ||
 	    ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid()))
-		return "it is set-user-id or set-group-id, and the loader then ignores LD_PRELOAD";
+		return "is set-user-id or set-group-id, and the loader then ignores LD_PRELOAD";
 	if (getxattr(path, "security.capability", NULL, 0) > 0 && getuid())
-		return "it has file capabilities, and the loader then ignores LD_PRELOAD";
+		return "has file capabilities, and the loader then ignores LD_PRELOAD";
 	return NULL;
 }
 
 const char *program_obstacle(const char *path)
 {
-	uint8_t head[4096];
-	char next[PATH_MAX];
-	ssize_t n = read_head(path, head, sizeof(head));
+	struct loadable_look look;
+	const char *why;
 
-	if (n <= 0)
-		return NULL;
-	if (interpreter(head, (size_t)n, next, sizeof(next))) {
-		path = next;
-		n = read_head(path, head, sizeof(head));
-	}
-	switch (n > 0 ? elf_kind_of(head, (size_t)n) : ELF_NONE) {
-	case ELF_STATIC:
-		return "it is statically linked, and nothing can be preloaded into it; "
-		       "link it without -static (an allocator may stay inside)";
-	case ELF_FOREIGN:
-		return "it is not a 64-bit program of this machine";
-	case ELF_NONE:
-	case ELF_LIBRARY:
-	case ELF_DYNAMIC:
-		break;
-	}
-	return program_secure(path);
+	program_look(path, &look);
+	why = program_refusal(look.answer, look.machine);
+	return why ? why : program_secure(look.interpreter[0] ? look.interpreter : path);
 }

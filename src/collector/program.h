@@ -3,12 +3,17 @@
 /* The program that `memoir run` is to start: where it is, and why it might not be recordable. */
 #include <stddef.h>
 
+#include "wire/loadable.h"
+
 /* Finds a program as execvp would.  0, or -ENOENT (nowhere), -EACCES (not executable), or another
  * -errno.  The path has a slash. */
 int program_find(const char *name, char *ret_path, size_t size);
-/* Why it must not be started with the recorder at all, as the end of a sentence; NULL: it may. */
-const char *program_refuses(const char *path);
-/* Why the loader will ignore us, as the end of a sentence; NULL: it will not. */
+/* Looks at a program's file, and at the interpreter's that it names. */
+void program_look(const char *path, struct loadable_look *ret);
+/* Why it must be started without the recorder, or NULL: what follows "PROGRAM ".  Good until the
+ * next call. */
+const char *program_refusal(enum loadable answer, unsigned machine);
+/* The same of a program whose loader will ignore us. */
 const char *program_secure(const char *path);
-/* Why the recorder cannot be loaded into it, as the end of a sentence; NULL: no reason found. */
+/* The first of both that is a reason. */
 const char *program_obstacle(const char *path);

@@ -2,10 +2,11 @@
 /* The exec family and posix_spawn: the recorder goes along.
  *
  * Under `memoir run` a process that becomes another program is recorded on, and with children
- * tracked so is every program that it starts.  The environment that such a program is given gets
- * our variables added, on the caller's stack: nothing is allocated, so this works between vfork and
- * exec too, and an exec that fails has changed nothing.  The new program's recorder takes them out
- * again (environment.c). */
+ * tracked so is every program that it starts, unless it cannot be (exec_look.c).  The environment
+ * that such a program is given gets our variables added, on the caller's stack: nothing is
+ * allocated, so this works between vfork and exec too, and an exec that fails has changed nothing.
+ * The new program's recorder takes them out again (environment.c). */
+#include "recorder/exec.h"
 #include "recorder/hooks.h"
 #include "recorder/sys.h"
 
@@ -44,23 +45,10 @@ static void keep_options(void)
 	}
 }
 
-static char *put_number(char *out, uint64_t v)
-{
-	char reversed[24];
-	int n = 0;
-
-	do
-		reversed[n++] = (char)('0' + v % 10);
-	while (v /= 10);
-	while (n)
-		*out++ = reversed[--n];
-	return out;
-}
-
 static void name_parent(void)
 {
 	static const char digits[] = "0123456789abcdef";
-	char *out = put_number(exec_parent + sizeof(SHM_PARENT_ENV), (uint64_t)rt.pid);
+	char *out = text_number(exec_parent + sizeof(SHM_PARENT_ENV), (uint64_t)rt.pid);
 
 	*out++ = ':';
 	for (int i = 0; i < 16; i++) {
@@ -68,9 +56,9 @@ static void name_parent(void)
 		*out++ = digits[rt.shm->family.id[i] & 15];
 	}
 	*out++ = ':';
-	out = put_number(out, rt.shm->family.began_ns);
+	out = text_number(out, rt.shm->family.began_ns);
 	*out++ = ':';
-	*put_number(out, (uint64_t)rt.shm->family.first_pid) = 0;
+	text_number(out, (uint64_t)rt.shm->family.first_pid);
 }
 
 /* At the start, and again in a forked child that is recorded. */
@@ -92,16 +80,7 @@ void exec_init(void)
 		keep_options();
 }
 
-struct call {
-	enum { EXECVE, EXECVPE, FEXECVE, EXECVEAT, SPAWN, SPAWNP } kind;
-	const char *path;
-	char *const *argv;
-	int fd, flags;
-	pid_t *pid;
-	const void *actions, *attributes;
-};
-
-static int make(const struct call *c, char *const *env)
+static int make(const struct exec_call *c, char *const *env)
 {
 	switch (c->kind) {
 	case EXECVE:
@@ -127,8 +106,8 @@ static bool same_variable(const char *a, const char *b)
 	return *a == '=' && *b == '=';
 }
 
-/* Is this library in the list already? */
-static bool listed(const char *list, const char *name)
+/* The place of this library in a list; NULL: it is not there. */
+static const char *find_in_list(const char *list, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -136,10 +115,10 @@ static bool listed(const char *list, const char *name)
 		size_t n = strcspn(list, ": ");
 
 		if (n == length && !strncmp(list, name, n))
-			return true;
+			return list;
 		list += n + (list[n] != 0);
 	}
-	return false;
+	return NULL;
 }
 
 struct builder {
@@ -169,7 +148,7 @@ static void put_preload(struct builder *b)
 		i++;
 	if (i == b->given) {
 		b->env[b->count++] = preload_entry;
-	} else if (!listed(b->env[i] + 11, name)) {
+	} else if (!find_in_list(b->env[i] + 11, name)) {
 		memcpy(b->text, preload_entry, n);
 		b->text[n++] = ':';
 		memcpy(b->text + n, b->env[i] + 11, strlen(b->env[i] + 11) + 1);
@@ -177,7 +156,7 @@ static void put_preload(struct builder *b)
 	}
 }
 
-static void build(struct builder *b, char *const *env)
+static void build_followed(struct builder *b, char *const *env)
 {
 	for (; env && env[b->count]; b->count++)
 		b->env[b->count] = env[b->count];
@@ -191,8 +170,44 @@ static void build(struct builder *b, char *const *env)
 	b->env[b->count] = NULL;
 }
 
-/* The environment with our variables, then the call. */
-static __attribute__((noinline)) int make_followed(const struct call *c, char *const *env)
+/* Our name and what separates it from the next are cut out of a copy of the list. */
+static void put_list_without_us(struct builder *b, const char *entry)
+{
+	const char *us = find_in_list(entry + 11, preload_entry + 11), *rest;
+	size_t before, length = strlen(preload_entry + 11);
+
+	if (!us) {
+		b->env[b->count++] = (char *)entry;
+		return;
+	}
+	rest = us + length + (us[length] != 0);
+	before = (size_t)(us - entry);
+	if (!*rest && before > 11)
+		before--; /* what separates it from the one before */
+	if (before == 11 && !*rest)
+		return;
+	memcpy(b->text, entry, before);
+	memcpy(b->text + before, rest, strlen(rest) + 1);
+	b->env[b->count++] = b->text;
+}
+
+static void build_without_us(struct builder *b, char *const *env)
+{
+	for (; env && *env; env++) {
+		if (same_variable(*env, exec_parent) || same_variable(*env, SHM_ENV "="))
+			continue;
+		if (same_variable(*env, preload_entry))
+			put_list_without_us(b, *env);
+		else
+			b->env[b->count++] = *env;
+	}
+	b->env[b->count] = NULL;
+}
+
+/* Builds another environment, then makes the call with it. */
+static __attribute__((noinline)) int make_with(const struct exec_call *c, char *const *env,
+					       void (*build_environment)(struct builder *,
+									 char *const *))
 {
 	size_t n = 0, pointers, bytes = sizeof(preload_entry);
 	struct builder b = { 0 };
@@ -210,7 +225,7 @@ static __attribute__((noinline)) int make_followed(const struct call *c, char *c
 	if (!b.env)
 		return make(c, env);
 	b.text = (char *)b.env + pointers;
-	build(&b, env);
+	build_environment(&b, env);
 	result = make(c, b.env);
 	error = errno;
 	if (mapped)
@@ -220,7 +235,7 @@ static __attribute__((noinline)) int make_followed(const struct call *c, char *c
 }
 
 /* For the collector: it will find the program gone, and another in its place. */
-static void announce(const struct call *c)
+static void announce(const struct exec_call *c)
 {
 	struct shm_family *family = &rt.shm->family;
 	const char *path = c->path ? c->path : "";
@@ -235,7 +250,7 @@ static void announce(const struct call *c)
 	sys_futex_wake(&rt.shm->doorbell);
 }
 
-static int start(const struct call *c, char *const *env)
+static int start(const struct exec_call *c, char *const *env)
 {
 	bool spawns = c->kind == SPAWN || c->kind == SPAWNP, same, follow;
 	int result, error;
@@ -249,7 +264,12 @@ static int start(const struct call *c, char *const *env)
 		atomic_fetch_add(&rt.shm->family.other_programs, !same);
 	if (same)
 		announce(c);
-	result = follow ? make_followed(c, env) : make(c, env);
+	if (!follow)
+		result = make(c, env);
+	else if (exec_must_be_left_alone(c))
+		result = make_with(c, env, build_without_us);
+	else
+		result = make_with(c, env, build_followed);
 	error = errno;
 	if (same)
 		atomic_store(&rt.shm->family.exec_pending, 0);
@@ -261,44 +281,45 @@ static int start(const struct call *c, char *const *env)
 
 int hook_execve(const char *path, char *const argv[], char *const env[])
 {
-	return start(&(struct call){ EXECVE, path, argv }, env);
+	return start(&(struct exec_call){ EXECVE, path, argv }, env);
 }
 
 int hook_execv(const char *path, char *const argv[])
 {
-	return start(&(struct call){ EXECVE, path, argv }, environ);
+	return start(&(struct exec_call){ EXECVE, path, argv }, environ);
 }
 
 int hook_execvp(const char *path, char *const argv[])
 {
-	return start(&(struct call){ EXECVPE, path, argv }, environ);
+	return start(&(struct exec_call){ EXECVPE, path, argv }, environ);
 }
 
 int hook_execvpe(const char *path, char *const argv[], char *const env[])
 {
-	return start(&(struct call){ EXECVPE, path, argv }, env);
+	return start(&(struct exec_call){ EXECVPE, path, argv }, env);
 }
 
 int hook_fexecve(int fd, char *const argv[], char *const env[])
 {
-	return start(&(struct call){ FEXECVE, NULL, argv, .fd = fd }, env);
+	return start(&(struct exec_call){ FEXECVE, NULL, argv, .fd = fd }, env);
 }
 
 int hook_execveat(int fd, const char *path, char *const argv[], char *const env[], int flags)
 {
-	return start(&(struct call){ EXECVEAT, path, argv, fd, flags }, env);
+	return start(&(struct exec_call){ EXECVEAT, path, argv, fd, flags }, env);
 }
 
 int hook_posix_spawn(pid_t *pid, const char *path, const void *actions, const void *attributes,
 		     char *const argv[], char *const env[])
 {
-	return start(&(struct call){ SPAWN, path, argv, 0, 0, pid, actions, attributes }, env);
+	return start(&(struct exec_call){ SPAWN, path, argv, 0, 0, pid, actions, attributes }, env);
 }
 
 int hook_posix_spawnp(pid_t *pid, const char *path, const void *actions, const void *attributes,
 		      char *const argv[], char *const env[])
 {
-	return start(&(struct call){ SPAWNP, path, argv, 0, 0, pid, actions, attributes }, env);
+	return start(&(struct exec_call){ SPAWNP, path, argv, 0, 0, pid, actions, attributes },
+		     env);
 }
 
 /* The arguments up to NULL as an array, on the caller's stack as libc has them too. */
@@ -326,7 +347,7 @@ int hook_execl(const char *path, const char *first, ...)
 
 	COLLECT(first, argv, list, unused);
 	(void)unused;
-	return start(&(struct call){ EXECVE, path, argv }, environ);
+	return start(&(struct exec_call){ EXECVE, path, argv }, environ);
 }
 
 int hook_execlp(const char *path, const char *first, ...)
@@ -335,7 +356,7 @@ int hook_execlp(const char *path, const char *first, ...)
 
 	COLLECT(first, argv, list, unused);
 	(void)unused;
-	return start(&(struct call){ EXECVPE, path, argv }, environ);
+	return start(&(struct exec_call){ EXECVPE, path, argv }, environ);
 }
 
 int hook_execle(const char *path, const char *first, ...)
@@ -343,7 +364,7 @@ int hook_execle(const char *path, const char *first, ...)
 	char **argv, **env;
 
 	COLLECT(first, argv, list, env);
-	return start(&(struct call){ EXECVE, path, argv }, env);
+	return start(&(struct exec_call){ EXECVE, path, argv }, env);
 }
 
 #define HOOK(name, class)

@@ -171,6 +171,9 @@ void exec_init(void) HIDDEN;
 /* spawn.c: the collector process.  Returns its pid, or -errno. */
 long spawn_collector(const char *path, int memfd, char *const *environment) HIDDEN;
 
+/* text.c: in decimal digits, with a zero behind them; returns where that is. */
+char *text_number(char *out, uint64_t v) HIDDEN;
+
 /* say.c: lines on stderr, if that is still what it was at the start. */
 void say_init(void) HIDDEN;
 void say(const char *text, const char *more) HIDDEN;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The few functions of <string.h> that the recorder uses, its own.
+/* The few functions of <string.h> that the recorder uses, its own, and numbers as text.
  *
  * libc's may be another's: a sanitizer or a program that defines its own strcmp would be called
  * before it is ready, and would call malloc.  Hidden, so that nobody else gets these; the
@@ -110,6 +110,20 @@ size_t strcspn(const char *s, const char *stop)
 	while (s[n] && !strrchr(stop, s[n]))
 		n++;
 	return n;
+}
+
+char *text_number(char *out, uint64_t v)
+{
+	char reversed[24];
+	int n = 0;
+
+	do
+		reversed[n++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (n)
+		*out++ = reversed[--n];
+	*out = 0;
+	return out;
 }
 
 #pragma GCC visibility pop

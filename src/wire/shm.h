@@ -106,6 +106,7 @@ enum shm_counter {
 
 #define SHM_FORKS 64u
 #define SHM_OWN_RANGES 4096u
+#define SHM_UNRECORDED 16u
 
 /* Memory that the recorder took for itself.  `size` is written last, and 0 before. */
 struct shm_range {
@@ -124,6 +125,14 @@ enum shm_origin {
 struct shm_position {
 	uint64_t events; /* written to this ring, ever */
 	uint64_t stamp;	 /* of the last of them; 0: not known */
+};
+
+/* A program that was started without us, since it cannot be recorded: for who tells the user. */
+struct shm_unrecorded {
+	_Atomic uint32_t answer; /* enum loadable; written last, and 0 before */
+	uint32_t machine;
+	int32_t pid;	/* of who started it, or became it */
+	char path[244]; /* the end if too long */
 };
 
 /* What a recording has to do with others: recorder/family.c, collector/family.c. */
@@ -145,6 +154,8 @@ struct shm_family {
 	 * be left out as short-lived.  The last SHM_FORKS of them. */
 	_Atomic uint64_t fork_count;
 	_Atomic uint64_t fork_stamps[SHM_FORKS];
+	_Atomic uint32_t unrecorded_count; /* there may be more than are named */
+	struct shm_unrecorded unrecorded[SHM_UNRECORDED];
 	char exec_path[512]; /* which */
 	char parent_output[4200];
 	char directory[4096]; /* where relative names of outputs start; "": where we are */

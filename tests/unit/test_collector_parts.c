@@ -203,6 +203,69 @@ static void test_program_obstacle(void **state)
 	unlink(script);
 }
 
+/* A file with these bytes. */
+static enum loadable look_at(const char *path, const void *bytes, size_t size,
+			     struct loadable_look *ret)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0700);
+
+	assert_int_equal(write(fd, bytes, size), (ssize_t)size);
+	close(fd);
+	program_look(path, ret);
+	return ret->answer;
+}
+
+static void test_program_look(void **state)
+{
+	char path[] = "/tmp/memoir-test-XXXXXX", line[64];
+	static uint8_t bytes[65536];
+	size_t size = read_self(bytes, sizeof(bytes));
+	struct loadable_look look;
+	uint16_t *machine = (uint16_t *)(bytes + 18);
+
+	close(mkstemp(path));
+	program_look("/proc/self/exe", &look);
+	assert_true(look.answer == LOADABLE_YES || look.answer == LOADABLE_SANITIZED);
+	assert_int_equal(look.loader[0], '/');
+	/* The loader itself, which runs what it is given. */
+	program_look(look.loader, &look);
+	assert_int_equal(look.answer, LOADABLE_YES);
+
+	*machine = 183;
+	assert_int_equal(look_at(path, bytes, size, &look), LOADABLE_OTHER_MACHINE);
+	assert_string_equal(program_refusal(look.answer, look.machine), "is a program for AArch64");
+	*machine = 40;
+	bytes[4] = 1;
+	assert_int_equal(look_at(path, bytes, size, &look), LOADABLE_OTHER_MACHINE);
+	*machine = 3;
+	assert_int_equal(look_at(path, bytes, size, &look), LOADABLE_32_BIT);
+	*machine = 62;
+	assert_int_equal(look_at(path, bytes, size, &look), LOADABLE_32_BIT);
+	bytes[4] = 2;
+
+	assert_int_equal(look_at(path, "echo\n", 5, &look), LOADABLE_UNKNOWN);
+	assert_int_equal(look_at(path, "#!\n", 3, &look), LOADABLE_UNKNOWN);
+	assert_int_equal(look_at(path, "", 0, &look), LOADABLE_UNKNOWN);
+	assert_int_equal(look_at(path, "#! /nonexistent\n", 16, &look), LOADABLE_NO_INTERPRETER);
+	assert_string_equal(look.interpreter, "/nonexistent");
+	assert_int_equal(look_at(path, "#!/bin/sh -e\n", 13, &look), LOADABLE_YES);
+	/* One that names itself. */
+	snprintf(line, sizeof(line), "#!%s\n", path);
+	assert_int_equal(look_at(path, line, strlen(line), &look), LOADABLE_UNKNOWN);
+
+	/* Cut anywhere, and with any byte of the headers turned: an answer, no crash. */
+	for (size_t cut = 0; cut < 900; cut += 7)
+		look_at(path, bytes, cut, &look);
+	for (size_t i = 16; i < 400; i++) {
+		uint8_t was = bytes[i];
+
+		bytes[i] = (uint8_t)~was;
+		look_at(path, bytes, size, &look);
+		bytes[i] = was;
+	}
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_build_id_note),
 		cmocka_unit_test(test_program_find),
 		cmocka_unit_test(test_program_obstacle),
+		cmocka_unit_test(test_program_look),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
