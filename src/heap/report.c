@@ -100,7 +100,7 @@ uint64_t heap_weight(const struct dump_amounts *a, enum heap_measure m)
 {
 	double value = heap_amount(a, m);
 
-	return value > 0 ? (uint64_t)fmin(value, 0x1p62) : 0;
+	return value > 0 ? (uint64_t)llround(fmin(value, 0x1p62)) : 0;
 }
 
 static const enum heap_measure measures[] = { HEAP_INUSE_SPACE, HEAP_INUSE_OBJECTS,
