@@ -33,10 +33,12 @@ struct agent {
 	pid_t pid;	  /* of the process that this state is about */
 	char listen[256]; /* as asked for */
 	char token[68];
-	bool compat; /* libmtev's GETs may change things */
+	bool compat;	  /* libmtev's GETs may change things */
+	bool open_to_all; /* whoever can connect may read */
 	bool quiet;
 
 	struct agent_fd listener, bell; /* bell: an eventfd that wakes the thread */
+	struct agent_fd asking;		/* for peer/peer.h */
 	bool local;			/* it is a unix socket */
 	bool everywhere;		/* it listens on more than loopback */
 	char host[64];			/* of the address, for the Host header */

@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <unistd.h>
+
 #include "agent/agent.h"
 #include "agent/jemalloc.h"
+#include "peer/peer.h"
 
 void answer_line(struct exchange *x, int status, const char *format, ...)
 {
@@ -56,6 +59,57 @@ static bool same_token(const char *a, const char *b)
 	return !difference;
 }
 
+static bool has_right_token(const struct request *r)
+{
+	return r->has_token && agent.token[0] && same_token(agent.token, r->token);
+}
+
+/* Once for each connection: a client that has the token spares us the question. */
+static bool is_ours(struct exchange *x)
+{
+	uid_t user;
+
+	if (!x->peer_known)
+		x->peer_ours = !peer_user_by(agent_fd_good(&agent.asking) ? agent.asking.fd : -1,
+					     x->socket, &user) &&
+			       (!user || user == geteuid());
+	x->peer_known = true;
+	return x->peer_ours;
+}
+
+bool answer_is_known(struct exchange *x)
+{
+	return x->trusted || has_right_token(&x->request) || is_ours(x);
+}
+
+static bool refuse_unknown(struct exchange *x)
+{
+	if (x->request.has_token) {
+		answer_line(x, 403, "the token is wrong");
+		return false;
+	}
+	x->header = "WWW-Authenticate: Bearer\r\n";
+	answer_line(x, 401, "the token is missing: Authorization: Bearer TOKEN, from %s",
+		    agent.file_path[0] ? agent.file_path : "MEMOIR_AGENT_TOKEN");
+	return false;
+}
+
+bool answer_may_read(struct exchange *x)
+{
+	const struct request *r = &x->request;
+
+	/* Who asks through the socket did not go by a name. */
+	if (!x->trusted && !request_host_allowed(r->host, agent.host, agent.everywhere)) {
+		answer_line(x, 403, "the Host header names another machine");
+		return false;
+	}
+	if (request_from_elsewhere(r)) {
+		answer_line(x, 403, "pages from elsewhere may not ask");
+		return false;
+	}
+	return agent.open_to_all || answer_is_known(x) || refuse_unknown(x);
+}
+
 bool answer_may_change(struct exchange *x)
 {
 	const struct request *r = &x->request;
@@ -71,17 +125,7 @@ bool answer_may_change(struct exchange *x)
 	}
 	if (x->trusted)
 		return true;
-	if (!r->has_token) {
-		x->header = "WWW-Authenticate: Bearer\r\n";
-		answer_line(x, 401, "the token is missing: Authorization: Bearer TOKEN, from %s",
-			    agent.file_path[0] ? agent.file_path : "MEMOIR_AGENT_TOKEN");
-		return false;
-	}
-	if (!agent.token[0] || !same_token(agent.token, r->token)) {
-		answer_line(x, 403, "the token is wrong");
-		return false;
-	}
-	return true;
+	return has_right_token(r) || refuse_unknown(x);
 }
 
 bool answer_param(struct exchange *x, const char *name, char *out, size_t room, bool needed)

@@ -9,9 +9,11 @@
 
 struct exchange {
 	struct request request;
-	const char *body; /* of the request */
-	bool trusted;	  /* it came over the unix socket, from this user */
-	char from[64];	  /* who asks, for the log of changes */
+	const char *body;	    /* of the request */
+	bool trusted;		    /* it came over the unix socket, from this user */
+	int socket;		    /* of the connection */
+	bool peer_known, peer_ours; /* was its other end's user asked for; is it this one */
+	char from[64];		    /* who asks, for the log of changes */
 
 	int status;	    /* 200 at first */
 	const char *type;   /* of what is in out */
@@ -30,6 +32,10 @@ void answer_line(struct exchange *x, int status, const char *format, ...)
 bool answer_needs_jemalloc(struct exchange *x);
 /* The same, and 409 where profiling was not enabled. */
 bool answer_needs_prof(struct exchange *x);
+/* Is it this user's own process, or one with the token? */
+bool answer_is_known(struct exchange *x);
+/* May this be answered at all?  Answers 401 or 403 where it may not; then false. */
+bool answer_may_read(struct exchange *x);
 /* May this request change something?  Answers 405, 401 or 403 where it may not; then false. */
 bool answer_may_change(struct exchange *x);
 /* A parameter; false: it is wrong (answered), or missing.  `needed`: that is answered too. */

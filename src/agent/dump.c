@@ -136,7 +136,8 @@ void dump_mtev(struct exchange *x)
 		return;
 	}
 	/* libmtev changes things by GET. */
-	if ((has_active || has_dump) && !agent.compat && !answer_may_change(x))
+	if ((has_active || has_dump) && !(agent.compat && answer_is_known(x)) &&
+	    !answer_may_change(x))
 		return;
 	x->type = "text/plain";
 	if (has_active) {

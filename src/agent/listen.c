@@ -18,6 +18,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "peer/peer.h"
+
 #define PORTS_TRIED 100
 #define BACKLOG 64
 
@@ -223,6 +225,9 @@ bool listen_open(void)
 	agent.listener = agent_fd_own(local ? open_socket(agent.listen + 5) : open_port());
 	if (agent.listener.fd < 0)
 		return false;
+	/* Now, and not when somebody asks: the program may forbid itself new sockets until then. */
+	if (!local && !agent.open_to_all && !agent_fd_good(&agent.asking))
+		agent.asking = agent_fd_own(peer_open());
 	publish();
 	agent_say("the agent of process %d listens on %s", (int)agent.pid, agent.address);
 	return true;

@@ -167,6 +167,12 @@ static int header(struct request *r, struct piece line, bool *has_length, const 
 		return refuse(ret_why, 501, "bodies must come with Content-Length");
 	} else if (is(name, "origin")) {
 		r->has_origin = true;
+		if (!keep(value, r->origin, sizeof(r->origin)))
+			r->origin[0] = 0;
+	} else if (is(name, "sec-fetch-site")) {
+		r->foreign |= is(value, "cross-site") || is(value, "same-site");
+	} else if (is(name, "sec-fetch-mode")) {
+		r->navigates = is(value, "navigate");
 	} else if (is(name, "expect")) {
 		r->expects_continue = is(value, "100-continue");
 	} else if (is(name, "connection")) {
@@ -297,6 +303,15 @@ static bool is_literal(struct piece p)
 		      (six && (p.at[i] == ':' || hex(p.at[i]) >= 0))))
 			return false;
 	return true;
+}
+
+bool request_from_elsewhere(const struct request *r)
+{
+	const char *host = strstr(r->origin, "://");
+
+	if (r->has_origin && (!host || strncasecmp(host + 3, r->host, sizeof(r->host))))
+		return true;
+	return r->foreign && !r->navigates;
 }
 
 bool request_host_allowed(const char *host, const char *listening, bool everywhere)

@@ -15,6 +15,9 @@ struct request {
 	char token[128];  /* of Authorization: Bearer, or X-Memoir-Token */
 	bool has_token;
 	bool has_origin; /* it comes from a page in a browser */
+	bool foreign;	 /* a browser says that the page is another site's */
+	bool navigates;	 /* and that a link was followed */
+	char origin[256];
 	bool expects_continue;
 	bool keep_alive; /* it said so: who says nothing may wait for the end of the connection */
 	size_t head_size, body_size;
@@ -29,6 +32,8 @@ int request_param(const struct request *r, const char *name, char *out, size_t r
 /* Is there a parameter in the query that is none of these words, which have blanks between them?
  * Its name, cut, is in out. */
 bool request_unknown_param(const struct request *r, const char *words, char *out, size_t room);
+/* Does a page that is not ours ask?  Its answer would be for others than who looks at it. */
+bool request_from_elsewhere(const struct request *r);
 /* May a client have meant us by this Host?  Names of other machines are refused: a page in a
  * browser may have been told that its own name is our address. */
 bool request_host_allowed(const char *host, const char *listening, bool everywhere);

@@ -107,11 +107,8 @@ void routes_answer(struct exchange *x)
 	char unknown[64];
 
 	x->status = 200;
-	/* Who asks through the socket did not go by a name. */
-	if (!x->trusted && !request_host_allowed(r->host, agent.host, agent.everywhere)) {
-		answer_line(x, 403, "the Host header names another machine");
+	if (!answer_may_read(x))
 		return;
-	}
 	for (size_t i = 0; i < sizeof(routes) / sizeof(*routes); i++) {
 		const struct route *route = &routes[i];
 

@@ -215,7 +215,10 @@ static void read_some(struct client *c)
 /* The answer was taken, and the connection stays. */
 static void next_request(struct client *c)
 {
-	struct exchange fresh = { .trusted = c->x.trusted };
+	struct exchange fresh = { .trusted = c->x.trusted,
+				  .socket = c->x.socket,
+				  .peer_known = c->x.peer_known,
+				  .peer_ours = c->x.peer_ours };
 
 	text_release(&c->head);
 	text_release(&c->x.out);
@@ -395,6 +398,7 @@ static void take_clients(void)
 			release(c);
 			continue;
 		}
+		c->x.socket = c->socket.fd;
 		c->state = READING;
 		c->until = agent_now_ms() + REQUEST_TIME_MS;
 		/* Mostly the request is there by now. */

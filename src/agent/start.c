@@ -28,7 +28,7 @@
 #define DEFAULT_LISTEN "127.0.0.1:7790"
 #define HIGH_FD 960 /* programs count and close low ones */
 
-struct agent agent = { .listener = { .fd = -1 }, .bell = { .fd = -1 } };
+struct agent agent = { .listener = { .fd = -1 }, .bell = { .fd = -1 }, .asking = { .fd = -1 } };
 
 int64_t agent_now_ms(void)
 {
@@ -181,6 +181,7 @@ static void in_child(void)
 	serve_close_in_child();
 	agent_fd_close(&agent.listener);
 	agent_fd_close(&agent.bell);
+	agent_fd_close(&agent.asking);
 	agent.file_path[0] = agent.socket_path[0] = 0;
 	jemalloc_reset();
 	atomic_store(&agent.state, AGENT_OFF);
@@ -219,6 +220,7 @@ __attribute__((constructor)) static void at_start(void)
 	remember(&agent.standard_error, STDERR_FILENO);
 	agent.quiet = is_set("MEMOIR_AGENT_QUIET");
 	agent.compat = is_set("MEMOIR_AGENT_COMPAT");
+	agent.open_to_all = is_set("MEMOIR_AGENT_OPEN_TO_ALL");
 	if (!listen || !*listen)
 		listen = DEFAULT_LISTEN;
 	if (!strcmp(listen, "off"))

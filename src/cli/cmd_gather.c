@@ -15,13 +15,14 @@
 #include "base/json.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
+#include "cli/secrets.h"
 #include "stream/gather.h"
 
 #define REFRESH_NS 250000000ull
 #define WAIT_MAX 1000000000ull
 #define NAME_SHOWN 40
 
-static const char *output;
+static const char *output, *token_file, *max_size;
 static uint64_t wait_s = 10, count, announce_port = STREAM_ANNOUNCE_PORT;
 static bool quiet, as_json;
 
@@ -35,6 +36,12 @@ static const struct command_option options[] = {
 	  &count },
 	{ "port", 'p', "PORT", "the UDP port to hear announcements on (43512)", COMMAND_NUMBER,
 	  &announce_port },
+	{ "token-file", 0, "FILE",
+	  "what senders of other users want: its first line (MEMOIR_STREAM_TOKEN)", COMMAND_TEXT,
+	  &token_file },
+	{ "max-size", 0, "SIZE",
+	  "how much to keep at most: 500M, 4G (what leaves 5 % of the disk or 1 GiB free)",
+	  COMMAND_TEXT, &max_size },
 	{ "json", 0, NULL, "print an object for each recording, one to a line", COMMAND_FLAG,
 	  &as_json },
 	{ "quiet", 'q', NULL, "say nothing but what went wrong", COMMAND_FLAG, &quiet },
@@ -246,6 +253,28 @@ static int wrong(const char *text)
 	return 2;
 }
 
+/* "500M", "4GiB"; false: it is none. */
+static bool parse_size(const char *text, uint64_t *ret)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	const char *unit;
+	double value;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	value = strtod(text, &end);
+	unit = *end ? strchr(units, *end & ~32) : NULL;
+	if (unit) {
+		value *= (double)(1ull << (10 * (unit - units + 1)));
+		end++;
+	}
+	if (!strcmp(end, "iB") || !strcmp(end, "B"))
+		end += strlen(end);
+	*ret = (uint64_t)value;
+	return !*end && value >= 1 && value < 1e18;
+}
+
 static int run(int argc, char **argv)
 {
 	struct target *targets = xcalloc((size_t)argc + 1, sizeof(*targets));
@@ -263,10 +292,16 @@ static int run(int argc, char **argv)
 		.progress = progress,
 		.context = &shown,
 	};
+	const struct secret_sources from = { token_file, NULL, "MEMOIR_STREAM_TOKEN" };
+	char token[SECRET_SIZE];
 	struct err err;
-	int error = 0;
+	int error = secret_choose("memoir gather", &from, token, &o.token);
 
-	if (output && !*output)
+	if (error)
+		;
+	else if (max_size && !parse_size(max_size, &o.max_size))
+		error = wrong("--max-size is a size, such as 500M or 4GiB");
+	else if (output && !*output)
 		error = wrong("an empty name for the output");
 	else if (argc && count)
 		error = wrong("--count is for whoever announces himself, not for HOST:PORT");

@@ -12,8 +12,10 @@
 
 #include "base/sink.h"
 #include "base/xalloc.h"
+#include "cli/agent_token.h"
 #include "cli/args.h"
 #include "cli/command.h"
+#include "cli/secrets.h"
 #include "jemalloc/agents.h"
 #include "jemalloc/controls.h"
 #include "jemalloc/http_client.h"
@@ -31,7 +33,8 @@ static const struct command_option options[] = {
 	  COMMAND_TEXT, &output },
 	{ "seconds", 's', "N", "of pprof: what changes in so many seconds", COMMAND_NUMBER,
 	  &seconds },
-	{ "token", 0, "TOKEN", "what changes need (MEMOIR_AGENT_TOKEN, or the agent's own file)",
+	AGENT_TOKEN_ROW,
+	{ "token", 0, "TOKEN", "the same, where every user of this machine can read it",
 	  COMMAND_TEXT, &token },
 	{ "json", 0, NULL, "answers as they come", COMMAND_FLAG, &as_json },
 	{ 0 },
@@ -218,7 +221,6 @@ failed:
 static int ask(const struct word *w, const struct agents_entry *agent, const struct buf *target,
 	       struct buf *body)
 {
-	const char *given = token ? token : getenv("MEMOIR_AGENT_TOKEN");
 	struct http_address address;
 	struct err err;
 	int timeout_ms = TIMEOUT_MS;
@@ -233,9 +235,7 @@ static int ask(const struct word *w, const struct agents_entry *agent, const str
 	if (target->size >= sizeof(address.target))
 		return wrong("that is too long");
 	strcpy(address.target, target->data);
-	if (!given || !*given)
-		given = agent->token;
-	if (!http_ask(&address, w->method, given, timeout_ms, body, &err))
+	if (!http_ask(&address, w->method, agent->token, timeout_ms, body, &err))
 		return 0;
 	fprintf(stderr, NAME ": %s: %s\n", agent->address, err.text);
 	return 1;
@@ -251,6 +251,8 @@ static int run(int argc, char **argv)
 
 	if (argc < 2)
 		return wrong("which process, and what? See memoir jemalloc ctl --help");
+	if (token)
+		agents_use_token(token);
 	w = find_word(argv[1]);
 	status = w ? make_target(w, argc - 2, argv + 2, &target) : 2;
 	if (!status && agents_find(argv[0], &agent, &err)) {
@@ -268,6 +270,8 @@ static int run(int argc, char **argv)
 			buf_add(&out, body.data, body.size);
 		status = buf_flush(&out, STDOUT_FILENO) ? 1 : 0;
 	}
+	if (!status)
+		secret_warn(NAME, &(struct secret_sources){ NULL, token, "MEMOIR_AGENT_TOKEN" });
 	buf_release(&target);
 	buf_release(&body);
 	buf_release(&out);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/agent_token.h"
 #include "cli/command.h"
 #include "cli/heap_input.h"
 #include "cli/heap_naming.h"
@@ -37,6 +38,7 @@ static const struct command_option options[] = {
 	{ "csv", 0, NULL, "print CSV: a row for each stack and size class", COMMAND_FLAG, &as_csv },
 	{ "program", 0, "FILE", "the program, where it is not where the dump says", COMMAND_TEXT,
 	  &program },
+	AGENT_TOKEN_ROW,
 	HEAP_NAMING_ROWS,
 	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
 	{ 0 },
@@ -115,7 +117,9 @@ static int ask(const struct agents_entry *agent, const char *target, struct buf 
 		return 2;
 	}
 	snprintf(address.target, sizeof(address.target), "%s", target);
-	return http_get(&address, TIMEOUT_MS, body, &err) ? say(agent->address, &err) : 0;
+	return http_ask(&address, "GET", agent->token, TIMEOUT_MS, body, &err)
+		       ? say(agent->address, &err)
+		       : 0;
 }
 
 static int ask_stats(const struct agents_entry *agent, struct stats *stats)

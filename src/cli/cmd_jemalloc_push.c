@@ -14,6 +14,7 @@
 
 #include "base/sink.h"
 #include "base/xalloc.h"
+#include "cli/agent_token.h"
 #include "cli/command.h"
 #include "cli/heap_input.h"
 #include "cli/heap_naming.h"
@@ -51,6 +52,7 @@ static const struct command_option options[] = {
 	{ "count", 'n', "N", "with --every: so many times", COMMAND_NUMBER, &count },
 	{ "program", 0, "FILE", "the program, where it is not where the dump says", COMMAND_TEXT,
 	  &program },
+	AGENT_TOKEN_ROW,
 	HEAP_NAMING_ROWS,
 	{ 0 },
 };
@@ -149,7 +151,7 @@ static int ask(const struct push *u, const char *target, struct buf *body, struc
 	if (e)
 		return e;
 	snprintf(address.target, sizeof(address.target), "%s", target);
-	return http_get(&address, TIMEOUT_MS, body, err);
+	return http_ask(&address, "GET", u->agent.token, TIMEOUT_MS, body, err);
 }
 
 /* Fills u->profile and the times; 0, or 1 after saying what is wrong. */

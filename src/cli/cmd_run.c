@@ -37,7 +37,7 @@
 
 extern char **environ;
 
-static bool quiet, agent;
+static bool quiet, agent, agent_open;
 static const char *listen_on;
 static struct options options;
 
@@ -525,6 +525,7 @@ static int become_with_agent(const char *program, char **argv)
 	}
 	if (!launch_preload(library) ||
 	    (listen_on && setenv("MEMOIR_AGENT_LISTEN", listen_on, 1)) ||
+	    (agent_open && setenv("MEMOIR_AGENT_OPEN_TO_ALL", "1", 1)) ||
 	    (quiet && setenv("MEMOIR_AGENT_QUIET", "1", 1)))
 		return 1;
 	execv(program, argv);
@@ -549,8 +550,9 @@ static int run(int argc, char **argv)
 			error == -ENOENT && !strchr(argv[0], '/') ? "not found" : strerror(-error));
 		return error == -ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
 	}
-	if (listen_on && !agent) {
-		fprintf(stderr, "memoir: run: --listen is for --agent\n");
+	if ((listen_on || agent_open) && !agent) {
+		fprintf(stderr, "memoir: run: --%s is for --agent\n",
+			listen_on ? "listen" : "agent-open-to-all");
 		return 2;
 	}
 	if (agent)
@@ -593,6 +595,10 @@ static const struct command_option rows[] = {
 	  .help = "with --agent: ADDRESS:PORT or unix:PATH",
 	  .type = COMMAND_TEXT,
 	  .target = &listen_on },
+	{ .name = "agent-open-to-all",
+	  .help = "with --agent: whoever can connect may read, without a token",
+	  .type = COMMAND_FLAG,
+	  .target = &agent_open },
 	{ 0 },
 };
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/secret.h"
 #include "base/xalloc.h"
 #include "collector/collector.h"
 #include "collector/log.h"
@@ -18,6 +19,10 @@
 
 #define ARGUMENTS_MAX STREAM_TEXT_MAX
 #define LAST_NS 4000000000ull /* less than process 1 waits for its collector */
+
+/* Read at the start, when relative paths are still the program's. */
+static char stream_token[SECRET_SIZE];
+static struct err token_error;
 
 static struct stream_text text_of(const char *text)
 {
@@ -88,12 +93,16 @@ static int start(struct collector *c, struct err *err)
 		.announce = o->announce,
 		.announce_port = o->announce_port,
 		.patience_s = o->stream_patience,
+		.open_to_all = o->stream_open,
+		.token = stream_token[0] ? stream_token : NULL,
 	};
 	struct stream_hello hello = { .pid = (uint32_t)c->target };
 	char executable[4096], name[4200], host[256] = "", *arguments;
 	struct stat st;
 	int error;
 
+	if (token_error.text[0])
+		return err_set(err, -EACCES, "%s", token_error.text);
 	if (fstat(c->recording.fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL, "the output is not a file");
 	arguments = malloc(ARGUMENTS_MAX);
@@ -134,7 +143,17 @@ static void begin(struct collector *c)
 /* A recording that may never be switched on is not there for anybody before it is. */
 void sending_start(struct collector *c)
 {
-	c->may_send = c->control->options.stream;
+	const struct options *o = &c->control->options;
+
+	c->may_send = o->stream;
+	if (c->may_send && o->stream_token_file[0]) {
+		struct err err;
+
+		if (secret_read(o->stream_token_file, stream_token, &err))
+			token_error = err;
+		else if (err.text[0])
+			log_line(LOG_WARN, "%s", err.text);
+	}
 	if (c->may_send && !collector_never_on(c))
 		begin(c);
 }

@@ -17,6 +17,21 @@
 #define FOLDERS 3
 #define FILE_MAX_SIZE 1000
 
+static char chosen_token[sizeof(((struct agents_entry *)0)->token)];
+
+void agents_use_token(const char *token)
+{
+	snprintf(chosen_token, sizeof(chosen_token), "%s", token);
+}
+
+static void choose_token(struct agents_entry *e)
+{
+	const char *given = *chosen_token ? chosen_token : getenv("MEMOIR_AGENT_TOKEN");
+
+	if (given && *given)
+		snprintf(e->token, sizeof(e->token), "%s", given);
+}
+
 /* Where the files of a user may be; how many places that are. */
 static unsigned folders_of(uid_t user, char folders[FOLDERS][300])
 {
@@ -85,6 +100,7 @@ int agents_of(pid_t pid, struct agents_entry *ret, struct err *err)
 			       "process %d has no agent that can be found: there is no "
 			       "%s/jemalloc.%d that is its user's",
 			       (int)pid, folders[count - 1], (int)pid);
+	choose_token(ret);
 	return 0;
 }
 
@@ -181,5 +197,6 @@ int agents_find(const char *text, struct agents_entry *ret, struct err *err)
 		}
 	}
 	free(all);
+	choose_token(ret);
 	return 0;
 }

@@ -18,6 +18,9 @@ struct agents_entry {
 	char program[300];
 };
 
+/* From now on agents get this token, whatever their files say; before that MEMOIR_AGENT_TOKEN if it
+ * is set. */
+void agents_use_token(const char *token);
 /* The agent of one process; 0, or -errno with err. */
 int agents_of(pid_t pid, struct agents_entry *ret, struct err *err);
 /* The agent that somebody means: a process number, or an address, whose token is known if it left a

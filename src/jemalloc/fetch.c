@@ -22,13 +22,27 @@
 
 extern char **environ;
 
-int fetch_address(struct fetch *f, const char *text, const char *letters, struct err *err)
+/* The agent's own, by its address without the path. */
+static void set_token(struct fetch *f, const char *text)
+{
+	size_t scheme = *f->address.socket ? strlen("unix:") + strlen(f->address.socket)
+					   : strlen("http://");
+	size_t n = *f->address.socket ? scheme : scheme + strcspn(text + scheme, "/?");
+	auto_free char *address = xmemdup0(text, n);
+	struct agents_entry agent;
+
+	if (!agents_find(address, &agent, NULL))
+		memcpy(f->token, agent.token, sizeof(f->token));
+}
+
+static int set_address(struct fetch *f, const char *text, const char *letters, struct err *err)
 {
 	int e = http_parse_address(&f->address, text, err);
 	char *target = f->address.target;
 	size_t n;
 
 	f->command = NULL;
+	f->token[0] = 0;
 	f->timeout_ms = FETCH_TIMEOUT_MS;
 	if (e)
 		return e;
@@ -43,12 +57,25 @@ int fetch_address(struct fetch *f, const char *text, const char *letters, struct
 	return 0;
 }
 
+int fetch_address(struct fetch *f, const char *text, const char *letters, struct err *err)
+{
+	int e = set_address(f, text, letters, err);
+
+	if (!e)
+		set_token(f, text);
+	return e;
+}
+
 int fetch_pid(struct fetch *f, pid_t pid, const char *letters, struct err *err)
 {
 	struct agents_entry agent;
 	int e = agents_of(pid, &agent, err);
 
-	return e ? e : fetch_address(f, agent.address, letters, err);
+	if (!e)
+		e = set_address(f, agent.address, letters, err);
+	if (!e)
+		memcpy(f->token, agent.token, sizeof(f->token));
+	return e;
 }
 
 void fetch_command(struct fetch *f, char **words)
@@ -146,5 +173,6 @@ static int run(const struct fetch *f, struct buf *body, struct err *err)
 int fetch_once(const struct fetch *f, struct buf *body, struct err *err)
 {
 	buf_clear(body);
-	return f->command ? run(f, body, err) : http_get(&f->address, f->timeout_ms, body, err);
+	return f->command ? run(f, body, err)
+			  : http_ask(&f->address, "GET", f->token, f->timeout_ms, body, err);
 }

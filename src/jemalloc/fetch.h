@@ -10,7 +10,8 @@
 
 struct fetch {
 	struct http_address address;
-	char **command; /* instead of an address; ends with NULL */
+	char **command;	 /* instead of an address; ends with NULL */
+	char token[128]; /* of the agent; empty: none is known */
 	int timeout_ms;
 	char name[640]; /* for messages and heads */
 };

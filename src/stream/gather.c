@@ -35,6 +35,7 @@ struct source {
 	int fd;
 	int refusal; /* why the last address did not answer: an errno */
 	bool announced;
+	bool refused;	/* an announced one is not for us */
 	uint8_t id[16]; /* as announced */
 	uint64_t deadline_ns, retry_ns, hello_ns;
 	struct receiver receiver;
@@ -46,6 +47,7 @@ struct gather {
 	struct source **sources;
 	size_t count, room;
 	uint64_t now_ns, ended;
+	uint64_t kept; /* bytes, of all sources */
 	int announce_fd;
 	char *piece;
 	struct pollfd *polls;
@@ -168,6 +170,17 @@ static void start_connecting(struct gather *g, struct source *s)
 	s->state = SOURCE_CONNECTS;
 }
 
+/* In one piece: a connection that was just made has room for it.  Whose process we are is enough on
+ * the sender's machine, and then it is not read. */
+static void say_token(const struct gather *g, const struct source *s)
+{
+	struct buf words = { 0 };
+
+	stream_put_token(&words, g->options->token ? g->options->token : "");
+	(void)!send(s->fd, words.data, words.size, MSG_DONTWAIT | MSG_NOSIGNAL);
+	buf_release(&words);
+}
+
 static void connected(struct gather *g, struct source *s)
 {
 	int error = 0;
@@ -183,6 +196,7 @@ static void connected(struct gather *g, struct source *s)
 	}
 	s->state = SOURCE_RECEIVES;
 	s->hello_ns = g->now_ns;
+	say_token(g, s);
 }
 
 static bool same_id(const uint8_t *a, const uint8_t *b)
@@ -208,6 +222,24 @@ struct taking {
 	struct source *s;
 };
 
+/* As much as may be kept; what was kept before stays. */
+static int take_within_limit(struct gather *g, struct source *s, const void *bytes, size_t size,
+			     struct err *err)
+{
+	uint64_t limit = g->options->max_size;
+	size_t room = size;
+	int error;
+
+	if (limit && size > limit - g->kept)
+		room = (size_t)(limit - g->kept);
+	g->kept += room;
+	error = keep_add(&s->keep, bytes, room, !limit, err);
+	if (!error && room < size)
+		error = err_set(err, -EFBIG,
+				"the limit of %" PRIu64 " bytes is reached (--max-size)", limit);
+	return error;
+}
+
 static int take(void *context, const void *bytes, size_t size, struct err *err)
 {
 	struct taking *t = context;
@@ -222,7 +254,7 @@ static int take(void *context, const void *bytes, size_t size, struct err *err)
 		if (error)
 			return error;
 	}
-	return keep_add(&s->keep, bytes, size, err);
+	return take_within_limit(t->g, s, bytes, size, err);
 }
 
 /* The connection has ended. */
@@ -252,6 +284,7 @@ static void receive(struct gather *g, struct source *s)
 			return;
 		}
 		error = receiver_feed(&s->receiver, g->piece, (size_t)n, take, &context, &err);
+		s->refused = error == -EACCES;
 		if (error == -EALREADY)
 			s->receiver.greeted = s->receiver.known = false;
 		if (error) {
@@ -413,7 +446,7 @@ static void sweep(struct gather *g)
 	for (size_t i = 0; i < g->count; i++) {
 		struct source *s = g->sources[i];
 
-		if (s->state == SOURCE_ENDED && !s->receiver.greeted)
+		if (s->state == SOURCE_ENDED && !s->receiver.greeted && !s->refused)
 			free(s);
 		else
 			g->sources[kept++] = s;

@@ -37,6 +37,8 @@ struct gather_progress {
 
 struct gather_options {
 	const char *output; /* see keep.h */
+	const char *token;  /* for senders of other users; NULL: none */
+	uint64_t max_size;  /* bytes that all files together may have; 0: what keep.h leaves free */
 	uint64_t wait_s;    /* how long somebody may take to listen */
 	bool announced;	    /* hear announcements, beside what is named */
 	uint64_t announce_port;

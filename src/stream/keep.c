@@ -11,12 +11,14 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
 
 #define NAME_SIZE 200 /* leaves room for a number and ".part" */
 #define NAMES_TRIED 10000
+#define CHECK_EVERY (16ull << 20) /* bytes between two looks at the disk */
 
 static bool harmless(char c)
 {
@@ -101,10 +103,33 @@ int keep_open(struct keep *k, const char *output, const struct stream_hello *hel
 	return error;
 }
 
-int keep_add(struct keep *k, const void *bytes, size_t size, struct err *err)
+/* Has the disk room for more, and for what others need?  A file system that does not tell has. */
+static int check_space(struct keep *k, struct err *err)
+{
+	struct statvfs fs;
+	uint64_t all, left, spared;
+
+	if (k->size < k->check_at || fstatvfs(k->fd, &fs) < 0 || !fs.f_blocks)
+		return 0;
+	all = (uint64_t)fs.f_blocks * fs.f_frsize;
+	left = (uint64_t)fs.f_bavail * fs.f_frsize;
+	spared = all / KEEP_SPARE_SHARE < KEEP_SPARE_MAX ? all / KEEP_SPARE_SHARE : KEEP_SPARE_MAX;
+	if (left < spared)
+		return err_set(err, -ENOSPC,
+			       "only %" PRIu64
+			       " MiB are left on the disk: --max-size SIZE takes more",
+			       left >> 20);
+	k->check_at = k->size + (left - spared < CHECK_EVERY ? CHECK_EVERY / 16 : CHECK_EVERY);
+	return 0;
+}
+
+int keep_add(struct keep *k, const void *bytes, size_t size, bool spare, struct err *err)
 {
 	const char *p = bytes;
+	int error = spare ? check_space(k, err) : 0;
 
+	if (error)
+		return error;
 	while (size) {
 		ssize_t n = write(k->fd, p, size);
 

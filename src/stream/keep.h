@@ -12,18 +12,23 @@
 #include "base/err.h"
 #include "stream/protocol.h"
 
+/* What is left free where nothing else is said: a twentieth of the disk, and no more than this. */
+#define KEEP_SPARE_SHARE 20
+#define KEEP_SPARE_MAX (1ull << 30)
+
 struct keep {
 	int fd;	       /* -1: nothing was received yet */
 	char *path;    /* where it is to be; once finished: where it is */
 	char *part;    /* where it is; NULL when it is there or gone */
 	bool replaces; /* the user named the file */
 	uint64_t size;
+	uint64_t check_at; /* the size at which the disk is looked at again */
 };
 
 /* `output`: a file, a folder (it is there, or ends in '/'), or NULL for the working directory. */
 int keep_open(struct keep *k, const char *output, const struct stream_hello *hello,
 	      struct err *err);
-int keep_add(struct keep *k, const void *bytes, size_t size, struct err *err);
+int keep_add(struct keep *k, const void *bytes, size_t size, bool spare, struct err *err);
 /* Gives it its name. */
 int keep_finish(struct keep *k, struct err *err);
 /* Takes away what was not finished. */

@@ -42,6 +42,29 @@ static void put(struct buf *out, const char *magic, const struct stream_hello *h
 		     (uint32_t)(out->size - start - STREAM_HEAD));
 }
 
+void stream_put_token(struct buf *out, const char *token)
+{
+	uint8_t head[STREAM_TOKEN_HEAD];
+	size_t size = strlen(token);
+
+	if (size > STREAM_TOKEN_MAX)
+		size = STREAM_TOKEN_MAX;
+	memcpy(head, STREAM_TOKEN_MAGIC, 8);
+	stream_put32(head + 8, (uint32_t)size);
+	buf_add(out, head, sizeof(head));
+	buf_add(out, token, size);
+}
+
+void stream_put_refusal(struct buf *out)
+{
+	uint8_t head[STREAM_HEAD];
+
+	memcpy(head, STREAM_REFUSAL_MAGIC, 8);
+	stream_put32(head + 8, STREAM_VERSION);
+	stream_put32(head + 12, 0);
+	buf_add(out, head, sizeof(head));
+}
+
 void stream_put_hello(struct buf *out, const struct stream_hello *h)
 {
 	put(out, STREAM_MAGIC, h, h->arguments, STREAM_TEXT_MAX);
@@ -87,6 +110,10 @@ static int get_head(const uint8_t *bytes, const char *magic, size_t *ret_size, s
 
 int stream_get_head(const uint8_t *bytes, size_t *ret_size, struct err *err)
 {
+	if (!memcmp(bytes, STREAM_REFUSAL_MAGIC, 8))
+		return err_set(err, -EACCES,
+			       "the recording is for its own user, and for who has the token: "
+			       "--token-file FILE or MEMOIR_STREAM_TOKEN");
 	return get_head(bytes, STREAM_MAGIC, ret_size, err);
 }
 

@@ -2,9 +2,9 @@
 #pragma once
 /* What a collector and a receiver agree on.  docs/stream.md is the specification in words.
  *
- * The collector speaks, the receiver listens: a hello, then frames.  The bytes of all DATA frames
- * behind one another are the recording's file.  An announcement is a hello in one UDP datagram,
- * without the command line.  Everything is little-endian. */
+ * A receiver says its token, if it has one.  Then the collector speaks: a hello, and frames.  The
+ * bytes of all DATA frames behind one another are the recording's file.  An announcement is a hello
+ * in one UDP datagram, without the command line.  Everything is little-endian. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +13,8 @@
 
 #define STREAM_MAGIC "MEMOIRst"
 #define STREAM_ANNOUNCEMENT_MAGIC "MEMOIRan"
+#define STREAM_TOKEN_MAGIC "MEMOIRtk"	/* what a receiver may say first: u32 size, the token */
+#define STREAM_REFUSAL_MAGIC "MEMOIRno" /* instead of a hello, with the size 0 */
 #define STREAM_VERSION 1u
 #define STREAM_PORT 8100u	    /* where a collector listens, or on one of the next */
 #define STREAM_PORTS 100u	    /* how many it tries */
@@ -20,6 +22,8 @@
 
 #define STREAM_HEAD 16u /* of a hello: magic, u32 version, u32 size of what follows */
 #define STREAM_HELLO_MAX (128u << 10)
+#define STREAM_TOKEN_HEAD 12u /* magic, u32 size */
+#define STREAM_TOKEN_MAX 512u
 #define STREAM_TEXT_MAX (64u << 10) /* of one text in it */
 #define STREAM_ANNOUNCEMENT_MAX 1400u
 
@@ -70,6 +74,10 @@ static inline uint64_t stream_get64(const uint8_t *p)
 	return stream_get32(p) | (uint64_t)stream_get32(p + 4) << 32;
 }
 
+/* Adds what a receiver says first; an empty token says that it has none. */
+void stream_put_token(struct buf *out, const char *token);
+/* Adds what a receiver gets that may not have the recording. */
+void stream_put_refusal(struct buf *out);
 /* Adds a hello; texts that are too long are cut. */
 void stream_put_hello(struct buf *out, const struct stream_hello *hello);
 /* The same as an announcement. */

@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/secret.h"
+#include "peer/peer.h"
 #include "stream/announce.h"
 #include "stream/listen.h"
 
@@ -30,10 +32,14 @@
 #define TURN_FRAMES 8	  /* that one client gets before the next one's turn */
 #define PATIENCE_TOTAL 30 /* times the patience: with all clients together, after the end */
 #define STACK_SIZE (256u << 10)
-#define REFUSED_NS SECOND_NS /* without descriptors or memory: before the next try */
+#define TOKEN_NS (10 * SECOND_NS) /* for a stranger to say the token */
+#define REFUSED_NS SECOND_NS	  /* without descriptors or memory: before the next try */
 
 struct client {
 	int fd;
+	bool stranger; /* it has to say the token first */
+	uint16_t said_size;
+	char said[STREAM_TOKEN_HEAD + STREAM_TOKEN_MAX];
 	size_t hello_sent;
 	uint64_t position; /* in the file */
 	uint32_t left;	   /* of the open frame's bytes */
@@ -49,6 +55,9 @@ struct serve {
 	struct buf hello, announcement;
 	uint64_t announced_ns, announce_port, refused_ns, patience_ns, over_ns;
 	bool others; /* reach it, not only this machine */
+	bool open_to_all;
+	char token[SECRET_SIZE];
+	uint32_t strangers; /* among the clients */
 	char where[LISTEN_WHERE];
 
 	_Atomic uint64_t size;	 /* of the file that is there to stay */
@@ -152,8 +161,9 @@ static ssize_t send_part(struct serve *s, struct client *c)
 
 static bool waits(const struct serve *s, const struct client *c)
 {
-	return c->hello_sent < s->hello.size || c->head_sent < c->head_size || c->left ||
-	       atomic_load(&s->size) > c->position || (atomic_load(&s->over) && !c->ended);
+	return !c->stranger &&
+	       (c->hello_sent < s->hello.size || c->head_sent < c->head_size || c->left ||
+		atomic_load(&s->size) > c->position || (atomic_load(&s->over) && !c->ended));
 }
 
 /* Sends what the client takes now; false if it is lost. */
@@ -191,6 +201,50 @@ static bool listens(struct client *c)
 			return false;
 	}
 	return true;
+}
+
+/* What a stranger has said so far: 1 the token, 0 not all of it, -1 something else, or it left. */
+static int hear_token(const struct serve *s, struct client *c)
+{
+	ssize_t n =
+		recv(c->fd, c->said + c->said_size, sizeof(c->said) - c->said_size, MSG_DONTWAIT);
+	uint32_t size;
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : -1;
+	if (!n)
+		return -1;
+	c->said_size = (uint16_t)(c->said_size + n);
+	if (memcmp(c->said, STREAM_TOKEN_MAGIC, c->said_size < 8 ? c->said_size : 8))
+		return -1;
+	if (c->said_size < STREAM_TOKEN_HEAD)
+		return 0;
+	size = stream_get32((const uint8_t *)c->said + 8);
+	if (size > STREAM_TOKEN_MAX || c->said_size > STREAM_TOKEN_HEAD + size)
+		return -1;
+	if (c->said_size < STREAM_TOKEN_HEAD + size)
+		return 0;
+	return s->token[0] && secret_same(c->said + STREAM_TOKEN_HEAD, size, s->token) ? 1 : -1;
+}
+
+/* Is a stranger worth waiting for?  One that is not gets a refusal. */
+static bool is_admitted(struct serve *s, struct client *c, uint64_t now)
+{
+	struct buf refusal = { 0 };
+	int heard = hear_token(s, c);
+
+	if (heard > 0) {
+		c->stranger = false;
+		c->progress_ns = now;
+		s->strangers--;
+		return true;
+	}
+	if (!heard && now - c->progress_ns < TOKEN_NS && !s->over_ns)
+		return true;
+	stream_put_refusal(&refusal);
+	(void)!send(c->fd, refusal.data, refusal.size, MSG_DONTWAIT | MSG_NOSIGNAL);
+	buf_release(&refusal);
+	return false;
 }
 
 static void set_socket(int fd)
@@ -242,7 +296,12 @@ static void accept_clients(struct serve *s, uint64_t now)
 			return;
 		}
 		set_socket(fd);
-		s->clients[s->count++] = (struct client){ .fd = fd, .progress_ns = now };
+		s->clients[s->count++] = (struct client){
+			.fd = fd,
+			.progress_ns = now,
+			.stranger = !s->open_to_all && !peer_is_ours(fd),
+		};
+		s->strangers += s->clients[s->count - 1].stranger;
 		/* Before the file's size is looked at: see serve_grow(). */
 		atomic_store(&s->busy, (uint32_t)s->count);
 	}
@@ -250,6 +309,7 @@ static void accept_clients(struct serve *s, uint64_t now)
 
 static void drop(struct serve *s, size_t i)
 {
+	s->strangers -= s->clients[i].stranger;
 	close(s->clients[i].fd);
 	s->clients[i] = s->clients[--s->count];
 	atomic_store(&s->busy, (uint32_t)s->count);
@@ -268,7 +328,10 @@ static void serve_clients(struct serve *s, uint64_t now)
 	for (size_t i = s->count; i--;) {
 		struct client *c = &s->clients[i];
 
-		if (!listens(c)) {
+		if (c->stranger) {
+			if (!is_admitted(s, c, now))
+				drop(s, i);
+		} else if (!listens(c)) {
 			if (c->shut)
 				atomic_fetch_add(&s->served, 1);
 			drop(s, i);
@@ -283,7 +346,7 @@ static int timeout_ms(const struct serve *s, uint64_t now)
 {
 	if (s->over_ns)
 		return 100;
-	if (s->refused_ns)
+	if (s->refused_ns || s->strangers)
 		return 100;
 	if (s->announce_fd < 0)
 		return -1;
@@ -424,6 +487,9 @@ int serve_start(struct serve **ret_serve, int fd, const struct stream_hello *hel
 	s->announce_port = o->announce_port;
 	s->patience_ns = (o->patience_s < 86400 ? o->patience_s : 86400) * SECOND_NS;
 	s->others = !only_here(o->address);
+	s->open_to_all = o->open_to_all;
+	if (o->token)
+		snprintf(s->token, sizeof(s->token), "%s", o->token);
 	err_set(err, 0, "%s", "");
 	error = make_room(s) ? open_all(s, fd, hello, o, err) : err_set(err, -ENOMEM, "no memory");
 	if (!error && (error = start_thread(s)))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Sending a recording while it is written, to any number of clients.
+/* Sending a recording while it is written, to any number of clients: processes of the same user
+ * (peer/peer.h), and those that say the token.
  *
  * Used by the collector, which only says how far the file is good (serve_grow) and when it ended
  * (serve_end): neither waits.  A thread does everything else.  Each client has a place in the file
@@ -18,6 +19,8 @@ struct serve_options {
 	uint64_t port;	     /* the first to try; 0: whichever is free */
 	bool announce;
 	uint64_t announce_port;
+	const char *token; /* who has it may have the recording; NULL: only this user's processes */
+	bool open_to_all;  /* everybody may */
 	uint64_t patience_s; /* with a client that takes nothing, once the recording has ended */
 };
 

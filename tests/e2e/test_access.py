@@ -3,12 +3,15 @@
 import os
 import socket
 import stat
+import subprocess
 
 import pytest
 
 import another_user
 import harness
+from agent import Target
 from another_user import needs_root
+from test_gather import Streaming
 from web import Server
 
 TOKEN = "a-token-of-the-test"
@@ -140,3 +143,175 @@ def test_a_connection_by_a_mapped_address(recording):
         s.sendall(b"GET /list HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         assert s.recv(100).startswith(b"HTTP/1.1 200")
         s.close()
+
+
+# The agent
+
+READS = ("/", "/status", "/stats", "/stats.json", "/metrics", "/mallctl?name=version", "/pprof/heap", "/pprof/cmdline", "/debug/pprof/heap",
+         "/debug/pprof/heap/folded", "/debug/pprof/heap/html", "/prof/recent", "/mtev/memory.json", "/mtev/heap_profile", "/nothing")
+
+
+@pytest.fixture(scope="module")
+def program(compile_program):
+    return compile_program("agent_target", flags=("-O1", "-fno-optimize-sibling-calls", "-rdynamic"))
+
+
+@needs_root
+def test_another_user_gets_nothing_of_the_agent(program, tmp_path):
+    with Target([program], tmp_path, conf="prof:true") as target:
+        answers = another_user.ask(target.port, *(("GET", path) for path in READS), ("POST", "/pprof/symbol", {}, "0x1"),
+                                   ("POST", "/control/purge"), ("HEAD", "/status"))
+        assert {status for status, _, _ in answers} == {401}, answers
+        assert all("0x" not in text and "jemalloc 5" not in text for _, _, text in answers)
+        assert another_user.statuses(target.port, ("GET", "/metrics", bearer("wrong")), ("GET", "/metrics", bearer(target.token)),
+                                     ("GET", "/pprof/heap", {"X-Memoir-Token": target.token}),
+                                     ("POST", "/control/purge", bearer(target.token))) == [403, 200, 200, 200]
+        # Its own user needs nothing to read; our own commands send what they know.
+        assert target.get("/metrics").status == 200
+        # Several requests of one connection are one person's.
+        connection = target.connection()
+        for _ in range(3):
+            connection.request("GET", "/status", headers={"Connection": "keep-alive"})
+            answer = connection.getresponse()
+            assert answer.status == 200 and answer.read()
+        connection.close()
+
+
+@needs_root
+def test_our_commands_ask_an_agent_with_a_token(program, tmp_path):
+    """As another user, with the token from a file or the environment; what is on a command line is warned about."""
+    secret = tmp_path / "token"
+    (tmp_path / "runtime").mkdir()
+    with Target([program], tmp_path / "runtime", conf="prof:true") as target:
+        secret.write_text(target.token + "\n")
+        secret.chmod(0o600)
+        os.chown(secret, another_user.NOBODY, another_user.NOBODY)
+        for folder in [tmp_path, *tmp_path.parents][:-2]:
+            os.chmod(folder, os.stat(folder).st_mode | 0o011)
+
+        def nobody(*words, **env):
+            return harness.execute(another_user.command(harness.MEMOIR, "jemalloc", *words), cwd="/tmp",
+                                   env={"XDG_RUNTIME_DIR": "/nonexistent", **env})
+        for words in (("metrics", target.address), ("watch", "--once", "-n", "1", target.address), ("record", "-n", "1", "-o", "-", target.address),
+                      ("ctl", target.address, "status"), ("join", target.address)):
+            done = nobody(*words)
+            assert done.status == 1 and b"401" in done.stderr, (words, done)
+            done = nobody(*words, MEMOIR_AGENT_TOKEN=target.token)
+            assert done.status == 0, (words, done)
+            done = nobody(words[0], "--token-file", secret, *words[1:])
+            assert done.status == 0, (words, done)
+        done = nobody("ctl", "--token", target.token, target.address, "status")
+        assert done.status == 0 and b"--token-file" in done.stderr
+
+
+@needs_root
+def test_an_agent_that_is_open_to_all(program, tmp_path):
+    with Target([program], tmp_path, conf="prof:true", env={"MEMOIR_AGENT_OPEN_TO_ALL": "1", "MEMOIR_AGENT_COMPAT": "1"}) as target:
+        assert another_user.statuses(target.port, ("GET", "/metrics"), ("GET", "/pprof/heap"), ("POST", "/control/purge"),
+                                     ("GET", "/mtev/heap_profile?active=true")) == [200, 200, 401, 405]
+        assert target.get("/mtev/heap_profile?active=true").status == 200
+
+
+@needs_root
+def test_an_agent_that_others_reach(program, tmp_path):
+    with Target([program], tmp_path, listen="0.0.0.0:0") as target:
+        assert another_user.statuses(target.port, ("GET", "/metrics"), ("GET", "/metrics", bearer(target.token))) == [401, 200]
+        assert target.get("/metrics").status == 200
+
+
+def test_pages_from_elsewhere_get_nothing_of_the_agent(program, tmp_path):
+    with Target([program], tmp_path) as target:
+        ours = f"127.0.0.1:{target.port}"
+        for headers, status in (({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403), ({"Origin": f"http://{ours}"}, 200),
+                                ({"Origin": f"http://{ours}.evil.example"}, 403), ({"Host": "evil.example"}, 403),
+                                ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}, 403),
+                                ({"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors"}, 403),
+                                ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, 200),
+                                ({"Sec-Fetch-Site": "same-origin"}, 200), ({"Origin": "x" * 300}, 403)):
+            for path in ("/status", "/stats", "/"):
+                assert target.get(path, headers=headers).status == status, headers
+
+
+# The stream
+
+@needs_root
+@pytest.mark.parametrize("mode", ["run", "preload"])
+def test_another_user_gets_nothing_of_a_stream(compile_program, tmp_path, mode):
+    """The hello has the command line, so not even that; with the token all of it."""
+    secret = tmp_path / "token"
+    secret.write_text(TOKEN + "\n")
+    secret.chmod(0o600)
+    program = compile_program("stepwise")
+    home = tmp_path / "nobody"
+    home.mkdir()
+    os.chown(home, another_user.NOBODY, another_user.NOBODY)
+    for folder in [home, *home.parents][:-2]:
+        os.chmod(folder, os.stat(folder).st_mode | 0o011)
+    for options, allowed in (({}, False), ({"MEMOIR_STREAM_TOKEN_FILE": "token"}, False), ({"MEMOIR_STREAM_OPEN_TO_ALL": "1"}, True)):
+        sending = Streaming(program, tmp_path, mode, options, name=f"{len(options)}{allowed}.dat")
+        try:
+            sending.do("m 100")
+
+            def gather(name, who=another_user.command, **env):
+                """Starts receiving; the program is told to end when it has begun."""
+                return subprocess.Popen([*who(harness.MEMOIR), "gather", "--json", "-o", str(home / name), sending.where], cwd="/tmp",
+                                        env=dict(harness.ENVIRONMENT, **env), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            if not allowed:
+                done = gather("nothing")
+                out, err = done.communicate(timeout=60)
+                assert done.returncode == 1 and b"--token-file" in err and b"arguments" not in out, (out, err)
+                assert not (home / "nothing").exists()
+                done = gather("nothing", MEMOIR_STREAM_TOKEN="wrong")
+                assert b"--token-file" in done.communicate(timeout=60)[1]
+            readers = [gather("ours.dat", who=lambda *words: words)]
+            if options:
+                readers.append(gather("theirs.dat", MEMOIR_STREAM_TOKEN=TOKEN))
+            sending.do("q")
+            for reader in readers:
+                out, err = reader.communicate(timeout=60)
+                assert reader.returncode == 0, (out, err)
+            sending.end()
+            with open(sending.path, "rb") as one:
+                expected = one.read()
+            for name in ("ours.dat", "theirs.dat")[:len(readers)]:
+                assert (home / name).read_bytes() == expected
+                (home / name).unlink()
+        finally:
+            sending.process.kill()
+
+
+def test_gather_keeps_no_more_than_it_may(compile_program, tmp_path):
+    sending = Streaming(compile_program("stepwise"), tmp_path, "run")
+    try:
+        sending.do("m 100000")
+        received = tmp_path / "received.dat"
+        done = harness.execute([harness.MEMOIR, "gather", "--max-size", "5000", "-o", str(received), sending.where])
+        assert done.status == 1 and b"--max-size" in done.stderr and done.stderr.count(b"\n") == 1, done
+        assert received.stat().st_size == 5000
+        assert harness.execute([harness.MEMOIR, "info", str(received)]).status == 0
+        sending.do("q")
+        sending.end()
+    finally:
+        sending.process.kill()
+    for wrong in ("much", "0", "-1", "5X"):
+        done = harness.execute([harness.MEMOIR, "gather", "--max-size", wrong, "localhost:1"])
+        assert done.status == 2 and b"--max-size" in done.stderr
+
+
+@needs_root
+def test_gather_leaves_room_on_the_disk(compile_program, tmp_path):
+    """A full file system of its own: without --max-size a twentieth of it stays free."""
+    if not harness.may_mount():
+        pytest.skip("no mount namespaces here")
+    sending = Streaming(compile_program("stepwise"), tmp_path, "run")
+    try:
+        sending.do("m 100000")
+        (tmp_path / "small").mkdir()
+        script = (f"mount -t tmpfs -o size=1m small {tmp_path}/small && head -c 1020000 /dev/zero > {tmp_path}/small/full; "
+                  f"exec {harness.MEMOIR} gather -o {tmp_path}/small/ {sending.where}")
+        done = harness.execute(["unshare", "-m", "sh", "-c", script])
+        assert done.status == 1 and b"are left on the disk" in done.stderr, done
+        sending.do("q")
+        sending.end()
+    finally:
+        sending.process.kill()
