@@ -61,7 +61,7 @@ static bool known(const struct collector *c, const char *path, const uint8_t *id
 static int open_file(const struct collector *c, const struct collector_file *f)
 {
 	return maps_open(&(struct mapping){ .start = f->start, .end = f->end, .path = f->path },
-			 c->target);
+			 collector_in_proc(c));
 }
 
 static struct collector_file *add(struct collector *c, const char *path)

@@ -101,6 +101,7 @@ static void set_state(struct collector *c, enum shm_state state)
 	atomic_fetch_add(&control->drained, 1);
 	futex_wake(&control->drained);
 	futex_wake(&control->flush_done);
+	futex_wake(&control->written);
 }
 
 void collector_fail(struct collector *c, const char *text)
@@ -142,6 +143,22 @@ static void write_if_asked(struct collector *c)
 		return;
 	c->written = request;
 	drain_all(c);
+}
+
+/* The program ends, and waits: what there was to record is in the file when it goes, and what only
+ * a living program tells.  Files can be embedded without it. */
+static void write_at_end(struct collector *c)
+{
+	struct shm_control *control = c->control;
+
+	if (atomic_load(&control->ending) != ENDING_WRITE || atomic_load(&control->written))
+		return;
+	drain_all(c);
+	threads_write(c);
+	if (c->attached)
+		info_write_clock(c);
+	atomic_store(&control->written, 1);
+	futex_wake(&control->written);
 }
 
 static void flush(struct collector *c)
@@ -308,7 +325,7 @@ static bool needs_no_files(struct collector *c)
 	if (family->origin != ORIGIN_FORK || c->now_ns - c->opened_ns > STUB_NS)
 		return false;
 	return atomic_load_explicit(&family->exec_pending, memory_order_relaxed) ||
-	       !c->target_gone(c);
+	       (!atomic_load(&c->control->ending) && !c->target_gone(c));
 }
 
 const char *collector_run(struct collector *c)
@@ -329,6 +346,7 @@ const char *collector_run(struct collector *c)
 			c->last_traffic_ns = c->now_ns;
 		flush(c);
 		write_if_asked(c);
+		write_at_end(c);
 		inplace_answer(c);
 		/* At once: a library may leave as quickly as it came. */
 		if (atomic_load_explicit(&c->control->module_count, memory_order_relaxed) >
@@ -343,7 +361,7 @@ const char *collector_run(struct collector *c)
 			return "exec";
 		if (c->recording.error)
 			return "error";
-		if (atomic_load_explicit(&c->control->exiting, memory_order_acquire))
+		if (atomic_load_explicit(&c->control->ending, memory_order_acquire) == ENDING_CLOSE)
 			return "exit";
 		if (atomic_load_explicit(&c->control->gave_up, memory_order_acquire))
 			return "gave_up";

@@ -47,6 +47,7 @@ struct collector {
 	int shm_fd;
 	uint64_t shm_device, shm_inode;
 	pid_t target;
+	pid_t in_proc; /* its number in /proc, where that is another namespace's; 0: the same */
 	/* Is the program gone?  Asked between passes. */
 	bool (*target_gone)(struct collector *c);
 	int pidfd;
@@ -118,6 +119,12 @@ bool collector_never_on(const struct collector *c);
 /* Says that there will be no recording, or no more of it; `text` may be cut. */
 void collector_fail(struct collector *c, const char *text);
 void collector_release(struct collector *c);
+
+/* The program's number in /proc. */
+static inline pid_t collector_in_proc(const struct collector *c)
+{
+	return c->in_proc ? c->in_proc : c->target;
+}
 
 /* Does the program have our shared memory mapped?  False too while that cannot be found out. */
 bool collector_owns(const struct collector *c, const struct maps *maps);

@@ -106,7 +106,7 @@ static void put_words(struct collector *c, const char *key, const char *const *o
 		return;
 	/* Read behind what is there, then put in front of itself with its length. */
 	text = (char *)p->data + p->used + key_room;
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)c->target, key);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)collector_in_proc(c), key);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		while (n < CMDLINE_MAX && (got = read(fd, text + n, CMDLINE_MAX - n)) > 0)
@@ -181,13 +181,13 @@ void info_write_attached(struct collector *c)
 
 	p->used = 0;
 	put_number(p, "pid", (uint64_t)c->target);
-	put_number(p, "ppid", parent_of(c->target));
+	put_number(p, "ppid", parent_of(collector_in_proc(c)));
 	put_text(p, "clock", control->clock == CLOCK_TSC ? "tsc" : "ns");
 	put_allocator(p, control);
 	put_number(p, "start_stamp", control->start_stamp);
 	put_number(p, "start_monotonic_ns", control->start_monotonic_ns);
 	put_number(p, "start_realtime_ns", control->start_realtime_ns);
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)c->target);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)collector_in_proc(c));
 	n = readlink(path, executable, sizeof(executable) - 1);
 	/* Not that of the next program, if this one was as quick as that. */
 	if (n > 0 && !atomic_load(&control->family.exec_pending)) {
@@ -260,7 +260,7 @@ void info_look_at_program(struct collector *c)
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)c->target);
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)collector_in_proc(c));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 	text[n > 0 ? n : 0] = 0;

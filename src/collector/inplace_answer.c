@@ -66,7 +66,7 @@ static void look_at(struct collector *c, struct shm_plan *plan, const struct map
 {
 	const char *slash = strrchr(m->path, '/');
 	struct inplace_file file = { .low = m->start, .shadow_stack = shadow_stack };
-	int fd = open_mapped(c->target, m);
+	int fd = open_mapped(collector_in_proc(c), m);
 	struct stat st;
 	uint64_t base, span;
 	void *bytes;
@@ -118,7 +118,7 @@ static bool is_new(struct collector *c, const struct mapping *m)
 /* The files that have not been looked at. */
 static void look_at_new(struct collector *c, struct shm_plan *plan, const struct maps *maps)
 {
-	bool shadow_stack = has_shadow_stack(c->target);
+	bool shadow_stack = has_shadow_stack(collector_in_proc(c));
 
 	for (size_t i = 0; i < maps->count; i++) {
 		const struct mapping *m = &maps->list[i];
@@ -177,10 +177,10 @@ void inplace_answer(struct collector *c)
 		return;
 	plan->site_count = 0;
 	plan->allocator[0] = plan->warning[0] = 0;
-	if (maps_read(&maps, c->target) || !collector_owns(c, &maps))
+	if (maps_read(&maps, collector_in_proc(c)) || !collector_owns(c, &maps))
 		snprintf(plan->warning, sizeof(plan->warning),
 			 "the program's memory maps cannot be read");
-	else if (!has_one_thread(c->target))
+	else if (!has_one_thread(collector_in_proc(c)))
 		snprintf(plan->warning, sizeof(plan->warning), "it has started threads already");
 	else
 		look_at_new(c, plan, &maps);

@@ -59,6 +59,23 @@ static bool gone_by_number(pid_t pid)
 	return threads <= 1;
 }
 
+/* A namespace of processes may have its parent's /proc, where everybody has another number.  What
+ * is known of a pidfd is written there with that one. */
+static pid_t number_in_proc(int pidfd)
+{
+	char path[40], line[128];
+	int pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	f = pidfd < 0 ? NULL : fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Pid: %d", &pid) != 1)
+		;
+	if (f)
+		fclose(f);
+	return pid > 0 ? pid : 0;
+}
+
 static bool target_gone(struct collector *c)
 {
 	struct pollfd p = { .fd = c->pidfd, .events = POLLIN };
@@ -164,11 +181,12 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	c.pidfd = (int)syscall(SYS_pidfd_open, target, 0);
+	c.in_proc = number_in_proc(c.pidfd);
 	c.target_gone = target_gone;
 	/* Relative names start where the first of the family was started. */
 	if (c.control->family.directory[0] && chdir(c.control->family.directory))
 		c.control->family.directory[0] = 0;
-	program = program_name(target, buffer, sizeof(buffer));
+	program = program_name(c.in_proc ? c.in_proc : target, buffer, sizeof(buffer));
 	log_start(&c.control->options, target, program, -1);
 	if (collector_open(&c, target, program))
 		return 1;
@@ -179,6 +197,8 @@ int main(int argc, char **argv)
 	reason = collector_run(&c);
 	if (!strcmp(reason, "end"))
 		status = exit_status(c.pidfd, c.session >= 0 ? TRIES_SESSION : TRIES);
+	if (status == -1 && atomic_load(&c.control->ending))
+		status = atomic_load(&c.control->exit_status);
 	if (status != -1)
 		reason = WIFSIGNALED(status) ? "signal" : "exit";
 	ok = collector_finish(&c, reason, status);

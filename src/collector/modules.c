@@ -162,7 +162,7 @@ void modules_write(struct collector *c)
 		return;
 	/* For the paths.  A program that is gone has no maps, and the old ones serve; one that was
 	 * replaced has another's. */
-	if (!maps_read(&c->maps, c->target)) {
+	if (!maps_read(&c->maps, collector_in_proc(c))) {
 		if (collector_owns(c, &c->maps))
 			use_maps(c);
 		else
@@ -189,7 +189,7 @@ void modules_write(struct collector *c)
 
 bool modules_poll(struct collector *c)
 {
-	int error = maps_read(&c->maps, c->target);
+	int error = maps_read(&c->maps, collector_in_proc(c));
 
 	/* Not readable is no sign of an exec: a program may have made itself undumpable, and one
 	 * whose first thread has left shows none. */

@@ -145,7 +145,7 @@ static bool read_text(struct regions_watch *w)
 	ssize_t n = 1;
 	int fd;
 
-	snprintf(name, sizeof(name), "/proc/%d/smaps", (int)w->collector->target);
+	snprintf(name, sizeof(name), "/proc/%d/smaps", (int)collector_in_proc(w->collector));
 	w->text_size = 0;
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -165,7 +165,7 @@ static bool read_text(struct regions_watch *w)
 	if (n || !w->text_size)
 		return false;
 	/* The text of a process that ends just stops.  One that still has memory had all of it. */
-	snprintf(name, sizeof(name), "/proc/%d/maps", (int)w->collector->target);
+	snprintf(name, sizeof(name), "/proc/%d/maps", (int)collector_in_proc(w->collector));
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
@@ -307,7 +307,7 @@ static void divide_usage(struct regions_watch *w, struct piece *pieces, size_t n
 	if (!w->pages)
 		w->pages = xcalloc(PAGES_AT_ONCE, sizeof(*w->pages));
 	counts = xcalloc(n, sizeof(*counts));
-	snprintf(name, sizeof(name), "/proc/%d/pagemap", (int)w->collector->target);
+	snprintf(name, sizeof(name), "/proc/%d/pagemap", (int)collector_in_proc(w->collector));
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	counted = fd >= 0;
 	for (size_t i = 0; i < n && counted; i++)

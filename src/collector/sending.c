@@ -47,7 +47,7 @@ static size_t get_arguments(const struct collector *c, char *out, size_t room)
 	}
 	if (c->arguments)
 		return n;
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)c->target);
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)collector_in_proc(c));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
@@ -64,7 +64,7 @@ static size_t get_executable(const struct collector *c, char *out, size_t room)
 
 	if (c->executable[0])
 		return (size_t)snprintf(out, room, "%s", c->executable);
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)c->target);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)collector_in_proc(c));
 	n = readlink(path, out, room);
 	return n > 0 ? (size_t)n : 0;
 }
@@ -171,6 +171,6 @@ void sending_end(struct collector *c, bool whole)
 	if (!c->serve)
 		return;
 	serve_end(c->serve, c->recording.size, whole);
-	if (atomic_load(&c->control->exiting))
+	if (atomic_load(&c->control->ending) == ENDING_CLOSE)
 		serve_wait(c->serve, LAST_NS);
 }

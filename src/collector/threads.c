@@ -45,7 +45,7 @@ void threads_write(struct collector *c)
 		r->active = false;
 		looked++;
 		tid = (int32_t)atomic_load_explicit(&r->ring->owner_tid, memory_order_relaxed);
-		if (tid <= 0 || !read_name(c->target, tid, name) ||
+		if (tid <= 0 || !read_name(collector_in_proc(c), tid, name) ||
 		    (tid == r->named_tid && !strcmp(name, r->name)))
 			continue;
 		r->named_tid = tid;

@@ -58,10 +58,13 @@ static void name_parent(void)
 	*out++ = ':';
 	out = text_number(out, rt.shm->family.began_ns);
 	*out++ = ':';
-	text_number(out, (uint64_t)rt.shm->family.first_pid);
+	out = text_number(out, (uint64_t)rt.shm->family.first_pid);
+	*out++ = ':';
+	text_number(out, atomic_load(&rt.shm->family.adopts));
 }
 
-/* At the start, and again in a forked child that is recorded. */
+/* At the start, again in a forked child that is recorded, and where what children are told has
+ * changed. */
 void exec_init(void)
 {
 	const char *shm, *name = rt_own_name();
@@ -250,9 +253,15 @@ static void announce(const struct exec_call *c)
 	sys_futex_wake(&rt.shm->doorbell);
 }
 
+/* A file that is named and cannot be executed. */
+static bool may_succeed(const struct exec_call *c)
+{
+	return c->kind != EXECVE || !c->path || !SYS(SYS_access, c->path, 1 /* X_OK */);
+}
+
 static int start(const struct exec_call *c, char *const *env)
 {
-	bool spawns = c->kind == SPAWN || c->kind == SPAWNP, same, follow;
+	bool spawns = c->kind == SPAWN || c->kind == SPAWNP, same, follow, closed = false;
 	int result, error;
 
 	env = environment_to_hand_over(env);
@@ -262,8 +271,10 @@ static int start(const struct exec_call *c, char *const *env)
 	follow = rt.shm->options.track_children || (same && rt.launched);
 	if (!follow)
 		atomic_fetch_add(&rt.shm->family.other_programs, !same);
-	if (same)
+	if (same) {
 		announce(c);
+		closed = may_succeed(c) && end_before_exec();
+	}
 	if (!follow)
 		result = make(c, env);
 	else if (exec_must_be_left_alone(c))
@@ -273,6 +284,8 @@ static int start(const struct exec_call *c, char *const *env)
 	error = errno;
 	if (same)
 		atomic_store(&rt.shm->family.exec_pending, 0);
+	if (closed)
+		rt_stop("the program could not become another one");
 	if (!follow && !same && (spawns ? result != 0 : true))
 		atomic_fetch_sub(&rt.shm->family.other_programs, 1);
 	errno = error;
@@ -370,6 +383,7 @@ int hook_execle(const char *path, const char *first, ...)
 #define HOOK(name, class)
 #define PATCH(name, class)
 #define HOOK_MAP(name, class)
+#define HOOK_END(name, class)
 #define HOOK_EXEC(name, class)                                                                     \
 	extern __typeof(hook_##name) name##_exported __asm__(#name)                                \
 		__attribute__((alias("hook_" #name), visibility("default")));

@@ -24,7 +24,7 @@ static uint64_t read_number(const char **text)
 	return v;
 }
 
-/* MEMOIR_PARENT=PID:ID:BEGAN:FIRST, the id as 32 hexadecimal digits. */
+/* MEMOIR_PARENT=PID:ID:BEGAN:FIRST:ADOPTS, the id as 32 hexadecimal digits. */
 static bool read_parent(struct shm_family *f)
 {
 	const char *text = rt_variable(SHM_PARENT_ENV);
@@ -51,6 +51,7 @@ static bool read_parent(struct shm_family *f)
 	if (*text++ != ':')
 		return false;
 	f->first_pid = (int32_t)read_number(&text);
+	atomic_store(&f->adopts, !strcmp(text, ":1"));
 	return true;
 }
 
@@ -89,6 +90,7 @@ void family_describe(struct shm_control *control, const struct shm_control *like
 	family->parent_pid = rt.pid;
 	memcpy(family->parent_id, like->family.id, sizeof(family->parent_id));
 	memcpy(family->parent_output, like->output, sizeof(family->parent_output));
+	atomic_store(&family->adopts, atomic_load(&like->family.adopts));
 	family->forked_at = control->start_stamp;
 	family->inherited_offset = SHM_CONTROL_SIZE;
 	family->inherited_rings = thread_positions(positions, SHM_MAX_RINGS);
@@ -109,6 +111,15 @@ void family_before_fork(void)
 		     rt_now());
 }
 
+/* Collectors of its children must not be among the orphans that it will count. */
+void family_adopts(void)
+{
+	if (!rt.shm || sys_getpid() != rt.pid)
+		return;
+	atomic_store(&rt.shm->family.adopts, 1);
+	exec_init();
+}
+
 /* What the parent has in its rings goes to its file now, for the child's collector to read. */
 static void hurry(struct shm_control *parent)
 {
@@ -127,6 +138,7 @@ static bool record_child(void)
 	thread_forget();
 	trie_forget();
 	rt.pid = sys_getpid();
+	rt.own_collector = true;
 	if (!control || !rt_use(control) || !modules_copy())
 		return false;
 	sys_unmap(parent, SHM_CONTROL_SIZE);

@@ -469,6 +469,7 @@ int hook_prctl(int option, ...)
 {
 	unsigned long a[4];
 	va_list list;
+	int result;
 
 	va_start(list, option);
 	for (int i = 0; i < 4; i++)
@@ -478,7 +479,10 @@ int hook_prctl(int option, ...)
 		rt_lose_clock(true);
 	else if (rt.shm && option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV)
 		rt_lose_clock(false);
-	return real.prctl(option, a[0], a[1], a[2], a[3]);
+	result = real.prctl(option, a[0], a[1], a[2], a[3]);
+	if (!result && option == PR_SET_CHILD_SUBREAPER && a[0])
+		family_adopts();
+	return result;
 }
 
 /* Unwind information is known before code that needs it can run, and forgotten while it is still
@@ -628,6 +632,7 @@ OPERATOR_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t align, con
 #define PATCH(name, class)
 #define HOOK_EXEC(name, class)
 #define HOOK_MAP(name, class)
+#define HOOK_END(name, class)
 #include "wire/hooks.def"
 #undef HOOK
 

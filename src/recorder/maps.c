@@ -173,6 +173,7 @@ void *hook_mremap(void *old, size_t old_length, size_t length, int flags, ...)
 #define HOOK(name, class)
 #define PATCH(name, class)
 #define HOOK_EXEC(name, class)
+#define HOOK_END(name, class)
 #define HOOK_MAP(name, class)                                                                      \
 	extern __typeof(hook_##name) name##_exported __asm__(#name)                                \
 		__attribute__((alias("hook_" #name), visibility("default")));

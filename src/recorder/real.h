@@ -59,6 +59,8 @@ struct real {
 	void *(*mmap64)(void *, size_t, int, int, int, off_t);
 	int (*munmap)(void *, size_t);
 	void *(*mremap)(void *, size_t, size_t, int, ...);
+	void (*_exit)(int);
+	void (*_Exit)(int);
 	void *(*_Znwm)(size_t);
 	void *(*_Znam)(size_t);
 	void *(*_ZnwmRKSt9nothrow_t)(size_t, const void *);

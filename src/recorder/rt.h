@@ -66,6 +66,7 @@ struct rt {
 	uint32_t use_tsc;
 	uint32_t stack_depth;
 	bool launched;	       /* by `memoir run` */
+	bool own_collector;    /* not the launcher, but one that we started */
 	_Atomic uint32_t mode; /* rt_live.on as a forked child finds it */
 	bool stacks_on_free, drop_when_full;
 	bool maps, name_maps; /* memory maps are recorded; and named */
@@ -161,6 +162,8 @@ bool family_follows(const struct shm_control *launcher) HIDDEN;
 /* Fills in where a new recording comes from. */
 void family_describe(struct shm_control *control, const struct shm_control *like) HIDDEN;
 void family_before_fork(void) HIDDEN;
+/* The program adopts orphans from now on. */
+void family_adopts(void) HIDDEN;
 /* In a forked child: it gets a recording of its own, or none.  True: it is recorded. */
 bool family_in_child(void) HIDDEN;
 
@@ -169,7 +172,17 @@ extern char exec_parent[112] HIDDEN;
 void exec_init(void) HIDDEN;
 
 /* spawn.c: the collector process.  Returns its pid, or -errno. */
-long spawn_collector(const char *path, int memfd, char *const *environment) HIDDEN;
+long spawn_collector(const char *path, int memfd, char *const *environment,
+		     const struct shm_control *control) HIDDEN;
+/* Is it below this process, which has to let it end first? */
+bool spawn_stays(void) HIDDEN;
+/* Waits for its end for a while, and takes notice of it. */
+bool spawn_ended(uint64_t timeout_ns) HIDDEN;
+
+/* end.c: the end of the process, or of the program. */
+void end_init(void) HIDDEN;
+/* It is about to become another program.  True: its recording is closed. */
+bool end_before_exec(void) HIDDEN;
 
 /* text.c: in decimal digits, with a zero behind them; returns where that is. */
 char *text_number(char *out, uint64_t v) HIDDEN;

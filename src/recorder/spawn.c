@@ -1,28 +1,51 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Starting the collector so that the program does not notice.
  *
- * Two steps, each like vfork: the program makes a helper that sends no SIGCHLD, the helper makes
- * the collector and ends, the collector is adopted by init.  Nothing is copied, no handler of
- * pthread_atfork runs, and the program's memory is only borrowed until the collector executes.
- * Called once, all signals blocked. */
+ * The program makes a helper that sends no SIGCHLD, and the helper makes the collector, each like
+ * vfork: nothing is copied, no handler of pthread_atfork runs, and the program's memory is only
+ * borrowed until the collector executes.  Then there are two ways.
+ *
+ * Mostly the helper ends, and init adopts the collector.  But whoever adopts gets a child that
+ * wait() sees and that he never made.  Where that would be the program itself, or somebody who
+ * counts (process 1 of a container, a subreaper), the helper stays as the collector's parent: it
+ * ends after it.  wait() does not see the helper, since it is no child that sends SIGCHLD; the
+ * collector itself could not be such a child, because execve() makes every child an ordinary one.
+ * The program lets both end before it does (end.c), and nobody has anything to adopt.
+ *
+ * The helper lives in the program's memory, on a stack of its own, and does nothing but wait.
+ * Called once in a process, all signals blocked. */
 #include "recorder/rt.h"
 #include "recorder/sys.h"
 
+#include <linux/prctl.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "recorder/x86_64/clone.h"
 
 #define STACK_SIZE 16384
+#define PLACE_SIZE 4096
+#define TOTAL_SIZE (PLACE_SIZE + 2 * STACK_SIZE)
+#define LOOK_NS 50000000ull		     /* the helper has not answered: is it there? */
+#define INITIAL_NAMESPACE "pid:[4026531836]" /* the same number on every machine */
 
+/* At the start of the memory that the helper keeps. */
 struct spawn {
 	const char *path;
 	char *const *arguments, *const *environment;
 	int memfd;
+	bool stay;   /* the helper does not end before the collector */
 	char *stack; /* of the collector until it executes */
 	uint64_t signals;
-	_Atomic long pid, error;
+	long pid, error;
+	_Atomic uint32_t started, ended; /* futexes: the collector has executed, or is gone */
 };
+
+static struct {
+	long pid; /* of the helper that stays; 0: there is none */
+	struct spawn *place;
+} helper;
 
 static void become_collector(void *context)
 {
@@ -31,17 +54,40 @@ static void become_collector(void *context)
 	/* The table of descriptors is a copy: the program's own keeps its close-on-exec. */
 	SYS(SYS_fcntl, s->memfd, F_SETFD, 0);
 	sys_restore_signals(&s->signals);
-	atomic_store(&s->error, SYS(SYS_execve, s->path, s->arguments, s->environment));
+	s->error = SYS(SYS_execve, s->path, s->arguments, s->environment);
 	SYS(SYS_exit_group, 127);
 }
 
+/* A pipe held open would hang who reads it, a folder keep a file system busy. */
+static void leave_everything(void)
+{
+	if (sys_failed(SYS(SYS_close_range, 0, ~0u, 0)))
+		for (int fd = 0; fd < 4096; fd++)
+			SYS(SYS_close, fd);
+	SYS(SYS_chdir, "/");
+	SYS(SYS_setsid, 0);
+	SYS(SYS_prctl, PR_SET_NAME, "memoir-waiter");
+}
+
+/* The memory is the program's, which may say any time that it makes no system calls any more
+ * (SYS); that does not go for this process. */
 static void be_helper(void *context)
 {
 	struct spawn *s = context;
 
-	atomic_store(&s->pid, clone_call(CLONE_VM | CLONE_VFORK, s->stack + STACK_SIZE,
-					 become_collector, s));
-	SYS(SYS_exit_group, 0);
+	s->pid = clone_call(CLONE_VM | CLONE_VFORK, s->stack + STACK_SIZE, become_collector, s);
+	if (s->stay && !sys_failed(s->pid) && !s->error)
+		leave_everything();
+	else
+		s->stay = false;
+	atomic_store(&s->started, 1);
+	sys_call(SYS_futex, (long)&s->started, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
+	while (s->stay && sys_call(SYS_wait4, s->pid, 0, __WALL, 0, 0, 0) == -EINTR)
+		;
+	atomic_store(&s->ended, 1);
+	sys_call(SYS_futex, (long)&s->ended, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
+	for (;;)
+		sys_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
 }
 
 static void put_number(char *out, unsigned v)
@@ -57,33 +103,106 @@ static void put_number(char *out, unsigned v)
 	*out = 0;
 }
 
-long spawn_collector(const char *path, int memfd, char *const *environment)
+/* Would an orphan be adopted by somebody who notices?  In a namespace of processes other than the
+ * machine's own that is its process 1, with whose end the collector ends too.  Where that cannot be
+ * found out it may be so. */
+static bool orphan_is_noticed(const struct shm_control *control)
+{
+	char name[64];
+	int adopts = 0;
+	long n;
+
+	SYS(SYS_prctl, PR_GET_CHILD_SUBREAPER, &adopts);
+	if (adopts || atomic_load(&control->family.adopts) || sys_getpid() == 1)
+		return true;
+	n = SYS(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", name, sizeof(name));
+	return n != sizeof(INITIAL_NAMESPACE) - 1 || memcmp(name, INITIAL_NAMESPACE, (size_t)n);
+}
+
+/* False: it has not ended yet. */
+static bool reap(long pid, int flags)
+{
+	long result;
+
+	do
+		result = SYS(SYS_wait4, pid, 0, __WCLONE | flags, 0);
+	while (result == -EINTR);
+	return result;
+}
+
+/* The helper that stays runs beside us. */
+static void wait_until_started(struct spawn *s, long pid)
+{
+	while (!atomic_load(&s->started)) {
+		sys_futex_wait(&s->started, 0, LOOK_NS);
+		if (!atomic_load(&s->started) && reap(pid, WNOHANG)) {
+			s->error = -ECHILD;
+			s->stay = false;
+			return;
+		}
+	}
+}
+
+long spawn_collector(const char *path, int memfd, char *const *environment,
+		     const struct shm_control *control)
 {
 	char fd_text[12], pid_text[12];
 	char *arguments[] = { (char *)"memoir-collector", (char *)"--shm-fd", fd_text,
 			      (char *)"--target",	  pid_text,	      NULL };
-	char *stacks = sys_map_private(2 * STACK_SIZE);
-	struct spawn s = { .path = path,
-			   .arguments = arguments,
-			   .environment = environment,
-			   .memfd = memfd,
-			   .stack = stacks };
-	long helper, result;
+	struct spawn *s = sys_map_private(TOTAL_SIZE);
+	char *stacks = (char *)s + PLACE_SIZE;
+	long pid, result;
 
-	if (!stacks)
+	helper.pid = 0;
+	if (!s)
 		return -ENOMEM;
+	*s = (struct spawn){ .path = path,
+			     .arguments = arguments,
+			     .environment = environment,
+			     .memfd = memfd,
+			     .stay = orphan_is_noticed(control),
+			     .stack = stacks };
 	put_number(fd_text, (unsigned)memfd);
 	put_number(pid_text, (unsigned)sys_getpid());
-	sys_block_signals(&s.signals);
-	helper = clone_call(CLONE_VM | CLONE_VFORK, stacks + 2 * STACK_SIZE, be_helper, &s);
-	if (!sys_failed(helper)) {
-		while (SYS(SYS_wait4, helper, 0, __WCLONE, 0) == -EINTR)
-			;
-		result = atomic_load(&s.error) ? atomic_load(&s.error) : atomic_load(&s.pid);
+	sys_block_signals(&s->signals);
+	/* One that stays is not for tracers: they would take it for a thread. */
+	pid = clone_call(s->stay ? CLONE_VM | CLONE_UNTRACED : CLONE_VM | CLONE_VFORK,
+			 stacks + 2 * STACK_SIZE, be_helper, s);
+	if (!sys_failed(pid)) {
+		wait_until_started(s, pid);
+		result = s->error ? s->error : s->pid;
+		if (s->stay)
+			helper.pid = pid;
+		else
+			reap(pid, 0);
 	} else {
-		result = helper;
+		result = pid;
+		s->stay = false;
 	}
-	sys_restore_signals(&s.signals);
-	sys_unmap(stacks, 2 * STACK_SIZE);
+	helper.place = s;
+	sys_restore_signals(&s->signals);
+	if (!helper.pid)
+		sys_unmap(s, TOTAL_SIZE);
 	return result;
+}
+
+bool spawn_stays(void)
+{
+	return helper.pid;
+}
+
+bool spawn_ended(uint64_t timeout_ns)
+{
+	bool ended;
+
+	if (!helper.pid)
+		return true;
+	if (!atomic_load(&helper.place->ended))
+		sys_futex_wait(&helper.place->ended, 0, timeout_ns);
+	/* Once it has said so it has nothing left to do but to end. */
+	ended = atomic_load(&helper.place->ended);
+	if (!reap(helper.pid, ended ? 0 : WNOHANG))
+		return false;
+	helper.pid = 0;
+	return true;
 }

@@ -202,7 +202,7 @@ struct shm_control *rt_new_recording(const struct shm_control *like)
 	atomic_store(&control->next_offset, SHM_CONTROL_SIZE);
 	family_describe(control, like);
 	atomic_store(&control->target_pid, sys_getpid());
-	pid = spawn_collector(path, (int)fd, env);
+	pid = spawn_collector(path, (int)fd, env, control);
 	if (sys_failed(pid))
 		say("not recorded: cannot start ", path);
 	sys_unmap((char *)control + SHM_CONTROL_SIZE, SHM_START_SIZE - SHM_CONTROL_SIZE);
@@ -268,6 +268,7 @@ static bool start(void)
 	if (!control)
 		return false;
 	rt.launched = shared;
+	rt.own_collector = atomic_load(&control->target_pid) != -1;
 	if (atomic_load(&control->target_pid) == -1) { /* the launcher's */
 		control->clock = rt.use_tsc ? CLOCK_TSC : CLOCK_NANOSECONDS;
 		control->start_stamp = rt_now();
@@ -369,23 +370,9 @@ __attribute__((constructor)) static void at_load(void)
 		redirect_callers();
 		control_init(&rt.shm->options);
 		exec_init();
+		end_init();
 		if (rt.shm->options.zero_memory)
 			zero_init();
 	}
 	environment_leave(rt.shm && rt.shm->options.track_children);
-}
-
-/* The death of process 1 takes its whole namespace along, the collector too: it waits. */
-__attribute__((destructor)) static void at_exit(void)
-{
-	uint64_t deadline;
-
-	if (rt.pid != 1 || !rt.shm || !atomic_load(&rt_live.on))
-		return;
-	deadline = sys_clock_ns(CLOCK_MONOTONIC) + 5000000000ull;
-	atomic_store(&rt.shm->exiting, 1);
-	atomic_fetch_add(&rt.shm->doorbell, 1);
-	sys_futex_wake(&rt.shm->doorbell);
-	while (atomic_load(&rt.shm->state) == SHM_READY && sys_clock_ns(CLOCK_MONOTONIC) < deadline)
-		sys_futex_wait(&rt.shm->state, SHM_READY, 50000000);
 }

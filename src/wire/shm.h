@@ -78,6 +78,13 @@ enum shm_state {
 	SHM_CLOSED, /* the collector has finished the file */
 };
 
+/* What a program waits for at its end, or before it becomes another (recorder/end.c). */
+enum shm_ending {
+	ENDING_NOT,
+	ENDING_WRITE, /* what it has published is in the file: `written` */
+	ENDING_CLOSE, /* the file is closed: SHM_CLOSED */
+};
+
 /* What could not be recorded, or only in part; in this order in the recording. */
 #define SHM_COUNTERS(X)                                                                            \
 	X(dropped_ring_full, "events dropped because the ring was full (MEMOIR_WHEN_FULL=drop)")   \
@@ -150,6 +157,7 @@ struct shm_family {
 	_Atomic uint32_t write_request;	 /* raised by a child: what there is goes to the file */
 	_Atomic uint32_t exec_pending;	 /* the program is about to become another */
 	_Atomic uint32_t other_programs; /* started by this one, and not recorded */
+	_Atomic uint32_t adopts; /* this program, or one above it, adopts orphans: a subreaper */
 	/* Stamps from before each fork whose child will be recorded: what was alive then must not
 	 * be left out as short-lived.  The last SHM_FORKS of them. */
 	_Atomic uint64_t fork_count;
@@ -171,7 +179,9 @@ struct shm_control {
 	_Atomic int32_t target_pid;    /* 0 until a program has attached: the first one does */
 	_Atomic int32_t collector_pid; /* (collector) */
 	_Atomic uint32_t gave_up;      /* the recorder found the collector gone and went on alone */
-	_Atomic uint32_t exiting;      /* process 1 at its end: waits for SHM_CLOSED */
+	_Atomic uint32_t ending;       /* enum shm_ending */
+	_Atomic uint32_t written;      /* (collector) futex: the answer to ENDING_WRITE */
+	_Atomic int32_t exit_status;   /* as waitpid has it, good once `ending`; -1: not known */
 
 	_Atomic uint32_t doorbell; /* futex the collector sleeps on; the recorder adds and wakes */
 	_Atomic uint32_t asleep;   /* (collector) 1 while it sleeps */

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The end of a recorded process: it waits until its collector has what it published.
+ *
+ * A collector may end with the program: process 1 of a container takes everybody along, a service
+ * manager kills what is left.  So a process that ends by itself (it returns from main, calls exit,
+ * quick_exit or _exit) says so and waits until everything is in the file: a fraction of a
+ * millisecond, as a rule.  Where the collector stays below this process (spawn.c) the wait is for
+ * the whole file and for the collector's own end; there exec waits as well, since whoever comes
+ * after would have a child that he does not know.  Who is killed by a signal waits for nothing.
+ *
+ * Every wait is bounded, and none is made for a collector that is dead or stopped.  Nothing here
+ * takes a lock, so a handler may end the process anywhere.  The process that ends may be a child of
+ * vfork that has our memory: only the recorded process itself touches it. */
+#include "recorder/hooks.h"
+#include "recorder/sys.h"
+
+#define WRITE_LIMIT_NS 3000000000ull
+#define CLOSE_LIMIT_NS 10000000000ull /* files are embedded, and clients of a stream served */
+#define FIRST_LOOK_NS 2000000ull      /* without an answer: is the collector still there? */
+#define LOOK_NS 50000000ull
+
+int on_exit(void (*function)(int, void *), void *argument);
+int __cxa_at_quick_exit(void (*function)(void *), void *dso);
+extern void *__dso_handle HIDDEN;
+
+struct patience {
+	uint64_t start, limit;
+};
+
+/* False: it is not to be waited for any longer. */
+static bool go_on_waiting(const struct patience *p)
+{
+	uint64_t waited = sys_clock_ns(CLOCK_MONOTONIC) - p->start;
+
+	return !sys_sealed && waited < p->limit &&
+	       (waited < FIRST_LOOK_NS || ring_collector_works(waited));
+}
+
+/* Until the word is another one, or the collector is not to be waited for. */
+static void wait_while(_Atomic uint32_t *word, uint32_t value, const struct patience *p)
+{
+	uint64_t look = FIRST_LOOK_NS;
+
+	while (atomic_load(word) == value && atomic_load(&rt.shm->state) == SHM_READY &&
+	       !atomic_load(&rt.shm->gave_up) && go_on_waiting(p)) {
+		sys_futex_wait(word, value, look);
+		look = LOOK_NS;
+	}
+}
+
+static void ask(struct shm_control *shm, enum shm_ending what, int status)
+{
+	atomic_store(&shm->exit_status, status);
+	atomic_store(&shm->ending, what);
+	ring_doorbell(shm);
+}
+
+/* `status`: as waitpid has it, or -1. */
+static bool wait_for_collector(int status)
+{
+	struct shm_control *shm = rt.shm;
+	struct patience patience = { sys_clock_ns(CLOCK_MONOTONIC), WRITE_LIMIT_NS };
+
+	if (!spawn_stays()) {
+		ask(shm, ENDING_WRITE, status);
+		wait_while(&shm->written, 0, &patience);
+		return false;
+	}
+	patience.limit = CLOSE_LIMIT_NS;
+	ask(shm, ENDING_CLOSE, status);
+	wait_while(&shm->state, SHM_READY, &patience);
+	while (!spawn_ended(LOOK_NS) && go_on_waiting(&patience))
+		;
+	return true;
+}
+
+static bool is_recorded(void)
+{
+	return rt.shm && rt.own_collector && !sys_sealed && atomic_load(&rt_live.here) &&
+	       sys_getpid() == rt.pid;
+}
+
+static void at_end(int status)
+{
+	int error = errno;
+
+	if (is_recorded())
+		wait_for_collector(status);
+	errno = error;
+}
+
+static void at_exit(int status, void *unused)
+{
+	(void)unused;
+	at_end((status & 0xff) << 8);
+}
+
+static void at_quick_exit(void *unused)
+{
+	(void)unused;
+	at_end(-1);
+}
+
+/* Handlers run last to first, and no constructor is before ours: these are the last of all. */
+void end_init(void)
+{
+	on_exit(at_exit, NULL);
+	__cxa_at_quick_exit(at_quick_exit, &__dso_handle);
+}
+
+bool end_before_exec(void)
+{
+	return is_recorded() && spawn_stays() && wait_for_collector(-1);
+}
+
+static _Noreturn void leave(void (*function)(int), int status)
+{
+	at_end((status & 0xff) << 8);
+	if (function)
+		function(status);
+	for (;;)
+		SYS(SYS_exit_group, status);
+}
+
+void hook__exit(int status)
+{
+	leave(real._exit, status);
+}
+
+void hook__Exit(int status)
+{
+	leave(real._Exit, status);
+}
+
+#define HOOK(name, class)
+#define PATCH(name, class)
+#define HOOK_EXEC(name, class)
+#define HOOK_MAP(name, class)
+#define HOOK_END(name, class)                                                                      \
+	extern __typeof(hook_##name) name##_exported __asm__(#name)                                \
+		__attribute__((alias("hook_" #name), visibility("default")));
+#include "wire/hooks.def"
+#undef HOOK
