@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/open.h"
 #include "cli/save.h"
+#include "cli/waiting.h"
 #include "query/clock.h"
 #include "rewrite/sizes.h"
 
@@ -23,6 +24,7 @@ static struct term term;
 static const struct command_option options[] = {
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
 	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	WAITING_ROWS,
 	{ 0 },
 };
 

@@ -9,6 +9,7 @@
 #include "cli/about.h"
 #include "cli/shape.h"
 #include "cli/text.h"
+#include "cli/waiting.h"
 #include "query/diff.h"
 #include "query/value.h"
 
@@ -29,6 +30,7 @@ static const struct command_option options[] = {
 	{ "full", 0, NULL, "show every frame, names as long as they are", COMMAND_FLAG, &full },
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
 	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	WAITING_ROWS,
 	{ 0 },
 };
 

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/open.h"
 #include "cli/shape.h"
+#include "cli/waiting.h"
 #include "export/export.h"
 #include "export/stacks.h"
 
@@ -30,6 +31,7 @@ static const struct command_option options[] = {
 	{ "stacks", 0, "HOW", "json: whole in every row (the default), or in a table of their own",
 	  COMMAND_TEXT, &stacks },
 	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	WAITING_ROWS,
 	{ 0 },
 };
 

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/open.h"
 #include "cli/save.h"
+#include "cli/waiting.h"
 #include "rewrite/extract.h"
 
 static const char *folder;
@@ -20,6 +21,7 @@ static const struct command_option options[] = {
 	  &folder },
 	{ "list", 'l', NULL, "only show what there is", COMMAND_FLAG, &list },
 	{ "json", 0, NULL, "show it as JSON", COMMAND_FLAG, &as_json },
+	WAITING_ROWS,
 	{ 0 },
 };
 

@@ -9,10 +9,11 @@
 #include "cli/about.h"
 #include "cli/report.h"
 #include "cli/shape.h"
+#include "cli/waiting.h"
 #include "query/fragmentation.h"
 #include "query/series.h"
 
-static bool as_json, full, wait_for_end;
+static bool as_json, full;
 static uint64_t top = 5, buckets;
 static const char *color, *at_text, *region;
 
@@ -28,8 +29,7 @@ static const struct command_option options[] = {
 	  &buckets },
 	{ "full", 0, NULL, "show every frame, and whole paths", COMMAND_FLAG, &full },
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
-	{ "wait", 'w', NULL, "wait for the end of a recording that is being written", COMMAND_FLAG,
-	  &wait_for_end },
+	WAITING_ROWS,
 	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
 	{ 0 },
 };
@@ -327,7 +327,7 @@ static void look(struct shown *s, const struct view *v, uint64_t at)
 
 static int run(int argc, char **argv)
 {
-	struct open_options how = { .wait = wait_for_end, .quiet = as_json };
+	struct open_options how = { .quiet = as_json };
 	struct shown s = { .r = { .full = full }, .level = LEVEL_64K };
 	struct buf out = { 0 };
 	struct opened o;

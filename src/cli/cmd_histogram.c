@@ -7,12 +7,13 @@
 #include "base/human.h"
 #include "cli/about.h"
 #include "cli/shape.h"
+#include "cli/waiting.h"
 #include "query/histogram.h"
 
 #define LABEL 21 /* columns of a bin's name */
 
 static struct shape_measure measure;
-static bool as_json, as_csv, by_count, by_bytes, wait_for_end;
+static bool as_json, as_csv, by_count, by_bytes;
 static uint64_t top = 10;
 static const char *color;
 
@@ -24,8 +25,7 @@ static const struct command_option options[] = {
 	{ "top", 'n', "N", "single sizes to list (10)", COMMAND_NUMBER, &top },
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
 	{ "csv", 0, NULL, "print CSV", COMMAND_FLAG, &as_csv },
-	{ "wait", 'w', NULL, "wait for the end of a recording that is being written", COMMAND_FLAG,
-	  &wait_for_end },
+	WAITING_ROWS,
 	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
 	{ 0 },
 };
@@ -233,7 +233,7 @@ static void print_csv(struct buf *out, const struct histogram *h)
 
 static int run(int argc, char **argv)
 {
-	struct open_options how = { .wait = wait_for_end, .quiet = as_json || as_csv };
+	struct open_options how = { .quiet = as_json || as_csv };
 	struct measuring measuring;
 	struct histogram h;
 	struct term term;

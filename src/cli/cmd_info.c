@@ -15,19 +15,19 @@
 #include "cli/naming.h"
 #include "cli/open.h"
 #include "cli/processes.h"
+#include "cli/waiting.h"
 #include "model/places.h"
 #include "model/stats.h"
 
 #define MARKERS_SHOWN 20
 
-static bool as_json, wait_for_end, follow, no_cache;
+static bool as_json, follow, no_cache;
 static const char *color;
 static struct term term;
 
 static const struct command_option options[] = {
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
-	{ "wait", 'w', NULL, "wait for the end of a recording that is being written", COMMAND_FLAG,
-	  &wait_for_end },
+	WAITING_ROWS,
 	{ "follow", 'f', NULL, "the same, showing the totals as they grow", COMMAND_FLAG, &follow },
 	{ "no-cache", 0, NULL, "neither use nor make a cache of the recording", COMMAND_FLAG,
 	  &no_cache },
@@ -145,9 +145,7 @@ static void print_text(struct buf *out, const struct model *m, struct places *pl
 
 static int run(int argc, char **argv)
 {
-	struct open_options how = {
-		.wait = wait_for_end, .follow = follow, .quiet = as_json, .no_cache = no_cache
-	};
+	struct open_options how = { .follow = follow, .quiet = as_json, .no_cache = no_cache };
 	struct places_options names;
 	struct stack_counts stacks;
 	struct places *places;

@@ -7,10 +7,11 @@
 #include "cli/about.h"
 #include "cli/report.h"
 #include "cli/shape.h"
+#include "cli/waiting.h"
 #include "query/verdict.h"
 
 static uint64_t top = 10;
-static bool as_json, held, full, wait_for_end;
+static bool as_json, held, full;
 static const char *color, *class_name;
 
 static const struct command_option options[] = {
@@ -20,8 +21,7 @@ static const struct command_option options[] = {
 	{ "held", 0, NULL, "also what was freed only when the program ended", COMMAND_FLAG, &held },
 	{ "full", 0, NULL, "show every frame, and whole paths", COMMAND_FLAG, &full },
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
-	{ "wait", 'w', NULL, "wait for the end of a recording that is being written", COMMAND_FLAG,
-	  &wait_for_end },
+	WAITING_ROWS,
 	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
 	{ 0 },
 };
@@ -135,7 +135,7 @@ static void print_json(struct report *r, struct buf *out, const struct verdicts 
 
 static int run(int argc, char **argv)
 {
-	struct open_options how = { .wait = wait_for_end, .quiet = as_json };
+	struct open_options how = { .quiet = as_json };
 	const char *names[VERDICTS];
 	struct report r = { .full = full };
 	unsigned class = VERDICTS;

@@ -8,6 +8,7 @@
 #include "base/xalloc.h"
 #include "cli/command.h"
 #include "cli/save.h"
+#include "cli/waiting.h"
 #include "rewrite/postprocess.h"
 
 static const char *path;
@@ -42,6 +43,7 @@ static const struct command_option options[] = {
 	{ "debuginfod", 0, NULL, "ask the servers of DEBUGINFOD_URLS", COMMAND_FLAG, &debuginfod },
 	{ "anonymize", 'a', "HOW", "none, partial or full (none)", COMMAND_CALL, NULL,
 	  set_anonymity },
+	WAITING_ROW,
 	{ 0 },
 };
 

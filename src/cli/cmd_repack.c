@@ -7,6 +7,7 @@
 #include "base/human.h"
 #include "cli/command.h"
 #include "cli/save.h"
+#include "cli/waiting.h"
 #include "rewrite/repack.h"
 
 /* A tenth smaller than what the recorder writes, at four million events a second. */
@@ -44,6 +45,7 @@ static const struct command_option options[] = {
 	{ "output", 'o', "OUT", "the file to write; needed", COMMAND_TEXT, &path },
 	{ "compression", 'c', "HOW", "none, lz4, zstd or zstd:LEVEL, 1 to 22 (zstd:9)",
 	  COMMAND_CALL, NULL, set_compression },
+	WAITING_ROW,
 	{ 0 },
 };
 

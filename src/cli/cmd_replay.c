@@ -12,12 +12,13 @@
 #include "cli/about.h"
 #include "cli/shape.h"
 #include "cli/table.h"
+#include "cli/waiting.h"
 #include "replay/compile.h"
 #include "replay/launch.h"
 
 #define REPEAT_MAX 1000
 
-static bool as_json, one_thread, no_glibc, wait_for_end;
+static bool as_json, one_thread, no_glibc;
 static uint64_t repeat = 3;
 static const char *color, *touch_text;
 static const char **given;
@@ -46,8 +47,7 @@ static const struct command_option options[] = {
 	{ "one-thread", '1', NULL, "all calls on one thread, in the order of the recording",
 	  COMMAND_FLAG, &one_thread },
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
-	{ "wait", 'w', NULL, "wait for the end of a recording that is being written", COMMAND_FLAG,
-	  &wait_for_end },
+	WAITING_ROWS,
 	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
 	{ 0 },
 };
@@ -384,7 +384,7 @@ static void release(struct replay *r)
 
 static int run(int argc, char **argv)
 {
-	struct open_options how = { .wait = wait_for_end, .quiet = true };
+	struct open_options how = { .quiet = true };
 	struct replay r = { .touch = TOUCH_PAGES };
 	struct opened o;
 	int status = 2;

@@ -9,18 +9,18 @@
 #include "cli/command.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/waiting.h"
 #include "model/stats.h"
 
 static uint64_t top = 10;
-static bool as_json, wait_for_end, follow, full;
+static bool as_json, follow, full;
 static const char *color;
 
 static const struct command_option options[] = {
 	{ "top", 'n', "N", "stacks in each part (10)", COMMAND_NUMBER, &top },
 	{ "full", 0, NULL, "show every frame, and whole paths", COMMAND_FLAG, &full },
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
-	{ "wait", 'w', NULL, "wait for the end of a recording that is being written", COMMAND_FLAG,
-	  &wait_for_end },
+	WAITING_ROWS,
 	{ "follow", 'f', NULL, "the same, showing the totals as they grow", COMMAND_FLAG, &follow },
 	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
 	{ 0 },
@@ -28,7 +28,7 @@ static const struct command_option options[] = {
 
 static int run(int argc, char **argv)
 {
-	struct open_options how = { .wait = wait_for_end, .follow = follow, .quiet = as_json };
+	struct open_options how = { .follow = follow, .quiet = as_json };
 	struct report r = { .top = top > UINT32_MAX ? UINT32_MAX : (uint32_t)top, .full = full };
 	struct buf out = { 0 };
 	struct opened o;

@@ -6,6 +6,7 @@
 #include "base/human.h"
 #include "cli/command.h"
 #include "cli/save.h"
+#include "cli/waiting.h"
 #include "query/value.h"
 #include "rewrite/strip.h"
 
@@ -28,6 +29,7 @@ static const struct command_option options[] = {
 	{ "output", 'o', "OUT", "the file to write; needed", COMMAND_TEXT, &path },
 	{ "threshold", 't', "DURATION", "keep what lived longer than this: 10ms, 2s, 5m …",
 	  COMMAND_CALL, NULL, set_threshold },
+	WAITING_ROW,
 	{ 0 },
 };
 

@@ -7,13 +7,14 @@
 #include "base/human.h"
 #include "cli/about.h"
 #include "cli/shape.h"
+#include "cli/waiting.h"
 #include "query/series.h"
 
 #define LABEL 11    /* columns before the chart */
 #define HEIGHT 12   /* rows of it */
 #define BUCKETS 200 /* of JSON and CSV */
 
-static bool as_json, as_csv, wait_for_end;
+static bool as_json, as_csv;
 static uint64_t buckets;
 static const char *color, *from_text, *to_text;
 
@@ -25,8 +26,7 @@ static const struct command_option options[] = {
 	  &buckets },
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
 	{ "csv", 0, NULL, "print CSV", COMMAND_FLAG, &as_csv },
-	{ "wait", 'w', NULL, "wait for the end of a recording that is being written", COMMAND_FLAG,
-	  &wait_for_end },
+	WAITING_ROWS,
 	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
 	{ 0 },
 };
@@ -256,7 +256,7 @@ static bool find_stretch(const struct model *m, uint64_t *ret_from, uint64_t *re
 
 static int run(int argc, char **argv)
 {
-	struct open_options how = { .wait = wait_for_end, .quiet = as_json || as_csv };
+	struct open_options how = { .quiet = as_json || as_csv };
 	struct shown t = { 0 };
 	struct buf out = { 0 };
 	struct opened o;

@@ -8,9 +8,10 @@
 #include "cli/about.h"
 #include "cli/shape.h"
 #include "cli/tree_text.h"
+#include "cli/waiting.h"
 
 static struct shape_measure measure;
-static bool bottom_up, by_thread, by_count, flat, as_json, full, wait_for_end;
+static bool bottom_up, by_thread, by_count, flat, as_json, full;
 static uint64_t depth, children, top = 40;
 static const char *color, *by, *min_share;
 
@@ -32,8 +33,7 @@ static const struct command_option options[] = {
 	{ "top", 'n', "N", "lines of that list (40)", COMMAND_NUMBER, &top },
 	{ "full", 0, NULL, "names as long as they are", COMMAND_FLAG, &full },
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
-	{ "wait", 'w', NULL, "wait for the end of a recording that is being written", COMMAND_FLAG,
-	  &wait_for_end },
+	WAITING_ROWS,
 	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
 	{ 0 },
 };
@@ -108,7 +108,7 @@ static void print_json(struct buf *out, const struct tree *t)
 
 static int run(int argc, char **argv)
 {
-	struct open_options how = { .wait = wait_for_end, .quiet = as_json };
+	struct open_options how = { .quiet = as_json };
 	struct tree_options o = { .bottom_up = bottom_up && !flat,
 				  .by_thread = by_thread,
 				  .by_count = by_count };

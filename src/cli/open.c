@@ -5,16 +5,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/human.h"
 #include "base/progress.h"
 #include "cli/filtering.h"
 #include "cli/naming.h"
+#include "cli/waiting.h"
 #include "model/cache.h"
 
-#define POLL_NS 200000000
 #define CLEAR_LINE "\r\033[K"
 
 static void progress(void *context, uint64_t done, uint64_t total)
@@ -62,23 +61,23 @@ static void show_totals(const struct model *m, bool first)
 }
 
 /* The lock is looked at before the file, so what was read without it is all there will be. */
-static bool load_all(struct model *m, const struct open_options *o)
+static bool load_all(struct model *m, const char *path, const struct open_options *o)
 {
-	bool said = false, written;
+	bool shown = false, written;
+	struct waiting waiting;
+
+	waiting_start(&waiting, path);
 
 	for (;;) {
 		written = reader_is_being_written(&m->reader);
 		load(m);
 		if (!written || m->reader.ended || m->loss.kind == LOSS_DAMAGED)
 			return false;
-		if (!o->wait && !o->follow)
+		if (!waiting_goes_on(&waiting, &m->reader, o->follow))
 			return true;
 		if (o->follow && !o->quiet)
-			show_totals(m, !said);
-		else if (!said)
-			fprintf(stderr, "memoir: waiting for the recording's end\n");
-		said = true;
-		nanosleep(&(struct timespec){ .tv_nsec = POLL_NS }, NULL);
+			show_totals(m, !shown);
+		shown = true;
 	}
 }
 
@@ -90,7 +89,8 @@ static void say_loss(const char *path, const struct model *m, bool written)
 		return;
 	if (written && m->loss.kind == LOSS_CUT)
 		fprintf(stderr,
-			"memoir: %s: still being written; --wait or --follow see it to its end\n",
+			"memoir: %s: still being written; --wait waits for its end, --live does "
+			"without\n",
 			path);
 	else
 		fprintf(stderr,
@@ -134,7 +134,7 @@ struct model *open_recording(const char *command, int argc, char **argv,
 	}
 	if (open_through_cache(&m, argv[0], options->no_cache || filtering_no_cache(), &err))
 		return fail(argv[0], &err, ret_status);
-	written = load_all(m, options);
+	written = load_all(m, argv[0], options);
 	if (options->follow && !options->quiet && isatty(1)) {
 		printf(CLEAR_LINE);
 		fflush(stdout);
@@ -145,7 +145,7 @@ struct model *open_recording(const char *command, int argc, char **argv,
 	}
 	model_finish(m);
 	say_loss(argv[0], m, written);
-	*ret_status = m->loss.kind == LOSS_DAMAGED ? 1 : 0;
+	*ret_status = m->loss.kind == LOSS_DAMAGED || (written && !waiting_live) ? 1 : 0;
 	return m;
 }
 

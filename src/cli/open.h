@@ -10,15 +10,14 @@
 #include "query/view.h"
 
 struct open_options {
-	bool wait;   /* until the writer has finished */
-	bool follow; /* the same, showing the totals while it grows */
+	bool follow; /* waits until the writer has finished, showing the totals while it grows */
 	bool quiet;  /* show nothing on stdout */
 	bool no_cache;
 };
 
 /* Takes the one argument that is a recording; NULL after saying what is wrong, with the exit status
  * in *ret_status.  Otherwise *ret_status is what the command is to end with if all goes well: 1
- * when the file is damaged. */
+ * when the file is damaged, or lacks what a program that still runs has not done yet. */
 struct model *open_recording(const char *command, int argc, char **argv,
 			     const struct open_options *options, int *ret_status);
 

@@ -31,9 +31,7 @@ bool paging_check(struct paging *p, const char *command, bool descending)
 
 struct open_options paging_open(const struct paging *p)
 {
-	return (struct open_options){ .wait = p->wait,
-				      .follow = p->follow,
-				      .quiet = p->json || p->csv };
+	return (struct open_options){ .follow = p->follow, .quiet = p->json || p->csv };
 }
 
 uint32_t paging_count(const struct paging *p)

@@ -9,11 +9,12 @@
 #include "base/term.h"
 #include "cli/command.h"
 #include "cli/open.h"
+#include "cli/waiting.h"
 
 struct paging {
 	const char *sort, *order, *color;
 	uint64_t skip, count;
-	bool json, csv, full, wait, follow;
+	bool json, csv, full, follow;
 	bool descending; /* paging_check() fills these */
 	struct term term;
 };
@@ -30,9 +31,7 @@ struct paging {
 		{ "full", 0, NULL, "show whole stacks", COMMAND_FLAG, &(p).full },                  \
 		{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &(p).json },                         \
 		{ "csv", 0, NULL, "print comma-separated values", COMMAND_FLAG, &(p).csv },         \
-		{ "wait",	'w',                                                                \
-		  NULL,		"wait for the end of a recording that is being written",            \
-		  COMMAND_FLAG, &(p).wait },                                                        \
+		WAITING_ROWS,                                                                       \
 		{ "follow",	'f',	    NULL, "the same, showing the totals as they grow",      \
 		  COMMAND_FLAG, &(p).follow },                                                      \
 	{                                                                                           \

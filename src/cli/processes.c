@@ -20,6 +20,7 @@
 #include "base/progress.h"
 #include "base/xalloc.h"
 #include "cli/about.h"
+#include "cli/waiting.h"
 #include "model/model.h"
 #include "model/words.h"
 
@@ -102,6 +103,7 @@ static bool add(struct processes *all, const char *folder, const char *name)
 	struct err err;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	waiting_for_file(path);
 	if (model_open(&m, path, &err)) {
 		fprintf(stderr, "memoir: %s: %s\n", path, err.text);
 		return false;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/human.h"
+#include "cli/waiting.h"
 
 int save_error(const char *path, const struct err *err)
 {
@@ -61,6 +62,7 @@ int save_open(struct save *s, const char *command, int argc, char **argv, const 
 	}
 	s->input = argv[0];
 	s->path = path;
+	waiting_for_file(s->input);
 	if (source_open(&s->source, s->input, &err))
 		return save_error(s->input, &err);
 	if (output_open(&s->output, path, &s->source.reader, codec, &err)) {

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/lives.h"
 #include "collector/clock.h"
 #include "collector/cull.h"
 #include "collector/family.h"
@@ -157,6 +158,7 @@ static void write_at_end(struct collector *c)
 	threads_write(c);
 	if (c->attached)
 		info_write_clock(c);
+	lives_mark(c->recording.fd, false);
 	atomic_store(&control->written, 1);
 	futex_wake(&control->written);
 }
@@ -240,6 +242,7 @@ static int open_recording(struct collector *c, const char *program)
 					     c->payload.room);
 	if (error)
 		return error;
+	lives_mark(c->recording.fd, true);
 	memcpy(family->id, c->recording.id, sizeof(family->id));
 	if (family->first_node > c->next_node)
 		c->next_node = family->first_node;
@@ -338,6 +341,8 @@ const char *collector_run(struct collector *c)
 		uint32_t bell = atomic_load(&c->control->doorbell);
 		bool gone = c->target_gone(c);
 
+		if (gone)
+			lives_mark(c->recording.fd, false);
 		c->now_ns = clock_ns(CLOCK_MONOTONIC);
 		if (gone || due(c, &c->last_cpu_ns, CPU_EVERY_NS))
 			info_look_at_program(c);
@@ -381,6 +386,7 @@ bool collector_finish(struct collector *c, const char *reason, int status)
 {
 	bool ok;
 
+	lives_mark(c->recording.fd, false);
 	/* A program that is gone needs one pass.  One that waits for us may have threads that do
 	 * not: they are not followed for ever. */
 	for (int i = 0; i < LAST_PASSES && !c->recording.error && drain_pass(c).taken; i++)

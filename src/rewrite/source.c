@@ -21,8 +21,7 @@ int source_open(struct source *s, const char *path, struct err *err)
 		return error;
 	if (reader_is_being_written(&s->reader)) {
 		reader_release(&s->reader);
-		return err_set(err, -EBUSY,
-			       "still being written; memoir info --wait waits for its end");
+		return err_set(err, -EBUSY, "still being written; --wait waits for its end");
 	}
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/lives.h"
 #include "base/xalloc.h"
 
 #define NAME_SIZE 200 /* leaves room for a number and ".part" */
@@ -95,6 +96,7 @@ int keep_open(struct keep *k, const char *output, const struct stream_hello *hel
 	}
 	if (k->fd >= 0) {
 		flock(k->fd, LOCK_EX | LOCK_NB);
+		lives_mark(k->fd, true);
 		return 0;
 	}
 	error = err_set(err, -errno, "%s: cannot be written: %s", k->path, strerror(errno));
