@@ -409,6 +409,7 @@ static int record(struct run *r, const char *program, char **argv, int shm_fd)
 	c->control->family.first_pid = r->child.pid;
 	choose_folder(c->control, r->child.pid, name);
 	log_start(&options, r->child.pid, name, STDERR_FILENO);
+	log_options(&options);
 	if (collector_open(c, r->child.pid, name)) {
 		fprintf(stderr, "memoir: %s\n", c->control->error);
 		return 1;

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -159,6 +161,7 @@ static void write_at_end(struct collector *c)
 	if (c->attached)
 		info_write_clock(c);
 	lives_mark(c->recording.fd, false);
+	log_line(LOG_INFO, "the program ends; %" PRIu64 " events so far", c->recording.event_count);
 	atomic_store(&control->written, 1);
 	futex_wake(&control->written);
 }
@@ -382,6 +385,21 @@ bool collector_never_on(const struct collector *c)
 	       !atomic_load(&c->control->counters[COUNTER_switched_on]);
 }
 
+static void log_spent(const struct collector *c)
+{
+	struct rusage usage;
+
+	if (!log_is_on(LOG_DEBUG) || getrusage(RUSAGE_SELF, &usage))
+		return;
+	log_line(
+		LOG_DEBUG,
+		"%" PRIu64 " events of %u rings, %u modules, %zu files, %" PRIu64 " bytes written; "
+		"%ld.%03ld s in the program, %ld.%03ld s in the kernel",
+		c->recording.event_count, c->ring_count, c->next_module - 1, c->file_count,
+		c->recording.size, (long)usage.ru_utime.tv_sec, (long)usage.ru_utime.tv_usec / 1000,
+		(long)usage.ru_stime.tv_sec, (long)usage.ru_stime.tv_usec / 1000);
+}
+
 bool collector_finish(struct collector *c, const char *reason, int status)
 {
 	bool ok;
@@ -416,6 +434,7 @@ bool collector_finish(struct collector *c, const char *reason, int status)
 		recording_remove(&c->recording);
 	sending_end(c, ok);
 	log_line(LOG_INFO, "finished: %s", ok ? reason : strerror(c->recording.error));
+	log_spent(c);
 	c->control->family.exec_path[sizeof(c->control->family.exec_path) - 1] = 0;
 	family_report_unrecorded(c->session, c->control);
 	family_report_end(c->session, c->target, &c->recording, reason,

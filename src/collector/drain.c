@@ -3,6 +3,7 @@
  *
  * The recorder's threads each own a ring and publish its tail; this side takes what is between its
  * head and that tail straight into the encoder.  This is where the collector's time goes. */
+#include <inttypes.h>
 #include <sys/mman.h>
 
 #include "collector/clock.h"
@@ -37,6 +38,7 @@ static void map_ring(struct collector *c, uint32_t i)
 		goto bad;
 	r->ring = ring;
 	r->head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+	log_line(LOG_DEBUG, "ring %u: room for %u events", i, 1u << r->order);
 	return;
 bad:
 	log_line(LOG_ERROR, "ring %u cannot be mapped: its thread is not recorded", i);
@@ -69,6 +71,7 @@ static enum recording_effort effort(const struct collector *c)
 void drain_close_chunk(struct collector *c)
 {
 	uint32_t events = c->encoder.event_count;
+	uint64_t before, begun_ns;
 	size_t size;
 
 	/* Read after the tails: all that these events refer to is in there. */
@@ -77,8 +80,13 @@ void drain_close_chunk(struct collector *c)
 	if (!events)
 		return;
 	info_write_switched(c);
+	before = c->recording.size;
+	begun_ns = clock_ns(CLOCK_MONOTONIC);
 	size = codec_finish(&c->encoder, c->horizon, c->payload.data);
 	recording_write(&c->recording, CHUNK_EVENTS, effort(c), c->payload.data, size, events);
+	log_line(LOG_DEBUG,
+		 "a chunk of %u events: %zu bytes, %" PRIu64 " in the file, %" PRIu64 " us", events,
+		 size, c->recording.size - before, (clock_ns(CLOCK_MONOTONIC) - begun_ns) / 1000);
 	codec_start(&c->encoder, c->scratch);
 }
 
@@ -129,6 +137,9 @@ static uint64_t take(struct collector *c, uint32_t i, struct drain_result *resul
 		atomic_store_explicit(&r->ring->head, r->head, memory_order_release);
 	}
 	r->active |= taken != 0;
+	if (taken)
+		log_line(LOG_TRACE, "ring %u: %" PRIu64 " events taken, %" PRIu64 " so far", i,
+			 taken, r->head);
 	return taken;
 }
 

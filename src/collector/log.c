@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The collector's log.  See log.h.  A process is one collector, so this is the one place with
- * state outside struct collector. */
+ * state outside struct collector.  One thread. */
 #include "collector/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collector/pattern.h"
@@ -21,6 +24,14 @@ static struct {
 	uint64_t size, limit;
 	bool rotated;
 } file;
+
+/* Whose stderr is to be used. */
+static struct {
+	int pidfd;
+	pid_t in_proc;
+	bool used, known;
+	struct stat stderr_then;
+} owner = { .pidfd = -1 };
 
 static bool open_file(void)
 {
@@ -46,6 +57,80 @@ static void rotate(void)
 	if (rename(file.path, name) < 0 || !open_file())
 		return;
 	close(before);
+}
+
+void log_note_stderr(int inherited_fd)
+{
+	owner.known = !fstat(inherited_fd, &owner.stderr_then);
+}
+
+void log_to_program(int pidfd, pid_t in_proc)
+{
+	owner.pidfd = pidfd;
+	owner.in_proc = in_proc;
+	owner.used = owner.known && log_fd < 0;
+}
+
+static bool is_what_it_was(int fd)
+{
+	struct stat now;
+
+	return !fstat(fd, &now) && now.st_dev == owner.stderr_then.st_dev &&
+	       now.st_ino == owner.stderr_then.st_ino && now.st_rdev == owner.stderr_then.st_rdev;
+}
+
+/* The program's own descriptor where that is allowed, else the file anew: behind what is there. */
+static int fetch_stderr(void)
+{
+	struct pollfd p = { .fd = -1, .events = POLLOUT };
+	char path[40];
+
+	if (owner.pidfd >= 0)
+		p.fd = (int)syscall(SYS_pidfd_getfd, owner.pidfd, STDERR_FILENO, 0);
+	if (p.fd < 0) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/2", (int)owner.in_proc);
+		p.fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	}
+	if (p.fd < 0)
+		return -1;
+	if (is_what_it_was(p.fd) && poll(&p, 1, 0) == 1 && p.revents & POLLOUT)
+		return p.fd;
+	close(p.fd);
+	return -1;
+}
+
+bool log_is_on(enum log_level level)
+{
+	return level <= log_limit && (log_fd >= 0 || owner.used);
+}
+
+void log_options(const struct options *options)
+{
+	static struct options usual;
+
+	if (!log_is_on(LOG_DEBUG))
+		return;
+	options_init(&usual);
+	for (unsigned i = 0; i < option_row_count; i++) {
+		const struct option_row *row = &option_rows[i];
+		const char *at = (const char *)options + row->offset;
+		const char *is = (const char *)&usual + row->offset;
+
+		if (row->type == OPTION_STRING || row->type == OPTION_ADDRESS) {
+			if (strcmp(at, is))
+				log_line(LOG_DEBUG, "option %s: %s", row->flag, at);
+		} else if (row->type == OPTION_BOOL) {
+			if (*(const bool *)at != *(const bool *)is)
+				log_line(LOG_DEBUG, "option %s: %d", row->flag, *(const bool *)at);
+		} else if (row->type == OPTION_UINT || row->type == OPTION_USER) {
+			if (*(const uint64_t *)at != *(const uint64_t *)is)
+				log_line(LOG_DEBUG, "option %s: %" PRIu64, row->flag,
+					 *(const uint64_t *)at);
+		} else if (*(const uint32_t *)at != *(const uint32_t *)is) {
+			log_line(LOG_DEBUG, "option %s: choice %" PRIu32, row->flag,
+				 *(const uint32_t *)at);
+		}
+	}
 }
 
 void log_start(const struct options *options, pid_t pid, const char *program, int fallback_fd)
@@ -75,9 +160,9 @@ void log_line(enum log_level level, const char *format, ...)
 	static const char *const names[] = { "", "error", "warn", "info", "debug", "trace" };
 	char line[1024];
 	va_list args;
-	int n;
+	int n, fd = log_fd;
 
-	if (level > log_limit || log_fd < 0)
+	if (!log_is_on(level) || (fd < 0 && (fd = fetch_stderr()) < 0))
 		return;
 	n = snprintf(line, sizeof(line), "memoir: collector %d %s: ", (int)getpid(), names[level]);
 	va_start(args, format);
@@ -86,8 +171,10 @@ void log_line(enum log_level level, const char *format, ...)
 	if (n > (int)sizeof(line) - 2)
 		n = (int)sizeof(line) - 2;
 	line[n++] = '\n';
-	while (write(log_fd, line, (size_t)n) < 0 && errno == EINTR)
+	while (write(fd, line, (size_t)n) < 0 && errno == EINTR)
 		;
+	if (fd != log_fd)
+		close(fd);
 	file.size += (uint64_t)n;
 	if (file.limit && file.size > file.limit)
 		rotate();

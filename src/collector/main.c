@@ -167,6 +167,7 @@ int main(int argc, char **argv)
 				       "to record a program, use: memoir run PROGRAM\n");
 		return 2;
 	}
+	log_note_stderr(STDERR_FILENO);
 	manners_leave(&fd);
 	error = collector_init(&c, fd);
 	if (error) {
@@ -188,6 +189,8 @@ int main(int argc, char **argv)
 		c.control->family.directory[0] = 0;
 	program = program_name(c.in_proc ? c.in_proc : target, buffer, sizeof(buffer));
 	log_start(&c.control->options, target, program, -1);
+	log_to_program(c.pidfd, c.in_proc ? c.in_proc : target);
+	log_options(&c.control->options);
 	if (collector_open(&c, target, program))
 		return 1;
 	manners_leave_directory();

@@ -5,6 +5,7 @@
  * when a module comes up, and about once a second while there is traffic: a file that left the
  * address space makes what the recorder has cached about that range wrong, and it is told. */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +110,8 @@ static void put(struct collector *c, uint32_t index, const struct shm_module *m)
 		c->modules[index].inode = found->inode;
 	}
 	binaries_add_module(c, path, m->build_id, id_size);
+	log_line(LOG_DEBUG, "module %u: %.*s at %#" PRIx64 " to %#" PRIx64, index,
+		 (int)strnlen(path, PATH_MAX), path, m->start, m->end);
 }
 
 bool collector_owns(const struct collector *c, const struct maps *maps)

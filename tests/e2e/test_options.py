@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What the options do, one by one; on and off is in test_control.py."""
 import os
+import subprocess
 import stat
 
 import pytest
@@ -108,7 +109,7 @@ def test_log_rotation(compile_program, tmp_path, mode):
     folder = tmp_path / "logs"
     folder.mkdir()
     path = str(tmp_path / "out.dat")
-    env = {"MEMORY_PROFILER_LOG": "trace", "MEMORY_PROFILER_LOGFILE": "logs/%e.log",
+    env = {"MEMORY_PROFILER_LOG": "info", "MEMORY_PROFILER_LOGFILE": "logs/%e.log",
            "MEMORY_PROFILER_LOGFILE_ROTATE_WHEN_BIGGER_THAN": "20"}
     for _ in range(2):
         harness.record([compile_program("exits"), "exit"], path, mode=mode, env=env, cwd=tmp_path)
@@ -127,6 +128,58 @@ def test_log_is_not_rotated_by_default(compile_program, tmp_path):
         harness.record([compile_program("exits"), "exit"], path, mode="preload", env=env)
     harness.wait_for(lambda: (tmp_path / "log").read_bytes().count(b"finished") == 2, what="the log")
     assert not (tmp_path / "log.initial").exists()
+
+
+def logged(program, tmp_path, level, **keywords):
+    env = {"LD_PRELOAD": harness.LIBRARY, "MEMORY_PROFILER_OUTPUT": str(tmp_path / "out.dat")}
+    if level:
+        env["MEMORY_PROFILER_LOG"] = level
+    return harness.execute(program, env=env, **keywords)
+
+
+def test_log_on_the_programs_stderr(compile_program, tmp_path):
+    """Without a launcher; each level says more than the one before it, and none says nothing."""
+    lines = {}
+    for level in (None, "off", "error", "info", "debug", "trace"):
+        run = logged([compile_program("exits"), "exit"], tmp_path, level)
+        assert run.status == 21
+        lines[level] = run.stderr.splitlines()
+        assert all(line.startswith(b"memoir: collector ") for line in lines[level]), run
+    assert lines[None] == lines["off"] == lines["error"] == []
+    assert any(b"recording" in line for line in lines["info"])
+    assert any(b"the program ends" in line for line in lines["info"])
+    for word in (b"option log", b"module 1", b"ring 0", b"a chunk of"):
+        assert any(word in line for line in lines["debug"]), word
+        assert not any(word in line for line in lines["info"]), word
+    assert any(b"events taken" in line for line in lines["trace"])
+    assert not any(b"events taken" in line for line in lines["debug"])
+
+
+def test_log_keeps_no_pipe_open(compile_program, tmp_path):
+    """Whoever reads the program's stderr is not held up, though it ends before its collector does."""
+    script = f'x=$(LD_PRELOAD={harness.LIBRARY} MEMORY_PROFILER_LOG=trace "$0" exit 2>&1); echo $?; echo "$x"'
+    run = harness.execute(["bash", "-c", script, compile_program("exits")], cwd=tmp_path, timeout=20)
+    assert run.stdout.startswith(b"21\n") and b"events taken" in run.stdout
+    holding = subprocess.Popen(["sh", "-c", "exec 2>/dev/null; exec sleep 60"], stderr=subprocess.PIPE,
+                               env=dict(harness.ENVIRONMENT, LD_PRELOAD=harness.LIBRARY, MEMORY_PROFILER_LOG="info",
+                                        MEMORY_PROFILER_OUTPUT=str(tmp_path / "out.dat")))
+    try:
+        assert b"recording" in holding.stderr.read(), "it ends when the program has given it up"
+    finally:
+        holding.kill()
+        holding.wait()
+
+
+def test_log_is_written_between_the_programs_lines(tmp_path):
+    """To a file that was not opened for appending."""
+    path = tmp_path / "err.txt"
+    with open(path, "wb") as file:
+        subprocess.run(["bash", "-c", "echo before >&2; /bin/sleep 0.1; echo after >&2"], stderr=file, check=True,
+                       env=dict(harness.ENVIRONMENT, LD_PRELOAD=harness.LIBRARY, MEMORY_PROFILER_LOG="info",
+                                MEMORY_PROFILER_OUTPUT=str(tmp_path / "out.dat")))
+    lines = path.read_bytes().splitlines()
+    assert lines.count(b"before") == lines.count(b"after") == 1
+    assert len(lines) >= 4 and all(line.startswith(b"memoir: ") for line in lines if line not in (b"before", b"after"))
 
 
 WITHOUT_EFFECT = {
