@@ -102,6 +102,8 @@ static const struct command_option *more_options(void)
 	if (rows[0].name)
 		return rows;
 	options_init(&options);
+	/* Whatever is run here, a shell or another's test, may expect to be ended by them. */
+	options.sigusr1 = options.sigusr2 = false;
 	options_from_environment(&options, environ, warn, NULL);
 	for (unsigned i = 0; i < option_row_count && i < ROWS_MAX; i++) {
 		const struct option_row *option = &option_rows[i];
@@ -287,7 +289,7 @@ static void conclude(struct run *r, const char *program, bool whole)
 	}
 	if (collector_never_on(c)) {
 		fprintf(stderr, "memoir: nothing was recorded: recording was never switched on "
-				"(memoir_start() or SIGUSR1)\n");
+				"(memoir_start(), or SIGUSR1 with --sigusr1)\n");
 		return;
 	}
 	session_say_lost(&r->session);

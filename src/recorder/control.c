@@ -11,6 +11,8 @@
 
 #include <signal.h>
 
+#define SIGUSR1_ENV "MEMORY_PROFILER_REGISTER_SIGUSR1"
+#define SIGUSR2_ENV "MEMORY_PROFILER_REGISTER_SIGUSR2"
 #define SYNC_LOOK_NS 100000000ull    /* without an answer: is the collector still there? */
 #define SYNC_LIMIT_NS 30000000000ull /* a disk may be slow, but this is enough */
 
@@ -105,19 +107,33 @@ bool control_is_handler(void (*handler)(int))
 	return handler == on_signal;
 }
 
+/* A program may expect to be ended by them: they are taken in the process that was asked for, and
+ * elsewhere in the tree only where the environment itself says so. */
+static bool is_wanted(bool option, const char *variable)
+{
+	const char *value;
+
+	if (!option || rt.shm->family.first_pid == rt.pid)
+		return option;
+	value = rt_variable(variable);
+	return value && options_is_true(value);
+}
+
 void control_init(const struct options *options)
 {
-	if (options->sigusr1)
+	if (is_wanted(options->sigusr1, SIGUSR1_ENV))
 		set_handler(SIGUSR1);
-	if (options->sigusr2)
+	if (is_wanted(options->sigusr2, SIGUSR2_ENV))
 		set_handler(SIGUSR2);
 }
 
-void control_in_child(void)
+void control_in_child(bool recorded)
 {
-	if (is_ours(SIGUSR1))
+	const struct options *options = &rt.shm->options;
+
+	if (is_ours(SIGUSR1) && !(recorded && is_wanted(options->sigusr1, SIGUSR1_ENV)))
 		set_default(SIGUSR1);
-	if (is_ours(SIGUSR2))
+	if (is_ours(SIGUSR2) && !(recorded && is_wanted(options->sigusr2, SIGUSR2_ENV)))
 		set_default(SIGUSR2);
 }
 

@@ -159,8 +159,7 @@ bool family_in_child(void)
 		recorded = record_child();
 	else if (rt_self)
 		thread_forget();
-	if (!recorded)
-		control_in_child();
+	control_in_child(recorded);
 	if (recorded) {
 		atomic_store(&rt_live.here, 1);
 		atomic_store(&rt_live.on, rt.mode);

@@ -151,8 +151,8 @@ void rt_stop(const char *reason) HIDDEN;
 
 /* control.c: on and off. */
 void control_init(const struct options *options) HIDDEN;
-/* A child that is not recorded has no use for our signal handlers. */
-void control_in_child(void) HIDDEN;
+/* A child that is not recorded, or has not asked for them, has no use for our signal handlers. */
+void control_in_child(bool recorded) HIDDEN;
 /* Is it one of those that switch recording? */
 bool control_is_handler(void (*handler)(int)) HIDDEN;
 

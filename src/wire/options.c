@@ -83,6 +83,11 @@ static bool looks_like_address(const char *s)
 	return true;
 }
 
+bool options_is_true(const char *value)
+{
+	return find(true_names, value) >= 0;
+}
+
 bool options_set(struct options *o, const struct option_row *row, const char *value)
 {
 	void *field = (char *)o + row->offset;
@@ -95,7 +100,7 @@ bool options_set(struct options *o, const struct option_row *row, const char *va
 	case OPTION_ADDRESS:
 		return looks_like_address(value) && set_text(field, OPTIONS_ADDRESS_SIZE, value);
 	case OPTION_BOOL:
-		if (find(true_names, value) >= 0)
+		if (options_is_true(value))
 			*(bool *)field = true;
 		else if (find(false_names, value) >= 0)
 			*(bool *)field = false;

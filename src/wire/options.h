@@ -56,6 +56,7 @@ void options_init(struct options *o);
 void options_from_environment(struct options *o, char *const *environment, options_warn warn,
 			      void *context);
 /* Sets one row; false when the value cannot be understood (nothing is changed then). */
+bool options_is_true(const char *value);
 bool options_set(struct options *o, const struct option_row *row, const char *value);
 /* "1, true, yes, on, 0, false, no, off" and the like, for messages. */
 const char *options_accepted(const struct option_row *row);

@@ -29,6 +29,8 @@ ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/nonexistent", "LANG": "C.UTF-8", "TZ": "UTC", "TERM": "dumb", "USER": "nobody",
 }
+# Lets SIGUSR1 and SIGUSR2 switch recording under `memoir run` too.
+SIGNALS = {"MEMORY_PROFILER_REGISTER_SIGUSR1": "1", "MEMORY_PROFILER_REGISTER_SIGUSR2": "1"}
 TRAILER = b"MEMOIRix"
 TIMEOUT = 60
 

@@ -24,7 +24,7 @@ def sizes(recording):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("how", ["api", "sigusr1", "usr2"])
 def test_start_stop(compile_program, record, how, mode):
-    recording = record([compile_program("start_stop"), how], mode=mode, env=DISABLED)
+    recording = record([compile_program("start_stop"), how], mode=mode, env={**harness.SIGNALS, **DISABLED})
     assert recording.status == 0
     assert sizes(recording) == {
         10002: 0,  # freed while off, and known to be
@@ -53,7 +53,7 @@ def test_never_switched_on(compile_program, record, mode):
 @pytest.mark.parametrize("mode", MODES)
 def test_storm(compile_program, record, mode):
     """Switched thousands of times by signals and calls at once: what is recorded is true."""
-    recording = record([compile_program("switch_storm"), "1500"], mode=mode)
+    recording = record([compile_program("switch_storm"), "1500"], mode=mode, env=harness.SIGNALS)
     assert recording.status == 0, recording.run
     made = json.loads(recording.stdout)["made"]
     info = recording.info
@@ -76,7 +76,7 @@ class Controlled:
         env = dict(harness.ENVIRONMENT, MEMORY_PROFILER_OUTPUT=path, **(env or {}))
         command = [program]
         if mode == "run":
-            command = [harness.MEMOIR, "run", "--", program]
+            command = [harness.MEMOIR, "run", "--sigusr1", "--", program]
         elif mode == "preload":
             env["LD_PRELOAD"] = harness.LIBRARY
         self.path = path
@@ -226,14 +226,14 @@ def test_override_with_times_of_another_run(controlled):
 @pytest.mark.parametrize("mode", MODES)
 def test_signals_of_children(compile_program, compare, mode):
     """Children are ended by SIGUSR1 as without us; a handler of the program's own wins."""
-    recording = compare([compile_program("usr_signals")], mode=mode)
+    recording = compare([compile_program("usr_signals")], mode=mode, env=harness.SIGNALS)
     assert b"fork: signal 10" in recording.stdout
     assert b"own handler: 10" in recording.stdout
     assert recording.status == -signal.SIGUSR1
 
 
 def test_signal_interrupts_no_read(compile_program, record):
-    recording = record([compile_program("usr_signals"), "handled"])
+    recording = record([compile_program("usr_signals"), "handled"], env=harness.SIGNALS)
     assert b"read 1\nwriter: status 0\n" in recording.stdout
     assert recording.info["switched_off"] == 1
 
@@ -242,13 +242,34 @@ def test_signal_interrupts_no_read(compile_program, record):
 def test_signals_can_be_left_alone(compile_program, record, mode):
     program = compile_program("usr_signals")
     off = {"MEMORY_PROFILER_REGISTER_SIGUSR1": "0", "MEMORY_PROFILER_REGISTER_SIGUSR2": "0"}
-    assert record([program, "raise"], mode=mode).stdout == b"alive\n"
+    assert record([program, "raise"], mode=mode, env=harness.SIGNALS).stdout == b"alive\n"
+    # Without a word they are taken where the library is preloaded, and only there.
+    assert record([program, "raise"], mode=mode).status == (0 if mode == "preload" else -signal.SIGUSR1)
     recording = record([program, "raise"], mode=mode, env=off)
     assert recording.status == -signal.SIGUSR1
     off.pop("MEMORY_PROFILER_REGISTER_SIGUSR2")
     off["MEMORY_PROFILER_REGISTER_SIGUSR1"] = "1"
     off["MEMORY_PROFILER_REGISTER_SIGUSR2"] = "0"
     assert record([program, "raise"], mode=mode, env=off).status == -signal.SIGUSR2
+
+
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGUSR2])
+def test_shell_is_ended(tmp_path, number):
+    """kill -USR1 $$ under memoir run, in what it becomes, and in children of each kind."""
+    script = f"kill -{int(number)} $$; exit 3"
+    for options in ([], ["--children"], ["--children", "--sigusr1", "--sigusr2"]):
+        for command, status in ((["sh", "-c", script], -number), (["env", "sh", "-c", script], -number),
+                                (["sh", "-c", f"sh -c '{script}'; exit $?"], 128 + number),
+                                (["bash", "-c", f"(kill -{int(number)} $BASHPID); exit $?"], 128 + number)):
+            run = harness.execute([harness.MEMOIR, "run", "-q", *options, "-o", str(tmp_path / "out_%n.dat"),
+                                   "--", *command])
+            if "--sigusr1" in options and status < 0:
+                status = 3  # asked for, and this is the program's own process
+            assert run.status == status, (options, command, run)
+    run = harness.execute(["sh", "-c", f"sh -c '{script}'; exit $?"], env={
+        "LD_PRELOAD": harness.LIBRARY, "MEMORY_PROFILER_TRACK_CHILD_PROCESSES": "1",
+        "MEMORY_PROFILER_OUTPUT": str(tmp_path / "tree_%n.dat")})
+    assert run.status == 128 + number, run
 
 
 def test_ignored_signal_stays_ignored(compile_program, record):

@@ -40,7 +40,7 @@ def test_basic(compile_program, record, mode):
 def test_threads_of_start_stop(compile_program, record, mode):
     """Which thread made what, when recording is switched from outside."""
     recording = record([compile_program("start_stop", flags=("-O0",)), "sigusr1"], mode=mode,
-                       env={"MEMORY_PROFILER_DISABLE_BY_DEFAULT": "1"})
+                       env={**harness.SIGNALS, "MEMORY_PROFILER_DISABLE_BY_DEFAULT": "1"})
     by_size = {a["size"]: a for a in allocations(recording.path, "start_stop.c")}
     assert set(by_size) == {10002, 10003, 10004, 10006, 10007, 20002, 20003}
     main = {by_size[n]["thread"] for n in by_size if n < 20000}

@@ -338,7 +338,7 @@ def test_handlers(compile_program, record):
 def test_switched(compile_program, record, how):
     """On and off, as with any other allocator."""
     program = compile_program("start_stop", libraries=(archive("libjemalloc.a"), *REST))
-    recording = record([program, how], env={"MEMORY_PROFILER_DISABLE_BY_DEFAULT": "1"})
+    recording = record([program, how], env={**harness.SIGNALS, "MEMORY_PROFILER_DISABLE_BY_DEFAULT": "1"})
     live = {}
     for s in recording.stacks:
         if s["allocated_bytes"] >= 10000:
