@@ -25,6 +25,8 @@ static const char *interface, *token, *token_file, *password_file, *upload_limit
 static const char *agent_token_file;
 static const char **agents;
 static size_t agent_count, agent_room;
+static const char **source_roots;
+static size_t source_root_count, source_root_room;
 static uint64_t port;
 static bool open_page, any_port, open_to_all;
 
@@ -33,6 +35,32 @@ static const char *add_agent(const struct command_option *row, const char *value
 	agents = xgrow(agents, agent_count, &agent_room, sizeof(*agents));
 	agents[agent_count++] = value;
 	return NULL;
+}
+
+static const char *add_source_root(const struct command_option *row, const char *value)
+{
+	char *real = realpath(value, NULL);
+
+	if (!real || access(real, R_OK | X_OK) < 0) {
+		free(real);
+		return "a folder that can be read";
+	}
+	source_roots =
+		xgrow(source_roots, source_root_count, &source_root_room, sizeof(*source_roots));
+	source_roots[source_root_count++] = real;
+	return NULL;
+}
+
+/* MEMOIR_SOURCE_ROOT: folders with colons between; those that are not there are passed over. */
+static void add_source_roots_of_environment(void)
+{
+	const char *text = getenv("MEMOIR_SOURCE_ROOT");
+	auto_free char *copy = text ? xstrdup(text) : NULL;
+	char *rest = copy, *folder;
+
+	while (copy && (folder = strsep(&rest, ":")))
+		if (*folder)
+			add_source_root(NULL, folder);
 }
 
 static const struct command_option options[] = {
@@ -46,6 +74,10 @@ static const struct command_option options[] = {
 	  .set = naming_set_path },
 	{ "debuginfod", 0, NULL, "ask the servers of DEBUGINFOD_URLS for debug symbols",
 	  COMMAND_FLAG, &naming_debuginfod },
+	{ "source-root", 0, "DIR",
+	  "show sources below this folder, beside those where the program was built; again for "
+	  "more",
+	  COMMAND_CALL, .set = add_source_root },
 	{ "open", 'o', NULL, "open the page in a browser", COMMAND_FLAG, &open_page },
 	{ "token-file", 0, "FILE",
 	  "answer only those who know its first line (or MEMOIR_TOKEN; otherwise one is made)",
@@ -255,6 +287,9 @@ static int run(int argc, char **argv)
 		status = secret_choose(NAME, &agents_from, room, &agent_token);
 	if (status)
 		return status;
+	add_source_roots_of_environment();
+	o.source_roots = source_roots;
+	o.source_root_count = source_root_count;
 	o.names = naming_places();
 	return serve(&o, argc, argv, agent_token);
 }

@@ -16,13 +16,15 @@
 #include "server/gate.h"
 
 struct server_options {
-	const char *address;   /* "127.0.0.1" */
-	uint16_t port;	       /* 0: any that is free */
-	bool next_port;	       /* if it is taken, one of the next */
-	const char *token;     /* NULL: none */
-	const char *password;  /* NULL: none */
-	bool same_user;	       /* this user's own processes on this machine need neither */
-	bool open_to_all;      /* nobody needs anything to read */
+	const char *address;  /* "127.0.0.1" */
+	uint16_t port;	      /* 0: any that is free */
+	bool next_port;	      /* if it is taken, one of the next */
+	const char *token;    /* NULL: none */
+	const char *password; /* NULL: none */
+	bool same_user;	      /* this user's own processes on this machine need neither */
+	bool open_to_all;     /* nobody needs anything to read */
+	const char *const *source_roots; /* absolute: files below them are shown as sources */
+	size_t source_root_count;
 	uint64_t upload_limit; /* bytes of one file; 0: uploads are refused */
 	struct places_options names;
 };

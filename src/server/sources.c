@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* GET /data/{id}/sources, /source: source files with what their lines weigh.
  *
- * A file is read only if the recording's debug information names it by its whole path, it is a
- * plain file of text, and the recording was opened by whoever started the server: one that was
- * uploaded names what its sender likes. */
-#include <errno.h>
-#include <fcntl.h>
+ * A file is read only if the recording's debug information names it by its whole path, and
+ * source_files.h allows it. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/map.h"
@@ -17,8 +13,7 @@
 #include "query/group_frames.h"
 #include "query/weigh.h"
 #include "server/request.h"
-
-#define SOURCE_MAX (8u << 20) /* bytes of a file that is shown */
+#include "server/source_files.h"
 
 struct line {
 	uint32_t file, line; /* file: a string of places */
@@ -150,29 +145,12 @@ static void write_weights(struct json *j, const struct line *l)
 	json_number(j, "self_count", l->self.count);
 }
 
-/* A descriptor of a source file, or -1. */
-static int open_source(const struct snapshot *s, const char *path, struct stat *ret_st)
-{
-	int fd;
-
-	if (s->uploaded || *path != '/')
-		return -1;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return -1;
-	if (!fstat(fd, ret_st) && S_ISREG(ret_st->st_mode) && ret_st->st_size <= SOURCE_MAX)
-		return fd;
-	close(fd);
-	return -1;
-}
-
-static bool is_on_disk(const struct snapshot *s, const char *path)
+static bool is_on_disk(const struct source_roots *roots, const char *path)
 {
 	struct stat st;
-	int fd = open_source(s, path, &st);
+	const char *why;
+	auto_close int fd = source_roots_open(roots, path, &st, &why);
 
-	if (fd >= 0)
-		close(fd);
 	return fd >= 0;
 }
 
@@ -198,11 +176,13 @@ static int answer_sources(struct request *r, struct sink *out)
 	uint32_t skip = request_count(r, "skip"), most = request_count(r, "count"), n = 0;
 	const struct view *v;
 	struct measuring how;
+	struct source_roots roots;
 	struct lines l;
 	struct json j;
 
 	if (request_measuring(r, r->snapshot->model, &how) || !(v = request_view(r)))
 		return -1;
+	source_roots_init(&roots, &r->server->options, r->snapshot);
 	lines_init(&l, v, &how, 0);
 	if (l.file_count > 1)
 		qsort(l.files, l.file_count, sizeof(*l.files), by_weight);
@@ -219,7 +199,7 @@ static int answer_sources(struct request *r, struct sink *out)
 			continue;
 		json_object(&j, NULL);
 		json_text(&j, "file", path);
-		json_bool(&j, "on_disk", is_on_disk(r->snapshot, path));
+		json_bool(&j, "on_disk", is_on_disk(&roots, path));
 		write_weights(&j, &l.files[i]);
 		json_end_object(&j);
 		sink_turn(out);
@@ -228,6 +208,7 @@ static int answer_sources(struct request *r, struct sink *out)
 	json_number(&j, "total_count", n);
 	json_end_object(&j);
 	lines_release(&l);
+	source_roots_release(&roots);
 	return 0;
 }
 
@@ -275,12 +256,20 @@ static void write_text(struct json *j, const struct buf *text)
 static void write_file(struct request *r, struct json *j, const char *path)
 {
 	uint64_t end_ns = model_start_ns(r->snapshot->model) + model_runtime_ns(r->snapshot->model);
+	struct source_roots roots;
 	struct buf text = { 0 };
 	struct stat st;
-	int fd = open_source(r->snapshot, path, &st);
-	bool there = fd >= 0 && read_text(fd, &text);
+	const char *why;
+	bool there;
+	int fd;
 
+	source_roots_init(&roots, &r->server->options, r->snapshot);
+	fd = source_roots_open(&roots, path, &st, &why);
+	there = fd >= 0 && read_text(fd, &text);
+	if (fd >= 0 && !there)
+		why = "it is no text";
 	json_bool(j, "on_disk", there);
+	json_text(j, "hidden", why);
 	json_bool(j, "newer", there && (uint64_t)st.st_mtime > end_ns / 1000000000);
 	json_array(j, "lines");
 	if (there)
@@ -288,6 +277,7 @@ static void write_file(struct request *r, struct json *j, const char *path)
 	json_end_array(j);
 	if (fd >= 0)
 		close(fd);
+	source_roots_release(&roots);
 	buf_release(&text);
 }
 

@@ -195,8 +195,12 @@ bool elf_file_descriptor(struct elf_file *f, int fd)
 
 bool elf_file_open(struct elf_file *f, const char *path)
 {
-	/* Not to wait for a pipe that somebody has put there. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	/* Not to wait for a pipe that somebody has put there, nor to touch a device: the name may
+	 * be a recording's. */
+	int fd = !stat(path, &st) && S_ISREG(st.st_mode)
+			 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+			 : -1;
 
 	if (fd >= 0)
 		return elf_file_descriptor(f, fd);

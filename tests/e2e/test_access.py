@@ -315,3 +315,100 @@ def test_gather_leaves_room_on_the_disk(compile_program, tmp_path):
         sending.end()
     finally:
         sending.process.kill()
+
+
+# Source files
+
+def named_program(folder, names):
+    """A program whose debug information says that each of these files has a function that allocates."""
+    text = ["#include <stdlib.h>", "void *volatile kept;"]
+    for i, name in enumerate(names):
+        text += [f'#line 1 "{name}"', f"__attribute__((noinline)) void f{i}(void) {{ kept = malloc({1000 + i}); kept = kept; }}"]
+    text += [f'#line 1000 "{folder}/src/main.c"', "int main(void) {", *(f"f{i}();" for i in range(len(names))), "kept = malloc(99); return 0; }"]
+    (folder / "src").mkdir(exist_ok=True)
+    (folder / "build").mkdir(exist_ok=True)
+    (folder / "src" / "main.c").write_text("\n".join(text) + "\n")
+    program = folder / "build" / "program"
+    subprocess.run(["gcc", "-g", "-O0", "-Wl,--build-id", "../src/main.c", "-o", "program"], cwd=folder / "build", check=True)
+    return program
+
+
+def test_sources_only_below_what_is_allowed(tmp_path):
+    """A recording that names /etc/shadow, ../, links, a pipe, a device."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "src").mkdir()
+    (folder / "out.c").symlink_to("/etc/passwd")
+    (folder / "in.c").symlink_to("src/main.c")
+    (tmp_path / "beside.c").write_text("a secret\n")
+    (folder / ".secret.c").write_text("a secret\n")
+    (folder / "large.c").write_text("a line\n" * (2 << 20))
+    (folder / "etc").symlink_to("/etc")
+    os.mkfifo(folder / "pipe.c")
+    shown = [f"{folder}/src/main.c", f"{folder}/in.c"]
+    names = ["/etc/shadow", "/etc/passwd", "/proc/self/environ", "/dev/zero", f"{folder}/out.c", f"{folder}/etc/passwd", f"{folder}/pipe.c",
+             f"{folder}/../beside.c", f"{folder}/src/../../../../../../../../etc/passwd", f"{folder}/.secret.c", f"{folder}/large.c",
+             f"{tmp_path}/beside.c"]
+    program = named_program(folder, [*names, f"{folder}/in.c"])
+    recording = str(tmp_path / "out.dat")
+    assert harness.record([str(program)], recording).status == 0
+
+    def lines(server, name):
+        answer = server.json("/data/last/source", file=name, measure="allocated")
+        assert answer["on_disk"] == bool(answer["lines"]) and (answer["hidden"] is None or not answer["on_disk"])
+        return answer
+
+    def listed(server):
+        return {row["file"]: row["on_disk"] for row in server.json("/data/last/sources", measure="allocated")["sources"]}
+    env = {"HOME": str(tmp_path)}
+    with Server(recording, env=env) as server:
+        server.loaded()
+        rows = listed(server)
+        seen = [name for name in rows if name not in shown and name.startswith((str(tmp_path), "/etc", "/proc", "/dev"))]
+        assert len(seen) >= len(names) - 2, rows  # names that are the same without .. are one
+        for name in seen:
+            answer = lines(server, name)
+            assert not answer["lines"] and answer["hidden"], answer
+            assert not rows[name]
+        assert "--source-root" in lines(server, "/etc/shadow")["hidden"]
+        for name in shown:
+            assert lines(server, name)["lines"] and rows[name], name
+        assert "large" not in str(server.json("/list"))
+    # What was allowed by name; still no pipe, no device, no link out of it.
+    with Server("--source-root", tmp_path, recording, env=env) as server:
+        server.loaded()
+        assert lines(server, f"{tmp_path}/beside.c")["lines"] == ["a secret"]
+        assert "link" in lines(server, f"{folder}/out.c")["hidden"]
+        assert "plain" in lines(server, f"{folder}/pipe.c")["hidden"]
+        assert "8 MiB" in lines(server, f"{folder}/large.c")["hidden"]
+        assert not lines(server, "/etc/shadow")["lines"]
+    with Server(recording, env={**env, "MEMOIR_SOURCE_ROOT": f"/nonexistent:{tmp_path}"}) as server:
+        server.loaded()
+        assert lines(server, f"{tmp_path}/beside.c")["lines"] == ["a secret"]
+    # Everybody may ask: only what was named.
+    with Server("--open-to-all", recording, env=env) as server:
+        server.loaded()
+        assert not any(listed(server).values())
+    # The home of the user is no build folder, though a program was built in it.
+    with Server(recording, env={"HOME": str(folder)}) as server:
+        server.loaded()
+        assert not lines(server, f"{folder}/in.c")["lines"]
+
+    def nothing_shown():
+        with Server(recording, env=env) as server:
+            server.loaded()
+            assert not any(listed(server).values())
+    # A program that others could have written, another one, and none but what the recording embeds.
+    program.chmod(0o777)
+    nothing_shown()
+    program.chmod(0o755)
+    if os.geteuid() == 0:
+        os.chown(program, another_user.NOBODY, another_user.NOBODY)
+        nothing_shown()
+    program.unlink()
+    nothing_shown()
+
+
+def test_source_root_has_to_be_a_folder(recording):
+    done = harness.execute([harness.MEMOIR, "server", "--source-root", "/nonexistent", recording])
+    assert done.status == 2 and b"--source-root" in done.stderr

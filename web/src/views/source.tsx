@@ -39,6 +39,7 @@ interface Weight {
 interface Source {
 	file: string;
 	on_disk: boolean;
+	hidden: string | null; /* why it is not shown, though it may be here */
 	newer: boolean;
 	bytes: number;
 	count: number;
@@ -61,7 +62,7 @@ function Files({ id }: ViewProps) {
 	const to = (f: File): string => adding([sourceTerm(f.file), measured.term].filter(Boolean).join(" and "), "allocations", { at: "" });
 	const columns: Column<File>[] = [
 		{ key: "file", label: "file", width: "minmax(280px, 1fr)", text: (f) => f.file,
-			cell: (f) => <><span class="who"><a href={open(f)} title={f.file}><strong>{fileName(f.file)}</strong></a>{!f.on_disk && <span class="place">not on this computer</span>}</span><span class="who-below dim" title={f.file}>{middle(f.file.slice(0, -fileName(f.file).length), 90)}</span></> },
+			cell: (f) => <><span class="who"><a href={open(f)} title={f.file}><strong>{fileName(f.file)}</strong></a>{!f.on_disk && <span class="place">not shown</span>}</span><span class="who-below dim" title={f.file}>{middle(f.file.slice(0, -fileName(f.file).length), 90)}</span></> },
 		{ key: "bytes", label: "total", title: "Bytes of stacks that go through it", number: true, width: "minmax(128px, 0.35fr)", cell: (f) => <Share part={f.bytes} whole={most}><Bytes value={f.bytes} to={to(f)} /></Share>, text: (f) => String(f.bytes) },
 		{ key: "self", label: "self", title: "Bytes that its own lines asked for", number: true, width: "96px", cell: (f) => (f.self_bytes ? <Bytes value={f.self_bytes} /> : <span class="dim">–</span>), text: (f) => String(f.self_bytes) },
 		{ key: "count", label: "blocks", number: true, width: "96px", cell: (f) => <Count value={f.count} to={to(f)} />, text: (f) => String(f.count) },
@@ -116,7 +117,9 @@ function One({ id, file, measured }: { id: string; file: string; measured: Measu
 				{(found) => (
 					<>
 						{found.newer && <Banner>This file was changed after the program was built: lines may have moved.</Banner>}
-						{!found.on_disk && <Banner>{file} is not on this computer, so only its weighed lines are shown, by their functions. Start the server where the source is.</Banner>}
+						{!found.on_disk && (found.hidden
+							? <Banner>{file} is not shown: {found.hidden}. Its weighed lines are below, by their functions.</Banner>
+							: <Banner>{file} is not on this computer, so only its weighed lines are shown, by their functions. Start the server where the source is.</Banner>)}
 						{heavy.length > 0 && (
 							<p class="heavy">{self ? "lines that asked for most" : "lines that most goes through"}: {heavy.map((w, i) => <span key={w.line}>{i ? " · " : ""}<a class="link" href={href({}, { line: String(w.line) })}>{w.line}</a> {bytes(w.bytes)}</span>)}</p>
 						)}
