@@ -60,7 +60,7 @@ static void print_head(const struct join_print *s)
 	const struct join *j = s->join;
 	const struct waterfall *w = &j->waterfall;
 	static const enum waterfall_step steps[] = { WATERFALL_SLABS, WATERFALL_PADDING,
-						     WATERFALL_UNKNOWN };
+						     WATERFALL_SAMPLED_PAGES, WATERFALL_UNKNOWN };
 	struct human a, b, c;
 	double samples;
 
@@ -92,6 +92,11 @@ static void print_head(const struct join_print *s)
 			   "%s each instead.\n",
 			   human_size(&a, whole(j->sampled)), human_count(&b, whole(samples)),
 			   human_size(&c, j->classes[j->home].size));
+	else if (j->apart >= 1)
+		buf_printf(s->out,
+			   "Profiling itself takes %s: %s small blocks that were sampled have "
+			   "pages of their own.\n",
+			   human_size(&a, whole(j->sampled)), human_count(&b, whole(j->apart)));
 }
 
 /* What is no stack's, so that the column adds up. */
@@ -363,6 +368,7 @@ void join_print_json(const struct join_print *s)
 		json_number(&json, "allocated", w->allocated);
 	signed_number(&json, "slabs", w->step[WATERFALL_SLABS]);
 	signed_number(&json, "large_padding", w->step[WATERFALL_PADDING]);
+	signed_number(&json, "sampled_pages", w->step[WATERFALL_SAMPLED_PAGES]);
 	signed_number(&json, "unexplained", w->step[WATERFALL_UNKNOWN]);
 	signed_number(&json, "tcache", w->step[WATERFALL_TCACHE]);
 	signed_number(&json, "unused", s->join->unused);

@@ -216,7 +216,7 @@ void stats_csv_growth(struct buf *out, struct stats_csv *c, struct growth *g)
 		return;
 	if (!c->begun) {
 		c->begun = true;
-		buf_text(out, "file,size,kind,first_bytes,bytes,slope,unit,fit,suspect\n");
+		buf_text(out, "file,size,kind,first_bytes,bytes,slope,unit,fit,steady,suspect\n");
 	}
 	for (size_t i = 0; i < count; i++) {
 		char text[64];
@@ -231,6 +231,7 @@ void stats_csv_growth(struct buf *out, struct stats_csv *c, struct growth *g)
 		csv_cell(out, g->clock == GROWTH_SNAPSHOTS ? "bytes/snapshot" : "bytes/second");
 		snprintf(text, sizeof(text), "%.3f", list[i]->fit);
 		csv_cell(out, text);
+		csv_cell(out, list[i]->steady ? "true" : "false");
 		csv_cell(out, list[i]->suspect ? "true" : "false");
 		csv_end(out);
 	}

@@ -178,6 +178,26 @@ static void worst_bins(struct fall *f, const struct waterfall *w)
 			   w->bin_count - BINS_SHOWN, term_style(f->term, STYLE_PLAIN));
 }
 
+/* Why there are blocks of the heap profiler, and how well they are known. */
+static void print_profiler(struct buf *out, const struct term *t, const struct sampled *p)
+{
+	struct human count, size;
+
+	if (!p->count)
+		return;
+	buf_printf(out, "  %sthe heap profiler keeps %s%s small blocks out of slabs",
+		   term_style(t, STYLE_DIM), p->estimated ? "about " : "",
+		   human_count(&count, p->count));
+	if (p->in == SAMPLED_LARGE)
+		buf_printf(out, ", %s each", human_size(&size, p->home));
+	buf_printf(out, "%s\n", term_style(t, STYLE_PLAIN));
+	if (p->estimated)
+		buf_printf(out,
+			   "  %s(an estimate by the sampling interval; memoir jemalloc join counts "
+			   "them)%s\n",
+			   term_style(t, STYLE_DIM), term_style(t, STYLE_PLAIN));
+}
+
 void stats_print_waterfall(struct buf *out, const struct stats_tables *t, const struct stats *s,
 			   const struct stats_arena *a)
 {
@@ -208,6 +228,7 @@ void stats_print_waterfall(struct buf *out, const struct stats_tables *t, const 
 		step(&f, &w, i);
 	if (w.program != w.allocated)
 		level(&f, "the program's, at most", w.program);
+	print_profiler(out, t->term, &w.sampled);
 	if (w.retained < STATS_NONE && w.retained)
 		buf_printf(out,
 			   "  %sbesides, %s of address space is retained, which is no memory%s\n",
@@ -252,6 +273,7 @@ void stats_print_growth(struct buf *out, const struct stats_tables *t, struct gr
 	size_t count;
 	auto_free const struct growth_class **list = growth_rank(g, &count);
 	bool timed = g->clock != GROWTH_SNAPSHOTS;
+	char early[GROWTH_EARLY_MAX];
 	struct human a, b, c;
 
 	if (!count || g->sample_count < 2)
@@ -269,10 +291,16 @@ void stats_print_growth(struct buf *out, const struct stats_tables *t, struct gr
 					   : slope < -9e18 ? -INT64_MAX
 							   : (int64_t)slope),
 			   list[i]->fit, term_style(t->term, STYLE_WARNING),
-			   list[i]->suspect ? "  grows steadily: a leak?" : "",
+			   list[i]->suspect  ? "  a leak?"
+			   : list[i]->steady ? "  grows steadily"
+					     : "",
 			   term_style(t->term, STYLE_PLAIN));
 	}
 	if (count > GROWTH_SHOWN)
 		buf_printf(out, "  %sand %zu more%s\n", term_style(t->term, STYLE_DIM),
 			   count - GROWTH_SHOWN, term_style(t->term, STYLE_PLAIN));
+	growth_early_text(g, early);
+	if (*early)
+		buf_printf(out, "  %s%s%s\n", term_style(t->term, STYLE_DIM), early,
+			   term_style(t->term, STYLE_PLAIN));
 }

@@ -296,21 +296,31 @@ static const char *share(struct human *h, uint64_t bytes, uint64_t of)
 	return h->text;
 }
 
+/* Narrower screens have no room for all columns. */
+static bool is_narrow(const struct screen *s)
+{
+	return s->width && s->width < 79;
+}
+
 static void draw_arenas(struct screen *s, const struct watch_view *v, unsigned rows)
 {
 	struct entries e = { 0 };
 	struct human a, b, c, d, f;
+	bool narrow = is_narrow(s);
+	char more[64];
 
 	take_arenas(&e, v);
 	rank(&e, v->sort);
-	line(s, "%s%6s %12s %12s %9s %12s %14s %8s", term_style(s->term, STYLE_TITLE), "arena",
-	     "allocated", "active", "free", "dirty", "growth", "threads");
-	for (size_t i = 0; i < e.count && i < rows; i++)
-		line(s, "%6" PRIu64 " %12s %12s %9s %12s %14s %8" PRIu64, e.list[i].key,
+	line(s, "%s%6s %11s %11s %7s %13s%s", term_style(s->term, STYLE_TITLE), "arena",
+	     "allocated", "active", "free", "growth", narrow ? "" : "        dirty   threads");
+	for (size_t i = 0; i < e.count && i < rows; i++) {
+		snprintf(more, sizeof(more), " %12s %9" PRIu64, human_size(&d, e.list[i].dirty),
+			 e.list[i].count);
+		line(s, "%6" PRIu64 " %11s %11s %7s %13s%s", e.list[i].key,
 		     human_size(&a, e.list[i].bytes), human_size(&b, e.list[i].active),
 		     share(&c, e.list[i].free_bytes, e.list[i].active),
-		     human_size(&d, e.list[i].dirty), pace(&f, v->arenas, e.list[i].growth),
-		     e.list[i].count);
+		     pace(&f, v->arenas, e.list[i].growth), narrow ? "" : more);
+	}
 	free(e.list);
 }
 
@@ -319,20 +329,24 @@ static void draw_classes(struct screen *s, const struct watch_view *v,
 {
 	struct entries e = { 0 };
 	struct human a, b, c, d, f;
+	bool narrow = is_narrow(s);
 
 	take_classes(&e, v, whole);
 	rank(&e, v->sort);
-	line(s, "%s%10s %12s %12s %9s %12s %14s", term_style(s->term, STYLE_TITLE), "class",
-	     "allocated", "blocks", "free", "free bytes", "growth");
+	line(s, "%s%10s %11s %11s %7s%s %13s", term_style(s->term, STYLE_TITLE), "class",
+	     "allocated", "blocks", "free", narrow ? "" : "   free bytes", "growth");
 	for (size_t i = 0; i < e.count && i < rows; i++) {
-		bool suspect = e.list[i].growth && e.list[i].growth->suspect;
+		const struct growth_class *growth = e.list[i].growth;
+		bool suspect = growth && growth->suspect;
+		char free_bytes[32];
 
-		line(s, "%s%10" PRIu64 " %12s %12s %9s %12s %14s%s",
+		snprintf(free_bytes, sizeof(free_bytes), " %12s",
+			 human_size(&d, e.list[i].free_bytes));
+		line(s, "%s%10" PRIu64 " %11s %11s %7s%s %13s%s",
 		     suspect ? term_style(s->term, STYLE_WARNING) : "", e.list[i].key,
 		     human_size(&a, e.list[i].bytes), human_count(&b, e.list[i].count),
-		     share(&c, e.list[i].free_bytes, e.list[i].active),
-		     human_size(&d, e.list[i].free_bytes), pace(&f, v->classes, e.list[i].growth),
-		     suspect ? "  leak?" : "");
+		     share(&c, e.list[i].free_bytes, e.list[i].active), narrow ? "" : free_bytes,
+		     pace(&f, v->classes, growth), suspect ? " leak?" : "");
 	}
 	free(e.list);
 }
@@ -342,18 +356,22 @@ static void draw_suspect(struct screen *s, const struct watch_view *v)
 	size_t count;
 	auto_free const struct growth_class **list = growth_rank(v->classes, &count);
 	auto_free const struct growth_class **arenas = NULL;
+	char early[GROWTH_EARLY_MAX];
 	size_t arena_count;
 	struct human a, b;
 
 	arenas = growth_rank(v->arenas, &arena_count);
-	if (!count || !list[0]->suspect)
+	if (!count || !list[0]->steady)
 		return;
 	line(s, "%sblocks of %" PRIu64 " bytes grow steadily: %s%s, now %s",
-	     term_style(s->term, STYLE_WARNING), list[0]->size,
+	     list[0]->suspect ? term_style(s->term, STYLE_WARNING) : "", list[0]->size,
 	     human_size(&a, as_bytes(list[0]->slope *
 				     (v->classes->clock == GROWTH_SNAPSHOTS ? 1 : 3600))),
 	     v->classes->clock == GROWTH_SNAPSHOTS ? " a snapshot" : " an hour",
 	     human_size(&b, list[0]->last));
+	growth_early_text(v->classes, early);
+	if (*early)
+		line(s, "%s%s", term_style(s->term, STYLE_DIM), early);
 }
 
 static void draw_advice(struct screen *s, const struct watch_view *v,

@@ -13,8 +13,6 @@
  * makes of it: see written_mean().  Classes are at least a seventh apart. */
 #define SAME_SIZE 0.005
 #define COUNT_STEP 8
-/* The last release that moves sampled blocks to the smallest large class. */
-#define LAST_TO_MOVE 50300
 /* Less than this share of a line's blocks in one class is not worth a row. */
 #define PART_LEAST 1e-6
 /* So many standard deviations are chance. */
@@ -101,21 +99,15 @@ static size_t class_from(const struct join *j, double size)
 	return low;
 }
 
-/* The chance that a block is a sample. */
-static double chance(double size, uint64_t rate)
-{
-	return rate > 1 ? -expm1(-size / (double)rate) : 1;
-}
-
 /* The mean that 5.3 writes for blocks of one size.  Each sample counts for 1 / chance blocks, but
  * to an eighth only, and numbers are then written so that readers get to these: where a sample
  * stands for one block or two, the mean is up to a sixteenth off.  *ret_off: how much more it may
  * be for `samples` of them, whose number is written as a whole one. */
 static double written_mean(double size, uint64_t rate, double samples, double *ret_off)
 {
-	double blocks = 1 / chance(size, rate);
+	double blocks = 1 / sampled_chance(size, rate);
 	double mean = round(size * blocks) / (round(blocks * COUNT_STEP) / COUNT_STEP);
-	double written = round(blocks * COUNT_STEP) / COUNT_STEP * chance(mean, rate);
+	double written = round(blocks * COUNT_STEP) / COUNT_STEP * sampled_chance(mean, rate);
 
 	*ret_off = fmin(0.5 / fmax(samples, 1), fabs(1 - written));
 	return mean;
@@ -124,7 +116,7 @@ static double written_mean(double size, uint64_t rate, double samples, double *r
 /* The class that all blocks of a line are in, or class_count: there is none. */
 static size_t class_of(const struct join *j, const struct dump_amounts *a, uint64_t rate)
 {
-	double mean = a->bytes / a->objects, samples = a->objects * chance(mean, rate);
+	double mean = a->bytes / a->objects, samples = a->objects * sampled_chance(mean, rate);
 	size_t above = class_from(j, mean), best = j->class_count;
 	double least = INFINITY;
 
@@ -145,14 +137,18 @@ static size_t class_of(const struct join *j, const struct dump_amounts *a, uint6
 	return best;
 }
 
-/* The smallest large class is four pages; text leaves it out where it has no block. */
-static void find_home(struct join *j, const struct stats *s)
+/* Text leaves the class out where it has no block. */
+static void find_home(struct join *j, const struct stats *s, const struct stats_arena *a)
 {
-	uint64_t size = 4 * known(s->shape[STATS_SHAPE_PAGE]);
+	uint64_t size = sampled_home(s);
 	size_t at;
 
 	j->home = SIZE_MAX;
-	if (!size || !s->release || s->release > LAST_TO_MOVE)
+	j->stats = s;
+	if (!size || !s->release)
+		return;
+	j->moved = true;
+	if (sampled_where(s, a) == SAMPLED_PAGES)
 		return;
 	at = class_from(j, (double)size);
 	if (at == j->class_count || j->classes[at].size != size) {
@@ -163,10 +159,19 @@ static void find_home(struct join *j, const struct stats *s)
 	j->home = at;
 }
 
-/* Are samples of this class in another one? */
+/* Are samples of this class somewhere else? */
 static bool moves(const struct join *j, const struct join_class *c)
 {
-	return j->home != SIZE_MAX && !c->large;
+	return j->moved && !c->large;
+}
+
+/* Samples that are in no class: what they take beyond what the program has of them. */
+static void add_apart(struct join *j, const struct join_class *c, double sampled)
+{
+	uint64_t page = j->waterfall.padded ? known(j->stats->shape[STATS_SHAPE_PAGE]) : 0;
+
+	j->apart += sampled;
+	j->sampled += sampled * (double)(sampled_page_bytes(j->stats, c->size) - c->size + page);
 }
 
 static void add_part(struct join *j, uint64_t rate, size_t stack, size_t class, double objects)
@@ -174,10 +179,13 @@ static void add_part(struct join *j, uint64_t rate, size_t stack, size_t class, 
 	struct join_class *c = &j->classes[class];
 	struct join_part part = { .stack = stack, .class = class, .objects = objects };
 
-	if (moves(j, c)) {
+	if (moves(j, c))
+		part.sampled = objects * sampled_chance((double)c->size, rate);
+	if (part.sampled > 0 && j->home == SIZE_MAX) {
+		add_apart(j, c, part.sampled);
+	} else if (part.sampled > 0) {
 		struct join_class *home = &j->classes[j->home];
 
-		part.sampled = objects * chance((double)c->size, rate);
 		home->seen += part.sampled;
 		home->sampled += part.sampled;
 		j->sampled += part.sampled * ((double)home->size - (double)c->size);
@@ -192,7 +200,7 @@ static void add_part(struct join *j, uint64_t rate, size_t stack, size_t class, 
  */
 static double by_chance(const struct join *j, const struct join_class *c, uint64_t rate)
 {
-	double p = chance((double)c->size, rate);
+	double p = sampled_chance((double)c->size, rate);
 
 	return p > 0 ? CHANCE * sqrt(c->seen * (moves(j, c) ? 1 : 1 - p) / p) : 0;
 }
@@ -212,7 +220,7 @@ static void spread_init(struct spread *s, const struct join *j, uint64_t rate, d
 			      .prior = xcalloc(j->class_count, sizeof(*s->prior)) };
 	for (size_t i = 0; i < j->class_count; i++) {
 		const struct join_class *c = &j->classes[i];
-		double in_slabs = moves(j, c) ? 1 - chance((double)c->size, rate) : 1;
+		double in_slabs = moves(j, c) ? 1 - sampled_chance((double)c->size, rate) : 1;
 		double left = (double)c->live - c->seen - (i == j->home ? samples : 0);
 
 		if (left > by_chance(j, c, rate) + (double)c->cached && in_slabs > 0) {
@@ -309,7 +317,7 @@ static double take_plain_lines(struct join *j, const struct profile *p, bool *mi
 		} else {
 			mixed[stack] = true;
 			j->mixed += a->bytes;
-			samples += a->objects * chance(mean, p->rate);
+			samples += a->objects * sampled_chance(mean, p->rate);
 		}
 	}
 	return samples;
@@ -372,6 +380,17 @@ static double shared(const struct join *j, const struct join_class *c, uint64_t 
 	return less <= by_chance(j, c, rate) && less <= CHANCE_MOST * live ? c->seen : live;
 }
 
+/* The waterfall's estimate of samples in large blocks gives way to what the dump counts. */
+static void take_sampled(struct join *j)
+{
+	struct waterfall *w = &j->waterfall;
+	int64_t pages = (int64_t)fmin(fmax(j->pages, 0), 0x1p62);
+
+	w->step[WATERFALL_PADDING] += w->step[WATERFALL_SAMPLED_PAGES] - pages;
+	w->step[WATERFALL_SAMPLED_PAGES] = pages;
+	w->sampled.estimated = false;
+}
+
 static void charge(struct join *j, uint64_t rate)
 {
 	if (j->home != SIZE_MAX) {
@@ -383,6 +402,7 @@ static void charge(struct join *j, uint64_t rate)
 		if (home->sampled > (double)home->live)
 			j->sampled *= (double)home->live / home->sampled;
 		j->sampled += j->pages;
+		take_sampled(j);
 	}
 	for (size_t i = 0; i < j->part_count; i++) {
 		struct join_part *part = &j->parts[i];
@@ -479,7 +499,7 @@ int join_make(struct join *j, const struct profile *p, const struct stats *s,
 	if (!j->class_count)
 		return err_set(err, -ENODATA,
 			       "the statistics have no size classes: print them without b and l");
-	find_home(j, s);
+	find_home(j, s, a);
 	take_mixed_lines(j, p, take_plain_lines(j, p, mixed));
 	merge_parts(j);
 	charge(j, p->rate);

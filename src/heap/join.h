@@ -14,13 +14,14 @@
  * than its mean: it is spread over classes by what those have left when all lines of one size are
  * taken away, tilted so that number and bytes stay what they are.
  *
- * Profiling itself changes what it looks at: until 5.3.0 a small block that is sampled is not in a
- * slab but takes a whole block of the smallest large class.  They are counted there. One thread. */
+ * Profiling itself changes what it looks at: a small block that is sampled is not in a slab
+ * (jemalloc/sampled.h).  Until 5.3.0 it is counted in the smallest large class. One thread. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "heap/profile.h"
+#include "jemalloc/sampled.h"
 #include "jemalloc/stats.h"
 #include "jemalloc/waterfall.h"
 
@@ -67,7 +68,10 @@ struct join {
 	int64_t unused; /* of all classes */
 	double charged; /* of it, to stacks */
 	double mixed;	/* bytes in lines of several sizes */
-	size_t home;	/* the class that sampled small blocks are in; SIZE_MAX: none */
+	const struct stats *stats;
+	bool moved;	/* sampled small blocks are not in slabs */
+	size_t home;	/* the class that they are in; SIZE_MAX: none */
+	double apart;	/* how many of them are in no class */
 	double sampled; /* bytes that these take, beyond what the program has of them */
 	double pages;	/* of unused: pages beside them */
 };

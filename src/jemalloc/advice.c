@@ -2,7 +2,11 @@
 /* Rules.  See advice.h.
  *
  * Each looks at one snapshot and says nothing below a size that anybody would act on: 8 MiB and a
- * twentieth of what it is a part of. */
+ * twentieth of what it is a part of.  "do" is for what one snapshot proves; where it only hints,
+ * the rule says "maybe", and what to measure.  A setting is named only if the version has it, if it
+ * would change something, and if what it is to give back is where the setting works.
+ * tests/unit/test_advice.c has snapshots for each rule in which it is right and in which it is not.
+ */
 #include "jemalloc/advice.h"
 
 #include <inttypes.h>
@@ -15,6 +19,10 @@
 #define WORTH (UINT64_C(8) << 20)
 #define LIVE_ARENAS_MANY 8
 #define WAITS_MANY 1000
+#define WAIT_SHARE 1000		     /* of its age that a process waited for one lock is felt */
+#define DECAY_SHORT 1000u	     /* ms */
+#define FIRST_OBLIVIOUS_OPTION 50300 /* releases that have an option of that name */
+#define FIRST_TCACHE_MAX 50300
 
 const char *const advice_weights[] = { "info", "maybe", "do" };
 
@@ -50,12 +58,14 @@ static bool dirty(const struct facts *f, struct advice *r)
 {
 	uint64_t pages = known(f->a->value[STATS_ARENA_PDIRTY]), bytes = pages * f->page;
 	uint64_t decay = f->s->shape[STATS_SHAPE_DIRTY_DECAY_MS];
+	bool waits =
+		f->background && decay < STATS_NONE; /* they are purged by then, at the latest */
 	struct human size, share, count;
 	char time[64] = "";
 
 	if (!worth(bytes, largest(f), 20))
 		return false;
-	r->weight = ADVICE_DO;
+	r->weight = waits ? ADVICE_MAYBE : ADVICE_DO;
 	r->bytes = bytes;
 	if (decay != STATS_NONE)
 		SAY(time, ", dirty_decay_ms is %" PRId64, (int64_t)decay);
@@ -68,15 +78,24 @@ static bool dirty(const struct facts *f, struct advice *r)
 						: ", background_thread is off: an idle process "
 						  "never purges"
 				: "");
-	SAY(r->setting, "%sdirty_decay_ms:1000", f->background ? "" : "background_thread:true,");
-	SAY(r->control, "arena.4096.purge gives them back now; arenas.dirty_decay_ms and "
-			"background_thread can be set while it runs");
+	if (!waits || decay > DECAY_SHORT)
+		SAY(r->setting, "%sdirty_decay_ms:%u",
+		    f->background ? "" : "background_thread:true,", DECAY_SHORT);
+	if (waits)
+		SAY(r->control,
+		    "measure whether they are still there after %" PRIu64
+		    " ms without frees: what the program reuses by then costs nothing",
+		    decay);
+	else
+		SAY(r->control, "arena.4096.purge gives them back now; arenas.dirty_decay_ms and "
+				"background_thread can be set while it runs");
 	return true;
 }
 
 static bool muzzy(const struct facts *f, struct advice *r)
 {
 	uint64_t bytes = known(f->a->value[STATS_ARENA_PMUZZY]) * f->page;
+	uint64_t decay = f->s->shape[STATS_SHAPE_MUZZY_DECAY_MS];
 	struct human size, count;
 
 	if (!worth(bytes, largest(f), 20))
@@ -88,52 +107,107 @@ static bool muzzy(const struct facts *f, struct advice *r)
 	    "until then.",
 	    human_size(&size, bytes));
 	SAY(r->evidence, "%s muzzy pages, muzzy_decay_ms is %" PRId64,
-	    human_count(&count, bytes / (f->page ? f->page : 1)),
-	    (int64_t)known(f->s->shape[STATS_SHAPE_MUZZY_DECAY_MS]));
-	SAY(r->setting, "muzzy_decay_ms:0");
-	SAY(r->control, "arena.4096.purge; arenas.muzzy_decay_ms");
+	    human_count(&count, bytes / (f->page ? f->page : 1)), (int64_t)known(decay));
+	if (decay)
+		SAY(r->setting, "muzzy_decay_ms:0");
+	SAY(r->control, "arena.4096.purge; arenas.muzzy_decay_ms. Harmless where nobody judges the "
+			"process by its resident size");
 	return true;
 }
 
 static bool never_purged(const struct facts *f, struct advice *r)
 {
+	uint64_t bytes = known(f->a->value[STATS_ARENA_PDIRTY]) * f->page;
+	struct human size;
+
 	if (f->s->shape[STATS_SHAPE_DIRTY_DECAY_MS] != UINT64_MAX)
 		return false;
-	r->weight = ADVICE_DO;
+	r->weight = worth(bytes, largest(f), 20) ? ADVICE_DO : ADVICE_INFO;
 	SAY(r->what, "Freed pages are never given back to the kernel.");
-	SAY(r->evidence, "dirty_decay_ms is -1");
-	SAY(r->setting, "dirty_decay_ms:10000");
+	SAY(r->evidence, "dirty_decay_ms is -1, %s of dirty pages now", human_size(&size, bytes));
+	if (r->weight == ADVICE_DO)
+		SAY(r->setting, "dirty_decay_ms:10000");
 	SAY(r->control,
 	    "arenas.dirty_decay_ms and arena.<i>.dirty_decay_ms can be set while it runs");
 	return true;
 }
 
-/* Arenas that have something in them, and how much of what they hold is used. */
+/* A field of all arenas, or what is active and not allocated: how it is spread. */
+struct spread {
+	unsigned arenas; /* that have some */
+	uint64_t sum, most;
+	unsigned many; /* arenas with at least a quarter of an equal share */
+};
+
+static uint64_t free_of(const struct stats_arena *a)
+{
+	uint64_t active = known(a->value[STATS_ARENA_ACTIVE]);
+	uint64_t allocated = known(a->value[STATS_ARENA_TOTAL_ALLOCATED]);
+
+	return active > allocated ? active - allocated : 0;
+}
+
+static uint64_t base_of(const struct stats_arena *a)
+{
+	return known(a->value[STATS_ARENA_BASE]);
+}
+
+static uint64_t active_of(const struct stats_arena *a)
+{
+	return known(a->value[STATS_ARENA_ACTIVE]);
+}
+
+static struct spread spread_over(const struct stats *s, uint64_t (*of)(const struct stats_arena *a))
+{
+	struct spread p = { 0 };
+
+	for (size_t i = 0; i < s->arena_count; i++) {
+		uint64_t bytes = s->arenas[i].id >= 0 ? of(&s->arenas[i]) : 0;
+
+		p.arenas += bytes > 0;
+		p.sum += bytes;
+		p.most = bytes > p.most ? bytes : p.most;
+	}
+	for (size_t i = 0; i < s->arena_count && p.arenas; i++)
+		if (s->arenas[i].id >= 0)
+			p.many += of(&s->arenas[i]) > p.sum / p.arenas / 4;
+	return p;
+}
+
 static unsigned live_arenas(const struct stats *s)
 {
-	unsigned count = 0;
-
-	for (size_t i = 0; i < s->arena_count; i++)
-		count += s->arenas[i].id >= 0 && known(s->arenas[i].value[STATS_ARENA_ACTIVE]);
-	return count;
+	return spread_over(s, active_of).arenas;
 }
+
+/* What fewer arenas would share: free memory that is not in the arena with most of it, which would
+ * still have its own.  0 if it is in a few of them only. */
+static uint64_t shareable(const struct facts *f)
+{
+	struct spread free_bytes = spread_over(f->s, free_of);
+
+	return free_bytes.many >= LIVE_ARENAS_MANY ? free_bytes.sum - free_bytes.most : 0;
+}
+
+static bool is_contended(const struct facts *f);
 
 static bool arenas(const struct facts *f, struct advice *r)
 {
-	uint64_t active = known(f->w->active), allocated = known(f->w->allocated), free_bytes;
+	uint64_t active = known(f->w->active), bytes = shareable(f);
 	unsigned live = live_arenas(f->s);
 	struct human size, share;
 
-	free_bytes = active > allocated ? active - allocated : 0;
-	if (live < LIVE_ARENAS_MANY || !worth(free_bytes, active, 4))
+	/* Fewer arenas would make threads wait even more. */
+	if (!worth(bytes, active, 4) || is_contended(f))
 		return false;
-	r->weight = ADVICE_DO;
-	r->bytes = free_bytes;
+	r->weight = ADVICE_MAYBE;
+	r->bytes = bytes;
 	SAY(r->what, "Many arenas, each with partly filled slabs: fewer would share them.");
-	SAY(r->evidence, "%u arenas in use, %s (%s) of their active pages free", live,
-	    human_size(&size, free_bytes), human_share(&share, free_bytes, active));
+	SAY(r->evidence,
+	    "%u arenas in use, %s (%s) of their active pages free beside the arena with most", live,
+	    human_size(&size, bytes), human_share(&share, bytes, active));
 	SAY(r->setting, "narenas:%u", live / 4);
-	SAY(r->control, "only at the start of the process");
+	SAY(r->control, "only at the start of the process. Measure both runs under the same load: "
+			"resident, and the waits of its mutexes");
 	return true;
 }
 
@@ -156,11 +230,9 @@ static bool slabs(const struct facts *f, struct advice *r)
 	    " regions used in %" PRIu64 " slabs, %s free",
 	    human_share(&share, bytes, active), b->size, b->used, b->regions, b->slabs,
 	    human_size(&one, (uint64_t)b->bytes));
-	if (live_arenas(f->s) > 2)
-		SAY(r->setting, "narenas:%u", live_arenas(f->s) / 2);
 	SAY(r->control,
-	    "no control moves blocks: a heap profile (prof:true) names who holds those "
-	    "of %" PRIu64 " bytes",
+	    "no control moves blocks: a heap profile (prof:true) and memoir jemalloc join name who "
+	    "holds those of %" PRIu64 " bytes",
 	    b->size);
 	return true;
 }
@@ -178,7 +250,8 @@ static bool padding(const struct facts *f, struct advice *r)
 	    human_size(&size, bytes));
 	SAY(r->evidence, "%s large blocks, cache_oblivious is true",
 	    human_count(&count, f->w->large_count));
-	SAY(r->setting, "cache_oblivious:false");
+	if (f->s->release >= FIRST_OBLIVIOUS_OPTION)
+		SAY(r->setting, "cache_oblivious:false");
 	SAY(r->control, "only at the start of the process, from 5.3 on; before, when jemalloc is "
 			"built");
 	return true;
@@ -197,7 +270,10 @@ static bool tcache(const struct facts *f, struct advice *r)
 	SAY(r->evidence, "%s of what is allocated, %" PRIu64 " threads, tcache_max is %" PRIu64,
 	    human_share(&share, bytes, known(f->w->allocated)),
 	    known(f->a->value[STATS_ARENA_NTHREADS]), known(f->s->shape[STATS_SHAPE_TCACHE_MAX]));
-	SAY(r->setting, "tcache_max:4096");
+	/* Without a limit that is lower than the one there is, nothing would change. */
+	if (known(f->s->shape[STATS_SHAPE_TCACHE_MAX]) > 4096)
+		SAY(r->setting,
+		    f->s->release >= FIRST_TCACHE_MAX ? "tcache_max:4096" : "lg_tcache_max:12");
 	SAY(r->control, "thread.tcache.flush, called by each thread before it sleeps");
 	return true;
 }
@@ -205,6 +281,8 @@ static bool tcache(const struct facts *f, struct advice *r)
 static bool metadata(const struct facts *f, struct advice *r)
 {
 	uint64_t bytes = known(f->s->total[STATS_TOTAL_METADATA]);
+	const char *prof = stats_setting(f->s, "opt.prof");
+	struct spread base = spread_over(f->s, base_of);
 	struct human size, share;
 
 	if (!worth(bytes, largest(f), 5))
@@ -212,12 +290,43 @@ static bool metadata(const struct facts *f, struct advice *r)
 	r->weight = ADVICE_MAYBE;
 	r->bytes = bytes;
 	SAY(r->what, "jemalloc's own structures take %s.", human_size(&size, bytes));
-	SAY(r->evidence, "%s of %s, %u arenas in use", human_share(&share, bytes, largest(f)),
-	    f->w->resident != STATS_NONE ? "what is resident" : "what is active",
-	    live_arenas(f->s));
-	if (live_arenas(f->s) > 2)
-		SAY(r->setting, "narenas:%u", live_arenas(f->s) / 2);
-	SAY(r->control, "only at the start of the process");
+	SAY(r->evidence, "%s of %s, %u arenas in use%s", human_share(&share, bytes, largest(f)),
+	    f->w->resident != STATS_NONE ? "what is resident" : "what is active", live_arenas(f->s),
+	    prof && !strcmp(prof, "true") ? ", with the tables of the heap profiler" : "");
+	/* Each arena has some; that of a single one does not become less with their number. */
+	if (base.many > 2 && base.sum - base.most >= bytes / 2 && !is_contended(f)) {
+		SAY(r->setting, "narenas:%u", base.many / 2);
+		SAY(r->control, "only at the start of the process");
+	} else {
+		SAY(r->control,
+		    "it grows with what was ever mapped: retained address space and the "
+		    "number of live blocks say more");
+	}
+	return true;
+}
+
+/* Memory of the heap profiler itself, as far as it is known or likely. */
+static bool profiler(const struct facts *f, struct advice *r)
+{
+	const struct sampled *p = &f->w->sampled;
+	uint64_t bytes = p->allocated + p->pages;
+	const char *lg = stats_setting(f->s, "prof.lg_sample");
+	struct human size, share, count;
+
+	if (!lg)
+		lg = stats_setting(f->s, "opt.lg_prof_sample");
+	if (!worth(bytes, known(f->w->active), 20))
+		return false;
+	r->weight = ADVICE_MAYBE;
+	r->bytes = bytes;
+	SAY(r->what, "The heap profiler itself takes %s%s: the program would not without it.",
+	    p->estimated ? "about " : "", human_size(&size, bytes));
+	SAY(r->evidence, "%s of what is active, %s small blocks that were sampled%s%s",
+	    human_share(&share, bytes, known(f->w->active)), human_count(&count, p->count),
+	    lg ? ", lg_prof_sample is " : "", lg ? lg : "");
+	if (lg)
+		SAY(r->setting, "lg_prof_sample:%lu", strtoul(lg, NULL, 10) + 2);
+	SAY(r->control, "prof.reset with a larger number begins anew while it runs");
 	return true;
 }
 
@@ -234,8 +343,7 @@ static bool retained(const struct facts *f, struct advice *r)
 	    human_size(&size, bytes));
 	SAY(r->evidence, "retained %s, resident %s", human_size(&size, bytes),
 	    human_size(&other, largest(f)));
-	SAY(r->setting, "retain:false");
-	SAY(r->control, "only where the address space itself is limited (ulimit -v)");
+	SAY(r->control, "retain:false is for processes whose address space is limited (ulimit -v)");
 	return true;
 }
 
@@ -261,13 +369,9 @@ static void consider(struct contention *most, const char *name, uint64_t size, c
 	}
 }
 
-static bool contended(const struct facts *f, struct advice *r)
+static struct contention most_contended(const struct facts *f)
 {
 	struct contention most = { .name = NULL };
-	const char *percpu = stats_setting(f->s, "opt.percpu_arena");
-	const char *narenas = stats_setting(f->s, "opt.narenas");
-	unsigned long now = narenas ? strtoul(narenas, NULL, 10) : 0;
-	struct human count, ops, share, time;
 
 	for (size_t i = 0; i < f->a->mutexes.count; i++)
 		consider(&most, f->a->mutexes.list[i].name, 0, f->a->mutexes.list[i].value);
@@ -276,21 +380,54 @@ static bool contended(const struct facts *f, struct advice *r)
 
 		consider(&most, NULL, known(b[STATS_BIN_SIZE]), b);
 	}
-	if (most.waits < WAITS_MANY || most.waits < most.ops / 100)
+	return most;
+}
+
+/* Often enough, and where it is known for how long, long enough to be felt. */
+static bool is_contention(const struct facts *f, const struct contention *most)
+{
+	uint64_t age = stats_uptime(f->s);
+
+	if (most->waits < WAITS_MANY || most->waits < most->ops / 100)
 		return false;
-	r->weight = ADVICE_DO;
+	return most->wait_ns >= STATS_NONE || age >= STATS_NONE ||
+	       most->wait_ns >= age / WAIT_SHARE;
+}
+
+static bool is_contended(const struct facts *f)
+{
+	struct contention most = most_contended(f);
+
+	return is_contention(f, &most);
+}
+
+static bool contended(const struct facts *f, struct advice *r)
+{
+	struct contention most = most_contended(f);
+	const char *percpu = stats_setting(f->s, "opt.percpu_arena");
+	const char *narenas = stats_setting(f->s, "opt.narenas");
+	unsigned long now = narenas ? strtoul(narenas, NULL, 10) : 0;
+	bool timed = most.wait_ns < STATS_NONE;
+	struct human count, ops, share, time;
+
+	if (!is_contention(f, &most))
+		return false;
+	r->weight = timed ? ADVICE_DO : ADVICE_MAYBE;
 	SAY(r->what, "Threads wait for each other in jemalloc: more arenas would keep them apart.");
 	SAY(r->evidence, "the lock %s was waited for %s times in %s uses (%s)%s%s", most.name,
 	    human_count(&count, most.waits), human_count(&ops, most.ops),
-	    human_share(&share, most.waits, most.ops),
-	    most.wait_ns < STATS_NONE ? ", together " : "",
-	    most.wait_ns < STATS_NONE ? human_duration(&time, most.wait_ns) : "");
+	    human_share(&share, most.waits, most.ops), timed ? ", together " : "",
+	    timed ? human_duration(&time, most.wait_ns) : "");
 	if (percpu && !strcmp(percpu, "disabled"))
 		SAY(r->setting, "percpu_arena:percpu");
 	else
 		SAY(r->setting, "narenas:%lu", now && now < 1000 ? now * 2 : 16);
-	SAY(r->control,
-	    "only at the start of the process; stats.mutexes.reset begins counting anew");
+	if (timed)
+		SAY(r->control, "only at the start of the process; stats.mutexes.reset begins "
+				"counting anew");
+	else
+		SAY(r->control, "measure for how long: this version's JSON does not say, its text "
+				"does (total_wait_ns); a setting is for the start of the process");
 	return true;
 }
 
@@ -317,8 +454,8 @@ static const struct {
 	{ "contention", contended }, { "arenas", arenas },
 	{ "slabs", slabs },	     { "tcache", tcache },
 	{ "muzzy", muzzy },	     { "large-padding", padding },
-	{ "metadata", metadata },    { "retained", retained },
-	{ "abandoned", abandoned },
+	{ "metadata", metadata },    { "profiler", profiler },
+	{ "retained", retained },    { "abandoned", abandoned },
 };
 _Static_assert(sizeof(rules) / sizeof(*rules) <= ADVICE_MAX, "room for all rules");
 

@@ -18,7 +18,7 @@ struct advice {
 	char what[200];	    /* one sentence */
 	char evidence[320]; /* the numbers */
 	char setting[120];  /* a value for MALLOC_CONF, or empty */
-	char control[160];  /* what can be done while it runs, or empty */
+	char control[200];  /* what can be done while it runs, or empty */
 };
 
 #define ADVICE_MAX 16

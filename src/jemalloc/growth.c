@@ -2,16 +2,23 @@
 /* Growth of size classes.  See growth.h. */
 #include "jemalloc/growth.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/human.h"
 #include "base/xalloc.h"
+#include "jemalloc/sampled.h"
 #include "jemalloc/when.h"
 
 #define HOUR 3600.0
-#define SUSPECT_BYTES (UINT64_C(64) << 10)
-#define SUSPECT_FIT 0.8
-#define SUSPECT_SAMPLES 3
+/* A window that moves is at least so long, however often it is looked: a verdict takes a minute. */
+#define WINDOW_SECONDS (1.5 * GROWTH_LEAST_SECONDS)
+#define STEADY_BYTES (UINT64_C(64) << 10)
+#define STEADY_FIT 0.8
+/* Fewer are no line, and what a program does when it starts fits one. */
+#define STEADY_SAMPLES 8
 
 static uint64_t *row(const struct growth *g, size_t sample)
 {
@@ -109,7 +116,7 @@ static bool begin(struct growth *g, const struct stats *s, int64_t time_ns)
 	g->skipped = 0;
 	if (!g->bytes)
 		g->bytes = xcalloc((size_t)GROWTH_SAMPLES * GROWTH_CLASSES, sizeof(*g->bytes));
-	if (g->sample_count >= limit && g->moving)
+	if (g->sample_count >= limit && g->moving && growth_span(g) >= WINDOW_SECONDS)
 		drop_oldest(g, limit);
 	else if (g->sample_count >= limit)
 		thin(g);
@@ -118,13 +125,26 @@ static bool begin(struct growth *g, const struct stats *s, int64_t time_ns)
 	return true;
 }
 
+static uint64_t less(uint64_t bytes, uint64_t taken)
+{
+	return bytes >= STATS_NONE ? bytes : bytes > taken ? bytes - taken : 0;
+}
+
+/* What the heap profiler may have in the class that it puts samples in: bytes, at most. */
+static uint64_t profiler_bytes(const struct sampled *p, uint64_t size)
+{
+	return p->in == SAMPLED_LARGE && p->home && size == p->home ? p->most * size : 0;
+}
+
 void growth_add(struct growth *g, const struct stats *s, const struct stats_arena *whole,
 		int64_t time_ns)
 {
+	struct sampled profiler;
 	size_t at = 0;
 
 	if (!whole || !begin(g, s, time_ns))
 		return;
+	sampled_make(&profiler, s, whole, false);
 	for (size_t i = 0; i < whole->bins.count; i++) {
 		const uint64_t *b = stats_row(&whole->bins, i);
 
@@ -133,7 +153,9 @@ void growth_add(struct growth *g, const struct stats *s, const struct stats_aren
 	for (size_t i = 0; i < whole->large.count; i++) {
 		const uint64_t *l = stats_row(&whole->large, i);
 
-		take(g, l[STATS_LARGE_SIZE], l[STATS_LARGE_ALLOCATED], true, &at);
+		take(g, l[STATS_LARGE_SIZE],
+		     less(l[STATS_LARGE_ALLOCATED], profiler_bytes(&profiler, l[STATS_LARGE_SIZE])),
+		     true, &at);
 	}
 	g->sample_count++;
 }
@@ -144,10 +166,16 @@ void growth_add_arenas(struct growth *g, const struct stats *s, int64_t time_ns)
 
 	if (!begin(g, s, time_ns))
 		return;
-	for (size_t i = 0; i < s->arena_count; i++)
-		if (s->arenas[i].id >= 0)
-			take(g, (uint64_t)s->arenas[i].id,
-			     s->arenas[i].value[STATS_ARENA_TOTAL_ALLOCATED], false, &at);
+	for (size_t i = 0; i < s->arena_count; i++) {
+		const struct stats_arena *a = &s->arenas[i];
+		struct sampled profiler;
+
+		if (a->id < 0)
+			continue;
+		sampled_make(&profiler, s, a, false);
+		take(g, (uint64_t)a->id,
+		     less(a->value[STATS_ARENA_TOTAL_ALLOCATED], profiler.allocated), false, &at);
+	}
 	g->sample_count++;
 }
 
@@ -164,26 +192,47 @@ double growth_span(const struct growth *g)
 	return g->sample_count ? g->times[g->sample_count - 1] - g->times[0] : 0;
 }
 
-/* The line of least squares through a class's samples. */
-static void fit(const struct growth *g, struct growth_class *c, size_t class)
+/* The line of least squares through a class's samples from `from` on. */
+static void fit(const struct growth *g, size_t class, size_t from, double *ret_slope,
+		double *ret_fit)
 {
-	double n = (double)g->sample_count, t = 0, y = 0, tt = 0, ty = 0, yy = 0;
+	double n = (double)(g->sample_count - from), t = 0, y = 0, tt = 0, ty = 0, yy = 0;
 
-	for (size_t i = 0; i < g->sample_count; i++) {
+	for (size_t i = from; i < g->sample_count; i++) {
 		t += g->times[i] - g->times[0];
 		y += (double)row(g, i)[class];
 	}
 	t /= n;
 	y /= n;
-	for (size_t i = 0; i < g->sample_count; i++) {
+	for (size_t i = from; i < g->sample_count; i++) {
 		double dt = g->times[i] - g->times[0] - t, dy = (double)row(g, i)[class] - y;
 
 		tt += dt * dt;
 		ty += dt * dy;
 		yy += dy * dy;
 	}
-	c->slope = tt > 0 ? ty / tt : 0;
-	c->fit = tt > 0 && yy > 0 ? ty * ty / (tt * yy) : 0;
+	*ret_slope = tt > 0 ? ty / tt : 0;
+	*ret_fit = tt > 0 && yy > 0 ? ty * ty / (tt * yy) : 0;
+}
+
+/* It has grown all the time, and goes on: what has come to rest by the middle fits a line as well.
+ */
+static bool grows_steadily(const struct growth *g, const struct growth_class *c, size_t class)
+{
+	double lately, ignored;
+
+	if (g->sample_count < STEADY_SAMPLES || c->slope <= 0 || c->fit < STEADY_FIT ||
+	    c->last <= c->first || c->last - c->first < STEADY_BYTES ||
+	    c->last - c->first < c->last / 100 || c->rises < 2 || c->falls > g->sample_count / 4)
+		return false;
+	fit(g, class, g->sample_count / 2, &lately, &ignored);
+	return lately > c->slope / 4;
+}
+
+bool growth_is_early(const struct growth *g)
+{
+	return g->clock == GROWTH_SNAPSHOTS || g->sample_count < GROWTH_LEAST_SAMPLES ||
+	       growth_span(g) < GROWTH_LEAST_SECONDS;
 }
 
 static void judge(const struct growth *g, struct growth_class *c, size_t class)
@@ -195,11 +244,27 @@ static void judge(const struct growth *g, struct growth_class *c, size_t class)
 		c->rises += row(g, i)[class] > row(g, i - 1)[class];
 		c->falls += row(g, i)[class] < row(g, i - 1)[class];
 	}
-	fit(g, c, class);
-	c->suspect = g->sample_count >= SUSPECT_SAMPLES && c->slope > 0 && c->fit >= SUSPECT_FIT &&
-		     c->last > c->first && c->last - c->first >= SUSPECT_BYTES &&
-		     c->last - c->first >= c->last / 100 && c->rises >= 2 &&
-		     c->falls <= g->sample_count / 4;
+	fit(g, class, 0, &c->slope, &c->fit);
+	c->steady = grows_steadily(g, c, class);
+	c->suspect = c->steady && !growth_is_early(g);
+}
+
+void growth_early_text(const struct growth *g, char out[GROWTH_EARLY_MAX])
+{
+	struct human time;
+
+	*out = 0;
+	if (!growth_is_early(g))
+		return;
+	if (g->clock == GROWTH_SNAPSHOTS)
+		snprintf(out, GROWTH_EARLY_MAX,
+			 "no saying whether this is a leak: the snapshots have no times");
+	else
+		snprintf(out, GROWTH_EARLY_MAX,
+			 "too early to tell a leak: %zu snapshots in %s; it takes %u over %u s",
+			 g->sample_count,
+			 human_duration(&time, (uint64_t)fmax(growth_span(g) * 1e9, 0)),
+			 GROWTH_LEAST_SAMPLES, GROWTH_LEAST_SECONDS);
 }
 
 static int faster(const void *x, const void *y)
@@ -207,8 +272,8 @@ static int faster(const void *x, const void *y)
 	const struct growth_class *a = *(const struct growth_class *const *)x;
 	const struct growth_class *b = *(const struct growth_class *const *)y;
 
-	if (a->suspect != b->suspect)
-		return a->suspect ? -1 : 1;
+	if (a->steady != b->steady)
+		return a->steady ? -1 : 1;
 	if (a->slope < b->slope || a->slope > b->slope)
 		return a->slope < b->slope ? 1 : -1;
 	return (a->size > b->size) - (a->size < b->size);
@@ -255,6 +320,7 @@ static void write_class(struct json *j, const struct growth *g, const struct gro
 	json_real(j, "fit", c->fit, 3);
 	json_number(j, "rises", c->rises);
 	json_number(j, "falls", c->falls);
+	json_bool(j, "steady", c->steady);
 	json_bool(j, "suspect", c->suspect);
 	json_end_object(j);
 }
@@ -262,6 +328,7 @@ static void write_class(struct json *j, const struct growth *g, const struct gro
 void growth_write(struct json *j, const char *key, struct growth *g)
 {
 	static const char *const clocks[] = { "none", "wall", "uptime", "snapshots" };
+	char early[GROWTH_EARLY_MAX];
 	size_t count;
 	auto_free const struct growth_class **list = growth_rank(g, &count);
 
@@ -271,6 +338,8 @@ void growth_write(struct json *j, const char *key, struct growth *g)
 	json_number(j, "restarts", g->restarts);
 	json_real(j, "from", g->sample_count ? g->times[0] : 0, 6);
 	json_real(j, "to", g->sample_count ? g->times[g->sample_count - 1] : 0, 6);
+	growth_early_text(g, early);
+	json_text(j, "early", *early ? early : NULL);
 	json_array(j, "classes");
 	for (size_t i = 0; i < count; i++)
 		write_class(j, g, list[i]);

@@ -5,7 +5,8 @@
  * Memory is bounded: when there are too many samples, every second one is dropped (a whole series)
  * or the oldest ones are (a window that moves with a live process).  Times are those in the log,
  * or else the process's age; without either, snapshots are counted.  A process that is younger than
- * it was is another one, and begins anew. */
+ * it was is another one, and begins anew.  What the heap profiler itself takes (sampled.h) is not
+ * counted. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +16,9 @@
 
 #define GROWTH_CLASSES 320
 #define GROWTH_SAMPLES 512
+/* Nothing is called a leak below these: a program that starts grows as well. */
+#define GROWTH_LEAST_SAMPLES 10u
+#define GROWTH_LEAST_SECONDS 60u
 
 enum growth_clock { GROWTH_NO_CLOCK, GROWTH_WALL, GROWTH_UPTIME, GROWTH_SNAPSHOTS };
 
@@ -25,7 +29,8 @@ struct growth_class {
 	double slope;	      /* bytes a second, or a snapshot: the straight line that fits best */
 	double fit;	      /* 0 to 1: how much of what happened is that line */
 	unsigned rises, falls;
-	bool suspect; /* grows steadily: may be a leak */
+	bool steady;  /* grows, and in a straight line */
+	bool suspect; /* has done so for long enough: may be a leak */
 };
 
 struct growth {
@@ -56,5 +61,10 @@ void growth_release(struct growth *g);
 const struct growth_class *growth_find(const struct growth *g, uint64_t size);
 /* Seconds between the first and the last sample. */
 double growth_span(const struct growth *g);
+/* Too few samples, in too short a time or without any. */
+bool growth_is_early(const struct growth *g);
+/* The same in words, with what it would take; "" if it is not. */
+#define GROWTH_EARLY_MAX 128
+void growth_early_text(const struct growth *g, char out[GROWTH_EARLY_MAX]);
 /* {"clock", "span", "samples", "classes": [...]} */
 void growth_write(struct json *j, const char *key, struct growth *g);

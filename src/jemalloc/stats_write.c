@@ -112,6 +112,10 @@ void stats_write_waterfall(struct json *j, const char *key, const struct waterfa
 		json_end_object(j);
 	}
 	json_end_array(j);
+	json_object(j, "sampled");
+	json_number(j, "count", w->sampled.count);
+	json_bool(j, "estimated", w->sampled.estimated);
+	json_end_object(j);
 	json_array(j, "bins");
 	for (size_t i = 0; i < w->bin_count; i++) {
 		json_object(j, NULL);

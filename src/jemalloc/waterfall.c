@@ -16,10 +16,12 @@ const struct waterfall_row waterfall_rows[] = {
 	[WATERFALL_ROUNDING] = { "metadata_rounding", "the rest of their pages" },
 	[WATERFALL_SLABS] = { "slabs", "free regions in slabs" },
 	[WATERFALL_PADDING] = { "large_padding", "a page with each large block" },
+	[WATERFALL_SAMPLED_PAGES] = { "sampled_pages", "pages of the heap profiler" },
 	[WATERFALL_UNKNOWN] = { "unexplained", "not explained by this snapshot" },
 	[WATERFALL_TCACHE] = { "tcache", "in the caches of threads" },
 	[WATERFALL_STASHED] = { "tcache_stashed", "freed, kept back by guards" },
 	[WATERFALL_INTERNAL] = { "internal", "jemalloc's own blocks" },
+	[WATERFALL_SAMPLED] = { "sampled", "blocks of the heap profiler" },
 };
 
 static uint64_t known(uint64_t value)
@@ -93,6 +95,13 @@ static void take_active(struct waterfall *w, const struct stats *s, const struct
 		w->step[WATERFALL_PADDING] = (int64_t)padding;
 		missing -= padding;
 	}
+	/* Samples in large blocks have some of their pages; others' are in no class. */
+	sampled_make(&w->sampled, s, a, w->padded);
+	w->step[WATERFALL_SAMPLED_PAGES] = (int64_t)w->sampled.pages;
+	if (w->sampled.in == SAMPLED_PAGES)
+		missing -= w->sampled.pages;
+	else
+		w->step[WATERFALL_PADDING] -= (int64_t)w->sampled.pages;
 	w->step[WATERFALL_UNKNOWN] = (int64_t)missing;
 	w->attributed |= !missing; /* text leaves out bins without slabs */
 }
@@ -146,6 +155,7 @@ void waterfall_make(struct waterfall *w, const struct stats *s, const struct sta
 	w->step[WATERFALL_TCACHE] = (int64_t)known(a->value[STATS_ARENA_TCACHE_BYTES]);
 	w->step[WATERFALL_STASHED] = (int64_t)known(a->value[STATS_ARENA_TCACHE_STASHED_BYTES]);
 	w->step[WATERFALL_INTERNAL] = (int64_t)known(a->value[STATS_ARENA_INTERNAL]);
+	w->step[WATERFALL_SAMPLED] = (int64_t)w->sampled.allocated;
 	for (unsigned i = WATERFALL_TCACHE; i < WATERFALL_STEP_COUNT; i++) {
 		if ((uint64_t)w->step[i] > w->program) /* read later than the sum */
 			w->step[i] = (int64_t)w->program;

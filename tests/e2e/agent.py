@@ -4,9 +4,13 @@ import glob
 import http.client
 import json
 import os
+import re
+import shutil
 import socket
 import subprocess
 import tempfile
+
+import pytest
 
 import harness
 
@@ -158,6 +162,39 @@ class Target(Agent):
         """What it did until its end, which is its own."""
         out, err = self.process.communicate(b"quit\n", timeout=LONG)
         return self.process.returncode, out, err
+
+
+class Redis(Agent):
+    """Debian's redis-server with the agent in it; more words are its options."""
+
+    def __init__(self, folder, *words, conf="prof:true"):
+        if not shutil.which("redis-server"):
+            pytest.skip("no redis-server")
+        self.socket, self.folder = f"{folder}/redis", folder
+        env = dict(harness.ENVIRONMENT, XDG_RUNTIME_DIR=str(folder), MALLOC_CONF=conf, LD_PRELOAD=LIBRARY,
+                   MEMOIR_AGENT_LISTEN="127.0.0.1:0")
+        self.process = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "",
+                                         "--dir", str(folder), *words], env=env, cwd=folder,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        super().__init__(str(folder), self.process.pid)
+
+    def cli(self, *words):
+        done = subprocess.run(["redis-cli", "-s", self.socket, *map(str, words)], capture_output=True, text=True,
+                              timeout=LONG)
+        return done.stdout.strip()
+
+    def __enter__(self):
+        harness.wait_for(lambda: self.cli("ping") == "PONG", LONG, "redis")
+        self.pid = int(re.search(r"process_id:(\d+)", self.cli("info", "server"))[1])
+        self.__dict__.update(Agent(self.runtime, self.pid).wait().__dict__)
+        return self
+
+    def __exit__(self, *unused):
+        self.cli("shutdown", "nosave")
+        try:
+            self.process.communicate(timeout=LONG)
+        finally:
+            harness.kill(self.process.pid)
 
 
 def hammer(agent, folder, requests, rate=0, seconds=0, count=0):

@@ -5,7 +5,6 @@ import json
 import os
 import random
 import re
-import shutil
 import subprocess
 import threading
 import time
@@ -13,7 +12,7 @@ import time
 import pytest
 
 import harness
-from agent import JEMALLOC, LIBRARY, LONG, REDIS_LOAD, Agent, Target, hammer, hammered, memoir
+from agent import JEMALLOC, LIBRARY, LONG, REDIS_LOAD, Agent, Redis, Target, hammer, hammered, memoir
 from test_static import PIE, REST, archive, renamed  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")
@@ -285,37 +284,6 @@ def test_e5_too_many_clients(program, tmp_path):
             for s in silent:
                 s.close()
         assert target.get("/status").json["refused"] >= 0
-
-
-class Redis(Agent):
-    def __init__(self, folder, *words, conf="prof:true"):
-        if not shutil.which("redis-server"):
-            pytest.skip("no redis-server")
-        self.socket, self.folder = f"{folder}/redis", folder
-        env = dict(harness.ENVIRONMENT, XDG_RUNTIME_DIR=str(folder), MALLOC_CONF=conf, LD_PRELOAD=LIBRARY,
-                   MEMOIR_AGENT_LISTEN="127.0.0.1:0")
-        self.process = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "",
-                                         "--dir", str(folder), *words], env=env, cwd=folder,
-                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        super().__init__(str(folder), self.process.pid)
-
-    def cli(self, *words):
-        done = subprocess.run(["redis-cli", "-s", self.socket, *map(str, words)], capture_output=True, text=True,
-                              timeout=LONG)
-        return done.stdout.strip()
-
-    def __enter__(self):
-        harness.wait_for(lambda: self.cli("ping") == "PONG", LONG, "redis")
-        self.pid = int(re.search(r"process_id:(\d+)", self.cli("info", "server"))[1])
-        self.__dict__.update(Agent(self.runtime, self.pid).wait().__dict__)
-        return self
-
-    def __exit__(self, *unused):
-        self.cli("shutdown", "nosave")
-        try:
-            self.process.communicate(timeout=LONG)
-        finally:
-            harness.kill(self.process.pid)
 
 
 def test_redis_under_load(tmp_path):

@@ -182,7 +182,8 @@ def test_b6_each_advice_cites_its_numbers(tmp_path):
         d["stats.arenas"]["merged"]["mutexes"]["extents_dirty"].update(num_ops=100000, num_spin_acq=5000)
     found = changed(tmp_path, contended)["contention"]
     assert "extents_dirty" in found["evidence"] and "5,000" in found["evidence"] and "5.0 %" in found["evidence"]
-    assert found["malloc_conf"] == "percpu_arena:percpu" and found["weight"] == "do"
+    assert found["malloc_conf"] == "percpu_arena:percpu"
+    assert found["weight"] == "maybe" and "measure for how long" in found["control"]  # which its JSON does not say
 
     def retained(d):
         d["stats.arenas"]["merged"]["retained"] = 10 << 30
@@ -203,14 +204,14 @@ def test_b6_each_advice_cites_its_numbers(tmp_path):
 
     def never(d):
         d["arenas"]["dirty_decay_ms"] = -1
-    assert changed(tmp_path, never)["never-purged"]["evidence"] == "dirty_decay_ms is -1"
+    assert changed(tmp_path, never)["never-purged"]["evidence"].startswith("dirty_decay_ms is -1, ")
 
 
 def test_names_in_a_file_do_not_reach_the_terminal(tmp_path):
     document = json.loads((DATA / "json_full.json").read_text())["jemalloc"]
     document["version"] = "5.3.1-\033[31m"
     mutexes = document["stats.arenas"]["merged"]["mutexes"]
-    mutexes["\033[2J"] = dict(mutexes["base"], num_ops=100000, num_wait=50000)
+    mutexes["\033[2J"] = dict(mutexes["base"], num_ops=100000, num_wait=50000, total_wait_time=10**15)
     document["opt"]["\033]0;x\007"] = "\033[2J"
     path = tmp_path / "x.json"
     path.write_text(json.dumps({"jemalloc": document}, ensure_ascii=False))

@@ -16,6 +16,7 @@ export interface Waterfall {
 	readonly mapped: number | null;
 	readonly steps: readonly { readonly name: string; readonly label: string; readonly from: string; readonly bytes: number }[];
 	readonly bins: readonly { readonly size: number; readonly bytes: number }[]; // free in slabs, most first
+	readonly sampled: { readonly count: number; readonly estimated: boolean }; // small blocks that the heap profiler moved
 }
 
 export interface Advice {
@@ -65,11 +66,13 @@ export interface Grown {
 	readonly bytes_per_hour?: number;
 	readonly bytes_per_snapshot?: number;
 	readonly fit: number;
-	readonly suspect: boolean;
+	readonly steady: boolean; // grows in a straight line
+	readonly suspect: boolean; // has done so for long enough
 }
 
 export interface Growth {
 	readonly clock: string;
+	readonly early: string | null; // why nothing is called a leak yet
 	readonly classes: readonly Grown[];
 }
 

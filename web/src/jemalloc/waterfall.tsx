@@ -38,7 +38,9 @@ export function WaterfallCard({ arena, show }: { arena: Arena; show: Shown }) {
 	const waterfall = arena.waterfall;
 	const rows = bars(waterfall), whole = Math.max(1, ...rows.map((r) => r.from + Math.abs(r.bytes)));
 	const steps = rows.filter((r) => r.kind === "step").sort((a, b) => b.bytes - a.bytes), most = steps[0];
+	const { sampled } = waterfall;
 	const beside = [
+		sampled.count ? `the heap profiler keeps ${sampled.estimated ? "about " : ""}${count(sampled.count)} small blocks out of slabs${sampled.estimated ? ", by the sampling interval (memoir jemalloc join counts them)" : ""}` : "",
 		waterfall.retained ? `${bytes(waterfall.retained)} of address space are retained besides, without memory behind them` : "",
 		waterfall.mapped ? `${bytes(waterfall.mapped)} are mapped` : "",
 	].filter(Boolean).join("; ");
