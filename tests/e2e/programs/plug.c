@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The library of relative_plugin.c. */
 #include <stdlib.h>
 

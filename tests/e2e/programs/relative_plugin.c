@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Opens ./libplug.so in the folder of the first argument, allocates in it, and ends at once.  Words
  * of the second argument: leave (the folder), close (the library), quick (_exit). */
 #include <dlfcn.h>
