@@ -90,19 +90,6 @@ static void be_helper(void *context)
 		sys_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
 }
 
-static void put_number(char *out, unsigned v)
-{
-	char digits[12];
-	int n = 0;
-
-	do
-		digits[n++] = (char)('0' + v % 10);
-	while (v /= 10);
-	while (n)
-		*out++ = digits[--n];
-	*out = 0;
-}
-
 /* Would an orphan be adopted by somebody who notices?  In a namespace of processes other than the
  * machine's own that is its process 1, with whose end the collector ends too.  Where that cannot be
  * found out it may be so. */
@@ -162,8 +149,8 @@ long spawn_collector(const char *path, int memfd, char *const *environment,
 			     .memfd = memfd,
 			     .stay = orphan_is_noticed(control),
 			     .stack = stacks };
-	put_number(fd_text, (unsigned)memfd);
-	put_number(pid_text, (unsigned)sys_getpid());
+	text_number(fd_text, (uint64_t)memfd);
+	text_number(pid_text, (uint64_t)sys_getpid());
 	sys_block_signals(&s->signals);
 	/* One that stays is not for tracers: they would take it for a thread. */
 	pid = clone_call(s->stay ? CLONE_VM | CLONE_UNTRACED : CLONE_VM | CLONE_VFORK,

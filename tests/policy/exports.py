@@ -19,7 +19,7 @@ def read(path):
         return re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
 
 
-hooks = set(re.findall(r"^HOOK(?:_EXEC|_MAP|_END)?\((\w+),", read("src/wire/hooks.def"), flags=re.M))
+hooks = set(re.findall(r"^HOOK(?:_\w+)?\((\w+),", read("src/wire/hooks.def"), flags=re.M))
 api = set()
 if os.path.exists(os.path.join(root, "include/memoir.h")):
     api = {prefix + name for prefix, name in re.findall(r"^MEMOIR_FUNCTION_\((\w+), (\w+),",
