@@ -208,9 +208,10 @@ static void write_stacks(struct writer *w)
 {
 	struct writer_node *nodes = xcalloc(stacks, sizeof(*nodes));
 
-	/* Id i + 1: mostly short steps back, so depths of some tens. */
+	/* Id i + 1: mostly short steps back, so depths of some tens; of a million about a hundred,
+	 * with longer steps. */
 	for (uint32_t i = 1; i < stacks; i++) {
-		uint32_t span = i < 2000 ? 40 : i / 30;
+		uint32_t span = i < 2000 ? 40 : in_turn ? i / 8 : i / 30;
 
 		nodes[i].parent = i - below(span < i ? span : i);
 		nodes[i].address = 0x400000 + (uint64_t)below(1u << 22);

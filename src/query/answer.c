@@ -8,6 +8,7 @@
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/allocator.h"
+#include "query/nested.h"
 #include "query/steps.h"
 
 void answer_init(struct answer *a, const struct view *v)
@@ -95,6 +96,31 @@ static void address(struct json *j, uint64_t value)
 	json_quick_hex(j, "address_s", value);
 }
 
+/* While allocations are counted by place. */
+struct counting {
+	const struct places *places;
+	uint64_t *below;  /* by node: allocations of its stack and of those inside it */
+	uint32_t *within; /* by place: how often the node that is looked at is inside it */
+	uint64_t *counts; /* by place */
+};
+
+/* What is inside a place twice was counted with the outermost. */
+static void enter_place(void *context, uint32_t node)
+{
+	struct counting *c = context;
+	uint32_t place = places_of_node(c->places, node);
+
+	if (!c->within[place]++)
+		c->counts[place] += c->below[node];
+}
+
+static void leave_place(void *context, uint32_t node)
+{
+	struct counting *c = context;
+
+	c->within[places_of_node(c->places, node)]--;
+}
+
 /* In how many allocations' stacks is each place? Each stack counts once. */
 void answer_count(struct answer *a)
 {
@@ -102,25 +128,24 @@ void answer_count(struct answer *a)
 	const struct nodes *nodes = &m->tables.nodes;
 	const struct summary *s = model_summary(m);
 	uint32_t count = places_count(a->view->places) + 1;
-	uint32_t *seen = xcalloc(count, sizeof(*seen));
+	struct counting c = { .places = a->view->places,
+			      .below = xcalloc((size_t)nodes->count + 1, sizeof(*c.below)),
+			      .within = xcalloc(count, sizeof(*c.within)) };
 
-	a->place_counts = xcalloc(count, sizeof(*a->place_counts));
+	c.counts = a->place_counts = xcalloc(count, sizeof(*a->place_counts));
 	a->call_counts = xcalloc(CALLS_MAX, sizeof(*a->call_counts));
-	for (uint32_t i = 0; i < s->count; i++) {
-		uint32_t id = s->rows[i].stack;
-
-		for (; node_is_known(nodes, id); id = nodes->parent[id]) {
-			uint32_t place = places_of_node(a->view->places, id);
-
-			if (seen[place] == i + 1)
-				continue;
-			seen[place] = i + 1;
-			a->place_counts[place] += s->rows[i].sums.count;
-		}
-	}
+	for (uint32_t i = 0; i < s->count; i++)
+		if (node_is_known(nodes, s->rows[i].stack))
+			c.below[s->rows[i].stack] = s->rows[i].sums.count;
+	/* A node's number is larger than its caller's. */
+	for (uint32_t i = nodes->count; i-- > 1;)
+		if (node_is_known(nodes, i))
+			c.below[nodes->parent[i]] += c.below[i];
+	nested_walk(nodes, &(struct nested_visitor){ enter_place, leave_place, &c });
 	for (uint32_t i = 0; i < m->allocations.count; i++)
 		a->call_counts[tags_call(m->allocations.tags[i])]++;
-	free(seen);
+	free(c.below);
+	free(c.within);
 }
 
 static void optional_text(struct json *j, const char *key, const char *text)

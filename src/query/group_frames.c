@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Sums of stacks handed on to the functions, lines or modules that they go through.
  *
- * Every place gets the list of its groups once; then each stack is walked outwards and adds to
- * every group that it has not met yet. */
+ * Every place gets the list of its groups once.  Then the trie is walked (nested.h): a node's sums
+ * are those of its stack and of all inside it, and when it is left they are added to the groups of
+ * which it is the outermost. */
 #include "query/group_frames.h"
 
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/map.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
+#include "query/nested.h"
 
 /* Beginnings of names, of the functions that programs and libraries put around an allocator. */
 static const char *const wrappers[] = {
@@ -79,6 +81,13 @@ struct place_groups {
 	bool known;
 };
 
+/* A node while the walk is inside it. */
+struct level {
+	struct summary_sums all, matched; /* of what was left inside it */
+	uint32_t self;			  /* the group that its stack's own sums belong to */
+	bool only_wrappers;		  /* so far outwards: then that is the innermost frame's */
+};
+
 struct spreading {
 	struct groups *out;
 	size_t room;
@@ -88,8 +97,12 @@ struct spreading {
 	uint32_t *lists;
 	size_t list_count, list_room;
 	uint8_t *wrapper; /* by string: 0 not looked at, 1 no, 2 yes */
-	uint32_t *seen;	  /* by group: the last stack that was added to it */
-	size_t seen_room;
+	uint32_t *within; /* by group: how many frames of it the walk is inside */
+	size_t within_room;
+	const struct summary *sum;
+	const struct summary_sums *matched; /* by row of it */
+	struct level *path;		    /* the nodes that the walk is inside, outermost first */
+	size_t depth, path_room;
 };
 
 static uint32_t group_of(struct spreading *s, struct group what)
@@ -102,8 +115,8 @@ static uint32_t group_of(struct spreading *s, struct group what)
 		return (uint32_t)position;
 	map_set(&s->ids, key, s->out->count);
 	s->out->rows = xgrow(s->out->rows, s->out->count, &s->room, sizeof(*s->out->rows));
-	s->seen = xgrow(s->seen, s->out->count, &s->seen_room, sizeof(*s->seen));
-	s->seen[s->out->count] = NO_SUMMARY;
+	s->within = xgrow(s->within, s->out->count, &s->within_room, sizeof(*s->within));
+	s->within[s->out->count] = 0;
 	what.matched = what.self = what.all = SUMMARY_NOTHING;
 	s->out->rows[s->out->count] = what;
 	return s->out->count++;
@@ -162,51 +175,81 @@ static struct place_groups *groups_of_place(struct spreading *s, uint32_t place)
 	return g;
 }
 
-static void add(struct spreading *s, uint32_t group, const struct summary_row *row,
-		const struct summary_sums *matched, uint32_t stack)
+static void enter_node(void *context, uint32_t node)
 {
-	if (s->seen[group] == stack)
-		return;
-	s->seen[group] = stack;
-	summary_add(&s->out->rows[group].matched, matched);
-	summary_add(&s->out->rows[group].all, &row->sums);
+	struct spreading *s = context;
+	struct place_groups *g = groups_of_place(s, places_of_node(s->p, node));
+	const struct level *outer = s->depth ? &s->path[s->depth - 1] : NULL;
+	struct level here = { .all = SUMMARY_NOTHING,
+			      .matched = SUMMARY_NOTHING,
+			      .self = g->self,
+			      .only_wrappers = g->self == NO_SUMMARY };
+
+	if (here.only_wrappers && outer && !outer->only_wrappers) {
+		here.self = outer->self;
+		here.only_wrappers = false;
+	} else if (here.only_wrappers) {
+		here.self = s->lists[g->first];
+	}
+	for (uint32_t i = 0; i < g->count; i++)
+		s->within[s->lists[g->first + i]]++;
+	s->path = xgrow(s->path, s->depth, &s->path_room, sizeof(*s->path));
+	s->path[s->depth++] = here;
 }
 
-static void spread(struct spreading *s, const struct nodes *nodes, const struct summary_row *row,
-		   const struct summary_sums *matched)
+static void add_to_group(struct group *to, const struct level *from)
 {
-	uint32_t self = NO_SUMMARY, innermost = NO_SUMMARY;
+	summary_add(&to->matched, &from->matched);
+	summary_add(&to->all, &from->all);
+}
 
-	for (uint32_t id = row->stack; node_is_known(nodes, id); id = nodes->parent[id]) {
-		struct place_groups *g = groups_of_place(s, places_of_node(s->p, id));
+static void leave_node(void *context, uint32_t node)
+{
+	struct spreading *s = context;
+	struct place_groups *g = &s->places[places_of_node(s->p, node)];
+	struct level *here = &s->path[--s->depth];
+	uint32_t row = summary_row_of(s->sum, node);
 
-		for (uint32_t i = 0; i < g->count; i++)
-			add(s, s->lists[g->first + i], row, matched, row->stack);
-		if (self == NO_SUMMARY)
-			self = g->self;
-		if (innermost == NO_SUMMARY)
-			innermost = s->lists[g->first];
+	if (row != NO_SUMMARY && s->sum->rows[row].stack == node) {
+		summary_add(&here->all, &s->sum->rows[row].sums);
+		summary_add(&here->matched, &s->matched[row]);
+		summary_add(&s->out->rows[here->self].self, &s->matched[row]);
 	}
-	if (innermost == NO_SUMMARY) { /* no stack was recorded: a group of its own */
-		innermost = group_of(s, (struct group){ .module = 0 });
-		add(s, innermost, row, matched, row->stack);
+	for (uint32_t i = 0; i < g->count; i++)
+		if (!--s->within[s->lists[g->first + i]])
+			add_to_group(&s->out->rows[s->lists[g->first + i]], here);
+	if (s->depth) {
+		summary_add(&here[-1].all, &here->all);
+		summary_add(&here[-1].matched, &here->matched);
 	}
-	if (self == NO_SUMMARY)
-		self = innermost;
-	summary_add(&s->out->rows[self].self, matched);
+}
+
+/* What was recorded without a stack is a group of its own. */
+static void add_without_stack(struct spreading *s, const struct nodes *nodes)
+{
+	for (uint32_t i = 0; i < s->sum->count; i++) {
+		struct level all = { .all = s->sum->rows[i].sums, .matched = s->matched[i] };
+		uint32_t group;
+
+		if (node_is_known(nodes, s->sum->rows[i].stack))
+			continue;
+		group = group_of(s, (struct group){ .module = 0 });
+		add_to_group(&s->out->rows[group], &all);
+		summary_add(&s->out->rows[group].self, &s->matched[i]);
+	}
 }
 
 void group_frames(struct groups *out, const struct summary *sum, const struct summary_sums *matched)
 {
 	const struct nodes *nodes = &out->view->model->tables.nodes;
-	struct spreading s = { .out = out, .p = out->view->places };
+	struct spreading s = { .out = out, .p = out->view->places, .sum = sum, .matched = matched };
 	uint32_t kept = 0;
 
 	places_resolve_all(s.p);
 	s.places = xcalloc(places_count(s.p) + 1, sizeof(*s.places));
 	s.wrapper = xcalloc(places_string_count(s.p) + 1, 1);
-	for (uint32_t i = 0; i < sum->count; i++)
-		spread(&s, nodes, &sum->rows[i], &matched[i]);
+	nested_walk(nodes, &(struct nested_visitor){ enter_node, leave_node, &s });
+	add_without_stack(&s, nodes);
 	for (uint32_t i = 0; i < out->count; i++)
 		if (out->rows[i].matched.count)
 			out->rows[kept++] = out->rows[i];
@@ -215,5 +258,6 @@ void group_frames(struct groups *out, const struct summary *sum, const struct su
 	free(s.places);
 	free(s.wrapper);
 	free(s.lists);
-	free(s.seen);
+	free(s.within);
+	free(s.path);
 }

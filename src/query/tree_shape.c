@@ -11,6 +11,8 @@
 
 #include "base/xalloc.h"
 
+#define TIES_MAX 65536 /* nodes beyond twice those that were asked for */
+
 /* A child-to-be. */
 struct branch {
 	struct weight total, self;
@@ -100,6 +102,8 @@ static void keep_siblings(struct shaping *s, uint32_t parent)
 	struct branch others = { .name = s->g->others };
 	uint32_t kept = 0, limit = o->max_children ? o->max_children : UINT32_MAX;
 	bool threads = o->by_thread && !parent;
+	/* Where very many weigh just what the lightest does that may stay. */
+	bool full = o->max_nodes && s->t->count + s->todo_count >= 2ull * o->max_nodes + TIES_MAX;
 
 	if (!s->sibling_count)
 		return;
@@ -109,7 +113,7 @@ static void keep_siblings(struct shaping *s, uint32_t parent)
 		return;
 	}
 	qsort_r(s->siblings, s->sibling_count, sizeof(*s->siblings), by_weight, o);
-	while (kept < s->sibling_count && (kept < limit || threads) &&
+	while (!full && kept < s->sibling_count && (kept < limit || threads) &&
 	       tree_weight(o, &s->siblings[kept].total) >= s->least)
 		kept++;
 	for (size_t i = kept; i < s->sibling_count; i++)

@@ -10,6 +10,10 @@
 #include "server/tree_json.h"
 #include "server/words.h"
 
+/* From the inside every frame of every stack may be a node of its own: a million stacks would make
+ * a hundred million. */
+#define NODES_MAX (1u << 20)
+
 void tree_json_name(struct json *j, const struct tree *t, uint32_t name)
 {
 	const struct tree_name *n = &t->names[name];
@@ -115,6 +119,8 @@ static int answer(struct request *r, struct sink *out)
 	struct tree t;
 	int error;
 
+	if (o.bottom_up)
+		o.max_nodes = NODES_MAX;
 	for (unsigned i = 0; i < TREE_KEYS; i++)
 		if (!strcmp(request_text(r, "by"), tree_keys[i]))
 			o.key = (enum tree_key)i;
