@@ -25,19 +25,30 @@ extern void *__dso_handle HIDDEN;
 
 struct patience {
 	uint64_t start, limit;
+	unsigned looks; /* left, where a filter forbids to ask for the time */
 };
 
+static struct patience patience_of(uint64_t limit)
+{
+	return (struct patience){ sys_clock_ns(CLOCK_MONOTONIC), limit,
+				  (unsigned)(limit / LOOK_NS) };
+}
+
 /* False: it is not to be waited for any longer. */
-static bool go_on_waiting(const struct patience *p)
+static bool go_on_waiting(struct patience *p)
 {
 	uint64_t waited = sys_clock_ns(CLOCK_MONOTONIC) - p->start;
 
+	if (!p->start && !p->looks--) {
+		p->looks = 0;
+		return false;
+	}
 	return !sys_sealed && waited < p->limit &&
 	       (waited < FIRST_LOOK_NS || ring_collector_works(waited));
 }
 
 /* Until the word is another one, or the collector is not to be waited for. */
-static void wait_while(_Atomic uint32_t *word, uint32_t value, const struct patience *p)
+static void wait_while(_Atomic uint32_t *word, uint32_t value, struct patience *p)
 {
 	uint64_t look = FIRST_LOOK_NS;
 
@@ -59,14 +70,13 @@ static void ask(struct shm_control *shm, enum shm_ending what, int status)
 static bool wait_for_collector(int status)
 {
 	struct shm_control *shm = rt.shm;
-	struct patience patience = { sys_clock_ns(CLOCK_MONOTONIC), WRITE_LIMIT_NS };
+	struct patience patience = patience_of(spawn_stays() ? CLOSE_LIMIT_NS : WRITE_LIMIT_NS);
 
 	if (!spawn_stays()) {
 		ask(shm, ENDING_WRITE, status);
 		wait_while(&shm->written, 0, &patience);
 		return false;
 	}
-	patience.limit = CLOSE_LIMIT_NS;
 	ask(shm, ENDING_CLOSE, status);
 	wait_while(&shm->state, SHM_READY, &patience);
 	while (!spawn_ended(LOOK_NS) && go_on_waiting(&patience))
