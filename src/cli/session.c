@@ -16,8 +16,14 @@
 #include "base/xalloc.h"
 #include "collector/program.h"
 
-#define PATIENCE_MS 10000 /* with a collector that does not finish */
-#define SHOWN 8		  /* recordings that are listed one by one */
+/* How long nothing may be reported at the end, by what is waited for. */
+#define FINISHING_MS 60000  /* a collector that lives and writes: a disk may be slow */
+#define SILENT_MS 2000	    /* one that is not there any more, or that cannot be seen from here */
+#define RUNNING_MS 150	    /* programs that may be about to end: the rest of a pipe */
+#define RUNNING_ALL_MS 1500 /* and others come and go */
+#define SAY_AFTER_MS 1000
+#define STEP_MS 10
+#define SHOWN 8 /* recordings that are listed one by one */
 
 int session_open(struct session *s)
 {
@@ -65,9 +71,12 @@ static void take_line(struct session *s, char *line)
 	struct session_entry *e;
 
 	if (!strcmp(kind, "S")) {
+		pid_t collector = (pid_t)atoi(field(&line));
+
 		s->entries = xgrow(s->entries, s->count, &s->room, sizeof(*s->entries));
-		s->entries[s->count++] =
-			(struct session_entry){ .pid = pid, .path = xstrdup(field(&line)) };
+		s->entries[s->count++] = (struct session_entry){ .pid = pid,
+								 .collector = collector,
+								 .path = xstrdup(field(&line)) };
 	} else if (!strcmp(kind, "E")) {
 		uint64_t events = strtoull(field(&line), NULL, 10);
 		uint64_t bytes = strtoull(field(&line), NULL, 10);
@@ -113,31 +122,89 @@ void session_wake(const struct session *s)
 		return; /* full: then it wakes anyway */
 }
 
-/* A recording whose program is gone, or is another one now, and which is not finished. */
-static bool any_unfinished(const struct session *s)
+/* Has it ended?  One that nobody has waited for yet has, too, unless it has other threads. */
+static bool process_ended(pid_t pid)
 {
-	for (size_t i = 0; i < s->count; i++) {
-		bool later = false;
+	char path[32], text[512], *p;
+	ssize_t n;
+	int fd;
 
-		if (s->entries[i].ended)
-			continue;
-		for (size_t k = i + 1; k < s->count; k++)
-			later |= s->entries[k].pid == s->entries[i].pid;
-		if (later || (kill(s->entries[i].pid, 0) < 0 && errno == ESRCH))
+	if (kill(pid, 0) < 0 && errno == ESRCH)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	p = strrchr(text, ')');
+	return p && (!strncmp(p, ") Z", 3) || !strncmp(p, ") X", 3));
+}
+
+static bool became_unrecordable(const struct session *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->unrecorded_count; i++)
+		if (s->unrecorded[i].pid == pid)
 			return true;
-	}
 	return false;
+}
+
+enum awaited { NOTHING, RUNNING, SILENT, FINISHING };
+
+/* What is still to come of a recording. */
+static enum awaited awaited_of(const struct session *s, size_t i)
+{
+	const struct session_entry *e = &s->entries[i];
+	bool later = false;
+
+	for (size_t k = i + 1; k < s->count; k++)
+		later |= s->entries[k].pid == e->pid; /* it is another program now */
+	if (e->ended) {
+		/* What it has become may be about to begin. */
+		return !e->became || later || became_unrecordable(s, e->pid) ||
+				       process_ended(e->pid)
+			       ? NOTHING
+			       : SILENT;
+	}
+	if (!later && !process_ended(e->pid))
+		return RUNNING;
+	return process_ended(e->collector) ? SILENT : FINISHING;
+}
+
+static enum awaited awaited(const struct session *s, size_t *ret_count)
+{
+	enum awaited most = NOTHING;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < s->count; i++) {
+		enum awaited a = awaited_of(s, i);
+
+		most = a > most ? a : most;
+		*ret_count += a == FINISHING;
+	}
+	return most;
 }
 
 void session_wait(struct session *s)
 {
+	static const int limits[] = { 0, RUNNING_MS, SILENT_MS, FINISHING_MS };
 	struct pollfd p = { .fd = s->read_fd, .events = POLLIN };
+	int quiet = 0, running = 0, all = 0;
+	enum awaited a;
+	size_t n;
 
-	session_read(s);
-	for (int waited = 0; waited < PATIENCE_MS && any_unfinished(s); waited += 20) {
-		if (poll(&p, 1, 20) > 0)
-			waited = 0;
-		session_read(s);
+	for (session_read(s); (a = awaited(s, &n)) && quiet < limits[a]; session_read(s)) {
+		if (a == RUNNING && (running += STEP_MS) > RUNNING_ALL_MS)
+			return;
+		if (a == FINISHING && all <= SAY_AFTER_MS && all + STEP_MS > SAY_AFTER_MS)
+			fprintf(stderr, "memoir: %zu recording%s still being written\n", n,
+				n == 1 ? " is" : "s are");
+		if (poll(&p, 1, STEP_MS) > 0)
+			quiet = 0;
+		else
+			quiet += STEP_MS;
+		all += STEP_MS;
 	}
 }
 
@@ -212,14 +279,6 @@ void session_conclude(const struct session *s)
 	else
 		fprintf(stderr, "memoir: look at the last with: memoir report %s\n",
 			s->entries[s->count - 1].path);
-}
-
-static bool became_unrecordable(const struct session *s, pid_t pid)
-{
-	for (size_t i = 0; i < s->unrecorded_count; i++)
-		if (s->unrecorded[i].pid == pid)
-			return true;
-	return false;
 }
 
 void session_say_lost(const struct session *s)

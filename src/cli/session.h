@@ -13,7 +13,7 @@
 #include "wire/loadable.h"
 
 struct session_entry {
-	pid_t pid;
+	pid_t pid, collector;
 	char *path;
 	char *became; /* the program that this process executed then; NULL: it ended as it was */
 	uint64_t events, bytes;

@@ -80,7 +80,8 @@ void family_report_start(int session, pid_t target, const char *path)
 {
 	char line[FAMILY_LINE];
 
-	report(session, line, snprintf(line, sizeof(line), "S\t%d\t%s\n", (int)target, path));
+	report(session, line,
+	       snprintf(line, sizeof(line), "S\t%d\t%d\t%s\n", (int)target, (int)getpid(), path));
 }
 
 void family_report_unrecorded(int session, const struct shm_control *control)

@@ -4,7 +4,7 @@
  *
  * A collector in a session writes lines to the launcher's pipe (`memoir run`), which reads them
  * while it waits:
- *	S <tab> pid <tab> path				a recording begins
+ *	S <tab> pid <tab> collector <tab> path		a recording begins
  *	E <tab> pid <tab> events <tab> bytes <tab> reason <tab> path <tab> program
  *							it ended; program: what the process became
  *	U <tab> pid <tab> answer <tab> machine <tab> path

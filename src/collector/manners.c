@@ -18,7 +18,7 @@
 
 #include "wire/shm.h"
 
-#define KEPT_FD 3
+#define KEPT_FD SHM_COLLECTOR_FD
 
 static void close_range_or_all(unsigned first)
 {

@@ -128,6 +128,7 @@ struct builder {
 	char **env;
 	size_t count, given;
 	char *text; /* room for a list of libraries */
+	char memory[64];
 };
 
 static void put(struct builder *b, char *entry, bool replace)
@@ -159,6 +160,21 @@ static void put_preload(struct builder *b)
 	}
 }
 
+/* A launcher ends with its program.  What goes on is recorded like the one that starts it, whose
+ * collector has what the launcher had. */
+static char *memory_to_attach_to(struct builder *b)
+{
+	char *out = b->memory;
+
+	if (!sys_failed(SYS(SYS_faccessat, AT_FDCWD, shm_entry + sizeof(SHM_ENV), 0)))
+		return shm_entry;
+	memcpy(out, SHM_ENV "=/proc/", sizeof(SHM_ENV "=/proc/"));
+	out = text_number(out + strlen(out), (uint64_t)atomic_load(&rt.shm->collector_pid));
+	memcpy(out, "/fd/", 4);
+	text_number(out + 4, SHM_COLLECTOR_FD);
+	return b->memory;
+}
+
 static void build_followed(struct builder *b, char *const *env)
 {
 	for (; env && env[b->count]; b->count++)
@@ -167,7 +183,7 @@ static void build_followed(struct builder *b, char *const *env)
 	put_preload(b);
 	put(b, exec_parent, true);
 	if (shm_entry[0])
-		put(b, shm_entry, true);
+		put(b, memory_to_attach_to(b), true);
 	for (unsigned i = 0; i < kept_count; i++)
 		put(b, kept[i], false);
 	b->env[b->count] = NULL;

@@ -63,6 +63,13 @@ bool family_follows(const struct shm_control *launcher)
 	       (text && read_number(&text) == (uint64_t)sys_getpid());
 }
 
+bool family_has_parent(void)
+{
+	const char *text = rt_variable(SHM_PARENT_ENV);
+
+	return text && read_number(&text) != 0;
+}
+
 void family_describe(struct shm_control *control, const struct shm_control *like)
 {
 	struct shm_family *family = &control->family;

@@ -159,6 +159,8 @@ bool control_is_handler(void (*handler)(int)) HIDDEN;
 /* family.c: recordings that belong together, of a program, its children and what it becomes. */
 /* Was this program started from a recorded one that it may be recorded with? */
 bool family_follows(const struct shm_control *launcher) HIDDEN;
+/* Was it started from a recorded program?  Then nobody waits for a word about it. */
+bool family_has_parent(void) HIDDEN;
 /* Fills in where a new recording comes from. */
 void family_describe(struct shm_control *control, const struct shm_control *like) HIDDEN;
 void family_before_fork(void) HIDDEN;

@@ -48,7 +48,8 @@ static struct shm_control *attach(const char *path)
 	int32_t nobody = 0;
 
 	if (sys_failed(fd)) {
-		say("not recorded: cannot open the launcher's memory at ", path);
+		if (!family_has_parent()) /* else the launcher has ended: it said what goes on */
+			say("not recorded: cannot open the launcher's memory at ", path);
 		return NULL;
 	}
 	p = SYS(SYS_mmap, 0, SHM_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

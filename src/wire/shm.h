@@ -22,6 +22,8 @@
 /* PID:ID:BEGAN:FIRST of the recording that a program was started from: see struct shm_family. */
 #define SHM_PARENT_ENV "MEMOIR_PARENT"
 
+#define SHM_COLLECTOR_FD 3 /* memoir-collector has the memfd there, for who comes later */
+
 #define SHM_FILE_SIZE (1ull << 36)	/* at most; sparse; set by the collector or the launcher */
 #define SHM_FILE_SIZE_MIN (16ull << 20) /* with less there is no point in starting */
 #define SHM_MAX_RINGS 16384

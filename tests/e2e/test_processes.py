@@ -460,3 +460,36 @@ class TestTree:
         settle(tmp_path / "r")
         sleeper = named(recordings(tmp_path / "r"), "sleep")[0]
         assert sleeper.info["runtime_ns"] > 1.5e9
+
+    def test_sum_is_of_everything(self, tmp_path):
+        """The first program ends before most of its children: what ends soon after it counts."""
+        script = ("for i in 1 2 3 4 5 6 7 8; do (setsid sh -c 'sleep 0.1; sort /etc/passwd | md5sum' "
+                  ">/dev/null 2>&1 &); done; for i in 1 2 3 4; do sort /etc/passwd >/dev/null & done; exit 0")
+        (tmp_path / "r").mkdir()
+        run = harness.execute([harness.MEMOIR, "run", "--children", "-o", f"{tmp_path}/r/", "--", "bash", "-c",
+                               script])
+        assert run.status == 0, run
+        said = re.search(rb"recorded (\d+) programs in \d+ processes: ([\d,]+) events", run.stderr)
+        assert said and b"still run" not in run.stderr, run
+        rows = harness.ask("info", "--json", str(tmp_path / "r"))["recordings"]
+        assert len(rows) >= 34 and not [row for row in rows if row["truncated"]]
+        assert int(said[1]) == len(rows)
+        assert int(said[2].replace(b",", b"")) == sum(row["events"] for row in rows)
+
+    def test_goes_on_without_the_launcher(self, compile_program, tmp_path):
+        """What a child starts after memoir run has ended is recorded too, and hears nothing of us."""
+        go, log = tmp_path / "go", tmp_path / "log"
+        script = (f"setsid sh -c 'until [ -e {go} ]; do sleep 0.1; done; ls /; env {compile_program('family')} leaf' "
+                  f">{log} 2>&1 & exit 0")
+        (tmp_path / "r").mkdir()
+        run = harness.execute([harness.MEMOIR, "run", "--children", "-o", f"{tmp_path}/r/%e_%n.dat", "--", "sh",
+                               "-c", script])
+        assert b"still run" in run.stderr, run
+        go.touch()
+        settle(tmp_path / "r")
+        harness.wait_for(lambda: not harness.holders(str(log)), what="the end of the script")
+        settle(tmp_path / "r")
+        found = recordings(tmp_path / "r")
+        assert named(found, "ls")
+        assert sizes(named(found, "family")[0], "in_parent") == [12000]
+        assert b"memoir" not in log.read_bytes(), log.read_bytes()
