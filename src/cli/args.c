@@ -191,7 +191,8 @@ enum args_result args_parse(const struct command *c, int *argc, char ***argv, st
 		if (word[0] == '-' && word[1] == '-') {
 			if (!parse_long(c, &w, out))
 				return ARGS_WRONG;
-		} else if (word[0] == '-' && word[1]) {
+		} else if (word[0] == '-' && word[1] &&
+			   !(c->numbers_are_arguments && word[1] >= '0' && word[1] <= '9')) {
 			if (!parse_letters(c, &w, out))
 				return ARGS_WRONG;
 		} else if (c->stops_at_first_argument) {

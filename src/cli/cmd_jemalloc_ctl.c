@@ -292,10 +292,10 @@ const struct command command_jemalloc_ctl = {
 		"  memoir jemalloc ctl 1234 prof on|off | prof-threads on|off | gdump on|off\n"
 		"  memoir jemalloc ctl 1234 reset [LG] | rate LG | prefix PREFIX\n"
 		"  memoir jemalloc ctl 1234 log-start | log-stop | recent-max N | recent\n"
-		"  memoir jemalloc ctl -o now.heap unix:/run/app.sock dump\n"
+		"  memoir jemalloc ctl unix:/run/app.sock dump -o now.heap\n"
 		"  memoir jemalloc ctl -s 10 http://localhost:7790 pprof\n"
 		"  memoir jemalloc ctl 1234 dump-there /var/tmp/app.heap\n",
 	.options = options,
-	.stops_at_first_argument = true, /* -1 is a value */
+	.numbers_are_arguments = true,
 	.run = run,
 };

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/xalloc.h"
@@ -103,7 +104,11 @@ static void print_text(struct output *o, uint64_t count)
 	o->printed = true;
 	buf_printf(&o->out, "%s%s%s: jemalloc ", term_style(t, STYLE_STRONG), o->path,
 		   term_style(t, STYLE_PLAIN));
-	buf_printable(&o->out, version, strlen(version));
+	/* The commit of a release is for programs. */
+	buf_printable(&o->out, version,
+		      o->tables.columns && strstr(version, "-0-g")
+			      ? (size_t)(strstr(version, "-0-g") - version)
+			      : strlen(version));
 	if (count > 1)
 		buf_printf(&o->out, ", the last of %" PRIu64 " snapshots", count);
 	buf_char(&o->out, '\n');
@@ -207,6 +212,7 @@ static int run(int argc, char **argv)
 		return 2;
 	}
 	o.tables = (struct stats_tables){ .term = &term,
+					  .columns = isatty(1) ? term.wide : 0,
 					  .arena = arena_word,
 					  .sort = sort_word,
 					  .only = only_word,

@@ -14,6 +14,9 @@
 #include "jemalloc/waterfall.h"
 
 #define BAR 24
+#define BAR_AT 65	  /* where it begins */
+#define NARROW BAR_AT	  /* without room for two ways to write a number */
+#define GROWTH_NARROW 74u /* the same for growth, with a verdict */
 #define BINS_SHOWN 5
 #define GROWTH_SHOWN 10
 
@@ -25,6 +28,29 @@ static void line(struct buf *out, const struct term *t, const char *name, const 
 		buf_printf(out, "  %s%10s%s", term_style(t, STYLE_NUMBER), human,
 			   term_style(t, STYLE_PLAIN));
 	buf_char(out, '\n');
+}
+
+void stats_print_sentence(struct buf *out, const struct stats_tables *t, unsigned indent,
+			  enum term_style style, const char *text)
+{
+	size_t room = t->columns > indent + 20 ? t->columns - indent : t->columns ? 20 : SIZE_MAX;
+
+	while (*text) {
+		size_t n = strlen(text);
+
+		if (n > room) {
+			for (n = room; n && text[n] != ' '; n--)
+				;
+			if (!n)
+				n = strcspn(text, " ");
+		}
+		buf_repeat(out, ' ', indent);
+		buf_text(out, term_style(t->term, style));
+		buf_printable(out, text, n); /* may have names from the file */
+		buf_printf(out, "%s\n",
+			   style == STYLE_PLAIN ? "" : term_style(t->term, STYLE_PLAIN));
+		text += n + (text[n] == ' ');
+	}
 }
 
 static void print_profiling(struct buf *out, const struct term *t, const struct stats *s)
@@ -39,14 +65,12 @@ static void print_profiling(struct buf *out, const struct term *t, const struct 
 		     strcmp(prof, "true") ? "(off)" : NULL);
 }
 
-static void print_corrections(struct buf *out, const struct term *t, const struct stats *s)
+static void print_corrections(struct buf *out, const struct stats_tables *t, const struct stats *s)
 {
 	char text[STATS_CORRECTION_MAX];
 
 	for (unsigned i = 0; stats_correction(s, i, text); i++)
-		if (*text)
-			buf_printf(out, "  %s%s%s\n", term_style(t, STYLE_DIM), text,
-				   term_style(t, STYLE_PLAIN));
+		stats_print_sentence(out, t, 2, STYLE_DIM, text);
 }
 
 void stats_print_summary(struct buf *out, const struct stats_tables *t, const struct stats *s,
@@ -80,7 +104,7 @@ void stats_print_summary(struct buf *out, const struct stats_tables *t, const st
 			line(out, t->term, stats_shape_fields[i].name, a.text, NULL);
 		}
 	print_profiling(out, t->term, s);
-	print_corrections(out, t->term, s);
+	print_corrections(out, t, s);
 }
 
 static const char *signed_size(struct human *h, int64_t bytes)
@@ -102,15 +126,19 @@ static const char *signed_count(struct human *h, int64_t bytes)
 }
 
 /* A part of the bar: from `from` to `to` of `whole`. */
-static void bar(struct buf *out, uint64_t from, uint64_t to, uint64_t whole, const char *mark)
+static void bar(struct buf *out, const struct stats_tables *t, uint64_t from, uint64_t to,
+		uint64_t whole, const char *mark)
 {
+	unsigned room = !t->columns || t->columns >= BAR_AT + BAR ? BAR
+			: t->columns > BAR_AT			  ? t->columns - BAR_AT
+								  : 0;
 	uint64_t first, last;
 
-	if (!whole || to > whole || from > to)
+	if (!room || !whole || to > whole || from > to)
 		return;
-	first = (uint64_t)((double)from / (double)whole * BAR + 0.5);
-	last = (uint64_t)((double)to / (double)whole * BAR + 0.5);
-	if (last == first && to > from && last < BAR)
+	first = (uint64_t)((double)from / (double)whole * room + 0.5);
+	last = (uint64_t)((double)to / (double)whole * room + 0.5);
+	if (last == first && to > from && last < room)
 		last++;
 	else if (last == first && to > from)
 		first--;
@@ -122,17 +150,27 @@ static void bar(struct buf *out, uint64_t from, uint64_t to, uint64_t whole, con
 
 struct fall {
 	struct buf *out;
+	const struct stats_tables *tables;
 	const struct term *term;
 	uint64_t whole, at; /* what the bars are shares of, and what is left */
 };
+
+/* A number to its last digit, where there is room for it. */
+static void exact(const struct fall *f, const char *text, int width)
+{
+	if (!f->tables->columns || f->tables->columns >= NARROW)
+		buf_printf(f->out, "%*s", width, text);
+}
 
 static void level(struct fall *f, const char *name, uint64_t bytes)
 {
 	struct human a, b;
 
-	buf_printf(f->out, "  %s%-32s%s %16s  %10s", term_style(f->term, STYLE_STRONG), name,
-		   term_style(f->term, STYLE_PLAIN), human_count(&a, bytes), human_size(&b, bytes));
-	bar(f->out, 0, bytes, f->whole, "█");
+	buf_printf(f->out, "  %s%-32s%s", term_style(f->term, STYLE_STRONG), name,
+		   term_style(f->term, STYLE_PLAIN));
+	exact(f, human_count(&a, bytes), 17);
+	buf_printf(f->out, "  %10s", human_size(&b, bytes));
+	bar(f->out, f->tables, 0, bytes, f->whole, "█");
 	buf_char(f->out, '\n');
 	f->at = bytes;
 }
@@ -144,13 +182,14 @@ static void step(struct fall *f, const struct waterfall *w, unsigned i)
 
 	if (!bytes)
 		return;
-	buf_printf(f->out, "   - %-29s %16s  %s%10s%s",
+	buf_printf(f->out, "   - %-29s",
 		   i == WATERFALL_UNKNOWN && !w->attributed ? "free (bins were not printed)"
-							    : waterfall_rows[i].label,
-		   signed_count(&a, bytes), term_style(f->term, STYLE_NUMBER),
-		   signed_size(&b, bytes), term_style(f->term, STYLE_PLAIN));
+							    : waterfall_rows[i].label);
+	exact(f, signed_count(&a, bytes), 17);
+	buf_printf(f->out, "  %s%10s%s", term_style(f->term, STYLE_NUMBER), signed_size(&b, bytes),
+		   term_style(f->term, STYLE_PLAIN));
 	if (bytes > 0 && (uint64_t)bytes <= f->at)
-		bar(f->out, f->at - (uint64_t)bytes, f->at, f->whole, "░");
+		bar(f->out, f->tables, f->at - (uint64_t)bytes, f->at, f->whole, "░");
 	buf_char(f->out, '\n');
 	f->at -= (uint64_t)bytes;
 }
@@ -168,10 +207,10 @@ static void worst_bins(struct fall *f, const struct waterfall *w)
 			break;
 		snprintf(text, sizeof(text), "of %" PRIu64 ": %" PRIu64 " of %" PRIu64 " used",
 			 bin->size, bin->used, bin->regions);
-		buf_printf(f->out, "       %s%-29s%s  %14s  %10s\n", term_style(f->term, STYLE_DIM),
-			   text, term_style(f->term, STYLE_PLAIN),
-			   human_count(&a, (uint64_t)bin->bytes),
-			   human_size(&b, (uint64_t)bin->bytes));
+		buf_printf(f->out, "       %s%-29s%s", term_style(f->term, STYLE_DIM), text,
+			   term_style(f->term, STYLE_PLAIN));
+		exact(f, human_count(&a, (uint64_t)bin->bytes), 16);
+		buf_printf(f->out, "  %10s\n", human_size(&b, (uint64_t)bin->bytes));
 	}
 	if (w->bin_count > BINS_SHOWN)
 		buf_printf(f->out, "       %sand %zu bins more%s\n", term_style(f->term, STYLE_DIM),
@@ -179,31 +218,34 @@ static void worst_bins(struct fall *f, const struct waterfall *w)
 }
 
 /* Why there are blocks of the heap profiler, and how well they are known. */
-static void print_profiler(struct buf *out, const struct term *t, const struct sampled *p)
+static void print_profiler(struct buf *out, const struct stats_tables *t, const struct sampled *p)
 {
 	struct human count, size;
+	char text[160];
+	int n;
 
 	if (!p->count)
 		return;
-	buf_printf(out, "  %sthe heap profiler keeps %s%s small blocks out of slabs",
-		   term_style(t, STYLE_DIM), p->estimated ? "about " : "",
-		   human_count(&count, p->count));
+	n = snprintf(text, sizeof(text), "the heap profiler keeps %s%s small blocks out of slabs",
+		     p->estimated ? "about " : "", human_count(&count, p->count));
 	if (p->in == SAMPLED_LARGE)
-		buf_printf(out, ", %s each", human_size(&size, p->home));
-	buf_printf(out, "%s\n", term_style(t, STYLE_PLAIN));
+		snprintf(text + n, sizeof(text) - (size_t)n, ", %s each",
+			 human_size(&size, p->home));
+	stats_print_sentence(out, t, 2, STYLE_DIM, text);
 	if (p->estimated)
-		buf_printf(out,
-			   "  %s(an estimate by the sampling interval; memoir jemalloc join counts "
-			   "them)%s\n",
-			   term_style(t, STYLE_DIM), term_style(t, STYLE_PLAIN));
+		stats_print_sentence(
+			out, t, 2, STYLE_DIM,
+			"(an estimate by the sampling interval; memoir jemalloc join counts "
+			"them)");
 }
 
 void stats_print_waterfall(struct buf *out, const struct stats_tables *t, const struct stats *s,
 			   const struct stats_arena *a)
 {
-	struct fall f = { .out = out, .term = t->term };
+	struct fall f = { .out = out, .tables = t, .term = t->term };
 	struct waterfall w = { 0 };
 	struct human h;
+	char text[128];
 
 	waterfall_make(&w, s, a);
 	if (w.active >= STATS_NONE || w.allocated >= STATS_NONE) {
@@ -228,12 +270,13 @@ void stats_print_waterfall(struct buf *out, const struct stats_tables *t, const 
 		step(&f, &w, i);
 	if (w.program != w.allocated)
 		level(&f, "the program's, at most", w.program);
-	print_profiler(out, t->term, &w.sampled);
-	if (w.retained < STATS_NONE && w.retained)
-		buf_printf(out,
-			   "  %sbesides, %s of address space is retained, which is no memory%s\n",
-			   term_style(t->term, STYLE_DIM), human_size(&h, w.retained),
-			   term_style(t->term, STYLE_PLAIN));
+	print_profiler(out, t, &w.sampled);
+	if (w.retained < STATS_NONE && w.retained) {
+		snprintf(text, sizeof(text),
+			 "besides, %s of address space is retained, which is no memory",
+			 human_size(&h, w.retained));
+		stats_print_sentence(out, t, 2, STYLE_DIM, text);
+	}
 	waterfall_release(&w);
 }
 
@@ -254,53 +297,57 @@ void stats_print_advice(struct buf *out, const struct stats_tables *t, const str
 	for (unsigned i = 0; i < count; i++) {
 		const struct advice *a = &list[i];
 
-		buf_printf(
-			out, "  %s%s %s%s\n",
-			term_style(t->term, a->weight == ADVICE_DO ? STYLE_WARNING : STYLE_STRONG),
-			marks[a->weight], a->what, term_style(t->term, STYLE_PLAIN));
-		buf_printf(out, "    %s", term_style(t->term, STYLE_DIM));
-		buf_printable(out, a->evidence, strlen(a->evidence)); /* has names from the file */
-		buf_printf(out, "%s\n", term_style(t->term, STYLE_PLAIN));
+		char text[sizeof(a->what) + 8];
+
+		snprintf(text, sizeof(text), "%s %s", marks[a->weight], a->what);
+		stats_print_sentence(out, t, 2,
+				     a->weight == ADVICE_DO ? STYLE_WARNING : STYLE_STRONG, text);
+		stats_print_sentence(out, t, 4, STYLE_DIM, a->evidence);
 		if (*a->setting)
 			buf_printf(out, "    MALLOC_CONF=%s\n", a->setting);
-		if (*a->control)
-			buf_printf(out, "    %s\n", a->control);
+		stats_print_sentence(out, t, 4, STYLE_PLAIN, a->control);
 	}
+}
+
+/* One class; a terminal without room for all has shorter columns. */
+static void print_grown(struct buf *out, const struct stats_tables *t, const struct growth *g,
+			const struct growth_class *c)
+{
+	double slope = c->slope * (g->clock != GROWTH_SNAPSHOTS ? 3600.0 : 1.0);
+	bool narrow = t->columns && t->columns < GROWTH_NARROW;
+	int wide = narrow ? 9 : 10;
+	struct human first, last, rate;
+
+	signed_size(&rate, slope > 9e18 ? INT64_MAX : slope < -9e18 ? -INT64_MAX : (int64_t)slope);
+	buf_printf(out, "  %*" PRIu64 " %*s %*s %*s  %4.2f%s%s%s\n", wide, c->size, wide,
+		   human_size(&first, c->first), wide, human_size(&last, c->last), narrow ? 14 : 16,
+		   rate.text, c->fit, term_style(t->term, STYLE_WARNING),
+		   c->suspect  ? narrow ? " leak?" : "  a leak?"
+		   : c->steady ? narrow ? " grows" : "  grows steadily"
+			       : "",
+		   term_style(t->term, STYLE_PLAIN));
 }
 
 void stats_print_growth(struct buf *out, const struct stats_tables *t, struct growth *g)
 {
 	size_t count;
 	auto_free const struct growth_class **list = growth_rank(g, &count);
-	bool timed = g->clock != GROWTH_SNAPSHOTS;
+	bool narrow = t->columns && t->columns < GROWTH_NARROW;
 	char early[GROWTH_EARLY_MAX];
-	struct human a, b, c;
+	int wide = narrow ? 9 : 10;
 
 	if (!count || g->sample_count < 2)
 		return;
 	stats_print_title(out, t->term, "GROWTH BY SIZE CLASS");
-	buf_printf(out, "  %s%10s %10s %10s %16s   fit%s\n", term_style(t->term, STYLE_TITLE),
-		   "size", "first", "last", timed ? "bytes/hour" : "bytes/snapshot",
+	buf_printf(out, "  %s%*s %*s %*s %*s   fit%s\n", term_style(t->term, STYLE_TITLE), wide,
+		   "size", wide, "first", wide, "last", narrow ? 14 : 16,
+		   g->clock != GROWTH_SNAPSHOTS ? "bytes/hour" : "bytes/snapshot",
 		   term_style(t->term, STYLE_PLAIN));
-	for (size_t i = 0; i < count && i < GROWTH_SHOWN; i++) {
-		double slope = list[i]->slope * (timed ? 3600.0 : 1.0);
-
-		buf_printf(out, "  %10" PRIu64 " %10s %10s %16s  %4.2f%s%s%s\n", list[i]->size,
-			   human_size(&a, list[i]->first), human_size(&b, list[i]->last),
-			   signed_size(&c, slope > 9e18	   ? INT64_MAX
-					   : slope < -9e18 ? -INT64_MAX
-							   : (int64_t)slope),
-			   list[i]->fit, term_style(t->term, STYLE_WARNING),
-			   list[i]->suspect  ? "  a leak?"
-			   : list[i]->steady ? "  grows steadily"
-					     : "",
-			   term_style(t->term, STYLE_PLAIN));
-	}
+	for (size_t i = 0; i < count && i < GROWTH_SHOWN; i++)
+		print_grown(out, t, g, list[i]);
 	if (count > GROWTH_SHOWN)
 		buf_printf(out, "  %sand %zu more%s\n", term_style(t->term, STYLE_DIM),
 			   count - GROWTH_SHOWN, term_style(t->term, STYLE_PLAIN));
 	growth_early_text(g, early);
-	if (*early)
-		buf_printf(out, "  %s%s%s\n", term_style(t->term, STYLE_DIM), early,
-			   term_style(t->term, STYLE_PLAIN));
+	stats_print_sentence(out, t, 2, STYLE_DIM, early);
 }

@@ -17,6 +17,8 @@
 #include "jemalloc/merge.h"
 
 #define COLUMNS_MAX 16
+#define COLUMN_GAP 2 /* of cli/table.c */
+#define UTIL_WIDTH 7
 #define END UINT32_MAX
 
 void stats_print_title(struct buf *out, const struct term *t, const char *text)
@@ -93,53 +95,113 @@ static const char *util(struct human *h, const uint64_t *bin)
 	return h->text;
 }
 
+/* Columns that a table is made of: fields, and what they are as wide as. */
+struct chosen {
+	unsigned shown[COLUMNS_MAX], count;
+	struct buf left_out; /* names of those that there is no room for */
+};
+
+static size_t column_width(const struct stats_tables *t, const struct stats_field *fields,
+			   const struct stats_tables_rows *r, unsigned field)
+{
+	size_t width = strlen(fields[field].name);
+	struct human h;
+
+	for (size_t i = 0; i < r->count; i++) {
+		size_t n = strlen(shown_cell(&h, t, fields, r->values[i], field));
+
+		width = n > width ? n : width;
+	}
+	return width;
+}
+
+/* Those that some row has a value for, the first ones if the terminal is too narrow for all: rows
+ * that wrap cannot be read. */
+static void choose_columns(struct chosen *c, const struct stats_tables *t, const char *label,
+			   const struct stats_field *fields, const unsigned *wanted,
+			   const struct stats_tables_rows *r)
+{
+	size_t used = fields == stats_bin_fields ? UTIL_WIDTH : 0;
+
+	*c = (struct chosen){ .count = 0 };
+	if (r->labels) {
+		size_t width = strlen(label);
+
+		for (size_t i = 0; i < r->count; i++)
+			width = strlen(r->labels[i]) > width ? strlen(r->labels[i]) : width;
+		used += width + COLUMN_GAP;
+	}
+	for (unsigned i = 0; wanted[i] != END && c->count < COLUMNS_MAX; i++) {
+		if (!any(r, wanted[i]) && !(t->lost && fields == stats_mutex_fields))
+			continue;
+		used += column_width(t, fields, r, wanted[i]);
+		if (t->columns && used > t->columns && c->count)
+			buf_printf(&c->left_out, " %s", fields[wanted[i]].name);
+		else
+			c->shown[c->count++] = wanted[i];
+		used += COLUMN_GAP;
+	}
+}
+
+static void print_left_out(struct buf *out, const struct stats_tables *t, struct chosen *c)
+{
+	if (c->left_out.size) {
+		auto_free char *text = xasprintf("(no room for%.*s: --csv and --json have them)",
+						 (int)c->left_out.size, c->left_out.data);
+
+		stats_print_sentence(out, t, 0, STYLE_DIM, text);
+	}
+	buf_release(&c->left_out);
+}
+
 static void print_rows(struct buf *out, const struct stats_tables *t, const char *label,
 		       const struct stats_field *fields, const unsigned *wanted,
 		       const struct stats_tables_rows *r)
 {
 	struct table_column columns[COLUMNS_MAX + 3] = { 0 };
-	unsigned shown[COLUMNS_MAX], count = 0, first = r->labels != NULL;
+	unsigned first = r->labels != NULL, last;
 	bool bins = fields == stats_bin_fields;
+	struct chosen c;
 	struct table table;
 	struct human h;
 	char padded[64];
-	int width = 0;
+	int width;
 
 	columns[0] = (struct table_column){ .title = label, .name = label, .left = true };
-	for (unsigned i = 0; wanted[i] != END && count < COLUMNS_MAX; i++)
-		if (any(r, wanted[i])) {
-			columns[count + first] =
-				(struct table_column){ .title = fields[wanted[i]].name,
-						       .name = fields[wanted[i]].name };
-			shown[count++] = wanted[i];
-			if (bins && count == 1) /* behind the size */
-				columns[++first] = (struct table_column){ .title = "util" };
-		}
-	if (!count)
+	choose_columns(&c, t, label, fields, wanted, r);
+	for (unsigned i = 0; i < c.count; i++) {
+		const char *name = fields[c.shown[i]].name;
+
+		columns[i + first] = (struct table_column){ .title = name, .name = name };
+		if (bins && !i) /* behind the size */
+			columns[++first] = (struct table_column){ .title = "util" };
+	}
+	if (!c.count)
 		return;
 	/* A table's last column is on the left, as texts are; these are numbers. */
-	for (size_t i = 0; i < r->count; i++) {
-		int n = (int)strlen(shown_cell(&h, t, fields, r->values[i], shown[count - 1]));
-
-		width = n > width ? n : width;
-	}
-	if ((int)strlen(columns[count - 1 + first].title) > width)
-		width = (int)strlen(columns[count - 1 + first].title);
-	snprintf(padded, sizeof(padded), "%*s", width, columns[count - 1 + first].title);
-	columns[count - 1 + first].title = padded;
+	last = c.count - 1;
+	width = (int)column_width(t, fields, r, c.shown[last]);
+	snprintf(padded, sizeof(padded), "%*s", width, columns[last + first].title);
+	columns[last + first].title = padded;
 	table_init(&table, columns);
 	for (size_t i = 0; i < r->count; i++) {
 		if (r->labels)
 			table_cell(&table, r->labels[i]);
-		for (unsigned f = 0; f < count; f++) {
-			table_cellf(&table, "%*s", f + 1 == count ? width : 0,
-				    shown_cell(&h, t, fields, r->values[i], shown[f]));
+		for (unsigned f = 0; f < c.count; f++) {
+			table_cellf(&table, "%*s", f == last ? width : 0,
+				    shown_cell(&h, t, fields, r->values[i], c.shown[f]));
 			if (bins && !f)
 				table_cell(&table, util(&h, r->values[i]));
 		}
 	}
 	table_print(&table, t->term, true, out);
 	table_release(&table);
+	print_left_out(out, t, &c);
+	if (t->lost && fields == stats_mutex_fields)
+		stats_print_sentence(
+			out, t, 0, STYLE_DIM,
+			"(- is not told: JSON of this version has mutex counters in the "
+			"wrong place)");
 }
 
 void stats_tables_rows_release(struct stats_tables_rows *r)
@@ -315,10 +377,10 @@ static void arenas_rows(struct stats_tables_rows *r, const struct stats *s, char
 
 static void print_arenas(struct buf *out, const struct stats_tables *t, const struct stats *s)
 {
-	static const unsigned shown[] = { STATS_ARENA_TOTAL_ALLOCATED, STATS_ARENA_SMALL_ALLOCATED,
-					  STATS_ARENA_LARGE_ALLOCATED, STATS_ARENA_ACTIVE,
-					  STATS_ARENA_MAPPED,	       STATS_ARENA_RETAINED,
-					  STATS_ARENA_RESIDENT,	       STATS_ARENA_PDIRTY,
+	static const unsigned shown[] = { STATS_ARENA_TOTAL_ALLOCATED, STATS_ARENA_ACTIVE,
+					  STATS_ARENA_RESIDENT,	       STATS_ARENA_MAPPED,
+					  STATS_ARENA_SMALL_ALLOCATED, STATS_ARENA_LARGE_ALLOCATED,
+					  STATS_ARENA_RETAINED,	       STATS_ARENA_PDIRTY,
 					  STATS_ARENA_PMUZZY,	       STATS_ARENA_TCACHE_BYTES,
 					  STATS_ARENA_NTHREADS,	       END };
 	auto_free char(*names)[24] = xcalloc(s->arena_count + 1, sizeof(*names));
@@ -395,11 +457,14 @@ static void print_settings(struct buf *out, const struct stats_tables *t, const 
 	}
 }
 
-void stats_tables_print(struct buf *out, const struct stats_tables *t, struct stats *s,
+void stats_tables_print(struct buf *out, const struct stats_tables *how, struct stats *s,
 			const struct stats_arena *a, struct growth *growth)
 {
 	const struct stats_arena *whole = stats_merge(s);
+	struct stats_tables copy = *how;
+	const struct stats_tables *t = &copy;
 
+	copy.lost = s->mutexes_lost;
 	if (wanted(t, "summary"))
 		stats_print_summary(out, t, s, whole);
 	if (a && wanted(t, "waterfall"))

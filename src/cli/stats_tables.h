@@ -13,6 +13,8 @@ struct stats_tables {
 	const char *only;  /* one table, or NULL */
 	bool human;	   /* 1.5 MiB instead of 1,572,864 */
 	bool settings;	   /* jemalloc's configuration too */
+	unsigned columns;  /* of the terminal, which nothing is to be wider than; 0: no limit */
+	bool lost;	   /* of this snapshot: see stats.mutexes_lost */
 };
 
 /* "summary, arenas, bins, …" for messages. */
@@ -33,6 +35,9 @@ void stats_print_waterfall(struct buf *out, const struct stats_tables *t, const 
 void stats_print_advice(struct buf *out, const struct stats_tables *t, const struct stats *s,
 			const struct stats_arena *whole);
 void stats_print_growth(struct buf *out, const struct stats_tables *t, struct growth *g);
+/* Words behind so many blanks, in lines that the terminal has room for; "" is no line. */
+void stats_print_sentence(struct buf *out, const struct stats_tables *t, unsigned indent,
+			  enum term_style style, const char *text);
 void stats_print_title(struct buf *out, const struct term *t, const char *text);
 
 /* Rows of a table, as pointers to their fields; `labels` are texts in front, or NULL. */

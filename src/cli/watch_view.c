@@ -330,11 +330,12 @@ static void draw_classes(struct screen *s, const struct watch_view *v,
 	struct entries e = { 0 };
 	struct human a, b, c, d, f;
 	bool narrow = is_narrow(s);
+	int wide = narrow ? 10 : 11;
 
 	take_classes(&e, v, whole);
 	rank(&e, v->sort);
-	line(s, "%s%10s %11s %11s %7s%s %13s", term_style(s->term, STYLE_TITLE), "class",
-	     "allocated", "blocks", "free", narrow ? "" : "   free bytes", "growth");
+	line(s, "%s%10s %*s %*s %7s%s %13s", term_style(s->term, STYLE_TITLE), "class", wide,
+	     "allocated", wide, "blocks", "free", narrow ? "" : "   free bytes", "growth");
 	for (size_t i = 0; i < e.count && i < rows; i++) {
 		const struct growth_class *growth = e.list[i].growth;
 		bool suspect = growth && growth->suspect;
@@ -342,9 +343,9 @@ static void draw_classes(struct screen *s, const struct watch_view *v,
 
 		snprintf(free_bytes, sizeof(free_bytes), " %12s",
 			 human_size(&d, e.list[i].free_bytes));
-		line(s, "%s%10" PRIu64 " %11s %11s %7s%s %13s%s",
-		     suspect ? term_style(s->term, STYLE_WARNING) : "", e.list[i].key,
-		     human_size(&a, e.list[i].bytes), human_count(&b, e.list[i].count),
+		line(s, "%s%10" PRIu64 " %*s %*s %7s%s %13s%s",
+		     suspect ? term_style(s->term, STYLE_WARNING) : "", e.list[i].key, wide,
+		     human_size(&a, e.list[i].bytes), wide, human_count(&b, e.list[i].count),
 		     share(&c, e.list[i].free_bytes, e.list[i].active), narrow ? "" : free_bytes,
 		     pace(&f, v->classes, growth), suspect ? " leak?" : "");
 	}

@@ -51,9 +51,16 @@ static bool is_counter(const char *name)
 	return !strcmp(name, "total_wait_time");
 }
 
-static struct metric metric_of(const char *group, const char *field)
+/* Prometheus takes "sec" for a unit. */
+static const char *spelled_out(const char *field)
+{
+	return strcmp(field, "sec_bytes") ? field : "small_extent_cache_bytes";
+}
+
+static struct metric metric_of(const char *group, const char *name)
 {
 	struct metric m = { .type = "gauge", .divisor = 1 };
+	const char *field = spelled_out(name);
 	bool counter = is_counter(field);
 	const char *unit = "";
 	size_t size = strlen(field);

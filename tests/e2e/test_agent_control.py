@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import prometheus
 from agent import JEMALLOC, LIBRARY, LONG, Target
 
 pytestmark = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")
@@ -187,6 +188,7 @@ def test_metrics(program, tmp_path):
     with Target([program], tmp_path) as target:
         target.get("/stats?J")  # jemalloc makes room for its printing once
         text = target.get("/metrics").text
+        prometheus.check(text)
         seen, types = {}, {}
         for line in text.splitlines():
             kind = re.fullmatch(r"# (HELP|TYPE) ([a-z_]+) (.+)", line)

@@ -81,3 +81,18 @@ def test_file_names(program, tmp_path):
                                    env={"XDG_RUNTIME_DIR": str(tmp_path)}, timeout=120)
             assert done.stdout == f"heap.{target.pid}.{n}.heap\n".encode(), done
             assert (tmp_path / f"heap.{target.pid}.{n}.heap").stat().st_size
+
+
+@pytest.mark.parametrize("word,begins", [("dump", b"heap_v2/"), ("pprof", b"\x1f\x8b")])
+def test_options_may_come_last(program, tmp_path, word, begins):
+    """As people write them; a number with a minus stays a value."""
+    with Target([program], tmp_path, "prof:true") as target:
+        path = tmp_path / "given"
+        for words in ([str(target.pid), word, "-o", str(path)], [str(target.pid), "-o", str(path), word],
+                      ["-o", str(path), str(target.pid), word], [str(target.pid), word, f"--output={path}"]):
+            done = memoir(tmp_path, "ctl", *words)
+            assert done.status == 0 and done.stdout == done.stderr == b"", done
+            assert path.read_bytes().startswith(begins)
+            path.unlink()
+        assert memoir(tmp_path, "ctl", str(target.pid), "dirty-decay", "-1").status == 0
+        assert target.read("arenas.dirty_decay_ms") == -1

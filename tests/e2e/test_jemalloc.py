@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """memoir jemalloc: statistics of jemalloc, and the tools whose place it takes."""
 import csv
+import fcntl
 import gzip
 import io
 import json
 import os
 import pathlib
+import pty
 import re
+import struct
 import subprocess
+import termios
 
 import pytest
 
@@ -516,3 +520,72 @@ def test_b7_bad_input_is_one_line(what, tmp_path):
         assert says in done.stderr and "bad.json" in done.stderr, done.stderr
         assert ("34247808" in done.stdout.replace(",", "")) == shown
         assert shown or words[1:] == ["--json"] or done.stdout == ""
+
+
+def on_terminal(columns, *words, color="never"):
+    """The lines that a terminal of this width gets, without escape sequences."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([harness.MEMOIR, "jemalloc", *map(str, words), "--color", color], stdout=theirs)
+    os.close(theirs)
+    text = b""
+    try:
+        while piece := os.read(ours, 65536):
+            text += piece
+    except OSError:  # its other side is closed
+        pass
+    os.close(ours)
+    assert process.wait() == 0
+    return re.sub(r"\x1b\[[0-9;]*m", "", text.decode()).replace("\r", "").splitlines()
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+@pytest.mark.parametrize("name", ["text_full.txt", "json_full.json", "json_521.json", "series_53.txt", "synthetic_36.log",
+                                  "text_destroyed.txt"])
+def test_no_line_is_wider_than_the_terminal(name, columns, tmp_path, monkeypatch):
+    """Rows that wrap cannot be read: what there is no room for is named instead."""
+    path = tmp_path / name
+    path.write_bytes((DATA / name).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    for color in ("never", "always"):
+        lines = on_terminal(columns, "stats", name, color=color)
+        assert not [line for line in lines if len(line) > columns] and len(lines) > 20
+    text = " ".join(lines)
+    if name == "text_full.txt":
+        assert ("no room for" in text) and "--csv and --json have them" in text
+        assert len(on_terminal(300, "stats", name)) < len(lines) and "no room" not in " ".join(on_terminal(300, "stats", name))
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_verdict_is_not_cut(columns, tmp_path):
+    """In stats and in watch, which has as many columns as there is room for."""
+    document = json.loads((DATA / "json_1arena.json").read_text())
+    path = tmp_path / "leak.json"
+    with open(path, "w", encoding="utf-8") as file:
+        for i in range(20):
+            arena = document["jemalloc"]["stats.arenas"]["0"]
+            arena["uptime_ns"] = (i + 1) * 10**10
+            arena["lextents"][8]["curlextents"] = 100000 + 50000 * i
+            file.write(json.dumps(document) + "\n")
+    rows = [line for line in on_terminal(columns, "stats", path) if line.endswith("leak?")]
+    assert len(rows) == 1
+    done = subprocess.run([harness.MEMOIR, "jemalloc", "watch", "--once", "-n", "20", path], capture_output=True, text=True,
+                          env=dict(os.environ, COLUMNS=str(columns)), check=True)
+    lines = done.stdout.splitlines()
+    assert not [line for line in lines if len(line) > columns]
+    assert [line.split()[0] for line in lines if line.endswith(" leak?")] == [str(rows[0].split()[0])]
+
+
+def test_what_mutexes_do_not_tell(tmp_path):
+    """A dash and a note, no 0 and no column that is missing; for waits as well where the version says nothing of use."""
+    lines = jemalloc("stats", "--only", "mutexes", DATA / "json_full.json").stdout.splitlines()
+    cells = dict(zip(lines[3].split(), next(line for line in lines if line.startswith("base ")).split()))
+    assert cells["num_wait"] == "0" and cells["total_wait_time"] == cells["max_wait_time"] == cells["num_owner_switch"] == "-"
+    assert lines[-1].startswith("(- is not told: ")
+    document = json.loads((DATA / "json_full.json").read_text())
+    document["jemalloc"]["version"] = "5.3.0-123-g295e4894"  # from between two releases: it has the mistake, or it does not
+    (tmp_path / "between.json").write_text(json.dumps(document))
+    lines = jemalloc("stats", "--only", "mutexes", tmp_path / "between.json").stdout.splitlines()
+    cells = dict(zip(lines[3].split(), next(line for line in lines if line.startswith("base ")).split()))
+    assert cells["num_wait"] == cells["num_spin_acq"] == "-" and cells["num_ops"] != "-"
+    assert "(- is not told" not in jemalloc("stats", "--only", "mutexes", DATA / "text_full.txt").stdout

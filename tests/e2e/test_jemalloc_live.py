@@ -15,6 +15,7 @@ import time
 import pytest
 
 import harness
+import prometheus
 
 DATA = pathlib.Path(__file__).parent.parent / "data/jemalloc"
 FULL = (DATA / "json_full.json").read_bytes()
@@ -253,6 +254,7 @@ def test_c4_metrics(name, tmp_path):
     done = jemalloc("metrics", DATA / name)
     assert (done.returncode, done.stderr) == (0, "")
     found = metrics(done.stdout)
+    prometheus.check(done.stdout)
     out = jemalloc("stats", "--json", DATA / name).stdout
     s = json.loads(out)["snapshots"][-1]
     for field in ("allocated", "active", "resident", "mapped", "retained", "metadata"):
@@ -274,6 +276,13 @@ def test_c4_metrics(name, tmp_path):
     with Stub((200, (DATA / name).read_bytes())) as stub:
         assert jemalloc("metrics", "-o", tmp_path / "x.prom", stub.address).returncode == 0
     assert (tmp_path / "x.prom").read_text() == done.stdout
+
+
+def test_the_rules_of_promtool_are_known():
+    """They find the name that failed, so that what passes here passes there."""
+    text = "# HELP jemalloc_arena_sec_bytes x\n# TYPE jemalloc_arena_sec_bytes gauge\njemalloc_arena_sec_bytes 1\n"
+    assert prometheus.lint(text) == ["jemalloc_arena_sec_bytes metric names should not contain abbreviated units"]
+    assert "jemalloc_arena_small_extent_cache_bytes{" in jemalloc("metrics", DATA / "json_full.json").stdout
 
 
 def test_metrics_of_nothing(tmp_path):

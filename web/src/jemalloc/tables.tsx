@@ -112,19 +112,20 @@ export function Arenas({ snapshot, show, onChoose }: { snapshot: Snapshot; show:
 export function Mutexes({ snapshot, arena, show }: { snapshot: Snapshot; arena: Arena | undefined; show: Shown }) {
 	const lost = snapshot.mutex_counters_lost;
 	const c = (key: string, label: string, unit: Unit, help?: string) => column(show, key, label, unit, help);
-	const l = (key: string, label: string, unit: Unit): Column<object> => ({ ...column(show, key, label, unit), ...(lost ? { absent: "unavailable" } : {}) });
+	const l = (key: string, label: string, unit: Unit, help?: string): Column<object> => ({ ...column(show, key, label, unit, help), ...(lost ? { absent: "unavailable" } : {}) });
+	const told = [...snapshot.mutexes, ...(arena?.mutexes ?? [])].some((row) => number(row, "num_wait") !== undefined);
 	const columns: Column<object>[] = [
 		{ key: "name", label: "mutex", value: (row) => (row as Mutex).name },
-		c("num_ops", "locks", "count"), c("num_wait", "waits", "count", "times that a thread had to wait"), c("num_spin_acq", "spins", "count", "got it after spinning"),
+		c("num_ops", "locks", "count"), l("num_wait", "waits", "count", "times that a thread had to wait"), l("num_spin_acq", "spins", "count", "got it after spinning"),
 		l("num_owner_switch", "owner changes", "count"), l("total_wait_time", "waited", "ns"), l("max_wait_time", "longest wait", "ns"), c("max_num_thds", "most waiting", "count"),
 	];
 	const waits = (rows: readonly object[]): string => {
 		const all = sum(rows, (r) => number(r, "num_wait")), locks = sum(rows, (r) => number(r, "num_ops"));
-		return rows.length ? `${plural(all, "wait")} in ${plural(locks, "lock")}` : "";
+		return rows.length ? `${told ? plural(all, "wait") : "waits are not told"} in ${plural(locks, "lock")}` : "";
 	};
 	const empty = "No mutexes were printed; jemalloc prints them from 5.0 on, and not with the option x.";
 	return <>
-		{lost && <p class="banner" id="mutex-note" role="note">JSON of jemalloc {snapshot.version.replace(/-.*/, "")} has the counters of mutexes one column off. Waits and spins are put right; owner changes and waiting times are unavailable, since they were not printed.</p>}
+		{lost && <p class="banner" id="mutex-note" role="note">JSON of jemalloc {snapshot.version.replace(/-.*/, "")} has the counters of mutexes one column off. {told ? "Waits and spins are put right; owner" : "Waits, spins, owner"} changes and waiting times are unavailable, since they were not printed.</p>}
 		<Card title="Mutexes of all" name="global-mutexes" said={waits(snapshot.mutexes)}>
 			<Grid id="table-global-mutexes" caption="Mutexes that all arenas share" rows={snapshot.mutexes} columns={columns} empty={empty} />
 		</Card>
