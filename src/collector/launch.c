@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -168,14 +170,45 @@ bool launch_environment(int shm_fd, const char *library)
 	       !setenv(SHM_PARENT_ENV, "0", 1);
 }
 
+/* What stays with a process when it executes, and not with its child: without us between them the
+ * program would have it. */
+struct own_state {
+	struct itimerval timers[3]; /* a caller may have set an alarm for the program */
+	int death_signal, subreaper;
+};
+
+static void take_own_state(struct own_state *s)
+{
+	static const struct itimerval none;
+
+	memset(s, 0, sizeof(*s));
+	for (int i = 0; i < 3; i++)
+		setitimer(i, &none, &s->timers[i]);
+	prctl(PR_GET_PDEATHSIG, &s->death_signal);
+	prctl(PR_GET_CHILD_SUBREAPER, &s->subreaper);
+}
+
+static void give_own_state(const struct own_state *s)
+{
+	for (int i = 0; i < 3; i++)
+		if (s->timers[i].it_value.tv_sec || s->timers[i].it_value.tv_usec)
+			setitimer(i, &s->timers[i], NULL);
+	if (s->death_signal)
+		prctl(PR_SET_PDEATHSIG, s->death_signal);
+	if (s->subreaper)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
 /* In the child: waits for the word, then becomes the program.  Reports an exec that failed. */
-_Noreturn static void become(const char *path, char **argv, int go_fd, int result_fd)
+_Noreturn static void become(const char *path, char **argv, const struct own_state *state,
+			     int go_fd, int result_fd)
 {
 	char word;
 	int error;
 
 	if (read(go_fd, &word, 1) != 1)
 		_exit(1);
+	give_own_state(state);
 	execvp(path, argv);
 	error = errno;
 	_exit(write(result_fd, &error, sizeof(error)) == sizeof(error) ? 126 : 127);
@@ -185,18 +218,20 @@ int launch_fork(struct launch *l, const char *path, char **argv)
 {
 	int go[2], result[2];
 	sigset_t all, before;
+	struct own_state state;
 
 	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(result, O_CLOEXEC) < 0)
 		return -errno;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
+	take_own_state(&state);
 	l->pid = fork();
 	if (l->pid < 0)
 		return -errno;
 	if (!l->pid) {
 		close(go[1]);
 		sigprocmask(SIG_SETMASK, &before, NULL);
-		become(path, argv, go[0], result[1]);
+		become(path, argv, &state, go[0], result[1]);
 	}
 	close(go[0]);
 	close(result[1]);

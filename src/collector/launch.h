@@ -28,8 +28,8 @@ bool launch_preload(const char *library);
 int launch_memory(const struct options *options, const char *session);
 /* Puts what the recorder needs into our own environment, which the program inherits. */
 bool launch_environment(int shm_fd, const char *library);
-/* Forks the program, which waits: 0 or -errno.  It has our signals as they were; here all are
- * blocked afterwards, so that handlers can be set before any comes. */
+/* Forks the program, which waits: 0 or -errno.  It has our signals and timers as they were; here
+ * all signals are blocked afterwards, so that handlers can be set before any comes. */
 int launch_fork(struct launch *l, const char *path, char **argv);
 /* Lets it go.  0, or -errno of its exec. */
 int launch_go(struct launch *l);
