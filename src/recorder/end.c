@@ -18,6 +18,7 @@
 #define CLOSE_LIMIT_NS 10000000000ull /* files are embedded, and clients of a stream served */
 #define FIRST_LOOK_NS 2000000ull      /* without an answer: is the collector still there? */
 #define LOOK_NS 50000000ull
+#define LAST_NS 200000000ull
 
 int on_exit(void (*function)(int, void *), void *argument);
 int __cxa_at_quick_exit(void (*function)(void *), void *dso);
@@ -34,16 +35,19 @@ static struct patience patience_of(uint64_t limit)
 				  (unsigned)(limit / LOOK_NS) };
 }
 
+static bool time_is_left(struct patience *p)
+{
+	if (p->start)
+		return sys_clock_ns(CLOCK_MONOTONIC) - p->start < p->limit;
+	return p->looks && p->looks--;
+}
+
 /* False: it is not to be waited for any longer. */
 static bool go_on_waiting(struct patience *p)
 {
 	uint64_t waited = sys_clock_ns(CLOCK_MONOTONIC) - p->start;
 
-	if (!p->start && !p->looks--) {
-		p->looks = 0;
-		return false;
-	}
-	return !sys_sealed && waited < p->limit &&
+	return !sys_sealed && time_is_left(p) &&
 	       (waited < FIRST_LOOK_NS || ring_collector_works(waited));
 }
 
@@ -79,7 +83,10 @@ static bool wait_for_collector(int status)
 	}
 	ask(shm, ENDING_CLOSE, status);
 	wait_while(&shm->state, SHM_READY, &patience);
-	while (!spawn_ended(LOOK_NS) && go_on_waiting(&patience))
+	/* Once it has closed the file it ends, and so does one that was killed before; one that
+	 * does not go on is given up. */
+	patience = patience_of(atomic_load(&shm->state) == SHM_READY ? LAST_NS : CLOSE_LIMIT_NS);
+	while (!spawn_ended(LOOK_NS) && time_is_left(&patience))
 		;
 	return true;
 }
