@@ -2,6 +2,7 @@
 """Programs that are process 1, below one, or adopt orphans: the collector is nobody's extra child, and
 has written everything when its program ends."""
 import glob
+import json
 import os
 import shutil
 import subprocess
@@ -12,7 +13,8 @@ import pytest
 import harness
 
 NAMESPACE = ["unshare", "-pf", "--mount-proc"]
-WAYS = {"return": 20, "exit": 21, "_exit": 22, "_Exit": 23, "quick_exit": 24, "thread": 26, "pthread_exit": 0}
+WAYS = {"return": 20, "exit": 21, "_exit": 22, "_Exit": 23, "quick_exit": 24, "thread": 26, "pthread_exit": 0,
+        "handler": 27, "busy": 28}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -36,6 +38,10 @@ def whole(path, allocations=1000, function="make"):
     return recording
 
 
+def memoir_live(*arguments):
+    return harness.execute([harness.MEMOIR, *arguments[:1], "--live", *arguments[1:]])
+
+
 def script(path, text, *arguments):
     file = path / "script.sh"
     file.write_text("#!/bin/sh\n" + text)
@@ -56,6 +62,32 @@ def test_every_end_waits_in_a_namespace(compile_program, tmp_path, how, where):
     recording = whole(path)
     if how != "quick_exit":
         assert recording.info["exit_status"] == WAYS[how]
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_every_end_has_written_its_events(compile_program, tmp_path, how):
+    """Without a namespace too, though not the end of the file: a service manager may kill the collector now."""
+    path = str(tmp_path / "out.dat")
+    process = subprocess.Popen([compile_program("exits"), how], stdin=subprocess.DEVNULL, env=dict(
+        harness.ENVIRONMENT, LD_PRELOAD=harness.LIBRARY, MEMORY_PROFILER_OUTPUT=path))
+    collector = harness.wait_for(lambda: process.poll() is not None or harness.holders(path), what="a collector")
+    assert process.wait(20) == WAYS[how]
+    for holder in collector if isinstance(collector, list) else harness.holders(path):
+        harness.kill(holder)
+    run = memoir_live("report", "--json", "--top", "100000", path)
+    made = [s for s in json.loads(run.stdout)["most_allocations"]["stacks"]
+            if "make" in map(harness.plain_name, s["frames"])]
+    assert sum(s["count"] for s in made) == 1000
+
+
+@pytest.mark.parametrize("how", ["handler", "busy"])
+@pytest.mark.parametrize("where", [[], NAMESPACE], ids=["machine", "namespace"])
+def test_no_end_hangs(compile_program, tmp_path, how, where):
+    """In a handler inside a hook, or beside threads inside hooks, again and again."""
+    for i in range(10):
+        run = harness.execute([*where, *preloaded(str(tmp_path / f"{i}.dat"), compile_program("exits"), how)],
+                              timeout=30)
+        assert run.status == WAYS[how] and run.seconds < 10, run
 
 
 def init_bubblewrap():

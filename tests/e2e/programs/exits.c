@@ -3,6 +3,7 @@
  * its argument names. */
 #include <pthread.h>
 #include <signal.h>
+#include <sys/time.h>
 
 #include "say.h"
 
@@ -14,6 +15,27 @@ static NOINLINE void make(void)
 		blocks[i] = HIDE(malloc(123));
 	for (int i = 0; i < 1000; i += 2)
 		free(blocks[i]);
+}
+
+static void end_in_handler(int number)
+{
+	_exit(27);
+}
+
+/* New stacks all the time: the slow paths too. */
+static NOINLINE void descend(unsigned depth)
+{
+	free(HIDE(malloc(77)));
+	if (depth)
+		descend(depth - 1);
+	KEEP(depth);
+}
+
+static void *allocate_on(void *unused)
+{
+	for (unsigned i = 0;; i++)
+		descend(i % 100);
+	return NULL;
 }
 
 static void *end_process(void *argument)
@@ -53,6 +75,19 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(how, "pthread_exit"))
 		pthread_exit(NULL);
+	if (!strcmp(how, "handler")) { /* in the middle of a hook, most likely */
+		struct itimerval soon = { .it_value.tv_usec = 20000 };
+
+		signal(SIGALRM, end_in_handler);
+		setitimer(ITIMER_REAL, &soon, NULL);
+		allocate_on(NULL);
+	}
+	if (!strcmp(how, "busy")) { /* other threads are in the middle of hooks, and go on */
+		for (int i = 0; i < 4; i++)
+			pthread_create(&thread, NULL, allocate_on, NULL);
+		usleep(20000);
+		exit(28);
+	}
 	if (!strcmp(how, "trap"))
 		__builtin_trap();
 	return 99;
