@@ -36,7 +36,7 @@ static const char *field_words, *color;
 		{ "csv", 0, NULL, "print CSV", COMMAND_FLAG, &as_csv },                            \
 		{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },                         \
 	{                                                                                          \
-		"color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color                  \
+		"color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color                  \
 	}
 
 const struct command_option arenas_series_options[] = { COMMON, { 0 } };
@@ -578,12 +578,9 @@ int arenas_series_run(const char *command, enum arenas_series_kind kind, int arg
 	status = arenas_arguments(&s.args, command, argc, argv, del ? 3 : 2);
 	if (!status)
 		status = parse_fields(&s);
-	if (!status && !term_init(&s.term, 1, color)) {
-		fprintf(stderr, "memoir %s: --color is auto, always or never\n", command);
-		status = 2;
-	}
 	if (status)
 		return status;
+	term_init(&s.term, 1, color);
 	if (!s.args.threshold_given)
 		s.args.threshold = 0;
 	if (load(&s)) {

@@ -48,6 +48,29 @@ static bool is_wanted(const struct command_option *row, void *context)
 	return row->letter == w->letter;
 }
 
+void args_suggest(const char *word, const char *list, struct buf *out)
+{
+	char room[WORD_MAX + 1];
+	const char *nearest = nearest_in_list(word, list, room, sizeof(room));
+
+	if (nearest)
+		buf_printf(out, "; did you mean '%s'?", nearest);
+}
+
+/* Is it one of the words between commas and "or"? */
+static bool is_word(const struct command_option *row, const char *value, struct buf *out)
+{
+	const char *words = row->words ? row->words : row->help;
+	size_t size = strlen(value);
+
+	for (const char *at = words; size && (at = strstr(at, value)); at += size)
+		if ((at == words || at[-1] == ' ') && strchr(", ", at[size]) && strcmp(value, "or"))
+			return true;
+	buf_printf(out, "--%s is %s, not '%s'", row->name, words, value);
+	args_suggest(value, words, out);
+	return false;
+}
+
 static bool set(const struct command_option *row, const char *value, struct buf *out)
 {
 	const char *wrong, *digits = value ? value : "";
@@ -60,6 +83,9 @@ static bool set(const struct command_option *row, const char *value, struct buf 
 	case COMMAND_TEXT:
 		*(const char **)row->target = value;
 		return true;
+	case COMMAND_WORD:
+		*(const char **)row->target = value;
+		return is_word(row, value, out);
 	case COMMAND_NUMBER:
 		errno = 0;
 		*(uint64_t *)row->target = strtoull(digits, &end, 10);
@@ -72,6 +98,8 @@ static bool set(const struct command_option *row, const char *value, struct buf 
 		if (!wrong)
 			return true;
 		buf_printf(out, "--%s: %s", row->name, wrong);
+		if (!strchr(wrong, '\n'))
+			args_suggest(value, wrong, out);
 		return false;
 	}
 	return false;

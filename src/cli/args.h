@@ -17,5 +17,7 @@ enum args_result args_parse(const struct command *command, int *argc, char ***ar
 			    struct buf *out);
 /* Adds what --help prints about one command. */
 void args_help(const struct command *command, struct buf *out);
+/* Adds "; did you mean 'x'?" if `list`, a text, has a word that is like this one. */
+void args_suggest(const char *word, const char *list, struct buf *out);
 /* The one of `words` (NULL at the end) that is most like `word`, or NULL. */
 const char *args_nearest(const char *word, const char *const *words);

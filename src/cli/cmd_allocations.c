@@ -181,10 +181,11 @@ static int run(int argc, char **argv)
 	if (!paging_check(&paging, "allocations", false))
 		return 2;
 	if (!key) {
-		fprintf(stderr,
-			"memoir allocations: cannot sort by '%s' (memoir help allocations "
-			"says more)\n",
-			paging.sort);
+		struct nearest near = nearest_to(paging.sort);
+
+		for (const struct sort_key *k = sort_keys; k->name; k++)
+			nearest_consider(&near, k->name);
+		paging_complain("allocations", &near);
 		return 2;
 	}
 	how = paging_open(&paging);

@@ -23,7 +23,7 @@ static struct term term;
 
 static const struct command_option options[] = {
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	WAITING_ROWS,
 	{ 0 },
 };
@@ -259,11 +259,7 @@ static int run(int argc, char **argv)
 	struct model *m;
 	int status;
 
-	if (!term_init(&term, 1, color)) {
-		fprintf(stderr, "memoir analyze-size: --color is auto, always or never, not '%s'\n",
-			color);
-		return 2;
-	}
+	term_init(&term, 1, color);
 	m = open_recording("analyze-size", argc, argv, &how, &status);
 	if (!m)
 		return status;

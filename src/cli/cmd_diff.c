@@ -25,11 +25,12 @@ static const struct command_option options[] = {
 	SHAPE_MEASURE_OPTIONS(measure),
 	{ "count", 0, NULL, "compare blocks, not bytes", COMMAND_FLAG, &by_count },
 	{ "top", 'n', "N", "stacks and functions to show (10)", COMMAND_NUMBER, &top },
-	{ "fail-if-grown", 0, "LIMIT", "exit with 1 if B has more than that much more: 1MiB, 5%",
+	{ "fail-if-grown", 0, "LIMIT",
+	  "end with 1 if B has more than that much more (1MiB, 5%), with 2 if that cannot be told",
 	  COMMAND_TEXT, &limit },
 	{ "full", 0, NULL, "show every frame, names as long as they are", COMMAND_FLAG, &full },
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	WAITING_ROWS,
 	{ 0 },
 };
@@ -279,6 +280,12 @@ static bool is_beyond(const struct shown *s, const struct growth_limit *l)
 	return (uint64_t)change > l->amount;
 }
 
+/* With --fail-if-grown, what went wrong is not taken for growth. */
+static int unless_limited(int status)
+{
+	return limit && status ? STATUS_CANNOT_TELL : status;
+}
+
 static int compare(struct shown *s, struct opened *a, struct opened *b,
 		   const struct growth_limit *l)
 {
@@ -298,12 +305,14 @@ static int compare(struct shown *s, struct opened *a, struct opened *b,
 	else
 		print_text(s, &out);
 	if (buf_flush(&out, 1))
-		status = 1;
+		status = STATUS_FAILED;
+	status = unless_limited(status);
+	/* Of a recording that has a hole it says only that it grew, not that it did not. */
 	if (limit && is_beyond(s, l)) {
 		signed_text(text, sizeof(text), diff_change(&s->d, &s->d.nodes[0].total), by_count);
 		fprintf(stderr, "memoir diff: grown by %s%s, more than --fail-if-grown %s\n",
 			text + 1, by_count ? " blocks" : "", limit);
-		status = 1;
+		status = STATUS_DOES_NOT_HOLD;
 	}
 	diff_release(&s->d);
 	buf_release(&out);
@@ -318,8 +327,8 @@ static int run(int argc, char **argv)
 	struct opened a, b;
 	int status;
 
-	if (!shape_term("diff", &s.term, color) || !shape_measure_check("diff", &measure) ||
-	    !read_limit(&l))
+	term_init(&s.term, 1, color);
+	if (!shape_measure_check("diff", &measure) || !read_limit(&l))
 		return 2;
 	if (argc != 2) {
 		fprintf(stderr, "memoir diff: two recordings, the older one first (memoir diff "
@@ -327,10 +336,10 @@ static int run(int argc, char **argv)
 		return 2;
 	}
 	if (!open_view("diff", 1, argv, &how, &a))
-		return a.status;
+		return unless_limited(a.status);
 	if (!open_another("diff", argv[1], &how, &a, &b)) {
 		opened_release(&a);
-		return b.status;
+		return unless_limited(b.status);
 	}
 	s.paths[0] = argv[0];
 	s.paths[1] = argv[1];

@@ -29,8 +29,8 @@ static const struct command_option options[] = {
 	{ "groups", 'g', NULL, "json and csv: one row a stack, not one an allocation", COMMAND_FLAG,
 	  &groups },
 	{ "stacks", 0, "HOW", "json: whole in every row (the default), or in a table of their own",
-	  COMMAND_TEXT, &stacks },
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	  COMMAND_WORD, &stacks, .words = "whole or table" },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	WAITING_ROWS,
 	{ 0 },
 };
@@ -40,8 +40,7 @@ static int show_list(void)
 	struct buf out = { 0 };
 	struct term term;
 
-	if (!shape_term("export", &term, color))
-		return 2;
+	term_init(&term, 1, color);
 	for (const struct exporter *const *e = exporters; *e; e++)
 		buf_printf(&out, "%s%-12s%s %s\n%-12s %s%s%s\n", term_style(&term, STYLE_STRONG),
 			   (*e)->name, term_style(&term, STYLE_PLAIN), (*e)->help, "",
@@ -147,10 +146,6 @@ static int run(int argc, char **argv)
 	}
 	if (output && !strcmp(output, "-"))
 		output = NULL;
-	if (stacks && strcmp(stacks, "whole") && strcmp(stacks, "table")) {
-		fprintf(stderr, "memoir export: --stacks is whole or table, not '%s'\n", stacks);
-		return 2;
-	}
 	if (!(e = find(argv[0])) || !shape_measure_check("export", &measure))
 		return 2;
 	if (e->binary && !output && isatty(1)) {

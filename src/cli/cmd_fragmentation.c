@@ -30,7 +30,7 @@ static const struct command_option options[] = {
 	{ "full", 0, NULL, "show every frame, and whole paths", COMMAND_FLAG, &full },
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
 	WAITING_ROWS,
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	{ 0 },
 };
 
@@ -333,8 +333,7 @@ static int run(int argc, char **argv)
 	struct opened o;
 	uint64_t at_ns, at;
 
-	if (!shape_term("fragmentation", &s.r.term, color))
-		return 2;
+	term_init(&s.r.term, 1, color);
 	if (region && (s.level = shape_word("fragmentation", "region", region, region_names,
 					    LEVELS)) == LEVELS)
 		return 2;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/human.h"
+#include "base/nearest.h"
 #include "base/xalloc.h"
 #include "cli/paging.h"
 #include "cli/table.h"
@@ -267,23 +268,36 @@ static bool print_csv(const struct groups *g, const struct page *page, const str
 	return written;
 }
 
+static void complain_about_key(void)
+{
+	struct nearest n = nearest_to(by);
+
+	for (const struct group_key *k = group_keys; k->name; k++)
+		nearest_consider(&n, k->name);
+	fprintf(stderr, "memoir groups: cannot group by '%s'", by);
+	if (nearest_found(&n))
+		fprintf(stderr, "; did you mean '%s'?\n", n.best);
+	else
+		fprintf(stderr, " (memoir help groups says more)\n");
+}
+
 static bool find_keys(const struct group_key **ret_key, struct group_sort *ret_sort)
 {
 	const struct group_key *key = group_key_find(by);
 
 	if (!key) {
-		fprintf(stderr,
-			"memoir groups: cannot group by '%s' (memoir help groups says more)\n", by);
+		complain_about_key();
 		return false;
 	}
 	*ret_key = key;
 	if (!paging.sort)
 		paging.sort = key->ordered ? "key" : "size";
 	if (!group_sort_find(key, paging.sort, ret_sort)) {
-		fprintf(stderr,
-			"memoir groups: groups by %s cannot be sorted by '%s' (memoir help groups "
-			"says more)\n",
-			key->name, paging.sort);
+		struct nearest near = nearest_to(paging.sort);
+
+		for (unsigned i = 0; i < NUMBERS; i++)
+			nearest_consider(&near, group_numbers[i]);
+		paging_complain("groups", &near);
 		return false;
 	}
 	return true;

@@ -6,6 +6,7 @@
 
 #include "base/human.h"
 #include "cli/about.h"
+#include "cli/args.h"
 #include "cli/shape.h"
 #include "cli/waiting.h"
 #include "query/histogram.h"
@@ -26,7 +27,7 @@ static const struct command_option options[] = {
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
 	{ "csv", 0, NULL, "print CSV", COMMAND_FLAG, &as_csv },
 	WAITING_ROWS,
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	{ 0 },
 };
 
@@ -241,7 +242,8 @@ static int run(int argc, char **argv)
 	struct opened o;
 	unsigned kind;
 
-	if (!shape_term("histogram", &term, color) || !shape_measure_check("histogram", &measure))
+	term_init(&term, 1, color);
+	if (!shape_measure_check("histogram", &measure))
 		return 2;
 	if (!argc) {
 		fprintf(stderr, "memoir histogram: size or lifetime?\n");
@@ -250,7 +252,12 @@ static int run(int argc, char **argv)
 	for (kind = 0; kind < HISTOGRAM_KINDS && strcmp(argv[0], histogram_kinds[kind]) != 0;)
 		kind++;
 	if (kind == HISTOGRAM_KINDS) {
-		fprintf(stderr, "memoir histogram: of what? size or lifetime, not '%s'\n", argv[0]);
+		struct buf wrong = { 0 };
+
+		args_suggest(argv[0], "size, lifetime", &wrong);
+		fprintf(stderr, "memoir histogram: of what? size or lifetime, not '%s'%s\n",
+			argv[0], wrong.data ? wrong.data : "");
+		buf_release(&wrong);
 		return 2;
 	}
 	if (!open_view("histogram", argc - 1, argv + 1, &how, &o))

@@ -32,7 +32,7 @@ static const struct command_option options[] = {
 	{ "no-cache", 0, NULL, "neither use nor make a cache of the recording", COMMAND_FLAG,
 	  &no_cache },
 	NAMING_ROWS,
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	{ 0 },
 };
 
@@ -153,10 +153,7 @@ static int run(int argc, char **argv)
 	struct model *m;
 	int status;
 
-	if (!term_init(&term, 1, color)) {
-		fprintf(stderr, "memoir info: --color is auto, always or never, not '%s'\n", color);
-		return 2;
-	}
+	term_init(&term, 1, color);
 	if (argc == 1 && processes_is_folder(argv[0]))
 		return processes_show(argv[0], &term, as_json);
 	m = open_recording("info", argc, argv, &how, &status);

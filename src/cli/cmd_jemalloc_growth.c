@@ -52,7 +52,7 @@ static const struct command_option options[] = {
 	{ "program", 0, "FILE", "the program, where it is not where the dumps say", COMMAND_TEXT,
 	  &program },
 	HEAP_NAMING_ROWS,
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	{ 0 },
 };
 
@@ -318,8 +318,7 @@ static int run(int argc, char **argv)
 		return wrong("JSON or CSV, not both");
 	if (by_cum && by_stacks)
 		return wrong("--cum is for functions, --stacks for stacks");
-	if (!term_init(&s.term, 1, color))
-		return wrong("--color is auto, always or never");
+	term_init(&s.term, 1, color);
 	if (heap_input_pattern(NAME, "focus", focus_word, &how.focus) &&
 	    heap_input_pattern(NAME, "ignore", ignore_word, &how.ignore)) {
 		struct heap_places_options where = heap_naming_options(NAME, program, argv, argc);

@@ -40,7 +40,7 @@ static const struct command_option options[] = {
 	  &program },
 	AGENT_TOKEN_ROW,
 	HEAP_NAMING_ROWS,
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	{ 0 },
 };
 
@@ -214,8 +214,7 @@ static int run(int argc, char **argv)
 			     " --help");
 	if (as_json && as_csv)
 		return wrong("JSON or CSV, not both");
-	if (!term_init(&s.term, 1, color))
-		return wrong("--color is auto, always or never");
+	term_init(&s.term, 1, color);
 	where = heap_naming_options(NAME, program, argv, argc == 2);
 	profile_init(&s.profile, &how, &where);
 	stats_init(&s.stats);

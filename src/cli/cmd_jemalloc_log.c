@@ -37,7 +37,7 @@ static const struct command_option options[] = {
 	HEAP_NAMING_ROWS,
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
 	{ "csv", 0, NULL, "print CSV: a row for each stack", COMMAND_FLAG, &as_csv },
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	{ 0 },
 };
 
@@ -203,9 +203,9 @@ static int run_with(struct profile_options *patterns, int argc, char **argv)
 	int status = 0;
 
 	if (!compile("focus", focus_word, &patterns->focus) ||
-	    !compile("ignore", ignore_word, &patterns->ignore) ||
-	    !shape_term("jemalloc log", &t, color))
+	    !compile("ignore", ignore_word, &patterns->ignore))
 		return 2;
+	term_init(&t, 1, color);
 	if (argc > 1 && elf_file_open(&elf, argv[0])) {
 		elf_file_release(&elf);
 		program = *argv++;

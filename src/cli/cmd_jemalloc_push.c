@@ -45,7 +45,8 @@ static const struct command_option options[] = {
 	{ "to", 0, "URL", "the server: http://HOST:PORT (https is not spoken)", COMMAND_TEXT, &to },
 	{ "name", 0, "APP", "what the profile is of (the program's name)", COMMAND_TEXT, &name },
 	{ "label", 'l', "NAME=VALUE", "a label; may be repeated", COMMAND_CALL, NULL, add_label },
-	{ "format", 0, "WHAT", "pprof (this is what is done) or folded", COMMAND_TEXT, &format },
+	{ "format", 0, "WHAT", "pprof (this is what is done) or folded", COMMAND_WORD, &format,
+	  .words = "pprof or folded" },
 	{ "push-api", 0, NULL, "by POST /push.v1.PusherService/Push instead of /ingest",
 	  COMMAND_FLAG, &push_api },
 	{ "every", 0, "TIME", "again and again: 10s, 1m", COMMAND_TEXT, &every },
@@ -252,8 +253,6 @@ static const char *wrong_usage(int argc, uint64_t *interval_ns, struct err *err)
 		return "--to says where";
 	if (format && !strcmp(format, "folded"))
 		pyroscope.format = PYROSCOPE_FOLDED;
-	else if (format && strcmp(format, "pprof") != 0)
-		return "--format is pprof or folded";
 	if (push_api && pyroscope.format == PYROSCOPE_FOLDED)
 		return "--push-api takes pprof only";
 	if (every && !live_interval(every, interval_ns))

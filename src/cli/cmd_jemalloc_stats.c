@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/nearest.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
 #include "cli/stats_tables.h"
@@ -35,7 +36,7 @@ static const struct command_option options[] = {
 	{ "settings", 0, NULL, "show jemalloc's configuration too", COMMAND_FLAG, &with_settings },
 	{ "json", 0, NULL, "print JSON, with all snapshots and fields", COMMAND_FLAG, &as_json },
 	{ "csv", 0, "TABLE", "print this table of all snapshots as CSV", COMMAND_TEXT, &csv_word },
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	{ 0 },
 };
 
@@ -188,13 +189,19 @@ static const char *wrong_usage(int argc, struct term *term, char room[320])
 		return room;
 	}
 	if (table && !stats_tables_has(table)) {
-		snprintf(room, 320, "there is no table '%.60s'; there are %s", table,
-			 stats_tables_names);
+		char word[64];
+		const char *nearest =
+			nearest_in_list(table, stats_tables_names, word, sizeof(word));
+
+		snprintf(room, 320, "there is no table '%.60s'; %s%s%s", table,
+			 nearest ? "did you mean '" : "there are ",
+			 nearest ? nearest : stats_tables_names, nearest ? "'?" : "");
 		return room;
 	}
 	if (as_json && csv_word)
 		return "JSON or CSV, not both";
-	return term_init(term, 1, color) ? NULL : "--color is auto, always or never";
+	term_init(term, 1, color);
+	return NULL;
 }
 
 static int run(int argc, char **argv)

@@ -36,12 +36,12 @@ static uint64_t samples = SAMPLES;
 
 static const struct command_option options[] = {
 	{ "interval", 'i', "TIME", "so often (1s): 0.5, 500ms, 10s", COMMAND_TEXT, &interval_word },
-	{ "sort", 's', "WHAT", "size, growth or free", COMMAND_TEXT, &sort_word },
+	{ "sort", 's', "WHAT", "size, growth or free", COMMAND_WORD, &sort_word },
 	{ "once", 0, NULL, "print one screen, after a few snapshots, and end", COMMAND_FLAG,
 	  &once },
 	{ "samples", 'n', "N", "so many snapshots for --once (5)", COMMAND_NUMBER, &samples },
 	{ "json", 0, NULL, "with --once: print JSON", COMMAND_FLAG, &as_json },
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	LIVE_OPTIONS,
 	{ 0 },
 };
@@ -325,15 +325,10 @@ static const char *wrong_usage(struct watch *w, uint64_t *interval)
 		return "--json is for --once";
 	if (samples < 1 || samples > WINDOW)
 		return "--samples is 1 to 120";
-	if (!term_init(&w->term, 1, color))
-		return "--color is auto, always or never";
+	term_init(&w->term, 1, color);
 	for (unsigned i = 0; sort_word && i < WATCH_SORT_COUNT; i++)
-		if (!strcmp(sort_word, sorts[i])) {
+		if (!strcmp(sort_word, sorts[i]))
 			w->view.sort = (enum watch_sort)i;
-			sort_word = NULL;
-		}
-	if (sort_word)
-		return "--sort is size, growth or free";
 	if (!once && (!isatty(1) || !isatty(0)))
 		return "this needs a terminal; --once prints one screen without";
 	return NULL;

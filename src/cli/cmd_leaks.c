@@ -22,7 +22,7 @@ static const struct command_option options[] = {
 	{ "full", 0, NULL, "show every frame, and whole paths", COMMAND_FLAG, &full },
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
 	WAITING_ROWS,
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	{ 0 },
 };
 
@@ -145,8 +145,7 @@ static int run(int argc, char **argv)
 
 	for (unsigned i = 0; i < VERDICTS; i++)
 		names[i] = verdict_rows[i].name;
-	if (!shape_term("leaks", &r.term, color))
-		return 2;
+	term_init(&r.term, 1, color);
 	if (class_name &&
 	    (class = shape_word("leaks", "class", class_name, names, VERDICTS)) == VERDICTS)
 		return 2;

@@ -461,8 +461,11 @@ static int run(int argc, char **argv)
 	if (!paging_check(&paging, "maps", false))
 		return 2;
 	if (sort == MAP_SORTS) {
-		fprintf(stderr, "memoir maps: cannot sort by '%s' (memoir help maps says more)\n",
-			paging.sort);
+		struct nearest near = nearest_to(paging.sort);
+
+		for (unsigned i = 0; i < MAP_SORTS; i++)
+			nearest_consider(&near, map_sort_names[i]);
+		paging_complain("maps", &near);
 		return 2;
 	}
 	if (!only_ready)

@@ -48,7 +48,7 @@ static const struct command_option options[] = {
 	  COMMAND_FLAG, &one_thread },
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
 	WAITING_ROWS,
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	{ 0 },
 };
 
@@ -389,8 +389,7 @@ static int run(int argc, char **argv)
 	struct opened o;
 	int status = 2;
 
-	if (!shape_term("replay", &r.term, color))
-		return 2;
+	term_init(&r.term, 1, color);
 	if (touch_text &&
 	    (r.touch = shape_word("replay", "touch", touch_text, touch_names, TOUCHES)) == TOUCHES)
 		return 2;

@@ -22,7 +22,7 @@ static const struct command_option options[] = {
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
 	WAITING_ROWS,
 	{ "follow", 'f', NULL, "the same, showing the totals as they grow", COMMAND_FLAG, &follow },
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	{ 0 },
 };
 
@@ -33,11 +33,7 @@ static int run(int argc, char **argv)
 	struct buf out = { 0 };
 	struct opened o;
 
-	if (!term_init(&r.term, 1, color)) {
-		fprintf(stderr, "memoir report: --color is auto, always or never, not '%s'\n",
-			color);
-		return 2;
-	}
+	term_init(&r.term, 1, color);
 	if (!open_view("report", argc, argv, &how, &o))
 		return o.status;
 	r.model = o.model;

@@ -27,7 +27,7 @@ static const struct command_option options[] = {
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
 	{ "csv", 0, NULL, "print CSV", COMMAND_FLAG, &as_csv },
 	WAITING_ROWS,
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	{ 0 },
 };
 
@@ -262,8 +262,7 @@ static int run(int argc, char **argv)
 	struct opened o;
 	uint64_t from, to;
 
-	if (!shape_term("timeline", &t.term, color))
-		return 2;
+	term_init(&t.term, 1, color);
 	if (buckets > SERIES_MAX) {
 		fprintf(stderr, "memoir timeline: --buckets is at most %u\n", SERIES_MAX);
 		return 2;

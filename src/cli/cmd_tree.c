@@ -34,7 +34,7 @@ static const struct command_option options[] = {
 	{ "full", 0, NULL, "names as long as they are", COMMAND_FLAG, &full },
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
 	WAITING_ROWS,
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &color },
+	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	{ 0 },
 };
 
@@ -117,8 +117,8 @@ static int run(int argc, char **argv)
 	struct opened opened;
 	struct tree t;
 
-	if (!shape_term("tree", &text.term, color) || !shape_measure_check("tree", &measure) ||
-	    !read_share(&o.min_share))
+	term_init(&text.term, 1, color);
+	if (!shape_measure_check("tree", &measure) || !read_share(&o.min_share))
 		return 2;
 	if (by && (o.key = shape_word("tree", "by", by, tree_keys, TREE_KEYS)) == TREE_KEYS)
 		return 2;

@@ -7,14 +7,26 @@
  * member is cmd_<group>_<word>.c with `command_<group>_<word>`.
  *
  * main.c finds the command, parses its options from the rows, answers --help from them, and calls
- * run() with what is left on the line.  Exit status: 0 done, 1 the work failed, 2 wrong usage. */
+ * run() with what is left on the line. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* What a command ends with.  One that was asked to check something (--fail-if-…) says with 1 that
+ * it does not hold, and with 2 that it could not be told: `command && deploy` and scripts need
+ * both. */
+enum command_status {
+	STATUS_DONE = 0,
+	STATUS_FAILED = 1, /* the work failed, or a part of the input could not be read */
+	STATUS_DOES_NOT_HOLD = 1,
+	STATUS_WRONG = 2, /* wrong usage */
+	STATUS_CANNOT_TELL = 2,
+};
+
 enum command_option_type {
 	COMMAND_FLAG,	/* bool *: set to true */
 	COMMAND_TEXT,	/* const char **: the argument */
+	COMMAND_WORD,	/* the same: one of the words that `words`, or else `help`, lists */
 	COMMAND_NUMBER, /* uint64_t *: the argument */
 	COMMAND_CALL,	/* set(): for rows that are made from another table, or repeat */
 };
@@ -29,6 +41,7 @@ struct command_option {
 	/* COMMAND_CALL: returns NULL, or what is wrong with the value. */
 	const char *(*set)(const struct command_option *row, const char *value);
 	const void *context;
+	const char *words; /* COMMAND_WORD: "whole or table" */
 };
 
 struct command {

@@ -10,18 +10,23 @@
 #define FLUSH_SIZE (1u << 20)
 #define COUNT_TABLE 20
 
+void paging_complain(const char *command, const struct nearest *near)
+{
+	const char *best = nearest_found(near);
+
+	fprintf(stderr, "memoir %s: cannot sort by '%s'", command, near->word);
+	if (best)
+		fprintf(stderr, "; did you mean '%s'?\n", best);
+	else
+		fprintf(stderr, " (memoir help %s says more)\n", command);
+}
+
 bool paging_check(struct paging *p, const char *command, bool descending)
 {
 	p->descending = descending;
-	if (!term_init(&p->term, 1, p->color)) {
-		fprintf(stderr, "memoir %s: --color is auto, always or never, not '%s'\n", command,
-			p->color);
-		return false;
-	}
-	if (p->order && !sort_order(p->order, &p->descending)) {
-		fprintf(stderr, "memoir %s: --order is asc or dsc, not '%s'\n", command, p->order);
-		return false;
-	}
+	term_init(&p->term, 1, p->color);
+	if (p->order)
+		sort_order(p->order, &p->descending);
 	if (p->json && p->csv) {
 		fprintf(stderr, "memoir %s: --json or --csv, not both\n", command);
 		return false;

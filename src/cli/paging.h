@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/nearest.h"
 #include "base/term.h"
 #include "cli/command.h"
 #include "cli/open.h"
@@ -24,7 +25,13 @@ struct paging {
 /* Rows for a command's options; `p` is a static struct paging. */
 #define PAGING_OPTIONS(p, keys)                                                                     \
 	{ "sort", 's', "KEY", keys, COMMAND_TEXT, &(p).sort },                                      \
-		{ "order", 0, "asc|dsc", "smallest or largest first", COMMAND_TEXT, &(p).order },   \
+		{ "order",                                                                          \
+		  0,                                                                                \
+		  "asc|dsc",                                                                        \
+		  "smallest or largest first",                                                      \
+		  COMMAND_WORD,                                                                     \
+		  &(p).order,                                                                       \
+		  .words = "asc, dsc or desc" },                                                    \
 		{ "skip", 0, "N", "leave out the first N", COMMAND_NUMBER, &(p).skip },             \
 		{ "count",	  'n',	     "N", "show so many (20; all of them as JSON and CSV)", \
 		  COMMAND_NUMBER, &(p).count },                                                     \
@@ -35,9 +42,11 @@ struct paging {
 		{ "follow",	'f',	    NULL, "the same, showing the totals as they grow",      \
 		  COMMAND_FLAG, &(p).follow },                                                      \
 	{                                                                                           \
-		"color", 0, "WHEN", "auto, always or never", COMMAND_TEXT, &(p).color               \
+		"color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &(p).color               \
 	}
 
+/* There is no such --sort; `near` has seen the words that there are. */
+void paging_complain(const char *command, const struct nearest *near);
 /* Looks at what was given; `descending` is what is meant without --order.  False after saying what
  * is wrong. */
 bool paging_check(struct paging *p, const char *command, bool descending);

@@ -20,6 +20,7 @@
 #include "base/progress.h"
 #include "base/xalloc.h"
 #include "cli/about.h"
+#include "cli/table.h"
 #include "cli/waiting.h"
 #include "model/model.h"
 #include "model/words.h"
@@ -235,71 +236,59 @@ static void branch(struct buf *out, const struct processes *all, size_t i)
 	buf_text(out, is_last_child(all, i) ? "└─ " : "├─ ");
 }
 
-/* A command line that makes the table no wider than the terminal, but by so much. */
-static void cut_command(struct buf *out, const struct term *t, const char *command,
-			unsigned file_width)
-{
-	unsigned used = 64 + file_width, room = t->width > used + 40 ? t->width - used : 40;
-	size_t n = strlen(command);
+static const struct table_column columns[] = {
+	{ .title = "process", .name = "process", .style = STYLE_NUMBER },
+	{ .title = "ran", .name = "ran" },
+	{ .title = "peak", .name = "peak" },
+	{ .title = "leaked", .name = "leaked" },
+	{ .title = "events", .name = "events" },
+	{ .title = "file", .name = "file", .left = true },
+	{ .title = "command", .name = "command", .left = true },
+	{ 0 },
+};
 
-	if (n <= room) {
-		buf_printable(out, command, n);
-		return;
-	}
-	for (n = room - 1; n && ((unsigned char)command[n] & 0xc0) == 0x80;)
-		n--;
-	buf_printable(out, command, n);
-	buf_text(out, "…");
-}
-
-static void text_process(struct buf *out, const struct term *t, const struct processes *all,
-			 size_t i, unsigned file_width)
+static void text_process(struct table *t, const struct processes *all, size_t i)
 {
 	const struct process *p = &all->list[i];
 	struct human ran, peak, leaked, events;
-	const char *how = "";
+	struct buf command = { 0 };
 
-	if (p->parent != NONE && all->list[p->parent].pid == p->pid)
-		how = "became ";
-	else if (!strcmp(p->origin, "fork"))
-		how = "fork of ";
-	buf_printf(out, "  %s%8llu%s  %9s  %10s  %10s  %9s  %-*s  %s", term_style(t, STYLE_NUMBER),
-		   (unsigned long long)p->pid, term_style(t, STYLE_PLAIN),
-		   human_duration(&ran, p->runtime_ns), human_size(&peak, p->totals.peak_bytes),
-		   human_size(&leaked, p->totals.live_bytes),
-		   human_count(&events, p->totals.events), (int)file_width, p->path,
-		   term_style(t, STYLE_DIM));
-	branch(out, all, i);
-	buf_printf(out, "%s%s", how, term_style(t, STYLE_PLAIN));
-	cut_command(out, t, p->command, file_width);
+	branch(&command, all, i);
 	if (!p->complete)
-		buf_printf(out, "%s  (its end is missing)%s", term_style(t, STYLE_WARNING),
-			   term_style(t, STYLE_PLAIN));
-	buf_char(out, '\n');
+		buf_text(&command, "(its end is missing) ");
+	if (p->parent != NONE && all->list[p->parent].pid == p->pid)
+		buf_text(&command, "became ");
+	else if (!strcmp(p->origin, "fork"))
+		buf_text(&command, "fork of ");
+	buf_printable(&command, p->command, strlen(p->command));
+	table_cellf(t, "%llu", (unsigned long long)p->pid);
+	table_cell(t, human_duration(&ran, p->runtime_ns));
+	table_cell(t, human_size(&peak, p->totals.peak_bytes));
+	table_cell(t, human_size(&leaked, p->totals.live_bytes));
+	table_cell(t, human_count(&events, p->totals.events));
+	table_cell(t, p->path);
+	table_cell(t, command.data ? command.data : "");
+	buf_release(&command);
 }
 
-static void text_below(struct buf *out, const struct term *t, const struct processes *all,
-		       size_t parent, unsigned file_width)
+static void text_below(struct table *t, const struct processes *all, size_t parent)
 {
 	for (size_t i = 0; i < all->count; i++) {
 		if (all->list[i].parent != parent)
 			continue;
-		text_process(out, t, all, i, file_width);
-		text_below(out, t, all, i, file_width);
+		text_process(t, all, i);
+		text_below(t, all, i);
 	}
 }
 
-static void print_text(struct buf *out, const struct term *t, const struct processes *all)
+static void print_text(struct buf *out, const struct term *term, const struct processes *all)
 {
-	unsigned width = strlen("file");
+	struct table t;
 
-	for (size_t i = 0; i < all->count; i++)
-		if (strlen(all->list[i].path) > width)
-			width = (unsigned)strlen(all->list[i].path);
-	buf_printf(out, "  %s%8s  %9s  %10s  %10s  %9s  %-*s  %s%s\n", term_style(t, STYLE_DIM),
-		   "process", "ran", "peak", "leaked", "events", (int)width, "file", "command",
-		   term_style(t, STYLE_PLAIN));
-	text_below(out, t, all, NONE, width);
+	table_init(&t, columns);
+	text_below(&t, all, NONE);
+	table_print(&t, term, !isatty(STDOUT_FILENO), out);
+	table_release(&t);
 }
 
 int processes_show(const char *folder, const struct term *term, bool as_json)

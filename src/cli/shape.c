@@ -7,6 +7,7 @@
 
 #include "base/human.h"
 #include "base/json.h"
+#include "cli/args.h"
 #include "query/value.h"
 
 #define PERCENT 1000000.0 /* value.h counts in millionths */
@@ -36,10 +37,11 @@ bool shape_measure_check(const char *command, const struct shape_measure *s)
 	enum measure m = s->measure ? measure_find(s->measure) : MEASURE_COUNT;
 
 	if (s->measure && m == MEASURE_COUNT) {
-		fprintf(stderr,
-			"memoir %s: --measure is leaked, peak, allocated, temporary, alive-at or "
-			"short-lived, not '%s'\n",
-			command, s->measure);
+		const char *names[MEASURE_COUNT];
+
+		for (unsigned i = 0; i < MEASURE_COUNT; i++)
+			names[i] = measure_rows[i].name;
+		shape_word(command, "measure", s->measure, names, MEASURE_COUNT);
 		return false;
 	}
 	if ((m == MEASURE_ALIVE_AT) > (s->at != NULL) ||
@@ -140,14 +142,6 @@ void shape_measure_json(struct json *j, const struct model *m, const struct meas
 		json_number(j, "below_ns", ticks_ns(m, how->at));
 }
 
-bool shape_term(const char *command, struct term *t, const char *color)
-{
-	if (term_init(t, 1, color))
-		return true;
-	fprintf(stderr, "memoir %s: --color is auto, always or never, not '%s'\n", command, color);
-	return false;
-}
-
 void shape_removed(struct buf *out, const struct term *t, const struct model *m)
 {
 	const struct removed *r = &m->tables.removed;
@@ -188,16 +182,20 @@ void shape_bar(struct buf *out, double share, unsigned columns)
 unsigned shape_word(const char *command, const char *option, const char *text,
 		    const char *const *words, unsigned count)
 {
+	struct buf list = { 0 }, out = { 0 };
 	unsigned i = 0;
 
 	while (i < count && strcmp(text, words[i]) != 0)
 		i++;
 	if (i < count)
 		return i;
-	fprintf(stderr, "memoir %s: --%s is", command, option);
 	for (unsigned k = 0; k < count; k++)
-		fprintf(stderr, "%s %s", !k ? "" : k + 1 < count ? "," : " or", words[k]);
-	fprintf(stderr, ", not '%s'\n", text);
+		buf_printf(&list, "%s%s", !k ? "" : k + 1 < count ? ", " : " or ", words[k]);
+	buf_printf(&out, "memoir %s: --%s is %s, not '%s'", command, option, list.data, text);
+	args_suggest(text, list.data, &out);
+	fprintf(stderr, "%s\n", out.data);
+	buf_release(&list);
+	buf_release(&out);
 	return count;
 }
 

@@ -37,8 +37,6 @@ void shape_measure_json(struct json *j, const struct model *m, const struct meas
 /* A moment as ns after the start; false after saying what is wrong with it. */
 bool shape_time(const char *command, const char *option, const struct model *m, const char *text,
 		uint64_t *ret_ns);
-/* --color; false after saying what is wrong. */
-bool shape_term(const char *command, struct term *t, const char *color);
 /* A line about allocations that were taken out of the recording, and so cannot be shown; nothing if
  * there are none. */
 void shape_removed(struct buf *out, const struct term *t, const struct model *m);

@@ -219,12 +219,13 @@ struct map_list *map_list_free(struct map_list *l)
 	return NULL;
 }
 
+const char *const map_sort_names[MAP_SORTS] = { "timestamp", "address", "size", "peak_rss" };
+
 enum map_sort map_sort_find(const char *name)
 {
-	static const char *const names[] = { "timestamp", "address", "size", "peak_rss" };
 	unsigned i = 0;
 
-	while (i < MAP_SORTS && !same_name(name, names[i]))
+	while (i < MAP_SORTS && !same_name(name, map_sort_names[i]))
 		i++;
 	return (enum map_sort)i;
 }

@@ -48,6 +48,7 @@ struct map_list *map_list_free(struct map_list *l);
 enum map_sort { MAP_SORT_TIMESTAMP, MAP_SORT_ADDRESS, MAP_SORT_SIZE, MAP_SORT_PEAK_RSS, MAP_SORTS };
 /* By name; MAP_SORTS if there is none. */
 enum map_sort map_sort_find(const char *name);
+extern const char *const map_sort_names[MAP_SORTS];
 /* The numbers of maps on a page; the caller frees *ret_rows.  Returns how many. */
 uint32_t map_list_page(const struct map_list *l, enum map_sort sort, bool descending, uint32_t skip,
 		       uint32_t count, uint32_t **ret_rows);

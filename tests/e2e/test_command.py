@@ -86,3 +86,55 @@ def test_report_names_the_leak(compile_program, record):
 def test_arguments_after_the_program_are_its_own(tmp_path):
     run = memoir("run", "-o", str(tmp_path / "out.dat"), "echo", "--help", "-o", "x")
     assert run.stdout == b"--help -o x\n"
+
+
+@pytest.mark.parametrize("arguments,meant", [
+    (["report", "--tpo", "3"], "--top"), (["groups", "--by", "fuction"], "'function'"), (["groups", "--sort", "sizee"], "'size'"),
+    (["allocations", "--sort", "adress"], "'address'"), (["allocations", "--order", "acs"], "'asc'"),
+    (["maps", "--sort", "peak_rs"], "'peak_rss'"), (["tree", "--by", "modul"], "'module'"),
+    (["tree", "--measure", "leakd"], "'leaked'"), (["leaks", "--class", "growin"], "'growing'"),
+    (["report", "--color", "alwys"], "'always'"), (["report", "--lifetime", "only_leakd"], "'only_leaked'"),
+    (["histogram", "siez"], "'size'"), (["postprocess", "--anonymize", "ful"], "'full'"), (["repack", "--compression", "lz5"], None),
+    (["repack", "--compression", "zsdt"], "'zstd'"), (["run", "--log", "wran"], "'warn'"), (["run", "--when-full", "drp"], "'drop'"),
+    (["replay", "--touch", "al"], "'all'"), (["fragmentation", "--region", "64"], None), (["export", "json", "--stacks", "hole"], "'whole'"),
+    (["jemalloc", "stats", "--only", "wterfall"], "'waterfall'"), (["jemalloc", "watch", "--sort", "siez"], "'size'"),
+    (["report", "--color", "17"], None),
+])
+def test_a_mistyped_word_is_told_what_was_meant(arguments, meant, tmp_path):
+    path = tmp_path / "x.dat"
+    path.write_bytes(b"")
+    done = memoir(*arguments, path)
+    assert done.status == 2
+    line = done.stderr.decode().splitlines()
+    assert len(line) == 1
+    assert f"did you mean {meant}?" in line[0] if meant else "did you mean" not in line[0]
+
+
+def test_statuses_of_a_check(tmp_path):
+    """Grown, not grown and cannot be told are three statuses; without a check an error is the work that failed."""
+    for name, command in (("a", ["true"]), ("b", ["ls", "-l", "/"])):
+        done = memoir("run", "-q", "-o", tmp_path / f"{name}.dat", *command)
+        assert done.status == 0, done
+    (tmp_path / "cut.dat").write_bytes((tmp_path / "b.dat").read_bytes()[:-200])
+
+    def diff(*arguments):
+        return memoir("diff", *arguments, cwd=tmp_path).status
+    assert diff("--fail-if-grown", "100%", "a.dat", "a.dat") == 0
+    assert diff("-m", "allocated", "--fail-if-grown", "0", "a.dat", "b.dat") == 1
+    for files in (("a.dat", "none.dat"), ("none.dat", "a.dat"), ("a.dat", "cut.dat")):
+        assert diff("--fail-if-grown", "1T", *files) == 2
+        assert diff(*files) == 1
+    assert diff("--fail-if-grown", "much", "a.dat", "a.dat") == 2
+
+
+def test_folder_columns_are_as_wide_as_their_numbers(tmp_path):
+    for name in "ab":
+        assert memoir("run", "-q", "-o", tmp_path / f"{name}.dat", "perl", "-e",
+                        "my $s; $s .= chr(97) x 7 for 1..(0 + shift); my @x = (1..(0 + shift))",
+                        "10", {"a": "10", "b": "300000"}[name]).status == 0
+    lines = memoir("info", tmp_path).stdout.decode().splitlines()
+    assert len(lines) == 3
+    # Each number ends where its title does.
+    for title in ("process", "ran", "peak", "leaked", "events"):
+        end = lines[0].index(title) + len(title)
+        assert all(line[end:end + 1] == " " and line[end - 1] != " " for line in lines)

@@ -164,7 +164,7 @@ def test_csv(choosing):
     (["--lifetime", "forever"], None, "none of all, only_leaked"),
     (["--function-regex", "(("], None, "regular expression"),
     (["--sort", "colour"], None, "cannot sort by 'colour'"),
-    (["--order", "up"], None, "asc or dsc"),
+    (["--order", "up"], None, "asc, dsc or desc"),
     (["--json", "--csv"], None, "not both"),
 ])
 def test_mistakes(choosing, options, column, part):

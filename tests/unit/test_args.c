@@ -130,6 +130,9 @@ static void suggestions(void **context)
 	assert_string_equal(args_nearest("rep", words), "report");
 	assert_null(args_nearest("server", words));
 	assert_null(args_nearest("", words));
+	/* Two letters the wrong way round, not one too many. */
+	assert_string_equal(args_nearest("tpo", (const char *const[]){ "to", "top", NULL }), "top");
+	assert_string_equal(args_nearest("tpo", (const char *const[]){ "top", "to", NULL }), "top");
 }
 
 static void help_names_everything(void **context)
