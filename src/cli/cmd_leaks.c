@@ -16,8 +16,8 @@ static const char *color, *class_name;
 
 static const struct command_option options[] = {
 	{ "top", 'n', "N", "stacks to show (10)", COMMAND_NUMBER, &top },
-	{ "class", 'c', "CLASS", "only growing, bounded, sawtooth or start-up", COMMAND_TEXT,
-	  &class_name },
+	{ "class", 'c', "CLASS", "only growing, unclear, bounded, sawtooth or start-up",
+	  COMMAND_TEXT, &class_name },
 	{ "held", 0, NULL, "also what was freed only when the program ended", COMMAND_FLAG, &held },
 	{ "full", 0, NULL, "show every frame, and whole paths", COMMAND_FLAG, &full },
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
@@ -42,8 +42,10 @@ static void print_verdict(struct report *r, struct buf *out, const struct verdic
 	else
 		buf_printf(out, " in %s block%s", human_count(&b, v->leaked_count),
 			   v->leaked_count == 1 ? "" : "s");
-	buf_printf(out, "%s, %.0f %% sure%s\n          ", term_style(t, STYLE_DIM),
-		   v->confidence * 100, term_style(t, STYLE_PLAIN));
+	if (v->class != VERDICT_UNCLEAR)
+		buf_printf(out, "%s, %.0f %% sure%s", term_style(t, STYLE_DIM), v->confidence * 100,
+			   term_style(t, STYLE_PLAIN));
+	buf_text(out, "\n          ");
 	verdict_evidence(out, v, model_runtime_ns(r->model));
 	buf_char(out, '\n');
 	report_stack(r, out, v->stack, v->call);

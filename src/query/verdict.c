@@ -19,6 +19,8 @@
 
 const struct verdict_row verdict_rows[VERDICTS] = {
 	[VERDICT_GROWING] = { "growing", "GROWING", "grows to the end of the run: a leak" },
+	[VERDICT_UNCLEAR] = { "unclear", "UNCLEAR",
+			      "grew until late: record more of the same work" },
 	[VERDICT_BOUNDED] = { "bounded", "BOUNDED", "grew and stopped: a cache, a pool, a table" },
 	[VERDICT_SAWTOOTH] = { "sawtooth", "SAWTOOTH", "filled and emptied again and again" },
 	[VERDICT_START_UP] = { "start-up", "START-UP", "allocated at the start, and kept" },
@@ -115,8 +117,10 @@ static void find_candidates(struct judging *j, bool held)
 		    (!leaked && (!held || c->freed_at[row] < j->work.to || row >= j->work_rows)))
 			continue;
 		v = candidate(j, stack_of(j, row), &room);
-		if (row < j->work_rows)
+		if (row < j->work_rows) {
 			v->kept_bytes += columns_size(c, row);
+			v->kept_count++;
+		}
 		if (!leaked)
 			continue;
 		v->freed_at_exit = false;
@@ -191,6 +195,10 @@ static void judge(struct judging *j, struct verdict *v, uint64_t first, uint64_t
 	work_rows = j->work_rows - columns_from(c, j->work.from + (uint64_t)((double)v->first_ns /
 									     j->work.ns_per_tick));
 	v->bytes_per_allocation = work_rows ? (double)v->kept_bytes / work_rows : 0;
+	if (v->kept_count)
+		v->bytes_per_block = (double)v->kept_bytes / (double)v->kept_count;
+	else if (v->leaked_count)
+		v->bytes_per_block = (double)v->leaked_bytes / (double)v->leaked_count;
 	if (!v->kept_bytes)
 		v->bytes_per_second = 0;
 	scratch_release(&memory);

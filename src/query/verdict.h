@@ -12,6 +12,7 @@
 
 enum verdict_class {
 	VERDICT_GROWING,  /* more and more, to the end */
+	VERDICT_UNCLEAR,  /* grew until late, but not enough to tell */
 	VERDICT_BOUNDED,  /* grew, and stopped: a cache, a pool, a table */
 	VERDICT_SAWTOOTH, /* filled and emptied again and again */
 	VERDICT_START_UP, /* allocated at the beginning, and kept */
@@ -32,7 +33,8 @@ struct verdict {
 	double confidence;  /* 0 … 1 */
 	bool freed_at_exit; /* nothing leaked: it was freed when the program ended */
 	uint64_t leaked_bytes, leaked_count;
-	uint64_t kept_bytes;	  /* alive when the program's work was done */
+	uint64_t kept_bytes; /* alive when the program's work was done */
+	uint64_t kept_count;
 	uint64_t most_bytes;	  /* at once */
 	uint64_t allocated_count; /* in the whole run */
 	/* Evidence. */
@@ -41,6 +43,7 @@ struct verdict {
 	double fit;		     /* of a straight line since it began: R², 0 … 1 */
 	double bytes_per_second;     /* of that line */
 	double bytes_per_allocation; /* growth for each allocation of the whole program */
+	double bytes_per_block;	     /* of what is kept, or else of what leaked */
 	double late_share;	     /* of its growth that came in the last third */
 	uint32_t steps;		     /* different moments at which it grew, at most 50 */
 	uint32_t drops;		     /* times that it lost half or more */

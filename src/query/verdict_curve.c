@@ -15,10 +15,18 @@
 #define TREND 0.10	    /* of the most: rise of the line through the last half */
 #define TREND_STRAIGHT 0.02 /* the same, where the line fits */
 #define FIT_STRAIGHT 0.9
-#define GAP 1.6		 /* pauses as long as this times the longest before are an end */
-#define DOUBLING 0.4	 /* of all in the last step: a table that grows by doubling */
-#define GAP_DOUBLING 2.0 /* its pauses double too */
-#define PAUSE_MIN 0.12	 /* of the work */
+#define GAP 1.6		    /* pauses as long as this times the longest before are an end */
+#define DOUBLING 0.4	    /* of all in the last step: a table that grows by doubling */
+#define GAP_DOUBLING 2.0    /* its pauses double too */
+#define PAUSE_MIN 0.12	    /* of the work */
+#define STEADY_BUCKETS 0.75 /* of the last half in which something was added, to be steady */
+#define STEADY_PACE 0.7	    /* of what the quarter before brought, in the last quarter */
+#define STEADY_LEAST 0.005  /* of what there is, in the last half */
+#define LEVEL 1.05	    /* times what there was before is not more */
+#define SLOWING 0.6	    /* of what the quarter before brought is less and less */
+#define SLOWED 0.9	    /* of the run: what slows down and grew until later may go on */
+#define LEVEL_SURE 0.6	    /* what is level is bounded, though it moves to the end */
+#define SURE_ENOUGH 0.45    /* less is not called by a name that says what it is */
 
 double work_active(const struct work *w, uint64_t stamp)
 {
@@ -200,6 +208,49 @@ static bool still_growing(const struct curve *c, const struct growth *g, double 
 	return rise >= TREND || (rise >= TREND_STRAIGHT && line.fit >= FIT_STRAIGHT);
 }
 
+/* Adds as much as before, all the time, be it little beside what came first, or beside what is
+ * freed again: a leak of a stack that has done something else too. */
+static bool is_steady(const struct curve *c)
+{
+	unsigned half = CURVE_BUCKETS / 2, quarter = CURVE_BUCKETS * 3 / 4, rising = 0;
+	double before = c->kept[quarter] - c->kept[half];
+	double last = c->kept[CURVE_BUCKETS] - c->kept[quarter];
+
+	for (unsigned i = half; i < CURVE_BUCKETS; i++)
+		rising += c->kept[i + 1] > c->kept[i];
+	return rising >= half * STEADY_BUCKETS && last >= before * STEADY_PACE &&
+	       before + last >= c->last * STEADY_LEAST;
+}
+
+static double mean(const double *y, unsigned n)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		sum += y[i];
+	return sum / n;
+}
+
+/* Has no more in the last quarter than in the half before it. */
+static bool is_level(const struct curve *c)
+{
+	unsigned quarter = CURVE_BUCKETS / 4;
+
+	return mean(c->middle + 3 * quarter, quarter) <=
+	       mean(c->middle + quarter, 2 * quarter) * LEVEL;
+}
+
+/* Each quarter brings much less than the one before: a table that has nearly all of its keys. */
+static bool is_slowing(const struct curve *c)
+{
+	unsigned quarter = CURVE_BUCKETS / 4;
+	double second = c->kept[2 * quarter] - c->kept[quarter];
+	double third = c->kept[3 * quarter] - c->kept[2 * quarter];
+	double last = c->kept[4 * quarter] - c->kept[3 * quarter];
+
+	return third <= second * SLOWING && last <= third * SLOWING;
+}
+
 static double limited(double value)
 {
 	return value < 0.3 ? 0.3 : value > 0.99 ? 0.99 : value;
@@ -224,12 +275,18 @@ void curve_judge(struct verdict *v, const struct curve *c, const struct work *w,
 	v->bytes_per_second = seconds > 0 ? line.slope * CURVE_BUCKETS / seconds : 0;
 	if (!(c->last > 0)) {
 		/* What is left was allocated when the work was done. */
-		v->class = c->drops >= SAW_DROPS ? VERDICT_SAWTOOTH : VERDICT_BOUNDED;
-		v->confidence = c->drops >= SAW_DROPS ? limited(c->drops / 6.0) : 0.5;
+		v->class = c->drops >= SAW_DROPS ? VERDICT_SAWTOOTH : VERDICT_UNCLEAR;
+		v->confidence = c->drops >= SAW_DROPS ? limited(c->drops / 6.0) : 0.3;
 	} else if (v->grown_share <= START_UP_SHARE && c->drops < SAW_DROPS &&
 		   v->later_count * 20 <= v->allocated_count) {
 		v->class = VERDICT_START_UP;
 		v->confidence = limited(1 - v->grown_share / START_UP_SHARE / 2);
+	} else if (is_steady(c) && !still_growing(c, &g, late)) {
+		v->class = VERDICT_GROWING;
+		line = fit_line(c->kept + CURVE_BUCKETS / 2, CURVE_BUCKETS / 2 + 1);
+		v->fit = line.fit;
+		v->bytes_per_second = seconds > 0 ? line.slope * CURVE_BUCKETS / seconds : 0;
+		v->confidence = limited(line.fit);
 	} else if (c->drops >= SAW_DROPS && c->kept[CURVE_BUCKETS * 6 / 10] <= c->most * SAW_KEPT) {
 		v->class = VERDICT_SAWTOOTH;
 		v->confidence = limited(c->drops / 6.0);
@@ -237,10 +294,16 @@ void curve_judge(struct verdict *v, const struct curve *c, const struct work *w,
 		v->class = VERDICT_GROWING;
 		v->confidence = limited(sqrt(line.fit) * fmin(1, g.steps / 8.0));
 	} else {
+		double pause =
+			1 -
+			work_active(w, w->from + (uint64_t)((double)v->grown_ns / w->ns_per_tick));
+
 		v->class = VERDICT_BOUNDED;
-		v->confidence =
-			limited((1 - work_active(w, w->from + (uint64_t)((double)v->grown_ns /
-									 w->ns_per_tick))) *
-				2);
+		v->confidence = limited(pause * 2);
+		if ((is_level(c) || (is_slowing(c) && v->grown_share < SLOWED)) &&
+		    v->confidence < LEVEL_SURE)
+			v->confidence = LEVEL_SURE;
 	}
+	if (v->confidence < SURE_ENOUGH)
+		v->class = VERDICT_UNCLEAR;
 }

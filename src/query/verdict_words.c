@@ -15,10 +15,22 @@ void verdict_evidence(struct buf *out, const struct verdict *v, uint64_t run_ns)
 		else
 			buf_text(out, "unsteadily");
 		buf_printf(out, " since %s", human_duration(&b, v->first_ns));
-		if (v->bytes_per_allocation > 0)
-			buf_printf(out, ", %s per allocation",
-				   human_size(&c, (uint64_t)(v->bytes_per_allocation + 0.5)));
+		if (v->bytes_per_block > 0)
+			buf_printf(out, ", %s a block",
+				   human_size(&c, (uint64_t)(v->bytes_per_block + 0.5)));
 		buf_printf(out, "; a straight line fits to %.0f %%", v->fit * 100);
+		break;
+	case VERDICT_UNCLEAR:
+		if (!v->kept_count) {
+			buf_text(out, "all of it came as the program ended; record a longer run");
+			break;
+		}
+		buf_printf(out, "grew until %s (%.0f %% of the run)",
+			   human_duration(&a, v->grown_ns), v->grown_share * 100);
+		buf_printf(out, ", in %s step%s, %.0f %% of it in the last third",
+			   human_count(&b, v->steps), v->steps == 1 ? "" : "s",
+			   v->late_share * 100);
+		buf_text(out, "; record twice as much of the same work and look again");
 		break;
 	case VERDICT_BOUNDED:
 		buf_printf(out, "grew until %s (%.0f %% of the run)",
@@ -54,6 +66,7 @@ void verdict_json(struct json *j, const struct verdict *v, uint64_t run_ns)
 	json_number(j, "leaked_bytes", v->leaked_bytes);
 	json_number(j, "leaked_count", v->leaked_count);
 	json_number(j, "kept_bytes", v->kept_bytes);
+	json_number(j, "kept_count", v->kept_count);
 	json_number(j, "most_bytes", v->most_bytes);
 	json_number(j, "allocated_count", v->allocated_count);
 	json_number(j, "first_ns", v->first_ns);
@@ -62,6 +75,7 @@ void verdict_json(struct json *j, const struct verdict *v, uint64_t run_ns)
 	json_real(j, "fit", v->fit, 4);
 	json_real(j, "bytes_per_second", v->bytes_per_second, 1);
 	json_real(j, "bytes_per_allocation", v->bytes_per_allocation, 3);
+	json_real(j, "bytes_per_block", v->bytes_per_block, 1);
 	json_real(j, "late_share", v->late_share, 4);
 	json_number(j, "steps", v->steps);
 	json_number(j, "drops", v->drops);

@@ -98,6 +98,65 @@ static void caches_are_bounded(void **context)
 	assert_int_equal(judged(&d).class, VERDICT_BOUNDED);
 }
 
+/* A leak of a stack that also has large blocks for a while, now and then: to the end, so not
+ * bounded. */
+static void leaks_beside_large_temporaries_grow(void **context)
+{
+	struct drawing d = { 0 };
+	struct verdict v;
+
+	for (unsigned t = 0; t < TICKS; t += 100) {
+		event(&d, t, 64);
+		if (t % 7300 == 0) {
+			event(&d, t + 10, 3000000);
+			event(&d, t + 20, -3000000);
+		}
+	}
+	v = judged(&d);
+	assert_int_equal(v.class, VERDICT_GROWING);
+	assert_true(v.grown_share > 0.95 && v.fit > 0.99);
+	assert_true(v.bytes_per_second > 63000 && v.bytes_per_second < 65000);
+	/* Small beside what the stack allocated first. */
+	event(&d, 1, 5000000);
+	for (unsigned t = 100; t < TICKS; t += 100)
+		event(&d, t, 64);
+	assert_int_equal(judged(&d).class, VERDICT_GROWING);
+	/* A table that takes up fewer and fewer new keys is none. */
+	event(&d, 1, 5000000);
+	for (unsigned i = 0, t = 100; t < TICKS; t += 100 + i * i / 4, i++)
+		event(&d, t, 64);
+	assert_int_not_equal(judged(&d).class, VERDICT_GROWING);
+}
+
+static void what_grows_late_is_not_bounded(void **context)
+{
+	struct drawing d = { 0 };
+	uint64_t random = 7;
+	double level = 0;
+	struct verdict v;
+
+	/* One step in the middle, one at the end. */
+	event(&d, TICKS / 2, 100000);
+	event(&d, TICKS - 100, 100000);
+	v = judged(&d);
+	assert_int_equal(v.class, VERDICT_UNCLEAR);
+	assert_true(v.grown_share > 0.99);
+	/* The same a fifth of the run before its end: it may come again. */
+	event(&d, TICKS / 2, 100000);
+	event(&d, TICKS * 4 / 5, 100000);
+	assert_int_equal(judged(&d).class, VERDICT_UNCLEAR);
+	/* A cache that moves all the time has no more at the end than in the middle. */
+	for (unsigned t = 0; t < TICKS; t += 50) {
+		double change = random_below(&random, 2000);
+
+		if (level + change > 100000)
+			change = -(double)random_below(&random, 20000);
+		event(&d, t, change);
+		level += change;
+	}
+	assert_int_equal(judged(&d).class, VERDICT_BOUNDED);
+}
+
 static void saws_fall(void **context)
 {
 	struct drawing d = { 0 };
@@ -165,6 +224,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(leaks_grow),
 		cmocka_unit_test(caches_are_bounded),
+		cmocka_unit_test(leaks_beside_large_temporaries_grow),
+		cmocka_unit_test(what_grows_late_is_not_bounded),
 		cmocka_unit_test(saws_fall),
 		cmocka_unit_test(starts_are_early),
 		cmocka_unit_test(everything_left_is_judged),

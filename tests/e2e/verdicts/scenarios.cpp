@@ -77,6 +77,43 @@ static void linear()
 		site_linear();
 }
 
+SITE void *site_beside_large(size_t size)
+{
+	return malloc(size);
+}
+
+// The same function also makes a large block now and then, which is freed.
+static void beside_large()
+{
+	for (run r; r.tick();) {
+		bool large = r.ticks % 73 == 0;
+		void *p = keep(site_beside_large(large ? 3 << 20 : 64));
+
+		if (large)
+			free(p);
+	}
+}
+
+// Large at the start, and a little more with every request since.
+static void after_large()
+{
+	for (run r; r.tick();)
+		keep(site_beside_large(r.ticks == 1 ? 1 << 20 : 64));
+}
+
+// It may come again: nobody can tell.
+static void two_steps()
+{
+	bool first = false, second = false;
+
+	for (run r; r.tick();) {
+		if (!first && r.done > 0.5)
+			first = keep(site_beside_large(100000));
+		if (!second && r.done > 0.97)
+			second = keep(site_beside_large(100000));
+	}
+}
+
 SITE void site_slow()
 {
 	keep(malloc(64));
@@ -608,6 +645,12 @@ static const struct scenario {
 	{ "random_sizes", "growing", "site_random_sizes", random_sizes,
 	  "sizes of all kinds, at random" },
 	{ "sessions", "growing", "site_sessions", sessions, "one of ten sessions is never closed" },
+	{ "beside_large", "growing", "site_beside_large", beside_large,
+	  "beside large blocks that are freed" },
+	{ "after_large", "growing", "site_beside_large", after_large,
+	  "a little, after much at the start" },
+	{ "two_steps", "unclear", "site_beside_large", two_steps,
+	  "a block in the middle and one at the end" },
 	{ "lru", "bounded", "site_lru", lru, "a cache that evicts" },
 	{ "hash_table", "bounded", "site_hash_table", hash_table, "a table that is complete" },
 	{ "pool", "bounded", "site_pool", pool, "objects that are used again" },

@@ -60,7 +60,7 @@ export interface MapsTimeline {
 }
 
 export interface Verdict {
-	class: "growing" | "bounded" | "sawtooth" | "start-up" | "start_up";
+	class: "growing" | "unclear" | "bounded" | "sawtooth" | "start-up" | "start_up";
 	confidence: number;
 	evidence: string;
 	leaked_bytes: number;

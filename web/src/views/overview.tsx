@@ -38,7 +38,7 @@ export function Overview({ id }: ViewProps) {
 	);
 }
 
-const WORDS: Record<Verdict["class"], string> = { growing: "growing", bounded: "bounded", sawtooth: "sawtooth", start_up: "start-up", "start-up": "start-up" };
+const WORDS: Record<Verdict["class"], string> = { growing: "growing", unclear: "unclear", bounded: "bounded", sawtooth: "sawtooth", start_up: "start-up", "start-up": "start-up" };
 const stack = (backtrace: number): string => `backtrace = ${backtrace}`;
 const list = (): string => (has("allocations") ? "allocations" : "flame");
 
@@ -119,6 +119,7 @@ function Who({ facts: f, verdicts: known }: { facts: Facts; verdicts: Verdict[] 
 function words(v: Verdict): string {
 	switch (v.class) {
 	case "growing": return v.bytes_per_second > 0 ? `grows ${bytes(v.bytes_per_second)}/s` : "grows";
+	case "unclear": return "unclear";
 	case "bounded": return `bounded at ${bytes(v.most_bytes)}`;
 	case "sawtooth": return "sawtooth";
 	default: return "start-up";
