@@ -44,6 +44,7 @@ struct agent {
 	char host[64];			/* of the address, for the Host header */
 	char address[160];		/* http://127.0.0.1:7790 or unix:/path, announced */
 	char socket_path[108], file_path[160];
+	char program[256]; /* its path as it was started */
 	dev_t socket_device;
 	ino_t socket_inode;
 	struct agent_fd standard_error; /* as it was at the start */
@@ -68,6 +69,9 @@ int64_t agent_now_ms(void);
 /* waits.c */
 void waits_init(void);
 int waits_create_thread(void *(*run)(void *));
+
+/* program.c */
+void program_find(void);
 
 /* listen.c */
 bool listen_open(void);

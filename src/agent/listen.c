@@ -196,11 +196,10 @@ static bool choose_folder(char *out, size_t room)
 
 static void publish(void)
 {
-	char folder[128], temporary[200], lines[640], program[256];
-	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	char folder[128], temporary[200], lines[640];
 	int fd, size;
 
-	program[n > 0 ? n : 0] = 0;
+	program_find();
 	if (!choose_folder(folder, sizeof(folder)) ||
 	    snprintf(agent.file_path, sizeof(agent.file_path), "%s/jemalloc.%d", folder,
 		     (int)agent.pid) >= (int)sizeof(agent.file_path)) {
@@ -211,7 +210,8 @@ static void publish(void)
 	snprintf(temporary, sizeof(temporary), "%s.new", agent.file_path);
 	unlink(temporary);
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	size = snprintf(lines, sizeof(lines), "%s\n%s\n%s\n", agent.address, agent.token, program);
+	size = snprintf(lines, sizeof(lines), "%s\n%s\n%s\n", agent.address, agent.token,
+			agent.program);
 	if (fd < 0 || write(fd, lines, (size_t)size) != size || rename(temporary, agent.file_path))
 		agent.file_path[0] = 0;
 	if (fd >= 0)

@@ -29,16 +29,13 @@ static void json_size(struct text *out, const char *key, const char *name)
 void stats_status(struct exchange *x)
 {
 	struct text *out = &x->out;
-	char program[256];
-	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	uint64_t epoch = 1;
 	uint32_t arenas;
 
-	program[n > 0 ? n : 0] = 0;
 	x->type = "application/json";
 	text_printf(out,
 		    "{\"memoir\":\"" MEMOIR_VERSION "\",\"pid\":%d,\"program\":", (int)agent.pid);
-	text_json(out, program);
+	text_json(out, agent.program);
 	text_printf(out, ",\"address\":");
 	text_json(out, agent.address);
 	text_printf(out,
@@ -57,7 +54,7 @@ void stats_status(struct exchange *x)
 	text_str(out, ",\"prefix\":");
 	text_json(out, jemalloc.prefix);
 	text_str(out, ",\"file\":");
-	text_json(out, jemalloc.file[0] ? jemalloc.file : program);
+	text_json(out, jemalloc.file[0] ? jemalloc.file : agent.program);
 	jemalloc_set("epoch", &epoch, sizeof(epoch));
 	json_bool(out, "prof", "opt.prof");
 	if (jemalloc.prof) {

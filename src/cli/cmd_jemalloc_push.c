@@ -2,8 +2,12 @@
 /* memoir jemalloc push: heap profiles to Pyroscope, once or at intervals.
  *
  * Of a running process the agent's own profile is handed on, whose names were looked up in that
- * process; folded stacks and dumps in files are named here.  A server or a process that does not
- * answer ends a single push, and is waited out where there are more to come. */
+ * process; folded stacks, dumps in files and what is sent at intervals are named here.  A server or
+ * a process that does not answer ends a single push, and is waited out where there are more to
+ * come.
+ *
+ * Pyroscope adds up what it is sent.  What is alive is sent as it is; of what was ever allocated,
+ * an interval has what came since the profile that was sent before, and the first one none. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +46,8 @@ static const char *add_label(const struct command_option *row, const char *value
 }
 
 static const struct command_option options[] = {
-	{ "to", 0, "URL", "the server: http://HOST:PORT (https is not spoken)", COMMAND_TEXT, &to },
+	{ "to", 0, "URL", "the server: http://HOST:PORT (https is not supported)", COMMAND_TEXT,
+	  &to },
 	{ "name", 0, "APP", "what the profile is of (the program's name)", COMMAND_TEXT, &name },
 	{ "label", 'l', "NAME=VALUE", "a label; may be repeated", COMMAND_CALL, NULL, add_label },
 	{ "format", 0, "WHAT", "pprof (this is what is done) or folded", COMMAND_WORD, &format,
@@ -62,7 +67,8 @@ struct push {
 	const char *path; /* a dump, or NULL */
 	struct agents_entry agent;
 	struct buf profile;
-	int64_t until, from; /* seconds */
+	struct buf dump, before; /* the one that is sent, and the last one that was */
+	int64_t until, from;	 /* seconds */
 	uint64_t sent, failed, failed_now;
 };
 
@@ -111,11 +117,17 @@ static int convert(struct push *u, const char *path, const struct buf *dump)
 	struct err err = { .offset = ERR_NO_OFFSET };
 	struct profile p;
 	struct sink sink;
+	size_t before;
 	int status;
 
 	profile_init(&p, &how, &where);
 	/* Half a dump would be taken for memory that was freed. */
-	status = heap_input_take(&p, NAME, path, dump, 1);
+	status = every ? heap_input_take(&p, NAME, path, u->before.size ? &u->before : dump, 1) : 0;
+	before = p.sample_count;
+	if (!status)
+		status = heap_input_take(&p, NAME, path, dump, 1);
+	if (!status && every)
+		profile_keep_since(&p, before);
 	if (!status && profile_finish(&p, &err)) {
 		fprintf(stderr, NAME ": %s\n", err.text);
 		status = 1;
@@ -159,29 +171,29 @@ static int ask(const struct push *u, const char *target, struct buf *body, struc
 static int fetch(struct push *u)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
-	struct buf dump = { 0 };
 	struct stat st;
 	int status;
 
 	buf_clear(&u->profile);
+	buf_clear(&u->dump);
 	u->until = live_now() / SECOND;
 	if (u->path) {
 		if (strcmp(u->path, "-") != 0 && !stat(u->path, &st))
 			u->until = st.st_mtime;
-		status = heap_input_read(&dump, u->path, &err) ? say(u, u->path, &err)
-							       : convert(u, u->path, &dump);
-	} else if (pyroscope.format == PYROSCOPE_PPROF) {
+		status = heap_input_read(&u->dump, u->path, &err) ? say(u, u->path, &err)
+								  : convert(u, u->path, &u->dump);
+	} else if (pyroscope.format == PYROSCOPE_PPROF && !every) {
 		status = ask(u, "/debug/pprof/heap", &u->profile, &err)
 				 ? say(u, u->agent.address, &err)
 				 : 0;
 	} else {
 		/* A process of this machine has its files here, which know lines and inlined
 		 * functions too. */
-		status = ask(u, u->agent.pid ? "/pprof/heap" : "/pprof/heap?symbols=1", &dump, &err)
+		status = ask(u, u->agent.pid ? "/pprof/heap" : "/pprof/heap?symbols=1", &u->dump,
+			     &err)
 				 ? say(u, u->agent.address, &err)
-				 : convert(u, u->agent.address, &dump);
+				 : convert(u, u->agent.address, &u->dump);
 	}
-	buf_release(&dump);
 	return status;
 }
 
@@ -189,6 +201,7 @@ static int send_one(struct push *u)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 	int status = fetch(u);
+	struct buf other;
 
 	if (!status && pyroscope_send(&pyroscope, &u->profile, u->from ? u->from : u->until - SPAN,
 				      u->until, TIMEOUT_MS, &err))
@@ -203,6 +216,9 @@ static int send_one(struct push *u)
 	u->failed_now = 0;
 	u->sent++;
 	u->from = u->until;
+	other = u->before;
+	u->before = u->dump;
+	u->dump = other;
 	return 0;
 }
 
@@ -280,6 +296,8 @@ static int run(int argc, char **argv)
 	if (!status)
 		status = every ? repeat(&u, interval_ns) : send_one(&u);
 	buf_release(&u.profile);
+	buf_release(&u.dump);
+	buf_release(&u.before);
 	return status;
 }
 

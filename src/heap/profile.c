@@ -172,6 +172,52 @@ void profile_add(struct profile *p, const struct dump *d, double sign)
 	map_release(&known);
 }
 
+static uint64_t sample_hash(const struct profile *p, const struct profile_sample *s)
+{
+	uint64_t h = s->thread;
+
+	for (size_t i = 0; i < s->site_count; i++)
+		h = (h << 5 ^ h >> 59 ^ p->sites[s->site + i]) * 0x9e3779b97f4a7c15ull;
+	return h;
+}
+
+static bool same_stack(const struct profile *p, const struct profile_sample *a,
+		       const struct profile_sample *b)
+{
+	return a->thread == b->thread && a->site_count == b->site_count &&
+	       (!a->site_count ||
+		!memcmp(p->sites + a->site, p->sites + b->site, a->site_count * sizeof(*p->sites)));
+}
+
+void profile_keep_since(struct profile *p, size_t from)
+{
+	struct map before = { 0 };
+	uint64_t key, at;
+
+	for (size_t i = 0; i < from; i++) {
+		for (key = sample_hash(p, &p->samples[i]); map_get(&before, key, &at); key++)
+			;
+		map_set(&before, key, i);
+	}
+	for (size_t i = from; i < p->sample_count; i++) {
+		struct profile_sample *s = &p->samples[i];
+
+		key = sample_hash(p, s);
+		while (map_get(&before, key, &at) && !same_stack(p, s, &p->samples[at]))
+			key++;
+		if (!map_get(&before, key, &at))
+			continue;
+		s->amounts.all_objects =
+			fmax(s->amounts.all_objects - p->samples[at].amounts.all_objects, 0);
+		s->amounts.all_bytes =
+			fmax(s->amounts.all_bytes - p->samples[at].amounts.all_bytes, 0);
+	}
+	map_release(&before);
+	p->sample_count -= from;
+	if (from)
+		memmove(p->samples, p->samples + from, p->sample_count * sizeof(*p->samples));
+}
+
 /* Functions that allocate for their caller, whoever made them.  Whole names, or a prefix that only
  * an allocator has: all below such a function is cut, so a program's prof_load() is not one. */
 static bool allocates(const char *name)

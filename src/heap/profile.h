@@ -84,6 +84,10 @@ void profile_init(struct profile *p, const struct profile_options *options,
 void profile_release(struct profile *p);
 /* Adds a dump's stacks, times `sign`; nothing of it is kept. */
 void profile_add(struct profile *p, const struct dump *d, double sign);
+/* Before profile_finish(): of what was ever allocated, samples from `from` on keep what came since
+ * the same stack's before it, 0 where it became less; those before it are taken out.  What is alive
+ * stays what it is. */
+void profile_keep_since(struct profile *p, size_t from);
 /* Looks names up and puts equal stacks together; those with the most bytes first.  0, or -ETIMEDOUT
  * with err for a pattern that takes too long. */
 int profile_finish(struct profile *p, struct err *err);

@@ -377,11 +377,14 @@ static void put_request(struct buf *request, const struct http_call *c)
 	const struct http_address *a = c->address;
 	bool six = strchr(a->host, ':') != NULL;
 
-	buf_printf(request,
-		   "%s %s HTTP/1.1\r\nHost: %s%s%s\r\nUser-Agent: memoir/" MEMOIR_VERSION
-		   "\r\nAccept: */*\r\nConnection: close\r\n",
-		   c->method, *a->target ? a->target : "/", six ? "[" : "",
-		   *a->host ? a->host : "localhost", six ? "]" : "");
+	buf_printf(request, "%s %s HTTP/1.1\r\nHost: %s%s%s", c->method,
+		   *a->target ? a->target : "/", six ? "[" : "", *a->host ? a->host : "localhost",
+		   six ? "]" : "");
+	/* As RFC 9110 has it: with the port unless it is the usual one.  A socket has none. */
+	if (*a->host && strcmp(a->port, "80") != 0)
+		buf_printf(request, ":%s", a->port);
+	buf_text(request, "\r\nUser-Agent: memoir/" MEMOIR_VERSION
+			  "\r\nAccept: */*\r\nConnection: close\r\n");
 	if (c->token && *c->token)
 		buf_printf(request, "Authorization: Bearer %s\r\n", c->token);
 	if (c->type)

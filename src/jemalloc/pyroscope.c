@@ -10,6 +10,7 @@
 #include "base/json.h"
 
 #define INGEST "/ingest"
+#define FOLDED_TYPE "inuse_space"
 #define PUSH "/push.v1.PusherService/Push"
 
 static bool letter(char c)
@@ -33,7 +34,7 @@ int pyroscope_server(struct pyroscope *p, const char *url, struct err *err)
 
 	if (!strncmp(url, "https://", 8))
 		return err_set(err, -EINVAL,
-			       "https is not spoken here: http, or a proxy that adds it");
+			       "https is not supported: http, or a proxy that adds it");
 	e = http_parse_address(&p->server, url, err);
 	if (e)
 		return e;
@@ -80,6 +81,13 @@ int pyroscope_label(struct pyroscope *p, const char *text, struct err *err)
 	return 0;
 }
 
+static bool ends_in_type(const char *name)
+{
+	size_t n = strlen(name), m = strlen("." FOLDED_TYPE);
+
+	return n > m && !strcmp(name + n - m, "." FOLDED_TYPE);
+}
+
 int pyroscope_target(const struct pyroscope *p, int64_t from, int64_t until,
 		     struct http_address *address, struct err *err)
 {
@@ -94,6 +102,10 @@ int pyroscope_target(const struct pyroscope *p, int64_t from, int64_t until,
 		buf_text(&target, path);
 	if (!p->push_api) {
 		buf_text(&name, p->name);
+		/* A profile of pprof says what its numbers are; for text the name's last part does.
+		 */
+		if (p->format == PYROSCOPE_FOLDED && !ends_in_type(p->name))
+			buf_text(&name, "." FOLDED_TYPE);
 		for (size_t i = 0; i < p->label_count; i++)
 			buf_printf(&name, "%c%s=%s", i ? ',' : '{', p->labels[i].name,
 				   p->labels[i].value);

@@ -5,12 +5,14 @@ import http.server
 import json
 import os
 import pathlib
+import subprocess
 import threading
 import time
 import urllib.parse
 
 import pytest
 
+import harness
 from agent import JEMALLOC, LIBRARY, Target, memoir
 from pprof import Profile
 
@@ -103,8 +105,8 @@ def test_d9_ingest_folded(stub, dump, tmp_path):
     done = push(tmp_path, "--to", stub.url + "/", "--format", "folded", "-d", DATA / "prof", dump)
     assert (done.status, done.stderr) == (0, b"")
     query, headers, body = ingested(stub.requests[0])
-    assert query["name"] == "prof" and query["format"] == "folded" and query["units"] == "bytes"
-    assert headers["Content-Type"] == "text/plain"
+    assert query["name"] == "prof.inuse_space" and query["format"] == "folded" and query["units"] == "bytes"
+    assert headers["Content-Type"] == "text/plain" and headers["Host"] == stub.url.removeprefix("http://")
     lines = body.decode().splitlines()
     assert abs(sum(int(line.rsplit(" ", 1)[1]) for line in lines) - 40342092) <= len(lines)
     assert all(line.split(";")[0] in ("_start", "clone3", "_dl_start_user") for line in lines)
@@ -158,11 +160,49 @@ def test_d9_a_running_process(stub, compile_program, tmp_path):
     assert times[4]["from"] == times[3]["until"]
 
 
+@needs_jemalloc
+@pytest.mark.parametrize("words", [[], ["--push-api"]], ids=["ingest", "push-api"])
+def test_an_interval_has_what_came_in_it(stub, compile_program, tmp_path, words):
+    """What was ever allocated is sent as the difference to the profile before, what is alive as it is."""
+    with Target([compile_program("agent_target")], tmp_path, "prof:true,prof_accum:true,lg_prof_sample:10") as target:
+        target.do("keep 3000")
+        command = [harness.MEMOIR, "jemalloc", "push", "--to", stub.url, *words, "--every", "1s", "-n", "4", str(target.pid)]
+        with subprocess.Popen(command, env=dict(harness.ENVIRONMENT, XDG_RUNTIME_DIR=str(tmp_path)),
+                              stdout=subprocess.PIPE) as process:
+            harness.wait_for(lambda: len(stub.requests) == 1, 60)
+            target.do("keep 5000")
+            assert process.communicate(timeout=60)[0] == b"4 profiles sent, 0 failed\n"
+    bodies = [request[2] for request in stub.requests]
+    if words:
+        bodies = [base64.b64decode(json.loads(body)["series"][0]["samples"][0]["rawProfile"]) for body in bodies]
+    profiles = [Profile(body) for body in bodies]
+    alive = [p.total(p.column("inuse_space"), function="keep_small") for p in profiles]
+    ever = [p.total(p.column("alloc_space"), function="keep_small") if "alloc_space" in [t[0] for t in p.types] else 0
+            for p in profiles]
+    blocks = 5000 * 1024
+    assert ever[0] == 0 and abs(sum(ever) - blocks) < 0.1 * blocks and ever[3] == 0
+    assert abs(alive[3] - alive[0] - blocks) < 0.1 * blocks and alive[0] > 0.9 * 3000 * 1024
+
+
+@needs_jemalloc
+def test_a_program_is_named_as_it_was_started(stub, compile_program, tmp_path):
+    """Not by what its link leads to."""
+    link = tmp_path / "my-server"
+    link.symlink_to(compile_program("agent_target"))
+    with Target([str(link)], tmp_path, "prof:true") as target:
+        assert push(tmp_path, "--to", stub.url, target.pid).status == 0
+        assert push(tmp_path, "--to", stub.url, "--format=folded", target.pid).status == 0
+        assert target.get("/status").json["program"] == str(link)
+        listed = memoir(tmp_path, "ps").stdout.decode()
+    assert [ingested(request)[0]["name"] for request in stub.requests] == ["my-server", "my-server.inuse_space"]
+    assert "my-server" in listed
+
+
 @pytest.mark.parametrize("words,reason", [
     (["out.heap"], "--to says where"),
     (["--to", "URL"], "of what?"),
     (["--to", "URL", "a.heap", "b.heap"], "of what?"),
-    (["--to", "https://host", "out.heap"], "https is not spoken here"),
+    (["--to", "https://host", "out.heap"], "https is not supported"),
     (["--to", "ftp://host", "out.heap"], "'ftp://host' is no address"),
     (["--to", "URL/?a=b", "out.heap"], "the server's address has no query"),
     (["--to", "URL", "--name", "a{b", "out.heap"], "a name has up to"),
