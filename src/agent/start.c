@@ -94,6 +94,14 @@ void agent_say(const char *format, ...)
 	n = vsnprintf(line + 8, sizeof(line) - 9, format, list);
 	va_end(list);
 	n = 8 + (n < 0 ? 0 : n > (int)sizeof(line) - 10 ? (int)sizeof(line) - 10 : n);
+	/* A client's words may be in it: none of them commands the terminal. */
+	for (int i = 8; i < n; i++) {
+		unsigned char c = (unsigned char)line[i], before = (unsigned char)line[i - 1];
+
+		if (c < 0x20 || c == 0x7f ||
+		    (c >= 0x80 && c < 0xa0 && (before < 0x80 || before == 0xc2)))
+			line[i] = '?';
+	}
 	line[n++] = '\n';
 	if (write(agent.standard_error.fd, line, (size_t)n) < 0)
 		return;

@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/harmless.h"
 #include "base/xalloc.h"
 
 void buf_release(struct buf *b)
@@ -131,13 +133,14 @@ void buf_base64(struct buf *b, const void *bytes, size_t size)
 void buf_printable(struct buf *b, const char *text, size_t size)
 {
 	buf_reserve(b, size);
-	for (size_t i = 0; i < size; i++) {
-		unsigned char c = (unsigned char)text[i];
-		/* U+0080 to U+009F are control characters too; in UTF-8 they start with c2. */
-		bool control = c < 0x20 || c == 0x7f ||
-			       (c >= 0x80 && c < 0xa0 && i && (unsigned char)text[i - 1] == 0xc2);
+	for (size_t i = 0, n; i < size; i += n) {
+		bool control;
 
-		buf_char(b, control ? '?' : (char)c);
+		n = harmless_next(text + i, size - i, &control);
+		if (control)
+			buf_char(b, '?');
+		else
+			buf_add(b, text + i, n);
 	}
 }
 
@@ -150,7 +153,7 @@ size_t text_columns(const char *text)
 	return n;
 }
 
-int buf_flush(struct buf *b, int fd)
+int buf_write(const struct buf *b, int fd)
 {
 	for (size_t done = 0; done < b->size;) {
 		ssize_t n = write(fd, b->data + done, b->size - done);
@@ -161,8 +164,24 @@ int buf_flush(struct buf *b, int fd)
 			return -errno;
 		done += (size_t)n;
 	}
-	buf_clear(b);
 	return 0;
+}
+
+int buf_flush(struct buf *b, int fd)
+{
+	struct buf shown = { 0 };
+	int error;
+
+	if (b->size && (fd == STDERR_FILENO || isatty(fd))) {
+		harmless_add(&shown, b->data, b->size, true);
+		error = buf_write(&shown, fd);
+		buf_release(&shown);
+	} else {
+		error = buf_write(b, fd);
+	}
+	if (!error)
+		buf_clear(b);
+	return error;
 }
 
 const char *path_base(const char *path)

@@ -31,5 +31,8 @@ void buf_printable(struct buf *b, const char *text, size_t size);
 size_t text_columns(const char *text);
 /* The last part of a path; "" stays "". */
 const char *path_base(const char *path);
-/* Writes everything to a descriptor and clears; 0 or -errno. */
+/* Writes everything to a descriptor and clears; 0 or -errno.  What goes to a terminal, or is a
+ * message on standard error, is made harmless: see harmless.h. */
 int buf_flush(struct buf *b, int fd);
+/* Writes all bytes as they are: 0 or -errno. */
+int buf_write(const struct buf *b, int fd);

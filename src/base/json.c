@@ -49,6 +49,8 @@ static void quoted(struct buf *out, const char *text, size_t size)
 			buf_text(out, "\\t");
 		else if (*s < 0x20 || *s == 0x7f)
 			buf_printf(out, "\\u%04x", *s);
+		else if (*s == 0xc2 && s[1] < 0xa0) /* terminals take U+0080 to U+009F for orders */
+			buf_printf(out, "\\u%04x", s[1]);
 		else
 			buf_add(out, s, n);
 		s += n ? n : 1;

@@ -12,6 +12,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/harmless.h"
+#include "base/open_output.h"
 #include "base/xalloc.h"
 
 #define ZSTD_LEVEL 3
@@ -38,8 +40,10 @@ static int write_fd(void *context, const void *bytes, size_t size)
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0 && errno == EAGAIN && !open_output_wait(s->fd))
+			continue;
 		if (n < 0)
-			return -errno;
+			return errno == EAGAIN ? -ETIMEDOUT : -errno;
 		p += n;
 		size -= (size_t)n;
 	}
@@ -69,9 +73,22 @@ void sink_to_function(struct sink *s, sink_write write, void *context, enum sink
 	}
 }
 
+/* Whatever a format says of names: here they are for somebody's eyes. */
+static int write_terminal(void *context, const void *bytes, size_t size)
+{
+	const struct sink *s = context;
+	struct buf shown = { 0 };
+	int error;
+
+	harmless_add(&shown, bytes, size, true);
+	error = buf_write(&shown, s->fd);
+	buf_release(&shown);
+	return error;
+}
+
 void sink_to_fd(struct sink *s, int fd, enum sink_codec codec)
 {
-	sink_to_function(s, write_fd, s, codec);
+	sink_to_function(s, isatty(fd) ? write_terminal : write_fd, s, codec);
 	s->fd = fd;
 }
 
@@ -107,12 +124,13 @@ int sink_to_file(struct sink *s, const char *path, enum sink_codec codec, struct
 
 	/* A device or a pipe has a name that is not ours to replace. */
 	device = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-	fd = device ? open(path, O_WRONLY | O_CLOEXEC) : open_unnamed(path, &temporary);
+	fd = device ? open_output(path, O_WRONLY, 0, OPEN_OUTPUT_WAIT_MS)
+		    : open_unnamed(path, &temporary);
 	if (fd < 0) {
-		int error = errno;
+		int error = device ? -fd : errno;
 
 		free(temporary);
-		return err_set(err, -error, "cannot write: %s", strerror(error));
+		return err_set(err, -error, "cannot write: %s", open_output_error(error));
 	}
 	sink_to_fd(s, fd, codec);
 	s->path = xstrdup(path);
@@ -223,8 +241,10 @@ static int write_vectors(int fd, struct iovec *v, size_t count)
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0 && errno == EAGAIN && !open_output_wait(fd))
+			continue;
 		if (n < 0)
-			return -errno;
+			return errno == EAGAIN ? -ETIMEDOUT : -errno;
 		for (; count && (size_t)n >= v->iov_len; v++, count--)
 			n -= (ssize_t)v->iov_len;
 		if (count) {
@@ -317,7 +337,7 @@ int sink_finish(struct sink *s, struct err *err)
 		s->temporary = NULL;
 	}
 	release(s);
-	return error ? err_set(err, error, "cannot write: %s", strerror(-error)) : 0;
+	return error ? err_set(err, error, "cannot write: %s", open_output_error(error)) : 0;
 }
 
 void sink_cancel(struct sink *s)

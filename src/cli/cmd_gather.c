@@ -86,7 +86,7 @@ static void set_signals(sigset_t *waiting)
 static void clear_line(struct shown *s)
 {
 	if (s->there)
-		fputs("\r\033[K", stderr);
+		(void)!write(STDERR_FILENO, "\r\033[K", 4);
 	s->there = false;
 }
 

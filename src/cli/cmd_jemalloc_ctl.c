@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/harmless.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "cli/agent_token.h"
@@ -165,9 +166,18 @@ static void print_lines(const struct buf *body, struct buf *out)
 		if (c == '"') {
 			quoted = !quoted;
 		} else if (quoted) {
+			size_t n = 1;
+			bool control = false;
+
 			if (c == '\\' && i + 1 < body->size)
 				c = body->data[++i];
-			buf_printable(out, &c, 1);
+			else
+				n = harmless_next(body->data + i, body->size - i, &control);
+			if (n > 1 && !control)
+				buf_add(out, body->data + i, n);
+			else
+				buf_printable(out, &c, 1);
+			i += n - 1;
 		} else if (c == '{' || c == ',') {
 			depth += c == '{';
 			if (depth > 1 || c == ',') {

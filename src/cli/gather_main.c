@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/harmless.h"
 #include "cli/args.h"
 #include "cli/command.h"
 
@@ -15,6 +16,7 @@ int main(int argc, char **argv)
 	struct buf out = { 0 };
 	int status = 0;
 
+	harmless_streams();
 	argc -= argc > 0;
 	argv++;
 	if (argc == 1 && (!strcmp(argv[0], "--version") || !strcmp(argv[0], "-V"))) {

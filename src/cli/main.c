@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/harmless.h"
 #include "cli/args.h"
 #include "cli/command.h"
 #include "cli/filtering.h"
@@ -144,6 +145,7 @@ int main(int argc, char **argv)
 	const struct command *c;
 	struct buf out = { 0 };
 
+	harmless_streams();
 	c = find_link(argc ? argv[0] : NULL);
 	if (c)
 		return run(c, argc - 1, argv + 1);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/human.h"
@@ -50,14 +51,18 @@ static void show_totals(const struct model *m, bool first)
 	static uint64_t shown;
 	const struct totals *t = &m->totals;
 	struct human a, b, c, d;
+	struct buf line = { 0 };
 
 	if (!first && shown == t->events)
 		return;
 	shown = t->events;
-	printf("%s%s events  %s allocations  %s live  %s peak%s", isatty(1) ? CLEAR_LINE : "",
-	       human_count(&a, t->events), human_count(&b, t->allocations),
-	       human_size(&c, t->live_bytes), human_size(&d, t->peak_bytes), isatty(1) ? "" : "\n");
+	buf_printf(&line, "%s%s events  %s allocations  %s live  %s peak%s",
+		   isatty(1) ? CLEAR_LINE : "", human_count(&a, t->events),
+		   human_count(&b, t->allocations), human_size(&c, t->live_bytes),
+		   human_size(&d, t->peak_bytes), isatty(1) ? "" : "\n");
 	fflush(stdout);
+	buf_flush(&line, STDOUT_FILENO);
+	buf_release(&line);
 }
 
 /* The lock is looked at before the file, so what was read without it is all there will be. */
@@ -136,8 +141,8 @@ struct model *open_recording(const char *command, int argc, char **argv,
 		return fail(argv[0], &err, ret_status);
 	written = load_all(m, argv[0], options);
 	if (options->follow && !options->quiet && isatty(1)) {
-		printf(CLEAR_LINE);
 		fflush(stdout);
+		(void)!write(STDOUT_FILENO, CLEAR_LINE, strlen(CLEAR_LINE));
 	}
 	if (!m->chunk_count && m->loss.kind != LOSS_NONE) {
 		fail(argv[0], &m->loss.err, ret_status);

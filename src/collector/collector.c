@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/lives.h"
+#include "base/open_output.h"
 #include "collector/clock.h"
 #include "collector/cull.h"
 #include "collector/family.h"
@@ -125,7 +126,8 @@ static void fail_writing(struct collector *c, int error)
 		return;
 	}
 	snprintf(text, sizeof(text), "cannot write %.190s: %s", c->recording.path,
-		 error == EBUSY ? "another recording is being written to it" : strerror(error));
+		 error == EBUSY ? "another recording is being written to it"
+				: open_output_error(error));
 	collector_fail(c, text);
 }
 

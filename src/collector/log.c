@@ -9,12 +9,15 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/harmless.h"
+#include "base/open_output.h"
 #include "collector/pattern.h"
 
 static int log_fd = -1;
@@ -35,11 +38,13 @@ static struct {
 
 static bool open_file(void)
 {
-	int fd = open(file.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+	int fd = open_output(file.path, O_WRONLY | O_APPEND | O_CREAT, 0600, OPEN_OUTPUT_SOON_MS);
 	struct stat st;
 
-	if (fd < 0)
+	if (fd < 0) {
+		errno = -fd;
 		return false;
+	}
 	file.size = fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
 	log_fd = fd;
 	return true;
@@ -152,7 +157,8 @@ void log_start(const struct options *options, pid_t pid, const char *program, in
 	if (open_file())
 		file.limit = options->logfile_rotate;
 	else
-		log_line(LOG_ERROR, "cannot write the log %s: %s", file.path, strerror(errno));
+		log_line(LOG_ERROR, "cannot write the log %s: %s", file.path,
+			 open_output_error(errno));
 }
 
 void log_line(enum log_level level, const char *format, ...)
@@ -170,6 +176,14 @@ void log_line(enum log_level level, const char *format, ...)
 	va_end(args);
 	if (n > (int)sizeof(line) - 2)
 		n = (int)sizeof(line) - 2;
+	for (char *p = line, *end = line + n; p < end;) {
+		bool control;
+		size_t size = harmless_next(p, (size_t)(end - p), &control);
+
+		if (control)
+			memset(p, '?', size);
+		p += size;
+	}
 	line[n++] = '\n';
 	while (write(fd, line, (size_t)n) < 0 && errno == EINTR)
 		;

@@ -24,6 +24,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/open_output.h"
 #include "collector/pattern.h"
 #include "wire/varint.h"
 
@@ -81,8 +82,11 @@ static bool append(struct recording *r, struct iovec *parts, int count)
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		/* A pipe whose reader takes nothing must not stop the program for ever. */
+		if (n < 0 && errno == EAGAIN && !open_output_wait(r->fd))
+			continue;
 		if (n <= 0)
-			return fail(r, n ? errno : EIO);
+			return fail(r, !n ? EIO : errno == EAGAIN ? ETIMEDOUT : errno);
 		done += (uint64_t)n;
 		for (; count && (size_t)n >= parts->iov_len; parts++, count--)
 			n -= (ssize_t)parts->iov_len;
@@ -229,10 +233,17 @@ static bool set_path(struct recording *r, const char *name)
 	return true;
 }
 
+static int open_new(const char *name, int flags)
+{
+	int fd = open(name, flags | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
 /* The first name that is free where it must be; else the name as it is, emptied. */
 static int create(struct recording *r, const char *pattern, pid_t pid, const char *program)
 {
-	int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY;
+	int flags = O_RDWR | O_CREAT;
 
 	for (unsigned n = 0;; n++) {
 		char name[RECORDING_PATH_SIZE];
@@ -243,11 +254,12 @@ static int create(struct recording *r, const char *pattern, pid_t pid, const cha
 			return -ENAMETOOLONG;
 		must_be_free =
 			pattern_has(pattern, 'n') || (r->family_ns && !is_old(name, r->family_ns));
-		fd = open(name, flags | (must_be_free ? O_EXCL : 0), 0600);
+		fd = must_be_free ? open_new(name, flags)
+				  : open_output(name, flags, 0600, OPEN_OUTPUT_SOON_MS);
 		if (fd >= 0)
 			return fd;
-		if (!must_be_free || errno != EEXIST || n == 1000000)
-			return -errno;
+		if (!must_be_free || fd != -EEXIST || n == 1000000)
+			return fd;
 	}
 }
 
@@ -256,14 +268,14 @@ static int claim(int fd)
 {
 	struct stat st;
 
+	/* A device or a pipe stays as it is, and may be several collectors'. */
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
 	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK; i++) {
 		if (i == 10)
 			return -EBUSY;
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	}
-	/* A device or a pipe stays as it is. */
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return 0;
 	/* The file may have been there already, with other rights. */
 	fchmod(fd, 0600);
 	return ftruncate(fd, 0) < 0 ? -errno : 0;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/open_output.h"
 #include "base/xalloc.h"
 
 #define FILES_MAX 100000
@@ -24,8 +25,11 @@ static int open_file(struct journal *j, struct err *err)
 {
 	struct stat st;
 
-	j->fd = open(j->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	if (j->fd < 0 || fstat(j->fd, &st))
+	j->fd = open_output(j->path, O_WRONLY | O_CREAT | O_APPEND, 0600, OPEN_OUTPUT_WAIT_MS);
+	if (j->fd < 0)
+		return err_set(err, j->fd, "%s: cannot open it: %s", j->path,
+			       open_output_error(j->fd));
+	if (fstat(j->fd, &st))
 		return failed(j, err, "cannot open it");
 	j->size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 	if (!S_ISREG(st.st_mode))

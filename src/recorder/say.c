@@ -35,6 +35,14 @@ void say(const char *text, const char *more)
 		line[n++] = *text;
 	for (; more && *more && n < sizeof(line) - 2; more++)
 		line[n++] = *more;
+	/* A file's name may be in it: none commands the terminal. */
+	for (size_t i = 8; i < n; i++) {
+		unsigned char c = (unsigned char)line[i], before = (unsigned char)line[i - 1];
+
+		if (c < 0x20 || c == 0x7f ||
+		    (c >= 0x80 && c < 0xa0 && (before < 0x80 || before == 0xc2)))
+			line[i] = '?';
+	}
 	line[n++] = '\n';
 	SYS(SYS_write, 2, line, n);
 }

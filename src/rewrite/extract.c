@@ -17,10 +17,20 @@
 #define SUFFIX_ROOM 8 /* ".000" and more */
 #define SAME_NAMES 10000
 
+/* Who may read may look inside. */
+static mode_t folder_mode(const struct extract *x)
+{
+	return 0300 | x->mode | (x->mode & 0444) >> 2;
+}
+
 int extract_open(struct extract *x, const struct model *m, const char *path, struct err *err)
 {
+	struct stat st;
+
 	x->model = m;
-	if (mkdir(path, 0777) < 0 && errno != EEXIST)
+	/* What nobody else may read in the recording, nobody else may read beside it. */
+	x->mode = fstat(m->reader.fd, &st) ? 0600 : st.st_mode & 0666;
+	if (mkdir(path, folder_mode(x)) < 0 && errno != EEXIST)
 		return err_set(err, -errno, "cannot be made: %s", strerror(errno));
 	x->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return x->folder < 0 ? err_set(err, -errno, "%s", strerror(errno)) : 0;
@@ -62,13 +72,13 @@ static void number_name(char *name, const char *part, unsigned n)
 
 /* A folder of this name, made if need be; where something else has it, another name is taken.
  * Returns its descriptor. */
-static int enter(int at, const char *part, char *name)
+static int enter(const struct extract *x, int at, const char *part, char *name)
 {
 	for (unsigned n = 0; n < SAME_NAMES; n++) {
 		int fd;
 
 		number_name(name, part, n);
-		if (mkdirat(at, name, 0777) < 0 && errno != EEXIST)
+		if (mkdirat(at, name, folder_mode(x)) < 0 && errno != EEXIST)
 			return -errno;
 		fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd >= 0 || (errno != ENOTDIR && errno != ELOOP))
@@ -77,13 +87,14 @@ static int enter(int at, const char *part, char *name)
 	return -EEXIST;
 }
 
-static int create(int at, const char *part, char *name)
+static int create(const struct extract *x, int at, const char *part, char *name)
 {
 	for (unsigned n = 0; n < SAME_NAMES; n++) {
 		int fd;
 
 		number_name(name, part, n);
-		fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+		fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			    0200 | x->mode);
 		if (fd >= 0 || errno != EEXIST)
 			return fd >= 0 ? fd : -errno;
 	}
@@ -124,7 +135,7 @@ static int place(const struct extract *x, const char *path, struct buf *out, int
 	if (!next_part(&path, part))
 		strcpy(part, "unnamed");
 	while (next_part(&path, next)) {
-		fd = enter(at, part, name);
+		fd = enter(x, at, part, name);
 		if (fd < 0)
 			return fd;
 		close(at);
@@ -132,7 +143,7 @@ static int place(const struct extract *x, const char *path, struct buf *out, int
 		buf_printf(out, "%s/", name);
 		strcpy(part, next);
 	}
-	fd = create(at, part, name);
+	fd = create(x, at, part, name);
 	buf_text(out, name);
 	return fd;
 }

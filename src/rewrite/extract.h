@@ -5,13 +5,16 @@
  * Their names come from the recording and are not trusted: every part of a path is opened by itself
  * and never through a link, parts that mean something to the kernel become harmless, and nothing
  * that is there already is written to.  A second file of a name gets ".000", ".001" … behind it. */
+#include <sys/types.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/model.h"
 
 struct extract {
 	const struct model *model;
-	int folder; /* descriptor */
+	int folder;  /* descriptor */
+	mode_t mode; /* of files: the recording's own */
 };
 
 /* Opens the folder, or makes it: 0 or -errno. */

@@ -12,24 +12,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/open_output.h"
 #include "base/xalloc.h"
 #include "wire/varint.h"
 
 #define NAMES_TRIED 100
 
-/* May this name be taken?  A link is followed, so that what it points at is replaced. */
+/* May this name be taken?  A link of ours is followed, so that what it points at is replaced. */
 static int check_name(struct output *o, const char *path, const struct reader *input,
 		      struct err *err)
 {
 	struct stat st, in;
 	char *real;
+	int error;
 
 	if (!*path)
 		return err_set(err, -EINVAL, "an empty name for the output");
-	if (stat(path, &st) < 0) {
-		o->path = xstrdup(path);
+	error = open_output_resolve(path, &real);
+	if (error)
+		return err_set(err, error, "%s", open_output_error(error));
+	if (stat(real, &st) < 0) {
+		o->path = real;
 		return 0;
 	}
+	free(real);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL,
 			       "not a regular file: a recording is put in its place as a whole");

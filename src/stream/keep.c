@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/lives.h"
+#include "base/open_output.h"
 #include "base/xalloc.h"
 
 #define NAME_SIZE 200 /* leaves room for a number and ".part" */
@@ -58,7 +59,11 @@ static int check(const char *path, struct err *err)
 {
 	struct stat st;
 	auto_close int fd = -1;
+	auto_free char *real = NULL;
+	int error = open_output_resolve(path, &real);
 
+	if (error)
+		return err_set(err, error, "%s: %s", path, open_output_error(error));
 	if (stat(path, &st) < 0)
 		return 0;
 	if (!S_ISREG(st.st_mode))

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/err.h"
+#include "base/harmless.h"
 #include "base/human.h"
 #include "base/json.h"
 #include "base/json_quick.h"
@@ -165,11 +167,39 @@ static void quick_json_is_the_same(void **context)
 
 static void terminals_are_safe(void **context)
 {
-	struct buf out = { 0 };
+	struct buf out = { 0 }, json = { 0 };
+	struct err err;
+	struct json j;
 
 	buf_printable(&out, "a\033[31mb\xc2\x9b\xc3\xa9", 11);
-	assert_string_equal(out.data, "a?[31mb\xc2?\xc3\xa9");
+	assert_string_equal(out.data, "a?[31mb?\xc3\xa9");
+	buf_clear(&out);
+	/* C1 as one byte is an order too; what belongs to a character is none. */
+	buf_printable(&out,
+		      "\x9b"
+		      "2J\xe2\x80\x9b\xe2\x80",
+		      8);
+	assert_string_equal(out.data, "?2J\xe2\x80\x9b\xe2?");
+	buf_clear(&out);
+	harmless_add(&out, "\033[1m\033[31m\r\x9b\n\t", 13, true);
+	assert_string_equal(out.data, "\033[1m?[31m\r?\n\t");
+	buf_clear(&out);
+	harmless_add(&out, "\033[1m\r", 5, false);
+	assert_string_equal(out.data, "?[1m?");
 	buf_release(&out);
+	assert_int_equal(harmless_unfinished("a\xe2\x80", 3), 2);
+	assert_int_equal(harmless_unfinished("a\xe2\x80\x9b", 4), 0);
+	assert_int_equal(harmless_unfinished("\xc3", 1), 1);
+	assert_int_equal(harmless_unfinished("\x9b\x9b\x9b", 3), 0);
+	err_set(&err, 0, "%s: no", "\033]0;x\a\xc2\x9b\x9b");
+	assert_string_equal(err.text, "?]0;x????: no");
+	json_init(&j, &json);
+	j.compact = true;
+	json_array(&j, NULL);
+	json_text(&j, NULL, "\033\xc2\x9b\x9b");
+	json_end_array(&j);
+	assert_string_equal(json.data, "[\"\\u001b\\u009b\xef\xbf\xbd\"]\n");
+	buf_release(&json);
 }
 
 static void map_keeps_what_it_got(void **context)
