@@ -5,22 +5,46 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/human.h"
+#include "base/memory.h"
 #include "base/xalloc.h"
 
 #define BLOCK (256u << 10)
 #define MAGIC 4
+#define HOLE_MIN (1 << 20)
+#define LOOK (1u << 20) /* bytes after which it must look like text */
+#define LIMIT_MIN (64ull << 20)
+#define LIMIT_MAX (4ull << 30)
+#define LIMIT_SHARE 8	      /* of the memory */
 #define GZIP_WINDOW (15 + 16) /* 16: gzip, not zlib's own */
+
+/* /dev/zero and disks; not a terminal, nor what is always empty. */
+static bool is_endless(int fd, const struct stat *st)
+{
+	return S_ISBLK(st->st_mode) ||
+	       (S_ISCHR(st->st_mode) && !isatty(fd) && st->st_rdev != makedev(1, 3));
+}
 
 int unpack_open(struct unpack *u, const char *path, struct err *err)
 {
 	memset(u, 0, sizeof(*u));
-	u->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(0);
-	if (u->fd < 0)
+	struct stat st;
+
+	u->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : dup(0);
+	if (u->fd < 0 || fstat(u->fd, &st) < 0)
 		return err_set(err, -errno, "%s", strerror(errno));
+	u->regular = S_ISREG(st.st_mode);
+	if (is_endless(u->fd, &st)) {
+		close_fd(&u->fd);
+		return err_set(err, -EINVAL, "a device, not a file");
+	}
 	return 0;
 }
 
@@ -103,6 +127,21 @@ static int start(struct unpack *u, struct err *err)
 	return 0;
 }
 
+static void pass_hole(struct unpack *u)
+{
+	off_t at, data;
+
+	if (!u->regular || (at = lseek(u->fd, 0, SEEK_CUR)) < 0)
+		return;
+	data = lseek(u->fd, at, SEEK_DATA);
+	if (data < 0 && errno == ENXIO)
+		data = lseek(u->fd, 0, SEEK_END);
+	if (data - at < HOLE_MIN)
+		lseek(u->fd, at, SEEK_SET);
+	else
+		u->taken += (uint64_t)(data - at);
+}
+
 static ssize_t plain(struct unpack *u, void *to, size_t size, struct err *err)
 {
 	size_t left = u->in.size - u->at;
@@ -113,6 +152,7 @@ static ssize_t plain(struct unpack *u, void *to, size_t size, struct err *err)
 		memcpy(to, u->in.data + u->at, (size_t)n);
 		u->at += (size_t)n;
 	} else {
+		pass_hole(u);
 		n = read_file(u, to, size, err);
 	}
 	if (n > 0)
@@ -188,4 +228,64 @@ ssize_t unpack_read(struct unpack *u, void *to, size_t size, struct err *err)
 			return e;
 	}
 	return n;
+}
+
+uint64_t unpack_memory_limit(void)
+{
+	uint64_t limit = memory_limit();
+	struct rlimit own;
+
+	if (!getrlimit(RLIMIT_AS, &own) && own.rlim_cur < limit)
+		limit = own.rlim_cur;
+	limit /= LIMIT_SHARE;
+	return limit < LIMIT_MIN ? LIMIT_MIN : limit > LIMIT_MAX ? LIMIT_MAX : limit;
+}
+
+static int too_large(uint64_t size, uint64_t limit, const char *what, struct err *err)
+{
+	struct human a, b;
+
+	return size ? err_set(err, -EFBIG, "%s: larger than %s (at most %s)", human_size(&a, size),
+			      what, human_size(&b, limit))
+		    : err_set(err, -EFBIG, "larger than %s (at most %s)", what,
+			      human_size(&b, limit));
+}
+
+/* A piece at the end of `out`. */
+static ssize_t add_piece(struct unpack *u, struct buf *out, uint64_t limit, const char *what,
+			 struct err *err)
+{
+	size_t before = out->size;
+	ssize_t n;
+
+	buf_reserve(out, BLOCK);
+	n = unpack_read(u, out->data + out->size, BLOCK, err);
+	if (n <= 0)
+		return n;
+	out->size += (size_t)n;
+	if (before < LOOK && out->size >= LOOK && memchr(out->data, 0, out->size))
+		return err_set(err, -EINVAL, "bytes that are no text: it is not %s", what);
+	return out->size > limit ? too_large(0, limit, what, err) : n;
+}
+
+int unpack_text(struct buf *out, const char *path, uint64_t limit, const char *what,
+		struct err *err)
+{
+	struct unpack u;
+	struct stat st;
+	ssize_t n = unpack_open(&u, path, err);
+
+	if (n < 0)
+		return (int)n;
+	if (u.regular && !fstat(u.fd, &st) && (uint64_t)st.st_size > limit)
+		n = too_large((uint64_t)st.st_size, limit, what, err);
+	else
+		do
+			n = add_piece(&u, out, limit, what, err);
+		while (n > 0);
+	unpack_close(&u);
+	/* What was refused is not looked at; what is cut may be. */
+	if (n == -EFBIG || n == -EINVAL)
+		buf_release(out);
+	return (int)n;
 }

@@ -2,14 +2,11 @@
 /* Dumps on a command line.  See heap_input.h. */
 #include "cli/heap_input.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "base/unpack.h"
 #include "base/xalloc.h"
 #include "heap/dump.h"
-
-#define DUMP_MAX (4ull << 30)
 
 static int say(const char *command, const char *path, const struct err *err)
 {
@@ -23,21 +20,7 @@ static int say(const char *command, const char *path, const struct err *err)
 
 int heap_input_read(struct buf *b, const char *path, struct err *err)
 {
-	struct unpack in;
-	ssize_t n = unpack_open(&in, path, err);
-
-	if (n < 0)
-		return (int)n;
-	do {
-		buf_reserve(b, 1 << 16);
-		n = unpack_read(&in, b->data + b->size, 1 << 16, err);
-		if (n > 0)
-			b->size += (size_t)n;
-		if (b->size > DUMP_MAX)
-			n = err_set(err, -EFBIG, "larger than any heap profile");
-	} while (n > 0);
-	unpack_close(&in);
-	return (int)n;
+	return unpack_text(b, path, unpack_memory_limit(), "any heap profile", err);
 }
 
 static int take(struct profile *p, const struct buf *bytes, double sign, struct err *err)
