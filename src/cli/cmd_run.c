@@ -454,8 +454,9 @@ static int start(const char *program, char **argv, const char *library)
 			shm_fd == -EFBIG ? " (ulimit -f)" : "");
 		return 1;
 	}
-	status = launch_environment(shm_fd, library) ? launch_fork(&r->child, program, argv)
-						     : -ENOMEM;
+	status = launch_environment(shm_fd, library, options.track_children)
+			 ? launch_fork(&r->child, program, argv)
+			 : -ENOMEM;
 	if (status) {
 		fprintf(stderr, "memoir: cannot start a process: %s\n", strerror(-status));
 		return 1;

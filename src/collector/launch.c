@@ -160,9 +160,26 @@ int launch_memory(const struct options *options, const char *session)
 	return fd;
 }
 
-bool launch_environment(int shm_fd, const char *library)
+/* The path with a word in it that only glibc's loader expands, to something from which the rest
+ * leads back to the root.  musl's loader cannot find that and goes on without a word, while it
+ * would end the program over a library of glibc's.  That matters where a child is started by a
+ * system call that no hook sees, as Go does it. */
+static void guard_from_musl(const char *library, char *out, size_t size)
 {
-	char memory[64];
+	bool known = !access("/lib/" TRIPLET, F_OK) ||
+		     (!access("/lib64", F_OK) && !access("/lib", F_OK));
+
+	snprintf(out, size, "%s%s", known ? "/$LIB/../../../.." : "", library);
+}
+
+bool launch_environment(int shm_fd, const char *library, bool children)
+{
+	char memory[64], guarded[PATH_MAX + 32];
+
+	if (children) {
+		guard_from_musl(library, guarded, sizeof(guarded));
+		library = guarded;
+	}
 
 	snprintf(memory, sizeof(memory), "/proc/%d/fd/%d", (int)getpid(), shm_fd);
 	/* The place of the last one is taken by the program's own name for its children. */

@@ -26,8 +26,9 @@ bool launch_preload(const char *library);
 /* New shared memory with the options in it, and the pipe that collectors report to; a descriptor or
  * -errno. */
 int launch_memory(const struct options *options, const char *session);
-/* Puts what the recorder needs into our own environment, which the program inherits. */
-bool launch_environment(int shm_fd, const char *library);
+/* Puts what the recorder needs into our own environment, which the program inherits; and where
+ * children are recorded, so do they. */
+bool launch_environment(int shm_fd, const char *library, bool children);
 /* Forks the program, which waits: 0 or -errno.  It has our signals and timers as they were; here
  * all signals are blocked afterwards, so that handlers can be set before any comes. */
 int launch_fork(struct launch *l, const char *path, char **argv);

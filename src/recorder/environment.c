@@ -52,6 +52,24 @@ static bool ends_with(const char *text, size_t n, const char *end)
 	return n >= length && !strncmp(text + n - length, end, length);
 }
 
+const char *environment_own_name(size_t *ret_length)
+{
+	const char *list = rt_variable("LD_PRELOAD"), *own = rt_own_name();
+	const char *slash = strrchr(own, '/');
+
+	while (list && *list) {
+		size_t n = strcspn(list, ": ");
+
+		if (*list == '/' && ends_with(list, n, slash ? slash + 1 : own)) {
+			*ret_length = n;
+			return list;
+		}
+		list += n + (list[n] != 0);
+	}
+	*ret_length = strlen(own);
+	return own;
+}
+
 /* Takes us out of a list of libraries; false if nothing is left of it. */
 static bool leave_list(char *list)
 {

@@ -67,14 +67,16 @@ static void name_parent(void)
  * changed. */
 void exec_init(void)
 {
-	const char *shm, *name = rt_own_name();
+	const char *shm, *name;
+	size_t length;
 
 	name_parent();
 	if (preload_entry[11])
 		return;
 	shm = rt_variable(SHM_ENV);
-	if (strlen(name) < 4096)
-		memcpy(preload_entry + 11, name, strlen(name) + 1);
+	name = environment_own_name(&length);
+	if (length < 4096)
+		memcpy(preload_entry + 11, name, length);
 	if (shm && strlen(shm) + sizeof(SHM_ENV) < sizeof(shm_entry)) {
 		memcpy(shm_entry, SHM_ENV "=", sizeof(SHM_ENV));
 		memcpy(shm_entry + sizeof(SHM_ENV), shm, strlen(shm) + 1);
@@ -166,7 +168,7 @@ static char *memory_to_attach_to(struct builder *b)
 {
 	char *out = b->memory;
 
-	if (!sys_failed(SYS(SYS_faccessat, AT_FDCWD, shm_entry + sizeof(SHM_ENV), 0)))
+	if (!sys_failed(SYS(SYS_access, shm_entry + sizeof(SHM_ENV), 0)))
 		return shm_entry;
 	memcpy(out, SHM_ENV "=/proc/", sizeof(SHM_ENV "=/proc/"));
 	out = text_number(out + strlen(out), (uint64_t)atomic_load(&rt.shm->collector_pid));

@@ -136,6 +136,9 @@ const char *rt_variable(const char *name) HIDDEN;
 void environment_leave(bool children_are_recorded) HIDDEN;
 /* Before main(): `environ` is what is left. */
 void environment_show(void) HIDDEN;
+/* The file that we are, as LD_PRELOAD has it (`memoir run` hides it from other loaders); not ended
+ * by a zero. */
+const char *environment_own_name(size_t *ret_length) HIDDEN;
 /* Without the empty slots in front that a constructor, or a program without libc's start, has. */
 char *const *environment_to_hand_over(char *const *env) HIDDEN;
 

@@ -111,6 +111,20 @@ def test_status_of_a_wrapper_that_cannot_be_read(compile_program):
         assert os.path.basename(recording.info["executable"]) in ("program", "wrapper")
 
 
+def test_started_past_the_hooks(compile_program, tmp_path):
+    """By the system call itself, as Go does it: the environment holds our variables where children are recorded."""
+    starter, recordable = compile_program("shows_environment"), compile_program("basic")
+    for program, status in ((compile_program("shows_environment", "musl-gcc"), 5),
+                            (compile_program("shows_environment", flags=("-O2", "-static")), 5), (recordable, 0)):
+        for options in ([], ["--children"]):
+            plain = harness.execute([starter, "-r", program])
+            run = harness.execute([harness.MEMOIR, "run", "-o", str(tmp_path / "out_%e_%n.dat"), *options, "--",
+                                   starter, "-r", program])
+            assert run.status == plain.status == status, run
+            assert run.own_stderr == plain.stderr, run
+    assert len(list(tmp_path.glob("out_basic*.dat"))) == 1
+
+
 def test_preloaded_tree(compile_program, tmp_path):
     """Children that are followed without a launcher."""
     program = compile_program("shows_environment", "musl-gcc")
