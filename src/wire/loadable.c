@@ -23,20 +23,34 @@ struct elf_file {
 	const struct loadable_files *files;
 	long fd;
 	Elf64_Ehdr header;
+	/* The bytes around the last that were asked for: tables are read one entry after another.
+	 */
+	uint64_t at;
+	long count;
+	char window[512];
 };
 
-static bool read_all(const struct elf_file *f, uint64_t offset, void *to, size_t size)
+static bool read_all(struct elf_file *f, uint64_t offset, void *to, size_t size)
 {
-	return offset <= INT64_MAX && f->files->read(f->fd, offset, to, size) == (long)size;
+	if (offset > INT64_MAX || size > sizeof(f->window))
+		return false;
+	if (f->count <= 0 || offset < f->at || offset - f->at + size > (uint64_t)f->count) {
+		f->at = offset;
+		f->count = f->files->read(f->fd, offset, f->window, sizeof(f->window));
+	}
+	if (f->count < (long)size)
+		return false;
+	memcpy(to, f->window + (offset - f->at), size);
+	return true;
 }
 
-static bool read_segment(const struct elf_file *f, unsigned i, Elf64_Phdr *ret)
+static bool read_segment(struct elf_file *f, unsigned i, Elf64_Phdr *ret)
 {
 	return i < f->header.e_phnum && i < SEGMENTS_MAX && f->header.e_phentsize == sizeof(*ret) &&
 	       read_all(f, f->header.e_phoff + (uint64_t)i * sizeof(*ret), ret, sizeof(*ret));
 }
 
-static bool find_segment(const struct elf_file *f, uint32_t type, Elf64_Phdr *ret)
+static bool find_segment(struct elf_file *f, uint32_t type, Elf64_Phdr *ret)
 {
 	for (unsigned i = 0; read_segment(f, i, ret); i++)
 		if (ret->p_type == type)
@@ -45,7 +59,7 @@ static bool find_segment(const struct elf_file *f, uint32_t type, Elf64_Phdr *re
 }
 
 /* Where an address of the running program is in the file; 0 if nowhere. */
-static uint64_t offset_of(const struct elf_file *f, uint64_t address)
+static uint64_t offset_of(struct elf_file *f, uint64_t address)
 {
 	Elf64_Phdr s;
 
@@ -56,8 +70,8 @@ static uint64_t offset_of(const struct elf_file *f, uint64_t address)
 }
 
 /* The next entry of the dynamic section with this tag. */
-static bool next_entry(const struct elf_file *f, const Elf64_Phdr *dynamic, int64_t tag,
-		       unsigned *at, uint64_t *ret_value)
+static bool next_entry(struct elf_file *f, const Elf64_Phdr *dynamic, int64_t tag, unsigned *at,
+		       uint64_t *ret_value)
 {
 	Elf64_Dyn d;
 
@@ -73,7 +87,7 @@ static bool next_entry(const struct elf_file *f, const Elf64_Phdr *dynamic, int6
 	return false;
 }
 
-static bool first_entry(const struct elf_file *f, const Elf64_Phdr *dynamic, int64_t tag,
+static bool first_entry(struct elf_file *f, const Elf64_Phdr *dynamic, int64_t tag,
 			uint64_t *ret_value)
 {
 	unsigned at = 0;
@@ -88,7 +102,7 @@ static bool starts_with(const char *text, const char *start)
 	return !*start;
 }
 
-static bool is_sanitized(const struct elf_file *f)
+static bool is_sanitized(struct elf_file *f)
 {
 	static const char runtimes[][13] = { "libasan.so", "libtsan.so", "liblsan.so",
 					     "libhwasan.so" };
@@ -111,7 +125,7 @@ static bool is_sanitized(const struct elf_file *f)
 }
 
 /* By what every version of it has exported, whatever its file is called. */
-static bool is_loader_of_glibc(const struct elf_file *f)
+static bool is_loader_of_glibc(struct elf_file *f)
 {
 	static const char mark[] = "GLIBC_PRIVATE";
 	const size_t n = sizeof(mark) - 1;
