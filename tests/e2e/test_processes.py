@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -493,3 +494,23 @@ class TestTree:
         assert named(found, "ls")
         assert sizes(named(found, "family")[0], "in_parent") == [12000]
         assert b"memoir" not in log.read_bytes(), log.read_bytes()
+
+    def test_waits_for_a_collector_that_still_writes(self, tmp_path):
+        """The program is gone, its recording is not finished: the summary waits, and says so after a second."""
+        folder = tmp_path / "r"
+        folder.mkdir()
+        with subprocess.Popen([harness.MEMOIR, "run", "--children", "-o", f"{folder}/%e_%p.dat", "--", "sh", "-c",
+                               "sleep 1.5; exit 3"], env=harness.ENVIRONMENT, stderr=subprocess.PIPE) as process:
+            collector, = harness.wait_for(lambda: [pid for path in folder.glob("sleep_*.dat")
+                                                   for pid in harness.holders(str(path))],
+                                          what="the child's collector")
+            os.kill(collector, signal.SIGSTOP)
+            shell, = harness.descendants(process.pid)[-1:]
+            harness.wait_for(lambda: shell not in harness.descendants(process.pid), what="the end of the shell")
+            time.sleep(2.5)
+            assert process.poll() is None
+            os.kill(collector, signal.SIGCONT)
+            stderr = process.communicate(timeout=30)[1]
+        assert process.returncode == 3
+        assert b"1 recording is still being written" in stderr and b"still run" not in stderr, stderr
+        assert re.search(rb"recorded \d+ events in \S+/sleep_\d+\.dat", stderr), stderr
