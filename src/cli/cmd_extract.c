@@ -25,23 +25,27 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-static void add_line(struct buf *out, const struct embedded_file *f, const char *path)
+static void add_line(struct buf *out, const struct model *m, const struct embedded_file *f,
+		     const char *path)
 {
 	struct human size;
 
 	buf_printf(out, "%10s  ", human_size(&size, f->total_size));
 	buf_printable(out, path, strlen(path));
-	if (f->held_size < f->total_size)
-		buf_text(out, "  (incomplete)");
+	if (!model_has_file(m, f))
+		buf_text(out,
+			 f->key ? "  (missing: it was beside the recording)" : "  (incomplete)");
 	buf_char(out, '\n');
 }
 
-static void add_json(struct json *j, const struct embedded_file *f, const char *written)
+static void add_json(struct json *j, const struct model *m, const struct embedded_file *f,
+		     const char *written)
 {
 	json_object(j, NULL);
 	json_text(j, "path", f->path);
 	json_number(j, "size", f->total_size);
-	json_bool(j, "complete", f->held_size >= f->total_size);
+	json_bool(j, "complete", model_has_file(m, f));
+	json_bool(j, "shared", f->key != NULL);
 	if (written)
 		json_text(j, "written", written);
 	json_end_object(j);
@@ -79,9 +83,9 @@ static int write_files(const struct model *m, struct buf *out, struct json *j)
 		buf_clear(&path);
 		buf_printf(&path, "%s/%s", folder, name.data);
 		if (as_json)
-			add_json(j, f, path.data);
+			add_json(j, m, f, path.data);
 		else
-			add_line(out, f, path.data);
+			add_line(out, m, f, path.data);
 	}
 	extract_release(&x);
 	buf_release(&name);
@@ -102,9 +106,9 @@ static int show(const struct model *m)
 		status = write_files(m, &out, &j);
 	for (size_t i = 0; list && i < m->tables.file_count; i++) {
 		if (as_json)
-			add_json(&j, &m->tables.files[i], NULL);
+			add_json(&j, m, &m->tables.files[i], NULL);
 		else
-			add_line(&out, &m->tables.files[i], m->tables.files[i].path);
+			add_line(&out, m, &m->tables.files[i], m->tables.files[i].path);
 	}
 	if (as_json)
 		json_end_array(&j);

@@ -72,7 +72,8 @@ static void json_files(struct json *j, const struct model *m)
 		json_text(j, "path", f->path);
 		json_number(j, "size", f->total_size);
 		json_text(j, "build_id", id.data);
-		json_bool(j, "complete", f->held_size == f->total_size);
+		json_bool(j, "complete", model_has_file(m, f));
+		json_bool(j, "shared", f->key != NULL);
 		json_end_object(j);
 		buf_release(&id);
 	}

@@ -10,13 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cache_dir.h"
 #include "base/human.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
 #include "cli/live.h"
 #include "jemalloc/journal.h"
 #include "jemalloc/snapshots.h"
-#include "model/cache_dir.h"
 
 #define NAME "memoir jemalloc record"
 #define FAILURES_MAX 3 /* in a row: nobody is there any more */

@@ -86,6 +86,8 @@ static const char *argument_name(const struct option_row *option)
 		return "LEVEL";
 	case OPTION_CHOICE_FULL:
 		return "wait|drop";
+	case OPTION_CHOICE_BINARIES:
+		return "tables|full|none";
 	case OPTION_BOOL:
 		break;
 	}
@@ -117,11 +119,12 @@ static const struct command_option *more_options(void)
 			.set = set_option,
 			.context = option,
 		};
-		if (option->type != OPTION_BOOL)
+		if (option->type != OPTION_BOOL && option->type != OPTION_CHOICE_BINARIES)
 			continue;
 		snprintf(names[i], sizeof(names[i]), "no-%s", option->flag);
 		*r = r[-1];
 		r->name = names[i];
+		r->argument = NULL;
 		r->help = "the opposite";
 		r++;
 	}

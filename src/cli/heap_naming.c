@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cache_dir.h"
 #include "base/xalloc.h"
-#include "model/cache_dir.h"
 #include "symbols/symbols.h"
 
 const char *heap_naming_sysroot;

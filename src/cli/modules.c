@@ -7,6 +7,7 @@
 
 #include "base/xalloc.h"
 #include "cli/packages.h"
+#include "pairing/shared_file.h"
 
 #define INDENT 12
 
@@ -187,6 +188,51 @@ static void text_advice(struct buf *out, const struct term *term, const struct m
 			      "--debug-symbols PATH.\n");
 }
 
+static bool is_of(const struct embedded_file *f, const struct module *m)
+{
+	return f->build_id_size == m->build_id_size &&
+	       (f->build_id_size ? !memcmp(f->build_id, m->build_id, f->build_id_size)
+				 : m->path && !strcmp(f->path, m->path));
+}
+
+/* Was the module's file beside the recording, and is gone? */
+static bool is_left_behind(const struct model *m, size_t module)
+{
+	for (size_t i = 0; i < m->tables.file_count; i++) {
+		const struct embedded_file *f = &m->tables.files[i];
+
+		if (f->key && is_of(f, &m->tables.modules[module]))
+			return !model_has_file(m, f);
+	}
+	return false;
+}
+
+/* A recording of a family that was moved alone. */
+static void text_left_behind(struct buf *out, const struct model *m, const struct missing *missing)
+{
+	struct buf folder = { 0 };
+	const char *first = NULL;
+	size_t count = 0;
+
+	for (size_t i = 1; i < missing->count; i++)
+		if (missing->paths[i] && is_left_behind(m, i) && !count++)
+			first = path_base(missing->paths[i]);
+	if (!count)
+		return;
+	buf_text(out, "\n  Names of ");
+	buf_printable(out, first, strlen(first));
+	if (count > 1)
+		buf_printf(out, " and %zu more", count - 1);
+	buf_text(out, " were in ");
+	if (shared_folder(&m->reader, &folder))
+		buf_printable(out, folder.data, folder.size);
+	else
+		buf_text(out, FORMAT_SHARED_FOLDER);
+	buf_text(out,
+		 ", which is gone: put it back, or give the files with --debug-symbols PATH.\n");
+	buf_release(&folder);
+}
+
 void modules_text(struct buf *out, const struct term *term, const struct model *m,
 		  struct places *places)
 {
@@ -210,6 +256,7 @@ void modules_text(struct buf *out, const struct term *term, const struct model *
 		buf_char(out, '\n');
 		text_refused(out, term, found);
 	}
+	text_left_behind(out, m, &missing);
 	text_advice(out, term, &missing);
 	missing_release(&missing);
 }

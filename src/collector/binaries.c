@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The program and its libraries, embedded in the recording so that it can be read elsewhere.
+/* The program and its libraries, embedded in the recording so that it can be read elsewhere: what
+ * naming needs of them (reduce.h), or whole where that was asked for.
  *
  * Files are found by the module records and the memory maps, opened at once where possible (the
  * program may be gone or the file replaced a moment later), and written a small piece at a time
- * when the rings leave time for it.  Each build id is embedded once. */
+ * when the rings leave time for it.  Each build id is embedded once; see
+ * embed.c for how it gets into the file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -15,33 +17,25 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
+#include <zstd.h>
 
-#include "collector/collector.h"
+#include "collector/clock.h"
 #include "collector/elf.h"
+#include "collector/embed.h"
 #include "collector/log.h"
 
-#define PIECE (128u << 10)
 #define HEAD (64u << 10) /* where program headers and the note with the build id are looked for */
-#define BUILD_ID_MAX 31
 #define OPEN_AT_ONCE 64
 #define INCLUDED_MAX                                                                               \
 	512		  /* files that a pattern may match: each is kept open until it is written \
 			   */
 #define SPARE (64u << 20) /* kept free for events */
 #define VDSO "[vdso]"
-
-struct collector_file {
-	char *path;
-	uint8_t build_id[BUILD_ID_MAX];
-	uint8_t build_id_size; /* what it must be; once checked, what it is */
-	bool checked, done;
-	bool included;	       /* asked for: whatever it is, it is embedded */
-	int fd;		       /* -1: not opened yet */
-	const uint8_t *memory; /* the vdso: it is no file, and ours is the same */
-	uint64_t size, offset;
-	uint64_t start, end; /* a mapping of it, or 0 */
-};
+/* How long another collector may take to make what this one needs too, at the end. */
+#define CLAIM_NS 2000000000ull
+#define CLAIM_LOOK_NS 2000000
 
 static bool known(const struct collector *c, const char *path, const uint8_t *id, size_t id_size)
 {
@@ -78,7 +72,7 @@ static struct collector_file *add(struct collector *c, const char *path)
 		c->file_room = room;
 	}
 	f = &c->files[c->file_count];
-	*f = (struct collector_file){ .fd = -1, .path = strdup(path) };
+	*f = (struct collector_file){ .source.fd = -1, .stored = -1, .path = strdup(path) };
 	if (!f->path)
 		return NULL;
 	c->file_count++;
@@ -88,15 +82,15 @@ static struct collector_file *add(struct collector *c, const char *path)
 static void open_early(const struct collector *c, struct collector_file *f)
 {
 	if (c->file_count - c->next_file <= OPEN_AT_ONCE)
-		f->fd = open_file(c, f);
+		f->source.fd = open_file(c, f);
 }
 
 void binaries_add(struct collector *c, const struct mapping *m)
 {
 	struct collector_file *f;
 
-	if (!c->control->options.write_binaries || (!m->inode && strcmp(m->path, VDSO)) ||
-	    known(c, m->path, NULL, 0))
+	if (c->control->options.write_binaries == BINARIES_NONE ||
+	    (!m->inode && strcmp(m->path, VDSO)) || known(c, m->path, NULL, 0))
 		return;
 	f = add(c, m->path);
 	if (!f)
@@ -104,14 +98,14 @@ void binaries_add(struct collector *c, const struct mapping *m)
 	f->start = m->start;
 	f->end = m->end;
 	if (!m->inode) {
-		f->memory = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
-		f->size = m->end - m->start;
+		f->source.memory = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+		f->source.size = m->end - m->start;
 		return;
 	}
 	open_early(c, f);
 	/* The path of a file that was replaced leads to another one. */
-	if (f->fd < 0 && m->deleted)
-		f->done = true;
+	if (f->source.fd < 0 && m->deleted)
+		f->state = FILE_DONE;
 }
 
 void binaries_add_module(struct collector *c, const char *path, const uint8_t *build_id,
@@ -119,7 +113,7 @@ void binaries_add_module(struct collector *c, const char *path, const uint8_t *b
 {
 	struct collector_file *f;
 
-	if (!c->control->options.write_binaries || path[0] != '/' ||
+	if (c->control->options.write_binaries == BINARIES_NONE || path[0] != '/' ||
 	    known(c, path, build_id, build_id_size))
 		return;
 	f = add(c, path);
@@ -147,8 +141,8 @@ static void include(struct collector *c, const char *name)
 	if (!f)
 		return;
 	f->included = true;
-	f->fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (f->fd < 0)
+	f->source.fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (f->source.fd < 0)
 		log_line(LOG_WARN, "%s is not embedded: %s", path, strerror(errno));
 }
 
@@ -166,19 +160,6 @@ void binaries_include(struct collector *c, const char *pattern)
 	globfree(&found);
 }
 
-static ssize_t read_at(const struct collector_file *f, void *out, size_t size, uint64_t offset)
-{
-	if (f->memory) {
-		if (offset >= f->size)
-			return 0;
-		if (size > f->size - offset)
-			size = f->size - offset;
-		memcpy(out, f->memory + offset, size);
-		return (ssize_t)size;
-	}
-	return pread(f->fd, out, size, (off_t)offset);
-}
-
 static size_t find_build_id(const struct collector_file *f, uint8_t *head, size_t head_size,
 			    uint8_t out[BUILD_ID_MAX])
 {
@@ -190,8 +171,9 @@ static size_t find_build_id(const struct collector_file *f, uint8_t *head, size_
 		size_t size;
 		ssize_t got;
 
-		got = read_at(f, bytes, notes.size < sizeof(bytes) ? notes.size : sizeof(bytes),
-			      notes.offset);
+		got = reduce_source_read(&f->source, bytes,
+					 notes.size < sizeof(bytes) ? notes.size : sizeof(bytes),
+					 notes.offset);
 		id = got > 0 ? elf_build_id(bytes, (size_t)got, &size) : NULL;
 		if (id && size <= BUILD_ID_MAX) {
 			memcpy(out, id, size);
@@ -216,30 +198,25 @@ static bool fits(const struct collector *c, uint64_t size)
 }
 
 /* Is it an ELF file, the one that the module was, and not embedded yet? */
-static bool check(struct collector *c, struct collector_file *f)
+static bool check(struct collector *c, struct collector_file *f, struct stat *st)
 {
 	uint8_t id[BUILD_ID_MAX];
-	struct stat st;
 	ssize_t head;
 	size_t id_size;
 
 	f->checked = true;
-	if (!f->memory) {
-		if (f->fd < 0)
-			f->fd = open_file(c, f);
-		if (f->fd < 0 || fstat(f->fd, &st) || !S_ISREG(st.st_mode))
+	if (!f->source.memory) {
+		if (f->source.fd < 0)
+			f->source.fd = open_file(c, f);
+		if (f->source.fd < 0 || fstat(f->source.fd, st) || !S_ISREG(st->st_mode))
 			return false;
-		f->size = (uint64_t)st.st_size;
+		f->source.size = (uint64_t)st->st_size;
 	}
 	if (f->included)
-		return fits(c, f->size);
-	head = read_at(f, c->payload.data, HEAD, 0);
+		return true;
+	head = reduce_source_read(&f->source, c->payload.data, HEAD, 0);
 	if (head <= 0 || elf_kind_of(c->payload.data, (size_t)head) == ELF_NONE)
 		return false;
-	if (!fits(c, f->size)) {
-		log_line(LOG_WARN, "%s is not embedded: there is too little room", f->path);
-		return false;
-	}
 	id_size = find_build_id(f, c->payload.data, (size_t)head, id);
 	if (f->build_id_size && (f->build_id_size != id_size || memcmp(id, f->build_id, id_size))) {
 		log_line(LOG_WARN, "%s is not the file that was mapped: not embedded", f->path);
@@ -254,60 +231,110 @@ static bool check(struct collector *c, struct collector_file *f)
 	return true;
 }
 
-static void finish(struct collector_file *f)
+static struct binary_store *make_store(const struct collector *c)
 {
-	if (f->fd >= 0)
-		close(f->fd);
-	f->fd = -1;
-	f->done = true;
+	const struct options *o = &c->control->options;
+	/* Not where somebody gets this file alone: a client, or another user. */
+	bool shares = o->track_children && !o->stream && !c->recording.nameless &&
+		      o->chown_output == OPTION_NOBODY;
+
+	return binary_store_new(shares ? c->recording.path : NULL,
+				o->write_binaries == BINARIES_TABLES);
+}
+
+static void begin_file(struct collector *c, struct collector_file *f)
+{
+	struct stat st;
+
+	if (!c->store)
+		c->store = make_store(c);
+	if (!check(c, f, &st)) {
+		f->build_id_size = 0; /* another file may still be the right one */
+		embed_end(c, f);
+		return;
+	}
+	if (!embed_plan(c, f, &st)) {
+		log_line(LOG_WARN, "%s is not embedded: its headers make no sense", f->path);
+		embed_end(c, f);
+		return;
+	}
+	if (!fits(c, f->image.size)) {
+		log_line(LOG_WARN, "%s is not embedded: there is too little room", f->path);
+		embed_end(c, f);
+		return;
+	}
+	if (!f->image.size) {
+		embed_end(c, f);
+		return;
+	}
+	embed_begin(c, f);
+}
+
+static struct collector_file *next_file(struct collector *c)
+{
+	struct collector_file *waiting = NULL;
+
+	while (c->next_file < c->file_count && c->files[c->next_file].state == FILE_DONE)
+		c->next_file++;
+	for (size_t i = c->next_file; i < c->file_count; i++) {
+		if (c->files[i].state == FILE_WAITING && !waiting)
+			waiting = &c->files[i];
+		if (c->files[i].state != FILE_WAITING && c->files[i].state != FILE_DONE)
+			return &c->files[i];
+	}
+	return waiting;
 }
 
 bool binaries_step(struct collector *c)
 {
-	struct payload *p = &c->payload;
-	struct collector_file *f;
-	size_t path_size;
-	ssize_t n;
+	struct collector_file *f = next_file(c);
 
-	while (c->next_file < c->file_count && c->files[c->next_file].done)
-		c->next_file++;
-	if (c->next_file == c->file_count || c->recording.error)
+	if (!f || c->recording.error)
 		return false;
-	f = &c->files[c->next_file];
-	if (!f->checked && !check(c, f)) {
-		f->build_id_size = 0; /* another file may still be the right one */
-		finish(f);
-		return true;
+	switch (f->state) {
+	case FILE_NEW:
+		begin_file(c, f);
+		break;
+	case FILE_WAITING:
+		embed_begin(c, f);
+		return f->state != FILE_WAITING;
+	case FILE_COPIED:
+	case FILE_MADE:
+		embed_piece(c, f);
+		break;
+	case FILE_DONE:
+		break;
 	}
-	path_size = strlen(f->path);
-	if (path_size > PATH_MAX)
-		path_size = PATH_MAX;
-	p->used = 0;
-	payload_number(p, c->next_file);
-	payload_number(p, f->size);
-	payload_number(p, f->offset);
-	payload_counted(p, f->build_id, f->build_id_size);
-	payload_counted(p, f->path, path_size);
-	n = read_at(f, p->data + p->used, PIECE, f->offset);
-	if (n <= 0) {
-		finish(f);
-		return true;
-	}
-	p->used += (size_t)n;
-	recording_write(&c->recording, CHUNK_FILE, EFFORT_REST, p->data, p->used, 0);
-	f->offset += (uint64_t)n;
-	if (f->offset >= f->size)
-		finish(f);
 	return true;
+}
+
+void binaries_finish(struct collector *c)
+{
+	uint64_t began = 0;
+
+	for (;;) {
+		while (binaries_step(c))
+			;
+		if (!next_file(c) || c->recording.error)
+			return;
+		/* What is left is being made by others. */
+		if (!began)
+			began = clock_ns(CLOCK_MONOTONIC);
+		c->impatient = clock_ns(CLOCK_MONOTONIC) - began > CLAIM_NS;
+		nanosleep(&(struct timespec){ .tv_nsec = CLAIM_LOOK_NS }, NULL);
+	}
 }
 
 void binaries_release(struct collector *c)
 {
 	for (size_t i = 0; i < c->file_count; i++) {
-		finish(&c->files[i]);
+		embed_end(c, &c->files[i]);
 		free(c->files[i].path);
 	}
 	free(c->files);
 	c->files = NULL;
 	c->file_count = c->file_room = 0;
+	c->store = binary_store_free(c->store);
+	ZSTD_freeCCtx(c->compressor);
+	c->compressor = NULL;
 }

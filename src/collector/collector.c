@@ -422,8 +422,8 @@ bool collector_finish(struct collector *c, const char *reason, int status)
 	threads_write(c);
 	if (c->attached)
 		info_write_clock(c);
-	while (!needs_no_files(c) && binaries_step(c))
-		;
+	if (!needs_no_files(c))
+		binaries_finish(c);
 	info_write_counters(c, true);
 	/* It ended as another program, which nothing is known of here. */
 	if (atomic_load(&c->control->family.exec_pending)) {

@@ -36,6 +36,7 @@ struct collector_module {
 	bool gone;
 };
 
+struct binary_store;
 struct collector_file;
 struct collector_seen;
 struct cull;
@@ -86,6 +87,9 @@ struct collector {
 
 	struct collector_file *files; /* to embed, and embedded */
 	size_t file_count, file_room, next_file;
+	struct binary_store *store; /* NULL until the first file is looked at */
+	struct ZSTD_CCtx_s *compressor;
+	bool impatient; /* files that other collectors make are not waited for any more */
 
 	uint64_t opened_ns;
 	uint64_t poll_every_ns;	   /* more for a program with very many mappings */
@@ -155,8 +159,10 @@ void binaries_add_module(struct collector *c, const char *path, const uint8_t *b
 			 size_t build_id_size);
 /* Files that a pattern matches, relative to the working directory. */
 void binaries_include(struct collector *c, const char *pattern);
-/* Writes one piece; false when there is nothing left to do. */
+/* Writes one piece; false when there is nothing to do now. */
 bool binaries_step(struct collector *c);
+/* Everything that is left. */
+void binaries_finish(struct collector *c);
 void binaries_release(struct collector *c);
 
 /* sending.c: the recording goes to clients too, if it is to. */

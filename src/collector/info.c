@@ -54,6 +54,7 @@ static void write_info(struct collector *c)
 void info_write_start(struct collector *c)
 {
 	struct payload *p = &c->payload;
+	static const char *const kinds[] = { "none", "tables", "full" };
 	char host[256] = "";
 
 	p->used = 0;
@@ -64,6 +65,7 @@ void info_write_start(struct collector *c)
 	if (!gethostname(host, sizeof(host) - 1))
 		put_text(p, "hostname", host);
 	put_number(p, "pid", (uint64_t)c->target);
+	put_text(p, "binaries", kinds[c->control->options.write_binaries % 3]);
 	if (c->executable[0])
 		put_text(p, "executable", c->executable);
 	if (c->control->options.cull)

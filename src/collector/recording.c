@@ -51,6 +51,10 @@ static const struct {
 	{ ZSTD_c_literalCompressionMode, ZSTD_ps_enable },
 };
 
+/* Of a frame that is written here: its head, and a window that the block must fit in. */
+#define FRAME_HEAD 9
+#define FRAME_WINDOW_LOG 14
+
 /* Payloads below this are not worth a compressor's start. */
 #define SMALL_PAYLOAD 128
 
@@ -162,6 +166,23 @@ static size_t compress(struct recording *r, enum recording_effort effort, const 
 	return ZSTD_isError(n) ? 0 : n;
 }
 
+/* Header and payload, in two parts at most. */
+static bool write_chunk(struct recording *r, struct format_chunk *chunk, size_t raw_size,
+			const void *stored, size_t stored_size, uint32_t events)
+{
+	struct iovec parts[] = { { chunk, sizeof(*chunk) }, { (void *)stored, stored_size } };
+
+	chunk->stored_size = (uint32_t)stored_size;
+	chunk->raw_size = (uint32_t)raw_size;
+	chunk->sequence = r->sequence++;
+	chunk->checksum = checksum(chunk, stored);
+	if (!append(r, parts, stored_size ? 2 : 1))
+		return false;
+	r->raw_bytes += raw_size;
+	r->event_count += events;
+	return true;
+}
+
 bool recording_write(struct recording *r, enum format_chunk_type type, enum recording_effort effort,
 		     const void *payload, size_t size, uint32_t events)
 {
@@ -177,18 +198,44 @@ bool recording_write(struct recording *r, enum format_chunk_type type, enum reco
 		stored_size = compressed;
 		chunk.codec = (uint8_t)codec_for(r, effort);
 	}
-	chunk.stored_size = (uint32_t)stored_size;
-	chunk.raw_size = (uint32_t)size;
-	chunk.sequence = r->sequence++;
-	chunk.checksum = checksum(&chunk, stored);
+	return write_chunk(r, &chunk, size, stored, stored_size, events);
+}
 
-	struct iovec parts[] = { { &chunk, sizeof(chunk) }, { (void *)stored, stored_size } };
+/* A zstd frame of one block as it is.  It does not say how much it holds, so that a reader does not
+ * take that for the size of the whole chunk, which has a second frame; zstd's own function says so
+ * at times whatever it is told. */
+static size_t put_plain_frame(uint8_t *out, const void *bytes, size_t size)
+{
+	const uint32_t block = (uint32_t)size << 3 | 1; /* the last one, of type 0 */
+	const uint8_t head[] = { 0x28,
+				 0xb5,
+				 0x2f,
+				 0xfd, /* magic */
+				 0,    /* no size, no checksum */
+				 (FRAME_WINDOW_LOG - 10) << 3,
+				 block & 255,
+				 block >> 8 & 255,
+				 block >> 16 & 255 };
 
-	if (!append(r, parts, stored_size ? 2 : 1))
+	memcpy(out, head, sizeof(head));
+	memcpy(out + sizeof(head), bytes, size);
+	return sizeof(head) + size;
+}
+
+bool recording_write_packed(struct recording *r, enum format_chunk_type type, const void *head,
+			    size_t head_size, const void *frame, size_t frame_size, size_t raw_size)
+{
+	struct format_chunk chunk = { .magic = FORMAT_CHUNK_MAGIC,
+				      .type = (uint8_t)type,
+				      .codec = CODEC_ZSTD };
+	size_t n;
+
+	if (r->error || head_size > 1u << FRAME_WINDOW_LOG ||
+	    FRAME_HEAD + head_size + frame_size > r->stored_room || !remember(r, type, 0))
 		return false;
-	r->raw_bytes += size;
-	r->event_count += events;
-	return true;
+	n = put_plain_frame(r->stored, head, head_size);
+	memcpy(r->stored + n, frame, frame_size);
+	return write_chunk(r, &chunk, head_size + raw_size, r->stored, n + frame_size, 0);
 }
 
 /* Was it written before the family began?  File systems are a little behind the clock. */

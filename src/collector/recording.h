@@ -65,6 +65,11 @@ void recording_use_codec(struct recording *r, enum format_codec codec, int level
 /* Appends a chunk; `events` of them are in it, for the index.  False once anything failed. */
 bool recording_write(struct recording *r, enum format_chunk_type type, enum recording_effort effort,
 		     const void *payload, size_t size, uint32_t events);
+/* The same for a payload whose rest is compressed already: `frame` is a zstd frame that holds
+ * raw_size bytes. */
+bool recording_write_packed(struct recording *r, enum format_chunk_type type, const void *head,
+			    size_t head_size, const void *frame, size_t frame_size,
+			    size_t raw_size);
 /* END, INDEX and trailer, then closes. */
 bool recording_finish(struct recording *r);
 /* Closes, with or without an end.  Accepts one that was never opened; path and sizes stay. */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/cache_dir.h"
+#include "base/cache_dir.h"
 #include "symbols/symbols.h"
 
 struct heap_cache;

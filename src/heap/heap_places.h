@@ -13,7 +13,7 @@
 #include "base/strings.h"
 #include "heap/dump.h"
 
-struct cache_options; /* model/cache_dir.h */
+struct cache_options; /* base/cache_dir.h */
 
 #define HEAP_NO_MODULE UINT32_MAX
 

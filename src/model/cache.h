@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/cache_dir.h"
+#include "base/cache_dir.h"
 #include "model/model.h"
 #include "pairing/columns.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "pairing/shared_file.h"
 
 const char *model_info(const struct model *m, const char *key)
 {
@@ -124,31 +125,45 @@ uint64_t model_start_ns(const struct model *m)
 	return model_info_number(m, "start_realtime_ns", m->tables.first_clock.realtime_ns);
 }
 
+bool model_has_file(const struct model *m, const struct embedded_file *f)
+{
+	int fd;
+
+	if (!f->key)
+		return f->held_size >= f->total_size;
+	fd = shared_file_open(&m->reader, f->key);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static const struct embedded_file *find_file(const struct model *m, const uint8_t *build_id,
 					     size_t build_id_size, const char *path)
 {
 	for (size_t i = 0; i < m->tables.file_count; i++) {
 		const struct embedded_file *f = &m->tables.files[i];
 
-		if (f->build_id_size != build_id_size || f->held_size < f->total_size)
-			continue;
-		if (build_id_size ? !memcmp(f->build_id, build_id, build_id_size)
-				  : !strcmp(f->path, path))
+		if (f->build_id_size == build_id_size &&
+		    (build_id_size ? !memcmp(f->build_id, build_id, build_id_size)
+				   : !strcmp(f->path, path)) &&
+		    model_has_file(m, f))
 			return f;
 	}
 	return NULL;
 }
 
-int model_file(const struct model *m, const uint8_t *build_id, size_t build_id_size,
-	       const char *path, struct buf *out, struct err *err)
+int model_file_content(const struct model *m, const struct embedded_file *f, struct buf *out,
+		       struct err *err)
 {
-	const struct embedded_file *f = find_file(m, build_id, build_id_size, path);
 	struct chunk c = { 0 };
 	int error = 0;
 
-	if (!f)
-		return err_set(err, -ENOENT, "not in the recording");
 	buf_clear(out);
+	if (f->key)
+		return shared_file_read(&m->reader, f->key, f->total_size, out)
+			       ? 0
+			       : err_set(err, -ENOENT, "%s/%s%s beside the recording is missing",
+					 FORMAT_SHARED_FOLDER, f->key, FORMAT_SHARED_SUFFIX);
 	buf_reserve(out, f->total_size);
 	memset(out->data, 0, f->total_size);
 	for (size_t i = 0; i < f->piece_count; i++) {
@@ -164,4 +179,13 @@ int model_file(const struct model *m, const uint8_t *build_id, size_t build_id_s
 	out->size = error ? 0 : f->total_size;
 	chunk_release(&c);
 	return error;
+}
+
+int model_file(const struct model *m, const uint8_t *build_id, size_t build_id_size,
+	       const char *path, struct buf *out, struct err *err)
+{
+	const struct embedded_file *f = find_file(m, build_id, build_id_size, path);
+
+	return f ? model_file_content(m, f, out, err)
+		 : err_set(err, -ENOENT, "not in the recording");
 }

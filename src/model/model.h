@@ -119,3 +119,8 @@ uint64_t model_start_ns(const struct model *m);
  * reading it gave. */
 int model_file(const struct model *m, const uint8_t *build_id, size_t build_id_size,
 	       const char *path, struct buf *out, struct err *err);
+/* The same for a row of the table. */
+int model_file_content(const struct model *m, const struct embedded_file *f, struct buf *out,
+		       struct err *err);
+/* Is it there, whole?  One beside the recording may be gone. */
+bool model_has_file(const struct model *m, const struct embedded_file *f);

@@ -17,8 +17,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/cache_dir.h"
 #include "base/xalloc.h"
-#include "model/cache_dir.h"
 #include "model/cache_format.h"
 #include "model/places_internal.h"
 

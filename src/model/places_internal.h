@@ -3,8 +3,8 @@
 /* What places.c and places_cache.c share. */
 #include <pthread.h>
 
+#include "base/cache_dir.h"
 #include "base/strings.h"
-#include "model/cache_dir.h"
 #include "model/places.h"
 
 #define BLOCK_BITS 12

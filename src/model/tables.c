@@ -209,6 +209,8 @@ static bool add_file(struct tables *t, struct cursor *c, const struct chunk *chu
 	if (piece.offset > total || piece.size > total - piece.offset)
 		return false;
 	f = file_of(t, index);
+	if (f->key)
+		return false;
 	if (!f->path) {
 		f->total_size = total;
 		f->build_id_size = copy_build_id(f->build_id, sizeof(f->build_id), id, id_size);
@@ -219,6 +221,28 @@ static bool add_file(struct tables *t, struct cursor *c, const struct chunk *chu
 	f->pieces = xgrow(f->pieces, f->piece_count, &f->piece_room, sizeof(*f->pieces));
 	f->pieces[f->piece_count++] = piece;
 	f->held_size += piece.size;
+	return true;
+}
+
+static bool add_shared_file(struct tables *t, struct cursor *c)
+{
+	const uint8_t *id, *path, *key;
+	size_t id_size, path_size, key_size;
+	struct embedded_file *f;
+	uint64_t index, total;
+
+	if (!number(c, &index) || !number(c, &total) || !counted(c, &id, &id_size) ||
+	    !counted(c, &path, &path_size) || !counted(c, &key, &key_size))
+		return false;
+	if (c->p < c->end) /* one in a chunk */
+		return false;
+	f = file_of(t, index);
+	if (f->path) /* there is one of this number already */
+		return false;
+	f->total_size = total;
+	f->build_id_size = copy_build_id(f->build_id, sizeof(f->build_id), id, id_size);
+	f->path = xmemdup0(path, path_size);
+	f->key = xmemdup0(key, key_size);
 	return true;
 }
 
@@ -246,6 +270,9 @@ bool tables_add(struct tables *t, const struct chunk *chunk, struct err *err)
 			break;
 		case CHUNK_FILE:
 			fine = add_file(t, &c, chunk);
+			break;
+		case CHUNK_SHARED_FILE:
+			fine = add_shared_file(t, &c);
 			break;
 		case CHUNK_COUNTERS:
 			fine = add_counter(t, &c);
@@ -304,6 +331,7 @@ void tables_release(struct tables *t)
 		free(t->counters[i].name);
 	for (size_t i = 0; i < t->file_count; i++) {
 		free(t->files[i].path);
+		free(t->files[i].key);
 		free(t->files[i].pieces);
 	}
 	pages_free(t->nodes.frame, t->nodes.room * sizeof(*t->nodes.frame));

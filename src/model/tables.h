@@ -50,6 +50,7 @@ struct embedded_file {
 	uint8_t build_id[64];
 	size_t build_id_size;
 	char *path;
+	char *key; /* beside the recording: see shared_file.h; NULL: in it, as pieces */
 	struct file_piece *pieces;
 	size_t piece_count, piece_room;
 };

@@ -107,6 +107,18 @@ static int write_pieces(const struct extract *x, const struct embedded_file *f, 
 	struct chunk c = { 0 };
 	int error = 0;
 
+	if (f->key) {
+		struct buf bytes = { 0 };
+
+		error = model_file_content(x->model, f, &bytes, err);
+		if (!error) {
+			error = write_at(fd, bytes.data, bytes.size, 0);
+			if (error)
+				err_set(err, error, "cannot be written: %s", strerror(-error));
+		}
+		buf_release(&bytes);
+		return error;
+	}
 	for (size_t i = 0; !error && i < f->piece_count; i++) {
 		const struct file_piece *p = &f->pieces[i];
 
@@ -153,7 +165,10 @@ int extract_file(struct extract *x, const struct embedded_file *f, struct buf *o
 	int at, fd, error;
 
 	buf_clear(out);
-	if (f->held_size < f->total_size)
+	if (f->key && !model_has_file(x->model, f))
+		return err_set(err, -ENOENT, "%s/%s%s beside the recording is missing",
+			       FORMAT_SHARED_FOLDER, f->key, FORMAT_SHARED_SUFFIX);
+	if (!f->key && f->held_size < f->total_size)
 		return err_set(err, -ENODATA, "only %llu of its %llu bytes are in the recording",
 			       (unsigned long long)f->held_size, (unsigned long long)f->total_size);
 	fd = place(x, f->path, out, &at);

@@ -192,6 +192,8 @@ static bool visit(void *visitor, const struct chunk *c, struct source_events *ev
 	case CHUNK_FILE:
 		take_file(w, c);
 		break;
+	case CHUNK_SHARED_FILE: /* a binary always */
+		break;
 	case CHUNK_REGIONS:
 		take_regions(w, c);
 		break;

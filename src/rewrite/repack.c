@@ -43,6 +43,7 @@ void repack(struct source *s, struct output *o, struct repack_result *ret_result
 	memset(ret_result, 0, sizeof(*ret_result));
 	s->visit = visit;
 	s->visitor = &r;
+	s->embed = true;
 	ret_result->loss = source_each(s);
 	output_loss(o, &ret_result->loss);
 }

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pieces.h"
 #include "base/xalloc.h"
 #include "model/tables.h"
+#include "pairing/shared_file.h"
+#include "rewrite/output.h"
 #include "wire/codec.h"
 #include "wire/shm.h"
 
@@ -69,6 +72,36 @@ static bool check(struct walk *w, struct err *err)
 	return false;
 }
 
+/* What is beside the recording, as chunks that hold it; false if it is gone, or was not wanted. */
+static bool embed(struct source *s, struct walk *w, bool *ret_more)
+{
+	const struct embedded_file *f = &w->tables.files[w->tables.file_count - 1];
+	struct chunk piece = { .offset = w->chunk.offset, .head.type = CHUNK_FILE };
+	struct buf content = { 0 }, payload = { 0 };
+
+	if (!s->embed || !shared_file_read(&s->reader, f->key, f->total_size, &content)) {
+		buf_release(&content);
+		return false;
+	}
+	for (uint64_t at = 0; *ret_more && at < content.size; at += PIECE_SIZE) {
+		size_t left = content.size - at;
+
+		buf_clear(&payload);
+		put_number(&payload, f->number);
+		put_number(&payload, f->total_size);
+		put_number(&payload, at);
+		put_counted(&payload, f->build_id, f->build_id_size);
+		put_counted(&payload, f->path, strlen(f->path));
+		buf_add(&payload, content.data + at, left < PIECE_SIZE ? left : PIECE_SIZE);
+		piece.payload = (const uint8_t *)payload.data;
+		piece.payload_size = payload.size;
+		*ret_more = s->visit(s->visitor, &piece, NULL);
+	}
+	buf_release(&content);
+	buf_release(&payload);
+	return true;
+}
+
 static struct loss each(struct source *s, struct walk *w)
 {
 	struct loss loss = { .kind = LOSS_NONE };
@@ -92,6 +125,8 @@ static struct loss each(struct source *s, struct walk *w)
 		}
 		if (s->progress)
 			s->progress(s->context, s->reader.offset, s->reader.size);
+		if (type == CHUNK_SHARED_FILE && w->chunk.payload_size && embed(s, w, &more))
+			continue;
 		if ((type != CHUNK_END && type != CHUNK_INDEX) || s->visit_ends)
 			more = s->visit(s->visitor, &w->chunk,
 					type == CHUNK_EVENTS ? &w->events : NULL);

@@ -31,7 +31,8 @@ struct source {
 	struct reader reader;
 	bool skip_events; /* do not even look at CHUNK_EVENTS */
 	bool visit_ends;  /* END and INDEX too */
-	uint64_t until;	  /* stop before the chunk at this offset; 0: at the end */
+	bool embed; /* SHARED_FILE becomes FILE, where it is not gone: the output stands alone */
+	uint64_t until; /* stop before the chunk at this offset; 0: at the end */
 	model_progress progress;
 	void *context;
 	/* For CHUNK_EVENTS its events are decoded.  False: enough. */

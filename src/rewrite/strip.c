@@ -284,6 +284,7 @@ static void write_head(struct source *s, struct output *o, const struct model *m
 	const char *before = model_info(m, INFO_REMOVED_BELOW);
 
 	s->skip_events = true;
+	s->embed = true;
 	s->until = m->loss.kind == LOSS_NONE ? 0 : m->loss.err.offset;
 	s->visit = copy_chunk;
 	s->visitor = o;

@@ -14,12 +14,12 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/cache_dir.h"
 #include "base/map.h"
 #include "base/unpack.h"
 #include "base/xalloc.h"
 #include "export/stacks.h"
 #include "heap/profile.h"
-#include "model/cache_dir.h"
 #include "server/request.h"
 
 #define DUMP_MAX (1ull << 30) /* bytes of a dump, unpacked */

@@ -7,6 +7,7 @@
 
 #include "base/xalloc.h"
 #include "symbols/unpack.h"
+#include "wire/debug_sections.h"
 
 #define ALIGNMENT 16
 /* Debug information shrinks to a third or so; more than this is an attack. */
@@ -18,14 +19,6 @@
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2
 #endif
-
-/* Without the leading ".debug_" or ".zdebug_".  What is not here (locations, frames, macros, name
- * indices) is a good third of most files. */
-static const char *const wanted[] = {
-	"info",	 "abbrev",   "line", "str",	    "line_str",
-	"types", "rnglists", "addr", "str_offsets", "ranges",
-};
-#define WANTED (sizeof(wanted) / sizeof(*wanted))
 
 enum packing { PLAIN, ZLIB, ZSTD };
 
@@ -117,10 +110,10 @@ static void write_head(const struct part *parts, uint16_t machine, char *image)
 {
 	Elf64_Ehdr *head = (Elf64_Ehdr *)image;
 	Elf64_Shdr *rows = (Elf64_Shdr *)(image + sizeof(*head)), *row = rows + 1;
-	char *names = (char *)(rows + WANTED + 2);
+	char *names = (char *)(rows + DEBUG_SECTIONS + 2);
 	uint32_t name = 1;
 
-	for (unsigned i = 0; i < WANTED; i++) {
+	for (unsigned i = 0; i < DEBUG_SECTIONS; i++) {
 		if (!parts[i].section)
 			continue;
 		*row++ = (Elf64_Shdr){ .sh_name = name,
@@ -129,7 +122,7 @@ static void write_head(const struct part *parts, uint16_t machine, char *image)
 				       .sh_size = parts[i].size,
 				       .sh_addralign = 1 };
 		strcpy(names + name, ".debug_");
-		strcat(names + name, wanted[i]);
+		strcat(names + name, debug_sections[i]);
 		name += (uint32_t)strlen(names + name) + 1;
 	}
 	*row = (Elf64_Shdr){ .sh_name = 0,
@@ -153,14 +146,15 @@ static void write_head(const struct part *parts, uint16_t machine, char *image)
 
 bool flat_read(struct flat *flat, const struct elf_file *f)
 {
-	struct part parts[WANTED];
-	uint64_t at = aligned(sizeof(Elf64_Ehdr) + (WANTED + 2) * sizeof(Elf64_Shdr) + WANTED * 24);
+	struct part parts[DEBUG_SECTIONS];
+	uint64_t at = aligned(sizeof(Elf64_Ehdr) + (DEBUG_SECTIONS + 2) * sizeof(Elf64_Shdr) +
+			      DEBUG_SECTIONS * 24);
 
 	memset(flat, 0, sizeof(*flat));
 	if (!flat_possible(f))
 		return false;
-	for (unsigned i = 0; i < WANTED; i++) {
-		if (!measure(f, wanted[i], &parts[i]))
+	for (unsigned i = 0; i < DEBUG_SECTIONS; i++) {
+		if (!measure(f, debug_sections[i], &parts[i]))
 			return false;
 		parts[i].at = at;
 		/* A NUL behind each, since some end in a text. */
@@ -171,10 +165,10 @@ bool flat_read(struct flat *flat, const struct elf_file *f)
 	flat->size = at;
 	flat->bytes = pages_grow(NULL, 0, at);
 	/* The disk reads the next section while the one before is unpacked. */
-	for (unsigned i = 0; i < WANTED; i++)
+	for (unsigned i = 0; i < DEBUG_SECTIONS; i++)
 		if (parts[i].section)
 			elf_file_foresee(f, parts[i].section);
-	for (unsigned i = 0; i < WANTED; i++)
+	for (unsigned i = 0; i < DEBUG_SECTIONS; i++)
 		if (parts[i].section && !fill(f, &parts[i], flat->bytes)) {
 			flat_release(flat);
 			return false;

@@ -25,17 +25,23 @@ enum format_chunk_type {
 	CHUNK_CLOCK,	/* u64 stamp, u64 CLOCK_MONOTONIC ns, u64 CLOCK_REALTIME ns */
 	CHUNK_MODULES,
 	CHUNK_NODES,
-	CHUNK_EVENTS,	  /* see codec.h */
-	CHUNK_THREADS,	  /* repeated: varint tid, varint length, name; later ones win */
-	CHUNK_FILE,	  /* a piece of an embedded file */
-	CHUNK_COUNTERS,	  /* repeated: varint length, name, varint value; later ones win */
-	CHUNK_END,	  /* the collector finished in order; empty */
-	CHUNK_INDEX,	  /* where each chunk starts; then struct format_trailer ends the file */
-	CHUNK_STATISTICS, /* what was taken out and still counts: see statistics.h */
-	CHUNK_SYMBOLS,	  /* names that were looked up already: see symbols.h */
-	CHUNK_REGIONS,	  /* what one look at the program's memory maps has found: see regions.h */
+	CHUNK_EVENTS,	   /* see codec.h */
+	CHUNK_THREADS,	   /* repeated: varint tid, varint length, name; later ones win */
+	CHUNK_FILE,	   /* a piece of an embedded file */
+	CHUNK_COUNTERS,	   /* repeated: varint length, name, varint value; later ones win */
+	CHUNK_END,	   /* the collector finished in order; empty */
+	CHUNK_INDEX,	   /* where each chunk starts; then struct format_trailer ends the file */
+	CHUNK_STATISTICS,  /* what was taken out and still counts: see statistics.h */
+	CHUNK_SYMBOLS,	   /* names that were looked up already: see symbols.h */
+	CHUNK_REGIONS,	   /* what one look at the program's memory maps has found: see regions.h */
+	CHUNK_SHARED_FILE, /* an embedded file that is beside the recording, for several of them */
 };
 /* A reader skips a chunk whose type it does not know. */
+
+/* Where a SHARED_FILE is, from the recording's folder: FOLDER/KEY.SUFFIX, see base/pieces.h. */
+#define FORMAT_SHARED_FOLDER "memoir-binaries"
+#define FORMAT_SHARED_SUFFIX ".elf.zst"
+#define FORMAT_SHARED_KEY_MAX 96 /* of [0-9a-z-] */
 
 enum format_codec { CODEC_RAW = 0, CODEC_ZSTD = 1, CODEC_LZ4 = 2 };
 
@@ -65,6 +71,9 @@ struct format_trailer {
  *
  * CHUNK_FILE: varint file number, varint total size, varint offset of this piece, varint length,
  * build id, varint length, path, then the bytes up to the end of the chunk.
+ *
+ * CHUNK_SHARED_FILE: varint file number, varint total size, varint length, build id, varint length,
+ * path, varint length, key.
  *
  * CHUNK_INDEX: repeated: varint type, varint offset of the chunk minus that of the one before,
  * varint events in it. */

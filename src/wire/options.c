@@ -25,6 +25,7 @@ static const struct {
 
 static const char *const log_names[] = { "off", "error", "warn", "info", "debug", "trace", NULL };
 static const char *const full_names[] = { "wait", "drop", NULL };
+static const char *const binaries_names[] = { "none", "tables", "full", NULL };
 static const char *const true_names[] = { "1", "true", "yes", "on", NULL };
 static const char *const false_names[] = { "0", "false", "no", "off", "", NULL };
 
@@ -119,6 +120,15 @@ bool options_set(struct options *o, const struct option_row *row, const char *va
 			return false;
 		*(uint64_t *)field = number;
 		return true;
+	case OPTION_CHOICE_BINARIES:
+		/* It was a switch, and other tools' settings have it as one. */
+		choice = find(true_names, value) >= 0	 ? BINARIES_TABLES
+			 : find(false_names, value) >= 0 ? BINARIES_NONE
+							 : find(binaries_names, value);
+		if (choice < 0)
+			return false;
+		*(uint32_t *)field = (uint32_t)choice;
+		return true;
 	case OPTION_CHOICE_LOG:
 	case OPTION_CHOICE_FULL:
 		choice = find(row->type == OPTION_CHOICE_LOG ? log_names : full_names, value);
@@ -147,6 +157,8 @@ const char *options_accepted(const struct option_row *row)
 		return "off, error, warn, info, debug, trace";
 	case OPTION_CHOICE_FULL:
 		return "wait, drop";
+	case OPTION_CHOICE_BINARIES:
+		return "tables (or 1, true, yes, on), full, none (or 0, false, no, off)";
 	}
 	return "";
 }

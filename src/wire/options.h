@@ -9,6 +9,8 @@
 
 enum log_level { LOG_OFF, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG_TRACE };
 enum when_full { FULL_WAIT, FULL_DROP };
+/* What is kept of the program's files. */
+enum write_binaries { BINARIES_NONE, BINARIES_TABLES, BINARIES_FULL };
 
 #define OPTIONS_STRING_SIZE 4096
 #define OPTIONS_ADDRESS_SIZE 64
@@ -20,6 +22,7 @@ enum when_full { FULL_WAIT, FULL_DROP };
 #define OPTION_TYPE_USER(name) uint64_t name
 #define OPTION_TYPE_CHOICE_LOG(name) uint32_t name
 #define OPTION_TYPE_CHOICE_FULL(name) uint32_t name
+#define OPTION_TYPE_CHOICE_BINARIES(name) uint32_t name
 
 struct options {
 #define OPTION(field, type, env, flag, initial, help) OPTION_TYPE_##type(field);
@@ -34,7 +37,8 @@ enum option_type {
 	OPTION_UINT,
 	OPTION_USER,
 	OPTION_CHOICE_LOG,
-	OPTION_CHOICE_FULL
+	OPTION_CHOICE_FULL,
+	OPTION_CHOICE_BINARIES
 };
 
 #define OPTION_NOBODY UINT64_MAX /* a USER that was not given */

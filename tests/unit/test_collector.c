@@ -383,7 +383,7 @@ static void test_full_disk(void **state)
 
 	fake_init(&f, output);
 	program = sleeper();
-	f.control->options.write_binaries = false;
+	f.control->options.write_binaries = BINARIES_NONE;
 	getrlimit(RLIMIT_FSIZE, &before);
 	limit = before;
 	limit.rlim_cur = limit.rlim_max = 1000000;
@@ -516,9 +516,10 @@ static void test_embedded_program(void **state)
 	compare_path[n] = 0;
 	compare_fd = open(compare_path, O_RDONLY | O_CLOEXEC);
 	assert_int_equal(fstat(compare_fd, &st), 0);
+	/* Tables are test_binaries.py's. */
 	for (int wanted = 1; wanted >= 0; wanted--) {
 		fake_init(&f, output);
-		f.control->options.write_binaries = wanted;
+		f.control->options.write_binaries = wanted ? BINARIES_FULL : BINARIES_NONE;
 		program = sleeper();
 		collector = start_collector(&f, program);
 		kill(program, SIGKILL);
@@ -541,6 +542,7 @@ static void test_output_in_use(void **state)
 	pid_t program, collector, late;
 
 	fake_init(&first, output);
+	first.control->options.write_binaries = BINARIES_NONE;
 	program = sleeper();
 	collector = start_collector(&first, program);
 	fake_init(&second, output);

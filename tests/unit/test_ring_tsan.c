@@ -106,7 +106,7 @@ int main(void)
 	control = mmap(NULL, SHM_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	control->clock = CLOCK_NANOSECONDS;
 	options_init(&control->options);
-	control->options.write_binaries = false;
+	control->options.write_binaries = BINARIES_NONE;
 	strcpy(control->options.output, output);
 	control->magic = SHM_MAGIC;
 	if (collector_init(&c, fd))

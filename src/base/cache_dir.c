@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The folder of cached recordings.  See cache_dir.h. */
-#include "model/cache_dir.h"
+/* The folder of caches.  See cache_dir.h. */
+#include "base/cache_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,12 +17,18 @@
 
 #include "base/xalloc.h"
 
-#define SUFFIX ".columns"	/* of recordings, cache.h */
-#define PLACES_SUFFIX ".places" /* of names, places_cache.c */
 #define TEMPORARY ".tmp-"
 #define LIMIT_MOST ((uint64_t)16 << 30)
 #define LIMIT_SHARE 10 /* one tenth of the disk */
 #define LEAST 100000
+
+/* What is tidied away; nothing else in the folder is touched. */
+static const char *const suffixes[] = {
+	".columns", /* of recordings */
+	".places",  /* of names */
+	CACHE_TABLES_SUFFIX,
+};
+#define SUFFIXES (sizeof(suffixes) / sizeof(suffixes[0]))
 
 bool cache_parse_size(const char *text, uint64_t *ret_size)
 {
@@ -129,6 +135,41 @@ int cache_dir_temporary(int dir, const char *name, char *ret_temporary)
 	return -EAGAIN;
 }
 
+int cache_dir_claim(int dir, const char *name)
+{
+	char lock[CACHE_NAME_MAX];
+
+	snprintf(lock, sizeof(lock), "%s" TEMPORARY "lock", name);
+	for (unsigned attempt = 0; attempt < 16; attempt++) {
+		int fd = openat(dir, lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+				0600);
+		struct stat st;
+
+		if (fd < 0)
+			return -errno;
+		if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+			int error = errno == EWOULDBLOCK ? -EBUSY : -errno;
+
+			close(fd);
+			return error;
+		}
+		/* Whoever had it before may have removed it meanwhile. */
+		if (fstat(fd, &st) == 0 && st.st_nlink)
+			return fd;
+		close(fd);
+	}
+	return -EAGAIN;
+}
+
+void cache_dir_give_up_claim(int dir, const char *name, int claim)
+{
+	char lock[CACHE_NAME_MAX];
+
+	snprintf(lock, sizeof(lock), "%s" TEMPORARY "lock", name);
+	unlinkat(dir, lock, 0);
+	close(claim);
+}
+
 int cache_dir_commit(int dir, const char *temporary, const char *name)
 {
 	if (renameat2(dir, temporary, dir, name, RENAME_NOREPLACE) == 0)
@@ -160,6 +201,25 @@ static bool ends_with(const char *text, const char *end)
 	size_t size = strlen(text), n = strlen(end);
 
 	return size > n && !strcmp(text + size - n, end);
+}
+
+static bool is_cached(const char *name)
+{
+	for (size_t i = 0; i < SUFFIXES; i++)
+		if (ends_with(name, suffixes[i]))
+			return true;
+	return false;
+}
+
+static bool is_temporary(const char *name)
+{
+	for (size_t i = 0; i < SUFFIXES; i++) {
+		const char *at = strstr(name, suffixes[i]);
+
+		if (at && !strncmp(at + strlen(suffixes[i]), TEMPORARY, strlen(TEMPORARY)))
+			return true;
+	}
+	return false;
 }
 
 /* Nobody builds it any more? */
@@ -205,13 +265,12 @@ static size_t list(int dir, struct entry **ret_entries, unsigned *removed)
 	while (stream && (e = readdir(stream))) {
 		struct stat st;
 
-		if (strstr(e->d_name, SUFFIX TEMPORARY) ||
-		    strstr(e->d_name, PLACES_SUFFIX TEMPORARY)) {
+		if (is_temporary(e->d_name)) {
 			if (is_abandoned(dir, e->d_name) && unlinkat(dir, e->d_name, 0) == 0)
 				++*removed;
 			continue;
 		}
-		if ((!ends_with(e->d_name, SUFFIX) && !ends_with(e->d_name, PLACES_SUFFIX)) ||
+		if (!is_cached(e->d_name) ||
 		    fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 			continue;
 		entries = xgrow(entries, count, &room, sizeof(*entries));
