@@ -109,6 +109,8 @@ void report_frames(struct report *r, uint32_t stack, unsigned call)
 
 void report_json_frames(struct report *r, struct json *j, uint32_t stack, unsigned call)
 {
+	struct buf unnamed = { 0 };
+
 	report_frames(r, stack, call);
 	json_array(j, "frames");
 	for (size_t i = 0; i < r->frame_count; i++) {
@@ -116,6 +118,11 @@ void report_json_frames(struct report *r, struct json *j, uint32_t stack, unsign
 
 		json_object(j, NULL);
 		json_text(j, "function", f->function);
+		if (!f->function) {
+			buf_clear(&unnamed);
+			frame_unnamed(f->module, f->address, &unnamed);
+			json_text(j, "name", unnamed.data);
+		}
 		json_text(j, "file", f->file);
 		if (f->line)
 			json_number(j, "line", f->line);
@@ -129,6 +136,7 @@ void report_json_frames(struct report *r, struct json *j, uint32_t stack, unsign
 		json_end_object(j);
 	}
 	json_end_array(j);
+	buf_release(&unnamed);
 }
 
 static void json_part(struct report *r, struct json *j, const struct report_part *part)

@@ -25,7 +25,7 @@ static char *place_of(const struct report *r, const struct report_frame *f, bool
 		if (f->line)
 			buf_printf(&text, ":%u", f->line);
 	}
-	if (f->module && with_module)
+	if (f->module && with_module && f->function)
 		buf_printf(&text, "  (%s)", r->full ? f->module : text_base_name(f->module));
 	if (f->note)
 		buf_printf(&text, "  [%s]", f->note);
@@ -34,9 +34,12 @@ static char *place_of(const struct report *r, const struct report_frame *f, bool
 
 static char *function_of(const struct report_frame *f)
 {
+	struct buf text = { 0 };
+
 	if (f->function)
 		return xstrdup(f->function);
-	return xasprintf("0x%llx", (unsigned long long)f->address);
+	frame_unnamed(f->module, f->address, &text);
+	return text.data;
 }
 
 static size_t room_beside(const struct report *r, const char *place)

@@ -24,7 +24,7 @@ static void frame_text(const struct view *v, const struct place *at, const struc
 	const char *module = places_module_path(p, at->module);
 
 	if (!function)
-		buf_printf(out, "0x%" PRIx64, at->address);
+		places_unnamed(p, at->module, at->address, out);
 	else if (whole)
 		buf_text(out, places_string(p, function));
 	else
@@ -33,7 +33,7 @@ static void frame_text(const struct view *v, const struct place *at, const struc
 		buf_printf(out, " %s", text_base_name(places_string(p, f->file)));
 	if (f->file && f->line)
 		buf_printf(out, ":%u", f->line);
-	if ((!f->file || whole) && *module)
+	if (function && (!f->file || whole) && *module)
 		buf_printf(out, " (%s)", text_base_name(module));
 	if (whole && f->inlined)
 		buf_text(out, " inlined");

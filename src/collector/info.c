@@ -158,6 +158,7 @@ static void put_allocator(struct payload *p, const struct shm_control *control)
 	snprintf(text, sizeof(text), "%.*s%s%.*s", (int)sizeof(control->allocator), library,
 		 *library && *inside ? ", and " : "", (int)sizeof(control->plan.allocator), inside);
 	put_text(p, "allocator", text);
+	put_text(p, INFO_MARKS_INSIDE, "1");
 }
 
 void info_write_allocator(struct collector *c)

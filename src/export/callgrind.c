@@ -209,7 +209,7 @@ static void put_function(struct callgrind *c, uint32_t id, const char *object, c
 	else if (f->address == UINT64_MAX)
 		buf_text(&text, "(no stack)");
 	else
-		buf_printf(&text, "0x%" PRIx64 " [%s]", f->address, path_base(path));
+		places_unnamed(places, f->module, f->address, &text);
 	put_name(c, object, f->module, c->known_objects, *path ? path : "???");
 	put_name(c, file, f->file, c->known_files, *source ? source : "???");
 	put_name(c, name, id, c->known_functions, text.data);

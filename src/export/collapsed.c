@@ -18,9 +18,11 @@ static void put_name(struct buf *out, const struct view *v, const struct stack_f
 	size_t start = out->size;
 
 	stack_frame_name(v, f, out);
-	buf_text(out, " [");
-	utf8_add(out, *module ? module : "?", *module ? strlen(module) : 1);
-	buf_char(out, ']');
+	if (f->function) {
+		buf_text(out, " [");
+		utf8_add(out, *module ? module : "?", *module ? strlen(module) : 1);
+		buf_char(out, ']');
+	}
 	text_in_line(out, start);
 	for (size_t i = start; i < out->size; i++)
 		if (out->data[i] == ';')

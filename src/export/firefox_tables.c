@@ -393,7 +393,7 @@ static void put_strings(struct firefox_tables *t, struct json *j)
 		if (f->address == UINT64_MAX)
 			buf_text(&name, NO_STACK);
 		else
-			buf_printf(&name, "0x%" PRIx64, f->address);
+			places_unnamed(places, f->module, f->address, &name);
 		json_text(j, NULL, name.data);
 	}
 	json_end_array(j);

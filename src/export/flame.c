@@ -130,8 +130,7 @@ static void describe(const void *context, uint32_t function, struct buf *name,
 	else if (row->address == UINT64_MAX)
 		buf_text(name, "(no stack)");
 	else
-		buf_printf(name, "0x%" PRIx64 " [%s]", row->address,
-			   *module ? path_base(module) : "?");
+		places_unnamed(places, row->module, row->address, name);
 }
 
 struct flame_names flame_names(const struct flame *f)

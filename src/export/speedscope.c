@@ -99,8 +99,7 @@ static void put_frames(struct speedscope *s)
 		else if (f->address == UINT64_MAX)
 			buf_text(&name, "(no stack)");
 		else
-			buf_printf(&name, "0x%" PRIx64 " [%s]", f->address,
-				   path_base(places_module_path(v->places, f->module)));
+			places_unnamed(v->places, f->module, f->address, &name);
 		json_object(&s->j, NULL);
 		json_text(&s->j, "name", name.data);
 		if (f->file)

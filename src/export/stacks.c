@@ -51,10 +51,15 @@ static void add_utf8(struct buf *out, const char *text)
 
 void stack_frame_name(const struct view *v, const struct stack_frame *f, struct buf *out)
 {
-	if (f->function)
+	struct buf unnamed = { 0 };
+
+	if (f->function) {
 		add_utf8(out, places_string(v->places, f->function));
-	else
-		buf_printf(out, "0x%" PRIx64, f->address);
+		return;
+	}
+	places_unnamed(v->places, f->module, f->address, &unnamed);
+	add_utf8(out, unnamed.data);
+	buf_release(&unnamed);
 }
 
 void stack_frame_label(const struct view *v, const struct stack_frame *f, struct buf *out)
@@ -63,7 +68,7 @@ void stack_frame_label(const struct view *v, const struct stack_frame *f, struct
 	size_t start = out->size;
 
 	buf_printf(out, "0x%" PRIx64 ": ", f->address);
-	add_utf8(out, f->function ? places_string(v->places, f->function) : "???");
+	stack_frame_name(v, f, out);
 	if (f->file) {
 		buf_text(out, " (");
 		add_utf8(out, path_base(places_string(v->places, f->file)));

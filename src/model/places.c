@@ -348,6 +348,23 @@ const char *places_module_path(const struct places *p, uint32_t module)
 	return module && module < p->module_count ? p->modules[module].path : "";
 }
 
+void frame_unnamed(const char *module_path, uint64_t address, struct buf *out)
+{
+	if (module_path && *module_path)
+		buf_printf(out, "%s+", path_base(module_path));
+	buf_printf(out, "0x%llx", (unsigned long long)address);
+}
+
+void places_unnamed(const struct places *p, uint32_t module, uint64_t address, struct buf *out)
+{
+	frame_unnamed(places_module_path(p, module), address, out);
+}
+
+const char *places_raw_call(unsigned call)
+{
+	return call < CALL_COUNT ? call_names[call] : "";
+}
+
 const char *places_call(const struct places *p, unsigned call)
 {
 	return call < CALL_COUNT ? p->calls[call] : "(unknown call)";

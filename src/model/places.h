@@ -56,8 +56,15 @@ const char *places_string(const struct places *p, uint32_t id);
 uint32_t places_string_count(const struct places *p);
 /* "" for no module. */
 const char *places_module_path(const struct places *p, uint32_t module);
-/* The name of an intercepted call: "malloc", "operator new(unsigned long)". */
+/* How a frame without a name is written, everywhere: "libx.so+0x12ab", the address being the one
+ * that `addr2line -e libx.so 0x12ab` wants; "0x7f…" as in the running program where there is no
+ * module. */
+void frame_unnamed(const char *module_path, uint64_t address, struct buf *out);
+void places_unnamed(const struct places *p, uint32_t module, uint64_t address, struct buf *out);
+/* The name of an intercepted call: "malloc", "operator new(unsigned long)"; and as the linker knows
+ * it. */
 const char *places_call(const struct places *p, unsigned call);
+const char *places_raw_call(unsigned call);
 enum symbols_level places_level(struct places *p, uint32_t module);
 /* Which files a module's names come from, and which were refused; borrowed. */
 const struct symbols_found *places_found(struct places *p, uint32_t module);

@@ -93,6 +93,7 @@ void columns_set_size(struct columns *c, uint32_t row, uint64_t size, uint32_t s
 enum tag_flags {
 	TAG_MMAPPED = 1, /* the first three as in enum event_flags */
 	TAG_NON_MAIN_ARENA = 2,
+	TAG_INSIDE = TAG_MMAPPED | TAG_NON_MAIN_ARENA, /* both: EVENT_INSIDE */
 	TAG_ZEROED = 4,
 	TAG_TEMPORARY = 8,    /* freed by its thread's next event */
 	TAG_REALLOCATED = 16, /* ended by a realloc that made another of it */

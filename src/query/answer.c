@@ -20,6 +20,7 @@ void answer_init(struct answer *a, const struct view *v)
 	if (!a->runtime_ns)
 		a->runtime_ns = 1;
 	a->glibc = allocator_is_glibc(v->model);
+	a->jemalloc_inside = allocator_inside_is_jemalloc(v->model);
 	for (unsigned i = 0; i < ANSWER_CALLS; i++)
 		a->jemalloc_calls[i] = allocator_is_jemalloc(v->model, places_call(v->places, i));
 }
@@ -179,6 +180,7 @@ void answer_frames(const struct answer *a, struct json *j, uint32_t node)
 	uint64_t at = a->view->model->tables.nodes.frame[node] & NODE_ADDRESS_MASK;
 	uint32_t id = places_of_node(p, node);
 	const struct place *place = places_at(p, id);
+	struct buf unnamed = { 0 };
 	unsigned count;
 	const struct place_frame *f = places_frames(p, id, &count);
 
@@ -188,6 +190,11 @@ void answer_frames(const struct answer *a, struct json *j, uint32_t node)
 		json_number(j, "count", a->place_counts[id]);
 		optional_text(j, "library", base_name(places_module_path(p, place->module)));
 		function_name(a, j, places_string(p, f[count].function));
+		if (!f[count].function) {
+			buf_clear(&unnamed);
+			places_unnamed(p, place->module, place->address, &unnamed);
+			json_text(j, "name", unnamed.data);
+		}
 		optional_text(j, "raw_function", places_string(p, f[count].raw_function));
 		optional_text(j, "source", places_string(p, f[count].file));
 		if (f[count].line)
@@ -197,6 +204,7 @@ void answer_frames(const struct answer *a, struct json *j, uint32_t node)
 		json_bool(j, "is_inline", f[count].inlined);
 		json_end_object(j);
 	}
+	buf_release(&unnamed);
 }
 
 /* The same, out of what was written before. */
@@ -223,6 +231,7 @@ void answer_call(const struct answer *a, struct json *j, unsigned call)
 	address(j, 0);
 	json_number(j, "count", a->call_counts[call % CALLS_MAX]);
 	json_text(j, "function", places_call(a->view->places, call));
+	optional_text(j, "raw_function", places_raw_call(call));
 	json_bool(j, "is_inline", false);
 	json_end_object(j);
 }
@@ -312,8 +321,10 @@ void answer_allocation(struct answer *a, struct json *j, uint32_t row)
 	uint64_t tags = c->tags[row];
 	struct chain chain = chain_of(m, row);
 	const char *call = places_call(a->view->places, tags_call(tags));
-	bool jemalloc = a->jemalloc_calls[tags_call(tags)], glibc = !jemalloc && a->glibc;
 	unsigned flags = tags_flags(tags);
+	bool inside = flags_are_inside(flags);
+	bool jemalloc = a->jemalloc_calls[tags_call(tags)] || (inside && a->jemalloc_inside);
+	bool glibc = !jemalloc && !inside && a->glibc;
 
 	json_object(j, NULL);
 	json_quick_number(j, "id", row);

@@ -20,6 +20,7 @@ struct answer {
 	uint64_t runtime_ns; /* at least 1 */
 	bool glibc;	     /* is the allocator */
 	bool jemalloc_calls[ANSWER_CALLS];
+	bool jemalloc_inside;
 	uint64_t *place_counts; /* allocations that go through a place */
 	uint64_t *call_counts;	/* and through a call */
 	/* Frames that were written before, by node: where in `texts`.  Compact JSON only. */

@@ -481,7 +481,7 @@ static struct step *tags_step(unsigned mask, unsigned wanted)
 
 static struct step *jemalloc_step(struct binder *b)
 {
-	struct step *s = set_new(STEP_CALLS, 3, CALLS_MAX);
+	struct step *s = set_new(STEP_CALLS, 3, CALLS_MAX), *either;
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < CALLS_MAX; i++)
@@ -491,7 +491,12 @@ static struct step *jemalloc_step(struct binder *b)
 		}
 	if (count == CALLS_MAX)
 		s->kind = STEP_ALL;
-	return s;
+	if (count == CALLS_MAX || !allocator_inside_is_jemalloc(b->m))
+		return s;
+	either = step_new(STEP_OR, 0);
+	step_add(either, s);
+	step_add(either, tags_step(TAG_INSIDE, TAG_INSIDE));
+	return simplify(either);
 }
 
 /* What glibc's malloc says about its blocks says nothing about another allocator's. */
@@ -536,11 +541,11 @@ static struct step *bind_flag(struct binder *b, const struct condition *c)
 	case FLAG_ZEROED:
 		return tags_step(TAG_ZEROED, TAG_ZEROED);
 	case FLAG_MMAPPED:
-		return glibc_step(b, TAG_MMAPPED, TAG_MMAPPED);
+		return glibc_step(b, TAG_INSIDE, TAG_MMAPPED);
 	case FLAG_MAIN_ARENA:
 		return glibc_step(b, TAG_NON_MAIN_ARENA, 0);
 	case FLAG_OTHER_ARENA:
-		return glibc_step(b, TAG_NON_MAIN_ARENA, TAG_NON_MAIN_ARENA);
+		return glibc_step(b, TAG_INSIDE, TAG_NON_MAIN_ARENA);
 	case FLAG_JEMALLOC:
 		return jemalloc_step(b);
 	case FLAG_LEAKED:

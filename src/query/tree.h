@@ -40,7 +40,8 @@ enum tree_kind {
 struct tree_name {
 	enum tree_kind kind;
 	uint32_t function, file; /* strings of places; 0: not known */
-	uint32_t line;		 /* TREE_BY_LINE only */
+	uint32_t raw_function;
+	uint32_t line; /* TREE_BY_LINE only */
 	uint32_t module;
 	uint64_t address; /* of a frame whose function is not known */
 	uint32_t thread;  /* position in the model's table */

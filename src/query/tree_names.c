@@ -75,6 +75,7 @@ static uint32_t name_of(struct tree_names *n, const struct place *p, const struc
 		return row_of(n, &n->addresses, p->address | (uint64_t)p->module << 48, &name);
 	}
 	name.function = f->function;
+	name.raw_function = f->raw_function;
 	name.file = f->file;
 	function = pair(&n->pairs[0], f->function, p->module);
 	if (n->key == TREE_BY_LINE) {
@@ -120,9 +121,7 @@ static void frame_text(const struct tree *t, const struct tree_name *n, struct b
 		return;
 	}
 	if (!n->function) {
-		buf_printf(out, "0x%llx", (unsigned long long)n->address);
-		if (*module)
-			buf_printf(out, " in %s", module);
+		places_unnamed(t->places, n->module, n->address, out);
 		return;
 	}
 	buf_text(out, places_string(t->places, n->function));

@@ -91,7 +91,7 @@ static void record_new(struct rt_thread *t, const struct site *s, const struct i
 {
 	const struct inplace_row *row = s->row;
 	uint64_t size = size_of(row, c), usable,
-		 flags = row->flags & INPLACE_ZEROED ? EVENT_ZEROED : 0;
+		 flags = EVENT_INSIDE | (row->flags & INPLACE_ZEROED ? EVENT_ZEROED : 0);
 
 	if (row->flags & INPLACE_JEMALLOC && row->op == INPLACE_NEW && c->arguments[1] & 0x40)
 		flags |= EVENT_ZEROED; /* MALLOCX_ZERO */
@@ -144,8 +144,8 @@ static uint64_t resize_in_place(struct rt_thread *t, const struct site *s,
 		return result;
 	hooks_record_realloc_from(t, s->row->call, (void *)p);
 	if (is_on())
-		hooks_record_alloc(t, s->row->call, (void *)p, now < size ? now : size, now, 0,
-				   &c->fp, OP_REALLOC_TO);
+		hooks_record_alloc(t, s->row->call, (void *)p, now < size ? now : size, now,
+				   EVENT_INSIDE, &c->fp, OP_REALLOC_TO);
 	else
 		hooks_record_realloc_over(t, s->row->call, (void *)p, false, &c->fp);
 	return result;

@@ -49,7 +49,8 @@ static void write_frame(struct json *j, const struct tree *t, const struct tree_
 		json_text(j, "library", path_base(places_module_path(t->places, n->module)));
 	if (n->function) {
 		json_text(j, "function", places_string(t->places, n->function));
-		json_text(j, "raw_function", places_string(t->places, n->function));
+		if (n->raw_function)
+			json_text(j, "raw_function", places_string(t->places, n->raw_function));
 	}
 	if (n->file)
 		json_text(j, "source", places_string(t->places, n->file));

@@ -103,21 +103,27 @@ unsigned words_call(const struct model *m, uint32_t stack)
 }
 
 /* The innermost frame of a stack that is no wrapper; else the innermost of all; NULL: no stack. */
-static const struct place_frame *frame_of(const struct model *m, struct places *p, uint32_t stack)
+static const struct place_frame *frame_of(const struct model *m, struct places *p, uint32_t stack,
+					  uint32_t *ret_place)
 {
 	const struct nodes *nodes = &m->tables.nodes;
 	const struct place_frame *innermost = NULL;
 
 	for (uint32_t id = stack; node_is_known(nodes, id); id = nodes->parent[id]) {
 		unsigned count;
-		const struct place_frame *f = places_frames(p, places_of_node(p, id), &count);
+		uint32_t place = places_of_node(p, id);
+		const struct place_frame *f = places_frames(p, place, &count);
 
 		for (unsigned i = 0; i < count; i++) {
+			bool wrapper = f[i].function &&
+				       is_allocator_function(places_string(p, f[i].function));
+
+			if (!innermost || !wrapper)
+				*ret_place = place;
+			if (!wrapper)
+				return &f[i];
 			if (!innermost)
 				innermost = &f[i];
-			if (!f[i].function ||
-			    !is_allocator_function(places_string(p, f[i].function)))
-				return &f[i];
 		}
 	}
 	return innermost;
@@ -125,9 +131,8 @@ static const struct place_frame *frame_of(const struct model *m, struct places *
 
 void words_where(struct json *j, const struct model *m, struct places *p, uint32_t stack)
 {
-	const struct place_frame *f = frame_of(m, p, stack);
-	const struct nodes *nodes = &m->tables.nodes;
-	char text[32];
+	uint32_t place = 0;
+	const struct place_frame *f = frame_of(m, p, stack, &place);
 
 	if (!f) {
 		json_text(j, "function", "(no stack)");
@@ -136,9 +141,12 @@ void words_where(struct json *j, const struct model *m, struct places *p, uint32
 	if (f->function) {
 		json_text(j, "function", places_string(p, f->function));
 	} else {
-		snprintf(text, sizeof(text), "0x%llx",
-			 (unsigned long long)(nodes->frame[stack] & NODE_ADDRESS_MASK));
-		json_text(j, "function", text);
+		const struct place *at = places_at(p, place);
+		struct buf text = { 0 };
+
+		places_unnamed(p, at->module, at->address, &text);
+		json_text(j, "function", text.data);
+		buf_release(&text);
 	}
 	if (f->file)
 		json_text(j, "source", places_string(p, f->file));

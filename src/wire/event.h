@@ -56,11 +56,18 @@ enum map_flags {
 #define MARKER_PIECE 16u
 #define MARKER_NAME_MAX 255u
 
+/* A key of INFO: EVENT_INSIDE is used.  Older recordings leave open which allocator a block is of.
+ */
+#define INFO_MARKS_INSIDE "marks_inside"
+
 enum event_flags {
 	EVENT_MMAPPED = 1,	  /* glibc: the block is a mapping of its own */
 	EVENT_NON_MAIN_ARENA = 2, /* glibc */
-	EVENT_ZEROED = 4,	  /* calloc and MALLOCX_ZERO */
-	EVENT_INHERITED = 8,	  /* from before a fork: the parent allocated it */
+	/* Both: of an allocator inside one of the program's files, that is hooked where it is,
+	 * beside libc's.  glibc never has both. */
+	EVENT_INSIDE = EVENT_MMAPPED | EVENT_NON_MAIN_ARENA,
+	EVENT_ZEROED = 4,    /* calloc and MALLOCX_ZERO */
+	EVENT_INHERITED = 8, /* from before a fork: the parent allocated it */
 };
 
 enum event_call {

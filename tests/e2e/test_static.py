@@ -109,6 +109,30 @@ def test_prefixed(compile_program, record, renamed, prefix, threads, mode):
     assert "libc.so" in recording.info["allocator"]
 
 
+def test_blocks_of_both_allocators(compile_program, record, renamed):
+    """libc's blocks are libc's, though there is a jemalloc too."""
+    recording = record([compile_program("two_allocators", libraries=(renamed("_rjem_"), "-lm"))])
+    rows = harness.ask("allocations", "--json", recording.path)["allocations"]
+    by = {name: [row for row in rows if any(f.get("function") == name for f in row["backtrace"])]
+          for name in ("of_jemalloc", "of_libc")}
+    assert [row["size"] for row in by["of_jemalloc"]] == [100, 3000, 50, 500000, 1 << 20]
+    assert [row["size"] for row in by["of_libc"]] == [100, 3000, 50, 500000, 1 << 20]
+    flags = ("is_jemalloc", "in_main_arena", "is_mmaped", "is_zeroed")
+    assert [tuple(row[key] for key in flags) for row in by["of_jemalloc"]] == [
+        (True, False, False, zeroed) for zeroed in (False, True, False, False, False)]
+    assert not any(row["is_jemalloc"] for row in rows if row not in by["of_jemalloc"])
+    assert all(row["in_main_arena"] for row in by["of_libc"])
+    assert [row["is_mmaped"] for row in by["of_libc"]] == [False, False, False, True, True]
+    for flag, wanted in (("jemalloc", by["of_jemalloc"]),
+                         ("not jemalloc", [row for row in rows if row not in by["of_jemalloc"]]),
+                         ("mmapped", [row for row in rows if row["is_mmaped"]]),
+                         ("main_arena", [row for row in rows if row["in_main_arena"]])):
+        chosen = harness.ask("allocations", "--json", "--filter", flag, recording.path)["allocations"]
+        assert {row["id"] for row in chosen} == {row["id"] for row in wanted}, flag
+    # Every frame has the name that the linker knows, the intercepted call too.
+    assert {row["backtrace"][-1]["raw_function"] for row in rows} >= {"malloc", "calloc", "realloc"}
+
+
 def test_jemalloc_calls(compile_program, record):
     """mallocx and its like, without a prefix."""
     program = compile_program("inside", flags=("-O2", "-DJEMALLOC"),

@@ -73,7 +73,7 @@ static unsigned names_of(const struct view *v, uint32_t row, char names[][64])
 			if (*name)
 				snprintf(names[n], 64, "%s", name);
 			else
-				snprintf(names[n], 64, "0x%llx in test_diff",
+				snprintf(names[n], 64, "test_diff+0x%llx",
 					 (unsigned long long)p->address);
 		}
 	}

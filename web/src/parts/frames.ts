@@ -12,6 +12,7 @@ export interface Frame {
 	count: number;
 	library?: string;
 	function?: string;
+	name?: string; /* of a frame whose function is not known: library+0xoffset */
 	raw_function?: string;
 	source?: string;
 	line?: number;
@@ -56,7 +57,7 @@ export function abbreviate(frames: readonly Frame[]): Link[] {
 export const asker = (frames: readonly Frame[]): Frame | undefined => abbreviate(frames)[0]?.frame;
 
 export const fileName = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
-export const frameName = (frame: Frame): string => frame.function ?? (frame.library ? `${fileName(frame.library)} + 0x${frame.address.toString(16)}` : `0x${frame.address.toString(16)}`);
+export const frameName = (frame: Frame): string => frame.function ?? frame.name ?? `0x${frame.address.toString(16)}`;
 export const framePlace = (frame: Frame): string => (frame.source ? `${fileName(frame.source)}${frame.line ? `:${frame.line}` : ""}` : frame.library && frame.function ? fileName(frame.library) : "");
 
 /* A function without its parameters and what templates were made for: for places without room. */
