@@ -4,7 +4,7 @@
 
   make bench                        everything; half an hour or so
   make bench BENCH="--quick"        fewer repetitions
-  make bench BENCH="--only pairs"   one part: pairs, threads, programs, memory, open, export, shapes, query, api,
+  make bench BENCH="--only pairs"   one part: pairs, threads, programs, short, memory, open, export, shapes, query, api,
                                     symbols, jemalloc, agent, heap
 
 Prints a table and writes build/bench.json.  Added time is a run's time minus the plain one's,
@@ -28,12 +28,13 @@ import api
 import exports
 import heap
 import jemalloc
+import short
 import symbols
 import work
 from tables import as_share, mib, table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ("pairs", "threads", "programs", "memory", "open", "export", "shapes", "query", "api", "symbols",
+PARTS = ("pairs", "threads", "programs", "short", "memory", "open", "export", "shapes", "query", "api", "symbols",
          "jemalloc", "agent", "heap")
 MODES = ("plain", "memoir", "memoir-nofree", "heaptrack")
 # Shares of what heaptrack adds: (with free stacks, without).
@@ -424,6 +425,9 @@ class Bench:
 
     def agent(self):
         agent.run(self, table)
+
+    def short(self):
+        short.measure(self)
 
     def symbols(self):
         library = os.path.join(self.build, "bench", "many-symbols.so")

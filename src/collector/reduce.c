@@ -16,6 +16,7 @@
 #define NAMES_MAX (1u << 20)
 #define NOTES_MAX                                                                                  \
 	(64u << 10) /* what a compiler writes about each function is larger, and no note */
+#define FRAMES_MAX (1u << 20) /* unwind tables of a file that can be had again */
 #define ALIGNMENT 16u
 #define SLACK (1u << 20) /* what headers and alignment may add */
 
@@ -171,19 +172,26 @@ static bool is_debug_section(const char *name)
 	return false;
 }
 
-static bool is_small_table(const struct headers *h, uint32_t section)
+/* Is the file's debug information elsewhere?  Then it comes from a package, and so may again. */
+static bool names_debug_file(const struct headers *h)
 {
-	static const char *const names[] = { ".eh_frame", ".eh_frame_hdr", ".gnu_debuglink",
-					     ".gnu_debugaltlink" };
+	for (uint32_t i = 1; i < h->section_count; i++)
+		if (!strcmp(name_of(h, i), ".gnu_debuglink"))
+			return true;
+	return false;
+}
+
+static bool is_small_table(const struct headers *h, uint32_t section, bool packaged)
+{
 	const Elf64_Shdr *row = &h->sections[section];
 	const char *name = name_of(h, section);
 
 	if (row->sh_type == SHT_NOTE)
 		return !strncmp(name, ".note", 5) && row->sh_size <= NOTES_MAX;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return section == h->names_section;
+	if (!strcmp(name, ".eh_frame") || !strcmp(name, ".eh_frame_hdr"))
+		return !packaged || row->sh_size <= FRAMES_MAX;
+	return section == h->names_section || !strcmp(name, ".gnu_debuglink") ||
+	       !strcmp(name, ".gnu_debugaltlink");
 }
 
 static void keep_with_texts(const struct headers *h, uint32_t section, bool *keep)
@@ -200,13 +208,15 @@ static void choose(const struct headers *h, const struct reduce_source *s,
 	bool exported = has_type(h, s, SHT_DYNSYM);
 	bool only_exported = extent == REDUCE_EXPORTED && exported;
 	bool whole = has_type(h, s, SHT_SYMTAB) && !only_exported;
+	bool packaged = extent == REDUCE_EXPORTED || names_debug_file(h);
 
 	for (uint32_t i = 1; i < h->section_count; i++) {
 		const char *name = name_of(h, i);
 
 		if (h->sections[i].sh_type == (whole ? SHT_SYMTAB : SHT_DYNSYM))
 			keep_with_texts(h, i, keep);
-		else if (is_small_table(h, i) || (!only_exported && is_debug_section(name)) ||
+		else if (is_small_table(h, i, packaged) ||
+			 (!only_exported && is_debug_section(name)) ||
 			 (!whole && !only_exported && !strcmp(name, ".gnu_debugdata")))
 			keep[i] = true;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Blocks of libc and of a jemalloc whose names have a prefix: small ones, large ones, resized ones. */
+/* Blocks of libc and of a jemalloc whose names have a prefix: small ones, large ones, resized ones.
+ */
 #include <stdlib.h>
 
 void *_rjem_malloc(size_t);
