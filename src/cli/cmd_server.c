@@ -20,6 +20,8 @@
 #include "server/watches.h"
 
 #define NAME "memoir server"
+#define PATIENCE_MS 1000 /* with threads, after SIGTERM */
+#define LAST_MS 1800	 /* then it ends in any case */
 
 static const char *interface, *token, *token_file, *password_file, *upload_limit;
 static const char *agent_token_file;
@@ -176,6 +178,21 @@ static char *say_address(const struct server *s)
 	return leader;
 }
 
+static void *end_after_a_while(void *context)
+{
+	usleep(LAST_MS * 1000);
+	_exit(0);
+}
+
+/* Whatever else keeps it from ending: a thread that is stuck, much to be freed. */
+static void end_soon(void)
+{
+	pthread_t thread;
+
+	if (!pthread_create(&thread, NULL, end_after_a_while, NULL))
+		pthread_detach(thread);
+}
+
 static int serve(const struct server_options *o, int argc, char **argv, const char *agent_token)
 {
 	struct server *s;
@@ -205,9 +222,12 @@ static int serve(const struct server_options *o, int argc, char **argv, const ch
 	}
 	leader = say_address(s);
 	sigwait(&ends, &which);
+	end_soon();
 	if (leader)
 		unlink(leader);
 	free(leader);
+	if (!server_stop(s, PATIENCE_MS))
+		_exit(0);
 	server_free(s);
 	return 0;
 }

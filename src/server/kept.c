@@ -13,6 +13,7 @@
 
 #include "base/parallel.h"
 #include "base/xalloc.h"
+#include "server/ending.h"
 
 #define GZIP_FROM 1024 /* bytes */
 #define WORKERS_MAX 64
@@ -322,8 +323,10 @@ struct kept *kept_new(struct gate *gate, unsigned workers, uint64_t limit)
 	return k;
 }
 
-void kept_stop(struct kept *k)
+bool kept_stop(struct kept *k, const struct timespec *deadline)
 {
+	bool ended = true;
+
 	pthread_mutex_lock(&k->lock);
 	k->stopping = true;
 	pthread_cond_broadcast(&k->work);
@@ -339,15 +342,23 @@ void kept_stop(struct kept *k)
 	k->waiting = k->later = k->warm = 0;
 	pthread_mutex_unlock(&k->lock);
 	for (unsigned i = 0; i < k->worker_count; i++)
-		pthread_join(k->workers[i], NULL);
-	k->worker_count = 0;
+		ended &= ending_join(k->workers[i], deadline);
+	if (ended) {
+		k->worker_count = 0;
+		return true;
+	}
+	pthread_mutex_lock(&k->lock);
+	for (struct kept_answer *a = k->first; a; a = a->next)
+		wake_all(a);
+	pthread_mutex_unlock(&k->lock);
+	return false;
 }
 
 struct kept *kept_free(struct kept *k)
 {
 	if (!k)
 		return NULL;
-	kept_stop(k);
+	kept_stop(k, NULL);
 	free_list(k->first);
 	pthread_mutex_destroy(&k->lock);
 	pthread_cond_destroy(&k->work);
@@ -385,13 +396,15 @@ struct kept_answer *kept_ask(struct kept *k, const char *key, struct request *r,
 
 	pthread_mutex_lock(&k->lock);
 	a = find(k, key);
+	if (k->stopping ? !a || a->state != KEPT_DONE
+			: !a && k->waiting + k->later >= KEPT_QUEUE_MAX) {
+		pthread_mutex_unlock(&k->lock);
+		return NULL;
+	}
 	if (a) {
 		unlink_answer(k, a);
 		put_first(k, a);
 		request_release(r);
-	} else if (k->waiting + k->later >= KEPT_QUEUE_MAX || k->stopping) {
-		pthread_mutex_unlock(&k->lock);
-		return NULL;
 	} else {
 		a = add(k, key, r, gzip);
 		a->later = a->warm = true;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "server/gate.h"
@@ -43,8 +44,9 @@ struct kept_answer {
 
 struct kept;
 struct kept *kept_new(struct gate *gate, unsigned workers, uint64_t limit);
-/* Everything that waits is answered with 503 from now on, and the workers end. */
-void kept_stop(struct kept *k);
+/* Everything that waits is answered with 503 from now on, and the workers end: true.  False: at the
+ * deadline (see ending.h) some still computed; whoever waited for those has been woken. */
+bool kept_stop(struct kept *k, const struct timespec *deadline);
 struct kept *kept_free(struct kept *k);
 
 /* Takes the request.  An answer that is done, or `w` sleeps and is woken when it is; NULL: there is

@@ -12,6 +12,7 @@
 
 #include "base/xalloc.h"
 #include "export/stacks.h"
+#include "server/ending.h"
 #include "server/library_internal.h"
 
 uint64_t clock_now_ns(void)
@@ -66,17 +67,28 @@ static void free_entry(struct entry *e)
 	free(e);
 }
 
-void library_stop(struct library *l)
+bool library_stop(struct library *l, const struct timespec *deadline)
 {
+	bool ended = true;
+
 	pthread_mutex_lock(&l->lock);
 	l->stopping = true;
 	pthread_cond_broadcast(&l->changed);
 	pthread_mutex_unlock(&l->lock);
-	if (l->started) {
-		pthread_join(l->loader, NULL);
-		pthread_join(l->looker, NULL);
-	}
-	l->started = false;
+	for (unsigned i = 0; i < l->thread_count; i++)
+		ended &= ending_join(l->threads[i], deadline);
+	if (ended)
+		l->thread_count = 0;
+	return ended;
+}
+
+void library_unlink_uploads(struct library *l)
+{
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->count; i++)
+		if (l->entries[i]->uploaded)
+			unlink(l->entries[i]->path);
+	pthread_mutex_unlock(&l->lock);
 }
 
 void library_on_ready(struct library *l, void (*ready)(void *context, const struct snapshot *s),
@@ -90,7 +102,7 @@ struct library *library_free(struct library *l)
 {
 	if (!l)
 		return NULL;
-	library_stop(l);
+	library_stop(l, NULL);
 	for (size_t i = 0; i < l->count; i++)
 		free_entry(l->entries[i]);
 	for (size_t i = 0; i < l->watched_count; i++)
@@ -105,17 +117,17 @@ struct library *library_free(struct library *l)
 
 int library_start(struct library *l)
 {
-	int error = pthread_create(&l->loader, NULL, library_loader, l);
+	for (unsigned i = 0; i <= LIBRARY_LOADERS; i++) {
+		int error =
+			pthread_create(&l->threads[i], NULL,
+				       i < LIBRARY_LOADERS ? library_loader : library_looker, l);
 
-	if (error)
-		return -error;
-	error = pthread_create(&l->looker, NULL, library_looker, l);
-	if (error) {
-		library_stop(l);
-		pthread_join(l->loader, NULL);
-		return -error;
+		if (error) {
+			library_stop(l, NULL);
+			return -error;
+		}
+		l->thread_count++;
 	}
-	l->started = true;
 	return 0;
 }
 
@@ -144,35 +156,66 @@ static void make_id(const struct library *l, struct entry *e)
 	}
 }
 
-struct entry *library_open(struct library *l, const char *path, bool named, struct err *err)
+/* With the lock held. */
+static struct entry *known_file(const struct library *l, const struct file_state *file)
 {
-	struct file_state file;
-	const struct kind *kind;
-	struct entry *e;
-	char id[ID_SIZE];
-
-	if (!file_look(path, &file)) {
-		err_set(err, -errno, "%s", strerror(errno));
-		return NULL;
-	}
 	for (size_t i = 0; i < l->count; i++)
-		if (l->entries[i]->file.device == file.device &&
-		    l->entries[i]->file.inode == file.inode)
+		if (l->entries[i]->file.device == file->device &&
+		    l->entries[i]->file.inode == file->inode)
 			return l->entries[i];
-	kind = kind_of(path, named, id, err);
-	if (!kind)
-		return NULL;
-	e = xcalloc(1, sizeof(*e));
+	return NULL;
+}
+
+/* With the lock held. */
+static struct entry *add_entry(struct library *l, const char *path, const struct opening *how,
+			       const struct file_state *file, const struct kind *kind,
+			       const char *id)
+{
+	struct entry *e = xcalloc(1, sizeof(*e));
+
 	e->kind = kind;
-	e->file = file;
+	e->file = *file;
 	e->path = xstrdup(path);
-	e->name = xstrdup(path_base(path));
+	e->name = xstrdup(path_base(how->name ? how->name : path));
+	e->uploaded = how->uploaded;
+	e->watched = how->watched;
+	if (how->uploader)
+		snprintf(e->uploader, sizeof(e->uploader), "%s", how->uploader);
 	memcpy(e->id, id, ID_SIZE);
 	make_id(l, e);
 	l->entries = xgrow(l->entries, l->count, &l->room, sizeof(*l->entries));
 	l->entries[l->count++] = e;
 	pthread_cond_broadcast(&l->changed);
 	return e;
+}
+
+int library_open(struct library *l, const char *path, const struct opening *how,
+		 char ret_id[ID_SIZE], struct err *err)
+{
+	const struct kind *kind = NULL;
+	struct file_state file;
+	struct entry *e;
+	char id[ID_SIZE];
+
+	if (!file_look(path, &file))
+		return err_set(err, -errno, "%s", strerror(errno));
+	/* An uploaded file is a new one: whoever has its number is gone. */
+	for (;;) {
+		pthread_mutex_lock(&l->lock);
+		e = how->uploaded ? NULL : known_file(l, &file);
+		if (e || kind)
+			break;
+		pthread_mutex_unlock(&l->lock);
+		kind = kind_of(path, how->named, id, err);
+		if (!kind)
+			return -EINVAL;
+	}
+	if (!e)
+		e = add_entry(l, path, how, &file, kind, id);
+	if (ret_id)
+		memcpy(ret_id, e->id, ID_SIZE);
+	pthread_mutex_unlock(&l->lock);
+	return 0;
 }
 
 void library_forget(struct library *l, struct entry *e)
@@ -184,7 +227,7 @@ void library_forget(struct library *l, struct entry *e)
 				(l->count - i) * sizeof(*l->entries));
 			break;
 		}
-	if (l->loading == e)
+	if (e->held)
 		e->gone = true;
 	else
 		free_entry(e);
@@ -194,21 +237,17 @@ int library_add(struct library *l, const char *path, struct err *err)
 {
 	bool pattern = strpbrk(path, "*?[") && access(path, F_OK) < 0;
 	struct stat st;
-	int error = 0;
 
 	if (!pattern && stat(path, &st) < 0)
 		return err_set(err, -errno, "%s", strerror(errno));
+	if (!pattern && !S_ISDIR(st.st_mode))
+		return library_open(l, path, &(struct opening){ .named = true }, NULL, err);
 	pthread_mutex_lock(&l->lock);
-	if (pattern || S_ISDIR(st.st_mode)) {
-		l->watched =
-			xgrow(l->watched, l->watched_count, &l->watched_room, sizeof(*l->watched));
-		l->watched[l->watched_count++] =
-			(struct watched){ .path = xstrdup(path), .pattern = pattern };
-	} else if (!library_open(l, path, true, err)) {
-		error = -EINVAL;
-	}
+	l->watched = xgrow(l->watched, l->watched_count, &l->watched_room, sizeof(*l->watched));
+	l->watched[l->watched_count++] =
+		(struct watched){ .path = xstrdup(path), .pattern = pattern };
 	pthread_mutex_unlock(&l->lock);
-	return error;
+	return 0;
 }
 
 enum library_found library_take(struct library *l, const char *id, struct snapshot **ret_snapshot,
@@ -249,19 +288,11 @@ void library_counts(struct library *l, size_t *ret_all, size_t *ret_done)
 int library_upload(struct library *l, const char *path, const char *name, const char *uploader,
 		   char ret_id[ID_SIZE], struct err *err)
 {
-	struct entry *e;
-
-	pthread_mutex_lock(&l->lock);
-	e = library_open(l, path, true, err);
-	if (e) {
-		e->uploaded = true;
-		snprintf(e->uploader, sizeof(e->uploader), "%s", uploader);
-		free(e->name);
-		e->name = xstrdup(path_base(name));
-		memcpy(ret_id, e->id, ID_SIZE);
-	}
-	pthread_mutex_unlock(&l->lock);
-	return e ? 0 : -EINVAL;
+	return library_open(
+		l, path,
+		&(struct opening){
+			.name = name, .named = true, .uploaded = true, .uploader = uploader },
+		ret_id, err);
 }
 
 int library_remove(struct library *l, const char *id, const char *by)

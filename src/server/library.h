@@ -3,11 +3,13 @@
 /* The files that the server has open: found, loaded in the background, followed while they are
  * written, uploaded, forgotten.
  *
- * A thread loads, one file after the other; another one looks into the folders that were named and
- * at files that grow.  Requests take snapshots.  Nothing here waits for a load but the loader. */
+ * Files are loaded one after the other, but the next one does not wait for one that is slow; a
+ * thread looks into the folders that were named and at files that grow.  Requests take snapshots.
+ * Nothing here waits for a load but the loaders. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "base/json.h"
@@ -24,12 +26,15 @@ struct library *library_free(struct library *l);
 int library_add(struct library *l, const char *path, struct err *err);
 /* 0 or -errno. */
 int library_start(struct library *l);
-/* To be called, before it is started, with each recording that can be asked: on the loader's
- * thread, when no other file waits to be loaded. */
+/* To be called, before it is started, with each recording that can be asked: on a loader's thread,
+ * when no other file waits to be loaded. */
 void library_on_ready(struct library *l, void (*ready)(void *context, const struct snapshot *s),
 		      void *context);
-/* No file is begun to be loaded any more; its threads have ended. */
-void library_stop(struct library *l);
+/* No file is begun to be loaded any more.  Waits for its threads, see ending.h: true if they have
+ * ended. */
+bool library_stop(struct library *l, const struct timespec *deadline);
+/* For those that have not: what was uploaded is removed all the same. */
+void library_unlink_uploads(struct library *l);
 
 enum library_found { LIBRARY_READY, LIBRARY_NONE, LIBRARY_LOADING, LIBRARY_FAILED };
 

@@ -7,6 +7,8 @@
 #include "server/kind.h"
 #include "server/library.h"
 
+#define LIBRARY_LOADERS 4
+
 enum entry_state { ENTRY_WAITING, ENTRY_LOADING, ENTRY_READY, ENTRY_FAILED };
 
 /* What a file was when it was looked at: another one means that it changed. */
@@ -30,8 +32,10 @@ struct entry {
 	struct file_state file;	   /* as it was when the last load began */
 	bool uploaded, watched;	   /* from a folder or a pattern */
 	char uploader[64];	   /* who sent it: see struct visitor; "": this server itself */
-	bool gone;		   /* to be freed by the loader */
-	uint64_t look_ns;	   /* CLOCK_MONOTONIC: not to be loaded again before */
+	bool held;		   /* by a loader, which works on it without the lock */
+	bool gone;		   /* to be freed by that one */
+	uint64_t began_ns;	   /* CLOCK_MONOTONIC: when the loader took it */
+	uint64_t look_ns;	   /* the same: not to be loaded again before */
 };
 
 struct watched {
@@ -42,11 +46,11 @@ struct watched {
 struct library {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	pthread_t loader, looker;
-	bool started, stopping;
+	pthread_t threads[LIBRARY_LOADERS + 1]; /* the last one looks */
+	unsigned thread_count;
+	_Atomic bool stopping;
 	struct entry **entries;
 	size_t count, room;
-	struct entry *loading; /* the loader's, without the lock */
 	struct watched *watched;
 	size_t watched_count, watched_room;
 	uint64_t turns;
@@ -57,8 +61,17 @@ struct library {
 
 void *library_loader(void *library);
 void *library_looker(void *library);
-/* With the lock held: adds a file unless it is there; NULL with err.  `named`: see kind.h. */
-struct entry *library_open(struct library *l, const char *path, bool named, struct err *err);
+/* How a file came to be opened. */
+struct opening {
+	const char *name;	/* what it is called; NULL: as its path says */
+	bool named;		/* see kind.h */
+	bool uploaded, watched; /* see struct entry */
+	const char *uploader;	/* NULL: nobody */
+};
+/* Without the lock, since reading a file's head may take long: adds it unless it is there.  0, with
+ * the id unless ret_id is NULL, or -errno with err. */
+int library_open(struct library *l, const char *path, const struct opening *how,
+		 char ret_id[ID_SIZE], struct err *err);
 /* With the lock held: removes one from the table. */
 void library_forget(struct library *l, struct entry *e);
 bool file_look(const char *path, struct file_state *ret_state);

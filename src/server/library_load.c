@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The library's two threads: one loads, one looks for what is new.  See library.h.
+/* The library's threads: some load, one looks for what is new.  See library.h.
+ *
+ * Files are loaded one after the other, so that the first can be asked soon and `last` is the last
+ * that was named.  But where every load under way has taken SLOW_NS, another thread begins with the
+ * next file; and the last thread loads small files only, so that no number of large ones holds up a
+ * small one.
  *
  * What is still being written is loaded again when it has grown, from the start: a snapshot never
  * changes under those who hold it.  So that this never takes more than a part of one core, the time
@@ -20,22 +25,53 @@
 #define LOOK_NS SECOND_NS /* between two looks into folders and at files */
 #define REST 3		  /* times what a load took, before the next one of the same file */
 #define FOLDER_MAX 10000  /* files of one folder that are looked at */
+#define SLOW_NS (SECOND_NS / 2)
+#define SMALL_BYTES (64 << 20)
+
+struct load_progress {
+	struct library *library;
+	struct entry *entry;
+};
 
 static void progress(void *context, uint64_t done, uint64_t total)
 {
-	struct library *l = context;
+	struct load_progress *p = context;
 
-	pthread_mutex_lock(&l->lock);
-	if (l->loading)
-		l->loading->progress = total ? (double)done / (double)total : 0;
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_lock(&p->library->lock);
+	p->entry->progress = total ? (double)done / (double)total : 0;
+	pthread_mutex_unlock(&p->library->lock);
 }
 
-static struct entry *next_waiting(const struct library *l)
+static struct entry *next_waiting(const struct library *l, bool only_small)
 {
 	for (size_t i = 0; i < l->count; i++)
-		if (l->entries[i]->state == ENTRY_WAITING)
+		if (l->entries[i]->state == ENTRY_WAITING && !l->entries[i]->held &&
+		    (!only_small || l->entries[i]->file.size <= SMALL_BYTES))
 			return l->entries[i];
+	return NULL;
+}
+
+/* With the lock held: the file to begin with.  NULL: none, and then ret_when is when to look again,
+ * UINT64_MAX: not before something changes. */
+static struct entry *next_to_load(const struct library *l, uint64_t *ret_when)
+{
+	uint64_t now = clock_now_ns();
+	struct entry *next;
+	unsigned busy = 0;
+
+	*ret_when = 0;
+	for (size_t i = 0; i < l->count; i++) {
+		const struct entry *e = l->entries[i];
+
+		if (e->held && e->began_ns + SLOW_NS > *ret_when)
+			*ret_when = e->began_ns + SLOW_NS;
+		busy += e->held;
+	}
+	next = next_waiting(l, busy == LIBRARY_LOADERS - 1);
+	if (next && *ret_when <= now)
+		return next;
+	if (!next)
+		*ret_when = UINT64_MAX;
 	return NULL;
 }
 
@@ -80,61 +116,74 @@ static void warm(struct library *l, struct snapshot *s)
 
 static void load(struct library *l, struct entry *e)
 {
-	struct loading how = { .names = l->names, .progress = progress, .context = l };
+	struct load_progress where = { l, e };
+	struct loading how = { .names = l->names, .progress = progress, .context = &where };
 	struct err err = { .offset = ERR_NO_OFFSET };
 	struct snapshot *s = snapshot_new();
-	uint64_t began = clock_now_ns();
+	struct file_state file = e->file;
 	int error = 0;
 
 	e->state = ENTRY_LOADING;
 	e->progress = 0;
-	l->loading = e;
+	e->held = true;
+	e->began_ns = clock_now_ns();
 	pthread_mutex_unlock(&l->lock);
 	how.path = e->path;
 	how.name = e->name;
 	s->kind = e->kind;
 	/* Before it is read: what is written later shows up as a change. */
-	if (!file_look(e->path, &e->file))
+	if (!file_look(e->path, &file))
 		error = err_set(&err, -errno, "%s", strerror(errno));
-	s->file_size = (uint64_t)e->file.size;
-	s->changed_at = e->file.mtime_ns / 1000000000;
+	s->file_size = (uint64_t)file.size;
+	s->changed_at = file.mtime_ns / 1000000000;
 	if (!error)
 		error = e->kind->load(s, &how, &err);
 	pthread_mutex_lock(&l->lock);
-	take_in(l, e, s, error, &err, clock_now_ns() - began);
-	if (!error && !s->live && !l->stopping && !next_waiting(l))
+	e->file = file;
+	take_in(l, e, s, error, &err, clock_now_ns() - e->began_ns);
+	if (!error && !s->live && !l->stopping && !next_waiting(l, false))
 		warm(l, s);
-	l->loading = NULL;
+	e->held = false;
 	if (e->gone)
 		library_forget(l, e);
+	pthread_cond_broadcast(&l->changed); /* whoever waits for a loader */
+}
+
+/* With the lock held: until something changes, or until a moment. */
+static void wait_until(struct library *l, uint64_t ns)
+{
+	if (ns == UINT64_MAX)
+		pthread_cond_wait(&l->changed, &l->lock);
+	else
+		pthread_cond_timedwait(&l->changed, &l->lock,
+				       &(struct timespec){ .tv_sec = (time_t)(ns / SECOND_NS),
+							   .tv_nsec = (long)(ns % SECOND_NS) });
 }
 
 void *library_loader(void *library)
 {
 	struct library *l = library;
-	struct entry *e;
 
 	pthread_mutex_lock(&l->lock);
 	while (!l->stopping) {
-		e = next_waiting(l);
+		uint64_t when;
+		struct entry *e = next_to_load(l, &when);
+
 		if (e)
 			load(l, e);
 		else
-			pthread_cond_wait(&l->changed, &l->lock);
+			wait_until(l, when);
 	}
 	pthread_mutex_unlock(&l->lock);
 	return NULL;
 }
 
-/* With the lock held: a file of a folder; what is no recording is passed over. */
+/* A file of a folder; what is no recording is passed over. */
 static void meet(struct library *l, const char *path)
 {
 	struct err err;
-	size_t before = l->count;
-	struct entry *e = library_open(l, path, false, &err);
 
-	if (e && l->count > before)
-		e->watched = true;
+	library_open(l, path, &(struct opening){ .watched = true }, NULL, &err);
 }
 
 static void look_into(struct library *l, const char *path)
@@ -146,9 +195,7 @@ static void look_into(struct library *l, const char *path)
 		if (names[i]->d_name[0] != '.' && i < FOLDER_MAX && !l->stopping) {
 			auto_free char *file = xasprintf("%s/%s", path, names[i]->d_name);
 
-			pthread_mutex_lock(&l->lock);
 			meet(l, file);
-			pthread_mutex_unlock(&l->lock);
 		}
 		free(names[i]);
 	}
@@ -162,11 +209,8 @@ static void look_for(struct library *l, const char *pattern)
 
 	if (glob(pattern, 0, NULL, &found))
 		return;
-	for (size_t i = 0; i < found.gl_pathc && i < FOLDER_MAX; i++) {
-		pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < found.gl_pathc && i < FOLDER_MAX && !l->stopping; i++)
 		meet(l, found.gl_pathv[i]);
-		pthread_mutex_unlock(&l->lock);
-	}
 	globfree(&found);
 }
 
@@ -180,7 +224,7 @@ static void look_again(struct library *l)
 		struct entry *e = l->entries[i];
 		bool live = e->snapshot && e->snapshot->live;
 
-		if (e->state < ENTRY_READY || now < e->look_ns)
+		if (e->state < ENTRY_READY || e->held || now < e->look_ns)
 			continue;
 		if (!file_look(e->path, &file)) {
 			if (e->watched) {
@@ -217,10 +261,7 @@ void *library_looker(void *library)
 		look_again(l);
 		next = clock_now_ns() + LOOK_NS;
 		while (!l->stopping && clock_now_ns() < next)
-			pthread_cond_timedwait(
-				&l->changed, &l->lock,
-				&(struct timespec){ .tv_sec = (time_t)(next / SECOND_NS),
-						    .tv_nsec = (long)(next % SECOND_NS) });
+			wait_until(l, next);
 	}
 	pthread_mutex_unlock(&l->lock);
 	return NULL;

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
+#include "server/ending.h"
 #include "server/http.h"
 #include "server/kept.h"
 #include "server/library.h"
@@ -173,18 +174,38 @@ int server_start(struct server *s, struct err *err)
 	return error ? err_set(err, error, "cannot start a thread: %s", strerror(-error)) : 0;
 }
 
+/* In an order in which nobody is left who could begin something new: see server.h. */
+static bool stop_threads(struct server *s, const struct timespec *deadline)
+{
+	bool ended;
+
+	http_quiesce(s);
+	ended = library_stop(s->library, deadline);
+	if (s->kept)
+		ended &= kept_stop(s->kept, deadline);
+	if (s->streams)
+		ended &= streams_stop(s->streams, deadline);
+	ended &= watches_stop(s->watches, deadline);
+	http_stop(s);
+	return ended;
+}
+
+bool server_stop(struct server *s, unsigned patience_ms)
+{
+	struct timespec deadline = ending_deadline(patience_ms);
+
+	if (stop_threads(s, &deadline))
+		return true;
+	library_unlink_uploads(s->library);
+	s->uploads = uploads_free(s->uploads);
+	return false;
+}
+
 struct server *server_free(struct server *s)
 {
 	if (!s)
 		return NULL;
-	http_quiesce(s);
-	library_stop(s->library);
-	if (s->kept)
-		kept_stop(s->kept);
-	if (s->streams)
-		streams_stop(s->streams);
-	watches_stop(s->watches);
-	http_stop(s);
+	stop_threads(s, NULL);
 	s->watches = watches_free(s->watches);
 	s->streams = streams_free(s->streams);
 	s->kept = kept_free(s->kept);

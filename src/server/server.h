@@ -6,7 +6,8 @@
  * (kept.h; two of them quietly, what can wait), each stream has a thread (stream.h), each running
  * agent that is asked about one (watch.h), one watches the connections (links.h), two belong to the
  * library.  Ends in the other order: nothing is accepted any more, questions are dropped, their
- * threads are waited for, then connections end, then what they used is freed. */
+ * threads are waited for (server_stop(): not for ever), then connections end, then what they used
+ * is freed. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,6 +53,11 @@ struct server {
 struct server *server_new(const struct server_options *o, struct err *err);
 /* 0, or -errno with err. */
 int server_start(struct server *s, struct err *err);
+/* Nothing is answered any more, and its threads have ended: true.  False: after so long some still
+ * worked on an answer or a file.  Then what was sent to it is removed from the disk, nothing may be
+ * freed, and the process should end. */
+bool server_stop(struct server *s, unsigned patience_ms);
+/* Waits for whatever was not stopped. */
 struct server *server_free(struct server *s);
 /* Is it this computer's own address? */
 bool server_is_loopback(const char *address);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/xalloc.h"
+#include "server/ending.h"
 
 struct stream {
 	struct streams *all;
@@ -249,22 +250,26 @@ void stream_drop(struct stream *s)
 	unuse(s);
 }
 
-void streams_stop(struct streams *all)
+bool streams_stop(struct streams *all, const struct timespec *deadline)
 {
+	bool ended;
+
 	pthread_mutex_lock(&all->lock);
 	all->stopping = true;
 	for (struct stream *s = all->list; s; s = s->next_of_all)
 		break_off(s);
-	while (all->running)
-		pthread_cond_wait(&all->idle, &all->lock);
+	while (all->running && ending_wait(&all->idle, &all->lock, deadline))
+		;
+	ended = !all->running;
 	pthread_mutex_unlock(&all->lock);
+	return ended;
 }
 
 struct streams *streams_free(struct streams *s)
 {
 	if (!s)
 		return NULL;
-	streams_stop(s);
+	streams_stop(s, NULL);
 	pthread_mutex_destroy(&s->lock);
 	pthread_cond_destroy(&s->idle);
 	free(s);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "server/gate.h"
 #include "server/request.h"
@@ -21,7 +22,7 @@
 struct streams;
 struct streams *streams_new(struct gate *gate);
 /* All are broken off, and their threads waited for. */
-void streams_stop(struct streams *s);
+bool streams_stop(struct streams *s, const struct timespec *deadline);
 struct streams *streams_free(struct streams *s);
 
 struct stream;

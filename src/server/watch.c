@@ -14,6 +14,7 @@
 #include "jemalloc/http_client.h"
 #include "jemalloc/snapshots.h"
 #include "jemalloc/stats_write.h"
+#include "server/ending.h"
 #include "server/watch_series.h"
 
 /* Everything but what is large and not shown: sums, bins, large classes, mutexes, extents. */
@@ -113,7 +114,7 @@ struct watch *watch_drop(struct watch *w)
 	pthread_mutex_unlock(&w->lock);
 	if (!last)
 		return NULL;
-	watch_stop(w);
+	watch_stop(w, NULL);
 	watch_series_release(&w->series);
 	buf_release(&w->now);
 	pthread_cond_destroy(&w->changed);
@@ -562,7 +563,7 @@ static bool start(struct watch *w)
 	return w->started && !w->ending;
 }
 
-void watch_stop(struct watch *w)
+bool watch_stop(struct watch *w, const struct timespec *deadline)
 {
 	struct asked *a;
 
@@ -577,9 +578,10 @@ void watch_stop(struct watch *w)
 		pthread_mutex_lock(&w->lock);
 	}
 	pthread_mutex_unlock(&w->lock);
-	if (w->started)
-		pthread_join(w->thread, NULL);
+	if (w->started && !ending_join(w->thread, deadline))
+		return false;
 	w->started = false;
+	return true;
 }
 
 struct asked *watch_ask(struct request *r, struct waiter *waiter)

@@ -7,6 +7,7 @@
  * many look; when nobody has for a while, it is left alone. */
 #include <stdbool.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/json.h"
 #include "jemalloc/agents.h"
@@ -26,7 +27,7 @@ struct watch *watch_hold(struct watch *w);
 /* The last one ends its thread; NULL always. */
 struct watch *watch_drop(struct watch *w);
 /* Its questions are answered with 503 from now on, and its thread has ended. */
-void watch_stop(struct watch *w);
+bool watch_stop(struct watch *w, const struct timespec *deadline);
 
 const char *watch_id(const struct watch *w);
 bool watch_is_given(const struct watch *w);

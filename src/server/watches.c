@@ -44,21 +44,24 @@ struct watches *watches_new(void)
 	return l;
 }
 
-void watches_stop(struct watches *l)
+bool watches_stop(struct watches *l, const struct timespec *deadline)
 {
+	bool ended = true;
+
 	if (l->stop_fd >= 0)
 		eventfd_write(l->stop_fd, 1);
 	pthread_mutex_lock(&l->lock);
 	for (size_t i = 0; i < l->count; i++)
-		watch_stop(l->list[i]);
+		ended &= watch_stop(l->list[i], deadline);
 	pthread_mutex_unlock(&l->lock);
+	return ended;
 }
 
 struct watches *watches_free(struct watches *l)
 {
 	if (!l)
 		return NULL;
-	watches_stop(l);
+	watches_stop(l, NULL);
 	for (size_t i = 0; i < l->count; i++)
 		watch_drop(l->list[i]);
 	free(l->list);

@@ -9,7 +9,7 @@
 struct watches;
 struct watches *watches_new(void);
 /* Nothing is asked of any agent any more. */
-void watches_stop(struct watches *l);
+bool watches_stop(struct watches *l, const struct timespec *deadline);
 struct watches *watches_free(struct watches *l);
 
 /* An address (http://HOST:PORT, unix:/SOCKET) or a process number; `token` may be NULL.  0, or

@@ -295,7 +295,7 @@ static void ends_with_questions_waiting(void **state)
 	}
 	waits = false; /* for those that are begun before it stops */
 	sem_post(&may_go);
-	kept_stop(k);
+	kept_stop(k, NULL);
 	for (unsigned i = 0; i < 8; i++) {
 		sem_wait(&s[i]->woken);
 		assert_true(!a[i]->fault.status || a[i]->fault.status == 503);
@@ -398,7 +398,7 @@ static void many_streams(void **state)
 	for (unsigned i = 0; i < COUNT; i += 2)
 		stream_drop(x[i]);
 	sem_wait(&s[1]->woken);
-	streams_stop(all);
+	streams_stop(all, NULL);
 	for (unsigned i = 1; i < COUNT; i += 2) {
 		assert_true(stream_is_ready(x[i]));
 		if (!stream_fault(x[i]))
