@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/harmless.h"
+#include "cli/aliases.h"
 #include "cli/args.h"
 #include "cli/command.h"
 #include "cli/filtering.h"
@@ -74,6 +75,8 @@ static int help(void)
 		buf_repeat(&out, ' ', used < 32 ? 32 - used : 1);
 		buf_printf(&out, "%s\n", (*c)->help);
 	}
+	buf_text(&out, "\nAs Bytehound names them:\n");
+	aliases_help(&out);
 	buf_text(&out, "\nmemoir help COMMAND (or memoir COMMAND --help) says more;\n"
 		       "memoir help filters explains how allocations are chosen.\n"
 		       "memoir --version tells the version.\n");
@@ -143,6 +146,7 @@ int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
 	const struct command *c;
+	const struct alias *alias;
 	struct buf out = { 0 };
 
 	harmless_streams();
@@ -164,7 +168,8 @@ int main(int argc, char **argv)
 		return show(&out, 0);
 	}
 	if (!strcmp(word, "help")) {
-		c = find(commands, argv[2]);
+		alias = alias_find(argv[2]);
+		c = find(commands, alias ? alias->command : argv[2]);
 		if (!c)
 			return wrong_command(NULL, argv[2]);
 		if (c->members && argc > 3) {
@@ -176,6 +181,11 @@ int main(int argc, char **argv)
 		}
 		args_help(c, &out);
 		return show(&out, 0);
+	}
+	alias = alias_find(word);
+	if (alias) { /* its argument takes the place of the name */
+		argv[1] = (char *)alias->argument;
+		return run(find(commands, alias->command), argc - 1, argv + 1);
 	}
 	c = find(commands, word);
 	if (!c)

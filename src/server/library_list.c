@@ -17,29 +17,45 @@ static const char *state_name(const struct entry *e, const struct snapshot *s)
 	return s->live ? "live" : "ready";
 }
 
-static void list_program(struct json *j, struct snapshot *s)
+/* Never null: clients read these into texts and numbers. */
+static void known_text(struct json *j, const char *key, const char *text)
 {
-	const struct model *m = s->model;
-	struct stack_counts stacks;
+	json_text(j, key, text ? text : "");
+}
+
+/* What Bytehound's clients need of every row.  `m` may be NULL: it is being loaded, could not be,
+ * or is no recording; then they are empty and 0. */
+static void list_program(struct json *j, const struct model *m, const char *executable)
+{
+	struct stack_counts stacks = { 0 };
+	struct totals totals = { 0 };
 	struct buf line = { 0 };
 
-	stats_count_stacks(m, &stacks);
-	words_command_line(m, &line);
-	json_text(j, "executable", model_info(m, "executable"));
-	json_text(j, "cmdline", line.data);
-	json_text(j, "architecture", model_info(m, "arch"));
-	json_number(j, "final_allocated", m->totals.live_bytes);
-	json_number(j, "final_allocated_count", m->totals.live_count);
+	if (m) {
+		stats_count_stacks(m, &stacks);
+		words_command_line(m, &line);
+		totals = m->totals;
+	}
+	known_text(j, "executable", m ? model_info(m, "executable") : executable);
+	known_text(j, "cmdline", line.data);
+	known_text(j, "architecture", m ? model_info(m, "arch") : NULL);
+	json_number(j, "final_allocated", totals.live_bytes);
+	json_number(j, "final_allocated_count", totals.live_count);
+	words_timeval(j, "runtime", m ? model_runtime_ns(m) : 0);
+	json_number(j, "unique_backtrace_count", stacks.stacks);
+	json_number(j, "maximum_backtrace_depth", stacks.deepest);
+	words_timeval(j, "timestamp", m ? model_start_ns(m) : 0);
+	buf_release(&line);
+}
+
+/* What is left out where it is not known. */
+static void list_more(struct json *j, const struct model *m)
+{
 	json_number(j, "peak_allocated", m->totals.peak_bytes);
 	json_number(j, "peak_allocated_count", m->totals.peak_count);
 	json_number(j, "allocated_count", m->totals.allocations);
-	words_timeval(j, "runtime", model_runtime_ns(m));
-	json_number(j, "unique_backtrace_count", stacks.stacks);
-	json_number(j, "maximum_backtrace_depth", stacks.deepest);
-	words_timeval(j, "timestamp", model_start_ns(m));
 	json_number(j, "pid", model_info_number(m, "pid", 0));
 	json_text(j, "hostname", model_info(m, "hostname"));
-	buf_release(&line);
 }
 
 /* What is needed of an entry without the lock. */
@@ -69,10 +85,12 @@ static void list_one(struct json *j, struct listed *e)
 	json_number(j, "file_size", e->size);
 	json_bool(j, "live", e->snapshot && e->snapshot->live);
 	json_bool(j, "uploaded", e->uploaded);
+	list_program(j, e->snapshot ? e->snapshot->model : NULL,
+		     e->snapshot && e->snapshot->heap ? dumps_program(e->snapshot->heap) : NULL);
 	if (e->snapshot) {
 		snapshot_warnings(e->snapshot, j);
 		if (e->snapshot->model)
-			list_program(j, e->snapshot);
+			list_more(j, e->snapshot->model);
 		if (e->snapshot->statistics)
 			statistics_list(j, e->snapshot);
 		if (e->snapshot->heap)

@@ -108,7 +108,7 @@ static int answer_timeline(struct request *r, struct sink *out)
 		FLAG("memoir", "is it the recorder's own?"), FLAG("bytehound", "the same")
 
 static const struct param_row map_params[] = {
-	PARAMS_PAGE("100"),
+	PARAMS_PAGE("all"),
 	{ "sort_by", PARAM_CHOICE, "timestamp", "what orders them",
 	  .values = "timestamp|address|size|peak_rss" },
 	PARAM_ORDER("asc"),

@@ -32,9 +32,10 @@ static double start_ms(const struct shown *t)
 	return (double)model_start_ns(t->m) / 1e6;
 }
 
+/* Whole ones, which clients read into integers; xs_ns is exact. */
 static double value_ms(const struct shown *t, uint32_t i)
 {
-	return start_ms(t) + (double)edge_ns(t, i) / 1e6;
+	return (double)((model_start_ns(t->m) + edge_ns(t, i)) / 1000000);
 }
 
 static double value_ns(const struct shown *t, uint32_t i)
@@ -92,7 +93,7 @@ static const struct {
 	point_value value;
 	unsigned digits;
 } arrays[] = {
-	{ "xs", value_ms, 6 },
+	{ "xs", value_ms, 0 },
 	{ "size_delta", value_size_delta, 0 },
 	{ "count_delta", value_count_delta, 0 },
 	{ "allocated_size", value_size, 0 },

@@ -210,6 +210,7 @@ def test_timeline(known):
         lengths = {key: len(value) for key, value in series.items() if isinstance(value, list)}
         assert set(lengths.values()) == {51}, lengths
         assert series["xs"] == sorted(series["xs"]) and series["xs_ns"][0] == series["from_ns"]
+        assert all(isinstance(x, int) for x in series["xs"])
         assert sum(series["size_delta"]) == series["end_size"][-1]
         assert all(a >= b for a, b in zip(series["allocated_size"], series["end_size"]))
     whole, leaked = known("timeline", points=1), known("timeline_leaked", points=1)

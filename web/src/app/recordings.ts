@@ -45,7 +45,7 @@ export interface Recording {
 }
 
 export const seconds = (t: Timeval | undefined): number => (t ? t.secs + t.fract_nsecs / 1e9 : 0);
-export const programName = (r: Recording): string => (r.executable ?? r.heap?.program)?.split("/").pop() || r.name;
+export const programName = (r: Recording): string => (r.executable || r.heap?.program)?.split("/").pop() || r.name;
 
 interface State {
 	list: Recording[] | undefined;

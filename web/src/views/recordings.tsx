@@ -32,7 +32,7 @@ export function Recordings() {
 	const ticked = (parameters["tick"] ?? "").split(",").filter(Boolean);
 	const rows = useMemo(() => {
 		const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-		const found = (list ?? []).filter((r) => words.every((w) => `${r.name} ${r.executable ?? r.heap?.program} ${about(r)} ${r.cmdline} ${r.hostname} ${r.pid}`.toLowerCase().includes(w)));
+		const found = (list ?? []).filter((r) => words.every((w) => `${r.name} ${r.executable || r.heap?.program} ${about(r)} ${r.cmdline} ${r.hostname} ${r.pid}`.toLowerCase().includes(w)));
 		const by = ORDER[sort.replace("-", "")] ?? ORDER["started"]!, sign = sort.startsWith("-") ? -1 : 1;
 		return found.sort((a, b) => (by(a) < by(b) ? -sign : by(a) > by(b) ? sign : 0));
 	}, [list, search, sort]);
@@ -97,7 +97,7 @@ function Name({ recording: r, to }: { recording: Recording; to: string }) {
 	return (
 		<div class="two-lines">
 			<a href={to} class="strong" onClick={(event) => event.stopPropagation()}>{programName(r)}</a>
-			{state ? <span class={r.state === "error" ? "bad" : "live"} title={state}>{state}</span> : <span class="dim" title={r.cmdline}>{middle(r.cmdline ?? about(r), 90)}{r.warnings?.length ? ` · ${plural(r.warnings.length, "warning")}` : ""}</span>}
+			{state ? <span class={r.state === "error" ? "bad" : "live"} title={state}>{state}</span> : <span class="dim" title={r.cmdline}>{middle(r.cmdline || about(r), 90)}{r.warnings?.length ? ` · ${plural(r.warnings.length, "warning")}` : ""}</span>}
 		</div>
 	);
 }

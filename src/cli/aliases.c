@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Other names of commands.  See aliases.h. */
+#include "cli/aliases.h"
+
+#include <string.h>
+
+static const struct alias aliases[] = {
+	{ "export-heaptrack", "export", "heaptrack" },
+	{ "export-replay", "export", "replay" },
+};
+
+const struct alias *alias_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++)
+		if (!strcmp(aliases[i].name, name))
+			return &aliases[i];
+	return NULL;
+}
+
+void aliases_help(struct buf *out)
+{
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++)
+		buf_printf(out, "  %-30smemoir %s %s\n", aliases[i].name, aliases[i].command,
+			   aliases[i].argument);
+}
