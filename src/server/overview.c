@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* GET /data/{id}/overview: the facts, the totals, and what is to be known first. */
+/* GET /data/{id}/overview: the facts, the totals, and what is to be known first.  With filters, the
+ * figures that memoir report has are of what matches, as there; the facts stay those of the whole.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,28 +58,66 @@ static void write_program(struct json *j, const struct snapshot *s)
 	json_number(j, "file_size", s->file_size);
 }
 
-static void write_totals(struct json *j, const struct model *m)
+/* What is said of a whole recording or of a part. */
+struct figures {
+	struct weight allocated, peak, leaked;
+	uint64_t temporary_count;
+	uint32_t stacks;
+};
+
+static struct figures figures_of_part(const struct stack_sums *sums)
 {
+	struct figures f = { 0 };
+
+	for (uint32_t i = 0; i < sums->count; i++) {
+		const struct stack_sum *s = &sums->rows[i];
+
+		f.allocated.bytes += s->bytes;
+		f.allocated.count += s->count;
+		f.peak.bytes += s->peak_bytes;
+		f.peak.count += s->peak_count;
+		f.leaked.bytes += s->leaked_bytes;
+		f.leaked.count += s->leaked_count;
+		f.temporary_count += s->temporary;
+		f.stacks += s->count && s->stack != STACK_NONE;
+	}
+	return f;
+}
+
+static struct figures figures_of_all(const struct totals *t, const struct stack_counts *stacks)
+{
+	return (struct figures){ .allocated = { t->allocated_bytes, t->allocations },
+				 .peak = { t->peak_bytes, t->peak_count },
+				 .leaked = { t->live_bytes, t->live_count },
+				 .temporary_count = t->temporary,
+				 .stacks = stacks->stacks };
+}
+
+static void write_totals(struct json *j, const struct view *v, const struct stack_sums *sums)
+{
+	const struct model *m = v->model;
 	const struct totals *t = &m->totals;
 	struct stack_counts stacks;
+	struct figures f;
 
 	stats_count_stacks(m, &stacks);
+	f = v->bits ? figures_of_part(sums) : figures_of_all(t, &stacks);
 	json_number(j, "events", t->events);
-	json_number(j, "allocations", t->allocations);
+	json_number(j, "allocations", f.allocated.count);
 	json_number(j, "deallocations", t->deallocations);
 	json_number(j, "reallocations", t->reallocations);
-	json_number(j, "allocated_bytes", t->allocated_bytes);
-	json_number(j, "temporary", t->temporary);
+	json_number(j, "allocated_bytes", f.allocated.bytes);
+	json_number(j, "temporary", f.temporary_count);
 	json_object(j, "peak");
-	json_number(j, "bytes", t->peak_bytes);
-	json_number(j, "count", t->peak_count);
+	json_number(j, "bytes", f.peak.bytes);
+	json_number(j, "count", f.peak.count);
 	json_number(j, "at_ns", t->peak_bytes ? model_ns(m, t->peak_at) : 0);
 	json_end_object(j);
 	json_object(j, "leaked");
-	json_number(j, "bytes", t->live_bytes);
-	json_number(j, "count", t->live_count);
+	json_number(j, "bytes", f.leaked.bytes);
+	json_number(j, "count", f.leaked.count);
 	json_end_object(j);
-	json_number(j, "stacks", stacks.stacks);
+	json_number(j, "stacks", f.stacks);
 	json_number(j, "free_stacks", stacks.free_stacks);
 	json_number(j, "deepest_stack", stacks.deepest);
 	json_number(j, "without_stack", stacks.without_stack);
@@ -112,7 +152,7 @@ static void write_verdicts(struct json *j, const struct view *v, const struct ve
 	json_end_object(j);
 }
 
-static void write_top(struct json *j, const struct view *v)
+static void write_top(struct json *j, const struct view *v, struct stack_sums *sums)
 {
 	static const struct {
 		const char *name;
@@ -121,16 +161,14 @@ static void write_top(struct json *j, const struct view *v)
 		      { "peak", BY_PEAK_BYTES },
 		      { "allocated", BY_COUNT },
 		      { "temporary", BY_TEMPORARY } };
-	struct stack_sums sums;
 	uint32_t n;
 
-	stats_sum_stacks(v->model, &sums);
 	json_object(j, "top");
 	for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++) {
-		n = stack_sums_top(&sums, parts[p].order, TOP_SHOWN);
+		n = stack_sums_top(sums, parts[p].order, TOP_SHOWN);
 		json_array(j, parts[p].name);
 		for (uint32_t i = 0; i < n; i++) {
-			const struct stack_sum *s = &sums.rows[i];
+			const struct stack_sum *s = &sums->rows[i];
 			bool leaked = parts[p].order == BY_LEAKED_BYTES;
 			bool peak = parts[p].order == BY_PEAK_BYTES;
 			bool temporary = parts[p].order == BY_TEMPORARY;
@@ -153,7 +191,6 @@ static void write_top(struct json *j, const struct view *v)
 		json_end_array(j);
 	}
 	json_end_object(j);
-	stack_sums_release(&sums);
 }
 
 static void write_modules(struct json *j, const struct snapshot *s)
@@ -208,17 +245,28 @@ static void write_markers(struct json *j, const struct model *m)
 static int answer(struct request *r, struct sink *out)
 {
 	const struct view *v = request_view(r);
+	struct verdicts own = { 0 };
+	struct stack_sums sums;
 	struct json j;
 
 	if (!v)
 		return -1;
+	if (v->bits)
+		stats_sum_selected(v->model, v->bits, &sums);
+	else
+		stats_sum_stacks(v->model, &sums);
 	request_json(&j, out);
 	json_object(&j, NULL);
 	write_program(&j, r->snapshot);
-	write_totals(&j, v->model);
-	if (request_bool(r, "verdicts"))
-		write_verdicts(&j, v, snapshot_verdicts(r->snapshot));
-	write_top(&j, v);
+	write_totals(&j, v, &sums);
+	if (request_bool(r, "verdicts")) {
+		if (v->bits)
+			verdicts_init(&own, v, false);
+		write_verdicts(&j, v, v->bits ? &own : snapshot_verdicts(r->snapshot));
+	}
+	verdicts_release(&own);
+	write_top(&j, v, &sums);
+	stack_sums_release(&sums);
 	write_modules(&j, r->snapshot);
 	write_markers(&j, v->model);
 	snapshot_warnings(r->snapshot, &j);
@@ -234,6 +282,6 @@ static const struct param_row params[] = {
 
 const struct route routes_overview[] = {
 	{ "/data/{id}/overview", METHOD_GET, "the facts, the totals, and what is to be known first",
-	  .params = params, .answer = answer },
+	  .params = params, .filters = true, .answer = answer },
 	{ 0 },
 };

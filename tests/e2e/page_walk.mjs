@@ -392,6 +392,31 @@ await walk({
 		await close(narrow);
 	},
 
+	/* With a question and a range every figure, table and link is of what matches. */
+	async overview_part(is) {
+		const { filter, from, to } = given.part, asked = `filter=${encodeURIComponent(filter)}&from=${from}&to=${to}`;
+		const page = await open(`#/overview/${id}?${asked}&who=allocated`);
+		await settled(page);
+		await page.waitForFunction(() => !document.querySelector(".figure [role=status]"));
+		is.figures = await texts(page, ".figure");
+		is.who = await texts(page, "[data-card=who] .table-row");
+		is.said = await text(page, "[data-card=who] .said");
+		is.about = await text(page, "[data-card=about]");
+		is.links = await page.locator(".figure-value a, [data-card=who] .table-row a").evaluateAll((all) => all.map((a) => a.hash));
+		await shot(page, "overview-part");
+		await page.locator(".figure", { hasText: "Never freed" }).locator(".figure-value a").click();
+		await untilHash(page, "#/flame/");
+		await settled(page);
+		is.flame = await text(page, "[data-card=flame] .said");
+		await page.goBack();
+		await untilHash(page, "#/overview/");
+		await page.evaluate((to) => { location.hash = `#/overview/${to}?filter=${encodeURIComponent("size > 1 and size < 1")}`; }, id);
+		await settled(page);
+		is.nothing = await texts(page, ".figure");
+		is.empty = await text(page, "[data-card=who] .empty");
+		await close(page);
+	},
+
 	async looks(is) {
 		const moment = given.moment;
 		const views = { recordings: "#/recordings", overview: `#/overview/${id}`, flame: `#/flame/${id}?measure=alive&at=${moment}` };

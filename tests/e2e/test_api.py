@@ -433,6 +433,24 @@ def test_overview(server, known, recordings):
     assert sum(found["verdict_bytes"].values()) == found["leaked"]["bytes"]
 
 
+@pytest.mark.parametrize("asked, options", [({"filter": "leaked"}, ["-F", "leaked"]),
+                                            ({"from": "25%", "to": "75%"}, ["--from", "25%", "--to", "75%"]),
+                                            ({"function_regex": "recurse"}, ["--function-regex", "recurse"])])
+def test_overview_of_a_part(known, recordings, asked, options):
+    found, whole = known("overview", **asked), known("overview")
+    report = harness.ask("report", "--json", "--top", "5", *options, recordings[0])
+    assert found["allocations"] == report["filter"]["count"] < whole["allocations"]
+    assert found["allocated_bytes"] == report["filter"]["bytes"]
+    assert found["peak"] == {key: report["peak"][key] for key in ("bytes", "count")} | {"at_ns": whole["peak"]["at_ns"]}
+    assert found["leaked"] == {key: report["leaks"][key] for key in ("bytes", "count")}
+    assert found["temporary"] == report["temporary_allocations"]["count"]
+    for name, part in (("leaked", "leaks"), ("peak", "peak"), ("allocated", "most_allocations")):
+        theirs = [(s["stack"], s["bytes"], s["count"]) for s in report[part]["stacks"]]
+        assert [(s["backtrace_id"], s["bytes"], s["count"]) for s in found["top"][name]] == theirs, name
+    assert sum(found["verdict_bytes"].values()) == found["leaked"]["bytes"]
+    assert found["events"] == whole["events"] and found["modules"] == whole["modules"]
+
+
 def test_ids(server):
     assert server.ask("/data/last/statistics").status == 200 or server.json("/data/last/overview")["id"] in server.ids
     for path, status in ((f"/data/{server.statistics}/flame", 404), (f"/data/{server.ids[0]}/statistics", 404)):

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import urllib.parse
 import threading
 
 import pytest
@@ -49,7 +50,14 @@ def report(folder):
 
 
 @pytest.fixture(scope="module")
-def seen(folder):
+def part(folder):
+    """A question and a range, in seconds."""
+    runtime = harness.ask("info", "--json", folder / "demo.dat")["runtime_ns"]
+    return {"filter": "size >= 40", "from": round(runtime * 0.2) / 1e9, "to": round(runtime * 0.7) / 1e9}
+
+
+@pytest.fixture(scope="module")
+def seen(folder, part):
     out = os.environ.get("MEMOIR_SHOTS") or folder
     os.makedirs(out, exist_ok=True)
     pictures = os.environ.get("MEMOIR_PICTURES")
@@ -70,7 +78,7 @@ def seen(folder):
             "program": "leaky", "function": FUNCTION, "upload": str(folder / "third.dat"),
             "upload_name": "third.dat", "moment": facts["peak"]["at_ns"] / 1e9,
             "pictures": pictures and os.path.abspath(pictures), **(shown or {}),
-            "only": os.environ.get("MEMOIR_WALKS", "").split() or None}, out)
+            "part": part, "only": os.environ.get("MEMOIR_WALKS", "").split() or None}, out)
 
 
 def walked(seen, name):
@@ -114,6 +122,34 @@ def test_overview(seen, report):
     assert "Allocations alive here" in is_["menu"] and "Allocated within the visible range" in is_["menu"]
     assert is_["menu_closed"] and is_["drilled"][0] == "alive" and is_["drilled"][1] > 0
     assert is_["peak"] == "peak"
+
+
+def test_overview_of_a_part(seen, report, folder, part):
+    """The same figures as the command line's, under the same filter and range."""
+    is_ = walked(seen, "overview_part")
+    said = harness.ask("report", "--json", "--top", "5", "-F", part["filter"], "--from", f"{part['from']:.9f}s",
+                       "--to", f"{part['to']:.9f}s", folder / "demo.dat")
+    assert 0 < said["filter"]["count"] < report["most_allocations"]["count"] / 2
+    figures = {f.split("\n")[0]: f for f in is_["figures"]}
+    for name, key, unit in (("Peak", "peak", "block"), ("Never freed", "leaks", "block"),
+                            ("Allocated", "most_allocations", "allocation")):
+        assert binary(figures[name]) == pytest.approx(said[key]["bytes"], rel=0.01), name
+        assert f"{said[key]['count']:,} {unit}{'s' if said[key]['count'] != 1 else ''}" in figures[name], name
+    temporary = said["temporary_allocations"]["count"]
+    assert figures["Temporary"].split("\n")[-2 if "\n\n" not in figures["Temporary"] else 2].replace(",", "").startswith(str(temporary))
+    assert [binary(row) for row in is_["who"]] == pytest.approx(
+        [s["bytes"] for s in said["most_allocations"]["stacks"]], rel=0.01)
+    assert "match" in is_["said"]
+    # What leads on keeps the question and the range.
+    assert len(is_["links"]) >= 4 + 2 * len(is_["who"])
+    for link in is_["links"]:
+        query = urllib.parse.parse_qs(link.split("?", 1)[1])
+        assert part["filter"] in query["filter"][0] and float(query["from"][0]) == part["from"], link
+        assert float(query["to"][0]) == part["to"], link
+    assert binary(is_["flame"]) == pytest.approx(said["leaks"]["bytes"], rel=0.01)
+    # The last card stays that of the recording.
+    assert f"{report['most_allocations']['count']:,} allocations" in is_["about"]
+    assert any("0 B" in f and "0 blocks" in f for f in is_["nothing"]) and is_["empty"]
 
 
 def test_flame(seen, report):

@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The facts of a recording, in two steps: all but the verdicts at once, and those when they are there
 // (on a large recording they take seconds, and nobody should wait for the rest that long).
-import type { Answer } from "./api";
-import { useData } from "./recordings";
+//
+// With a question or a range, the same of what matches: useMatched().
+import type { Answer, Query } from "./api";
+import { useAsked, useData } from "./recordings";
 import type { Overview } from "./types";
 
 export const useFacts = (id: string): Answer<Overview> => useData<Overview>(id, "overview", { verdicts: "false" });
 
+const isPart = (asked: Query): boolean => Object.values(asked).some((v) => v !== undefined && v !== "");
+
+/* part: it is not the whole recording that is asked about. */
+export function useMatched(id: string): { part: boolean; answer: Answer<Overview> } {
+	const asked = useAsked(), part = isPart(asked);
+	const whole = useFacts(id), matched = useData<Overview>(id, part ? "overview" : null, { verdicts: "false", ...asked });
+	return { part, answer: part ? matched : whole };
+}
+
+/* Of what matches too. */
 export function useVerdicts(id: string, facts: Overview | undefined): Answer<Overview> {
-	return useData<Overview>(id, facts ? "overview" : null, {}, { later: true });
+	return useData<Overview>(id, facts ? "overview" : null, useAsked(), { later: true });
 }

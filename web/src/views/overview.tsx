@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The first view of a recording: how much, when, who, why.  The figures that people came for are in
 // words, each leading to what it counts; then who holds the memory, with verdicts; then the graphs,
-// which show the stretch that the brush of the strip chose.
+// which show the stretch that the brush of the strip chose.  All of them are of what the question and
+// the brush choose, and their links keep both; only the last card is of the recording itself.
 import type { Answer } from "../app/api";
-import { useFacts, useVerdicts } from "../app/facts";
+import { useFacts, useMatched, useVerdicts } from "../app/facts";
 import type { Overview as Facts, Top, Verdict } from "../app/types";
 import { go, href, route, useRoute } from "../app/url";
-import { alone } from "../parts/adding";
+import { adding } from "../parts/adding";
 import { Card, Choice } from "../parts/card";
 import { openMenu } from "../parts/menu";
 import { Bytes, Count } from "../parts/number";
@@ -19,16 +20,20 @@ import { Graphs } from "./overview_graphs";
 import type { ViewProps } from "./views";
 
 export function Overview({ id }: ViewProps) {
-	const facts = useFacts(id);
+	const facts = useFacts(id), matched = useMatched(id);
 	const verdicts = useVerdicts(id, facts.data);
 	return (
 		<Answered what="The overview" answer={facts} lines={10}>
 			{(data) => (
 				<div class="stack">
 					{data.warnings.map((w) => <Banner key={w.kind + w.text}>{w.text}{w.modules?.length ? <span class="dim"> {w.modules.slice(0, 8).join(", ")}{w.modules.length > 8 ? ` and ${w.modules.length - 8} more` : ""}</span> : null}</Banner>)}
-					<Glance facts={data} verdicts={verdicts} />
+					<Answered what="What matches" answer={matched.answer} lines={4}>
+						{(of) => <Glance facts={of} whole={data} part={matched.part} verdicts={verdicts} />}
+					</Answered>
 					<div class="pair">
-						<Who facts={data} verdicts={verdicts.data?.verdicts ?? []} />
+						<Answered what="Who holds what matches" answer={matched.answer} lines={6}>
+							{(of) => <Who facts={of} part={matched.part} verdicts={verdicts.data?.verdicts ?? []} />}
+						</Answered>
 						<Graphs id={id} facts={data} />
 					</div>
 					<About facts={data} />
@@ -43,8 +48,10 @@ const stack = (backtrace: number): string => `backtrace = ${backtrace}`;
 const list = (): string => (has("allocations") ? "allocations" : "flame");
 
 /* Five figures, each with the sentence that makes it mean something. */
-function Glance({ facts: f, verdicts }: { facts: Facts; verdicts: Answer<Facts> }) {
-	const flame = (measure: string): string => alone("", "flame", { measure });
+function Glance({ facts: f, whole, part, verdicts }: { facts: Facts; whole: Facts; part: boolean; verdicts: Answer<Facts> }) {
+	const { from, to } = useRoute().parameters;
+	const seconds = (to ? Number(to) : whole.runtime_ns / 1e9) - (from ? Number(from) : 0);
+	const flame = (measure: string): string => href({ view: "flame" }, { measure });
 	const counts = verdicts.data?.verdict_counts ?? {};
 	const growing = counts["growing"] ?? 0;
 	const grows = (verdicts.data?.verdicts ?? []).filter((v) => v.class === "growing");
@@ -52,12 +59,12 @@ function Glance({ facts: f, verdicts }: { facts: Facts; verdicts: Answer<Facts> 
 	const others = Object.entries(counts).filter(([key, n]) => n && key !== "growing").map(([key, n]) => `${n} ${WORDS[key as Verdict["class"]] ?? key}`).join(", ");
 	return (
 		<section class="glance" aria-label="At a glance">
-			<Figure name="Peak" value={<Bytes value={f.peak.bytes} to={flame("peak")} />}>{plural(f.peak.count, "block")} at <a class="number" href={href({}, { at: String(f.peak.at_ns / 1e9) })}>{duration(f.peak.at_ns / 1e9)}</a></Figure>
-			<Figure name="Never freed" value={<Bytes value={f.leaked.bytes} to={flame("leaked")} />} bad={growing > 0}>{plural(f.leaked.count, "block")}, {percent(f.leaked.bytes, f.peak.bytes)} of the peak</Figure>
+			<Figure name="Peak" value={<Bytes value={f.peak.bytes} to={flame("peak")} />}>{plural(f.peak.count, "block")}{part ? " of it when the program had most," : ""} at <a class="number" href={href({}, { at: String(f.peak.at_ns / 1e9) })}>{duration(f.peak.at_ns / 1e9)}</a></Figure>
+			<Figure name="Never freed" value={<Bytes value={f.leaked.bytes} to={flame("leaked")} />} bad={growing > 0}>{plural(f.leaked.count, "block")}, {percent(f.leaked.bytes, whole.peak.bytes)} of the {part ? "program's " : ""}peak</Figure>
 			{verdicts.data
-				? <Figure name="Leak verdicts" value={growing && growing === grows.length ? <a class="number" href={alone(`leaked and backtrace = ${grows.map((v) => v.backtrace_id).join(",")}`, list())}>{growing} growing</a> : growing ? `${growing} growing` : "none growing"} bad={growing > 0}>{growing && rate ? `${bytes(rate)}/s in all` : others || "nothing was left"}</Figure>
+				? <Figure name="Leak verdicts" value={growing && growing === grows.length ? <a class="number" href={adding(`leaked and backtrace = ${grows.map((v) => v.backtrace_id).join(",")}`, list())}>{growing} growing</a> : growing ? `${growing} growing` : "none growing"} bad={growing > 0}>{growing && rate ? `${bytes(rate)}/s in all` : others || "nothing was left"}</Figure>
 				: verdicts.error ? <Figure name="Leak verdicts" value="–">{verdicts.error.message}</Figure> : <Figure name="Leak verdicts" value={<span class="dim" role="status">…</span>}>being worked out</Figure>}
-			<Figure name="Allocated in all" value={<Bytes value={f.allocated_bytes} to={flame("allocated")} />}>{plural(f.allocations, "allocation")}{f.runtime_ns ? `, ${short(f.allocations / (f.runtime_ns / 1e9))}/s` : ""}</Figure>
+			<Figure name={part ? "Allocated" : "Allocated in all"} value={<Bytes value={f.allocated_bytes} to={flame("allocated")} />}>{plural(f.allocations, "allocation")}{seconds > 0 ? `, ${short(f.allocations / seconds)}/s` : ""}</Figure>
 			<Figure name="Temporary" value={<Count value={f.temporary} to={flame("temporary")} />}>{percent(f.temporary, f.allocations)} of the allocations are freed by the next call</Figure>
 		</section>
 	);
@@ -81,7 +88,7 @@ interface Row extends Top {
 }
 
 /* The stacks that weigh most, with what is known about each. */
-function Who({ facts: f, verdicts: known }: { facts: Facts; verdicts: Verdict[] }) {
+function Who({ facts: f, part, verdicts: known }: { facts: Facts; part: boolean; verdicts: Verdict[] }) {
 	const { parameters } = useRoute();
 	const kind = KINDS.find(([key]) => key === parameters["who"])?.[0] ?? (f.leaked.bytes > f.peak.bytes / 2 ? "leaked" : "peak");
 	const verdicts = new Map(known.map((v) => [v.backtrace_id, v]));
@@ -90,7 +97,7 @@ function Who({ facts: f, verdicts: known }: { facts: Facts; verdicts: Verdict[] 
 		return verdict ? { ...t, verdict } : t;
 	});
 	const whole = { peak: f.peak.bytes, leaked: f.leaked.bytes, allocated: f.allocated_bytes, temporary: rows.reduce((sum, r) => sum + r.bytes, 0) }[kind];
-	const ask = (r: Row, view: string): string => alone(stack(r.backtrace_id), view, view === "flame" ? { measure: kind } : {});
+	const ask = (r: Row, view: string): string => adding(stack(r.backtrace_id), view, view === "flame" ? { measure: kind } : {});
 	const most = Math.max(1, ...rows.map((r) => r.bytes));
 	const columns: Column<Row>[] = [
 		{ key: "function", label: "allocated in", width: "minmax(220px, 1fr)", cell: (r) => <div class="two-lines"><a class="strong" href={ask(r, "flame")} title={r.function} onClick={(event) => event.stopPropagation()}>{middle(r.function, 110)}</a><span class="dim" title={r.source}>{r.source ? `${r.source.split("/").pop()}${r.line ? `:${r.line}` : ""}` : ""}</span></div> },
@@ -100,7 +107,7 @@ function Who({ facts: f, verdicts: known }: { facts: Facts; verdicts: Verdict[] 
 		{ key: "verdict", label: "verdict", width: "minmax(140px, 260px)", cell: (r) => r.verdict && <span class={r.verdict.class === "growing" ? "tag bad" : "tag"} title={r.verdict.evidence}>{words(r.verdict)}</span> },
 	];
 	return (
-		<Card title="Who holds it" name="who" said={`${plural(f.stacks, "stack")} in all, the heaviest ${rows.length}`} tools={<>
+		<Card title="Who holds it" name="who" said={`${plural(f.stacks, "stack")} ${part ? (f.stacks === 1 ? "matches" : "match") : "in all"}, the heaviest ${rows.length}`} tools={<>
 			<Choice label="By" value={kind} options={KINDS} onChange={(key) => go({ who: key })} />
 		</>}>
 			{rows.length
@@ -111,7 +118,7 @@ function Who({ facts: f, verdicts: known }: { facts: Facts; verdicts: Verdict[] 
 						{ label: "Ask about this stack", href: href({}, { filter: withTerm(route().parameters["filter"], stack(r.backtrace_id)) }) },
 						{ label: "Everything but this stack", href: href({}, { filter: withTerm(route().parameters["filter"], `not ${stack(r.backtrace_id)}`) }) },
 					])} />
-				: <Empty title={kind === "leaked" ? "Everything was freed" : "There is nothing"} />}
+				: <Empty title={kind === "leaked" ? (part ? "All that matches was freed" : "Everything was freed") : "There is nothing"} />}
 		</Card>
 	);
 }
