@@ -23,6 +23,7 @@ struct job {
 	_Atomic uint64_t next;
 	unsigned helpers; /* under the lock */
 	bool quiet;
+	struct parallel_progress *progress; /* NULL: nobody wants to know */
 	struct job *after;
 };
 
@@ -39,6 +40,7 @@ static struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned workers;
 static _Thread_local bool inside, quiet;
+static _Thread_local struct parallel_progress *report;
 
 static unsigned count_workers(void)
 {
@@ -54,6 +56,12 @@ static unsigned count_workers(void)
 	if (!sched_getaffinity(0, sizeof(set), &set))
 		cores = CPU_COUNT(&set);
 	return cores < 1 ? 1 : cores < WORKERS_MAX ? (unsigned)cores : WORKERS_MAX;
+}
+
+static void count_done(struct parallel_progress *p, uint64_t count)
+{
+	if (p)
+		atomic_fetch_add_explicit(&p->done, count, memory_order_relaxed);
 }
 
 /* A helper leaves a quiet job as soon as there is another one: false, there are blocks left. */
@@ -75,6 +83,7 @@ static bool run_blocks(struct job *j, unsigned worker)
 			break;
 		left = j->total - first;
 		j->work(j->context, worker, first, left < j->block ? left : j->block);
+		count_done(j->progress, left < j->block ? left : j->block);
 	}
 	inside = false;
 	return done;
@@ -154,14 +163,31 @@ unsigned parallel_workers(void)
 	return workers;
 }
 
-static void run_alone(uint64_t total, uint64_t block, parallel_work work, void *context)
+static void run_alone(const struct job *j)
 {
-	for (uint64_t first = 0; first < total;) {
-		uint64_t count = total - first < block ? total - first : block;
+	for (uint64_t first = 0; first < j->total;) {
+		uint64_t count = j->total - first < j->block ? j->total - first : j->block;
 
-		work(context, 0, first, count);
+		j->work(j->context, 0, first, count);
+		count_done(j->progress, count);
 		first += count;
 	}
+}
+
+void parallel_report(struct parallel_progress *p)
+{
+	report = p;
+}
+
+/* Where the calling thread's job is counted: not one inside another, nor a small one. */
+static struct parallel_progress *begin_pass(uint64_t total, uint64_t block)
+{
+	if (!report || inside || total <= block)
+		return NULL;
+	atomic_store_explicit(&report->done, 0, memory_order_relaxed);
+	atomic_store_explicit(&report->total, total, memory_order_relaxed);
+	atomic_fetch_add_explicit(&report->passes, 1, memory_order_relaxed);
+	return report;
 }
 
 void parallel_quietly(void)
@@ -175,8 +201,9 @@ void parallel_for(uint64_t total, uint64_t block, parallel_work work, void *cont
 	struct job **end = &pool.jobs;
 
 	j.block = block ? block : 1;
+	j.progress = begin_pass(total, j.block);
 	if (parallel_workers() == 1 || inside || total <= j.block) {
-		run_alone(total, j.block, work, context);
+		run_alone(&j);
 		return;
 	}
 	/* The counter runs past the end by a block for each worker. */

@@ -5,6 +5,7 @@
  *	model_open();  model_load() once, or again and again while the file grows;  model_finish();
  *
  * Knows no output.  What is lost is said in `loss`, and everything that came before it is there. */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,6 +57,7 @@ struct model {
 	struct derived *derived;	    /* stats.h; NULL: to be computed when asked for */
 	_Atomic(struct ends *) ends;	    /* see model_ends() */
 	_Atomic(struct summary *) summary;  /* see model_summary() */
+	pthread_mutex_t building_summary;   /* another recording's does not wait for it */
 	_Atomic(struct map_history *) maps; /* see model_maps() */
 };
 

@@ -167,13 +167,12 @@ static void add_removed(const struct model *m, struct summary *s)
 
 const struct summary *model_summary(const struct model *m)
 {
-	static pthread_mutex_t building = PTHREAD_MUTEX_INITIALIZER;
 	struct model *mutable = (struct model *)m; /* a cache: what it says does not change */
 	struct summary *s = atomic_load_explicit(&mutable->summary, memory_order_acquire);
 
 	if (s)
 		return s;
-	pthread_mutex_lock(&building);
+	pthread_mutex_lock(&mutable->building_summary);
 	s = atomic_load_explicit(&mutable->summary, memory_order_acquire);
 	if (!s) {
 		s = xcalloc(1, sizeof(*s));
@@ -182,7 +181,7 @@ const struct summary *model_summary(const struct model *m)
 		add_removed(m, s);
 		atomic_store_explicit(&mutable->summary, s, memory_order_release);
 	}
-	pthread_mutex_unlock(&building);
+	pthread_mutex_unlock(&mutable->building_summary);
 	return s;
 }
 

@@ -4,6 +4,7 @@
  *
  * Built on all cores when it is first asked for, and kept with the model.  Rows are in the order of
  * the stacks' numbers; row 0, if any, may be STACK_NONE, which collects what has no known stack. */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,8 +33,9 @@ struct summary {
 	uint32_t count;
 	uint32_t *row_of; /* by node: a row, or NO_SUMMARY */
 	uint32_t node_count;
-	bool mapped; /* both arrays are in the cache's file */
-	void *peaks; /* query/peaks.c keeps here what it has found out */
+	bool mapped;		      /* both arrays are in the cache's file */
+	void *peaks;		      /* query/peaks.c keeps here what it has found out */
+	pthread_mutex_t making_peaks; /* of this recording: another one's do not wait */
 };
 
 struct model;

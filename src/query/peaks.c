@@ -103,11 +103,10 @@ struct stack_peak *peaks_of_stacks(const struct model *m)
 
 const struct stack_peak *model_peaks(const struct model *m)
 {
-	static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 	struct summary *s = (struct summary *)model_summary(m); /* where it is kept */
 	struct stack_peak *peaks;
 
-	pthread_mutex_lock(&making);
+	pthread_mutex_lock(&s->making_peaks);
 	peaks = s->peaks;
 	if (!peaks) {
 		peaks = peaks_of_stacks(m);
@@ -123,6 +122,6 @@ const struct stack_peak *model_peaks(const struct model *m)
 		}
 		s->peaks = peaks;
 	}
-	pthread_mutex_unlock(&making);
+	pthread_mutex_unlock(&s->making_peaks);
 	return peaks;
 }

@@ -147,7 +147,9 @@ static void compute(struct kept *k, struct kept_answer *a, bool quiet)
 		gate_enter(k->gate);
 	began = now_ms();
 	sink_to_function(&sink, take_bytes, &plain, SINK_PLAIN);
+	parallel_report(&a->progress);
 	error = r->route->answer(r, &sink);
+	parallel_report(NULL);
 	if (error && !sink.error)
 		sink_cancel(&sink);
 	else
@@ -473,6 +475,28 @@ bool kept_is_done(struct kept *k, const struct kept_answer *a)
 	done = a->state == KEPT_DONE;
 	pthread_mutex_unlock(&k->lock);
 	return done;
+}
+
+struct kept_progress kept_progress(struct kept *k, const char *key)
+{
+	struct kept_progress p = { 0 };
+	struct kept_answer *a;
+	uint64_t total;
+
+	pthread_mutex_lock(&k->lock);
+	a = find(k, key);
+	if (a && a->state != KEPT_DONE) {
+		total = a->progress.total;
+		p = (struct kept_progress){
+			.asked = true,
+			.computing = a->state == KEPT_COMPUTING,
+			.ms = now_ms() - a->asked_ms,
+			.pass = a->progress.passes,
+			.done = total ? (double)a->progress.done / (double)total : 0,
+		};
+	}
+	pthread_mutex_unlock(&k->lock);
+	return p;
 }
 
 uint64_t kept_bytes(struct kept *k)

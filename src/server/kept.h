@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/parallel.h"
 #include "server/gate.h"
 #include "server/request.h"
 #include "server/waiter.h"
@@ -30,6 +31,7 @@ struct kept_answer {
 	bool later; /* it can wait */
 	bool warm;  /* and nobody has asked for it yet */
 	double asked_ms;
+	struct parallel_progress progress; /* while it is computed */
 	struct waiter *waiters;
 	struct request request; /* until it is done */
 	/* Then: */
@@ -57,5 +59,14 @@ struct kept_answer *kept_ask(struct kept *k, const char *key, struct request *r,
 void kept_warm(struct kept *k, const char *key, struct request *r, bool gzip);
 void kept_give(struct kept *k, struct kept_answer *a, struct waiter *w);
 bool kept_is_done(struct kept *k, const struct kept_answer *a);
+/* How far the answer to a question is. */
+struct kept_progress {
+	bool asked; /* somebody waits for it, and it is not there yet */
+	bool computing;
+	double ms;     /* since it was asked for */
+	unsigned pass; /* over the recording, from 1; 0: none has begun */
+	double done;   /* of that pass, 0 to 1 */
+};
+struct kept_progress kept_progress(struct kept *k, const char *key);
 /* How many bytes are kept. */
 uint64_t kept_bytes(struct kept *k);

@@ -392,6 +392,29 @@ await walk({
 		await close(narrow);
 	},
 
+	/* An answer that takes long says for how long, and how far it is. */
+	async working(is) {
+		const page = await open(`#/overview/${id}`);
+		await settled(page);
+		await page.route("**/flame?*", async (route) => {
+			await new Promise((done) => { setTimeout(done, 3000); });
+			await route.continue();
+		});
+		await page.route("**/progress?*", (route) => {
+			is.asked = new URL(route.request().url()).searchParams.get("of");
+			return route.fulfill({ json: { state: "computing", seconds: 1, pass: 2, done: 0.63 } });
+		});
+		await page.evaluate((to) => { location.hash = `#/flame/${to}?measure=temporary`; }, id);
+		await page.waitForFunction(() => document.querySelector(".working")?.innerText.includes("63 %"));
+		is.said = await text(page, ".working");
+		is.bar = await page.locator(".working progress").evaluate((bar) => bar.value);
+		await shot(page, "working");
+		await settled(page);
+		await page.waitForFunction(() => !document.querySelector(".working"));
+		is.boxes = (await boxes(page)).length;
+		await close(page);
+	},
+
 	/* With a question and a range every figure, table and link is of what matches. */
 	async overview_part(is) {
 		const { filter, from, to } = given.part, asked = `filter=${encodeURIComponent(filter)}&from=${from}&to=${to}`;

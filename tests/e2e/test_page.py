@@ -124,6 +124,13 @@ def test_overview(seen, report):
     assert is_["peak"] == "peak"
 
 
+def test_working(seen):
+    is_ = walked(seen, "working")
+    assert re.search(r"Being worked out, \d\.\d s · pass 2 over the recording: 63 %", is_["said"]), is_["said"]
+    assert is_["bar"] == 0.63 and is_["boxes"] > 3
+    assert is_["asked"].startswith("/data/") and "/flame?" in is_["asked"] and "measure=temporary" in is_["asked"]
+
+
 def test_overview_of_a_part(seen, report, folder, part):
     """The same figures as the command line's, under the same filter and range."""
     is_ = walked(seen, "overview_part")

@@ -122,6 +122,27 @@ def test_every_question_is_answered(million):
         print("\n".join(f"{seconds:6.2f} s  {question}" for question, seconds in slowest))
 
 
+def test_progress(million):
+    """Whoever waits can ask how far it is; without waiting itself."""
+    question = "/data/last/functions?measure=allocated&by=line&filter=" + urllib.parse.quote("size >= 17 and function ~ \"1\" or size < 9")
+    with web.Server(million) as server:
+        server.loaded()
+        assert server.json("/progress", of=question)["state"] == "none"
+        asking = threading.Thread(target=Asked(server).ask, args=(question,))
+        asking.start()
+        seen = []
+        while asking.is_alive():
+            seen.append(server.json("/progress", of=question))
+            time.sleep(0.02)
+        asking.join()
+        states = {p["state"] for p in seen}
+        assert "computing" in states and states <= {"none", "waiting", "computing"}, states
+        passes = [p for p in seen if p["pass"]]
+        assert passes and all(0 <= p["done"] <= 1 for p in passes), seen[-3:]
+        assert server.json("/progress", of=question) == {"state": "none", "seconds": 0, "pass": 0, "done": None}
+        assert server.ask("/progress").status == 400
+
+
 def test_sigterm_while_it_computes(million):
     """With workers, streams and the prefetch at work."""
     server = web.Server(million)

@@ -210,13 +210,40 @@ static void test_in_order(void **state)
 	check_in_order(true);
 }
 
+static void count_nothing(void *context, unsigned worker, uint64_t first, uint64_t count)
+{
+	if (context) /* a loop inside is no pass of its own */
+		parallel_for(10 * BLOCK, BLOCK, count_nothing, NULL);
+}
+
+static void test_progress(void **state)
+{
+	struct parallel_progress p = { 0 };
+
+	parallel_for(TOTAL, BLOCK, count_nothing, NULL);
+	assert_int_equal(p.passes, 0);
+	parallel_report(&p);
+	parallel_for(TOTAL, BLOCK, count_nothing, NULL);
+	assert_int_equal(p.passes, 1);
+	assert_int_equal(p.done, TOTAL);
+	assert_int_equal(p.total, TOTAL);
+	parallel_for(3 * BLOCK, BLOCK, count_nothing, &p);
+	assert_int_equal(p.passes, 2);
+	assert_int_equal(p.done, 3 * BLOCK);
+	parallel_for(BLOCK, BLOCK, count_nothing, NULL); /* too small to be told about */
+	assert_int_equal(p.passes, 2);
+	parallel_report(NULL);
+	parallel_for(TOTAL, BLOCK, count_nothing, NULL);
+	assert_int_equal(p.passes, 2);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_once),	cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_nested),		cmocka_unit_test(test_several_callers),
 		cmocka_unit_test(test_really_parallel), cmocka_unit_test(test_after_fork),
-		cmocka_unit_test(test_in_order),
+		cmocka_unit_test(test_in_order),	cmocka_unit_test(test_progress),
 	};
 
 	setenv("MEMOIR_THREADS", "4", 1);

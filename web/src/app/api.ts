@@ -97,11 +97,18 @@ export function ask<T>(address: string, later = false): { answer: Promise<T>; ca
 	};
 }
 
+/* What an answer that is not there yet was asked by, and when (performance.now()). */
+export interface Wait {
+	address: string;
+	since: number;
+}
+
 export interface Answer<T> {
 	data: T | undefined; /* of the address before while a new one is on its way */
 	error: ApiError | undefined;
 	busy: boolean; /* for 200 ms and more */
 	fresh: boolean; /* data belongs to the address that was asked for */
+	wait?: Wait | undefined; /* while busy */
 	retry: () => void;
 }
 
@@ -113,7 +120,7 @@ export interface Manner {
 /* null asks nothing. */
 export function useAnswer<T>(address: string | null, { every = 0, later = false }: Manner = {}): Answer<T> {
 	const [, redraw] = useState(0);
-	const kept = useRef<{ address: string | null; data?: T; error?: ApiError; failed?: string; busy: boolean; turn: number }>({ address: null, busy: false, turn: 0 });
+	const kept = useRef<{ address: string | null; data?: T; error?: ApiError; failed?: string; busy: boolean; turn: number; since: number }>({ address: null, busy: false, turn: 0, since: 0 });
 	const [turn, setTurn] = useState(0);
 	const state = kept.current;
 	if (address !== null && answers.has(address) && state.address !== address) {
@@ -133,6 +140,7 @@ export function useAnswer<T>(address: string | null, { every = 0, later = false 
 		let again = 0;
 		let stop = (): void => {};
 		const run = (): void => {
+			state.since = performance.now();
 			const slow = setTimeout(() => {
 				state.busy = true;
 				if (!over) redraw((n) => n + 1);
@@ -172,6 +180,7 @@ export function useAnswer<T>(address: string | null, { every = 0, later = false 
 		error: state.failed === address ? state.error : undefined, /* of another question it says nothing */
 		busy: state.busy,
 		fresh: state.address === address,
+		wait: state.busy && address !== null ? { address, since: state.since } : undefined,
 		retry: () => {
 			if (address !== null) answers.delete(address);
 			state.error = undefined;

@@ -50,7 +50,7 @@ export function usePages<A, Row>(id: string, path: string | null, query: Query, 
 	const running = useRef(new Map<number, () => void>());
 	const [, redraw] = useState(0);
 	const [turn, setTurn] = useState(0);
-	const state = useRef<{ error: ApiError | undefined; busy: boolean }>({ error: undefined, busy: false });
+	const state = useRef<{ error: ApiError | undefined; busy: boolean; since: number }>({ error: undefined, busy: false, since: 0 });
 	const address = (page: number): string => dataUrl(id, path!, { ...query, skip: page * size, count: size });
 
 	useEffect(() => {
@@ -58,6 +58,7 @@ export function usePages<A, Row>(id: string, path: string | null, query: Query, 
 		/* The table goes to its top: what was in view before is not asked for again. */
 		if (plainly(subject) !== plainly(held.current?.subject ?? "")) wanted.current = { from: 0, to: size };
 		let over = false;
+		state.current.since = performance.now();
 		const slow = setTimeout(() => {
 			state.current.busy = true;
 			redraw((n) => n + 1);
@@ -149,6 +150,7 @@ export function usePages<A, Row>(id: string, path: string | null, query: Query, 
 			error: state.current.error,
 			busy: state.current.busy,
 			fresh: mine?.subject === subject && !state.current.error,
+			wait: state.current.busy && path !== null ? { address: address(0), since: state.current.since } : undefined,
 			retry: () => {
 				state.current.error = undefined;
 				setTurn((n) => n + 1);

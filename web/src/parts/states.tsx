@@ -2,6 +2,7 @@
 // The four states that every view has: loading, empty, partial, error.
 import type { ComponentChildren } from "preact";
 import type { Answer } from "../app/api";
+import { Working } from "./working";
 
 export function Skeleton({ lines = 6 }: { lines?: number }) {
 	return (
@@ -35,10 +36,12 @@ export function Banner({ children }: { children: ComponentChildren }) {
 	return <div class="banner" role="note">{children}</div>;
 }
 
-/* The usual frame: error, skeleton, or the view with its last answer dimmed while a new one comes. */
+/* The usual frame: error, skeleton, or the view with its last answer dimmed while a new one comes; with how
+ * far that is, if it takes long. */
 export function Answered<T>({ what, answer, lines, children }: { what: string; answer: Answer<T>; lines?: number; children: (data: T) => ComponentChildren }) {
-	const { data, error, busy, fresh, retry } = answer;
+	const { data, error, busy, fresh, retry, wait } = answer;
 	if (error && !(fresh && data !== undefined)) return <Failure what={what} error={error} retry={retry} />;
-	if (data === undefined) return <Skeleton {...(lines ? { lines } : {})} />;
-	return <div class={busy && !fresh ? "answered stale" : "answered"} aria-busy={busy} data-fresh={String(fresh)}>{children(data)}</div>;
+	const working = wait && !fresh && <Working wait={wait} />;
+	if (data === undefined) return <>{working}<Skeleton {...(lines ? { lines } : {})} /></>;
+	return <>{working}<div class={busy && !fresh ? "answered stale" : "answered"} aria-busy={busy} data-fresh={String(fresh)}>{children(data)}</div></>;
 }

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* GET /progress: how far the answer to another question is, for whoever waits for it.
+ *
+ * On the thread that speaks HTTP: it reads counters and waits for nobody. */
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "server/kept.h"
+#include "server/request.h"
+#include "server/server.h"
+
+/* An answer is kept compressed and not: a browser takes the first. */
+static struct kept_progress find_progress(struct request *r, const struct request *of)
+{
+	struct kept_progress p = { 0 };
+
+	for (int gzip = 1; gzip >= 0 && !p.asked; gzip--) {
+		auto_free char *key = request_key(of, gzip);
+
+		p = kept_progress(r->server->kept, key);
+	}
+	return p;
+}
+
+static int answer(struct request *r, struct sink *out)
+{
+	const char *address = request_text(r, "of");
+	struct kept_progress p = { 0 };
+	struct request of;
+	struct json j;
+
+	if (!address || *address != '/')
+		return request_fail(r, 400, "of",
+				    "the address of a question, such as "
+				    "/data/last/flame?measure=peak");
+	if (request_init(&of, r->server, METHOD_GET, address) && r->server->kept)
+		p = find_progress(r, &of);
+	request_release(&of);
+	request_json(&j, out);
+	json_object(&j, NULL);
+	json_text(&j, "state", p.computing ? "computing" : p.asked ? "waiting" : "none");
+	json_real(&j, "seconds", p.ms / 1000, 3);
+	json_number(&j, "pass", p.pass);
+	if (p.pass)
+		json_real(&j, "done", p.done, 3);
+	else
+		json_null(&j, "done");
+	json_end_object(&j);
+	return 0;
+}
+
+static const struct param_row params[] = {
+	{ "of", PARAM_TEXT, NULL, "the address of the question" },
+	{ 0 },
+};
+
+const struct route routes_progress[] = {
+	{ "/progress", METHOD_GET, "how far the answer to a question is", .params = params,
+	  .way = ROUTE_QUICK, .answer = answer },
+	{ 0 },
+};
