@@ -266,6 +266,9 @@ def test_another_user_gets_nothing_of_a_stream(compile_program, tmp_path, mode):
             readers = [gather("ours.dat", who=lambda *words: words)]
             if options:
                 readers.append(gather("theirs.dat", MEMOIR_STREAM_TOKEN=TOKEN))
+            # A sender that nobody receives from ends with its program.
+            harness.wait_for(lambda: len(list(home.glob("*.part"))) == len(readers) or any(r.poll() is not None for r in readers), 60,
+                             "the readers")
             sending.do("q")
             for reader in readers:
                 out, err = reader.communicate(timeout=60)
