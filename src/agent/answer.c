@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <unistd.h>
-
 #include "agent/agent.h"
 #include "agent/jemalloc.h"
 #include "peer/peer.h"
@@ -67,12 +65,9 @@ static bool has_right_token(const struct request *r)
 /* Once for each connection: a client that has the token spares us the question. */
 static bool is_ours(struct exchange *x)
 {
-	uid_t user;
-
 	if (!x->peer_known)
-		x->peer_ours = !peer_user_by(agent_fd_good(&agent.asking) ? agent.asking.fd : -1,
-					     x->socket, &user) &&
-			       (!user || user == geteuid());
+		x->peer_ours = peer_is_ours_by(agent_fd_good(&agent.asking) ? agent.asking.fd : -1,
+					       x->socket);
 	x->peer_known = true;
 	return x->peer_ours;
 }

@@ -19,6 +19,7 @@
 
 #define TIME_WAIT 6 /* a state that the kernel's headers give no name to programs */
 #define LINE_MAX_SIZE 512
+#define OVERFLOW_USER 65534 /* the kernel's default */
 
 /* As IPv6 has it, in network order; IPv4 is mapped into that. */
 struct end {
@@ -254,9 +255,35 @@ int peer_user(int fd, uid_t *ret_user)
 	return found;
 }
 
-bool peer_is_ours(int fd)
+/* Users that a user namespace has no number for are all said to be this one.  May it be several? */
+static bool is_ambiguous(uid_t user)
+{
+	char map[64];
+	int fd = user == OVERFLOW_USER ? open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC) : -1;
+	ssize_t n = fd >= 0 ? read(fd, map, sizeof(map) - 1) : -1;
+
+	if (user != OVERFLOW_USER)
+		return false;
+	if (fd >= 0)
+		close(fd);
+	map[n > 0 ? n : 0] = 0;
+	return !strstr(map, " 4294967295"); /* all of them have one */
+}
+
+bool peer_is_ours_by(int asking, int fd)
 {
 	uid_t user;
 
-	return !peer_user(fd, &user) && (!user || user == geteuid());
+	return !peer_user_by(asking, fd, &user) &&
+	       (!user || (user == geteuid() && !is_ambiguous(user)));
+}
+
+bool peer_is_ours(int fd)
+{
+	int asking = peer_open();
+	bool ours = peer_is_ours_by(asking, fd);
+
+	if (asking >= 0)
+		close(asking);
+	return ours;
 }

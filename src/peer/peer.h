@@ -18,3 +18,4 @@ int peer_user_by(int asking, int fd, uid_t *ret_user);
 int peer_open(void);
 /* Is it this process's user, or root?  False where that cannot be known. */
 bool peer_is_ours(int fd);
+bool peer_is_ours_by(int asking, int fd);

@@ -62,6 +62,19 @@ def test_another_user_gets_nothing_of_the_server(recording):
 
 
 @needs_root
+def test_users_without_a_number_are_not_taken_for_one(tmp_path):
+    """In a user namespace that maps nobody, every user has the number of nobody."""
+    if subprocess.run(another_user.command("unshare", "-U", "true"), capture_output=True).returncode:
+        pytest.skip("no user namespaces here")
+    server = Server()
+    server.arguments = another_user.command("unshare", "-U", *server.arguments)
+    with server:
+        assert server.ask("/list").status == 401
+        assert another_user.statuses(server.port, ("GET", "/list")) == [401]
+        assert another_user.statuses(server.port, ("GET", "/list", bearer(token_of(server)))) == [200]
+
+
+@needs_root
 def test_a_server_that_is_open_to_all(recording):
     """Everybody may read; what was uploaded is removed by who sent it, or by the server's user."""
     with Server("--open-to-all", recording) as server:
