@@ -227,7 +227,8 @@ static int hear_token(const struct serve *s, struct client *c)
 	return s->token[0] && secret_same(c->said + STREAM_TOKEN_HEAD, size, s->token) ? 1 : -1;
 }
 
-/* Is a stranger worth waiting for?  One that is not gets a refusal. */
+/* Is a stranger worth waiting for?  One that is not gets a refusal.  At the end it has a second:
+ * its token may be on the way. */
 static bool is_admitted(struct serve *s, struct client *c, uint64_t now)
 {
 	struct buf refusal = { 0 };
@@ -239,7 +240,7 @@ static bool is_admitted(struct serve *s, struct client *c, uint64_t now)
 		s->strangers--;
 		return true;
 	}
-	if (!heard && now - c->progress_ns < TOKEN_NS && !s->over_ns)
+	if (!heard && now - c->progress_ns < (s->over_ns ? SECOND_NS : TOKEN_NS))
 		return true;
 	stream_put_refusal(&refusal);
 	(void)!send(c->fd, refusal.data, refusal.size, MSG_DONTWAIT | MSG_NOSIGNAL);
