@@ -42,6 +42,7 @@ struct agent {
 	bool local;			/* it is a unix socket */
 	bool everywhere;		/* it listens on more than loopback */
 	char host[64];			/* of the address, for the Host header */
+	char allowed_hosts[512];	/* other names that may be in it, with commas */
 	char address[160];		/* http://127.0.0.1:7790 or unix:/path, announced */
 	char socket_path[108], file_path[160];
 	char program[256]; /* its path as it was started */

@@ -94,8 +94,11 @@ bool answer_may_read(struct exchange *x)
 	const struct request *r = &x->request;
 
 	/* Who asks through the socket did not go by a name. */
-	if (!x->trusted && !request_host_allowed(r->host, agent.host, agent.everywhere)) {
-		answer_line(x, 403, "the Host header names another machine");
+	if (!x->trusted && !request_host_allowed(r->host, agent.host, agent.everywhere) &&
+	    !request_host_listed(r->host, agent.allowed_hosts)) {
+		answer_line(x, 403,
+			    "the Host header names another machine: MEMOIR_AGENT_ALLOW_HOST allows "
+			    "names");
 		return false;
 	}
 	if (request_from_elsewhere(r)) {

@@ -66,3 +66,5 @@ void control_dump(struct exchange *x);
 void log_recent(struct exchange *x);
 void log_start(struct exchange *x);
 void log_stop(struct exchange *x);
+/* missing.c: 501 or 404, with the version that has it. */
+void answer_missing(struct exchange *x, const char *name);

@@ -16,13 +16,15 @@
 #include "agent/jemalloc.h"
 
 #define ALL_ARENAS 4096u
+#define FIRST_WITH_DECAY 40100
+#define FIRST_WITH_DECAY_MS 50000
 
 /* jemalloc's answer as ours. */
 static void failed(struct exchange *x, const char *name, int e)
 {
 	switch (e) {
 	case ENOENT:
-		answer_line(x, 404, "%s: jemalloc %s has no such thing", name, jemalloc.version);
+		answer_missing(x, name);
 		break;
 	case EPERM:
 		answer_line(x, 403, "%s can only be read", name);
@@ -251,7 +253,8 @@ void control_purge(struct exchange *x)
 	if (!answer_may_change(x) || !answer_needs_jemalloc(x) || !choose_arena(x, &arena))
 		return;
 	before = resident();
-	snprintf(name, sizeof(name), "arena.%u.%s", arena, what);
+	snprintf(name, sizeof(name), "arena.%u.%s",
+		 arena == ALL_ARENAS ? jemalloc_all_arenas() : arena, what);
 	e = jemalloc_set(name, NULL, 0);
 	if (e) {
 		failed(x, name, e);
@@ -262,12 +265,39 @@ void control_purge(struct exchange *x)
 	text_printf(&x->out, "{\"resident_before\":%zu,\"resident\":%zu}\n", before, resident());
 }
 
+/* What this version calls it.  Before 5.0 there is one time for all unused pages, in seconds, and
+ * only where it was chosen at the start.  False: answered. */
+static bool decay_name(struct exchange *x, const char *what, ssize_t *value, const char **ret)
+{
+	const char *purge = NULL;
+
+	*ret = what;
+	if (jemalloc.release >= FIRST_WITH_DECAY_MS)
+		return true;
+	if (strcmp(what, "dirty_decay_ms") || jemalloc.release < FIRST_WITH_DECAY) {
+		answer_missing(x, what);
+		return false;
+	}
+	if (jemalloc_str("opt.purge", &purge) || !purge || strcmp(purge, "decay")) {
+		answer_line(x, 409,
+			    "jemalloc %.20s gives pages back by their number here: start with "
+			    "MALLOC_CONF=purge:decay for a time",
+			    jemalloc.version);
+		return false;
+	}
+	if (*value > 0)
+		*value = (*value + 999) / 1000;
+	*ret = "decay_time";
+	return true;
+}
+
 /* /control/dirty_decay_ms and /control/muzzy_decay_ms: jemalloc refuses "all arenas" here. */
 void control_decay_ms(struct exchange *x)
 {
 	const char *what = strrchr(x->request.path, '/') + 1;
 	unsigned arena, done = 0, count = 0;
 	char text[32], name[64], *end;
+	const char *own;
 	ssize_t value;
 	int e = 0;
 
@@ -279,19 +309,18 @@ void control_decay_ms(struct exchange *x)
 		answer_line(x, 400, "value is milliseconds, or -1 for never");
 		return;
 	}
+	if (!decay_name(x, what, &value, &own))
+		return;
 	jemalloc_u32("arenas.narenas", &count);
 	for (unsigned i = 0; i < count && !e; i++) {
-		bool there = false;
-
-		snprintf(name, sizeof(name), "arena.%u.initialized", i);
-		if ((arena != ALL_ARENAS && arena != i) || jemalloc_bool(name, &there) || !there)
+		if ((arena != ALL_ARENAS && arena != i) || !jemalloc_has_arena(i))
 			continue;
-		snprintf(name, sizeof(name), "arena.%u.%s", i, what);
+		snprintf(name, sizeof(name), "arena.%u.%s", i, own);
 		e = jemalloc_set(name, &value, sizeof(value));
 		done += !e;
 	}
 	if (!e && arena == ALL_ARENAS) {
-		snprintf(name, sizeof(name), "arenas.%s", what);
+		snprintf(name, sizeof(name), "arenas.%s", own);
 		e = jemalloc_set(name, &value, sizeof(value));
 	} else if (!e && !done) {
 		answer_line(x, 404, "there is no arena %u", arena);
@@ -301,6 +330,8 @@ void control_decay_ms(struct exchange *x)
 		failed(x, name, e);
 		return;
 	}
+	if (own != what && value > 0) /* as it is now */
+		value *= 1000;
 	answer_log(x, "%s = %zd in %u arenas%s", what, value, done,
 		   arena == ALL_ARENAS ? " and new ones" : "");
 	x->type = "application/json";

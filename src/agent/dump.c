@@ -70,6 +70,7 @@ int dump_take(struct text *out)
 	char path[64];
 	int e = ENOSYS;
 
+	jemalloc_be_known();
 	if (memory.fd >= 0) {
 		snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", memory.fd);
 		e = dump_to(path);

@@ -17,6 +17,12 @@
 struct jemalloc jemalloc;
 
 static const char *const prefixes[] = { "", "je_", "_rjem_" };
+#define FIRST_WITH_THREADS_OF_ITS_OWN                                                              \
+	40000			    /* that makes what profiling keeps of a thread on demand */
+#define FIRST_WITH_ALL_ARENAS 50000 /* that has a number for them */
+#define ALL_ARENAS 4096u
+#define ARENAS_MAX 4096u
+
 static unsigned long long looked_at; /* how many files had ever been loaded then */
 
 static void *lookup(const struct object *o, const char *prefix, const char *name, bool in_file)
@@ -29,6 +35,18 @@ static void *lookup(const struct object *o, const char *prefix, const char *name
 	if (in_file)
 		return objects_symbol(o, full);
 	return o->dynamic && elf_read(&map, &image) ? elf_find(&image, full) : NULL;
+}
+
+static unsigned release_of(const char *version)
+{
+	unsigned part[3] = { 0 };
+
+	for (unsigned i = 0; i < 3 && *version >= '0' && *version <= '9'; i++) {
+		while (*version >= '0' && *version <= '9')
+			part[i] = part[i] * 10 + (unsigned)(*version++ - '0');
+		version += *version == '.';
+	}
+	return part[0] * 10000 + part[1] * 100 + part[2];
 }
 
 static bool try_object(const struct object *o, bool in_file)
@@ -57,6 +75,12 @@ static bool try_object(const struct object *o, bool in_file)
 			(void (*)(void (*)(void *, const char *), void *, const char *))print;
 		snprintf(jemalloc.prefix, sizeof(jemalloc.prefix), "%s", prefixes[i]);
 		snprintf(jemalloc.version, sizeof(jemalloc.version), "%s", version);
+		jemalloc.release = release_of(version);
+		if (jemalloc.release < FIRST_WITH_THREADS_OF_ITS_OWN) {
+			jemalloc.malloc =
+				(void *(*)(size_t))lookup(o, prefixes[i], "malloc", in_file);
+			jemalloc.free = (void (*)(void *))lookup(o, prefixes[i], "free", in_file);
+		}
 		snprintf(jemalloc.file, sizeof(jemalloc.file), "%s", o->main ? "" : o->path);
 		jemalloc.start = o->code_start;
 		jemalloc.end = o->code_end;
@@ -174,6 +198,41 @@ int jemalloc_number_read(struct jemalloc_number *n, unsigned place, size_t index
 int jemalloc_set(const char *name, const void *value, size_t size)
 {
 	return jemalloc.mallctl ? jemalloc.mallctl(name, NULL, NULL, (void *)value, size) : ENOSYS;
+}
+
+unsigned jemalloc_all_arenas(void)
+{
+	uint32_t count = 0;
+
+	if (jemalloc.release >= FIRST_WITH_ALL_ARENAS || jemalloc_u32("arenas.narenas", &count))
+		return ALL_ARENAS;
+	return count;
+}
+
+bool jemalloc_has_arena(unsigned arena)
+{
+	static bool there[ARENAS_MAX]; /* one thread */
+	uint32_t count = 0;
+	char name[40];
+	bool one = false;
+
+	snprintf(name, sizeof(name), "arena.%u.initialized", arena);
+	if (jemalloc.release >= FIRST_WITH_ALL_ARENAS)
+		return !jemalloc_bool(name, &one) && one;
+	if (jemalloc_u32("arenas.narenas", &count) || arena >= count || count > ARENAS_MAX ||
+	    get("arenas.initialized", there, count * sizeof(*there)))
+		return false;
+	return there[arena];
+}
+
+void jemalloc_be_known(void)
+{
+	static __thread bool done;
+
+	if (done || !jemalloc.malloc || !jemalloc.free)
+		return;
+	jemalloc.free(jemalloc.malloc(1));
+	done = true;
 }
 
 static void take(void *out, const char *piece)

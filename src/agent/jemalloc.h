@@ -18,6 +18,10 @@ struct jemalloc {
 	char file[256];	     /* that it is in; "" for the program itself */
 	uint64_t start, end; /* that file's code */
 	char version[64];
+	unsigned release; /* 50300 for 5.3.0 */
+	/* Of versions before 4.0 only: see jemalloc_be_known(). */
+	void *(*malloc)(size_t);
+	void (*free)(void *);
 	bool prof; /* profiling was enabled at the start */
 };
 
@@ -44,6 +48,12 @@ void jemalloc_number_find(struct jemalloc_number *n, const char *name, size_t si
 /* The number in which `index` stands for the part of the name at this place, if that is not 0.  0
  * or an errno. */
 int jemalloc_number_read(struct jemalloc_number *n, unsigned place, size_t index, uint64_t *ret);
+/* The number that means all arenas in a name: before 5.0 the one behind the last. */
+unsigned jemalloc_all_arenas(void);
+/* Has this one been made? */
+bool jemalloc_has_arena(unsigned arena);
+/* Before 4.0 a thread that never allocated cannot dump ("Bad address"): this one does so once. */
+void jemalloc_be_known(void);
 /* Writing; NULL and 0 for what has no value. */
 int jemalloc_set(const char *name, const void *value, size_t size);
 /* What malloc_stats_print() says. */

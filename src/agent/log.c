@@ -54,7 +54,7 @@ static int read_whole(const char *path, struct text *out)
 static void recent_failed(struct exchange *x, const char *name, int e)
 {
 	if (e == ENOENT)
-		answer_line(x, 404, "%s: jemalloc %s has no such thing", name, jemalloc.version);
+		answer_missing(x, name);
 	else
 		answer_line(x, 500, "%s: %s", name, strerror(e));
 }
@@ -114,11 +114,12 @@ void log_start(struct exchange *x)
 	log_path(path, sizeof(path));
 	unlink(path);
 	e = jemalloc_set("prof.log_start", &name, sizeof(name));
+	if (e == ENOENT) {
+		answer_missing(x, "prof.log_start");
+		return;
+	}
 	if (e) {
-		answer_line(x,
-			    e == EFAULT	  ? 409
-			    : e == ENOENT ? 404
-					  : 500,
+		answer_line(x, e == EFAULT ? 409 : 500,
 			    "prof.log_start: jemalloc refuses this (%s)", strerror(e));
 		return;
 	}

@@ -121,7 +121,8 @@ void metrics_print(struct exchange *x)
 		count = ARENAS_MAX;
 	find_all();
 	for (uint32_t a = 0; a < count; a++)
-		there[a] = !jemalloc_number_read(&initialized, 1, a, &v) && v;
+		there[a] = initialized.size ? !jemalloc_number_read(&initialized, 1, a, &v) && v
+					    : jemalloc_has_arena(a);
 	text_printf(out,
 		    "# HELP jemalloc_info the version\n# TYPE jemalloc_info gauge\n"
 		    "jemalloc_info{version=\"%s\"} 1\n",

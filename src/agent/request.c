@@ -314,7 +314,8 @@ bool request_from_elsewhere(const struct request *r)
 	return r->foreign && !r->navigates;
 }
 
-bool request_host_allowed(const char *host, const char *listening, bool everywhere)
+/* Without the port. */
+static struct piece host_name(const char *host)
 {
 	struct piece p = { host, strlen(host) };
 	const char *colon = *host == '[' ? strchr(host, ']') : host;
@@ -322,6 +323,27 @@ bool request_host_allowed(const char *host, const char *listening, bool everywhe
 	colon = colon ? strchr(colon, ':') : NULL;
 	if (colon)
 		p.size = (size_t)(colon - host);
+	return p;
+}
+
+bool request_host_listed(const char *host, const char *list)
+{
+	struct piece p = host_name(host);
+
+	for (; *list; list += strspn(list, ", ")) {
+		size_t n = strcspn(list, ", ");
+
+		if (n && n == p.size && !strncasecmp(list, p.at, n))
+			return true;
+		list += n;
+	}
+	return false;
+}
+
+bool request_host_allowed(const char *host, const char *listening, bool everywhere)
+{
+	struct piece p = host_name(host);
+
 	if (is(p, "localhost") || is(p, listening))
 		return true;
 	if (!is_literal(p))

@@ -37,3 +37,5 @@ bool request_from_elsewhere(const struct request *r);
 /* May a client have meant us by this Host?  Names of other machines are refused: a page in a
  * browser may have been told that its own name is our address. */
 bool request_host_allowed(const char *host, const char *listening, bool everywhere);
+/* Is it one of these names, with commas between them?  The port does not count. */
+bool request_host_listed(const char *host, const char *list);

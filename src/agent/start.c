@@ -223,12 +223,17 @@ static bool is_set(const char *name)
 __attribute__((constructor)) static void at_start(void)
 {
 	const char *listen = getenv("MEMOIR_AGENT_LISTEN"), *start = getenv("MEMOIR_AGENT_START");
+	const char *hosts = getenv("MEMOIR_AGENT_ALLOW_HOST");
 
 	waits_init();
 	remember(&agent.standard_error, STDERR_FILENO);
 	agent.quiet = is_set("MEMOIR_AGENT_QUIET");
 	agent.compat = is_set("MEMOIR_AGENT_COMPAT");
 	agent.open_to_all = is_set("MEMOIR_AGENT_OPEN_TO_ALL");
+	if (hosts && strlen(hosts) < sizeof(agent.allowed_hosts))
+		strcpy(agent.allowed_hosts, hosts);
+	else if (hosts)
+		agent_say("MEMOIR_AGENT_ALLOW_HOST is too long, and has no effect");
 	if (!listen || !*listen)
 		listen = DEFAULT_LISTEN;
 	if (!strcmp(listen, "off"))

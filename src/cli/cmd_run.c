@@ -38,6 +38,7 @@
 extern char **environ;
 
 static bool quiet, agent, agent_open;
+static const char *agent_hosts;
 static const char *listen_on;
 static struct options options;
 
@@ -533,6 +534,7 @@ static int become_with_agent(const char *program, char **argv)
 	if (!launch_preload(library) ||
 	    (listen_on && setenv("MEMOIR_AGENT_LISTEN", listen_on, 1)) ||
 	    (agent_open && setenv("MEMOIR_AGENT_OPEN_TO_ALL", "1", 1)) ||
+	    (agent_hosts && setenv("MEMOIR_AGENT_ALLOW_HOST", agent_hosts, 1)) ||
 	    (quiet && setenv("MEMOIR_AGENT_QUIET", "1", 1)))
 		return 1;
 	execv(program, argv);
@@ -557,9 +559,11 @@ static int run(int argc, char **argv)
 			error == -ENOENT && !strchr(argv[0], '/') ? "not found" : strerror(-error));
 		return error == -ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
 	}
-	if ((listen_on || agent_open) && !agent) {
+	if ((listen_on || agent_open || agent_hosts) && !agent) {
 		fprintf(stderr, "memoir: run: --%s is for --agent\n",
-			listen_on ? "listen" : "agent-open-to-all");
+			listen_on    ? "listen"
+			: agent_open ? "agent-open-to-all"
+				     : "agent-allow-host");
 		return 2;
 	}
 	if (agent)
@@ -606,6 +610,11 @@ static const struct command_option rows[] = {
 	  .help = "with --agent: whoever can connect may read, without a token",
 	  .type = COMMAND_FLAG,
 	  .target = &agent_open },
+	{ .name = "agent-allow-host",
+	  .argument = "NAME[,NAME]",
+	  .help = "with --agent: answer requests for these names of the machine, too",
+	  .type = COMMAND_TEXT,
+	  .target = &agent_hosts },
 	{ 0 },
 };
 

@@ -29,6 +29,8 @@ static const char **agents;
 static size_t agent_count, agent_room;
 static const char **source_roots;
 static size_t source_root_count, source_root_room;
+static const char **hosts; /* NULL at the end */
+static size_t host_count;
 static uint64_t port;
 static bool open_page, any_port, open_to_all;
 
@@ -65,6 +67,16 @@ static void add_source_roots_of_environment(void)
 			add_source_root(NULL, folder);
 }
 
+static const char *add_host(const struct command_option *row, const char *value)
+{
+	if (!*value || strchr(value, '/') || strchr(value, ':'))
+		return "a name without a port";
+	hosts = xreallocarray(hosts, host_count + 2, sizeof(*hosts));
+	hosts[host_count++] = value;
+	hosts[host_count] = NULL;
+	return NULL;
+}
+
 static const struct command_option options[] = {
 	{ "port", 'p', "N", "listen at this port (8080, or the next that is free)", COMMAND_NUMBER,
 	  &port },
@@ -90,6 +102,9 @@ static const struct command_option options[] = {
 	  COMMAND_TEXT, &password_file },
 	{ "open-to-all", 0, NULL, "everybody who reaches the address may read, without a token",
 	  COMMAND_FLAG, &open_to_all },
+	{ "allow-host", 0, "NAME",
+	  "answer requests for this name of the machine, too; again for more", COMMAND_CALL,
+	  .set = add_host },
 	{ "upload-limit", 0, "SIZE", "how large a file may be that is sent (4GiB; 0: none)",
 	  COMMAND_TEXT, &upload_limit },
 	{ "agent", 'a', "ADDRESS",
@@ -286,6 +301,7 @@ static int run(int argc, char **argv)
 						     : SERVER_PORT,
 				    .next_port = !port,
 				    .open_to_all = open_to_all,
+				    .allowed_hosts = hosts,
 				    .upload_limit = SERVER_UPLOAD_LIMIT };
 	char secret[SECRET_SIZE], room[SECRET_SIZE];
 	const char *agent_token = NULL;

@@ -45,6 +45,9 @@ bool guard_is_our_host(const struct server *s, const char *host)
 	if (is_address(name) || !strcasecmp(name, "localhost") ||
 	    (size > 10 && !strcasecmp(name + size - 10, ".localhost")))
 		return true;
+	for (const char *const *allowed = s->options.allowed_hosts; allowed && *allowed; allowed++)
+		if (!strcasecmp(name, *allowed))
+			return true;
 	return !s->loopback && *s->host_name &&
 	       (!strcasecmp(name, s->host_name) ||
 		!strcasecmp(name, s->options.address ? s->options.address : ""));
@@ -139,7 +142,9 @@ bool guard_allows(const struct server *s, const struct credentials *c, struct fa
 	const char *origin = c->origin;
 
 	if (!guard_is_our_host(s, c->host))
-		return refuse(ret_fault, 403, "this is not the host that was asked for");
+		return refuse(
+			ret_fault, 403,
+			"this is not the host that was asked for: --allow-host allows other names");
 	if (origin) {
 		const char *rest = strstr(origin, "://");
 

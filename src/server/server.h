@@ -26,7 +26,8 @@ struct server_options {
 	bool open_to_all;     /* nobody needs anything to read */
 	const char *const *source_roots; /* absolute: files below them are shown as sources */
 	size_t source_root_count;
-	uint64_t upload_limit; /* bytes of one file; 0: uploads are refused */
+	const char *const *allowed_hosts; /* other names that this machine has; NULL at the end */
+	uint64_t upload_limit;		  /* bytes of one file; 0: uploads are refused */
 	struct places_options names;
 };
 

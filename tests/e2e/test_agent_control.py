@@ -40,7 +40,8 @@ def test_e1_profiling(program, tmp_path, each_jemalloc):
         if each_jemalloc == JEMALLOC:
             assert answer.json == {"prof.prefix": None}
         else:
-            assert answer.status == 404 and answer.text == "prof.prefix: jemalloc 5.2.1-0-g0 has no such thing\n"
+            assert answer.status == 501
+            assert answer.text == "prof.prefix: jemalloc 5.2.1-0-g0 cannot do this, which came with 5.3\n"
         assert target.post("/control/prof/dump").body.startswith(b"heap_v2/8192\n")
         path = tmp_path / "dump.heap"
         answer = target.post(f"/control/prof/dump?path={path}")
@@ -124,6 +125,22 @@ def test_e3_who_may(program, tmp_path):
             assert target.get("/status", headers={"Host": host}).status == 200
         err = target.end()[2].decode()
         assert err.splitlines()[1:] == ["memoir: agent: 127.0.0.1: arenas.dirty_decay_ms = 7"], "the log of changes"
+
+
+def test_names_of_the_machine_can_be_allowed(program, tmp_path):
+    """A scrape goes by a host name; without being asked for, only addresses and localhost are answered."""
+    def status(target, host):
+        return target.get("/metrics", headers={"Host": host}).status
+    with Target([program], tmp_path, env={"MEMOIR_AGENT_ALLOW_HOST": "app1.example.org, App1"}) as target:
+        for host in ("app1.example.org", "app1.example.org:7790", "APP1:80", "app1", "localhost", "127.0.0.1"):
+            assert status(target, host) == 200, host
+        for host in ("app1.example.org.evil.example", "app1.example", "pp1", "app", "evil.example", "app1.example.org, app1"):
+            assert status(target, host) == 403, host
+    with Target([program], tmp_path) as target:
+        assert status(target, "app1") == 403
+        assert "MEMOIR_AGENT_ALLOW_HOST" in target.get("/metrics", headers={"Host": "app1"}).text
+    with Target([program], tmp_path, env={"MEMOIR_AGENT_ALLOW_HOST": "a" * 600}) as target:
+        assert status(target, "a" * 600) >= 400 and status(target, "localhost") == 200
 
 
 @pytest.mark.usefixtures("each_jemalloc")

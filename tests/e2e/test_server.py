@@ -117,6 +117,14 @@ def test_host(server, host, status):
     assert answer.status == status, answer
 
 
+def test_other_names_can_be_allowed(recording):
+    with Server(recording, "--allow-host", "app.example.org", "--allow-host", "App") as server:
+        for host, status in (("app.example.org", 200), ("APP:80", 200), ("localhost", 200), ("app.example.org.evil.example", 403),
+                             ("pp", 403), ("evil.example", 403)):
+            assert server.ask("/list", headers={"Host": host}).status == status, host
+    assert refused("--allow-host", "http://x").status == 2
+
+
 @pytest.mark.parametrize("origin, status", [
     ("http://127.0.0.1:{port}", 200), ("http://evil.example", 403), ("null", 403), ("http://127.0.0.1:1", 403),
     ("http://127.0.0.1:{port}.evil.example", 403),
