@@ -100,13 +100,13 @@ static uint64_t live_in(const struct stats_arena *a, uint64_t home)
 	return 0;
 }
 
-static void count_in_large(struct sampled *p, const struct stats *s, const struct stats_arena *a,
-			   bool padded)
+/* What follows from bins: how many samples are to be expected, and the bytes that the program has
+ * in them.  True: that is no estimate. */
+static bool expect_by_bins(const struct stats_arena *a, uint64_t rate, uint64_t live,
+			   double *ret_count, double *ret_bytes)
 {
-	uint64_t live = live_in(a, p->home), rate = sampling_rate(s);
-	double expected = 0, bytes = 0, more;
+	bool counted = false;
 
-	p->estimated = true;
 	for (size_t i = 0; i < a->bins.count; i++) {
 		const uint64_t *bin = stats_row(&a->bins, i);
 		double size = (double)known(bin[STATS_BIN_SIZE]), samples;
@@ -114,22 +114,41 @@ static void count_in_large(struct sampled *p, const struct stats *s, const struc
 
 		if (bin[STATS_BIN_LIVE_COUNT] < STATS_NONE) {
 			samples = (double)bin[STATS_BIN_LIVE_COUNT];
-			p->estimated = false;
+			counted = true;
 		} else { /* those in slabs are the ones that were missed */
 			samples = missed > 0 ? (double)known(bin[STATS_BIN_CURREGS]) *
 						       (1 - missed) / missed
 					     : (double)live;
 		}
-		expected += samples;
-		bytes += samples * size;
+		*ret_count += samples;
+		*ret_bytes += samples * size;
 	}
-	more = p->estimated ? DEVIATIONS * sqrt(expected) : 0;
+	return counted;
+}
+
+static void count_in_large(struct sampled *p, const struct stats *s, const struct stats_arena *a,
+			   bool padded)
+{
+	uint64_t live = live_in(a, p->home), rate = sampling_rate(s);
+	double expected = 0, bytes = 0, more = 0;
+
+	p->estimated = true;
+	if (a->bins.count) {
+		p->estimated = !expect_by_bins(a, rate, live, &expected, &bytes);
+	} else { /* a sample for each interval of bytes, which is little less if blocks are small */
+		expected = (double)known(a->value[STATS_ARENA_SMALL_ALLOCATED]) / (double)rate;
+		if (!a->large.count && p->home)
+			live = known(a->value[STATS_ARENA_LARGE_ALLOCATED]) / p->home;
+	}
+	if (p->estimated)
+		more = DEVIATIONS * sqrt(expected);
 	p->most = expected + more < (double)live ? (uint64_t)(expected + more) : live;
-	/* As many as chance explains are all samples: the rest would be of the program's own. */
-	p->count = expected + more >= (double)live ? live : (uint64_t)expected;
-	/* Without bins there is no saying. */
-	if (!a->bins.count)
-		*p = (struct sampled){ .home = p->home, .estimated = true, .most = live };
+	/* As many as chance explains are all samples: the rest would be of the program's own.  Not
+	 * if other large blocks are among them. */
+	if (expected + more >= (double)live && (a->large.count || expected >= (double)live))
+		p->count = live;
+	else
+		p->count = (uint64_t)expected;
 	if (expected > 0)
 		bytes *= fmin((double)p->count / expected, 1);
 	p->allocated = p->count * p->home;

@@ -12,6 +12,7 @@
 
 #include "base/xalloc.h"
 #include "jemalloc/http_client.h"
+#include "jemalloc/sampled.h"
 #include "jemalloc/snapshots.h"
 #include "jemalloc/stats_write.h"
 #include "server/ending.h"
@@ -231,6 +232,25 @@ static void write_arenas(struct json *j, const struct stats *s)
 	json_end_array(j);
 }
 
+/* What the heap profiler itself has of what is allocated and of what is active besides: bytes. What
+ * is asked for each second has no bins, so that is an estimate, and of versions that have samples
+ * elsewhere nothing. */
+static uint64_t profiler_bytes(const struct stats *s)
+{
+	bool padded = !strcmp(setting(s, "opt.cache_oblivious"), "true");
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->arena_count; i++) {
+		struct sampled sampled;
+
+		if (s->arenas[i].id < 0)
+			continue;
+		sampled_make(&sampled, s, &s->arenas[i], padded);
+		sum += sampled.allocated + sampled.pages;
+	}
+	return sum;
+}
+
 /* With the lock held. */
 static void take_in(struct watch *w, const struct stats *s)
 {
@@ -258,6 +278,7 @@ static void take_in(struct watch *w, const struct stats *s)
 	for (unsigned i = WATCH_DIRTY; i < WATCH_CURVES; i++)
 		if (p->value[i] < STATS_NONE)
 			json_number(&j, watch_curves[i], p->value[i]);
+	json_number(&j, "profiler", profiler_bytes(s));
 	json_end_object(&j);
 	json_object(&j, "shape");
 	stats_write_fields(&j, stats_shape_fields, s->shape);

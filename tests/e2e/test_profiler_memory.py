@@ -7,7 +7,9 @@ import shutil
 
 import pytest
 
-from agent import JEMALLOC, LIBRARY, Redis, memoir
+import harness
+from agent import JEMALLOC, LIBRARY, LONG, Redis, memoir
+from web import Server
 
 pytestmark = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY) or not shutil.which("redis-server"),
                                 reason="no jemalloc, no agent, or no redis-server")
@@ -26,13 +28,20 @@ def filled(request, tmp_path_factory):
             text = redis.get("/stats.json").text
             texts.append(re.sub(r'"uptime_ns":\s*\d+', f'"uptime_ns":{(step + 1) * 10**10}', text))
         joined = json.loads(memoir(folder, "join", "--json", str(redis.pid)).stdout) if request.param else None
+        with Server(env={"XDG_RUNTIME_DIR": str(folder)}) as server:
+            live = []
+
+            def told():
+                live[:] = [server.ask(f"/agents/{redis.pid}/stats").json]
+                return "stats" in live[0]
+            harness.wait_for(told, LONG, "the server's statistics")
     path = folder / "filled.json"
     path.write_text("\n".join(texts))
-    return path, joined
+    return path, joined, live[0]["stats"]
 
 
 def test_the_profiler_is_not_called_a_leak(filled, tmp_path):
-    path, _ = filled
+    path, _, _ = filled
     growth = json.loads(memoir(tmp_path, "stats", "--json", str(path)).stdout)["series"][0]["growth"]
     assert growth["samples"] == STEPS and growth["early"] is None
     suspects = {c["size"] for c in growth["classes"] if c["suspect"]}
@@ -43,7 +52,7 @@ def test_the_profiler_is_not_called_a_leak(filled, tmp_path):
 
 def test_it_is_a_step_of_the_waterfall(filled, tmp_path):
     """As much as join counts in a dump of the same moment, as far as chance goes."""
-    path, joined = filled
+    path, joined, _ = filled
     answer = json.loads(memoir(tmp_path, "stats", "--json", str(path)).stdout)["snapshots"][-1]
     waterfall = answer["waterfall"]
     steps = {step["name"]: step["bytes"] for step in waterfall["steps"]}
@@ -60,3 +69,12 @@ def test_it_is_a_step_of_the_waterfall(filled, tmp_path):
     text = memoir(tmp_path, "stats", "--only", "waterfall", str(path)).stdout.decode()
     assert "blocks of the heap profiler" in text and "pages of the heap profiler" in text
     assert re.search(r"the heap profiler keeps about [\d,]+ small blocks out of slabs, 16.0 KiB each", text)
+
+
+def test_live_tells_it_apart(filled):
+    """By what is asked for each second, which has no bins: near enough."""
+    _, joined, live = filled
+    if joined is None:
+        assert live["profiler"] == 0
+    else:
+        assert abs(live["profiler"] - joined["profiling_bytes"]) < 0.2 * joined["profiling_bytes"]

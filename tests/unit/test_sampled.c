@@ -103,6 +103,31 @@ static void test_large_blocks_of_530(void **state)
 	stats_release(&s);
 }
 
+/* Without bins and classes, the bytes of small blocks say about how many. */
+static void test_without_bins(void **state)
+{
+	struct process p = { 0 };
+	struct sampled sampled;
+	struct stats s;
+	uint64_t samples, small, large;
+
+	stats_init(&s);
+	samples = profiled_530(&s, &p, 20000, 0);
+	small = 20000 * (64 + 1024) - p.of_64 * 64 - p.of_1024 * 1024;
+	large = samples * 16384 + 50 * MIB;
+	s.arenas[0].bins.count = s.arenas[0].large.count = 0;
+	s.arenas[0].value[STATS_ARENA_SMALL_ALLOCATED] = small;
+	s.arenas[0].value[STATS_ARENA_LARGE_ALLOCATED] = large;
+	sampled_make(&sampled, &s, &s.arenas[0], true);
+	assert_true(sampled.estimated);
+	assert_true(llabs((long long)sampled.count - (long long)samples) < (long long)samples / 5);
+	/* Never more than there can be. */
+	s.arenas[0].value[STATS_ARENA_LARGE_ALLOCATED] = 10 * 16384;
+	sampled_make(&sampled, &s, &s.arenas[0], true);
+	assert_true(sampled.count == 10 && sampled.most == 10);
+	stats_release(&s);
+}
+
 /* prof_stats:true tells how many there are. */
 static void test_counted(void **state)
 {
@@ -321,6 +346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_large_blocks_of_530),
+		cmocka_unit_test(test_without_bins),
 		cmocka_unit_test(test_counted),
 		cmocka_unit_test(test_pages_of_531),
 		cmocka_unit_test(test_the_profiler_is_no_leak),

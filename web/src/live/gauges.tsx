@@ -15,11 +15,11 @@ interface Gauge {
 
 function gauges(now: Now): Gauge[] {
 	const s = now.stats as { [name: string]: number | undefined }, of = (part: number | undefined, whole: number | undefined): number | undefined => (part === undefined || !whole ? undefined : part / whole);
-	const { allocated, active, resident, mapped, retained, metadata, dirty, muzzy } = s;
+	const { allocated, active, resident, mapped, retained, metadata, dirty, muzzy, profiler } = s;
 	const held = of(allocated, active), lost = held === undefined ? undefined : 1 - held;
 	const decay = now.shape["dirty_decay_ms"];
 	return [
-		{ key: "allocated", label: "Allocated", value: allocated, bar: of(allocated, resident), note: "in blocks that the program holds" },
+		{ key: "allocated", label: "Allocated", value: allocated, bar: of(allocated, resident), note: profiler ? `in blocks; about ${bytes(profiler)} of it and of active is the heap profiler’s` : "in blocks that the program holds" },
 		{ key: "active", label: "Active", value: active, bar: of(active, resident), note: "in pages that have such blocks" },
 		{ key: "resident", label: "Resident", value: resident, bar: of(resident, mapped), note: allocated !== undefined && resident ? `${percent(resident - allocated, resident)} of it is overhead` : "in memory" },
 		{ key: "mapped", label: "Mapped", value: mapped, bar: undefined, note: "addresses with pages behind them" },
