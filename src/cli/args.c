@@ -223,14 +223,15 @@ enum args_result args_parse(const struct command *c, int *argc, char ***argv, st
 			   !(c->numbers_are_arguments && word[1] >= '0' && word[1] <= '9')) {
 			if (!parse_letters(c, &w, out))
 				return ARGS_WRONG;
-		} else if (c->stops_at_first_argument) {
+		} else if (c->stops_at_first_argument ||
+			   (c->begins_command && !left_count && c->begins_command(word))) {
 			break;
 		} else {
 			left[left_count++] = *w.word++;
 			w.count--;
 		}
 	}
-	if (!left_count && c->stops_at_first_argument) {
+	if (!left_count) { /* a command as it is, with the NULL behind it */
 		*argv = w.word;
 		*argc = w.count;
 		return ARGS_RUN;

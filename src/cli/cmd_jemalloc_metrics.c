@@ -116,6 +116,6 @@ const struct command command_jemalloc_metrics = {
 		"  memoir jemalloc metrics stats.json\n"
 		"  memoir jemalloc metrics -o /var/lib/node/app.prom http://localhost:7000/stats\n",
 	.options = options,
-	.stops_at_first_argument = true,
+	.begins_command = live_begins_command,
 	.run = run,
 };

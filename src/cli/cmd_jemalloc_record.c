@@ -172,6 +172,6 @@ const struct command command_jemalloc_record = {
 		    "  memoir jemalloc record -i 10 --rotate 100M --keep 5 -o app.log --pid 1234\n"
 		    "  memoir jemalloc record -i 600 -o app.log.zst -- curl -s http://host/stats\n",
 	.options = options,
-	.stops_at_first_argument = true,
+	.begins_command = live_begins_command,
 	.run = run,
 };

@@ -391,6 +391,6 @@ const struct command command_jemalloc_watch = {
 		    "  memoir jemalloc watch app.log             a file that is being written\n"
 		    "  memoir jemalloc watch --once --json app.log\n",
 	.options = options,
-	.stops_at_first_argument = true,
+	.begins_command = live_begins_command,
 	.run = run,
 };

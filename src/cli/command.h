@@ -54,7 +54,9 @@ struct command {
 	const struct command_option *(*more_options)(void);
 	bool takes_filters;	      /* has the options of filtering.h; opens with open_view() */
 	bool stops_at_first_argument; /* options end at the first word that is none */
-	bool numbers_are_arguments;   /* -1 is a value, not an option */
+	/* The same if this says so of it: it is a command, whose options are its own.  Or NULL. */
+	bool (*begins_command)(const char *word);
+	bool numbers_are_arguments;	   /* -1 is a value, not an option */
 	int (*run)(int argc, char **argv); /* argv[0] is the first word after the options */
 	/* A group: commands of its own, NULL at the end, named "group word"; run() is not called.
 	 */

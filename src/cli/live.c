@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +24,15 @@ bool live_text;
 static bool is_address(const char *word)
 {
 	return !strncmp(word, "http://", 7) || !strncmp(word, "unix:", 5);
+}
+
+bool live_begins_command(const char *word)
+{
+	struct stat st;
+
+	if (is_address(word) || !strcmp(word, "-"))
+		return false;
+	return stat(word, &st) < 0 || (S_ISREG(st.st_mode) && !access(word, X_OK));
 }
 
 int live_fetch(struct fetch *f, const char *command, int argc, char **argv)

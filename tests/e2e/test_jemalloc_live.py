@@ -290,3 +290,16 @@ def test_metrics_of_nothing(tmp_path):
     path.write_text("{}")
     done = jemalloc("metrics", path)
     assert done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1
+
+
+def test_options_may_follow_an_address_or_a_file(tmp_path):
+    """A command's options are its own; whoever names a file or an address has none to come."""
+    done = jemalloc("metrics", DATA / "json_full.json", "-o", tmp_path / "x.prom")
+    assert (done.returncode, done.stderr) == (0, "") and (tmp_path / "x.prom").read_text().startswith("# HELP ")
+    done = jemalloc("watch", DATA / "series_53.json", "--once", "-n", 4)
+    assert done.returncode == 0 and "allocated 263 MiB" in done.stdout
+    with Stub((200, FULL)) as stub:
+        done = jemalloc("record", stub.address, "-n", 2, "-i", "10ms", "-o", tmp_path / "x.log")
+    assert done.returncode == 0 and len(snapshots(tmp_path / "x.log")) == 2
+    done = jemalloc("metrics", "sh", "-c", f"cat {DATA / 'json_full.json'}")
+    assert done.returncode == 0 and done.stdout.startswith("# HELP ")
