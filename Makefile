@@ -10,7 +10,7 @@ PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 SETUP = $(if $(CI),-Dwerror=true)
 export PYTHON
 
-.PHONY: all build demo test test-quick bench fuzz soak install format tidy clean help deps
+.PHONY: all build demo test test-quick test-long bench fuzz soak install format tidy clean help deps
 
 all: build ## build everything into build/ (the default)
 
@@ -44,6 +44,10 @@ test-quick: ## unit and policy tests, and the end-to-end tests that take no time
 	@scripts/install-deps build test
 	@scripts/install-npm tests
 	@$(PYTHON) scripts/test --build $(BUILD) --quick
+
+test-long: ## other people's test suites with and without the recorder, ten minutes
+	@scripts/install-deps build test
+	@$(PYTHON) scripts/test --build $(BUILD) --long $(if $(CI),--werror)
 
 bench: build ## plain, Memoir and heaptrack side by side; writes build/bench.json
 	@scripts/install-deps bench
