@@ -2,8 +2,8 @@
 /* Where the agent listens, and how that is made known: a line on stderr, and a file.
  *
  * The file is jemalloc.PID in memoir/ of the user's runtime folder ($XDG_RUNTIME_DIR, else
- * /run/user/UID) or in /tmp/memoir-UID; folder and file are the user's alone.  Its lines: the
- * address, the token, the program. */
+ * /run/user/UID) or in /tmp/memoir-UID, or in $MEMOIR_AGENT_FOLDER and nowhere else; folder and
+ * file are the user's alone.  Its lines: the address, the token, the program. */
 #include "agent/agent.h"
 
 #include <arpa/inet.h>
@@ -182,8 +182,10 @@ static bool private_folder(const char *path)
 
 static bool choose_folder(char *out, size_t room)
 {
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	const char *only = getenv("MEMOIR_AGENT_FOLDER"), *runtime = getenv("XDG_RUNTIME_DIR");
 
+	if (only && *only == '/')
+		return snprintf(out, room, "%s", only) < (int)room && private_folder(out);
 	if (runtime && *runtime == '/' && snprintf(out, room, "%s/memoir", runtime) < (int)room &&
 	    private_folder(out))
 		return true;

@@ -35,9 +35,13 @@ static void choose_token(struct agents_entry *e)
 /* Where the files of a user may be; how many places that are. */
 static unsigned folders_of(uid_t user, char folders[FOLDERS][300])
 {
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	const char *only = getenv("MEMOIR_AGENT_FOLDER"), *runtime = getenv("XDG_RUNTIME_DIR");
 	unsigned n = 0;
 
+	if (only && *only == '/') {
+		snprintf(folders[0], 300, "%s", only);
+		return 1;
+	}
 	if (runtime && *runtime == '/')
 		snprintf(folders[n++], 300, "%s/memoir", runtime);
 	snprintf(folders[n], 300, "/run/user/%u/memoir", (unsigned)user);

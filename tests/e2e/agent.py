@@ -215,5 +215,5 @@ def hammered(process):
 
 
 def memoir(runtime, *words, stdin=b""):
-    return harness.execute([harness.MEMOIR, "jemalloc", *words], env={"XDG_RUNTIME_DIR": str(runtime)},
+    return harness.execute([harness.MEMOIR, "jemalloc", *words], env=harness.own_agents({"XDG_RUNTIME_DIR": str(runtime)}),
                            stdin=stdin, timeout=LONG)

@@ -8,12 +8,15 @@ import subprocess
 
 import pytest
 
+import surroundings  # before anything that looks at the environment
+
 import agent
 import harness
 import jemalloc_521
 
 
 def pytest_configure(config):
+    surroundings.restore_signals()
     config.addinivalue_line("markers", "slow: left out by make test-quick")
     config.addinivalue_line("markers", "long: left out by make test, run by make test-long")
     config.addinivalue_line("markers", "soak: depends on timing; repeated by make soak")

@@ -51,6 +51,13 @@ class Run:
         return f"status {self.status}, stdout {self.stdout[-500:]!r}, stderr {self.stderr[-500:]!r}"
 
 
+def own_agents(env):
+    """The same environment, in which memoir sees the agents of its own run-time folder only, not who else runs."""
+    if "XDG_RUNTIME_DIR" not in env:
+        return dict({"MEMOIR_AGENT_FOLDER": "/nonexistent"}, **env)
+    return dict({"MEMOIR_AGENT_FOLDER": os.path.join(env["XDG_RUNTIME_DIR"], "memoir")}, **env)
+
+
 def execute(command, env=None, cwd=None, stdin=b"", timeout=TIMEOUT, **keywords):
     """Runs a command in a small environment.  A hang is a failure with the output so far."""
     full = dict(ENVIRONMENT, **(env or {}))

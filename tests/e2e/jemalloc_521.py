@@ -12,7 +12,7 @@ import subprocess
 
 import harness
 
-FOLDER = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "memoir-tests", "jemalloc-5.2.1")
+FOLDER = os.path.join(os.environ.get("MEMOIR_TESTS_CACHE") or os.path.expanduser("~/.cache"), "memoir-tests", "jemalloc-5.2.1")
 LIBRARIES = {"": "libjemalloc.so.2", "je_": "libjemalloc-je.so.2"}
 TIME = 300  # seconds for each step on a busy machine
 

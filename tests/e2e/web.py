@@ -37,7 +37,7 @@ class Server:
 
     def __init__(self, *arguments, env=None, port=("--any-port",)):
         self.arguments = [harness.MEMOIR, "server", *port, *map(str, arguments)]
-        self.env = dict(harness.ENVIRONMENT, **(env or {}))
+        self.env = dict(harness.ENVIRONMENT, **harness.own_agents(env or {}))
 
     def __enter__(self):
         self.process = subprocess.Popen(self.arguments, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
