@@ -531,7 +531,7 @@ static int become_with_agent(const char *program, char **argv)
 			library);
 		return 1;
 	}
-	if (!launch_preload(library) ||
+	if (!launch_preload(library, true) ||
 	    (listen_on && setenv("MEMOIR_AGENT_LISTEN", listen_on, 1)) ||
 	    (agent_open && setenv("MEMOIR_AGENT_OPEN_TO_ALL", "1", 1)) ||
 	    (agent_hosts && setenv("MEMOIR_AGENT_ALLOW_HOST", agent_hosts, 1)) ||

@@ -124,11 +124,28 @@ const char *launch_library_differs(const char *path)
 	return why;
 }
 
-bool launch_preload(const char *library)
+/* The path with a word in it that only glibc's loader expands, to something from which the rest
+ * leads back to the root.  musl's loader cannot find that and goes on without a word, while it
+ * would end the program over a library of glibc's.  That matters where a child is started by a
+ * system call that no hook sees, as Go does it. */
+static void guard_from_musl(const char *library, char *out, size_t size)
+{
+	bool known = !access("/lib/" TRIPLET, F_OK) ||
+		     (!access("/lib64", F_OK) && !access("/lib", F_OK));
+
+	snprintf(out, size, "%s%s", known ? "/$LIB/../../../.." : "", library);
+}
+
+bool launch_preload(const char *library, bool children)
 {
 	const char *others = getenv("LD_PRELOAD");
-	char *preload;
+	char *preload, guarded[PATH_MAX + 32];
 	bool ok;
+
+	if (children) {
+		guard_from_musl(library, guarded, sizeof(guarded));
+		library = guarded;
+	}
 
 	if (asprintf(&preload, "%s%s%s", library, others && *others ? ":" : "",
 		     others ? others : "") < 0)
@@ -160,30 +177,13 @@ int launch_memory(const struct options *options, const char *session)
 	return fd;
 }
 
-/* The path with a word in it that only glibc's loader expands, to something from which the rest
- * leads back to the root.  musl's loader cannot find that and goes on without a word, while it
- * would end the program over a library of glibc's.  That matters where a child is started by a
- * system call that no hook sees, as Go does it. */
-static void guard_from_musl(const char *library, char *out, size_t size)
-{
-	bool known = !access("/lib/" TRIPLET, F_OK) ||
-		     (!access("/lib64", F_OK) && !access("/lib", F_OK));
-
-	snprintf(out, size, "%s%s", known ? "/$LIB/../../../.." : "", library);
-}
-
 bool launch_environment(int shm_fd, const char *library, bool children)
 {
-	char memory[64], guarded[PATH_MAX + 32];
-
-	if (children) {
-		guard_from_musl(library, guarded, sizeof(guarded));
-		library = guarded;
-	}
+	char memory[64];
 
 	snprintf(memory, sizeof(memory), "/proc/%d/fd/%d", (int)getpid(), shm_fd);
 	/* The place of the last one is taken by the program's own name for its children. */
-	return launch_preload(library) && !setenv(SHM_ENV, memory, 1) &&
+	return launch_preload(library, children) && !setenv(SHM_ENV, memory, 1) &&
 	       !setenv(SHM_PARENT_ENV, "0", 1);
 }
 

@@ -21,8 +21,9 @@ bool launch_find_library(char *path, size_t size);
 bool launch_find_agent(char *path, size_t size);
 /* Is this libmemoir.so of our version?  NULL, or why not. */
 const char *launch_library_differs(const char *path);
-/* Puts a library before those that our own environment already has preloaded. */
-bool launch_preload(const char *library);
+/* Puts a library before those that our own environment already has preloaded; `children`: it stays
+ * there for the programs that the program starts. */
+bool launch_preload(const char *library, bool children);
 /* New shared memory with the options in it, and the pipe that collectors report to; a descriptor or
  * -errno. */
 int launch_memory(const struct options *options, const char *session);

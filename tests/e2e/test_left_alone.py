@@ -154,6 +154,9 @@ def test_agent_is_not_put_in(compile_program):
     program = compile_program("shows_environment", "musl-gcc")
     run = harness.execute([harness.MEMOIR, "run", "--agent", program])
     assert run.status == 1 and b"is built for musl" in run.stderr, run
+    # Its children inherit the library.
+    run = harness.execute([harness.MEMOIR, "run", "--agent", "sh", "-c", f"{program} >/dev/null; exit $?"])
+    assert run.status == 5 and not run.stderr, run
 
 
 @pytest.mark.parametrize("line,missing", [
