@@ -131,6 +131,7 @@ struct builder {
 	size_t count, given;
 	char *text; /* room for a list of libraries */
 	char memory[64];
+	long handed_over; /* a descriptor; not one where it is not positive */
 };
 
 static void put(struct builder *b, char *entry, bool replace)
@@ -162,18 +163,17 @@ static void put_preload(struct builder *b)
 	}
 }
 
-/* A launcher ends with its program.  What goes on is recorded like the one that starts it, whose
- * collector has what the launcher had. */
+/* A launcher ends with its program, and is not to be seen from another namespace.  What goes on is
+ * recorded like the one that starts it, which hands over what the launcher had. */
 static char *memory_to_attach_to(struct builder *b)
 {
-	char *out = b->memory;
-
 	if (!sys_failed(SYS(SYS_access, shm_entry + sizeof(SHM_ENV), 0)))
 		return shm_entry;
-	memcpy(out, SHM_ENV "=/proc/", sizeof(SHM_ENV "=/proc/"));
-	out = text_number(out + strlen(out), (uint64_t)atomic_load(&rt.shm->collector_pid));
-	memcpy(out, "/fd/", 4);
-	text_number(out + 4, SHM_COLLECTOR_FD);
+	b->handed_over = family_hand_over();
+	if (sys_failed(b->handed_over))
+		return shm_entry;
+	memcpy(b->memory, SHM_ENV "=" SHM_HANDED_OVER, sizeof(SHM_ENV "=" SHM_HANDED_OVER));
+	text_number(b->memory + strlen(b->memory), (uint64_t)b->handed_over);
 	return b->memory;
 }
 
@@ -249,6 +249,8 @@ static __attribute__((noinline)) int make_with(const struct exec_call *c, char *
 	build_environment(&b, env);
 	result = make(c, b.env);
 	error = errno;
+	if (b.handed_over > 0)
+		SYS(SYS_close, b.handed_over);
 	if (mapped)
 		sys_unmap(mapped, pointers + bytes);
 	errno = error;

@@ -12,8 +12,12 @@
  * memory of our own, and locks that others held are forgotten first. */
 #include "recorder/hooks.h"
 #include "recorder/sys.h"
+#include "wire/layout.h"
 
 #include <string.h>
+#include <sys/resource.h>
+
+#define HIGH_FD 200
 
 static uint64_t read_number(const char **text)
 {
@@ -68,6 +72,51 @@ bool family_has_parent(void)
 	const char *text = rt_variable(SHM_PARENT_ENV);
 
 	return text && read_number(&text) != 0;
+}
+
+long family_hand_over(void)
+{
+	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+	struct shm_control *control;
+	long fd, high, p;
+
+	/* Past it ftruncate would not only fail but send a signal. */
+	SYS(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit);
+	if (limit.rlim_cur < SHM_CONTROL_SIZE)
+		return -EFBIG;
+	fd = SYS(SYS_memfd_create, "memoir", 0);
+	if (sys_failed(fd))
+		return fd;
+	/* Not where a program puts its own before it starts another. */
+	high = SYS(SYS_fcntl, fd, F_DUPFD, HIGH_FD);
+	if (!sys_failed(high)) {
+		SYS(SYS_close, fd);
+		fd = high;
+	}
+	p = SYS(SYS_ftruncate, fd, SHM_CONTROL_SIZE);
+	if (!sys_failed(p))
+		p = SYS(SYS_mmap, 0, SHM_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (sys_failed(p)) {
+		SYS(SYS_close, fd);
+		return p;
+	}
+	control = (void *)p;
+	control->magic = SHM_MAGIC;
+	memcpy(&control->options, &rt.shm->options, sizeof(control->options));
+	memcpy(&control->family, &rt.shm->family, sizeof(control->family));
+	atomic_store(&control->target_pid, rt.pid); /* somebody has attached: it is nobody's */
+	sys_unmap(control, SHM_CONTROL_SIZE);
+	return fd;
+}
+
+void family_close_handed_over(const char *path)
+{
+	size_t n = sizeof(SHM_HANDED_OVER) - 1;
+
+	if (!strncmp(path, SHM_HANDED_OVER, n)) {
+		path += n;
+		SYS(SYS_close, read_number(&path));
+	}
 }
 
 void family_describe(struct shm_control *control, const struct shm_control *like)

@@ -167,6 +167,11 @@ bool family_has_parent(void) HIDDEN;
 /* Fills in where a new recording comes from. */
 void family_describe(struct shm_control *control, const struct shm_control *like) HIDDEN;
 void family_before_fork(void) HIDDEN;
+/* For a program that cannot reach the launcher: a descriptor of memory with the options, or -errno.
+ */
+long family_hand_over(void) HIDDEN;
+/* In that program: the descriptor is not for it. */
+void family_close_handed_over(const char *path) HIDDEN;
 /* The program adopts orphans from now on. */
 void family_adopts(void) HIDDEN;
 /* In a forked child: it gets a recording of its own, or none.  True: it is recorded. */

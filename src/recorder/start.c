@@ -52,6 +52,7 @@ static struct shm_control *attach(const char *path)
 			say("not recorded: cannot open the launcher's memory at ", path);
 		return NULL;
 	}
+	family_close_handed_over(path);
 	p = SYS(SYS_mmap, 0, SHM_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	SYS(SYS_close, fd);
 	if (sys_failed(p)) {

@@ -19,10 +19,10 @@
 
 #define SHM_MAGIC_BASE 0x32304d4853524d4dull /* "MMRSHM02"; SHM_MAGIC is in layout.h */
 #define SHM_ENV "MEMOIR_SHM" /* set by `memoir run`: the path of the memfd to attach to */
-/* PID:ID:BEGAN:FIRST of the recording that a program was started from: see struct shm_family. */
+#define SHM_HANDED_OVER "/proc/self/fd/" /* and a number: options only, and closed when read */
+/* PID:ID:BEGAN:FIRST:ADOPTS of the recording that a program was started from: see struct
+ * shm_family. */
 #define SHM_PARENT_ENV "MEMOIR_PARENT"
-
-#define SHM_COLLECTOR_FD 3 /* memoir-collector has the memfd there, for who comes later */
 
 #define SHM_FILE_SIZE (1ull << 36)	/* at most; sparse; set by the collector or the launcher */
 #define SHM_FILE_SIZE_MIN (16ull << 20) /* with less there is no point in starting */

@@ -118,15 +118,29 @@ def test_inits(compile_program, tmp_path, name):
     whole(path)
 
 
+OUTSIDE = {
+    "its /proc": lambda: ["unshare", "-pf"],
+    "a /proc of its own": lambda: NAMESPACE,
+    "bwrap": init_bubblewrap,
+}
+
+
 @pytest.mark.parametrize("children", [False, True], ids=["alone", "children"])
-def test_launcher_outside(compile_program, tmp_path, children):
-    """`memoir run` is outside the namespace and outlives it; who is recorded inside has a collector there."""
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_launcher_outside(compile_program, tmp_path, name, children):
+    """`memoir run` is outside the namespace and outlives it; who is recorded inside has a collector there, even
+    where nothing of the launcher can be seen, and no descriptor of ours."""
+    command = OUTSIDE[name]()
+    if not shutil.which(command[0]):
+        pytest.skip(f"no {command[0]}")
     folder = tmp_path / "out"
+    inner = script(tmp_path, 'ls /proc/self/fd | wc -l; "$@"; exit $?\n', compile_program("exits"), "exit")
+    plain = harness.execute([*command, *inner])
     run = harness.execute([harness.MEMOIR, "run", *(["--children"] if children else []), "-o", f"{folder}/", "--",
-                           "unshare", "-pf", *script(tmp_path, '"$@"; exit $?\n', compile_program("exits"), "exit")])
-    assert run.status == 21, run
+                           *command, *inner])
+    assert run.status == 21 and run.stdout == plain.stdout, run
     files = glob.glob(f"{folder}/*exits*")
-    assert len(files) == (1 if children else 0), os.listdir(folder)
+    assert len(files) == (1 if children else 0), (run, os.listdir(folder))
     for path in files:
         whole(path)
 
