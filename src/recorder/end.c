@@ -7,6 +7,8 @@
  * millisecond, as a rule.  Where the collector stays below this process (spawn.c) the wait is for
  * the whole file and for the collector's own end; there exec waits as well, since whoever comes
  * after would have a child that he does not know.  Who is killed by a signal waits for nothing.
+ * The launcher as the collector outlives the program, and is waited for only where libraries were
+ * opened while it ran: their files can be had as long as they are mapped.
  *
  * Every wait is bounded, and none is made for a collector that is dead or stopped.  Nothing here
  * takes a lock, so a handler may end the process anywhere.  The process that ends may be a child of
@@ -93,8 +95,8 @@ static bool wait_for_collector(int status)
 
 static bool is_recorded(void)
 {
-	return rt.shm && rt.own_collector && !sys_sealed && atomic_load(&rt_live.here) &&
-	       sys_getpid() == rt.pid;
+	return rt.shm && (rt.own_collector || modules_came_late()) && !sys_sealed &&
+	       atomic_load(&rt_live.here) && sys_getpid() == rt.pid;
 }
 
 static void at_end(int status)

@@ -39,6 +39,7 @@ struct module {
 
 static struct module *blocks[MAX_MODULES / BLOCK + 1]; /* of modules, by index - 1 */
 static uint32_t module_count, generation = 1;
+static bool came_late;
 static struct shm_module *record_segments[SHM_MAX_MODULE_SEGMENTS];
 
 /* The lock as the rule table wants it. */
@@ -287,6 +288,11 @@ static struct module describe_found(const struct dl_find_object *o)
 	return m;
 }
 
+bool modules_came_late(void)
+{
+	return came_late;
+}
+
 static struct module *add_module(const struct module *found)
 {
 	struct module *m;
@@ -309,8 +315,10 @@ static struct module *add_module(const struct module *found)
 	atomic_store_explicit(&rt.shm->module_count, module_count + 1, memory_order_release);
 	/* One that was opened while the program runs may be unloaded and removed as quickly: the
 	 * collector is to open its file now. */
-	if (generation > 1)
+	if (generation > 1) {
+		came_late = true;
 		ring_doorbell(rt.shm);
+	}
 	return m;
 }
 

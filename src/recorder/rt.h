@@ -246,6 +246,8 @@ unwind_rule modules_decode(uint64_t key) HIDDEN;
 void modules_changed(void) HIDDEN;
 /* by each thread at its next event. */
 void modules_refresh(struct rt_thread *t) HIDDEN;
+/* Was a library met that was opened while the program ran? */
+bool modules_came_late(void) HIDDEN;
 
 /* frames.c: unwind information that a JIT has registered.  The address is that of its records. */
 void frames_add(const void *records) HIDDEN;

@@ -12,7 +12,7 @@ from harness import MEMOIR, PROGRAMS, ask, execute
 
 
 @pytest.mark.parametrize("mode", ["run", "preload"])
-@pytest.mark.parametrize("how", ["", "quick", "leave quick", "close quick"])
+@pytest.mark.parametrize("how", ["", "quick", "leave quick", "close quick", "unlink", "unlink quick"])
 def test_library_of_a_relative_path_just_before_the_end(compile_program, record, tmp_path, how, mode):
     """Only the program knows what a relative path means, and it is gone when the collector looks."""
     folder = tmp_path / "plugins"
@@ -22,7 +22,8 @@ def test_library_of_a_relative_path_just_before_the_end(compile_program, record,
     assert recording.status == 0
     listed = [file["path"] for file in ask("extract", "--list", "--json", recording.path)]
     assert str(folder / "libplug.so") in listed
-    os.rename(folder / "libplug.so", folder / "moved")
+    if "unlink" not in how:
+        os.rename(folder / "libplug.so", folder / "moved")
     assert recording.total("plugin_allocates")["allocated_bytes"] == 4321
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Opens ./libplug.so in the folder of the first argument, allocates in it, and ends at once.  Words
- * of the second argument: leave (the folder), close (the library), quick (_exit). */
+ * of the second argument: leave (the folder), close (the library), unlink (it), quick (_exit). */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +13,8 @@ int main(int argc, char **argv)
 
 	if (chdir(argv[1]) || !(library = dlopen("./libplug.so", RTLD_NOW)))
 		return 2;
+	if (strstr(how, "unlink"))
+		unlink("libplug.so");
 	if (strstr(how, "leave") && chdir("/"))
 		return 3;
 	allocate = (void *(*)(void))dlsym(library, "plugin_allocates");
