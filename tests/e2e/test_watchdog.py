@@ -50,7 +50,11 @@ def ways(endpoint):
     choices = {p["name"]: p.get("values") or [] for p in endpoint["parameters"]}
     base = NEEDED.get(endpoint["path"], {})
     asked = [dict(base)]
-    asked += [dict(base, measure=m, **MEASURES.get(m, {})) for m in choices.get("measure", [])]
+    for measure in choices.get("measure", []):
+        more = MEASURES.get(measure, {})
+        if "at" in more and "at_a" in choices:  # of two recordings, a moment of each
+            more = {"at_a": more["at"], "at_b": more["at"]}
+        asked.append(dict(base, measure=measure, **more))
     asked += [dict(base, **{name: value}) for name in CHOICES for value in choices.get(name, [])]
     asked += [dict(base, **more) for more in EXTRA if set(more) <= set(choices)]
     if endpoint["filters"]:
