@@ -23,6 +23,16 @@ bool ending_join(pthread_t thread, const struct timespec *deadline)
 	return !pthread_join(thread, NULL);
 }
 
+unsigned ending_join_all(pthread_t *threads, unsigned count, const struct timespec *deadline)
+{
+	unsigned left = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		if (!ending_join(threads[i], deadline))
+			threads[left++] = threads[i];
+	return left;
+}
+
 bool ending_wait(pthread_cond_t *condition, pthread_mutex_t *lock, const struct timespec *deadline)
 {
 	if (deadline)

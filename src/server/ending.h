@@ -11,5 +11,7 @@
 struct timespec ending_deadline(unsigned ms);
 /* Joins it: true.  False: the moment has come, and it still runs.  NULL: waits for ever. */
 bool ending_join(pthread_t thread, const struct timespec *deadline);
+/* The same of several; returns how many are left, which are the first ones then. */
+unsigned ending_join_all(pthread_t *threads, unsigned count, const struct timespec *deadline);
 /* The same for a condition: false if the moment has come.  With the lock held. */
 bool ending_wait(pthread_cond_t *condition, pthread_mutex_t *lock, const struct timespec *deadline);

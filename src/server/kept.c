@@ -327,8 +327,6 @@ struct kept *kept_new(struct gate *gate, unsigned workers, uint64_t limit)
 
 bool kept_stop(struct kept *k, const struct timespec *deadline)
 {
-	bool ended = true;
-
 	pthread_mutex_lock(&k->lock);
 	k->stopping = true;
 	pthread_cond_broadcast(&k->work);
@@ -343,12 +341,9 @@ bool kept_stop(struct kept *k, const struct timespec *deadline)
 		}
 	k->waiting = k->later = k->warm = 0;
 	pthread_mutex_unlock(&k->lock);
-	for (unsigned i = 0; i < k->worker_count; i++)
-		ended &= ending_join(k->workers[i], deadline);
-	if (ended) {
-		k->worker_count = 0;
+	k->worker_count = ending_join_all(k->workers, k->worker_count, deadline);
+	if (!k->worker_count)
 		return true;
-	}
 	pthread_mutex_lock(&k->lock);
 	for (struct kept_answer *a = k->first; a; a = a->next)
 		wake_all(a);

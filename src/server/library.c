@@ -69,17 +69,12 @@ static void free_entry(struct entry *e)
 
 bool library_stop(struct library *l, const struct timespec *deadline)
 {
-	bool ended = true;
-
 	pthread_mutex_lock(&l->lock);
 	l->stopping = true;
 	pthread_cond_broadcast(&l->changed);
 	pthread_mutex_unlock(&l->lock);
-	for (unsigned i = 0; i < l->thread_count; i++)
-		ended &= ending_join(l->threads[i], deadline);
-	if (ended)
-		l->thread_count = 0;
-	return ended;
+	l->thread_count = ending_join_all(l->threads, l->thread_count, deadline);
+	return !l->thread_count;
 }
 
 void library_unlink_uploads(struct library *l)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "server/ending.h"
 #include "server/kept.h"
 #include "server/stream.h"
 
@@ -308,6 +309,37 @@ static void ends_with_questions_waiting(void **state)
 	gate_release(&g);
 }
 
+/* One is being computed and does not end: nobody waits for it, and it can end later. */
+static void ends_with_one_computing(void **state)
+{
+	struct timespec deadline = ending_deadline(100);
+	struct sleeper *s = sleeper_new(), *late = sleeper_new();
+	struct kept_progress progress;
+	struct kept_answer *a;
+	struct gate g;
+	struct kept *k;
+
+	start(&g, true);
+	k = kept_new(&g, 1, 1 << 20);
+	a = ask(k, "stuck", &route, s);
+	sem_wait(&has_begun);
+	progress = kept_progress(k, "stuck");
+	assert_true(progress.asked && progress.computing && progress.ms >= 0);
+	assert_false(kept_progress(k, "other").asked);
+	assert_false(kept_stop(k, &deadline));
+	sem_wait(&s->woken);
+	assert_false(kept_is_done(k, a));
+	/* Nobody joins those who wait for it now. */
+	assert_null(ask(k, "stuck", &route, late));
+	kept_give(k, a, &s->waiter);
+	sem_post(&may_go);
+	assert_true(kept_stop(k, NULL));
+	kept_free(k);
+	gate_release(&g);
+	free(s);
+	free(late);
+}
+
 static struct stream *stream_of(struct streams *all, struct sleeper *s)
 {
 	struct request r = { .route = &long_one, .fault = { .position = -1, .progress = -1 } };
@@ -420,6 +452,7 @@ int main(void)
 		cmocka_unit_test(faults_are_not_kept),
 		cmocka_unit_test(patience),
 		cmocka_unit_test(ends_with_questions_waiting),
+		cmocka_unit_test(ends_with_one_computing),
 		cmocka_unit_test(streams_are_no_faster_than_their_clients),
 		cmocka_unit_test(streams_end_when_their_client_goes),
 		cmocka_unit_test(many_streams),
