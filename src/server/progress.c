@@ -29,7 +29,7 @@ static int answer(struct request *r, struct sink *out)
 	struct request of;
 	struct json j;
 
-	if (!address || *address != '/')
+	if (*address != '/')
 		return request_fail(r, 400, "of",
 				    "the address of a question, such as "
 				    "/data/last/flame?measure=peak");
@@ -50,7 +50,7 @@ static int answer(struct request *r, struct sink *out)
 }
 
 static const struct param_row params[] = {
-	{ "of", PARAM_TEXT, NULL, "the address of the question" },
+	{ "of", PARAM_TEXT, NULL, "the address of the question", .required = true },
 	{ 0 },
 };
 

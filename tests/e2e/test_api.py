@@ -67,7 +67,8 @@ def address(server, endpoint):
 @pytest.fixture(scope="module")
 def needed(server, known):
     source = next(s["file"] for s in known("sources", measure="allocated")["sources"] if s["file"].endswith("choosing.c"))
-    return {"/diff": {"a": server.ids[0], "b": server.ids[1]}, "/data/{id}/source": {"file": source}}
+    return {"/diff": {"a": server.ids[0], "b": server.ids[1]}, "/data/{id}/source": {"file": source},
+            "/progress": {"of": "/data/last/flame"}}
 
 
 def test_the_tables(server):
@@ -106,7 +107,7 @@ TOGETHER = {"below": {"measure": "short_lived"}, "at_a": {"at_b": "50%"}, "at_b"
             "against": {}, "against_at": {"against": "ID"}}
 SPECIAL = {("sort_by", "/data/{id}/allocation_groups"): "all.size", ("sort_by", "/data/{id}/groups"): "self.size",
            ("peak_rss_min",): "4k", ("peak_rss_max",): "4G", ("against",): "25%", ("width",): "100", ("height",): "100", ("file",): None, ("a",): None, ("b",): None,
-           ("base",): None, ("regex",): None, ("sort_by", "/dumps/{id}/top"): "cum"}
+           ("base",): None, ("regex",): None, ("of",): "/data/last/flame", ("sort_by", "/dumps/{id}/top"): "cum"}
 PARAMETERS = [(e, p) for e in GETS for p in e["parameters"]]
 
 
