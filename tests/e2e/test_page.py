@@ -136,14 +136,13 @@ def test_overview_of_a_part(seen, report, folder, part):
     is_ = walked(seen, "overview_part")
     said = harness.ask("report", "--json", "--top", "5", "-F", part["filter"], "--from", f"{part['from']:.9f}s",
                        "--to", f"{part['to']:.9f}s", folder / "demo.dat")
-    assert 0 < said["filter"]["count"] < report["most_allocations"]["count"] / 2
+    assert 0 < said["filter"]["count"] < report["most_allocations"]["count"]
     figures = {f.split("\n")[0]: f for f in is_["figures"]}
     for name, key, unit in (("Peak", "peak", "block"), ("Never freed", "leaks", "block"),
                             ("Allocated", "most_allocations", "allocation")):
         assert binary(figures[name]) == pytest.approx(said[key]["bytes"], rel=0.01), name
         assert f"{said[key]['count']:,} {unit}{'s' if said[key]['count'] != 1 else ''}" in figures[name], name
-    temporary = said["temporary_allocations"]["count"]
-    assert figures["Temporary"].split("\n")[-2 if "\n\n" not in figures["Temporary"] else 2].replace(",", "").startswith(str(temporary))
+    assert f"{said['temporary_allocations']['count']:,}" in figures["Temporary"]
     assert [binary(row) for row in is_["who"]] == pytest.approx(
         [s["bytes"] for s in said["most_allocations"]["stacks"]], rel=0.01)
     assert "match" in is_["said"]
