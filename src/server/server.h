@@ -4,8 +4,8 @@
  *
  * Threads: one speaks HTTP (libmicrohttpd's) and never computes; workers answer what is kept
  * (kept.h; two of them quietly, what can wait), each stream has a thread (stream.h), each running
- * agent that is asked about one (watch.h), one watches the connections (links.h), two belong to the
- * library.  Ends in the other order: nothing is accepted any more, questions are dropped, their
+ * agent that is asked about one (watch.h), one watches the connections (links.h), several belong to
+ * the library.  Ends in the other order: nothing is accepted any more, questions are dropped, their
  * threads are waited for (server_stop(): not for ever), then connections end, then what they used
  * is freed. */
 #include <stdbool.h>
