@@ -227,12 +227,10 @@ bool jemalloc_has_arena(unsigned arena)
 
 void jemalloc_be_known(void)
 {
-	static __thread bool done;
-
-	if (done || !jemalloc.malloc || !jemalloc.free)
+	if (jemalloc.known || !jemalloc.malloc || !jemalloc.free)
 		return;
 	jemalloc.free(jemalloc.malloc(1));
-	done = true;
+	jemalloc.known = true;
 }
 
 static void take(void *out, const char *piece)

@@ -22,7 +22,8 @@ struct jemalloc {
 	/* Of versions before 4.0 only: see jemalloc_be_known(). */
 	void *(*malloc)(size_t);
 	void (*free)(void *);
-	bool prof; /* profiling was enabled at the start */
+	bool known; /* the agent's thread has called them */
+	bool prof;  /* profiling was enabled at the start */
 };
 
 extern struct jemalloc jemalloc __attribute__((visibility("hidden")));
