@@ -103,6 +103,7 @@ void about_json_totals(struct json *j, const struct model *m)
 	json_number(j, "leaked_count", t->live_count);
 	json_number(j, "leaked_bytes", t->live_bytes);
 	json_number(j, "temporary", t->temporary);
+	json_number(j, "heaptrack_temporary", t->heaptrack_temporary);
 	json_number(j, "unknown_frees", t->unknown_frees);
 	json_number(j, "implicit_frees", t->implicit_frees);
 	json_number(j, "mended", t->mended);
@@ -265,8 +266,9 @@ void about_text_totals(struct buf *out, const struct term *t, const struct model
 			   human_duration(&c, model_ns(m, s->peak_at)));
 	about_line(out, t, "leaked", "%s in %s block%s", human_size(&a, s->live_bytes),
 		   human_count(&b, s->live_count), s->live_count == 1 ? "" : "s");
-	about_line(out, t, "temporary", "%s, %s of all allocations", human_count(&a, s->temporary),
-		   human_share(&b, s->temporary, s->allocations));
+	about_line(out, t, "temporary", "%s, %s of all allocations; %s as heaptrack counts",
+		   human_count(&a, s->temporary), human_share(&b, s->temporary, s->allocations),
+		   human_count(&c, s->heaptrack_temporary));
 	if (s->allocations != m->recorded.allocations)
 		text_removed(out, t, m);
 }

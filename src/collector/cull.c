@@ -692,6 +692,7 @@ void cull_put_counters(const struct cull *c, struct payload *p)
 		{ COUNTER_WHOLE_FREE_STACKS, c->free_stacks },
 		{ COUNTER_WHOLE_FIRST_STAMP, t->first_at },
 		{ COUNTER_WHOLE_LAST_STAMP, t->last_at },
+		{ COUNTER_WHOLE_HEAPTRACK_TEMPORARY, t->heaptrack_temporary },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -48,6 +48,7 @@ void html_totals(struct html *p)
 	json_number(p->j, "leaked_bytes", t->live_bytes);
 	json_number(p->j, "leaked_count", t->live_count);
 	json_number(p->j, "temporary", t->temporary);
+	json_number(p->j, "heaptrack_temporary", t->heaptrack_temporary);
 	json_end_object(p->j);
 	if (model_counters(p->model, "setup_ns")) {
 		json_object(p->j, "cost");

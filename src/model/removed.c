@@ -41,6 +41,7 @@ void removed_release(struct removed *r)
 bool removed_add_totals(const struct tables *tables, struct totals *t)
 {
 	uint64_t whole_bytes = 0, whole_count = 0, whole_at = 0, first_at = 0, last_at = 0;
+	uint64_t heaptrack_temporary = 0, before = t->allocations;
 	const struct {
 		const char *name;
 		uint64_t *sum;
@@ -59,10 +60,14 @@ bool removed_add_totals(const struct tables *tables, struct totals *t)
 		{ COUNTER_WHOLE_PEAK_STAMP, &whole_at },
 		{ COUNTER_WHOLE_FIRST_STAMP, &first_at },
 		{ COUNTER_WHOLE_LAST_STAMP, &last_at },
+		{ COUNTER_WHOLE_HEAPTRACK_TEMPORARY, &heaptrack_temporary },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		*rows[i].sum += tables_counter(tables, rows[i].name);
+	/* What is left follows other events than it did: only who saw all could count them. */
+	if (t->allocations != before)
+		t->heaptrack_temporary = heaptrack_temporary;
 	if (first_at && (!t->first_at || first_at < t->first_at))
 		t->first_at = first_at;
 	if (last_at > t->last_at)

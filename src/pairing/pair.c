@@ -20,6 +20,7 @@ void pair_init(struct pair *p, struct columns *columns, struct threads *threads,
 	for (unsigned i = 0; i < PAIR_DISPLACED; i++)
 		p->displaced[i].by = NO_ALLOCATION;
 	live_init(&p->live);
+	p->last = NO_ALLOCATION;
 }
 
 void pair_recycle(struct pair *p)
@@ -231,7 +232,7 @@ static uint32_t open_row(struct pair *p, struct pair_ring *r, const struct event
 	t->allocated_bytes += size;
 	t->live_count++;
 	t->live_bytes += size;
-	r->last = row;
+	r->last = p->last = row;
 	r->last_at = at;
 	return row;
 }
@@ -261,6 +262,17 @@ static void look_at_peak(struct totals *t, uint64_t at)
 	}
 }
 
+/* A block ends: was one like it allocated just now?  Sizes first: only these are at hand. */
+static inline void look_for_alike(struct pair *p, uint32_t row)
+{
+	const struct columns *c = p->columns;
+
+	if (p->last != NO_ALLOCATION && columns_size(c, p->last) == columns_size(c, row) &&
+	    c->stack[p->last] == c->stack[row])
+		p->totals.heaptrack_temporary++;
+	p->last = NO_ALLOCATION;
+}
+
 static void free_row(struct pair *p, struct pair_ring *r, const struct event *e, uint64_t at,
 		     uint32_t row)
 {
@@ -270,6 +282,7 @@ static void free_row(struct pair *p, struct pair_ring *r, const struct event *e,
 		p->totals.unknown_frees++;
 		return;
 	}
+	look_for_alike(p, row);
 	if (row == r->last && p->columns->allocated_at[row] == r->last_at) {
 		flags = TAG_TEMPORARY;
 		p->totals.temporary++;
@@ -321,8 +334,10 @@ static uint32_t reallocated(struct pair *p, struct pair_ring *r, const struct ev
 {
 	uint32_t old = pop_pending(r), row;
 
-	if (old != NO_ALLOCATION)
+	if (old != NO_ALLOCATION) {
+		look_for_alike(p, old);
 		close_row(p, old, at, event_stack(e), freed_tags(p, old, r, e, TAG_REALLOCATED));
+	}
 	row = open_row(p, r, e, at);
 	if (row != NO_ALLOCATION) {
 		p->columns->previous[row] = old;

@@ -29,7 +29,10 @@ struct totals {
 	uint64_t live_count, live_bytes;
 	uint64_t peak_bytes, peak_count, peak_at; /* most bytes alive, and when */
 	uint64_t temporary;			  /* freed by their thread's next event */
-	uint64_t unknown_frees;			  /* of addresses that no block was known at */
+	/* As heaptrack counts: the process's next event frees, or reallocates, a block of the same
+	 * size and stack, be it another one. */
+	uint64_t heaptrack_temporary;
+	uint64_t unknown_frees;	    /* of addresses that no block was known at */
 	uint64_t implicit_frees;    /* seen only because the address was given out again */
 	uint64_t mended;	    /* inversions put right */
 	uint64_t first_at, last_at; /* stamps of the first and the last event */
@@ -75,6 +78,7 @@ struct pair {
 	struct pair_ring *rings;
 	size_t ring_count;
 	uint64_t now;	 /* time of the last event, mended */
+	uint32_t last;	 /* row that the last event about a block allocated, or NO_ALLOCATION */
 	bool unsure;	 /* recording was switched: ends may belong to blocks that nobody knows */
 	bool overflowed; /* more allocations than columns can hold: the rest was left out */
 	/* Rows of blocks that are gone are used again, so that memory is bounded by what is alive.

@@ -256,6 +256,7 @@ static void write_counters(struct output *o, const struct totals *all, const str
 		{ COUNTER_WHOLE_PEAK_STAMP, all->peak_at, 0 },
 		{ COUNTER_WHOLE_FIRST_STAMP, all->first_at, 0 },
 		{ COUNTER_WHOLE_LAST_STAMP, all->last_at, 0 },
+		{ COUNTER_WHOLE_HEAPTRACK_TEMPORARY, all->heaptrack_temporary, 0 },
 		{ COUNTER_WHOLE_FREE_STACKS, stacks->free_stacks, 0 },
 		{ COUNTER_WHOLE_DEEPEST, stacks->deepest, 0 },
 	};

@@ -108,6 +108,9 @@ static void write_totals(struct json *j, const struct view *v, const struct stac
 	json_number(j, "reallocations", t->reallocations);
 	json_number(j, "allocated_bytes", f.allocated.bytes);
 	json_number(j, "temporary", f.temporary_count);
+	/* Of the events of a whole process, in order: there is none of a part. */
+	if (!v->bits)
+		json_number(j, "heaptrack_temporary", t->heaptrack_temporary);
 	json_object(j, "peak");
 	json_number(j, "bytes", f.peak.bytes);
 	json_number(j, "count", f.peak.count);

@@ -23,6 +23,7 @@
 #define COUNTER_WHOLE_DEEPEST "whole_deepest_stack"
 #define COUNTER_WHOLE_FIRST_STAMP "whole_first_stamp"
 #define COUNTER_WHOLE_LAST_STAMP "whole_last_stamp"
+#define COUNTER_WHOLE_HEAPTRACK_TEMPORARY "whole_heaptrack_temporary"
 #define COUNTER_REMOVED_EVENTS "removed_events"
 #define COUNTER_REMOVED_ALLOCATIONS "removed_allocations"
 #define COUNTER_REMOVED_FREES "removed_frees"

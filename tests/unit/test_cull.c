@@ -273,6 +273,7 @@ static void compare(const struct reference *r, const struct model *m, bool odd)
 	assert_int_equal(b->peak_count, a->peak_count);
 	if (!odd)
 		assert_int_equal(b->temporary, a->temporary);
+	assert_int_equal(b->heaptrack_temporary, a->heaptrack_temporary);
 	assert_int_equal(b->unknown_frees, a->unknown_frees);
 	assert_int_equal(b->implicit_frees, a->implicit_frees);
 	compare_stacks(r, m, odd);

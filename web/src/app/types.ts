@@ -102,6 +102,7 @@ export interface Overview {
 	reallocations: number;
 	allocated_bytes: number;
 	temporary: number;
+	heaptrack_temporary?: number; /* of a whole recording only */
 	peak: { bytes: number; count: number; at_ns: number };
 	leaked: { bytes: number; count: number };
 	stacks: number;

@@ -65,7 +65,7 @@ function Glance({ facts: f, whole, part, verdicts }: { facts: Facts; whole: Fact
 				? <Figure name="Leak verdicts" value={growing && growing === grows.length ? <a class="number" href={adding(`leaked and backtrace = ${grows.map((v) => v.backtrace_id).join(",")}`, list())}>{growing} growing</a> : growing ? `${growing} growing` : "none growing"} bad={growing > 0}>{growing && rate ? `${bytes(rate)}/s in all` : others || "nothing was left"}</Figure>
 				: verdicts.error ? <Figure name="Leak verdicts" value="–">{verdicts.error.message}</Figure> : <Figure name="Leak verdicts" value={<span class="dim" role="status">…</span>}>being worked out</Figure>}
 			<Figure name={part ? "Allocated" : "Allocated in all"} value={<Bytes value={f.allocated_bytes} to={flame("allocated")} />}>{plural(f.allocations, "allocation")}{seconds > 0 ? `, ${short(f.allocations / seconds)}/s` : ""}</Figure>
-			<Figure name="Temporary" value={<Count value={f.temporary} to={flame("temporary")} />}>{percent(f.temporary, f.allocations)} of the allocations are freed by the next call</Figure>
+			<Figure name="Temporary" value={<Count value={f.temporary} to={flame("temporary")} />}>{percent(f.temporary, f.allocations)} of the allocations are freed by the next call of their thread{f.heaptrack_temporary ? `; heaptrack counts ${f.heaptrack_temporary.toLocaleString("en")}` : ""}</Figure>
 		</section>
 	);
 }
