@@ -171,7 +171,7 @@ def test_subreaper(compile_program, tmp_path, mode):
         run = harness.execute(program, env={"LD_PRELOAD": harness.LIBRARY, "MEMORY_PROFILER_OUTPUT": f"{folder}/",
                                             "MEMORY_PROFILER_TRACK_CHILD_PROCESSES": "1"})
     assert run.stdout == b"reaped 3\n" and run.status == 0, run
-    files = glob.glob(f"{folder}/*")
+    files = glob.glob(f"{folder}/*.dat")
     assert len(files) == 4
     for path in files:
         harness.wait_finished(path)
