@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The clock where it is not just the processor's counter: CLOCK_MONOTONIC, no clock at all (strict
- * seccomp), or a time that the program gave itself for its next event.
+/* The clock where it is not just the processor's counter: CLOCK_MONOTONIC, no clock at all (a
+ * sandbox), or a time that the program gave itself for its next event.
  *
  * The hooks look at one word, rt.use_tsc; everything here is behind it. */
 #include "recorder/rt.h"
@@ -43,11 +43,16 @@ uint64_t rt_now_first(void)
 	return next_stamp ? next_stamp : rt_now();
 }
 
-void rt_lose_clock(bool and_system_calls)
+void rt_lose_clock(void)
 {
 	atomic_store(&last_time, true_time());
 	rt.use_tsc = have_tsc = false;
-	sys_sealed = and_system_calls;
+}
+
+void rt_lose_clock_call(void)
+{
+	if (!have_tsc)
+		rt_lose_clock();
 }
 
 /* Ticks in 2^20 ns. */
@@ -91,7 +96,8 @@ void clock_override(uint64_t microseconds)
 {
 	uint64_t stamp;
 
-	if (sys_sealed || atomic_load(&last_time) || microseconds > UINT64_MAX / 1000)
+	if (!SYS_ALLOWED(SYS_clock_gettime) || atomic_load(&last_time) ||
+	    microseconds > UINT64_MAX / 1000)
 		return;
 	stamp = override_ticks(microseconds * 1000);
 	if (!next_stamp)

@@ -82,7 +82,7 @@ static void set_default(int number)
  * mask that comes back with the return lets it through. */
 static void on_signal(int number)
 {
-	if (!sys_sealed && sys_getpid() != rt.pid) {
+	if (SYS_ALLOWED(SYS_getpid) ? sys_getpid() != rt.pid : !atomic_load(&rt_live.here)) {
 		set_default(number);
 		SYS(SYS_tgkill, sys_getpid(), sys_gettid(), number);
 		return;
@@ -170,7 +170,7 @@ int control_sync(void)
 	ticket = atomic_fetch_add(&shm->flush_request, 1) + 1;
 	start = sys_clock_ns(CLOCK_MONOTONIC);
 	while ((int32_t)((done = atomic_load(&shm->flush_done)) - ticket) < 0) {
-		if (atomic_load(&shm->state) != SHM_READY || sys_sealed)
+		if (atomic_load(&shm->state) != SHM_READY || !SYS_ALLOWED(SYS_futex))
 			return -1;
 		waited = sys_clock_ns(CLOCK_MONOTONIC) - start;
 		if (waited > SYNC_LIMIT_NS)

@@ -49,7 +49,7 @@ static bool go_on_waiting(struct patience *p)
 {
 	uint64_t waited = sys_clock_ns(CLOCK_MONOTONIC) - p->start;
 
-	return !sys_sealed && time_is_left(p) &&
+	return SYS_ALLOWED(SYS_futex) && time_is_left(p) &&
 	       (waited < FIRST_LOOK_NS || ring_collector_works(waited));
 }
 
@@ -95,8 +95,8 @@ static bool wait_for_collector(int status)
 
 static bool is_recorded(void)
 {
-	return rt.shm && (rt.own_collector || modules_came_late()) && !sys_sealed &&
-	       atomic_load(&rt_live.here) && sys_getpid() == rt.pid;
+	return rt.shm && (rt.own_collector || modules_came_late()) && atomic_load(&rt_live.here) &&
+	       sys_getpid() == rt.pid;
 }
 
 static void at_end(int status)
@@ -153,6 +153,7 @@ void hook__Exit(int status)
 
 #define HOOK(name, class)
 #define PATCH(name, class)
+#define HOOK_ENTRY(name, class)
 #define HOOK_EXEC(name, class)
 #define HOOK_MAP(name, class)
 #define HOOK_END(name, class)                                                                      \

@@ -8,6 +8,7 @@
  * The new program's recorder takes them out again (environment.c). */
 #include "recorder/exec.h"
 #include "recorder/hooks.h"
+#include "recorder/sandbox.h"
 #include "recorder/sys.h"
 
 #include <alloca.h>
@@ -297,7 +298,7 @@ static int start(const struct exec_call *c, char *const *env)
 	}
 	if (!follow)
 		result = make(c, env);
-	else if (exec_must_be_left_alone(c))
+	else if (!sandbox_allows_start() || exec_must_be_left_alone(c))
 		result = make_with(c, env, build_without_us);
 	else
 		result = make_with(c, env, build_followed);
@@ -402,6 +403,7 @@ int hook_execle(const char *path, const char *first, ...)
 
 #define HOOK(name, class)
 #define PATCH(name, class)
+#define HOOK_ENTRY(name, class)
 #define HOOK_MAP(name, class)
 #define HOOK_END(name, class)
 #define HOOK_EXEC(name, class)                                                                     \

@@ -11,6 +11,7 @@
  * A forked child of a program with threads may do little: everything here is system calls on
  * memory of our own, and locks that others held are forgotten first. */
 #include "recorder/hooks.h"
+#include "recorder/sandbox.h"
 #include "recorder/sys.h"
 #include "wire/layout.h"
 
@@ -211,7 +212,7 @@ bool family_in_child(void)
 	if (!atomic_compare_exchange_strong(&rt.state, &expected, RT_STARTING))
 		return false;
 	sys_block_signals(&signals);
-	if (rt.shm->options.track_children)
+	if (rt.shm->options.track_children && sandbox_allows_start())
 		recorded = record_child();
 	else if (rt_self)
 		thread_forget();

@@ -99,7 +99,8 @@ void frames_add(const void *records)
 
 	if (!rt.shm || !records)
 		return;
-	rt_lock(&lock);
+	if (!rt_lock(&lock))
+		return;
 	if (cfi_span(records, readable, &scratch, &span)) {
 		if (was_guessed(&span) || was_used(&span))
 			forget_rules();
@@ -120,7 +121,8 @@ void frames_remove(const void *records)
 
 	if (!rt.shm || !records)
 		return;
-	rt_lock(&lock);
+	if (!rt_lock(&lock))
+		return;
 	r = registered(records);
 	if (r) {
 		if (r->used)

@@ -8,9 +8,9 @@
 #include "recorder/inplace.h"
 #include "recorder/real.h"
 #include "recorder/ring.h"
+#include "recorder/sandbox.h"
 
 #include <linux/prctl.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdarg.h>
 
@@ -93,10 +93,10 @@ static inline __attribute__((always_inline)) uint32_t take_stack(struct rt_threa
 	*(volatile uint32_t *)&t->depth = level + 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (unlikely(t->generation !=
-		     atomic_load_explicit(&rt.shm->module_generation, memory_order_relaxed)))
-		modules_refresh(t);
-	w = t->walks[level];
-	if (unlikely(!w))
+		     atomic_load_explicit(&rt.shm->module_generation, memory_order_relaxed)) &&
+	    !modules_refresh(t))
+		w = NULL;
+	else if (unlikely(!(w = t->walks[level])))
 		w = thread_walk(t, level);
 	if (likely(w)) {
 		node = walk_stack(w, arch_caller(frame));
@@ -108,6 +108,8 @@ static inline __attribute__((always_inline)) uint32_t take_stack(struct rt_threa
 		if (!level)
 			compare_with_full_walk(t, frame, node);
 #endif
+	} else {
+		rt_count(COUNTER_stacks_lost, 1);
 	}
 	atomic_signal_fence(memory_order_seq_cst);
 	*(volatile uint32_t *)&t->depth = level;
@@ -475,10 +477,10 @@ int hook_prctl(int option, ...)
 	for (int i = 0; i < 4; i++)
 		a[i] = va_arg(list, unsigned long);
 	va_end(list);
-	if (rt.shm && option == PR_SET_SECCOMP && a[0] == SECCOMP_MODE_STRICT)
-		rt_lose_clock(true);
-	else if (rt.shm && option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV)
-		rt_lose_clock(false);
+	if (rt.shm && option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV)
+		rt_lose_clock();
+	if (unlikely(rt.shm && option == PR_SET_SECCOMP))
+		return sandbox_prctl(a);
 	result = real.prctl(option, a[0], a[1], a[2], a[3]);
 	if (!result && option == PR_SET_CHILD_SUBREAPER && a[0])
 		family_adopts();
@@ -630,6 +632,7 @@ OPERATOR_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t align, con
 	extern __typeof(hook_##name) name##_exported __asm__(#name)                                \
 		__attribute__((alias("hook_" #name), visibility("default")));
 #define PATCH(name, class)
+#define HOOK_ENTRY(name, class)
 #define HOOK_EXEC(name, class)
 #define HOOK_MAP(name, class)
 #define HOOK_END(name, class)

@@ -172,6 +172,7 @@ void *hook_mremap(void *old, size_t old_length, size_t length, int flags, ...)
 
 #define HOOK(name, class)
 #define PATCH(name, class)
+#define HOOK_ENTRY(name, class)
 #define HOOK_EXEC(name, class)
 #define HOOK_END(name, class)
 #define HOOK_MAP(name, class)                                                                      \

@@ -3,7 +3,8 @@
  *
  * Slow paths only.  The lock blocks all signals while it is held, so a handler on the same thread
  * never finds it taken; other threads wait in a futex.  The real allocator is never called under
- * it.
+ * it.  Where a filter of the program's forbids to block signals, a handler may find it taken by
+ * what it has interrupted: it does without.  Where one forbids to wait, nobody waits long.
  *
  * Segments are mapped without a descriptor (the program may close or count those): mremap with an
  * old size of zero maps the same shared file once more, and beyond the old end if asked for more.
@@ -12,22 +13,64 @@
 #include "recorder/rt.h"
 #include "recorder/sys.h"
 
-static _Atomic uint32_t lock_word; /* 0 free, 1 taken, 2 taken and waited for */
+#define WAITED_FOR (1u << 31)
+#define SPINS (1u << 20)
 
-void rt_lock(struct rt_lock_state *s)
+static _Atomic uint32_t lock_word; /* 0: free; else who has it, and whether somebody waits */
+static _Atomic uint32_t lock_lost; /* by one who has left it with longjmp, as it seems */
+
+/* No two threads have their thread pointers in one pair of pages. */
+static uint32_t lock_owner(void)
 {
-	uint32_t expected = 0;
+	return (uint32_t)(arch_thread_pointer() >> 12 & (WAITED_FOR - 1)) | 1;
+}
+
+/* `seen` is what the lock was, with WAITED_FOR.  False: enough. */
+static bool lock_wait(uint32_t seen, uint32_t *spins)
+{
+	if (SYS_ALLOWED(SYS_futex)) {
+		sys_futex_wait(&lock_word, seen, 100000000);
+		return true;
+	}
+	if (atomic_load_explicit(&lock_lost, memory_order_relaxed) || ++*spins > SPINS) {
+		atomic_store(&lock_lost, 1);
+		return false;
+	}
+	__builtin_ia32_pause();
+	return true;
+}
+
+bool rt_lock(struct rt_lock_state *s)
+{
+	uint32_t self = lock_owner(), now = 0, spins = 0;
 
 	sys_block_signals(&s->signals);
-	if (atomic_compare_exchange_strong(&lock_word, &expected, 1))
-		return;
-	while (atomic_exchange(&lock_word, 2))
-		sys_futex_wait(&lock_word, 2, 100000000);
+	if (atomic_compare_exchange_strong(&lock_word, &now, self))
+		return true;
+	for (;;) {
+		if (!now) {
+			if (atomic_compare_exchange_strong(&lock_word, &now, self | WAITED_FOR)) {
+				atomic_store_explicit(&lock_lost, 0, memory_order_relaxed);
+				return true;
+			}
+			continue;
+		}
+		if ((now & ~WAITED_FOR) == self)
+			break;
+		if (!(now & WAITED_FOR) &&
+		    !atomic_compare_exchange_strong(&lock_word, &now, now | WAITED_FOR))
+			continue;
+		if (!lock_wait(now | WAITED_FOR, &spins))
+			break;
+		now = atomic_load(&lock_word);
+	}
+	sys_restore_signals(&s->signals);
+	return false;
 }
 
 void rt_unlock(const struct rt_lock_state *s)
 {
-	if (atomic_exchange(&lock_word, 0) == 2)
+	if (atomic_exchange(&lock_word, 0) & WAITED_FOR)
 		sys_futex_wake(&lock_word);
 	sys_restore_signals(&s->signals);
 }
@@ -71,6 +114,7 @@ void rt_memory_init(struct shm_control *control)
 void rt_memory_forget(void)
 {
 	atomic_store(&lock_word, 0);
+	atomic_store(&sys_blocking, 0);
 }
 
 void *rt_map_segment(size_t size, uint64_t *ret_offset)

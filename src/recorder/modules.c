@@ -45,12 +45,14 @@ static struct shm_module *record_segments[SHM_MAX_MODULE_SEGMENTS];
 /* The lock as the rule table wants it. */
 static struct rt_lock_state rules_lock_state;
 
-static void rules_lock(void)
+static bool rules_lock(void)
 {
 	struct rt_lock_state s;
 
-	rt_lock(&s);
+	if (!rt_lock(&s))
+		return false;
 	rules_lock_state = s;
+	return true;
 }
 
 static void rules_unlock(void)
@@ -293,6 +295,26 @@ bool modules_came_late(void)
 	return came_late;
 }
 
+static bool have_block(uint32_t block)
+{
+	if (!blocks[block])
+		blocks[block] = rt_map(BLOCK * sizeof(struct module));
+	return blocks[block];
+}
+
+/* For as many as one block holds, and the rules that they need. */
+void modules_prepare(void)
+{
+	struct rt_lock_state lock;
+
+	if (!rt_lock(&lock))
+		return;
+	have_block(module_count / BLOCK);
+	record_at(module_count + 1);
+	rules_prepare();
+	rt_unlock(&lock);
+}
+
 static struct module *add_module(const struct module *found)
 {
 	struct module *m;
@@ -300,8 +322,7 @@ static struct module *add_module(const struct module *found)
 
 	if (module_count >= MAX_MODULES - 1)
 		return NULL;
-	if (!blocks[module_count / BLOCK] &&
-	    !(blocks[module_count / BLOCK] = rt_map(BLOCK * sizeof(*m))))
+	if (!have_block(module_count / BLOCK))
 		return NULL;
 	m = module_at(module_count);
 	*m = *found;
@@ -380,14 +401,15 @@ void modules_changed(void)
 		atomic_fetch_add(&rt.shm->module_generation, 1);
 }
 
-void modules_refresh(struct rt_thread *t)
+bool modules_refresh(struct rt_thread *t)
 {
 	struct rt_lock_state lock;
 	uint32_t now;
 
 	/* All of it under the lock: who sees that another thread was the first finds the rules
 	 * forgotten, and the generation never goes back. */
-	rt_lock(&lock);
+	if (!rt_lock(&lock))
+		return false;
 	now = atomic_load(&rt.shm->module_generation);
 	if (generation != now + 1)
 		rules_forget();
@@ -397,4 +419,5 @@ void modules_refresh(struct rt_thread *t)
 	for (int i = 0; i < RT_NESTING; i++)
 		if (t->walks[i])
 			walk_forget(t->walks[i]);
+	return true;
 }

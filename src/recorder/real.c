@@ -5,6 +5,7 @@
  * tables of the loaded files.  Nothing is allocated and no lock is taken for that. */
 #include "recorder/real.h"
 #include "recorder/elf.h"
+#include "recorder/sys.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -103,7 +104,28 @@ static void *boot_mremap(void *p, size_t old_length, size_t length, int flags, .
 	return real.mremap(p, old_length, length, flags, to);
 }
 
+/* A handler in the middle of the search gets what the kernel says. */
+static long boot_syscall(long number, ...)
+{
+	long a[6], result;
+	va_list list;
+
+	va_start(list, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(list, long);
+	va_end(list);
+	real_init();
+	if (real.syscall != boot_syscall)
+		return real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	result = sys_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (!sys_failed(result))
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
 struct real real = {
+	.syscall = boot_syscall,
 	.mmap = boot_mmap,
 	.mmap64 = boot_mmap,
 	.munmap = boot_munmap,

@@ -8,8 +8,8 @@
 
 #define PATIENCE_NS 100000000ull	 /* without progress: is the collector still there? */
 #define PATIENCE_BLIND_NS 10000000000ull /* where /proc does not tell */
-#define SAMPLE_LIMIT 200000 /* ticks: more is a switch to another process, or the collector */
-#define PATIENCE_SEALED 100000000u /* looks, where nothing can be asked */
+#define SAMPLE_LIMIT 200000	 /* ticks: more is a switch to another process, or the collector */
+#define PATIENCE_LOOKS 20000000u /* without progress, where the kernel cannot be asked to wait */
 
 void ring_doorbell(struct shm_control *shm)
 {
@@ -90,6 +90,21 @@ bool ring_collector_works(uint64_t waited_ns)
 	}
 }
 
+/* A program that may not wait looks for a while, and once only for a collector that does nothing.
+ */
+static bool look_again(uint32_t drained, uint32_t *looks)
+{
+	static _Atomic uint64_t given_up; /* 1 << 32, and the number of passes then */
+
+	if (atomic_load_explicit(&given_up, memory_order_relaxed) == (1ull << 32 | drained))
+		return false;
+	__builtin_ia32_pause();
+	if (++*looks < PATIENCE_LOOKS)
+		return true;
+	atomic_store_explicit(&given_up, 1ull << 32 | drained, memory_order_relaxed);
+	return false;
+}
+
 bool ring_make_room(struct rt_thread *t)
 {
 	struct shm_control *shm = rt.shm;
@@ -101,7 +116,7 @@ bool ring_make_room(struct rt_thread *t)
 		t->head = atomic_load_explicit(&t->ring->head, memory_order_acquire);
 		if (t->reserved - t->head + RING_MARGIN <= t->mask)
 			break;
-		if (rt.drop_when_full || (sys_sealed && ++looks > PATIENCE_SEALED)) {
+		if (rt.drop_when_full) {
 			rt_count(COUNTER_dropped_ring_full, 1);
 			return false;
 		}
@@ -113,6 +128,16 @@ bool ring_make_room(struct rt_thread *t)
 			rt_stop(shm->error);
 			rt_count(COUNTER_dropped_no_collector, 1);
 			return false;
+		}
+		if (!SYS_ALLOWED(SYS_futex)) {
+			if (drained != seen)
+				looks = 0;
+			seen = drained;
+			if (!look_again(drained, &looks)) {
+				rt_count(COUNTER_dropped_sandbox, 1);
+				return false;
+			}
+			continue;
 		}
 		now = sys_clock_ns(CLOCK_MONOTONIC);
 		if (!start || drained != seen) {

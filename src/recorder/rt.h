@@ -121,8 +121,10 @@ uint64_t rt_now_slow(void) HIDDEN;
 uint64_t rt_now_first(void) HIDDEN;
 /* The calling thread's next event has this time of CLOCK_MONOTONIC. */
 void clock_override(uint64_t microseconds) HIDDEN;
-/* The program is about to forbid itself to read the time stamp counter, or all system calls. */
-void rt_lose_clock(bool and_system_calls) HIDDEN;
+/* The program is about to forbid itself to read the time stamp counter, */
+void rt_lose_clock(void) HIDDEN;
+/* or the call that is the clock where there is no such counter. */
+void rt_lose_clock_call(void) HIDDEN;
 
 static inline uint64_t rt_now(void)
 {
@@ -205,7 +207,9 @@ void say(const char *text, const char *more) HIDDEN;
 struct rt_lock_state {
 	uint64_t signals;
 };
-void rt_lock(struct rt_lock_state *s) HIDDEN;
+/* False: this thread has it already, further down the stack, since its signals cannot be blocked;
+ * or nobody can be waited for.  Whoever wanted it does without. */
+bool rt_lock(struct rt_lock_state *s) HIDDEN;
 void rt_unlock(const struct rt_lock_state *s) HIDDEN;
 void *rt_map(size_t size) HIDDEN;
 void rt_memory_init(struct shm_control *control) HIDDEN;
@@ -234,18 +238,20 @@ bool ring_collector_works(uint64_t waited_ns) HIDDEN;
 
 /* trie.c: from a walked stack to its node. */
 void trie_init(uint32_t first_node) HIDDEN;
-void trie_forget(void) HIDDEN; /* in a forked child: the nodes are the parent's */
+void trie_prepare(void) HIDDEN; /* nothing can be had for it later */
+void trie_forget(void) HIDDEN;	/* in a forked child: the nodes are the parent's */
 uint32_t trie_node(struct rt_thread *t, struct walk *w) HIDDEN;
 
 /* modules.c: which file an address is in, and its unwind rule. */
 void modules_init(void) HIDDEN;
+void modules_prepare(void) HIDDEN; /* nothing can be had for them later */
 /* In a forked child: the records, under the same numbers, for its own collector. */
 bool modules_copy(void) HIDDEN;
 unwind_rule modules_decode(uint64_t key) HIDDEN;
 /* A library may have left, or another may take its place: everything is looked up again, */
 void modules_changed(void) HIDDEN;
-/* by each thread at its next event. */
-void modules_refresh(struct rt_thread *t) HIDDEN;
+/* by each thread at its next event.  False: not now. */
+bool modules_refresh(struct rt_thread *t) HIDDEN;
 /* Was a library met that was opened while the program ran? */
 bool modules_came_late(void) HIDDEN;
 

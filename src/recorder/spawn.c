@@ -53,7 +53,7 @@ static void become_collector(void *context)
 
 	/* The table of descriptors is a copy: the program's own keeps its close-on-exec. */
 	SYS(SYS_fcntl, s->memfd, F_SETFD, 0);
-	sys_restore_signals(&s->signals);
+	SYS(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &s->signals, 0, 8);
 	s->error = SYS(SYS_execve, s->path, s->arguments, s->environment);
 	SYS(SYS_exit_group, 127);
 }

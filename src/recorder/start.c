@@ -19,8 +19,6 @@ struct rt rt;
 struct rt_live rt_live __attribute__((aligned(4096)));
 __thread struct rt_thread *rt_self;
 
-bool sys_sealed;
-
 /* For `memoir run`, which must be of the same version. */
 __attribute__((section(".note.memoir"), aligned(4), used)) static const struct layout_note note = {
 	sizeof(LAYOUT_NOTE_NAME),

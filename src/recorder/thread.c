@@ -208,11 +208,22 @@ struct rt_thread *thread_register(void)
 	struct rt_lock_state lock;
 	struct rt_thread *t;
 	int tid = sys_gettid();
-	uint64_t high, signals, start = sys_clock_ns(CLOCK_MONOTONIC);
+	uint64_t high, signals, start;
+
+	/* Nothing of it works without this: whose is it, and who has left one? */
+	if (tid < 0) {
+		rt_count(COUNTER_dropped_sandbox, 1);
+		return NULL;
+	}
+	start = sys_clock_ns(CLOCK_MONOTONIC);
 
 	/* A handler must not record before the ring says whose it is. */
 	sys_block_signals(&signals);
-	rt_lock(&lock);
+	if (!rt_lock(&lock)) {
+		rt_count(COUNTER_dropped_sandbox, 1);
+		sys_restore_signals(&signals);
+		return NULL;
+	}
 	t = take_over(tid);
 	if (!t)
 		t = make_new();
@@ -227,7 +238,9 @@ struct rt_thread *thread_register(void)
 				walk_set_stack(t->walks[i], high);
 		rt_self = t;
 	} else {
-		rt_count(COUNTER_dropped_no_ring, 1);
+		rt_count(atomic_load(&sys_denied) ? COUNTER_dropped_sandbox
+						  : COUNTER_dropped_no_ring,
+			 1);
 	}
 	rt_unlock(&lock);
 	if (t)

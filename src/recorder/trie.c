@@ -14,6 +14,7 @@
 
 #define LEVELS 14
 #define FIRST_SLOTS 16384ull
+#define LEVELS_AHEAD 2	/* of address space, not of memory */
 #define NEAR_SLOTS 64u	/* that children of nodes of the same age share */
 #define NEAR_PROBES 32u /* before they go elsewhere */
 
@@ -79,11 +80,25 @@ void trie_init(uint32_t first_node)
 	struct rt_lock_state lock;
 	bool ok = true;
 
-	rt_lock(&lock);
+	if (!rt_lock(&lock))
+		return;
 	while (ok && atomic_load(&rt.shm->node_segment_count) <= first_node / SHM_NODES_PER_SEGMENT)
 		ok = add_segment();
 	if (ok && add_level())
 		atomic_store(&rt.shm->node_count, first_node);
+	rt_unlock(&lock);
+}
+
+/* Room for as many stacks as may come: none can be had later. */
+void trie_prepare(void)
+{
+	struct rt_lock_state lock;
+
+	if (!rt_lock(&lock))
+		return;
+	add_segment();
+	for (int i = 0; i < LEVELS_AHEAD; i++)
+		add_level();
 	rt_unlock(&lock);
 }
 
@@ -113,7 +128,8 @@ static uint32_t new_id(void)
 			struct rt_lock_state lock;
 			bool more = true;
 
-			rt_lock(&lock);
+			if (!rt_lock(&lock))
+				return 0;
 			if (id / SHM_NODES_PER_SEGMENT >= atomic_load(&rt.shm->node_segment_count))
 				more = add_segment();
 			rt_unlock(&lock);
@@ -194,10 +210,11 @@ static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t flags)
 	if (atomic_load_explicit(&newest->count, memory_order_relaxed) * 2 > newest->mask) {
 		struct rt_lock_state lock;
 
-		rt_lock(&lock);
-		if (atomic_load(&level_count) == n)
-			add_level();
-		rt_unlock(&lock);
+		if (rt_lock(&lock)) {
+			if (atomic_load(&level_count) == n)
+				add_level();
+			rt_unlock(&lock);
+		}
 		newest = &levels[atomic_load(&level_count) - 1];
 		if (atomic_load(&newest->count) * 4 > newest->mask * 3)
 			return 0;

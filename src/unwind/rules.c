@@ -21,6 +21,7 @@ struct table {
 };
 
 #define FIRST_SIZE 4096
+#define PREPARED_SIZE 32768
 
 static struct rules_host host;
 static _Atomic(struct table *) current;
@@ -77,18 +78,31 @@ static struct table *grow(struct table *old)
 /* Decoded and remembered under one lock, which takes two system calls. */
 static __attribute__((noinline)) unwind_rule learn(uint64_t key)
 {
-	struct table *t;
+	struct table *t, *larger;
 	unwind_rule rule;
 
-	host.lock();
+	if (!host.lock())
+		return rule_make(RULE_BROKEN, 0, 0);
 	rule = host.decode(key);
 	t = atomic_load_explicit(&current, memory_order_relaxed);
-	if (!t || t->count * 2 >= t->mask)
-		t = grow(t);
+	if (!t || t->count * 2 >= t->mask) {
+		larger = grow(t);
+		/* Where there is no memory for it, it becomes fuller, and slower. */
+		t = larger || !t || t->count >= t->mask - t->mask / 8 ? larger : t;
+	}
 	if (t)
 		table_put(t, key, rule);
 	host.unlock();
 	return rule;
+}
+
+void rules_prepare(void)
+{
+	struct table *t = atomic_load_explicit(&current, memory_order_relaxed);
+
+	while (!t || t->mask < PREPARED_SIZE)
+		if (!(t = grow(t)))
+			return;
 }
 
 void rules_forget(void)

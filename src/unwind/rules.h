@@ -15,7 +15,7 @@
  * table is decoded, module index included.  `map` and `decode` are called under the lock. */
 struct rules_host {
 	void *(*map)(size_t size);
-	void (*lock)(void);
+	bool (*lock)(void); /* false: not now */
 	void (*unlock)(void);
 	unwind_rule (*decode)(uint64_t key);
 };
@@ -24,4 +24,6 @@ void rules_init(const struct rules_host *host);
 /* Forgets everything, under the host's lock: a library left, its addresses may come to mean
  * something else. */
 void rules_forget(void);
+/* A larger table, under the host's lock, before memory cannot be had any more. */
+void rules_prepare(void);
 unwind_rule rules_find(uint64_t key);

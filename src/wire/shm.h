@@ -96,7 +96,8 @@ enum shm_ending {
 	X(realloc_failed, "realloc calls that failed")                                             \
 	X(stacks_truncated, "stacks deeper than the limit")                                        \
 	X(stacks_broken, "stacks that ended at a frame without usable unwind information")         \
-	X(stacks_lost, "events without a stack because the trie was full")                         \
+	X(stacks_lost,                                                                             \
+	  "events without a stack for want of memory (or of calls that a filter forbids)")         \
 	X(ring_waits, "times that a thread waited for the collector")                              \
 	X(ring_wait_ns, "nanoseconds spent in those waits")                                        \
 	X(sampled_events, "events whose cost was measured")                                        \
@@ -104,7 +105,10 @@ enum shm_ending {
 	X(setup_ns, "nanoseconds spent on starting and on preparing threads")                      \
 	X(switched_on, "times that recording was switched on")                                     \
 	X(switched_off, "times that recording was switched off")                                   \
-	X(private_bytes, "bytes of memory that the recorder took for itself")
+	X(private_bytes, "bytes of memory that the recorder took for itself")                      \
+	X(dropped_sandbox,                                                                         \
+	  "events for which a seccomp filter of the program's forbade a system call")              \
+	X(sandboxed, "system calls of the recorder that such a filter forbids")
 
 enum shm_counter {
 #define X(name, help) COUNTER_##name,

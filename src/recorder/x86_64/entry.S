@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Where the hooked entry of a function inside the executable leads, through its site's stub, which
+/* Entries that are not functions of C.
+ *
+ * Where the hooked entry of a function inside the executable leads, through its site's stub, which
  * has pushed the caller's frame register and the number of the site.
  *
  * The callers are in the same file as the function, and the compiler may know which registers it
  * leaves alone: all are kept.  What is pushed is struct inplace_call (recorder/inplace.c). */
 #include <cet.h>
+#include <sys/syscall.h>
 
 	.text
 	.globl inplace_entry
@@ -46,5 +49,22 @@ inplace_returns:
 	ret
 	.cfi_endproc
 	.size inplace_entry, . - inplace_entry
+
+/* syscall() as the program calls it: nothing is between it and libc's, whatever the call does to the
+ * stack, but a look for the one that installs a filter.  libc's pointer is the first of struct real. */
+	.globl hook_syscall, syscall
+	.hidden hook_syscall
+	.type hook_syscall, @function
+	.type syscall, @function
+hook_syscall:
+syscall:
+	.cfi_startproc
+	_CET_ENDBR
+	cmp $SYS_seccomp, %rdi
+	je sandbox_syscall
+	jmp *real(%rip)
+	.cfi_endproc
+	.size hook_syscall, . - hook_syscall
+	.size syscall, . - syscall
 
 	.section .note.GNU-stack, "", @progbits
