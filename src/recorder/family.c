@@ -198,7 +198,7 @@ static bool record_child(void)
 	rt.own_collector = true;
 	if (!control || !rt_use(control) || !modules_copy())
 		return false;
-	sys_unmap(parent, SHM_CONTROL_SIZE);
+	rt_unmap(parent, SHM_CONTROL_SIZE);
 	exec_init();
 	return true;
 }

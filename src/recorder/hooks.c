@@ -6,6 +6,7 @@
  * wire/event.h).  Compiled with frame pointers: a hook's own frame is where the walk starts. */
 #include "recorder/hooks.h"
 #include "recorder/inplace.h"
+#include "recorder/limits.h"
 #include "recorder/real.h"
 #include "recorder/ring.h"
 #include "recorder/sandbox.h"
@@ -465,6 +466,11 @@ int hook___libc_start_main(int (*main)(int, char **, char **), int argc, char **
 {
 	environment_show();
 	return real.__libc_start_main(main, argc, argv, init, fini, loader_fini, stack_end);
+}
+
+int hook_mlockall(int flags)
+{
+	return limits_lock_all(flags);
 }
 
 int hook_prctl(int option, ...)

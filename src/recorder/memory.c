@@ -10,6 +10,7 @@
  * old size of zero maps the same shared file once more, and beyond the old end if asked for more.
  * So each segment is reached from the one before it, which keeps what is mapped small; a mapping
  * of the whole sparse file would be filled with real pages by the program's mlockall. */
+#include "recorder/limits.h"
 #include "recorder/rt.h"
 #include "recorder/sys.h"
 
@@ -90,6 +91,7 @@ static void *counted(void *p, size_t size)
 {
 	if (!p)
 		return NULL;
+	limits_taken(p, (int64_t)size);
 	rt_count(COUNTER_private_bytes, size);
 	note(p, size);
 	return p;
@@ -98,7 +100,14 @@ static void *counted(void *p, size_t size)
 void *rt_map(size_t size)
 {
 	size = (size + 4095) & ~(size_t)4095;
-	return counted(sys_map_private(size), size);
+	return size <= limits_room() ? counted(sys_map_private(size), size) : NULL;
+}
+
+void rt_unmap(void *p, size_t size)
+{
+	size = (size + 4095) & ~(size_t)4095;
+	sys_unmap(p, size);
+	limits_taken(p, -(int64_t)size);
 }
 
 static char *anchor; /* the segment mapped last */
@@ -107,6 +116,7 @@ static size_t anchor_size;
 /* The first segment starts at next_offset: in a forked child that is behind what it inherited. */
 void rt_memory_init(struct shm_control *control)
 {
+	limits_taken(control, SHM_CONTROL_SIZE);
 	anchor = (char *)control;
 	anchor_size = atomic_load(&control->next_offset);
 }
@@ -123,13 +133,14 @@ void *rt_map_segment(size_t size, uint64_t *ret_offset)
 	long both;
 	char *segment;
 
-	if (offset + size > rt.shm->file_size)
+	if (offset + size > rt.shm->file_size || size > limits_room())
 		return NULL;
 	both = SYS(SYS_mremap, anchor, 0, anchor_size + size, MREMAP_MAYMOVE, 0);
 	if (sys_failed(both))
 		return NULL;
 	sys_unmap((void *)both, anchor_size);
 	segment = (char *)both + anchor_size;
+	limits_taken(segment, (int64_t)size);
 	anchor = segment;
 	anchor_size = size;
 	atomic_store(&rt.shm->next_offset, offset + size);

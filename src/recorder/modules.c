@@ -109,7 +109,7 @@ bool modules_copy(void)
 		new = record_at(s * SHM_MODULES_PER_SEGMENT);
 		if (new)
 			memcpy(new, old, SHM_MODULE_SEGMENT_SIZE);
-		sys_unmap(old, SHM_MODULE_SEGMENT_SIZE);
+		rt_unmap(old, SHM_MODULE_SEGMENT_SIZE);
 		if (!new)
 			return false;
 	}

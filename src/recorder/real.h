@@ -37,6 +37,7 @@ struct real {
 	pid_t (*fork)(void);
 	int (*dlclose)(void *);
 	int (*prctl)(int, ...);
+	int (*mlockall)(int);
 	int (*execve)(const char *, char *const[], char *const[]);
 	int (*execv)(const char *, char *const[]);
 	int (*execvp)(const char *, char *const[]);

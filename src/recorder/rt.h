@@ -212,6 +212,8 @@ struct rt_lock_state {
 bool rt_lock(struct rt_lock_state *s) HIDDEN;
 void rt_unlock(const struct rt_lock_state *s) HIDDEN;
 void *rt_map(size_t size) HIDDEN;
+/* What rt_map() or rt_map_segment() gave. */
+void rt_unmap(void *p, size_t size) HIDDEN;
 void rt_memory_init(struct shm_control *control) HIDDEN;
 /* With the lock held.  NULL if there is none to be had. */
 void *rt_map_segment(size_t size, uint64_t *ret_offset) HIDDEN;

@@ -3,6 +3,7 @@
  *
  * Written with one raw write.  A daemon may have put something else at descriptor 2 since the
  * start; then nothing is written. */
+#include "recorder/limits.h"
 #include "recorder/rt.h"
 #include "recorder/sys.h"
 
@@ -30,6 +31,9 @@ void say(const char *text, const char *more)
 
 	if (!have_start || !look(&now) || now.st_dev != start.st_dev ||
 	    now.st_ino != start.st_ino || now.st_rdev != start.st_rdev)
+		return;
+	/* A line too many for a limit on the file that stderr is would end the program. */
+	if (S_ISREG(now.st_mode) && !limits_file_may_grow((uint64_t)now.st_size, sizeof(line)))
 		return;
 	for (; *text && n < sizeof(line) - 2; text++)
 		line[n++] = *text;

@@ -7,11 +7,11 @@
 #include "recorder/elf.h"
 #include "recorder/hooks.h"
 #include "recorder/inplace.h"
+#include "recorder/limits.h"
 #include "recorder/sys.h"
 #include "wire/layout.h"
 
 #include <string.h>
-#include <sys/resource.h>
 
 #define START_TIMEOUT_NS 10000000000ull
 
@@ -126,15 +126,6 @@ static char **collector_environment(size_t *ret_size)
 	return to;
 }
 
-static bool file_size_allowed(void)
-{
-	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
-
-	/* Past it ftruncate would not only fail but send a signal. */
-	SYS(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit);
-	return limit.rlim_cur >= SHM_START_SIZE;
-}
-
 static void warn_option(void *context, const char *line)
 {
 	(void)context;
@@ -176,7 +167,9 @@ struct shm_control *rt_new_recording(const struct shm_control *like)
 		say("not recorded: the kernel gives no memfd", NULL);
 		return NULL;
 	}
-	if (!file_size_allowed() || sys_failed(SYS(SYS_ftruncate, fd, SHM_START_SIZE))) {
+	/* Past it ftruncate would not only fail but send a signal. */
+	if (!limits_file_may_grow(0, SHM_START_SIZE) ||
+	    sys_failed(SYS(SYS_ftruncate, fd, SHM_START_SIZE))) {
 		say("not recorded: the limit on file sizes (ulimit -f) is too low", NULL);
 		goto out;
 	}
@@ -260,6 +253,11 @@ static bool start(void)
 	why_not = cannot_be_recorded();
 	if (why_not) {
 		say("not recorded: ", why_not);
+		return false;
+	}
+	if (limits_room() < LIMITS_LEAST) {
+		say("not recorded: too little memory is left below a limit (ulimit -v or -d)",
+		    NULL);
 		return false;
 	}
 	rt.pid = sys_getpid();

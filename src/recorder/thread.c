@@ -4,6 +4,7 @@
  * A thread registers at its first event.  Nothing runs at its end (a destructor of ours would have
  * an order among the program's own): a ring whose thread is gone is found by asking the kernel when
  * the next thread needs one, and goes on where it is, with an event that says whose it is now. */
+#include "recorder/limits.h"
 #include "recorder/ring.h"
 #include "recorder/sys.h"
 
@@ -15,9 +16,11 @@ extern void *__libc_stack_end;
 static struct rt_thread *threads[SHM_MAX_RINGS]; /* by ring; under the lock */
 static uint32_t scan_from;
 
-/* Fewer events for later threads: memory stays bounded however many there are. */
+/* Fewer events for later threads: memory stays bounded however many there are.  And for all, where
+ * little is left: an eighth of what may be had. */
 static unsigned ring_order(uint32_t index)
 {
+	size_t room = limits_room() / 8;
 	uint64_t wanted = rt.shm->options.ring_events;
 	unsigned order = index < FIRST_THREADS ? 15 : index < 64 ? 13 : 11;
 
@@ -26,6 +29,8 @@ static unsigned ring_order(uint32_t index)
 		while (order < 22 && 1ull << order < wanted)
 			order++;
 	}
+	while (order > 8 && SHM_RING_SIZE(order) > room)
+		order--;
 	return order;
 }
 
@@ -61,6 +66,9 @@ struct walk *thread_walk(struct rt_thread *t, unsigned level)
 		sets = ENDS_NESTED;
 	else if (atomic_load(&rt.shm->ring_count) < FIRST_THREADS)
 		sets = ENDS_FIRST;
+	for (size_t room = limits_room() / 4;
+	     sets > ENDS_NESTED && walk_size(rt.stack_depth, sets) > room;)
+		sets /= 2;
 	memory = rt_map(walk_size(rt.stack_depth, sets));
 	if (!memory)
 		return NULL;
@@ -164,13 +172,13 @@ uint32_t thread_positions(struct shm_position *out, uint32_t room)
 
 static void free_thread(struct rt_thread *t)
 {
-	sys_unmap(t->ring, SHM_RING_SIZE(t->ring->order));
-	sys_unmap(t->known, (t->known_mask + 1) * sizeof(*t->known));
+	rt_unmap(t->ring, SHM_RING_SIZE(t->ring->order));
+	rt_unmap(t->known, (t->known_mask + 1) * sizeof(*t->known));
 	for (int i = 0; i < RT_NESTING; i++)
 		if (t->walks[i])
-			sys_unmap(t->walks[i],
-				  walk_size(t->walks[i]->limit, t->walks[i]->end_mask + 1));
-	sys_unmap(t, sizeof(*t));
+			rt_unmap(t->walks[i],
+				 walk_size(t->walks[i]->limit, t->walks[i]->end_mask + 1));
+	rt_unmap(t, sizeof(*t));
 }
 
 void thread_forget(void)

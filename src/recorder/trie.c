@@ -49,7 +49,7 @@ static bool add_segment(void)
 		return false;
 	segment = rt_map_segment(SHM_NODE_SEGMENT_SIZE, &offset);
 	if (!segment) {
-		sys_unmap(bits, SHM_NODES_PER_SEGMENT);
+		rt_unmap(bits, SHM_NODES_PER_SEGMENT);
 		return false;
 	}
 	atomic_store_explicit(&children[n], bits, memory_order_release);
@@ -105,13 +105,13 @@ void trie_prepare(void)
 void trie_forget(void)
 {
 	for (uint32_t i = 0; i < SHM_MAX_NODE_SEGMENTS && segments[i]; i++) {
-		sys_unmap(segments[i], SHM_NODE_SEGMENT_SIZE);
-		sys_unmap(children[i], SHM_NODES_PER_SEGMENT);
+		rt_unmap(segments[i], SHM_NODE_SEGMENT_SIZE);
+		rt_unmap(children[i], SHM_NODES_PER_SEGMENT);
 		atomic_store(&segments[i], NULL);
 		atomic_store(&children[i], NULL);
 	}
 	for (uint32_t i = 0; i < atomic_load(&level_count); i++) {
-		sys_unmap(levels[i].slots, (levels[i].mask + 1) * sizeof(uint64_t));
+		rt_unmap(levels[i].slots, (levels[i].mask + 1) * sizeof(uint64_t));
 		atomic_store(&levels[i].slots, NULL);
 		atomic_store(&levels[i].count, 0);
 	}
@@ -259,7 +259,7 @@ static void grow_known(struct rt_thread *t)
 	*(struct rt_known_stack *volatile *)&t->known = bigger;
 	*(volatile uint64_t *)&t->known_mask = size * 4 - 1;
 	thread_tell_walks(t);
-	sys_unmap(old, (size * sizeof(*old) + 4095) & ~4095ull);
+	rt_unmap(old, (size * sizeof(*old) + 4095) & ~4095ull);
 }
 
 static void remember(struct rt_thread *t, uint64_t hash, uint32_t node)
