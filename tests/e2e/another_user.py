@@ -2,8 +2,10 @@
 """What another user of this machine gets: questions and commands as nobody, which only root can ask."""
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -19,6 +21,15 @@ for port, method, path, headers, body in json.load(sys.stdin):
     print(json.dumps([a.status, dict(a.getheaders()), a.read().decode(errors="replace")]))
     c.close()
 """
+
+
+@pytest.fixture
+def nobodys_folder():
+    """A folder of nobody's that nobody can reach: those of pytest are closed whenever another one starts."""
+    path = tempfile.mkdtemp(prefix="memoir-nobody-", dir="/tmp")
+    os.chown(path, NOBODY, NOBODY)
+    yield path
+    shutil.rmtree(path)
 
 
 def command(*words):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Who may read and change what: docs/security.md.  The loopback address is not a person."""
 import os
+import pathlib
 import socket
 import stat
 import subprocess
@@ -10,7 +11,7 @@ import pytest
 import another_user
 import harness
 from agent import Target
-from another_user import needs_root
+from another_user import needs_root, nobodys_folder  # noqa: F401
 from test_gather import Streaming
 from web import Server
 
@@ -191,16 +192,14 @@ def test_another_user_gets_nothing_of_the_agent(program, tmp_path):
 
 
 @needs_root
-def test_our_commands_ask_an_agent_with_a_token(program, tmp_path):
+def test_our_commands_ask_an_agent_with_a_token(program, tmp_path, nobodys_folder):
     """As another user, with the token from a file or the environment; what is on a command line is warned about."""
-    secret = tmp_path / "token"
+    secret = pathlib.Path(nobodys_folder) / "token"
     (tmp_path / "runtime").mkdir()
     with Target([program], tmp_path / "runtime", conf="prof:true") as target:
         secret.write_text(target.token + "\n")
         secret.chmod(0o600)
         os.chown(secret, another_user.NOBODY, another_user.NOBODY)
-        for folder in [tmp_path, *tmp_path.parents][:-2]:
-            os.chmod(folder, os.stat(folder).st_mode | 0o011)
 
         def nobody(*words, **env):
             return harness.execute(another_user.command(harness.MEMOIR, "jemalloc", *words), cwd="/tmp",
@@ -249,17 +248,13 @@ def test_pages_from_elsewhere_get_nothing_of_the_agent(program, tmp_path):
 
 @needs_root
 @pytest.mark.parametrize("mode", ["run", "preload"])
-def test_another_user_gets_nothing_of_a_stream(compile_program, tmp_path, mode):
+def test_another_user_gets_nothing_of_a_stream(compile_program, tmp_path, nobodys_folder, mode):
     """The hello has the command line, so not even that; with the token all of it."""
     secret = tmp_path / "token"
     secret.write_text(TOKEN + "\n")
     secret.chmod(0o600)
     program = compile_program("stepwise")
-    home = tmp_path / "nobody"
-    home.mkdir()
-    os.chown(home, another_user.NOBODY, another_user.NOBODY)
-    for folder in [home, *home.parents][:-2]:
-        os.chmod(folder, os.stat(folder).st_mode | 0o011)
+    home = pathlib.Path(nobodys_folder)
     for options, allowed in (({}, False), ({"MEMOIR_STREAM_TOKEN_FILE": "token"}, False), ({"MEMOIR_STREAM_OPEN_TO_ALL": "1"}, True)):
         sending = Streaming(program, tmp_path, mode, options, name=f"{len(options)}{allowed}.dat")
         try:
