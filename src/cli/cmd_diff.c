@@ -306,6 +306,8 @@ static int compare(struct shown *s, struct opened *a, struct opened *b,
 		print_text(s, &out);
 	if (buf_flush(&out, 1))
 		status = STATUS_FAILED;
+	if (limit && (a->model->loss.kind != LOSS_NONE || b->model->loss.kind != LOSS_NONE))
+		status = STATUS_CANNOT_TELL;
 	status = unless_limited(status);
 	/* Of a recording that has a hole it says only that it grew, not that it did not. */
 	if (limit && is_beyond(s, l)) {
