@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Programs of a tenth of a second that have large libraries: what embedding their tables adds.
 
-The wall time of `memoir run`, from start to end: without binaries, with tables that have to be made
+Wall and processor time of `memoir run`, from start to end: without binaries, with tables that have to be made
 (the cache is emptied before), and with tables that an earlier recording has made.
 """
 import os
@@ -17,13 +17,13 @@ PROGRAMS = (
     ("clang -c, empty main", ["clang", "-c", "empty.c", "-o", "empty.o"]),
     ("ffmpeg -version", ["ffmpeg", "-version"]),
     ("node -e 0", ["node", "-e", "0"]),
-    ("python3 -c pass", ["python3", "-c", "pass"]),
+    ("python3 -c pass", ["/usr/bin/python3", "-c", "pass"]),
 )
 WAYS = ("plain", "without", "first", "again")
 
 
 def run(bench, way, command):
-    """Seconds of the whole command, and bytes of the recording."""
+    """Seconds of the whole command, of processor time for it, and bytes of the recording."""
     output = os.path.join(bench.folder, "short.dat")
     cache = os.path.join(bench.folder, "short-cache" if way != "first" else "short-no-cache")
     full = command
@@ -32,33 +32,42 @@ def run(bench, way, command):
                 *command]
     shutil.rmtree(os.path.join(bench.folder, "short-no-cache"), ignore_errors=True)
     start = time.monotonic()
-    subprocess.run(full, cwd=bench.folder, env=dict(os.environ, XDG_CACHE_HOME=cache), check=True,
-                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(full, cwd=bench.folder, env=dict(os.environ, XDG_CACHE_HOME=cache),
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status
     seconds = time.monotonic() - start
-    return seconds, os.path.getsize(output) if way != "plain" else 0
+    if status:
+        raise SystemExit(f"{' '.join(full)}: status {status}")
+    return seconds, usage.ru_utime + usage.ru_stime, os.path.getsize(output) if way != "plain" else 0
 
 
 def measure(bench):
     with open(os.path.join(bench.folder, "empty.c"), "w", encoding="ascii") as file:
         file.write("int main(void) { return 0; }\n")
-    rows = [["short programs", "plain ms", "without ms", "first ms", "", "again ms", "", f"at most {BUDGET}", "MiB"]]
+    rows = [["short programs", "plain ms", "without ms", "first ms", "", "again ms", "", f"at most {BUDGET}",
+             "cpu: without ms", "first ms", "", "again ms", "", "MiB"]]
     repeat = bench.args.repeat or (7 if bench.args.quick else 21)
     bench.result["short"] = {}
     for name, command in PROGRAMS:
         if not shutil.which(command[0]):
             continue
         run(bench, "again", command)  # fills the cache
-        times = {way: [] for way in WAYS}
-        sizes = {}
+        walls, processor, sizes = {way: [] for way in WAYS}, {way: [] for way in WAYS}, {}
         for number in range(repeat):
             for way in WAYS[number % len(WAYS):] + WAYS[:number % len(WAYS)]:
-                seconds, sizes[way] = run(bench, way, command)
-                times[way].append(seconds)
-        middle = {way: statistics.median(times[way]) for way in WAYS}
-        factor = {way: middle[way] / middle["without"] for way in ("first", "again")}
-        bench.result["short"][name] = {"seconds": times, "bytes": sizes["again"]}
-        rows.append([name, *(f"{middle[way] * 1e3:.0f}" for way in ("plain", "without", "first")),
-                     f"{factor['first']:.2f}", f"{middle['again'] * 1e3:.0f}", f"{factor['again']:.2f}",
-                     bench.check(f"short: {name}", factor["again"], BUDGET), mib(sizes["again"])])
+                wall, used, sizes[way] = run(bench, way, command)
+                walls[way].append(wall)
+                processor[way].append(used)
+        bench.result["short"][name] = {"wall": walls, "cpu": processor, "bytes": sizes["again"]}
+        wall, used = ({way: statistics.median(times[way]) for way in WAYS} for times in (walls, processor))
+        row = [name, f"{wall['plain'] * 1e3:.0f}"]
+        for times in (wall, used):
+            row.append(f"{times['without'] * 1e3:.0f}")
+            for way in ("first", "again"):
+                row += [f"{times[way] * 1e3:.0f}", f"{times[way] / times['without']:.2f}"]
+            if times is wall:
+                row.append(bench.check(f"short: {name}", wall["again"] / wall["without"], BUDGET))
+        rows.append([*row, mib(sizes["again"])])
     print()
     table(rows)
