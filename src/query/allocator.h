@@ -9,7 +9,6 @@
 
 #include "model/model.h"
 #include "pairing/columns.h"
-#include "wire/event.h"
 
 /* Are the others glibc's, so that flags about mappings and arenas mean something? */
 static inline bool allocator_is_glibc(const struct model *m)
