@@ -163,6 +163,8 @@ static bool flag(const struct brute *b, unsigned i, uint32_t row)
 	const struct columns *c = &b->m->allocations;
 	unsigned f = tags_flags(c->tags[row]);
 	bool jemalloc = !strcmp(places_call(b->p, tags_call(c->tags[row])), "mallocx");
+	/* Both at once are never glibc's: so another allocator's blocks are marked. */
+	bool inside = f & TAG_MMAPPED && f & TAG_NON_MAIN_ARENA;
 	struct brute_sums s;
 
 	switch (i) {
@@ -178,11 +180,11 @@ static bool flag(const struct brute *b, unsigned i, uint32_t row)
 	case 4:
 		return f & TAG_REALLOCATED;
 	case 5:
-		return !jemalloc && f & TAG_MMAPPED;
+		return !jemalloc && !inside && f & TAG_MMAPPED;
 	case 6:
 		return !jemalloc && !(f & TAG_NON_MAIN_ARENA);
 	case 7:
-		return !jemalloc && f & TAG_NON_MAIN_ARENA;
+		return !jemalloc && !inside && f & TAG_NON_MAIN_ARENA;
 	case 8:
 		return jemalloc;
 	case 9:
