@@ -507,6 +507,7 @@ int profile_finish(struct profile *p, struct err *err)
 	for (size_t i = 0; i < p->places.count; i++)
 		p->cut[i] = place_cut(p, &p->places.places[i]);
 	/* One element even if there is no sample: no pointer below is NULL. */
+	p->sites = xgrow(p->sites, p->site_count, &p->site_room, sizeof(*p->sites));
 	p->frames = xgrow(p->frames, 0, &p->frame_room, sizeof(*p->frames));
 	p->stacks = xgrow(p->stacks, 0, &p->stack_room, sizeof(*p->stacks));
 	for (size_t i = 0; i < p->sample_count; i++) {

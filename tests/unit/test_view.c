@@ -274,7 +274,7 @@ static const struct {
 	{ "zeroed", "yes", "zeroed" },
 	{ "zeroed", "no", "not zeroed" },
 	{ "mmaped", "yes", "mmapped" },
-	{ "mmaped", "no", "not mmapped and not jemalloc" },
+	{ "mmaped", "no", "(main_arena or other_arena) and not mmapped" },
 	{ "arena", "main", "main_arena" },
 	{ "arena", "non_main", "other_arena" },
 	{ "jemalloc", "yes", "jemalloc" },
