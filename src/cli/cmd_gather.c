@@ -292,7 +292,7 @@ static int run(int argc, char **argv)
 		.progress = progress,
 		.context = &shown,
 	};
-	const struct secret_sources from = { token_file, NULL, "MEMOIR_STREAM_TOKEN" };
+	const struct secret_sources from = { token_file, "MEMOIR_STREAM_TOKEN" };
 	char token[SECRET_SIZE];
 	struct err err;
 	int error = secret_choose("memoir gather", &from, token, &o.token);

@@ -16,7 +16,6 @@
 #include "cli/agent_token.h"
 #include "cli/args.h"
 #include "cli/command.h"
-#include "cli/secrets.h"
 #include "jemalloc/agents.h"
 #include "jemalloc/controls.h"
 #include "jemalloc/http_client.h"
@@ -25,7 +24,7 @@
 #define TIMEOUT_MS 60000
 
 static bool as_json;
-static const char *output, *token;
+static const char *output;
 static uint64_t seconds;
 
 static const struct command_option options[] = {
@@ -35,8 +34,6 @@ static const struct command_option options[] = {
 	{ "seconds", 's', "N", "of pprof: what changes in so many seconds", COMMAND_NUMBER,
 	  &seconds },
 	AGENT_TOKEN_ROW,
-	{ "token", 0, "TOKEN", "the same, where every user of this machine can read it",
-	  COMMAND_TEXT, &token },
 	{ "json", 0, NULL, "answers as they come", COMMAND_FLAG, &as_json },
 	{ 0 },
 };
@@ -261,8 +258,6 @@ static int run(int argc, char **argv)
 
 	if (argc < 2)
 		return wrong("which process, and what? See memoir jemalloc ctl --help");
-	if (token)
-		agents_use_token(token);
 	w = find_word(argv[1]);
 	status = w ? make_target(w, argc - 2, argv + 2, &target) : 2;
 	if (!status && agents_find(argv[0], &agent, &err)) {
@@ -280,8 +275,6 @@ static int run(int argc, char **argv)
 			buf_add(&out, body.data, body.size);
 		status = buf_flush(&out, STDOUT_FILENO) ? 1 : 0;
 	}
-	if (!status)
-		secret_warn(NAME, &(struct secret_sources){ NULL, token, "MEMOIR_AGENT_TOKEN" });
 	buf_release(&target);
 	buf_release(&body);
 	buf_release(&out);

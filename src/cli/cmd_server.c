@@ -23,7 +23,7 @@
 #define PATIENCE_MS 1000 /* with threads, after SIGTERM */
 #define LAST_MS 1800	 /* then it ends in any case */
 
-static const char *interface, *token, *token_file, *password_file, *upload_limit;
+static const char *interface, *token_file, *password_file, *upload_limit;
 static const char *agent_token_file;
 static const char **agents;
 static size_t agent_count, agent_room;
@@ -96,8 +96,6 @@ static const struct command_option options[] = {
 	{ "token-file", 0, "FILE",
 	  "answer only those who know its first line (or MEMOIR_TOKEN; otherwise one is made)",
 	  COMMAND_TEXT, &token_file },
-	{ "token", 't', "TEXT", "the same, where every user of this machine can read it",
-	  COMMAND_TEXT, &token },
 	{ "password-file", 0, "FILE", "the same with a password, which is the file's first line",
 	  COMMAND_TEXT, &password_file },
 	{ "open-to-all", 0, NULL, "everybody who reaches the address may read, without a token",
@@ -262,11 +260,11 @@ static int check_token(const char *text)
  * processes need none on this machine, and one is made for all others. */
 static int choose_secret(struct server_options *o, char room[SECRET_SIZE])
 {
-	const struct secret_sources from = { token_file, token, "MEMOIR_TOKEN" };
+	const struct secret_sources from = { token_file, "MEMOIR_TOKEN" };
 	struct err err;
 	int status;
 
-	if (password_file && (token || token_file))
+	if (password_file && token_file)
 		return wrong("--token-file or --password-file, not both");
 	if (password_file) {
 		int error = secret_read(password_file, room, &err);
@@ -281,7 +279,6 @@ static int choose_secret(struct server_options *o, char room[SECRET_SIZE])
 		status = check_token(o->token);
 	if (status)
 		return status;
-	secret_warn(NAME, &from);
 	if (o->token)
 		return 0;
 	if (secret_make(room)) {

@@ -9,15 +9,11 @@
 int secret_choose(const char *command, const struct secret_sources *from, char room[SECRET_SIZE],
 		  const char **ret_secret)
 {
-	const char *text = from->text ? from->text : from->variable ? getenv(from->variable) : NULL;
+	const char *text = from->variable ? getenv(from->variable) : NULL;
 	struct err err;
 	int error;
 
 	*ret_secret = NULL;
-	if (from->file && from->text) {
-		fprintf(stderr, "%s: --token or --token-file, not both\n", command);
-		return 2;
-	}
 	if (from->file) {
 		error = secret_read(from->file, room, &err);
 		if (*err.text)
@@ -33,13 +29,4 @@ int secret_choose(const char *command, const struct secret_sources *from, char r
 		*ret_secret = strcpy(room, text);
 	}
 	return 0;
-}
-
-void secret_warn(const char *command, const struct secret_sources *from)
-{
-	if (from->text)
-		fprintf(stderr,
-			"%s: every user of this machine can see --token: --token-file FILE or %s "
-			"keeps it secret\n",
-			command, from->variable);
 }

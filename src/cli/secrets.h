@@ -5,13 +5,10 @@
 
 struct secret_sources {
 	const char *file;     /* of --token-file; NULL: not given */
-	const char *text;     /* of --token, which other users can see; NULL: not given */
 	const char *variable; /* of the environment; NULL: none */
 };
 
-/* 0 with *ret_secret in `room` (NULL: none was given), or the exit status after saying why.  A
- * secret on the command line is taken, with a warning: secret_warn(). */
+/* 0 with *ret_secret in `room` (NULL: none was given), or the exit status after saying why.  No
+ * option takes the secret itself: other users can read command lines. */
 int secret_choose(const char *command, const struct secret_sources *from, char room[SECRET_SIZE],
 		  const char **ret_secret);
-/* One line for those who gave it on the command line. */
-void secret_warn(const char *command, const struct secret_sources *from);

@@ -56,11 +56,14 @@ def test_all_controls(program, tmp_path, kind):
 
 
 def test_what_is_wrong_is_one_line(program, tmp_path):
+    wrong = tmp_path / "wrong-token"
+    wrong.write_text("x\n")
+    wrong.chmod(0o600)
     with Target([program], tmp_path) as target:
         for words, status, reason in (
                 ([str(target.pid), "prof", "on"], 1, b"start with MALLOC_CONF=prof:true"),
                 ([str(target.pid), "get", "arena.0.destroy"], 1, b"403"),
-                (["--token", "x", target.address, "purge"], 1, b"the token is wrong"),
+                (["--token-file", str(wrong), target.address, "purge"], 1, b"the token is wrong"),
                 ([str(target.pid), "purg"], 2, b"did you mean purge?"),
                 ([str(target.pid), "prof", "maybe"], 2, b"on or off"),
                 ([str(target.pid), "get"], 2, b"get NAME"),

@@ -242,7 +242,7 @@ def test_another_user(server, target):
     """The server does not lend its user's rights to others on this computer."""
     done = subprocess.run([sys.executable, "-c", ANOTHER, str(server.port), str(target.pid)], capture_output=True, text=True, timeout=LONG)
     assert done.stdout.split() == ["401", "401", "401"], done
-    with Server("--token", "secret-enough", env={"XDG_RUNTIME_DIR": target.runtime}) as other:
+    with Server(env={"XDG_RUNTIME_DIR": target.runtime, "MEMOIR_TOKEN": "secret-enough"}) as other:
         path = f"/agents/{target.pid}/control/decay"
         assert other.ask(path, method="POST").status == 401
         assert other.ask(path, method="POST", headers={"Authorization": "Bearer secret-enough"}).status == 200

@@ -85,10 +85,7 @@ def test_takes_the_next_port(recording):
 @pytest.mark.parametrize("arguments, status, words", [
     (["--token-file", "/nonexistent"], 1, b"No such file"),
     (["--token-file", "/dev/null"], 1, b"empty"),
-    (["--token-file", "/dev/null", "--token", "12345678"], 2, b"not both"),
-    (["--token", "short"], 2, b"at least 8"),
-    (["--token", "with blanks inside"], 2, b"letters"),
-    (["--token", "12345678", "--password-file", "/dev/null"], 2, b"not both"),
+    (["--token-file", "/dev/null", "--password-file", "/dev/null"], 2, b"not both"),
     (["--password-file", "/nonexistent"], 1, b"No such file"),
     (["--password-file", "/dev/null"], 1, b"empty"),
     (["-p", "70000"], 2, b"65535"),
@@ -102,6 +99,12 @@ def test_refuses(arguments, status, words):
     done = refused(*arguments)
     assert done.status == status and words in done.stderr and done.stdout == b"", done
     assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("token, words", [("short", b"at least 8"), ("with blanks inside", b"letters")])
+def test_refuses_a_token(token, words, recording):
+    done = harness.execute([harness.MEMOIR, "server", recording], env={"MEMOIR_TOKEN": token})
+    assert done.status == 2 and words in done.stderr and done.stderr.count(b"\n") == 1, done
 
 
 # Who may ask
@@ -142,7 +145,7 @@ def test_pages_from_elsewhere(server):
 
 
 def test_token(recording):
-    with Server("--token", "abc-DEF.123", recording) as server:
+    with Server(recording, env={"MEMOIR_TOKEN": "abc-DEF.123"}) as server:
         assert server.address.endswith("/?token=abc-DEF.123")
         answer = server.ask("/list")
         assert answer.status == 401 and answer.headers["WWW-Authenticate"].startswith("Bearer")
@@ -179,7 +182,7 @@ def test_password(recording, tmp_path):
 
 
 def test_other_address_with_token(recording):
-    with Server("-i", "0.0.0.0", "--token", "12345678", recording) as server:
+    with Server("-i", "0.0.0.0", recording, env={"MEMOIR_TOKEN": "12345678"}) as server:
         name = socket.gethostname()
         key = {"Authorization": "Bearer 12345678"}
         assert server.ask("/list", headers={**key, "Host": name}).status == 200
