@@ -107,7 +107,7 @@ TOGETHER = {"below": {"measure": "short_lived"}, "at_a": {"at_b": "50%"}, "at_b"
             "against": {}, "against_at": {"against": "ID"}}
 SPECIAL = {("sort_by", "/data/{id}/allocation_groups"): "all.size", ("sort_by", "/data/{id}/groups"): "self.size",
            ("peak_rss_min",): "4k", ("peak_rss_max",): "4G", ("against",): "25%", ("width",): "100", ("height",): "100", ("file",): None, ("a",): None, ("b",): None,
-           ("base",): None, ("regex",): None, ("of",): "/data/last/flame", ("sort_by", "/dumps/{id}/top"): "cum"}
+           ("base",): None, ("regex",): None, ("of", "/progress"): "/data/last/flame", ("sort_by", "/dumps/{id}/top"): "cum"}
 PARAMETERS = [(e, p) for e in GETS for p in e["parameters"]]
 
 

@@ -133,7 +133,7 @@ def test_a6_ten_snapshots_a_second_apart(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["port", "unix", "command", "pid", "chunked"])
-def test_a6_from_everywhere(kind, tmp_path):
+def test_a6_from_everywhere(kind, tmp_path, monkeypatch):
     path = tmp_path / "out.log"
     words = ["record", "-i", "50ms", "-n", 3, "-o", path]
     if kind == "command":
@@ -143,8 +143,9 @@ def test_a6_from_everywhere(kind, tmp_path):
             done = jemalloc(*words, "--text", "--options", "ab", stub.address)
         assert set(stub.requests) == {"/stats?ab"}
     elif kind == "pid":
-        folder = pathlib.Path(f"/tmp/memoir-{os.getuid()}")
-        folder.mkdir(mode=0o700, exist_ok=True)
+        folder = tmp_path / "agents"
+        folder.mkdir(mode=0o700)
+        monkeypatch.setenv("MEMOIR_AGENT_FOLDER", str(folder))
         note = folder / f"jemalloc.{os.getpid()}"
         with Stub((200, FULL)) as stub:
             note.write_text(stub.address + "\n")

@@ -23,12 +23,14 @@ LIBRARY = next((p for p in map(pathlib.Path, ("/usr/lib/x86_64-linux-gnu/libjema
 
 
 @pytest.fixture
-def target(compile_program):
+def target(compile_program, tmp_path, monkeypatch):
     if LIBRARY is None:
         pytest.skip("no libjemalloc.so.2")
     program = compile_program("jemalloc_target")
     environment = dict(harness.ENVIRONMENT, MALLOC_CONF="dirty_decay_ms:600000", MEMOIR_AGENT_LISTEN="127.0.0.1:0",
-                       MEMOIR_AGENT_START="now")
+                       MEMOIR_AGENT_START="now", MEMOIR_AGENT_FOLDER=str(tmp_path / "agents"))
+    (tmp_path / "agents").mkdir(mode=0o700)
+    monkeypatch.setenv("MEMOIR_AGENT_FOLDER", environment["MEMOIR_AGENT_FOLDER"])
 
     def run(*words, agent=False, conf="", **keywords):
         env = dict(environment, LD_PRELOAD=f"{AGENT}:{LIBRARY}" if agent else str(LIBRARY))

@@ -128,7 +128,7 @@ def test_readable_while_written(compile_program, tmp_path):
     try:
         time.sleep(1.5)
         assert process.poll() is None
-        info = harness.flatten(harness.ask("info", "--json", path))
+        info = harness.flatten(harness.ask("info", "--live", "--json", path))
         assert info["allocations"] > 100000
     finally:
         process.terminate()

@@ -479,9 +479,9 @@ class TestTree:
 
     def test_goes_on_without_the_launcher(self, compile_program, tmp_path):
         """What a child starts after memoir run has ended is recorded too, and hears nothing of us."""
-        go, log = tmp_path / "go", tmp_path / "log"
-        script = (f"setsid sh -c 'until [ -e {go} ]; do sleep 0.1; done; ls /; env {compile_program('family')} leaf' "
-                  f">{log} 2>&1 & exit 0")
+        begun, go, log = tmp_path / "begun", tmp_path / "go", tmp_path / "log"
+        script = (f"setsid sh -c ': >{begun}; until [ -e {go} ]; do sleep 0.1; done; ls /; env {compile_program('family')} leaf' "
+                  f">{log} 2>&1 & until [ -e {begun} ]; do sleep 0.05; done; exit 0")
         (tmp_path / "r").mkdir()
         run = harness.execute([harness.MEMOIR, "run", "--children", "-o", f"{tmp_path}/r/%e_%n.dat", "--", "sh",
                                "-c", script])

@@ -47,6 +47,14 @@ export interface Recording {
 export const seconds = (t: Timeval | undefined): number => (t ? t.secs + t.fract_nsecs / 1e9 : 0);
 export const programName = (r: Recording): string => (r.executable || r.heap?.program)?.split("/").pop() || r.name;
 
+/* Rows of what is no recording, or not read yet, have the program's figures as zeros for other
+ * clients' sake; allocated_count is there only where they are known. */
+function withoutZeros(r: Recording): Recording {
+	if (r.allocated_count !== undefined) return r;
+	const { final_allocated, final_allocated_count, runtime, unique_backtrace_count, timestamp, ...known } = r;
+	return known;
+}
+
 interface State {
 	list: Recording[] | undefined;
 	error: ApiError | undefined;
@@ -67,7 +75,7 @@ export async function refresh(): Promise<void> {
 		const text = await (await send("/list")).text();
 		if (text !== last || state.error) {
 			last = text;
-			say({ list: JSON.parse(text) as Recording[], error: undefined });
+			say({ list: (JSON.parse(text) as Recording[]).map(withoutZeros), error: undefined });
 		}
 	} catch (error) {
 		last = "";
