@@ -197,6 +197,7 @@ int main(int argc, char **argv)
 	start_watching(&c);
 	if (c.control->family.origin == ORIGIN_FORK)
 		inherit_blocks(&c);
+	atomic_store(&c.control->family.inheriting, 0);
 	reason = collector_run(&c);
 	if (!strcmp(reason, "end"))
 		status = exit_status(c.pidfd, c.session >= 0 ? TRIES_SESSION : TRIES);

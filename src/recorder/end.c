@@ -80,7 +80,10 @@ static bool wait_for_collector(int status)
 
 	if (!spawn_stays()) {
 		ask(shm, ENDING_WRITE, status);
-		wait_while(&shm->written, 0, &patience);
+		/* Reading what a forked child inherited takes as long as the parent's recording is
+		 * large; the collector outlives us here, and readers wait for it. */
+		if (!atomic_load(&shm->family.inheriting))
+			wait_while(&shm->written, 0, &patience);
 		return false;
 	}
 	ask(shm, ENDING_CLOSE, status);

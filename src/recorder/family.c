@@ -152,6 +152,7 @@ void family_describe(struct shm_control *control, const struct shm_control *like
 	family->inherited_offset = SHM_CONTROL_SIZE;
 	family->inherited_rings = thread_positions(positions, SHM_MAX_RINGS);
 	family->first_node = atomic_load(&like->node_count);
+	atomic_store(&family->inheriting, 1);
 	atomic_store(&control->next_offset, SHM_START_SIZE);
 }
 

@@ -160,6 +160,7 @@ struct shm_family {
 	uint64_t inherited_offset; /* of `inherited_rings` positions, by the parent's ring */
 	uint32_t inherited_rings;
 	uint32_t first_node;		 /* smaller numbers are the parent's */
+	_Atomic uint32_t inheriting;	 /* the parent's recording is still being read */
 	_Atomic uint32_t write_request;	 /* raised by a child: what there is goes to the file */
 	_Atomic uint32_t exec_pending;	 /* the program is about to become another */
 	_Atomic uint32_t other_programs; /* started by this one, and not recorded */
