@@ -31,18 +31,22 @@ def much(tmp_path_factory):
 @pytest.fixture
 def unfinished(compile_program, tmp_path, much):
     """A recording whose program has just ended, and whose collector is still busy."""
-    path = str(tmp_path / "in.dat")
-    run = harness.execute([compile_program("exits"), "exit"],
-                          env={"LD_PRELOAD": harness.LIBRARY, "MEMORY_PROFILER_OUTPUT": path,
-                               "MEMORY_PROFILER_INCLUDE_FILE": str(much)})
-    assert run.status == 21
-    assert not is_finished(path), "the collector was too fast for this test"
-    return path
+    for attempt in range(8):
+        path = str(tmp_path / f"in{attempt}.dat")
+        run = harness.execute([compile_program("exits"), "exit"],
+                              env={"LD_PRELOAD": harness.LIBRARY, "MEMORY_PROFILER_OUTPUT": path,
+                                   "MEMORY_PROFILER_INCLUDE_FILE": str(much)})
+        assert run.status == 21
+        if not is_finished(path):
+            return path
+        os.unlink(path)
+    raise AssertionError("the collector was too fast for this test")
 
 
 def is_finished(path):
     with open(path, "rb") as file:
-        return file.read().endswith(harness.TRAILER)
+        file.seek(-len(harness.TRAILER), os.SEEK_END)
+        return file.read() == harness.TRAILER
 
 
 def memoir(*arguments, **keywords):
