@@ -45,7 +45,7 @@ test-quick: ## unit and policy tests, and the end-to-end tests that take no time
 	@scripts/install-npm tests
 	@$(PYTHON) scripts/test --build $(BUILD) --quick
 
-test-long: ## other people's test suites with and without the recorder, ten minutes
+test-long: ## other people's test suites with and without the recorder, every question of a million stacks; ten minutes
 	@scripts/install-deps build test
 	@$(PYTHON) scripts/test --build $(BUILD) --long $(if $(CI),--werror)
 

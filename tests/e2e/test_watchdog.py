@@ -110,6 +110,7 @@ def end_within(server, seconds):
     assert took < seconds, f"SIGTERM took {took:.1f} s"
 
 
+@pytest.mark.long
 def test_every_question_is_answered(million):
     server = web.Server(million)
     with server:
