@@ -69,12 +69,24 @@ static void leave_everything(void)
 	SYS(SYS_prctl, PR_SET_NAME, "memoir-waiter");
 }
 
+/* Before anything else, and not when the collector has come as far as its own code: as long as a
+ * pipe is held open here, who writes to it takes a program that was killed for a living one.  The
+ * standard ones are the collector's to replace.  A kernel without the call leaves it to the
+ * collector. */
+static void leave_descriptors(int memfd)
+{
+	if (memfd > 3)
+		sys_call(SYS_close_range, 3, memfd - 1, 0, 0, 0, 0);
+	sys_call(SYS_close_range, memfd >= 3 ? memfd + 1 : 3, ~0u, 0, 0, 0, 0);
+}
+
 /* The memory is the program's, which may say any time that it makes no system calls any more
  * (SYS); that does not go for this process. */
 static void be_helper(void *context)
 {
 	struct spawn *s = context;
 
+	leave_descriptors(s->memfd);
 	s->pid = clone_call(CLONE_VM | CLONE_VFORK, s->stack + STACK_SIZE, become_collector, s);
 	if (s->stay && !sys_failed(s->pid) && !s->error)
 		leave_everything();

@@ -38,7 +38,7 @@ def pytest_runtest_logreport(report):
     path = os.environ.get("MEMOIR_TESTS_FAILED")
     if path and report.failed and not os.environ.get("PYTEST_XDIST_WORKER"):
         with open(path, "a", encoding="utf-8") as file:
-            file.write(re.sub(r"@\w+$", "", report.nodeid) + "\n")
+            file.write(re.sub(r"@[\w-]+$", "", report.nodeid) + "\n")
 
 
 @pytest.fixture(scope="session")
