@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* ELF headers and notes.  See elf.h. */
 #include "collector/elf.h"
+#include "wire/machine.h"
 
 #include <elf.h>
 #include <string.h>
-
-#if defined(__x86_64__)
-#define OUR_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define OUR_MACHINE EM_AARCH64
-#else
-#error "which machine is this?"
-#endif
 
 static bool header(const uint8_t *bytes, size_t size, Elf64_Ehdr *ret_header)
 {
@@ -40,7 +33,7 @@ enum elf_kind elf_kind_of(const uint8_t *bytes, size_t size)
 	if (!header(bytes, size, &h))
 		return ELF_NONE;
 	if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    h.e_machine != OUR_MACHINE)
+	    h.e_machine != MACHINE_ELF)
 		return ELF_FOREIGN;
 	for (unsigned i = 0; segment(bytes, size, &h, i, &s); i++) {
 		if (s.p_type == PT_INTERP)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What kind of program a file is.  See loadable.h. */
 #include "wire/loadable.h"
+#include "wire/machine.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -10,14 +11,6 @@
 #define SEGMENTS_MAX 256u      /* programs have a dozen */
 #define ENTRIES_MAX 4096u      /* of a dynamic section; large programs have a hundred */
 #define STRINGS_MAX (1u << 20) /* of a loader, which has a few kilobytes */
-
-#if defined(__x86_64__)
-#define OUR_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define OUR_MACHINE EM_AARCH64
-#else
-#error "which machine is this?"
-#endif
 
 struct elf_file {
 	const struct loadable_files *files;
@@ -155,7 +148,7 @@ static bool read_header(struct elf_file *f)
 	return read_all(f, 0, &f->header, sizeof(f->header)) &&
 	       !memcmp(f->header.e_ident, ELFMAG, SELFMAG) &&
 	       f->header.e_ident[EI_CLASS] == ELFCLASS64 &&
-	       f->header.e_ident[EI_DATA] == ELFDATA2LSB && f->header.e_machine == OUR_MACHINE;
+	       f->header.e_ident[EI_DATA] == ELFDATA2LSB && f->header.e_machine == MACHINE_ELF;
 }
 
 static bool is_named_like_musl(const char *path)
@@ -188,7 +181,7 @@ static enum loadable look_at_program(struct elf_file *f, struct loadable_look *r
 		return LOADABLE_UNKNOWN;
 	ret->machine = f->header.e_machine;
 	if (f->header.e_ident[EI_CLASS] == ELFCLASS32 &&
-	    (f->header.e_machine == EM_386 || f->header.e_machine == OUR_MACHINE))
+	    (f->header.e_machine == EM_386 || f->header.e_machine == MACHINE_ELF))
 		return LOADABLE_32_BIT;
 	if (!read_header(f))
 		return LOADABLE_OTHER_MACHINE;
