@@ -9,13 +9,13 @@
 #include "server/spark.h"
 #include "server/words.h"
 
-#define KEPT_GROUPS 2000 /* more are streamed */
-#define SPARKS_MAX 1000	 /* groups with curves */
-#define SPARK_MAX 200	 /* points */
+#define CACHED_GROUPS 2000 /* more are streamed */
+#define SPARKS_MAX 1000	   /* groups with curves */
+#define SPARK_MAX 200	   /* points */
 
 static bool streams(struct request *r)
 {
-	return request_count(r, "count") > KEPT_GROUPS;
+	return request_count(r, "count") > CACHED_GROUPS;
 }
 
 struct writing {

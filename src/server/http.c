@@ -17,9 +17,9 @@
 
 #include "base/xalloc.h"
 #include "peer/peer.h"
+#include "server/answer_cache.h"
 #include "server/guard.h"
 #include "server/http_send.h"
-#include "server/kept.h"
 #include "server/library.h"
 #include "server/links.h"
 #include "server/stream.h"
@@ -46,7 +46,7 @@ struct exchange {
 	struct request request;
 	const struct asset *asset;
 	struct upload *upload;
-	struct kept_answer *kept;
+	struct cached_answer *cached;
 	struct stream *stream;
 	struct asked *asked;
 	char etag[40];
@@ -94,8 +94,8 @@ static void completed(void *server, struct MHD_Connection *c, void **context,
 		link_sleeps(x->server->links, x->link, NULL);
 		link_busy(x->server->links, x->link, false);
 	}
-	if (x->kept)
-		kept_give(x->server->kept, x->kept, &x->waiter);
+	if (x->cached)
+		answer_cache_release(x->server->answer_cache, x->cached, &x->waiter);
 	if (x->stream)
 		stream_drop(x->stream);
 	if (x->asked)
@@ -382,8 +382,8 @@ static enum MHD_Result send_done(struct exchange *x)
 		how.etag = NULL;
 		return send_bytes(x->connection, &how, body->data, body->size, false);
 	}
-	if (x->kept) {
-		const struct kept_answer *a = x->kept;
+	if (x->cached) {
+		const struct cached_answer *a = x->cached;
 
 		if (a->fault.status)
 			return send_fault(x->connection, x->server, &a->fault);
@@ -428,8 +428,9 @@ static enum MHD_Result answer_computed(struct exchange *x)
 		x->stream = stream_new(x->server->streams, r, gzip && !r->packed, &x->waiter);
 		return MHD_YES;
 	}
-	x->kept = kept_ask(x->server->kept, key, r, gzip, is_patient(x->connection), &x->waiter);
-	if (!x->kept) {
+	x->cached = answer_cache_ask(x->server->answer_cache, key, r, gzip,
+				     is_patient(x->connection), &x->waiter);
+	if (!x->cached) {
 		refuse(x, 503, "there is too much to do: try again");
 		return send_fault(x->connection, x->server, &x->fault);
 	}
@@ -482,8 +483,8 @@ static enum MHD_Result go_on(struct exchange *x)
 	if (x->asked)
 		ready = asked_is_done(x->asked);
 	else
-		ready = x->kept ? kept_is_done(x->server->kept, x->kept)
-				: stream_is_ready(x->stream);
+		ready = x->cached ? answer_cache_is_done(x->server->answer_cache, x->cached)
+				  : stream_is_ready(x->stream);
 	return ready ? send_done(x) : MHD_NO;
 }
 
@@ -515,7 +516,7 @@ static enum MHD_Result handle(void *server, struct MHD_Connection *c, const char
 	}
 	if (x->upload && x->request.fault.status)
 		return send_fault(c, x->server, &x->request.fault);
-	return x->kept || x->stream || x->asked ? go_on(x) : answer(x);
+	return x->cached || x->stream || x->asked ? go_on(x) : answer(x);
 }
 
 int http_start(struct server *s, int socket, struct err *err)

@@ -6,11 +6,11 @@
 #include "server/request.h"
 #include "server/words.h"
 
-#define KEPT_ROWS 2000 /* more are streamed */
+#define CACHED_ROWS 2000 /* more are streamed */
 
 static bool streams(struct request *r)
 {
-	return request_count(r, "count") > KEPT_ROWS;
+	return request_count(r, "count") > CACHED_ROWS;
 }
 
 /* The maps that were asked for; NULL after request_fail(). */

@@ -5,19 +5,19 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "server/kept.h"
+#include "server/answer_cache.h"
 #include "server/request.h"
 #include "server/server.h"
 
-/* An answer is kept compressed and not: a browser takes the first. */
-static struct kept_progress find_progress(struct request *r, const struct request *of)
+/* An answer is cached compressed and not: a browser takes the first. */
+static struct answer_cache_progress find_progress(struct request *r, const struct request *of)
 {
-	struct kept_progress p = { 0 };
+	struct answer_cache_progress p = { 0 };
 
 	for (int gzip = 1; gzip >= 0 && !p.asked; gzip--) {
 		auto_free char *key = request_key(of, gzip);
 
-		p = kept_progress(r->server->kept, key);
+		p = answer_cache_progress(r->server->answer_cache, key);
 	}
 	return p;
 }
@@ -25,7 +25,7 @@ static struct kept_progress find_progress(struct request *r, const struct reques
 static int answer(struct request *r, struct sink *out)
 {
 	const char *address = request_text(r, "of");
-	struct kept_progress p = { 0 };
+	struct answer_cache_progress p = { 0 };
 	struct request of;
 	struct json j;
 
@@ -33,7 +33,7 @@ static int answer(struct request *r, struct sink *out)
 		return request_fail(r, 400, "of",
 				    "the address of a question, such as "
 				    "/data/last/flame?measure=peak");
-	if (request_init(&of, r->server, METHOD_GET, address) && r->server->kept)
+	if (request_init(&of, r->server, METHOD_GET, address) && r->server->answer_cache)
 		p = find_progress(r, &of);
 	request_release(&of);
 	request_json(&j, out);

@@ -15,7 +15,7 @@ struct request;
 enum route_method { METHOD_GET = 1, METHOD_POST = 2, METHOD_DELETE = 4 };
 
 enum route_way {
-	ROUTE_KEPT,   /* computed by a worker, kept for those who ask the same */
+	ROUTE_CACHED, /* computed by a worker, cached for those who ask the same */
 	ROUTE_STREAM, /* by a thread of its own, in pieces, as fast as they are taken */
 	ROUTE_QUICK,  /* at once */
 	ROUTE_UPLOAD, /* with a body: see upload.h */
@@ -31,7 +31,7 @@ struct route {
 	const struct param_row *params;
 	bool filters; /* takes filter rows and expressions */
 	enum route_way way;
-	/* May make a stream of what is kept otherwise; NULL: no. */
+	/* May make a stream of what is cached otherwise; NULL: no. */
 	bool (*streams)(struct request *r);
 	bool checks; /* an expression that cannot be read is not an error: see r->checked */
 	/* Writes the answer: 0, or -errno after request_fail().  Any thread. */

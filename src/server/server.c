@@ -16,9 +16,9 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
+#include "server/answer_cache.h"
 #include "server/ending.h"
 #include "server/http.h"
-#include "server/kept.h"
 #include "server/library.h"
 #include "server/links.h"
 #include "server/stream.h"
@@ -28,8 +28,8 @@
 
 #define PORTS 100 /* that are tried */
 #define BACKLOG 512
-#define KEPT_MAX (256ull << 20) /* bytes of kept answers */
-#define KEPT_SHARE 32		/* of the memory: at most one in so many bytes */
+#define ANSWER_CACHE_MAX (256ull << 20) /* bytes of cached answers */
+#define ANSWER_CACHE_SHARE 32		/* of the memory: at most one in so many bytes */
 #define FILES_MIN 4096
 
 static struct addrinfo *resolve(const char *address, struct err *err)
@@ -154,7 +154,7 @@ static void recording_ready(void *server, const struct snapshot *recording)
 
 int server_start(struct server *s, struct err *err)
 {
-	uint64_t limit = memory_limit() / KEPT_SHARE;
+	uint64_t limit = memory_limit() / ANSWER_CACHE_SHARE;
 	int fd, error;
 
 	raise_file_limit();
@@ -162,7 +162,8 @@ int server_start(struct server *s, struct err *err)
 	if (fd < 0)
 		return fd;
 	s->links = links_new();
-	s->kept = kept_new(&s->gate, parallel_workers() + 1, limit < KEPT_MAX ? limit : KEPT_MAX);
+	s->answer_cache = answer_cache_new(&s->gate, parallel_workers() + 1,
+					   limit < ANSWER_CACHE_MAX ? limit : ANSWER_CACHE_MAX);
 	s->streams = streams_new(&s->gate);
 	library_on_ready(s->library, recording_ready, s);
 	error = http_start(s, fd, err);
@@ -181,8 +182,8 @@ static bool stop_threads(struct server *s, const struct timespec *deadline)
 
 	http_quiesce(s);
 	ended = library_stop(s->library, deadline);
-	if (s->kept)
-		ended &= kept_stop(s->kept, deadline);
+	if (s->answer_cache)
+		ended &= answer_cache_stop(s->answer_cache, deadline);
 	if (s->streams)
 		ended &= streams_stop(s->streams, deadline);
 	ended &= watches_stop(s->watches, deadline);
@@ -208,7 +209,7 @@ struct server *server_free(struct server *s)
 	stop_threads(s, NULL);
 	s->watches = watches_free(s->watches);
 	s->streams = streams_free(s->streams);
-	s->kept = kept_free(s->kept);
+	s->answer_cache = answer_cache_free(s->answer_cache);
 	s->links = links_free(s->links);
 	s->library = library_free(s->library);
 	s->uploads = uploads_free(s->uploads);

@@ -2,12 +2,12 @@
 #pragma once
 /* The HTTP server: recordings answered as docs/http-api.md says, and the page.
  *
- * Threads: one speaks HTTP (libmicrohttpd's) and never computes; workers answer what is kept
- * (kept.h; two of them quietly, what can wait), each stream has a thread (stream.h), each running
- * agent that is asked about one (watch.h), one watches the connections (links.h), several belong to
- * the library.  Ends in the other order: nothing is accepted any more, questions are dropped, their
- * threads are waited for (server_stop(): not for ever), then connections end, then what they used
- * is freed. */
+ * Threads: one speaks HTTP (libmicrohttpd's) and never computes; workers answer what is cached
+ * (answer_cache.h; two of them quietly, what can wait), each stream has a thread (stream.h), each
+ * running agent that is asked about one (watch.h), one watches the connections (links.h), several
+ * belong to the library.  Ends in the other order: nothing is accepted any more, questions are
+ * dropped, their threads are waited for (server_stop(): not for ever), then connections end, then
+ * what they used is freed. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ struct server {
 	struct library *library;
 	struct watches *watches;
 	struct gate gate;
-	struct kept *kept;
+	struct answer_cache *answer_cache;
 	struct streams *streams;
 	struct links *links;
 	struct uploads *uploads;

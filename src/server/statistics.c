@@ -180,7 +180,7 @@ static int answer_report(struct request *r, struct sink *out)
 
 const struct route routes_statistics[] = {
 	{ "/data/{id}/statistics", METHOD_GET, "jemalloc's statistics: what is in the file",
-	  .kind = "statistics", .way = ROUTE_KEPT, .answer = answer_history },
+	  .kind = "statistics", .way = ROUTE_CACHED, .answer = answer_history },
 	{ "/data/{id}/statistics/{number}", METHOD_GET, "one snapshot of jemalloc's statistics",
 	  .kind = "statistics", .way = ROUTE_QUICK, .answer = answer_snapshot },
 	{ "/data/{id}/statistics_report", METHOD_GET,

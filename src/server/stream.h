@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Answers in pieces, for what is too large to be kept: a thread writes as fast as the client takes,
- * and no more than a piece or two is in memory.
+/* Answers in pieces, for what is too large to be cached: a thread writes as fast as the client
+ * takes, and no more than a piece or two is in memory.
  *
  * Only so many write at a time; the others wait for their turn.  A client that takes nothing for a
  * while, or is gone, ends its own stream only. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/xalloc.h"
-#include "server/kept.h"
+#include "server/answer_cache.h"
 #include "server/request.h"
 #include "server/server.h"
 
@@ -41,7 +41,7 @@ static const char *const questions[] = {
 
 void warm(struct server *s, const struct snapshot *recording)
 {
-	if (!s->kept || !recording->model || recording->model->allocations.count < ROWS_MIN)
+	if (!s->answer_cache || !recording->model || recording->model->allocations.count < ROWS_MIN)
 		return;
 	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
 		auto_free char *address = xasprintf("/data/%s/%s", recording->id, questions[i]);
@@ -50,7 +50,7 @@ void warm(struct server *s, const struct snapshot *recording)
 		if (request_init(&r, s, METHOD_GET, address)) {
 			auto_free char *key = request_key(&r, true);
 
-			kept_warm(s->kept, key, &r, true);
+			answer_cache_prefetch(s->answer_cache, key, &r, true);
 		} else {
 			request_release(&r);
 		}

@@ -2,8 +2,8 @@
 #pragma once
 /* What the page asks when one of its views is opened, answered before it is asked.
  *
- * Called by the library's loader when a recording is ready; the questions wait in kept.h until
- * there is nothing else to do. */
+ * Called by the library's loader when a recording is ready; the questions wait in answer_cache.h
+ * until there is nothing else to do. */
 struct server;
 struct snapshot;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Answers that are kept and answers that are streamed, without connections: computed once, dropped
- * when nobody waits, bounded, and no faster than they are taken. */
+/* Answers that are cached and answers that are streamed, without connections: computed once,
+ * dropped when nobody waits, bounded, and no faster than they are taken. */
 #include "unit.h"
 
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "server/answer_cache.h"
 #include "server/ending.h"
-#include "server/kept.h"
 #include "server/stream.h"
 
 /* A route that notes how often it is asked, and waits until it may answer. */
@@ -94,12 +94,12 @@ static struct sleeper *sleeper_new(void)
 	return s;
 }
 
-static struct kept_answer *ask(struct kept *k, const char *key, const struct route *what,
-			       struct sleeper *s)
+static struct cached_answer *ask(struct answer_cache *k, const char *key, const struct route *what,
+				 struct sleeper *s)
 {
 	struct request r = { .route = what, .fault = { .position = -1, .progress = -1 } };
 
-	return kept_ask(k, key, &r, false, false, &s->waiter);
+	return answer_cache_ask(k, key, &r, false, false, &s->waiter);
 }
 
 static void start(struct gate *g, bool wait)
@@ -113,13 +113,13 @@ static void start(struct gate *g, bool wait)
 
 static void is_computed_once(void **state)
 {
-	struct kept_answer *a[20];
+	struct cached_answer *a[20];
 	struct sleeper *s[20];
 	struct gate g;
-	struct kept *k;
+	struct answer_cache *k;
 
 	start(&g, true);
-	k = kept_new(&g, 2, 1 << 20);
+	k = answer_cache_new(&g, 2, 1 << 20);
 	for (unsigned i = 0; i < 20; i++) {
 		s[i] = sleeper_new();
 		a[i] = ask(k, "the same", &route, s[i]);
@@ -129,16 +129,16 @@ static void is_computed_once(void **state)
 	sem_post(&may_go);
 	for (unsigned i = 0; i < 20; i++) {
 		sem_wait(&s[i]->woken);
-		assert_true(kept_is_done(k, a[i]));
+		assert_true(answer_cache_is_done(k, a[i]));
 		assert_int_equal(a[i]->body.size, 1000);
-		kept_give(k, a[i], &s[i]->waiter);
+		answer_cache_release(k, a[i], &s[i]->waiter);
 	}
 	s[0]->slept = false;
 	a[0] = ask(k, "the same", &route, s[0]);
 	assert_false(s[0]->slept);
-	kept_give(k, a[0], &s[0]->waiter);
+	answer_cache_release(k, a[0], &s[0]->waiter);
 	assert_int_equal(computed, 1);
-	kept_free(k);
+	answer_cache_free(k);
 	gate_release(&g);
 	for (unsigned i = 0; i < 20; i++)
 		free(s[i]);
@@ -147,24 +147,25 @@ static void is_computed_once(void **state)
 static void is_dropped_if_nobody_waits(void **state)
 {
 	struct sleeper *first = sleeper_new(), *second = sleeper_new();
-	struct kept_answer *a, *b;
+	struct cached_answer *a, *b;
 	struct gate g;
-	struct kept *k;
+	struct answer_cache *k;
 
 	start(&g, true);
-	k = kept_new(&g, 1, 1 << 20);
+	k = answer_cache_new(&g, 1, 1 << 20);
 	a = ask(k, "first", &route, first);
 	sem_wait(&has_begun);
 	b = ask(k, "second", &route, second);
-	kept_give(k, b, &second->waiter); /* its client went away */
-	kept_give(k, a, &first->waiter);  /* so did this one's, but it is being computed */
+	answer_cache_release(k, b, &second->waiter); /* its client went away */
+	answer_cache_release(k, a,
+			     &first->waiter); /* so did this one's, but it is being computed */
 	sem_post(&may_go);
 	first->slept = false;
 	a = ask(k, "first", &route, first);
 	if (first->slept)
 		sem_wait(&first->woken);
-	kept_give(k, a, &first->waiter);
-	kept_free(k);
+	answer_cache_release(k, a, &first->waiter);
+	answer_cache_free(k);
 	assert_int_equal(computed, 1);
 	gate_release(&g);
 	free(first);
@@ -174,45 +175,45 @@ static void is_dropped_if_nobody_waits(void **state)
 static void is_bounded(void **state)
 {
 	struct sleeper *s = sleeper_new();
-	struct kept_answer *a;
+	struct cached_answer *a;
 	struct gate g;
-	struct kept *k;
+	struct answer_cache *k;
 	char key[16];
 
 	start(&g, false);
-	k = kept_new(&g, 2, 100000);
+	k = answer_cache_new(&g, 2, 100000);
 	for (unsigned i = 0; i < 300; i++) {
 		snprintf(key, sizeof(key), "%u", i);
 		s->slept = false;
 		a = ask(k, key, &route, s);
 		if (s->slept)
 			sem_wait(&s->woken);
-		kept_give(k, a, &s->waiter);
-		assert_true(kept_bytes(k) <= 100000 + 8192);
+		answer_cache_release(k, a, &s->waiter);
+		assert_true(answer_cache_bytes(k) <= 100000 + 8192);
 	}
 	assert_int_equal(computed, 300);
 	s->slept = false;
 	a = ask(k, "299", &route, s); /* the last one is still there, the first is not */
 	assert_false(s->slept);
-	kept_give(k, a, &s->waiter);
+	answer_cache_release(k, a, &s->waiter);
 	a = ask(k, "0", &route, s);
 	assert_true(s->slept);
 	sem_wait(&s->woken);
-	kept_give(k, a, &s->waiter);
-	kept_free(k);
+	answer_cache_release(k, a, &s->waiter);
+	answer_cache_free(k);
 	gate_release(&g);
 	free(s);
 }
 
-static void faults_are_not_kept(void **state)
+static void faults_are_not_cached(void **state)
 {
 	struct sleeper *s = sleeper_new();
-	struct kept_answer *a;
+	struct cached_answer *a;
 	struct gate g;
-	struct kept *k;
+	struct answer_cache *k;
 
 	start(&g, false);
-	k = kept_new(&g, 1, 1 << 20);
+	k = answer_cache_new(&g, 1, 1 << 20);
 	for (unsigned i = 1; i <= 3; i++) {
 		s->slept = false;
 		a = ask(k, "bad", &wrong, s);
@@ -220,10 +221,10 @@ static void faults_are_not_kept(void **state)
 			sem_wait(&s->woken);
 		assert_int_equal(a->fault.status, 400);
 		assert_string_equal(a->fault.parameter, "size");
-		kept_give(k, a, &s->waiter);
+		answer_cache_release(k, a, &s->waiter);
 		assert_int_equal(computed, i);
 	}
-	kept_free(k);
+	answer_cache_free(k);
 	gate_release(&g);
 	free(s);
 }
@@ -232,23 +233,23 @@ static void faults_are_not_kept(void **state)
 static void patience(void **state)
 {
 	struct sleeper *s[4];
-	struct kept_answer *a[4];
+	struct cached_answer *a[4];
 	struct request r = { .route = &quick, .fault = { .position = -1, .progress = -1 } };
 	struct request second = r, third = r;
 	struct gate g;
-	struct kept *k;
+	struct answer_cache *k;
 
 	start(&g, true);
 	at_once = 0;
-	k = kept_new(&g, 2, 1 << 20);
+	k = answer_cache_new(&g, 2, 1 << 20);
 	for (unsigned i = 0; i < 4; i++)
 		s[i] = sleeper_new();
 	a[0] = ask(k, "long", &route, s[0]);
 	sem_wait(&has_begun);
-	kept_warm(k, "warm", &r, false);
-	kept_warm(k, "warm", &second, false);
+	answer_cache_prefetch(k, "warm", &r, false);
+	answer_cache_prefetch(k, "warm", &second, false);
 	/* Answered beside the long one; the other is not even begun. */
-	a[1] = kept_ask(k, "patient", &third, false, true, &s[1]->waiter);
+	a[1] = answer_cache_ask(k, "patient", &third, false, true, &s[1]->waiter);
 	assert_true(s[1]->slept);
 	sem_wait(&s[1]->woken);
 	assert_int_equal(at_once, 1);
@@ -261,7 +262,7 @@ static void patience(void **state)
 	sem_post(&may_go);
 	sem_wait(&s[0]->woken);
 	third = (struct request){ .route = &quick, .fault = { .position = -1, .progress = -1 } };
-	kept_warm(k, "next", &third, false);
+	answer_cache_prefetch(k, "next", &third, false);
 	while (at_once < 3)
 		sched_yield();
 	a[3] = ask(k, "next", &quick, s[3]);
@@ -270,23 +271,23 @@ static void patience(void **state)
 	assert_int_equal(at_once, 3);
 	assert_int_equal(a[3]->body.size, 10);
 	for (unsigned i = 0; i < 4; i++) {
-		kept_give(k, a[i], &s[i]->waiter);
+		answer_cache_release(k, a[i], &s[i]->waiter);
 		free(s[i]);
 	}
-	kept_free(k);
+	answer_cache_free(k);
 	gate_release(&g);
 }
 
 static void ends_with_questions_waiting(void **state)
 {
-	struct kept_answer *a[8];
+	struct cached_answer *a[8];
 	struct sleeper *s[8];
 	struct gate g;
-	struct kept *k;
+	struct answer_cache *k;
 	char key[16];
 
 	start(&g, true);
-	k = kept_new(&g, 1, 1 << 20);
+	k = answer_cache_new(&g, 1, 1 << 20);
 	for (unsigned i = 0; i < 8; i++) {
 		s[i] = sleeper_new();
 		snprintf(key, sizeof(key), "%u", i);
@@ -296,16 +297,16 @@ static void ends_with_questions_waiting(void **state)
 	}
 	waits = false; /* for those that are begun before it stops */
 	sem_post(&may_go);
-	kept_stop(k, NULL);
+	answer_cache_stop(k, NULL);
 	for (unsigned i = 0; i < 8; i++) {
 		sem_wait(&s[i]->woken);
 		assert_true(!a[i]->fault.status || a[i]->fault.status == 503);
-		kept_give(k, a[i], &s[i]->waiter);
+		answer_cache_release(k, a[i], &s[i]->waiter);
 		free(s[i]);
 	}
 	assert_null(ask(k, "late", &route, s[0] = sleeper_new()));
 	free(s[0]);
-	kept_free(k);
+	answer_cache_free(k);
 	gate_release(&g);
 }
 
@@ -314,27 +315,27 @@ static void ends_with_one_computing(void **state)
 {
 	struct timespec deadline = ending_deadline(100);
 	struct sleeper *s = sleeper_new(), *late = sleeper_new();
-	struct kept_progress progress;
-	struct kept_answer *a;
+	struct answer_cache_progress progress;
+	struct cached_answer *a;
 	struct gate g;
-	struct kept *k;
+	struct answer_cache *k;
 
 	start(&g, true);
-	k = kept_new(&g, 1, 1 << 20);
+	k = answer_cache_new(&g, 1, 1 << 20);
 	a = ask(k, "stuck", &route, s);
 	sem_wait(&has_begun);
-	progress = kept_progress(k, "stuck");
+	progress = answer_cache_progress(k, "stuck");
 	assert_true(progress.asked && progress.computing && progress.ms >= 0);
-	assert_false(kept_progress(k, "other").asked);
-	assert_false(kept_stop(k, &deadline));
+	assert_false(answer_cache_progress(k, "other").asked);
+	assert_false(answer_cache_stop(k, &deadline));
 	sem_wait(&s->woken);
-	assert_false(kept_is_done(k, a));
+	assert_false(answer_cache_is_done(k, a));
 	/* Nobody joins those who wait for it now. */
 	assert_null(ask(k, "stuck", &route, late));
-	kept_give(k, a, &s->waiter);
+	answer_cache_release(k, a, &s->waiter);
 	sem_post(&may_go);
-	assert_true(kept_stop(k, NULL));
-	kept_free(k);
+	assert_true(answer_cache_stop(k, NULL));
+	answer_cache_free(k);
 	gate_release(&g);
 	free(s);
 	free(late);
@@ -449,7 +450,7 @@ int main(void)
 		cmocka_unit_test(is_computed_once),
 		cmocka_unit_test(is_dropped_if_nobody_waits),
 		cmocka_unit_test(is_bounded),
-		cmocka_unit_test(faults_are_not_kept),
+		cmocka_unit_test(faults_are_not_cached),
 		cmocka_unit_test(patience),
 		cmocka_unit_test(ends_with_questions_waiting),
 		cmocka_unit_test(ends_with_one_computing),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Answers that are kept: computed once however many ask, by a few workers, and held as long as
- * there is room, those first forgotten that nobody asked for for longest.
+/* A cache of answers: a few workers compute each once, however many ask, and the cache holds it as
+ * long as there is room.  The least recently used answer goes first.
  *
  * A question that nobody waits for any more is dropped if nobody has begun with it.
  *
@@ -18,16 +18,16 @@
 #include "server/request.h"
 #include "server/waiter.h"
 
-#define KEPT_ANSWER_MAX (64u << 20) /* bytes of one answer */
-#define KEPT_QUEUE_MAX 1024	    /* questions that nobody has begun with */
+#define ANSWER_MAX (64u << 20) /* bytes of one answer */
+#define ANSWER_QUEUE_MAX 1024  /* questions that nobody has begun with */
 
-enum kept_state { KEPT_WAITING, KEPT_COMPUTING, KEPT_DONE };
+enum answer_state { ANSWER_WAITING, ANSWER_COMPUTING, ANSWER_DONE };
 
-struct kept_answer {
+struct cached_answer {
 	char *key;
-	struct kept_answer *next, *before; /* by last use, the latest first */
+	struct cached_answer *next, *before; /* by last use, the latest first */
 	unsigned users;
-	enum kept_state state;
+	enum answer_state state;
 	bool later; /* it can wait */
 	bool warm;  /* and nobody has asked for it yet */
 	double asked_ms;
@@ -44,29 +44,31 @@ struct kept_answer {
 	double took_ms;
 };
 
-struct kept;
-struct kept *kept_new(struct gate *gate, unsigned workers, uint64_t limit);
+struct answer_cache;
+struct answer_cache *answer_cache_new(struct gate *gate, unsigned workers, uint64_t limit);
 /* Everything that waits is answered with 503 from now on, and the workers end: true.  False: at the
- * deadline (see ending.h) some still computed; whoever waited for those has been woken. */
-bool kept_stop(struct kept *k, const struct timespec *deadline);
-struct kept *kept_free(struct kept *k);
+ * deadline (see ending.h) some still computed; those who waited for them have been woken. */
+bool answer_cache_stop(struct answer_cache *cache, const struct timespec *deadline);
+struct answer_cache *answer_cache_free(struct answer_cache *cache);
 
 /* Takes the request.  An answer that is done, or `w` sleeps and is woken when it is; NULL: there is
  * too much to do.  To be given back with the waiter.  `patient`: it can wait. */
-struct kept_answer *kept_ask(struct kept *k, const char *key, struct request *r, bool gzip,
-			     bool patient, struct waiter *w);
+struct cached_answer *answer_cache_ask(struct answer_cache *cache, const char *key,
+				       struct request *r, bool gzip, bool patient,
+				       struct waiter *w);
 /* Takes the request: it will be asked, and is answered when there is nothing else to do. */
-void kept_warm(struct kept *k, const char *key, struct request *r, bool gzip);
-void kept_give(struct kept *k, struct kept_answer *a, struct waiter *w);
-bool kept_is_done(struct kept *k, const struct kept_answer *a);
+void answer_cache_prefetch(struct answer_cache *cache, const char *key, struct request *r,
+			   bool gzip);
+void answer_cache_release(struct answer_cache *cache, struct cached_answer *a, struct waiter *w);
+bool answer_cache_is_done(struct answer_cache *cache, const struct cached_answer *a);
 /* How far the answer to a question is. */
-struct kept_progress {
+struct answer_cache_progress {
 	bool asked; /* somebody waits for it, and it is not there yet */
 	bool computing;
 	double ms;     /* since it was asked for */
 	unsigned pass; /* over the recording, from 1; 0: none has begun */
 	double done;   /* of that pass, 0 to 1 */
 };
-struct kept_progress kept_progress(struct kept *k, const char *key);
-/* How many bytes are kept. */
-uint64_t kept_bytes(struct kept *k);
+struct answer_cache_progress answer_cache_progress(struct answer_cache *cache, const char *key);
+/* How many bytes the cache holds. */
+uint64_t answer_cache_bytes(struct answer_cache *cache);

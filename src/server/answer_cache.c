@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The cache of answers.  See answer_cache.h. */
+#include "server/answer_cache.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/parallel.h"
+#include "base/xalloc.h"
+#include "server/ending.h"
+
+#define GZIP_FROM 1024 /* bytes */
+#define WORKERS_MAX 64
+#define OVERHEAD 4096 /* that an answer counts for besides its bytes */
+#define QUIET_WORKERS 2
+#define QUIET_NICE 10 /* they may hold what others wait for: never without any time */
+/* Of one click a page asks several things, those that can wait perhaps first: they must not begin
+ * to make what the others need too, with little of the processor.  But they do not wait for ever.
+ */
+#define GRACE_MS 20
+#define PATIENCE_MS 500
+#define WARM_MAX 100 /* questions that nobody has asked yet */
+
+struct answer_cache {
+	pthread_mutex_t lock;
+	pthread_cond_t work, quiet_work;
+	struct cached_answer *first, *last; /* all of them */
+	uint64_t bytes, limit;
+	size_t waiting, computing; /* of those that cannot wait */
+	size_t later, warm;	   /* that wait, of those that can */
+	bool stopping, warming;
+	struct gate *gate;
+	pthread_t workers[WORKERS_MAX + QUIET_WORKERS];
+	unsigned worker_count;
+};
+
+static uint64_t cost(const struct cached_answer *a)
+{
+	return a->body.room + OVERHEAD;
+}
+
+static void unlink_answer(struct answer_cache *cache, struct cached_answer *a)
+{
+	*(a->before ? &a->before->next : &cache->first) = a->next;
+	*(a->next ? &a->next->before : &cache->last) = a->before;
+	a->before = a->next = NULL;
+}
+
+static void put_first(struct answer_cache *cache, struct cached_answer *a)
+{
+	a->before = NULL;
+	a->next = cache->first;
+	*(cache->first ? &cache->first->before : &cache->last) = a;
+	cache->first = a;
+}
+
+static void free_answer(struct cached_answer *a)
+{
+	request_release(&a->request);
+	buf_release(&a->body);
+	free(a->file_name);
+	free(a->key);
+	free(a);
+}
+
+/* With the lock held: takes out what nobody uses, oldest first, until the rest fits. */
+static struct cached_answer *tidy(struct answer_cache *cache)
+{
+	struct cached_answer *gone = NULL, *a = cache->last, *before;
+
+	for (; a && cache->bytes > cache->limit; a = before) {
+		before = a->before;
+		if (a->users || a->state != ANSWER_DONE)
+			continue;
+		unlink_answer(cache, a);
+		cache->bytes -= cost(a);
+		a->next = gone;
+		gone = a;
+	}
+	return gone;
+}
+
+static void free_list(struct cached_answer *a)
+{
+	while (a) {
+		struct cached_answer *next = a->next;
+
+		free_answer(a);
+		a = next;
+	}
+}
+
+static int take_bytes(void *context, const void *bytes, size_t size)
+{
+	struct buf *body = context;
+
+	if (body->size + size > ANSWER_MAX)
+		return -EFBIG;
+	buf_add(body, bytes, size);
+	return 0;
+}
+
+/* The answer's bytes; compressed only if that is worth it. */
+static void pack(struct cached_answer *a, struct buf *plain, bool gzip)
+{
+	struct sink sink;
+
+	a->gzip = false;
+	if (!gzip || plain->size < GZIP_FROM) {
+		a->body = *plain;
+		return;
+	}
+	sink_to_function(&sink, take_bytes, &a->body, SINK_GZIP);
+	buf_add(&sink.buf, plain->data, plain->size);
+	a->gzip = !sink_finish(&sink, NULL);
+	if (a->gzip) {
+		buf_release(plain);
+		return;
+	}
+	buf_release(&a->body);
+	a->body = *plain;
+}
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void compute(struct answer_cache *cache, struct cached_answer *a, bool quiet)
+{
+	struct request *r = &a->request;
+	struct buf plain = { 0 };
+	struct sink sink;
+	double began;
+	int error;
+
+	if (!quiet)
+		gate_enter(cache->gate);
+	began = now_ms();
+	sink_to_function(&sink, take_bytes, &plain, SINK_PLAIN);
+	parallel_report(&a->progress);
+	error = r->route->answer(r, &sink);
+	parallel_report(NULL);
+	if (error && !sink.error)
+		sink_cancel(&sink);
+	else
+		error = sink_finish(&sink, NULL);
+	if (error == -EFBIG)
+		request_fail(r, 413, NULL, "the answer would be larger than %u MiB: ask for less",
+			     ANSWER_MAX >> 20);
+	else if (error && !r->fault.status)
+		request_fail(r, 500, NULL, "%s", strerror(-error));
+	a->fault = r->fault;
+	a->type = r->type ? r->type : r->route->type;
+	a->foreign = r->foreign;
+	a->file_name = r->file_name;
+	r->file_name = NULL;
+	if (a->fault.status)
+		buf_release(&plain);
+	else
+		pack(a, &plain, a->gzip && !r->packed);
+	request_release(r);
+	a->took_ms = now_ms() - began;
+	if (!quiet)
+		gate_leave(cache->gate);
+}
+
+static void wake_all(struct cached_answer *a)
+{
+	while (a->waiters) {
+		struct waiter *w = a->waiters;
+
+		a->waiters = w->next;
+		w->next = NULL;
+		w->wake(w);
+	}
+}
+
+/* With the lock held: the question that waits for longest, of one kind. */
+static struct cached_answer *next_waiting(const struct answer_cache *cache, bool later, bool warm)
+{
+	for (struct cached_answer *a = cache->last; a; a = a->before)
+		if (a->state == ANSWER_WAITING && a->later == later && a->warm == warm)
+			return a;
+	return NULL;
+}
+
+/* With the lock held: what waits is counted by its kind. */
+static size_t *counter_of(struct answer_cache *cache, const struct cached_answer *a)
+{
+	return a->warm ? &cache->warm : a->later ? &cache->later : &cache->waiting;
+}
+
+/* With the lock held. */
+static void wake_workers(struct answer_cache *cache)
+{
+	if (cache->waiting)
+		pthread_cond_signal(&cache->work);
+	if (cache->later || (cache->warm && !cache->waiting && !cache->computing))
+		pthread_cond_broadcast(&cache->quiet_work);
+}
+
+/* With the lock held, which is given up meanwhile. */
+static void answer_one(struct answer_cache *cache, struct cached_answer *a, bool quiet)
+{
+	struct cached_answer *gone = NULL;
+
+	--*counter_of(cache, a);
+	a->state = ANSWER_COMPUTING;
+	cache->computing += !quiet;
+	pthread_mutex_unlock(&cache->lock);
+	compute(cache, a, quiet);
+	pthread_mutex_lock(&cache->lock);
+	cache->computing -= !quiet;
+	a->state = ANSWER_DONE;
+	cache->bytes += cost(a);
+	wake_all(a);
+	if (a->fault.status && !a->users) { /* what is wrong now may be right later */
+		unlink_answer(cache, a);
+		cache->bytes -= cost(a);
+		a->next = NULL;
+		gone = a;
+	} else {
+		gone = tidy(cache);
+	}
+	wake_workers(cache);
+	if (gone) {
+		pthread_mutex_unlock(&cache->lock);
+		free_list(gone);
+		pthread_mutex_lock(&cache->lock);
+	}
+}
+
+static void *worker(void *context)
+{
+	struct answer_cache *cache = context;
+
+	pthread_mutex_lock(&cache->lock);
+	while (!cache->stopping) {
+		if (cache->waiting)
+			answer_one(cache, next_waiting(cache, false, false), false);
+		else
+			pthread_cond_wait(&cache->work, &cache->lock);
+	}
+	pthread_mutex_unlock(&cache->lock);
+	return NULL;
+}
+
+/* How long a question that can wait still does, in ms. */
+static double time_left(const struct answer_cache *cache, const struct cached_answer *a)
+{
+	bool busy = cache->waiting || cache->computing;
+
+	return a->asked_ms + (busy ? PATIENCE_MS : GRACE_MS) - now_ms();
+}
+
+static void wait_for(pthread_cond_t *cond, pthread_mutex_t *lock, double ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_nsec += (long)(ms * 1e6);
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(cond, lock, &t);
+}
+
+/* For what can wait.  Only the first of them answers what nobody has asked: the other one is there
+ * for those who ask with patience. */
+static void *quiet_worker(void *context)
+{
+	struct answer_cache *cache = context;
+	bool warms;
+
+	if (setpriority(PRIO_PROCESS, (id_t)gettid(), QUIET_NICE) < 0)
+		errno = 0; /* then it is as loud as the others */
+	parallel_quietly();
+	pthread_mutex_lock(&cache->lock);
+	warms = !cache->warming;
+	cache->warming = true;
+	while (!cache->stopping) {
+		struct cached_answer *a = cache->later ? next_waiting(cache, true, false) : NULL;
+		double left = a ? time_left(cache, a) : 0;
+
+		if (a && left <= 0)
+			answer_one(cache, a, true);
+		else if (a)
+			wait_for(&cache->quiet_work, &cache->lock, left);
+		else if (warms && cache->warm && !cache->waiting && !cache->computing)
+			answer_one(cache, next_waiting(cache, true, true), true);
+		else
+			pthread_cond_wait(&cache->quiet_work, &cache->lock);
+	}
+	pthread_mutex_unlock(&cache->lock);
+	return NULL;
+}
+
+struct answer_cache *answer_cache_new(struct gate *gate, unsigned workers, uint64_t limit)
+{
+	struct answer_cache *cache = xcalloc(1, sizeof(*cache));
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&cache->lock, NULL);
+	pthread_cond_init(&cache->work, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&cache->quiet_work, &attr);
+	pthread_condattr_destroy(&attr);
+	cache->gate = gate;
+	cache->limit = limit;
+	workers = workers < WORKERS_MAX ? workers : WORKERS_MAX;
+	for (unsigned i = 0; i < workers + QUIET_WORKERS; i++)
+		if (!pthread_create(&cache->workers[cache->worker_count], NULL,
+				    i < workers ? worker : quiet_worker, cache))
+			cache->worker_count++;
+	return cache;
+}
+
+bool answer_cache_stop(struct answer_cache *cache, const struct timespec *deadline)
+{
+	pthread_mutex_lock(&cache->lock);
+	cache->stopping = true;
+	pthread_cond_broadcast(&cache->work);
+	pthread_cond_broadcast(&cache->quiet_work);
+	for (struct cached_answer *a = cache->first; a; a = a->next)
+		if (a->state == ANSWER_WAITING) {
+			a->fault = (struct fault){ .status = 503, .position = -1, .progress = -1 };
+			snprintf(a->fault.text, sizeof(a->fault.text), "the server ends");
+			a->state = ANSWER_DONE;
+			cache->bytes += cost(a);
+			wake_all(a);
+		}
+	cache->waiting = cache->later = cache->warm = 0;
+	pthread_mutex_unlock(&cache->lock);
+	cache->worker_count = ending_join_all(cache->workers, cache->worker_count, deadline);
+	if (!cache->worker_count)
+		return true;
+	pthread_mutex_lock(&cache->lock);
+	for (struct cached_answer *a = cache->first; a; a = a->next)
+		wake_all(a);
+	pthread_mutex_unlock(&cache->lock);
+	return false;
+}
+
+struct answer_cache *answer_cache_free(struct answer_cache *cache)
+{
+	if (!cache)
+		return NULL;
+	answer_cache_stop(cache, NULL);
+	free_list(cache->first);
+	pthread_mutex_destroy(&cache->lock);
+	pthread_cond_destroy(&cache->work);
+	pthread_cond_destroy(&cache->quiet_work);
+	free(cache);
+	return NULL;
+}
+
+static struct cached_answer *find(const struct answer_cache *cache, const char *key)
+{
+	for (struct cached_answer *a = cache->first; a; a = a->next)
+		if (!strcmp(a->key, key) && !(a->state == ANSWER_DONE && a->fault.status))
+			return a;
+	return NULL;
+}
+
+/* With the lock held: a new question, of a kind that is not counted yet. */
+static struct cached_answer *add(struct answer_cache *cache, const char *key, struct request *r,
+				 bool gzip)
+{
+	struct cached_answer *a = xcalloc(1, sizeof(*a));
+
+	a->key = xstrdup(key);
+	a->asked_ms = now_ms();
+	a->request = *r;
+	a->gzip = gzip;
+	*r = (struct request){ 0 };
+	put_first(cache, a);
+	return a;
+}
+
+struct cached_answer *answer_cache_ask(struct answer_cache *cache, const char *key,
+				       struct request *r, bool gzip, bool patient, struct waiter *w)
+{
+	struct cached_answer *a;
+
+	pthread_mutex_lock(&cache->lock);
+	a = find(cache, key);
+	if (cache->stopping ? !a || a->state != ANSWER_DONE
+			    : !a && cache->waiting + cache->later >= ANSWER_QUEUE_MAX) {
+		pthread_mutex_unlock(&cache->lock);
+		return NULL;
+	}
+	if (a) {
+		unlink_answer(cache, a);
+		put_first(cache, a);
+		request_release(r);
+	} else {
+		a = add(cache, key, r, gzip);
+		a->later = a->warm = true;
+		cache->warm++;
+	}
+	if (a->state == ANSWER_WAITING && (a->warm || !patient)) {
+		--*counter_of(cache, a);
+		a->warm = false;
+		a->later = patient;
+		++*counter_of(cache, a);
+		wake_workers(cache);
+	}
+	a->users++;
+	if (a->state != ANSWER_DONE) {
+		w->next = a->waiters;
+		a->waiters = w;
+		w->sleep(w);
+	}
+	pthread_mutex_unlock(&cache->lock);
+	return a;
+}
+
+void answer_cache_prefetch(struct answer_cache *cache, const char *key, struct request *r,
+			   bool gzip)
+{
+	pthread_mutex_lock(&cache->lock);
+	if (!cache->stopping && cache->warm < WARM_MAX && !find(cache, key)) {
+		struct cached_answer *a = add(cache, key, r, gzip);
+
+		a->later = a->warm = true;
+		cache->warm++;
+		wake_workers(cache);
+	}
+	pthread_mutex_unlock(&cache->lock);
+	request_release(r);
+}
+
+void answer_cache_release(struct answer_cache *cache, struct cached_answer *a, struct waiter *w)
+{
+	bool dropped;
+
+	pthread_mutex_lock(&cache->lock);
+	for (struct waiter **p = &a->waiters; *p; p = &(*p)->next)
+		if (*p == w) {
+			*p = w->next;
+			break;
+		}
+	w->next = NULL;
+	dropped = !--a->users &&
+		  (a->state == ANSWER_WAITING || (a->state == ANSWER_DONE && a->fault.status));
+	if (dropped) {
+		if (a->state == ANSWER_WAITING)
+			--*counter_of(cache, a);
+		unlink_answer(cache, a);
+		cache->bytes -= a->state == ANSWER_DONE ? cost(a) : 0;
+	}
+	pthread_mutex_unlock(&cache->lock);
+	if (dropped)
+		free_answer(a);
+}
+
+bool answer_cache_is_done(struct answer_cache *cache, const struct cached_answer *a)
+{
+	bool done;
+
+	pthread_mutex_lock(&cache->lock);
+	done = a->state == ANSWER_DONE;
+	pthread_mutex_unlock(&cache->lock);
+	return done;
+}
+
+struct answer_cache_progress answer_cache_progress(struct answer_cache *cache, const char *key)
+{
+	struct answer_cache_progress p = { 0 };
+	struct cached_answer *a;
+	uint64_t total;
+
+	pthread_mutex_lock(&cache->lock);
+	a = find(cache, key);
+	if (a && a->state != ANSWER_DONE) {
+		total = a->progress.total;
+		p = (struct answer_cache_progress){
+			.asked = true,
+			.computing = a->state == ANSWER_COMPUTING,
+			.ms = now_ms() - a->asked_ms,
+			.pass = a->progress.passes,
+			.done = total ? (double)a->progress.done / (double)total : 0,
+		};
+	}
+	pthread_mutex_unlock(&cache->lock);
+	return p;
+}
+
+uint64_t answer_cache_bytes(struct answer_cache *cache)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&cache->lock);
+	bytes = cache->bytes;
+	pthread_mutex_unlock(&cache->lock);
+	return bytes;
+}
