@@ -25,7 +25,7 @@
  */
 #define GRACE_MS 20
 #define PATIENCE_MS 500
-#define WARM_MAX 100 /* questions that nobody has asked yet */
+#define PREFETCH_MAX 100 /* questions that nobody has asked yet */
 
 struct answer_cache {
 	pthread_mutex_t lock;
@@ -33,8 +33,8 @@ struct answer_cache {
 	struct cached_answer *first, *last; /* all of them */
 	uint64_t bytes, limit;
 	size_t waiting, computing; /* of those that cannot wait */
-	size_t later, warm;	   /* that wait, of those that can */
-	bool stopping, warming;
+	size_t later, prefetched;  /* that wait, of those that can */
+	bool stopping, prefetching;
 	struct gate *gate;
 	pthread_t workers[WORKERS_MAX + QUIET_WORKERS];
 	unsigned worker_count;
@@ -186,10 +186,11 @@ static void wake_all(struct cached_answer *a)
 }
 
 /* With the lock held: the question that waits for longest, of one kind. */
-static struct cached_answer *next_waiting(const struct answer_cache *cache, bool later, bool warm)
+static struct cached_answer *next_waiting(const struct answer_cache *cache, bool later,
+					  bool prefetched)
 {
 	for (struct cached_answer *a = cache->last; a; a = a->before)
-		if (a->state == ANSWER_WAITING && a->later == later && a->warm == warm)
+		if (a->state == ANSWER_WAITING && a->later == later && a->prefetched == prefetched)
 			return a;
 	return NULL;
 }
@@ -197,7 +198,7 @@ static struct cached_answer *next_waiting(const struct answer_cache *cache, bool
 /* With the lock held: what waits is counted by its kind. */
 static size_t *counter_of(struct answer_cache *cache, const struct cached_answer *a)
 {
-	return a->warm ? &cache->warm : a->later ? &cache->later : &cache->waiting;
+	return a->prefetched ? &cache->prefetched : a->later ? &cache->later : &cache->waiting;
 }
 
 /* With the lock held. */
@@ -205,7 +206,7 @@ static void wake_workers(struct answer_cache *cache)
 {
 	if (cache->waiting)
 		pthread_cond_signal(&cache->work);
-	if (cache->later || (cache->warm && !cache->waiting && !cache->computing))
+	if (cache->later || (cache->prefetched && !cache->waiting && !cache->computing))
 		pthread_cond_broadcast(&cache->quiet_work);
 }
 
@@ -279,14 +280,14 @@ static void wait_for(pthread_cond_t *cond, pthread_mutex_t *lock, double ms)
 static void *quiet_worker(void *context)
 {
 	struct answer_cache *cache = context;
-	bool warms;
+	bool prefetches;
 
 	if (setpriority(PRIO_PROCESS, (id_t)gettid(), QUIET_NICE) < 0)
 		errno = 0; /* then it is as loud as the others */
 	parallel_quietly();
 	pthread_mutex_lock(&cache->lock);
-	warms = !cache->warming;
-	cache->warming = true;
+	prefetches = !cache->prefetching;
+	cache->prefetching = true;
 	while (!cache->stopping) {
 		struct cached_answer *a = cache->later ? next_waiting(cache, true, false) : NULL;
 		double left = a ? time_left(cache, a) : 0;
@@ -295,7 +296,7 @@ static void *quiet_worker(void *context)
 			answer_one(cache, a, true);
 		else if (a)
 			wait_for(&cache->quiet_work, &cache->lock, left);
-		else if (warms && cache->warm && !cache->waiting && !cache->computing)
+		else if (prefetches && cache->prefetched && !cache->waiting && !cache->computing)
 			answer_one(cache, next_waiting(cache, true, true), true);
 		else
 			pthread_cond_wait(&cache->quiet_work, &cache->lock);
@@ -339,7 +340,7 @@ bool answer_cache_stop(struct answer_cache *cache, const struct timespec *deadli
 			cache->bytes += cost(a);
 			wake_all(a);
 		}
-	cache->waiting = cache->later = cache->warm = 0;
+	cache->waiting = cache->later = cache->prefetched = 0;
 	pthread_mutex_unlock(&cache->lock);
 	cache->worker_count = ending_join_all(cache->workers, cache->worker_count, deadline);
 	if (!cache->worker_count)
@@ -405,12 +406,12 @@ struct cached_answer *answer_cache_ask(struct answer_cache *cache, const char *k
 		request_release(r);
 	} else {
 		a = add(cache, key, r, gzip);
-		a->later = a->warm = true;
-		cache->warm++;
+		a->later = a->prefetched = true;
+		cache->prefetched++;
 	}
-	if (a->state == ANSWER_WAITING && (a->warm || !patient)) {
+	if (a->state == ANSWER_WAITING && (a->prefetched || !patient)) {
 		--*counter_of(cache, a);
-		a->warm = false;
+		a->prefetched = false;
 		a->later = patient;
 		++*counter_of(cache, a);
 		wake_workers(cache);
@@ -429,11 +430,11 @@ void answer_cache_prefetch(struct answer_cache *cache, const char *key, struct r
 			   bool gzip)
 {
 	pthread_mutex_lock(&cache->lock);
-	if (!cache->stopping && cache->warm < WARM_MAX && !find(cache, key)) {
+	if (!cache->stopping && cache->prefetched < PREFETCH_MAX && !find(cache, key)) {
 		struct cached_answer *a = add(cache, key, r, gzip);
 
-		a->later = a->warm = true;
-		cache->warm++;
+		a->later = a->prefetched = true;
+		cache->prefetched++;
 		wake_workers(cache);
 	}
 	pthread_mutex_unlock(&cache->lock);

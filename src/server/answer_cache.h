@@ -5,7 +5,7 @@
  *
  * A question that nobody waits for any more is dropped if nobody has begun with it.
  *
- * Some can wait: those of clients that say so, and those that somebody will ask (warm.h).  They
+ * Some can wait: those of clients that say so, and those that somebody will ask (prefetch.h).  They
  * have workers of their own, which get the processor when nobody else wants it. */
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,8 +28,8 @@ struct cached_answer {
 	struct cached_answer *next, *before; /* by last use, the latest first */
 	unsigned users;
 	enum answer_state state;
-	bool later; /* it can wait */
-	bool warm;  /* and nobody has asked for it yet */
+	bool later;	 /* it can wait */
+	bool prefetched; /* and nobody has asked for it yet */
 	double asked_ms;
 	struct parallel_progress progress; /* while it is computed */
 	struct waiter *waiters;

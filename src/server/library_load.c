@@ -103,11 +103,11 @@ static void take_in(struct library *l, struct entry *e, struct snapshot *s, int 
 }
 
 /* With the lock held: it can be asked already, and soon everything of it is quick. */
-static void warm(struct library *l, struct snapshot *s)
+static void prepare(struct library *l, struct snapshot *s)
 {
 	snapshot_hold(s);
 	pthread_mutex_unlock(&l->lock);
-	snapshot_warm(s);
+	snapshot_prepare(s);
 	if (l->ready)
 		l->ready(l->ready_context, s);
 	snapshot_drop(s);
@@ -142,7 +142,7 @@ static void load(struct library *l, struct entry *e)
 	e->file = file;
 	take_in(l, e, s, error, &err, clock_now_ns() - e->began_ns);
 	if (!error && !s->live && !l->stopping && !next_waiting(l, false))
-		warm(l, s);
+		prepare(l, s);
 	e->held = false;
 	if (e->gone)
 		library_forget(l, e);

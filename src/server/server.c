@@ -21,9 +21,9 @@
 #include "server/http.h"
 #include "server/library.h"
 #include "server/links.h"
+#include "server/prefetch.h"
 #include "server/stream.h"
 #include "server/upload.h"
-#include "server/warm.h"
 #include "server/watches.h"
 
 #define PORTS 100 /* that are tried */
@@ -149,7 +149,7 @@ struct server *server_new(const struct server_options *o, struct err *err)
 
 static void recording_ready(void *server, const struct snapshot *recording)
 {
-	warm(server, recording);
+	prefetch_first_views(server, recording);
 }
 
 int server_start(struct server *s, struct err *err)

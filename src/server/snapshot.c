@@ -88,7 +88,7 @@ const struct verdicts *snapshot_verdicts(struct snapshot *s)
 	return &s->verdicts;
 }
 
-void snapshot_warm(struct snapshot *s)
+void snapshot_prepare(struct snapshot *s)
 {
 	struct held_view *all;
 	struct answer a;

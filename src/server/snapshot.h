@@ -55,8 +55,8 @@ void snapshot_answer_release(struct answer *a);
 
 /* Those on everything, found out once. */
 const struct verdicts *snapshot_verdicts(struct snapshot *s);
-/* Finds out what first questions need, before they are asked. */
-void snapshot_warm(struct snapshot *s);
+/* Computes what the first requests need, before they come. */
+void snapshot_prepare(struct snapshot *s);
 
 /* "warnings": […]: what is to be known before anything is believed. */
 void snapshot_warnings(struct snapshot *s, struct json *j);

@@ -73,9 +73,9 @@ def canonical(question, api):
     return path, frozenset((k, v) for k, v in given if k == "measure" or usual.get(k) != v)
 
 
-def test_first_questions_are_foreseen(seen):
-    """The server answers what the page will ask (src/server/warm.c): each of it, and nothing else but shapes of flame graphs."""
-    with open(os.path.join(harness.ROOT, "src", "server", "warm.c"), encoding="utf-8") as file:
+def test_first_requests_are_prefetched(seen):
+    """The server prefetches what the page will ask (src/server/prefetch.c): each of it, and nothing else but shapes of flame graphs."""
+    with open(os.path.join(harness.ROOT, "src", "server", "prefetch.c"), encoding="utf-8") as file:
         table = re.sub(r'"\s+"', "", file.read().split("questions[] = {")[1].split("};")[0])
     foreseen = {canonical(q, seen["api"]) for q in re.findall(r'"([^"]+)"', table)}
     asked = {canonical(q, seen["api"]) for q in walked(seen, "opening")["asked"]}

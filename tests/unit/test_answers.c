@@ -246,15 +246,15 @@ static void patience(void **state)
 		s[i] = sleeper_new();
 	a[0] = ask(k, "long", &route, s[0]);
 	sem_wait(&has_begun);
-	answer_cache_prefetch(k, "warm", &r, false);
-	answer_cache_prefetch(k, "warm", &second, false);
+	answer_cache_prefetch(k, "prefetched", &r, false);
+	answer_cache_prefetch(k, "prefetched", &second, false);
 	/* Answered beside the long one; the other is not even begun. */
 	a[1] = answer_cache_ask(k, "patient", &third, false, true, &s[1]->waiter);
 	assert_true(s[1]->slept);
 	sem_wait(&s[1]->woken);
 	assert_int_equal(at_once, 1);
 	/* Now somebody asks for it. */
-	a[2] = ask(k, "warm", &quick, s[2]);
+	a[2] = ask(k, "prefetched", &quick, s[2]);
 	assert_true(s[2]->slept);
 	sem_wait(&s[2]->woken);
 	assert_int_equal(at_once, 2);

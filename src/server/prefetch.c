@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Answers before questions.  See warm.h.
+/* Prefetches the requests that the page makes first.  See prefetch.h.
  *
  * A row is what the page asks, in whatever order; tests/e2e/test_page_views.py compares the table
  * with what every view asks when it is opened. */
-#include "server/warm.h"
+#include "server/prefetch.h"
 
 #include <stdlib.h>
 
@@ -39,7 +39,7 @@ static const char *const questions[] = {
 	"overview",
 };
 
-void warm(struct server *s, const struct snapshot *recording)
+void prefetch_first_views(struct server *s, const struct snapshot *recording)
 {
 	if (!s->answer_cache || !recording->model || recording->model->allocations.count < ROWS_MIN)
 		return;
