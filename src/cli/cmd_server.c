@@ -15,9 +15,9 @@
 #include "cli/naming.h"
 #include "cli/secrets.h"
 #include "query/value.h"
+#include "server/agent_sessions.h"
 #include "server/library.h"
 #include "server/server.h"
-#include "server/watches.h"
 
 #define NAME "memoir server"
 #define PATIENCE_MS 1000 /* with threads, after SIGTERM */
@@ -152,8 +152,8 @@ static bool add_all(struct server *s, int argc, char **argv, const char *agent_t
 
 	for (int i = 0; i < argc + (int)agent_count; i++) {
 		const char *text = i < argc ? argv[i] : agents[i - argc];
-		int error = i >= argc || watches_is_address(text)
-				    ? watches_add(s->watches, text, agent_token, &err)
+		int error = i >= argc || agent_sessions_is_address(text)
+				    ? agent_sessions_add(s->agent_sessions, text, agent_token, &err)
 				    : library_add(s->library, text, &err);
 
 		if (error) {

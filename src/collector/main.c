@@ -87,7 +87,7 @@ static bool target_gone(struct collector *c)
 
 /* Rings the bell when the program ends, so that the loop may sleep long and still finish at once.
  * Where there is no thread to be had, the loop finds out by itself a little later. */
-static void *watch(void *argument)
+static void *wait_for_exit(void *argument)
 {
 	struct collector *c = argument;
 	struct pollfd p = { .fd = c->pidfd, .events = POLLIN };
@@ -99,7 +99,7 @@ static void *watch(void *argument)
 	return NULL;
 }
 
-static void start_watching(struct collector *c)
+static void start_waiting_for_exit(struct collector *c)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -108,7 +108,7 @@ static void start_watching(struct collector *c)
 		return;
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, 65536);
-	pthread_create(&thread, &attributes, watch, c);
+	pthread_create(&thread, &attributes, wait_for_exit, c);
 	pthread_attr_destroy(&attributes);
 }
 
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
 	if (collector_open(&c, target, program))
 		return 1;
 	manners_leave_directory();
-	start_watching(&c);
+	start_waiting_for_exit(&c);
 	if (c.control->family.origin == ORIGIN_FORK)
 		inherit_blocks(&c);
 	atomic_store(&c.control->family.inheriting, 0);

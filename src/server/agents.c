@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* /agents…: programs that run with an agent in them: what their jemalloc says now and said before,
- * and changes.  All but the list is answered by the agent's own thread (watch.h). */
+ * and changes.  All but the list is answered by the agent's own thread (agent_session.h). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"
 #include "jemalloc/controls.h"
 #include "jemalloc/http_client.h"
+#include "server/agent_sessions.h"
 #include "server/request.h"
 #include "server/server.h"
 #include "server/upload.h"
-#include "server/watches.h"
 
 #define CONTROL_TIMEOUT_MS 20000
 #define DUMP_TIMEOUT_MS 60000
@@ -43,7 +43,7 @@ static int answer_list(struct request *r, struct sink *out)
 
 	request_json(&j, out);
 	json_object(&j, NULL);
-	watches_list(r->server->watches, &j, "agents");
+	agent_sessions_list(r->server->agent_sessions, &j, "agents");
 	list_controls(&j);
 	json_end_object(&j);
 	return 0;
@@ -51,10 +51,10 @@ static int answer_list(struct request *r, struct sink *out)
 
 static int answer_stats(struct request *r, struct sink *out)
 {
-	int error = watch_look(r);
+	int error = agent_session_refresh(r);
 
 	if (!error)
-		watch_write_now(r->watch, out);
+		agent_session_write_now(r->agent_session, out);
 	return error;
 }
 
@@ -62,13 +62,13 @@ static int answer_series(struct request *r, struct sink *out)
 {
 	const char *since = request_text(r, "since");
 	struct json j;
-	int error = watch_look(r);
+	int error = agent_session_refresh(r);
 
 	if (error)
 		return error;
 	request_json(&j, out);
 	json_object(&j, NULL);
-	watch_write_series(r->watch, &j, strtoull(since, NULL, 10));
+	agent_session_write_series(r->agent_session, &j, strtoull(since, NULL, 10));
 	json_end_object(&j);
 	return 0;
 }
@@ -109,11 +109,11 @@ static int answer_control(struct request *r, struct sink *out)
 	buf_printf(&target, "/control/%s", c->name);
 	error = add_params(r, c, &target);
 	if (!error)
-		error = watch_call(r, "POST", target.data, CONTROL_TIMEOUT_MS, &body);
+		error = agent_session_call(r, "POST", target.data, CONTROL_TIMEOUT_MS, &body);
 	if (!error && body.size)
 		buf_add(&out->buf, body.data, body.size);
 	if (!error)
-		watch_look_again(r->watch);
+		agent_session_refresh_if_viewed(r->agent_session);
 	buf_release(&target);
 	buf_release(&body);
 	return error;
@@ -123,19 +123,19 @@ static int answer_control(struct request *r, struct sink *out)
 static int fetch_and_open(struct request *r, struct sink *out, const char *target,
 			  const char *extension)
 {
-	struct agents_entry agent = watch_agent(r->watch);
+	struct agents_entry agent = agent_session_agent(r->agent_session);
 	const char *slash = strrchr(agent.program, '/');
 	struct buf body = { 0 };
 	auto_free char *name = NULL;
 	char id[ID_SIZE];
 	struct err err;
 	struct json j;
-	int error = watch_call(r, "GET", target, DUMP_TIMEOUT_MS, &body);
+	int error = agent_session_call(r, "GET", target, DUMP_TIMEOUT_MS, &body);
 
 	if (error)
 		goto out;
 	name = xasprintf("%s.%d.%u.%s", slash ? slash + 1 : agent.program, (int)agent.pid,
-			 watch_next_file(r->watch), extension);
+			 agent_session_next_file(r->agent_session), extension);
 	if (uploads_put(r->server, body.data, body.size, name, id, &err)) {
 		error = request_fail(r, 502, NULL, "what the agent sent cannot be opened: %s",
 				     err.text);

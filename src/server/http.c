@@ -17,6 +17,7 @@
 
 #include "base/xalloc.h"
 #include "peer/peer.h"
+#include "server/agent_session.h"
 #include "server/answer_cache.h"
 #include "server/guard.h"
 #include "server/http_send.h"
@@ -24,7 +25,6 @@
 #include "server/links.h"
 #include "server/stream.h"
 #include "server/upload.h"
-#include "server/watch.h"
 
 /* Bytes of a request's head, and of what is being sent: far more than what is taken, so that it is
  * us who say that it is too much (the library has a page of its own for what does not fit). */
@@ -439,7 +439,7 @@ static enum MHD_Result answer_computed(struct exchange *x)
 
 static enum MHD_Result answer_asked(struct exchange *x)
 {
-	x->asked = watch_ask(&x->request, &x->waiter);
+	x->asked = agent_session_ask(&x->request, &x->waiter);
 	if (x->asked)
 		return MHD_YES;
 	refuse(x, 503, "there is too much to ask this agent: try again");

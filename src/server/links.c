@@ -84,7 +84,7 @@ static void find_gone(struct links *l)
 		}
 }
 
-static void *watch(void *context)
+static void *close_dead_links(void *context)
 {
 	struct links *l = context;
 	struct timespec until;
@@ -118,7 +118,7 @@ struct links *links_new(void)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&l->changed, &attr);
 	pthread_condattr_destroy(&attr);
-	l->watching = !pthread_create(&l->watcher, NULL, watch, l);
+	l->watching = !pthread_create(&l->watcher, NULL, close_dead_links, l);
 	return l;
 }
 

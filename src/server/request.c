@@ -12,10 +12,10 @@
 #include "base/xalloc.h"
 #include "query/sort.h"
 #include "query/value.h"
+#include "server/agent_sessions.h"
 #include "server/kind.h"
 #include "server/library.h"
 #include "server/server.h"
-#include "server/watches.h"
 
 #define PERCENT 1000000.0 /* value.h counts in millionths */
 
@@ -162,11 +162,11 @@ static bool take_watch(struct request *r)
 {
 	if (strncmp(r->route->path, "/agents/{agent}/", 16) != 0)
 		return true;
-	r->watch = watches_take(r->server->watches, r->args[0]);
-	if (!r->watch)
+	r->agent_session = agent_sessions_hold(r->server->agent_sessions, r->args[0]);
+	if (!r->agent_session)
 		request_fail(r, 404, NULL, "there is no agent '%.40s'; /agents has them all",
 			     r->args[0]);
-	return r->watch != NULL;
+	return r->agent_session != NULL;
 }
 
 bool request_init(struct request *r, struct server *s, unsigned method, const char *address)
@@ -204,7 +204,7 @@ void request_release(struct request *r)
 		views_give(&r->snapshot->views, r->held);
 	filter_free(r->filter);
 	snapshot_drop(r->snapshot);
-	watch_drop(r->watch);
+	agent_session_drop(r->agent_session);
 	for (unsigned i = 0; i < ROUTE_ARGS; i++)
 		free(r->args[i]);
 	free(r->file_name);

@@ -14,7 +14,7 @@
 #include "server/snapshot.h"
 
 struct server;
-struct watch;
+struct agent_session;
 
 /* Why there is no answer. */
 struct fault {
@@ -37,10 +37,10 @@ struct request {
 	struct visitor visitor;
 	const struct route *route;
 	struct params params;
-	char *args[ROUTE_ARGS];	   /* what stands for {…} in the path */
-	struct snapshot *snapshot; /* of {id}; NULL: the path has none */
-	struct watch *watch;	   /* of {agent}; NULL likewise */
-	struct filter *filter;	   /* NULL: none, or taken by request_view() */
+	char *args[ROUTE_ARGS];		     /* what stands for {…} in the path */
+	struct snapshot *snapshot;	     /* of {id}; NULL: the path has none */
+	struct agent_session *agent_session; /* of {agent}; NULL likewise */
+	struct filter *filter;		     /* NULL: none, or taken by request_view() */
 	struct held_view *held;
 	struct fault fault;
 	struct fault checked; /* of routes that check: what is wrong with the expression */

@@ -19,7 +19,7 @@ enum route_way {
 	ROUTE_STREAM, /* by a thread of its own, in pieces, as fast as they are taken */
 	ROUTE_QUICK,  /* at once */
 	ROUTE_UPLOAD, /* with a body: see upload.h */
-	ROUTE_ASKED,  /* by the thread of the agent that it is about: see watch.h */
+	ROUTE_ASKED,  /* by the thread of the agent that it is about: see agent_session.h */
 };
 
 struct route {

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
+#include "server/agent_sessions.h"
 #include "server/answer_cache.h"
 #include "server/ending.h"
 #include "server/http.h"
@@ -24,7 +25,6 @@
 #include "server/prefetch.h"
 #include "server/stream.h"
 #include "server/upload.h"
-#include "server/watches.h"
 
 #define PORTS 100 /* that are tried */
 #define BACKLOG 512
@@ -141,7 +141,7 @@ struct server *server_new(const struct server_options *o, struct err *err)
 	if (gethostname(s->host_name, sizeof(s->host_name) - 1) < 0)
 		s->host_name[0] = 0;
 	s->library = library_new(&o->names);
-	s->watches = watches_new();
+	s->agent_sessions = agent_sessions_new();
 	gate_init(&s->gate, parallel_workers());
 	s->uploads = uploads_new();
 	return s;
@@ -186,7 +186,7 @@ static bool stop_threads(struct server *s, const struct timespec *deadline)
 		ended &= answer_cache_stop(s->answer_cache, deadline);
 	if (s->streams)
 		ended &= streams_stop(s->streams, deadline);
-	ended &= watches_stop(s->watches, deadline);
+	ended &= agent_sessions_stop(s->agent_sessions, deadline);
 	http_stop(s);
 	return ended;
 }
@@ -207,7 +207,7 @@ struct server *server_free(struct server *s)
 	if (!s)
 		return NULL;
 	stop_threads(s, NULL);
-	s->watches = watches_free(s->watches);
+	s->agent_sessions = agent_sessions_free(s->agent_sessions);
 	s->streams = streams_free(s->streams);
 	s->answer_cache = answer_cache_free(s->answer_cache);
 	s->links = links_free(s->links);

@@ -4,10 +4,10 @@
  *
  * Threads: one speaks HTTP (libmicrohttpd's) and never computes; workers answer what is cached
  * (answer_cache.h; two of them quietly, what can wait), each stream has a thread (stream.h), each
- * running agent that is asked about one (watch.h), one watches the connections (links.h), several
- * belong to the library.  Ends in the other order: nothing is accepted any more, questions are
- * dropped, their threads are waited for (server_stop(): not for ever), then connections end, then
- * what they used is freed. */
+ * running agent that is asked about one (agent_session.h), one watches the connections (links.h),
+ * several belong to the library.  Ends in the other order: nothing is accepted any more, questions
+ * are dropped, their threads are waited for (server_stop(): not for ever), then connections end,
+ * then what they used is freed. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ struct server {
 	char host_name[256];
 	uint64_t nonce; /* of this run: answers of another one are not the same */
 	struct library *library;
-	struct watches *watches;
+	struct agent_sessions *agent_sessions;
 	struct gate gate;
 	struct answer_cache *answer_cache;
 	struct streams *streams;

@@ -13,8 +13,8 @@
 #include "jemalloc/controls.h"
 #include "jemalloc/http_client.h"
 #include "peer/peer.h"
+#include "server/agent_series.h"
 #include "server/route.h"
-#include "server/watch_series.h"
 
 #define PAGE 4096
 
@@ -32,7 +32,7 @@ static void say(struct stats *s, uint64_t allocated, int64_t first, size_t arena
 	}
 }
 
-static char *written(const struct watch_series *series, uint64_t from)
+static char *written(const struct agent_series *series, uint64_t from)
 {
 	struct buf out = { 0 };
 	struct json j;
@@ -40,15 +40,15 @@ static char *written(const struct watch_series *series, uint64_t from)
 	json_init(&j, &out);
 	j.compact = true;
 	json_object(&j, NULL);
-	watch_series_write(&j, series, from);
+	agent_series_write(&j, series, from);
 	json_end_object(&j);
 	return out.data;
 }
 
 static void test_points(void **state)
 {
-	struct watch_series series = { 0 };
-	const struct watch_point *p;
+	struct agent_series series = { 0 };
+	const struct agent_point *p;
 	struct stats s;
 	char *text;
 
@@ -60,12 +60,12 @@ static void test_points(void **state)
 			    "\"dirty\":[],\"muzzy\":[],\"arenas\":{}}\n");
 	free(text);
 	say(&s, 100, 0, 2);
-	p = watch_series_add(&series, &s, 1000);
+	p = agent_series_add(&series, &s, 1000);
 	assert_int_equal(p->number, 1);
-	assert_int_equal(p->value[WATCH_DIRTY], 3 * PAGE); /* of arenas, not of their sum */
-	assert_true(p->value[WATCH_MUZZY] == STATS_NONE);
+	assert_int_equal(p->value[AGENT_SERIES_DIRTY], 3 * PAGE); /* of arenas, not of their sum */
+	assert_true(p->value[AGENT_SERIES_MUZZY] == STATS_NONE);
 	say(&s, 200, 1, 1);
-	watch_series_add(&series, &s, 2000);
+	agent_series_add(&series, &s, 2000);
 	text = written(&series, 0);
 	assert_non_null(strstr(text, "\"first\":1,\"next\":3,\"time_ms\":[1000,2000],"
 				     "\"allocated\":[100,200],\"active\":[null,null]"));
@@ -76,39 +76,40 @@ static void test_points(void **state)
 	assert_non_null(strstr(text, "\"first\":2,\"next\":3,\"time_ms\":[2000]"));
 	assert_null(strstr(text, "\"0\":"));
 	free(text);
-	watch_series_release(&series);
+	agent_series_release(&series);
 	stats_release(&s);
 }
 
 static void test_points_are_bounded(void **state)
 {
-	struct watch_series series = { 0 };
+	struct agent_series series = { 0 };
 	struct stats s;
 
 	stats_init(&s);
-	for (unsigned i = 1; i <= 3 * WATCH_POINTS; i++) {
+	for (unsigned i = 1; i <= 3 * AGENT_SERIES_POINTS; i++) {
 		say(&s, i, 0, 1);
-		watch_series_add(&series, &s, i);
-		assert_true(series.room <= 3 * WATCH_POINTS);
+		agent_series_add(&series, &s, i);
+		assert_true(series.room <= 3 * AGENT_SERIES_POINTS);
 	}
-	assert_int_equal(series.count, WATCH_POINTS);
-	assert_int_equal(series.points[series.first].number, 2 * WATCH_POINTS + 1);
-	assert_int_equal(series.points[series.first].value[WATCH_ALLOCATED], 2 * WATCH_POINTS + 1);
+	assert_int_equal(series.count, AGENT_SERIES_POINTS);
+	assert_int_equal(series.points[series.first].number, 2 * AGENT_SERIES_POINTS + 1);
+	assert_int_equal(series.points[series.first].value[AGENT_SERIES_ALLOCATED],
+			 2 * AGENT_SERIES_POINTS + 1);
 	/* Many arenas: fewer points, and never none. */
 	for (unsigned i = 0; i < 300; i++) {
 		say(&s, i, 0, 4000);
-		watch_series_add(&series, &s, i);
-		assert_true(series.bytes <= WATCH_BYTES);
+		agent_series_add(&series, &s, i);
+		assert_true(series.bytes <= AGENT_SERIES_BYTES);
 	}
-	assert_int_equal(series.count, WATCH_BYTES / (4000 * sizeof(struct watch_arena)));
-	watch_series_release(&series);
+	assert_int_equal(series.count, AGENT_SERIES_BYTES / (4000 * sizeof(struct agent_arena)));
+	agent_series_release(&series);
 	stats_release(&s);
 }
 
 static void test_sums_do_not_overflow(void **state)
 {
-	struct watch_series series = { 0 };
-	const struct watch_point *p;
+	struct agent_series series = { 0 };
+	const struct agent_point *p;
 	struct stats s;
 
 	stats_init(&s);
@@ -116,10 +117,10 @@ static void test_sums_do_not_overflow(void **state)
 	for (size_t i = 1; i < s.arena_count; i++)
 		s.arenas[i].value[STATS_ARENA_PDIRTY] = UINT64_C(1) << 50;
 	s.arenas[1].value[STATS_ARENA_PMUZZY] = UINT64_C(1) << 60;
-	p = watch_series_add(&series, &s, 1);
-	assert_int_equal(p->value[WATCH_DIRTY], 0x4000000000000000u);
-	assert_true(p->value[WATCH_MUZZY] == STATS_NONE);
-	watch_series_release(&series);
+	p = agent_series_add(&series, &s, 1);
+	assert_int_equal(p->value[AGENT_SERIES_DIRTY], 0x4000000000000000u);
+	assert_true(p->value[AGENT_SERIES_MUZZY] == STATS_NONE);
+	agent_series_release(&series);
 	stats_release(&s);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Curves of a running jemalloc.  See watch_series.h. */
-#include "server/watch_series.h"
+/* Curves of a running jemalloc.  See agent_series.h. */
+#include "server/agent_series.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,26 +8,29 @@
 
 #include "base/xalloc.h"
 
-const char *const watch_curves[] = { "allocated", "active",   "metadata", "resident",
+const char *const agent_curves[] = { "allocated", "active",   "metadata", "resident",
 				     "mapped",	  "retained", "dirty",	  "muzzy" };
 
 static const enum stats_total totals[] = {
-	[WATCH_ALLOCATED] = STATS_TOTAL_ALLOCATED, [WATCH_ACTIVE] = STATS_TOTAL_ACTIVE,
-	[WATCH_METADATA] = STATS_TOTAL_METADATA,   [WATCH_RESIDENT] = STATS_TOTAL_RESIDENT,
-	[WATCH_MAPPED] = STATS_TOTAL_MAPPED,	   [WATCH_RETAINED] = STATS_TOTAL_RETAINED,
+	[AGENT_SERIES_ALLOCATED] = STATS_TOTAL_ALLOCATED,
+	[AGENT_SERIES_ACTIVE] = STATS_TOTAL_ACTIVE,
+	[AGENT_SERIES_METADATA] = STATS_TOTAL_METADATA,
+	[AGENT_SERIES_RESIDENT] = STATS_TOTAL_RESIDENT,
+	[AGENT_SERIES_MAPPED] = STATS_TOTAL_MAPPED,
+	[AGENT_SERIES_RETAINED] = STATS_TOTAL_RETAINED,
 };
 
-void watch_series_release(struct watch_series *s)
+void agent_series_release(struct agent_series *s)
 {
 	for (size_t i = 0; i < s->count; i++)
 		free(s->points[s->first + i].arenas);
 	free(s->points);
-	*s = (struct watch_series){ 0 };
+	*s = (struct agent_series){ 0 };
 }
 
-static void drop_oldest(struct watch_series *s)
+static void drop_oldest(struct agent_series *s)
 {
-	struct watch_point *p = &s->points[s->first++];
+	struct agent_point *p = &s->points[s->first++];
 
 	s->bytes -= p->arena_count * sizeof(*p->arenas);
 	free(p->arenas);
@@ -36,7 +39,7 @@ static void drop_oldest(struct watch_series *s)
 
 static int by_id(const void *a, const void *b)
 {
-	uint32_t x = ((const struct watch_arena *)a)->id, y = ((const struct watch_arena *)b)->id;
+	uint32_t x = ((const struct agent_arena *)a)->id, y = ((const struct agent_arena *)b)->id;
 
 	return (x > y) - (x < y);
 }
@@ -59,32 +62,32 @@ static void add_to(uint64_t *sum, uint64_t value)
 		*sum = value;
 }
 
-static void take_arenas(struct watch_point *p, const struct stats *said)
+static void take_arenas(struct agent_point *p, const struct stats *said)
 {
 	uint64_t page = said->shape[STATS_SHAPE_PAGE];
 
 	p->arenas = xcalloc(said->arena_count + 1, sizeof(*p->arenas));
 	for (size_t i = 0; i < said->arena_count; i++) {
 		const struct stats_arena *a = &said->arenas[i];
-		struct watch_arena *to = &p->arenas[p->arena_count];
+		struct agent_arena *to = &p->arenas[p->arena_count];
 
 		if (a->id < 0 || a->id > UINT32_MAX)
 			continue;
-		*to = (struct watch_arena){ (uint32_t)a->id,
+		*to = (struct agent_arena){ (uint32_t)a->id,
 					    in_bytes(a->value[STATS_ARENA_PDIRTY], page),
 					    in_bytes(a->value[STATS_ARENA_PMUZZY], page) };
-		add_to(&p->value[WATCH_DIRTY], to->dirty);
-		add_to(&p->value[WATCH_MUZZY], to->muzzy);
+		add_to(&p->value[AGENT_SERIES_DIRTY], to->dirty);
+		add_to(&p->value[AGENT_SERIES_MUZZY], to->muzzy);
 		p->arena_count++;
 	}
 	if (p->arena_count)
 		qsort(p->arenas, p->arena_count, sizeof(*p->arenas), by_id);
 }
 
-const struct watch_point *watch_series_add(struct watch_series *s, const struct stats *said,
+const struct agent_point *agent_series_add(struct agent_series *s, const struct stats *said,
 					   int64_t time_ms)
 {
-	struct watch_point *p;
+	struct agent_point *p;
 	size_t bytes;
 
 	/* The points move to the front only when as many as there are were dropped. */
@@ -94,13 +97,13 @@ const struct watch_point *watch_series_add(struct watch_series *s, const struct 
 	}
 	s->points = xgrow(s->points, s->first + s->count, &s->room, sizeof(*s->points));
 	p = &s->points[s->first + s->count++];
-	*p = (struct watch_point){ .number = ++s->number, .time_ms = time_ms };
-	for (unsigned i = 0; i < WATCH_CURVES; i++)
-		p->value[i] = i < WATCH_DIRTY ? said->total[totals[i]] : STATS_NONE;
+	*p = (struct agent_point){ .number = ++s->number, .time_ms = time_ms };
+	for (unsigned i = 0; i < AGENT_SERIES_CURVES; i++)
+		p->value[i] = i < AGENT_SERIES_DIRTY ? said->total[totals[i]] : STATS_NONE;
 	take_arenas(p, said);
 	bytes = p->arena_count * sizeof(*p->arenas);
 	s->bytes += bytes;
-	while (s->count > 1 && (s->count > WATCH_POINTS || s->bytes > WATCH_BYTES))
+	while (s->count > 1 && (s->count > AGENT_SERIES_POINTS || s->bytes > AGENT_SERIES_BYTES))
 		drop_oldest(s);
 	return &s->points[s->first + s->count - 1];
 }
@@ -113,15 +116,15 @@ static void write_value(struct json *j, uint64_t value)
 		json_null(j, NULL);
 }
 
-static const struct watch_arena *arena_of(const struct watch_point *p, uint32_t id)
+static const struct agent_arena *arena_of(const struct agent_point *p, uint32_t id)
 {
-	struct watch_arena key = { .id = id };
+	struct agent_arena key = { .id = id };
 
 	return p->arena_count ? bsearch(&key, p->arenas, p->arena_count, sizeof(key), by_id) : NULL;
 }
 
 /* One arena's two curves; null where it was not there. */
-static void write_arena(struct json *j, const struct watch_point *from, size_t count, uint32_t id)
+static void write_arena(struct json *j, const struct agent_point *from, size_t count, uint32_t id)
 {
 	char name[16];
 
@@ -130,7 +133,7 @@ static void write_arena(struct json *j, const struct watch_point *from, size_t c
 	for (unsigned muzzy = 0; muzzy < 2; muzzy++) {
 		json_array(j, muzzy ? "muzzy" : "dirty");
 		for (size_t i = 0; i < count; i++) {
-			const struct watch_arena *a = arena_of(&from[i], id);
+			const struct agent_arena *a = arena_of(&from[i], id);
 
 			write_value(j, !a ? STATS_NONE : muzzy ? a->muzzy : a->dirty);
 		}
@@ -140,7 +143,7 @@ static void write_arena(struct json *j, const struct watch_point *from, size_t c
 }
 
 /* All arenas that any of these points has, in order. */
-static void write_arenas(struct json *j, const struct watch_point *from, size_t count)
+static void write_arenas(struct json *j, const struct agent_point *from, size_t count)
 {
 	json_object(j, "arenas");
 	for (uint64_t least = 0;;) {
@@ -161,9 +164,9 @@ static void write_arenas(struct json *j, const struct watch_point *from, size_t 
 	json_end_object(j);
 }
 
-void watch_series_write(struct json *j, const struct watch_series *s, uint64_t from)
+void agent_series_write(struct json *j, const struct agent_series *s, uint64_t from)
 {
-	const struct watch_point *points = s->points ? s->points + s->first : NULL;
+	const struct agent_point *points = s->points ? s->points + s->first : NULL;
 	size_t count = s->count;
 
 	while (count && points->number < from) {
@@ -176,8 +179,8 @@ void watch_series_write(struct json *j, const struct watch_series *s, uint64_t f
 	for (size_t i = 0; i < count; i++)
 		json_number(j, NULL, (uint64_t)points[i].time_ms);
 	json_end_array(j);
-	for (unsigned c = 0; c < WATCH_CURVES; c++) {
-		json_array(j, watch_curves[c]);
+	for (unsigned c = 0; c < AGENT_SERIES_CURVES; c++) {
+		json_array(j, agent_curves[c]);
 		for (size_t i = 0; i < count; i++)
 			write_value(j, points[i].value[c]);
 		json_end_array(j);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The agents that there are.  See watches.h. */
-#include "server/watches.h"
+/* The agents that there are.  See agent_sessions.h. */
+#include "server/agent_sessions.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,12 +15,12 @@
 #include "base/xalloc.h"
 #include "jemalloc/http_client.h"
 
-#define SCAN_MS 1000   /* between two looks into the folders */
+#define SCAN_MS 1000   /* between two scans of the folders */
 #define UNKNOWN_MS 100 /* the same for an id that is not there */
 
-struct watches {
+struct agent_sessions {
 	pthread_mutex_t lock; /* of all: the thread that ends the server is not the one that asks */
-	struct watch **list;
+	struct agent_session **list;
 	size_t count, room;
 	int64_t scanned_ms;
 	int stop_fd;
@@ -34,9 +34,9 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-struct watches *watches_new(void)
+struct agent_sessions *agent_sessions_new(void)
 {
-	struct watches *l = xcalloc(1, sizeof(*l));
+	struct agent_sessions *l = xcalloc(1, sizeof(*l));
 
 	pthread_mutex_init(&l->lock, NULL);
 	l->scanned_ms = -SCAN_MS;
@@ -44,7 +44,7 @@ struct watches *watches_new(void)
 	return l;
 }
 
-bool watches_stop(struct watches *l, const struct timespec *deadline)
+bool agent_sessions_stop(struct agent_sessions *l, const struct timespec *deadline)
 {
 	bool ended = true;
 
@@ -52,18 +52,18 @@ bool watches_stop(struct watches *l, const struct timespec *deadline)
 		eventfd_write(l->stop_fd, 1);
 	pthread_mutex_lock(&l->lock);
 	for (size_t i = 0; i < l->count; i++)
-		ended &= watch_stop(l->list[i], deadline);
+		ended &= agent_session_stop(l->list[i], deadline);
 	pthread_mutex_unlock(&l->lock);
 	return ended;
 }
 
-struct watches *watches_free(struct watches *l)
+struct agent_sessions *agent_sessions_free(struct agent_sessions *l)
 {
 	if (!l)
 		return NULL;
-	watches_stop(l, NULL);
+	agent_sessions_stop(l, NULL);
 	for (size_t i = 0; i < l->count; i++)
-		watch_drop(l->list[i]);
+		agent_session_drop(l->list[i]);
 	free(l->list);
 	if (l->stop_fd >= 0)
 		close(l->stop_fd);
@@ -72,26 +72,27 @@ struct watches *watches_free(struct watches *l)
 	return NULL;
 }
 
-static struct watch *add(struct watches *l, const char *id, const struct agents_entry *agent,
-			 bool given)
+static struct agent_session *add(struct agent_sessions *l, const char *id,
+				 const struct agents_entry *agent, bool given)
 {
-	struct watch *w = watch_new(id, agent, given, l->stop_fd);
+	struct agent_session *session = agent_session_new(id, agent, given, l->stop_fd);
 
 	l->list = xgrow(l->list, l->count, &l->room, sizeof(*l->list));
-	l->list[l->count++] = w;
-	return w;
+	l->list[l->count++] = session;
+	return session;
 }
 
-bool watches_is_address(const char *text)
+bool agent_sessions_is_address(const char *text)
 {
 	return !strncmp(text, "http://", 7) || !strncmp(text, "unix:", 5);
 }
 
-int watches_add(struct watches *l, const char *address, const char *token, struct err *err)
+int agent_sessions_add(struct agent_sessions *l, const char *address, const char *token,
+		       struct err *err)
 {
 	struct agents_entry agent;
 	struct http_address parsed;
-	char id[WATCH_ID_SIZE];
+	char id[AGENT_SESSION_ID_SIZE];
 	size_t n;
 	int e = agents_find(address, &agent, err);
 
@@ -107,7 +108,7 @@ int watches_add(struct watches *l, const char *address, const char *token, struc
 	if (token && !*agent.token)
 		snprintf(agent.token, sizeof(agent.token), "%s", token);
 	for (size_t i = 0; i < l->count; i++)
-		if (!strcmp(watch_agent(l->list[i]).address, agent.address))
+		if (!strcmp(agent_session_agent(l->list[i]).address, agent.address))
 			return 0;
 	snprintf(id, sizeof(id), "%016llx",
 		 (unsigned long long)XXH3_64bits(agent.address, strlen(agent.address)));
@@ -116,13 +117,13 @@ int watches_add(struct watches *l, const char *address, const char *token, struc
 }
 
 /* A file that was found: it is one of those that are known, or another. */
-static void meet(struct watches *l, const struct agents_entry *agent, bool *seen)
+static void meet(struct agent_sessions *l, const struct agents_entry *agent, bool *seen)
 {
-	char id[WATCH_ID_SIZE];
+	char id[AGENT_SESSION_ID_SIZE];
 
 	for (size_t i = 0; i < l->count; i++)
-		if (watch_is(l->list[i], agent)) {
-			watch_found(l->list[i], agent);
+		if (agent_session_is(l->list[i], agent)) {
+			agent_session_found(l->list[i], agent);
 			seen[i] = true;
 			return;
 		}
@@ -131,7 +132,7 @@ static void meet(struct watches *l, const struct agents_entry *agent, bool *seen
 	seen[l->count - 1] = true;
 }
 
-static void scan(struct watches *l)
+static void scan(struct agent_sessions *l)
 {
 	struct agents_entry *found;
 	size_t n = agents_list(&found);
@@ -141,14 +142,14 @@ static void scan(struct watches *l)
 		meet(l, &found[i], seen);
 	free(found);
 	for (size_t i = l->count; i-- > 0;) {
-		struct watch *w = l->list[i];
+		struct agent_session *session = l->list[i];
 
 		if (seen[i])
 			continue;
-		watch_lost(w);
-		if (!watch_is_lost(w) || !watch_is_idle(w))
+		agent_session_lost(session);
+		if (!agent_session_is_lost(session) || !agent_session_is_idle(session))
 			continue;
-		watch_drop(w);
+		agent_session_drop(session);
 		l->count--;
 		memmove(l->list + i, l->list + i + 1, (l->count - i) * sizeof(*l->list));
 	}
@@ -156,47 +157,47 @@ static void scan(struct watches *l)
 }
 
 /* The number of a process may have been given to another: who is there comes before who was. */
-static struct watch *find(const struct watches *l, const char *id)
+static struct agent_session *find(const struct agent_sessions *l, const char *id)
 {
-	struct watch *gone = NULL;
+	struct agent_session *gone = NULL;
 
 	for (size_t i = 0; i < l->count; i++) {
-		if (strcmp(watch_id(l->list[i]), id) != 0)
+		if (strcmp(agent_session_id(l->list[i]), id) != 0)
 			continue;
-		if (!watch_is_lost(l->list[i]))
+		if (!agent_session_is_lost(l->list[i]))
 			return l->list[i];
 		gone = l->list[i];
 	}
 	return gone;
 }
 
-struct watch *watches_take(struct watches *l, const char *id)
+struct agent_session *agent_sessions_hold(struct agent_sessions *l, const char *id)
 {
-	struct watch *w;
+	struct agent_session *session;
 	int64_t age;
 
 	pthread_mutex_lock(&l->lock);
-	w = find(l, id);
+	session = find(l, id);
 	age = now_ms() - l->scanned_ms;
-	if (age >= SCAN_MS || (!w && age >= UNKNOWN_MS)) {
+	if (age >= SCAN_MS || (!session && age >= UNKNOWN_MS)) {
 		scan(l);
-		w = find(l, id);
+		session = find(l, id);
 	}
-	if (w)
-		watch_hold(w);
+	if (session)
+		agent_session_hold(session);
 	pthread_mutex_unlock(&l->lock);
-	return w;
+	return session;
 }
 
-void watches_list(struct watches *l, struct json *j, const char *key)
+void agent_sessions_list(struct agent_sessions *l, struct json *j, const char *key)
 {
 	pthread_mutex_lock(&l->lock);
 	if (now_ms() - l->scanned_ms >= SCAN_MS)
 		scan(l);
 	json_array(j, key);
 	for (size_t i = 0; i < l->count; i++)
-		if (!watch_is_lost(l->list[i]))
-			watch_list(l->list[i], j);
+		if (!agent_session_is_lost(l->list[i]))
+			agent_session_list(l->list[i], j);
 	json_end_array(j);
 	pthread_mutex_unlock(&l->lock);
 }
