@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "server/drawn.h"
 #include "server/dump_question.h"
+#include "server/flame_layout.h"
 
 #define LIMIT_MAX 200000
 
 struct growing {
-	struct drawn *f;
+	struct flame_layout *f;
 	const struct dump_question *q;
 	const struct profile *p;
 	unsigned side;
@@ -41,7 +41,7 @@ static uint32_t make_name(struct growing *g, const struct heap_place *place,
 	auto_free char *unnamed = profile_unnamed(g->p, place);
 	auto_free char *address = NULL;
 	const char *text = strings_at(texts, frame->function);
-	enum drawn_kind kind = *text ? DRAWN_FUNCTION : DRAWN_ADDRESS;
+	enum flame_layout_kind kind = *text ? FLAME_LAYOUT_FUNCTION : FLAME_LAYOUT_ADDRESS;
 	uint32_t line = 0;
 
 	if (!*text)
@@ -55,13 +55,13 @@ static uint32_t make_name(struct growing *g, const struct heap_place *place,
 			text = file;
 		break;
 	case PROFILE_ADDRESSES:
-		if (kind == DRAWN_FUNCTION)
+		if (kind == FLAME_LAYOUT_FUNCTION)
 			text = address = xasprintf("%s %s", unnamed, text);
 		break;
 	case PROFILE_FUNCTIONS:
 		break;
 	}
-	return drawn_name(g->f, kind, text, module, file, line);
+	return flame_layout_name(g->f, kind, text, module, file, line);
 }
 
 static uint32_t name_of(struct growing *g, const struct heap_place *place, size_t frame)
@@ -79,22 +79,25 @@ static void add_stack(struct growing *g, const struct profile_walk *w)
 
 	if (!weight.bytes && !weight.count)
 		return;
-	drawn_weigh(g->f, at, g->side, &weight);
+	flame_layout_weigh(g->f, at, g->side, &weight);
 	if (g->q->options.by_thread)
-		at = drawn_child(g->f, at,
-				 drawn_name(g->f, DRAWN_THREAD, w->thread ? w->thread : "no thread",
-					    "", "", 0));
+		at = flame_layout_child(g->f, at,
+					flame_layout_name(g->f, FLAME_LAYOUT_THREAD,
+							  w->thread ? w->thread : "no thread", "",
+							  "", 0));
 	if (at)
-		drawn_weigh(g->f, at, g->side, &weight);
+		flame_layout_weigh(g->f, at, g->side, &weight);
 	if (!w->count) {
-		at = drawn_child(g->f, at, drawn_name(g->f, DRAWN_NO_STACK, "no stack", "", "", 0));
-		drawn_weigh(g->f, at, g->side, &weight);
+		at = flame_layout_child(
+			g->f, at,
+			flame_layout_name(g->f, FLAME_LAYOUT_NO_STACK, "no stack", "", "", 0));
+		flame_layout_weigh(g->f, at, g->side, &weight);
 	}
 	for (size_t i = 0; i < w->count; i++) {
 		size_t k = g->up ? i : w->count - 1 - i;
 
-		at = drawn_child(g->f, at, name_of(g, w->places[k], w->frames[k]));
-		drawn_weigh(g->f, at, g->side, &weight);
+		at = flame_layout_child(g->f, at, name_of(g, w->places[k], w->frames[k]));
+		flame_layout_weigh(g->f, at, g->side, &weight);
 	}
 	g->f->nodes[at].self[g->side].bytes += weight.bytes;
 	g->f->nodes[at].self[g->side].count += weight.count;
@@ -121,7 +124,7 @@ static int add_dump(struct growing *g, struct request *r, const struct loaded_du
 
 static void write_flame(struct request *r, struct sink *out, const struct growing *g)
 {
-	const struct drawn_node *root = &g->f->nodes[0];
+	const struct flame_layout_node *root = &g->f->nodes[0];
 	struct json j;
 
 	request_json(&j, out);
@@ -138,20 +141,20 @@ static void write_flame(struct request *r, struct sink *out, const struct growin
 		json_number(&j, "before_count", root->total[1].count);
 	}
 	json_end_object(&j);
-	drawn_json(&j, g->f, g->q->base != NULL, out);
+	flame_layout_json(&j, g->f, g->q->base != NULL, out);
 	json_end_object(&j);
 }
 
 static int answer(struct request *r, struct sink *out)
 {
 	struct dump_question q;
-	struct drawn f;
+	struct flame_layout f;
 	struct growing g = { .f = &f, .q = &q, .up = !strcmp(request_text(r, "direction"), "up") };
 	int error = dump_question_init(&q, r);
 
 	q.options.by_thread = request_bool(r, "threads");
-	drawn_init(&f, q.measure == HEAP_INUSE_OBJECTS || q.measure == HEAP_ALLOC_OBJECTS);
-	drawn_child(&f, 0, drawn_name(&f, DRAWN_ROOT, "all", "", "", 0));
+	flame_layout_init(&f, q.measure == HEAP_INUSE_OBJECTS || q.measure == HEAP_ALLOC_OBJECTS);
+	flame_layout_child(&f, 0, flame_layout_name(&f, FLAME_LAYOUT_ROOT, "all", "", "", 0));
 	if (!error)
 		error = add_dump(&g, r, r->snapshot->heap);
 	if (!error && q.base) {
@@ -159,10 +162,10 @@ static int answer(struct request *r, struct sink *out)
 		error = add_dump(&g, r, q.base->heap);
 	}
 	if (!error) {
-		drawn_order(&f, request_count(r, "limit"));
+		flame_layout_order(&f, request_count(r, "limit"));
 		write_flame(r, out, &g);
 	}
-	drawn_release(&f);
+	flame_layout_release(&f);
 	dump_question_release(&q);
 	return error;
 }

@@ -2,12 +2,12 @@
 /* GET /data/{id}/flame: a call tree in flat arrays, for drawing; also the difference of two. */
 #include <string.h>
 
-#include "server/drawn.h"
+#include "server/flame_layout.h"
 #include "server/request.h"
 
 #define LIMIT_MAX 200000
 
-static void write_names(struct json *j, const struct drawn *f, struct sink *out)
+static void write_names(struct json *j, const struct flame_layout *f, struct sink *out)
 {
 	json_object(j, "names");
 	json_array(j, "text");
@@ -37,7 +37,8 @@ static void write_strings(struct json *j, const char *key, const struct strings 
 	json_end_array(j);
 }
 
-static void write_nodes(struct json *j, const struct drawn *f, bool difference, struct sink *out)
+static void write_nodes(struct json *j, const struct flame_layout *f, bool difference,
+			struct sink *out)
 {
 	bool c = f->by_count;
 
@@ -61,7 +62,8 @@ static void write_nodes(struct json *j, const struct drawn *f, bool difference, 
 	json_end_object(j);
 }
 
-void drawn_json(struct json *j, const struct drawn *f, bool difference, struct sink *out)
+void flame_layout_json(struct json *j, const struct flame_layout *f, bool difference,
+		       struct sink *out)
 {
 	json_number(j, "node_count", f->count);
 	json_number(j, "hidden_count", f->hidden);
@@ -119,13 +121,13 @@ static int find_against(struct request *r, const struct measuring *how, struct a
 	return 0;
 }
 
-static void add_tree(struct drawn *f, const struct view *v, const struct tree_options *o,
+static void add_tree(struct flame_layout *f, const struct view *v, const struct tree_options *o,
 		     unsigned side, bool merge)
 {
 	struct tree t;
 
 	tree_init(&t, v, o);
-	drawn_add(f, &t, side, merge);
+	flame_layout_add(f, &t, side, merge);
 	tree_release(&t);
 }
 
@@ -139,7 +141,7 @@ static void write_against(struct json *j, const struct against *a)
 }
 
 static void write_flame(struct request *r, struct sink *out, const struct tree_options *o,
-			const struct drawn *f, const struct against *against)
+			const struct flame_layout *f, const struct against *against)
 {
 	const struct weight *all = &f->nodes[0].total[0];
 	struct json j;
@@ -161,7 +163,7 @@ static void write_flame(struct request *r, struct sink *out, const struct tree_o
 	json_end_object(&j);
 	if (against->given)
 		write_against(&j, against);
-	drawn_json(&j, f, against->given, out);
+	flame_layout_json(&j, f, against->given, out);
 	json_end_object(&j);
 }
 
@@ -174,7 +176,7 @@ static int answer(struct request *r, struct sink *out)
 					  request_bool(r, "threads") || !strcmp(by, "thread") };
 	struct against against = { 0 };
 	const struct view *v;
-	struct drawn f;
+	struct flame_layout f;
 
 	for (unsigned i = 0; i < TREE_KEYS; i++)
 		if (!strcmp(by, tree_keys[i]))
@@ -189,7 +191,7 @@ static int answer(struct request *r, struct sink *out)
 	}
 	if (!against.given) /* two trees are laid over each other before the heaviest are known */
 		o.max_nodes = request_count(r, "limit") ? request_count(r, "limit") : 1;
-	drawn_init(&f, o.by_count);
+	flame_layout_init(&f, o.by_count);
 	add_tree(&f, v, &o, 0, against.given);
 	if (against.given) {
 		struct tree_options before = o;
@@ -197,9 +199,9 @@ static int answer(struct request *r, struct sink *out)
 		before.measuring = against.how;
 		add_tree(&f, against.other.held->view, &before, 1, true);
 	}
-	drawn_order(&f, request_count(r, "limit"));
+	flame_layout_order(&f, request_count(r, "limit"));
 	write_flame(r, out, &o, &f, &against);
-	drawn_release(&f);
+	flame_layout_release(&f);
 	request_give(&against.other);
 	return 0;
 }

@@ -11,7 +11,7 @@
 #include "random_recording.h"
 #include "server/areas.h"
 #include "server/complete.h"
-#include "server/drawn.h"
+#include "server/flame_layout.h"
 #include "server/guard.h"
 #include "server/params.h"
 #include "server/route.h"
@@ -258,7 +258,7 @@ static void curves_are_right(void **state)
 }
 
 /* However few nodes there may be, sums stay, and parents come first. */
-static void drawn_trees_add_up(void **state)
+static void flame_layouts_add_up(void **state)
 {
 	struct places *p;
 	struct model *m = make(9, &p);
@@ -267,14 +267,14 @@ static void drawn_trees_add_up(void **state)
 	struct tree_options o = { .measuring = measuring_of(m, MEASURE_ALLOCATED, 0) };
 
 	for (uint32_t limit = 1; limit < 4000; limit = limit * 3 + 1) {
-		struct drawn d;
+		struct flame_layout d;
 		struct tree t;
 		uint64_t kept = 0;
 
 		tree_init(&t, v, &o);
-		drawn_init(&d, false);
-		drawn_add(&d, &t, 0, false);
-		drawn_order(&d, limit);
+		flame_layout_init(&d, false);
+		flame_layout_add(&d, &t, 0, false);
+		flame_layout_order(&d, limit);
 		for (size_t i = 0; i < d.count; i++) {
 			uint64_t below = d.nodes[i].self[0].bytes;
 
@@ -282,12 +282,12 @@ static void drawn_trees_add_up(void **state)
 				below += d.nodes[k].parent == i ? d.nodes[k].total[0].bytes : 0;
 			assert_int_equal(below, d.nodes[i].total[0].bytes);
 			assert_true(!i || d.nodes[i].parent < i);
-			kept += d.names[d.nodes[i].name].kind != DRAWN_OTHERS;
+			kept += d.names[d.nodes[i].name].kind != FLAME_LAYOUT_OTHERS;
 		}
 		assert_true(kept <= limit);
 		assert_int_equal(kept + d.hidden, t.count);
 		assert_int_equal(d.nodes[0].total[0].bytes, t.nodes[0].total.bytes);
-		drawn_release(&d);
+		flame_layout_release(&d);
 		tree_release(&t);
 	}
 	view_free(v);
@@ -336,7 +336,7 @@ int main(void)
 		cmocka_unit_test(matches_routes),    cmocka_unit_test(the_table_is_sound),
 		cmocka_unit_test(knows_its_hosts),   cmocka_unit_test(shortens_templates),
 		cmocka_unit_test(finds_the_cursor),  cmocka_unit_test(areas_are_exact),
-		cmocka_unit_test(curves_are_right),  cmocka_unit_test(drawn_trees_add_up),
+		cmocka_unit_test(curves_are_right),  cmocka_unit_test(flame_layouts_add_up),
 		cmocka_unit_test(views_are_shared),
 	};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Trees as flat arrays.  See drawn.h. */
-#include "server/drawn.h"
+/* The layout of a flame graph.  See flame_layout.h. */
+#include "server/flame_layout.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,22 +9,22 @@
 #include "draw/flame_colour.h"
 #include "export/stacks.h"
 
-static uint32_t add_name(struct drawn *f, const struct drawn_name *name)
+static uint32_t add_name(struct flame_layout *f, const struct flame_layout_name *name)
 {
 	f->names = xgrow(f->names, f->name_count, &f->name_room, sizeof(*f->names));
 	f->names[f->name_count] = *name;
 	return (uint32_t)f->name_count++;
 }
 
-void drawn_init(struct drawn *f, bool by_count)
+void flame_layout_init(struct flame_layout *f, bool by_count)
 {
-	*f = (struct drawn){ .by_count = by_count };
+	*f = (struct flame_layout){ .by_count = by_count };
 	strings_init(&f->texts);
 	strings_init(&f->modules);
 	strings_init(&f->files);
 }
 
-void drawn_release(struct drawn *f)
+void flame_layout_release(struct flame_layout *f)
 {
 	strings_release(&f->texts);
 	strings_release(&f->modules);
@@ -35,21 +35,21 @@ void drawn_release(struct drawn *f)
 	free(f->nodes);
 }
 
-static enum drawn_kind kind_of(const struct tree_name *n)
+static enum flame_layout_kind kind_of(const struct tree_name *n)
 {
 	switch (n->kind) {
 	case TREE_ROOT:
-		return DRAWN_ROOT;
+		return FLAME_LAYOUT_ROOT;
 	case TREE_THREAD:
-		return DRAWN_THREAD;
+		return FLAME_LAYOUT_THREAD;
 	case TREE_OTHERS:
-		return DRAWN_OTHERS;
+		return FLAME_LAYOUT_OTHERS;
 	case TREE_NO_STACK:
-		return DRAWN_NO_STACK;
+		return FLAME_LAYOUT_NO_STACK;
 	case TREE_FRAME:
 		break;
 	}
-	return n->function ? DRAWN_FUNCTION : DRAWN_ADDRESS;
+	return n->function ? FLAME_LAYOUT_FUNCTION : FLAME_LAYOUT_ADDRESS;
 }
 
 /* The text of a node: of a function its name alone, for filters; the root's is "all". */
@@ -66,12 +66,12 @@ static void text_of(const struct tree *t, uint32_t name, struct buf *out)
 		tree_name_text(t, name, out);
 }
 
-static uint32_t take_name(struct drawn *f, const struct tree *t, uint32_t number, bool merge,
+static uint32_t take_name(struct flame_layout *f, const struct tree *t, uint32_t number, bool merge,
 			  struct buf *text)
 {
 	const struct tree_name *n = &t->names[number];
 	const char *module = n->kind == TREE_FRAME ? places_module_path(t->places, n->module) : "";
-	struct drawn_name name = { .kind = kind_of(n), .colour = -1 };
+	struct flame_layout_name name = { .kind = kind_of(n), .colour = -1 };
 	uint64_t key, known;
 
 	text_of(t, number, text);
@@ -91,10 +91,10 @@ static uint32_t take_name(struct drawn *f, const struct tree *t, uint32_t number
 	return number;
 }
 
-static uint32_t add_node(struct drawn *f, uint32_t parent, uint32_t name)
+static uint32_t add_node(struct flame_layout *f, uint32_t parent, uint32_t name)
 {
 	f->nodes = xgrow(f->nodes, f->count, &f->room, sizeof(*f->nodes));
-	f->nodes[f->count] = (struct drawn_node){ .parent = parent, .name = name };
+	f->nodes[f->count] = (struct flame_layout_node){ .parent = parent, .name = name };
 	if (f->count) {
 		f->nodes[f->count].depth = f->nodes[parent].depth + 1;
 		f->nodes[f->count].next = f->nodes[parent].first_child;
@@ -103,7 +103,7 @@ static uint32_t add_node(struct drawn *f, uint32_t parent, uint32_t name)
 	return (uint32_t)f->count++;
 }
 
-static uint32_t child_of(struct drawn *f, uint32_t parent, uint32_t name, bool merge)
+static uint32_t child_of(struct flame_layout *f, uint32_t parent, uint32_t name, bool merge)
 {
 	uint64_t key = (uint64_t)parent << 32 | name, known;
 
@@ -121,17 +121,17 @@ static void add_weight(struct weight *to, const struct weight *w)
 	to->count += w->count;
 }
 
-uint32_t drawn_name(struct drawn *f, enum drawn_kind kind, const char *text, const char *module,
-		    const char *file, uint32_t line)
+uint32_t flame_layout_name(struct flame_layout *f, enum flame_layout_kind kind, const char *text,
+			   const char *module, const char *file, uint32_t line)
 {
-	struct drawn_name name = {
+	struct flame_layout_name name = {
 		.text = strings_add(&f->texts, text), .kind = kind, .line = line, .colour = -1
 	};
 	uint64_t key = (uint64_t)name.text << 32 | (uint64_t)kind << 28 | (line & 0xfffffff), known;
 
 	if (map_get(&f->name_of, key, &known))
 		return (uint32_t)known;
-	if (kind == DRAWN_FUNCTION || kind == DRAWN_ADDRESS) {
+	if (kind == FLAME_LAYOUT_FUNCTION || kind == FLAME_LAYOUT_ADDRESS) {
 		name.module = strings_add(&f->modules, path_base(module));
 		name.file = strings_add(&f->files, file);
 		name.colour = flame_colour_of(text, module);
@@ -140,17 +140,18 @@ uint32_t drawn_name(struct drawn *f, enum drawn_kind kind, const char *text, con
 	return add_name(f, &name);
 }
 
-uint32_t drawn_child(struct drawn *f, uint32_t parent, uint32_t name)
+uint32_t flame_layout_child(struct flame_layout *f, uint32_t parent, uint32_t name)
 {
 	return f->count ? child_of(f, parent, name, true) : add_node(f, 0, name);
 }
 
-void drawn_weigh(struct drawn *f, uint32_t node, unsigned side, const struct weight *w)
+void flame_layout_weigh(struct flame_layout *f, uint32_t node, unsigned side,
+			const struct weight *w)
 {
 	add_weight(&f->nodes[node].total[side], w);
 }
 
-void drawn_add(struct drawn *f, const struct tree *t, unsigned side, bool merge)
+void flame_layout_add(struct flame_layout *f, const struct tree *t, unsigned side, bool merge)
 {
 	uint32_t *names = xmalloc(((size_t)t->name_count + 1) * sizeof(*names));
 	uint32_t *place = xmalloc(((size_t)t->count + 1) * sizeof(*place));
@@ -175,13 +176,13 @@ void drawn_add(struct drawn *f, const struct tree *t, unsigned side, bool merge)
 	free(place);
 }
 
-static uint64_t weight_of(const struct drawn *f, const struct weight *w)
+static uint64_t weight_of(const struct flame_layout *f, const struct weight *w)
 {
 	return f->by_count ? w->count : w->bytes;
 }
 
 /* What orders: the larger of both. */
-static uint64_t key_of(const struct drawn *f, const struct drawn_node *n)
+static uint64_t key_of(const struct flame_layout *f, const struct flame_layout_node *n)
 {
 	uint64_t a = weight_of(f, &n->total[0]), b = weight_of(f, &n->total[1]);
 
@@ -196,7 +197,7 @@ static int by_key(const void *a, const void *b)
 }
 
 /* Nodes above the cut are kept, and so many that are just at it. */
-static uint64_t find_cut(const struct drawn *f, uint32_t limit, uint64_t *ret_at_it)
+static uint64_t find_cut(const struct flame_layout *f, uint32_t limit, uint64_t *ret_at_it)
 {
 	uint64_t *keys, cut = 0, above = 0;
 
@@ -217,34 +218,34 @@ static uint64_t find_cut(const struct drawn *f, uint32_t limit, uint64_t *ret_at
 
 /* While nodes are put in order: those that are next, the last one first. */
 struct ordering {
-	struct drawn *f;
-	struct drawn_node *out;
+	struct flame_layout *f;
+	struct flame_layout_node *out;
 	size_t count, room;
 	uint64_t cut, at_it;
-	struct drawn_node *next; /* parent: in `out` */
+	struct flame_layout_node *next; /* parent: in `out` */
 	size_t next_count, next_room;
 	uint32_t *children;
 	size_t children_room;
 	uint32_t others; /* a name */
 };
 
-static int heavier(const void *a, const void *b, void *drawn)
+static int heavier(const void *a, const void *b, void *layout)
 {
-	const struct drawn *f = drawn;
+	const struct flame_layout *f = layout;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	uint64_t m = key_of(f, &f->nodes[x]), n = key_of(f, &f->nodes[y]);
 
 	return m > n ? -1 : m < n ? 1 : x < y ? -1 : x > y;
 }
 
-static void push(struct ordering *o, const struct drawn_node *n, uint32_t parent)
+static void push(struct ordering *o, const struct flame_layout_node *n, uint32_t parent)
 {
 	o->next = xgrow(o->next, o->next_count, &o->next_room, sizeof(*o->next));
 	o->next[o->next_count] = *n;
 	o->next[o->next_count++].parent = parent;
 }
 
-static bool is_kept(struct ordering *o, const struct drawn_node *n)
+static bool passes_cut(struct ordering *o, const struct flame_layout_node *n)
 {
 	uint64_t key = key_of(o->f, n);
 
@@ -256,7 +257,7 @@ static bool is_kept(struct ordering *o, const struct drawn_node *n)
 	return true;
 }
 
-static void add_others(struct drawn_node *others, const struct drawn_node *n)
+static void add_others(struct flame_layout_node *others, const struct flame_layout_node *n)
 {
 	for (unsigned side = 0; side < 2; side++) {
 		add_weight(&others->total[side], &n->total[side]);
@@ -267,15 +268,15 @@ static void add_others(struct drawn_node *others, const struct drawn_node *n)
 /* The children of what was written last: those that stay, and one for all others. */
 static void push_children(struct ordering *o, uint32_t first, uint32_t parent)
 {
-	struct drawn_node others = { .name = o->others };
+	struct flame_layout_node others = { .name = o->others };
 	uint64_t hidden = 0;
-	size_t n = 0, kept = 0;
+	size_t n = 0, shown = 0;
 
 	for (uint32_t i = first; i; i = o->f->nodes[i].next) {
-		const struct drawn_node *c = &o->f->nodes[i];
+		const struct flame_layout_node *c = &o->f->nodes[i];
 
 		/* What the tree itself has put together is part of it. */
-		if (o->f->names[c->name].kind == DRAWN_OTHERS) {
+		if (o->f->names[c->name].kind == FLAME_LAYOUT_OTHERS) {
 			add_others(&others, c);
 			hidden++;
 			continue;
@@ -285,42 +286,43 @@ static void push_children(struct ordering *o, uint32_t first, uint32_t parent)
 	}
 	if (n > 1)
 		qsort_r(o->children, n, sizeof(*o->children), heavier, o->f);
-	while (kept < n && is_kept(o, &o->f->nodes[o->children[kept]]))
-		kept++;
-	for (size_t i = kept; i < n; i++) {
+	while (shown < n && passes_cut(o, &o->f->nodes[o->children[shown]]))
+		shown++;
+	for (size_t i = shown; i < n; i++) {
 		add_others(&others, &o->f->nodes[o->children[i]]);
 		hidden++;
 	}
 	if (hidden)
 		push(o, &others, parent);
-	while (kept--)
-		push(o, &o->f->nodes[o->children[kept]], parent);
+	while (shown--)
+		push(o, &o->f->nodes[o->children[shown]], parent);
 }
 
-void drawn_order(struct drawn *f, uint32_t limit)
+void flame_layout_order(struct flame_layout *f, uint32_t limit)
 {
 	struct ordering o = { .f = f };
-	uint64_t kept = 0;
+	uint64_t shown = 0;
 
 	if (!f->count)
 		return;
 	o.cut = find_cut(f, limit ? limit : 1, &o.at_it);
-	o.others = add_name(f, &(struct drawn_name){ .text = strings_add(&f->texts, "others"),
-						     .kind = DRAWN_OTHERS,
-						     .colour = -1 });
-	is_kept(&o, &f->nodes[0]);
+	o.others =
+		add_name(f, &(struct flame_layout_name){ .text = strings_add(&f->texts, "others"),
+							 .kind = FLAME_LAYOUT_OTHERS,
+							 .colour = -1 });
+	passes_cut(&o, &f->nodes[0]);
 	push(&o, &f->nodes[0], 0);
 	while (o.next_count) {
-		struct drawn_node n = o.next[--o.next_count];
+		struct flame_layout_node n = o.next[--o.next_count];
 		uint32_t at = (uint32_t)o.count;
 
 		o.out = xgrow(o.out, o.count, &o.room, sizeof(*o.out));
 		o.out[o.count++] = n;
 		o.out[at].depth = at ? o.out[n.parent].depth + 1 : 0;
-		kept += n.name != o.others;
+		shown += n.name != o.others;
 		push_children(&o, n.first_child, at);
 	}
-	f->hidden += f->count - kept;
+	f->hidden += f->count - shown;
 	free(f->nodes);
 	f->nodes = o.out;
 	f->count = o.count;
