@@ -29,7 +29,7 @@ struct html {
 };
 
 /* A stack of the profile with its weight, for the tables. */
-struct weighed {
+struct stack_row {
 	double bytes, count;
 	size_t stack;
 };
@@ -87,7 +87,7 @@ static void put_about(struct html *h)
 
 static int by_bytes(const void *a, const void *b)
 {
-	const struct weighed *x = a, *y = b;
+	const struct stack_row *x = a, *y = b;
 
 	if (x->bytes != y->bytes)
 		return x->bytes < y->bytes ? 1 : -1;
@@ -96,7 +96,7 @@ static int by_bytes(const void *a, const void *b)
 
 /* Of each frame function and line, the innermost first; null stands for those left out.  Lines are
  * those of functions, which stacks were put together by. */
-static void put_stack(struct html *h, const struct weighed *w)
+static void put_stack(struct html *h, const struct stack_row *w)
 {
 	const struct profile_stack *s = &h->profile->stacks[w->stack];
 	struct json *j = &h->page.j;
@@ -122,12 +122,12 @@ static void put_stack(struct html *h, const struct weighed *w)
 static void put_table(struct html *h, unsigned measure)
 {
 	const struct profile *p = h->profile;
-	auto_free struct weighed *rows = xcalloc(p->stack_count + 1, sizeof(*rows));
+	auto_free struct stack_row *rows = xcalloc(p->stack_count + 1, sizeof(*rows));
 	struct json *j = &h->page.j;
 	size_t count = 0;
 
 	for (size_t i = 0; i < p->stack_count; i++) {
-		struct weighed w = { .stack = i };
+		struct stack_row w = { .stack = i };
 
 		heap_flame_amounts(&h->measures[measure], &p->stacks[i], &w.bytes, &w.count);
 		if (w.bytes >= 1 || w.count >= 1)

@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "query/plan.h"
-#include "query/weighed.h"
+#include "query/weight_cache.h"
 
 struct selecting {
 	struct view *v;
@@ -78,16 +78,16 @@ struct view *view_free(struct view *v)
 {
 	if (!v)
 		return NULL;
-	v->weighed = weighed_free(v->weighed);
+	v->weight_cache = weight_cache_free(v->weight_cache);
 	free(v->bits);
 	free(v);
 	return NULL;
 }
 
-void view_keep_weights(struct view *v)
+void view_cache_weights(struct view *v)
 {
-	if (!v->weighed)
-		v->weighed = weighed_new();
+	if (!v->weight_cache)
+		v->weight_cache = weight_cache_new();
 }
 
 uint32_t view_rows(const struct view *v, uint32_t n, uint32_t count, uint32_t *ret_rows)

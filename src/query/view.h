@@ -22,16 +22,16 @@
 
 #define VIEW_BLOCK 65536u /* rows; a multiple of 64 */
 
-struct weighed;
+struct weight_cache;
 
 struct view {
 	const struct model *model;
 	struct places *places;
-	const struct filter *filter; /* NULL: none */
-	uint64_t *bits;		     /* one per row; NULL: all rows */
-	uint32_t count;		     /* rows that match */
-	uint64_t bytes;		     /* of them, as requested */
-	struct weighed *weighed;     /* NULL: nothing is kept of it */
+	const struct filter *filter;	   /* NULL: none */
+	uint64_t *bits;			   /* one per row; NULL: all rows */
+	uint32_t count;			   /* rows that match */
+	uint64_t bytes;			   /* of them, as requested */
+	struct weight_cache *weight_cache; /* NULL: its weights are not cached */
 };
 
 /* NULL with err: a regular expression that takes too long, a date where none is known.  All three
@@ -39,8 +39,8 @@ struct view {
 struct view *view_new(const struct model *m, struct places *p, const struct filter *f,
 		      struct err *err);
 struct view *view_free(struct view *v);
-/* It will be asked for weights again and again: see weighed.h. */
-void view_keep_weights(struct view *v);
+/* It will be asked for weights again and again: see weight_cache.h. */
+void view_cache_weights(struct view *v);
 
 static inline bool view_has(const struct view *v, uint32_t row)
 {

@@ -11,7 +11,7 @@
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "model/summary.h"
-#include "query/weighed.h"
+#include "query/weight_cache.h"
 
 #define BLOCK 65536
 #define SLOTS_MAX (2u << 20) /* in an array by thread and stack */
@@ -247,8 +247,8 @@ static void weigh(struct stack_weights *ret_weights, const struct view *v,
 void weigh_stacks(struct stack_weights *ret_weights, const struct view *v,
 		  const struct measuring *how, bool by_thread)
 {
-	if (v->weighed)
-		weighed_take(v->weighed, ret_weights, v, how, by_thread, weigh);
+	if (v->weight_cache)
+		weight_cache_get(v->weight_cache, ret_weights, v, how, by_thread, weigh);
 	else
 		weigh(ret_weights, v, how, by_thread);
 }

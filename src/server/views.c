@@ -101,7 +101,7 @@ struct held_view *views_take(struct views *v, const struct model *m, struct plac
 		h->err.offset = ERR_NO_OFFSET;
 		h->view = view_new(m, p, f, &h->err);
 		if (h->view)
-			view_keep_weights(h->view);
+			view_cache_weights(h->view);
 		pthread_mutex_lock(&v->lock);
 		h->making = false;
 		pthread_cond_broadcast(&v->made);

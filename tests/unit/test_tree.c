@@ -13,7 +13,7 @@
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/tree.h"
-#include "query/weighed.h"
+#include "query/weight_cache.h"
 #include "random_recording.h"
 
 #define ROUNDS 24
@@ -453,7 +453,7 @@ static void *ask_for_weights(void *context)
 }
 
 /* Several threads that ask a view that keeps its weights get what another one gives. */
-static void kept_weights_are_the_same(void **context)
+static void cached_weights_are_the_same(void **context)
 {
 	uint64_t state = 99;
 
@@ -470,7 +470,7 @@ static void kept_weights_are_the_same(void **context)
 			how[k] = measuring_of(m, k % MEASURE_COUNT, 100 + 50 * k);
 			weigh_stacks(&due[k], &v, &how[k], k % 2);
 		}
-		view_keep_weights(&v);
+		view_cache_weights(&v);
 		for (unsigned k = 0; k < ASKERS; k++) {
 			askers[k] = (struct asking){ &v, due, how, 0 };
 			assert_int_equal(
@@ -482,7 +482,7 @@ static void kept_weights_are_the_same(void **context)
 		}
 		for (unsigned k = 0; k < MOMENTS; k++)
 			stack_weights_release(&due[k]);
-		weighed_free(v.weighed);
+		weight_cache_free(v.weight_cache);
 		free(v.bits);
 		places_free(p);
 		model_free(m);
@@ -522,7 +522,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trees_are_exact),
 		cmocka_unit_test(functions_count_once),
-		cmocka_unit_test(kept_weights_are_the_same),
+		cmocka_unit_test(cached_weights_are_the_same),
 		cmocka_unit_test(names_are_written),
 	};
 

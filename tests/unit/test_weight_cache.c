@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
-#include "query/weighed.h"
+#include "query/weight_cache.h"
 
 #define PATIENCE_S 20
 /* So many rows are more than half of what is kept. */
-#define LARGE ((uint32_t)(WEIGHED_BYTES / sizeof(struct stack_weight) * 2 / 3))
+#define LARGE ((uint32_t)(WEIGHT_CACHE_BYTES / sizeof(struct stack_weight) * 2 / 3))
 
 static unsigned made;
 static uint32_t rows_made;
@@ -30,14 +30,14 @@ static void make(struct stack_weights *ret_weights, const struct view *v,
 }
 
 /* Was it made anew? */
-static bool ask(struct weighed *k, enum measure measure, uint64_t at, uint32_t rows)
+static bool ask(struct weight_cache *cache, enum measure measure, uint64_t at, uint32_t rows)
 {
 	struct measuring how = { .measure = measure, .at = at };
 	struct stack_weights w;
 	unsigned before = made;
 
 	rows_made = rows;
-	weighed_take(k, &w, NULL, &how, false, make);
+	weight_cache_get(cache, &w, NULL, &how, false, make);
 	assert_int_equal(w.count, rows);
 	assert_int_equal(w.total.bytes, at);
 	assert_int_equal(w.total.count, measure);
@@ -49,43 +49,43 @@ static bool ask(struct weighed *k, enum measure measure, uint64_t at, uint32_t r
 /* Two that do not fit together, with free rows beside them: the older one makes room. */
 static void gives_up_what_does_not_fit(void **state)
 {
-	struct weighed *k = weighed_new();
+	struct weight_cache *cache = weight_cache_new();
 
 	alarm(PATIENCE_S);
-	assert_true(ask(k, MEASURE_LEAKED, 1, LARGE));
-	assert_true(ask(k, MEASURE_PEAK, 1, LARGE));
-	assert_false(ask(k, MEASURE_PEAK, 1, LARGE));
-	assert_true(ask(k, MEASURE_LEAKED, 1, LARGE));
-	assert_true(ask(k, MEASURE_PEAK, 1, LARGE));
+	assert_true(ask(cache, MEASURE_LEAKED, 1, LARGE));
+	assert_true(ask(cache, MEASURE_PEAK, 1, LARGE));
+	assert_false(ask(cache, MEASURE_PEAK, 1, LARGE));
+	assert_true(ask(cache, MEASURE_LEAKED, 1, LARGE));
+	assert_true(ask(cache, MEASURE_PEAK, 1, LARGE));
 	alarm(0);
-	weighed_free(k);
+	weight_cache_free(cache);
 }
 
 static void does_not_keep_more_than_there_is_room_for(void **state)
 {
-	struct weighed *k = weighed_new();
+	struct weight_cache *cache = weight_cache_new();
 
 	alarm(PATIENCE_S);
-	assert_true(ask(k, MEASURE_LEAKED, 1, 1));
-	assert_true(ask(k, MEASURE_PEAK, 1, 2 * LARGE));
-	assert_true(ask(k, MEASURE_PEAK, 1, 2 * LARGE));
-	assert_false(ask(k, MEASURE_LEAKED, 1, 1));
+	assert_true(ask(cache, MEASURE_LEAKED, 1, 1));
+	assert_true(ask(cache, MEASURE_PEAK, 1, 2 * LARGE));
+	assert_true(ask(cache, MEASURE_PEAK, 1, 2 * LARGE));
+	assert_false(ask(cache, MEASURE_LEAKED, 1, 1));
 	alarm(0);
-	weighed_free(k);
+	weight_cache_free(cache);
 }
 
 /* More questions than rows, of every size from nothing on. */
 static void keeps_the_latest(void **state)
 {
-	struct weighed *k = weighed_new();
+	struct weight_cache *cache = weight_cache_new();
 
 	alarm(PATIENCE_S);
-	for (uint64_t at = 1; at <= 3 * WEIGHED_KEPT; at++)
-		assert_true(ask(k, MEASURE_ALIVE_AT, at, (uint32_t)at % 3 * (LARGE / 16)));
-	for (uint64_t at = 3 * WEIGHED_KEPT; at > 2 * WEIGHED_KEPT; at--)
-		assert_false(ask(k, MEASURE_ALIVE_AT, at, (uint32_t)at % 3 * (LARGE / 16)));
+	for (uint64_t at = 1; at <= 3 * WEIGHT_CACHE_COUNT; at++)
+		assert_true(ask(cache, MEASURE_ALIVE_AT, at, (uint32_t)at % 3 * (LARGE / 16)));
+	for (uint64_t at = 3 * WEIGHT_CACHE_COUNT; at > 2 * WEIGHT_CACHE_COUNT; at--)
+		assert_false(ask(cache, MEASURE_ALIVE_AT, at, (uint32_t)at % 3 * (LARGE / 16)));
 	alarm(0);
-	weighed_free(k);
+	weight_cache_free(cache);
 }
 
 int main(void)
