@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "jemalloc/http_client.h"
-#include "jemalloc/pyroscope.h"
+#include "client/http.h"
+#include "client/pyroscope.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/secret.h"
-#include "jemalloc/agents.h"
+#include "client/agents.h"
 
 const char *agent_token_set(const struct command_option *row, const char *path)
 {

@@ -2,7 +2,7 @@
 /* memoir jemalloc ctl: asks a running process's agent, and changes things in it.
  *
  * Every word is a row of a table: what is sent, and what its arguments become; changes are those of
- * jemalloc/controls.h.  What the agent answers is printed; what it refuses is one line, and the
+ * client/controls.h.  What the agent answers is printed; what it refuses is one line, and the
  * exit status is 1. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,9 +16,9 @@
 #include "cli/agent_token.h"
 #include "cli/args.h"
 #include "cli/command.h"
-#include "jemalloc/agents.h"
-#include "jemalloc/controls.h"
-#include "jemalloc/http_client.h"
+#include "client/agents.h"
+#include "client/controls.h"
+#include "client/http.h"
 
 #define NAME "memoir jemalloc ctl"
 #define TIMEOUT_MS 60000

@@ -15,9 +15,9 @@
 #include "cli/heap_input.h"
 #include "cli/heap_naming.h"
 #include "cli/join_print.h"
+#include "client/agents.h"
+#include "client/http.h"
 #include "heap/join.h"
-#include "jemalloc/agents.h"
-#include "jemalloc/http_client.h"
 #include "jemalloc/merge.h"
 #include "jemalloc/snapshots.h"
 

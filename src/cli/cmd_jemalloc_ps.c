@@ -11,7 +11,7 @@
 #include "base/xalloc.h"
 #include "cli/command.h"
 #include "cli/table.h"
-#include "jemalloc/agents.h"
+#include "client/agents.h"
 
 static bool as_json;
 

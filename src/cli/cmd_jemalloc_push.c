@@ -24,9 +24,9 @@
 #include "cli/heap_naming.h"
 #include "cli/live.h"
 #include "cli/text.h"
+#include "client/agents.h"
+#include "client/pyroscope.h"
 #include "heap/report.h"
-#include "jemalloc/agents.h"
-#include "jemalloc/pyroscope.h"
 
 #define NAME "memoir jemalloc push"
 #define TIMEOUT_MS 60000

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "cli/agent_token.h"
 #include "cli/command.h"
-#include "jemalloc/fetch.h"
+#include "client/fetch.h"
 
 /* --pid, --options, --text: rows for a command's own table. */
 extern const char *live_pid, *live_letters;

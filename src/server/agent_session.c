@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "base/xalloc.h"
-#include "jemalloc/http_client.h"
+#include "client/http.h"
 #include "jemalloc/sampled.h"
 #include "jemalloc/snapshots.h"
 #include "jemalloc/stats_write.h"

@@ -13,7 +13,7 @@
 #include <xxhash.h>
 
 #include "base/xalloc.h"
-#include "jemalloc/http_client.h"
+#include "client/http.h"
 
 #define SCAN_MS 1000   /* between two scans of the folders */
 #define UNKNOWN_MS 100 /* the same for an id that is not there */

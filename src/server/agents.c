@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "jemalloc/controls.h"
-#include "jemalloc/http_client.h"
+#include "client/controls.h"
+#include "client/http.h"
 #include "server/agent_sessions.h"
 #include "server/request.h"
 #include "server/server.h"

@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "jemalloc/controls.h"
-#include "jemalloc/http_client.h"
+#include "client/controls.h"
+#include "client/http.h"
 #include "peer/peer.h"
 #include "server/agent_series.h"
 #include "server/route.h"

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "client/http.h"
 #include "jemalloc/fields.h"
 #include "jemalloc/growth.h"
-#include "jemalloc/http_client.h"
 #include "jemalloc/journal.h"
 #include "jemalloc/when.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Processes with an agent.  See agents.h. */
-#include "jemalloc/agents.h"
+#include "client/agents.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Changes that an agent makes.  See controls.h. */
-#include "jemalloc/controls.h"
+#include "client/controls.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Asking for statistics.  See fetch.h. */
-#include "jemalloc/fetch.h"
+#include "client/fetch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
-#include "jemalloc/agents.h"
+#include "client/agents.h"
 
 #define OUTPUT_MAX (256u << 20)
 #define BLOCK 65536

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A small HTTP client.  See http_client.h. */
-#include "jemalloc/http_client.h"
+/* A small HTTP client.  See http.h. */
+#include "client/http.h"
 
 #include <errno.h>
 #include <fcntl.h>

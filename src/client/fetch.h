@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "jemalloc/http_client.h"
+#include "client/http.h"
 
 struct fetch {
 	struct http_address address;

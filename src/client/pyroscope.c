@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Requests to Pyroscope.  See pyroscope.h. */
-#include "jemalloc/pyroscope.h"
+#include "client/pyroscope.h"
 
 #include <errno.h>
 #include <inttypes.h>

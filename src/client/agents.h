@@ -4,7 +4,7 @@
  *
  * Such a file is jemalloc.PID in memoir/ of the user's runtime folder ($XDG_RUNTIME_DIR, else
  * /run/user/UID) or in /tmp/memoir-UID.  It must belong to the process's user or to root.  Its
- * lines: an address as http_client.h has it, without a path; the token that changes need; the
+ * lines: an address as http.h has it, without a path; the token that changes need; the
  * program. */
 #include <stddef.h>
 #include <sys/types.h>

@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "jemalloc/http_client.h"
+#include "client/http.h"
 
 #define PYROSCOPE_LABELS 32
 
