@@ -23,8 +23,8 @@
 #include "collector/launch.h"
 #include "collector/log.h"
 #include "collector/manners.h"
-#include "collector/pattern.h"
 #include "collector/program.h"
+#include "recording/file_name.h"
 #include "stream/serve.h"
 #include "wire/options.h"
 #include "wire/shm.h"
@@ -375,8 +375,8 @@ static void choose_folder(struct shm_control *control, pid_t pid, const char *pr
 
 	options_init(&initial);
 	if (control->options.track_children && !strcmp(options.output, initial.output))
-		pattern_expand(control->options.output, sizeof(control->options.output),
-			       "memory-profiling_%e_%t_%p/", pid, program, 0);
+		file_name_expand(control->options.output, sizeof(control->options.output),
+				 "memory-profiling_%e_%t_%p/", pid, program, 0);
 }
 
 /* Says why there is no program; returns our exit status, as shells have it. */

@@ -7,7 +7,7 @@
 
 #include "base/xalloc.h"
 #include "cli/packages.h"
-#include "pairing/shared_file.h"
+#include "recording/shared_file.h"
 
 #define INDENT 12
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "cli/command.h"
-#include "pairing/reader.h"
+#include "recording/reader.h"
 
 /* Rows for a command's options. */
 extern bool waiting_wait, waiting_live;

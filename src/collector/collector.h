@@ -15,7 +15,7 @@
 
 #include "collector/maps.h"
 #include "collector/payload.h"
-#include "collector/recording.h"
+#include "recording/writer.h"
 #include "wire/codec.h"
 #include "wire/shm.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "collector/log.h"
-#include "collector/pattern.h"
+#include "recording/file_name.h"
 
 static const char in_a_folder[] = "memory-profiling_%e_%t_%p.dat";
 #define PATIENCE_MS 2000 /* with a launcher that does not read */
@@ -51,9 +51,9 @@ bool family_pattern(const struct shm_control *control, pid_t target, char *out, 
 	}
 	/* A pattern that tells processes apart does so for everybody. */
 	if (family->origin == ORIGIN_START || family->first_pid == target ||
-	    pattern_has(pattern, 'p') || pattern_has(pattern, 'n'))
+	    file_name_has(pattern, 'p') || file_name_has(pattern, 'n'))
 		return (size_t)snprintf(out, size, "%s", pattern) < size;
-	n = pattern_stem(pattern);
+	n = file_name_stem(pattern);
 	log_line(LOG_WARN, "the output has neither %%p nor %%n: this child's gets its pid added");
 	return (size_t)snprintf(out, size, "%.*s.%%p%s", (int)n, pattern, pattern + n) < size;
 }

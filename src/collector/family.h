@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "collector/recording.h"
+#include "recording/writer.h"
 #include "wire/shm.h"
 
 #define FAMILY_LINE 4096 /* what a pipe takes in one piece */

@@ -23,7 +23,7 @@
 #include "collector/regions.h"
 #include "pairing/merge.h"
 #include "pairing/ranges.h"
-#include "pairing/reader.h"
+#include "recording/reader.h"
 #include "wire/statistics.h"
 
 #define MENDED 64	 /* ticks by which culling may have moved an event */

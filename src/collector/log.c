@@ -18,7 +18,7 @@
 
 #include "base/harmless.h"
 #include "base/open_output.h"
-#include "collector/pattern.h"
+#include "recording/file_name.h"
 
 static int log_fd = -1;
 static enum log_level log_limit;
@@ -151,8 +151,8 @@ void log_start(const struct options *options, pid_t pid, const char *program, in
 		n = strlen(file.path);
 		file.path[n++] = '/';
 	}
-	if (!pattern_expand(file.path + n, sizeof(file.path) - n, options->logfile, pid, program,
-			    0))
+	if (!file_name_expand(file.path + n, sizeof(file.path) - n, options->logfile, pid, program,
+			      0))
 		return;
 	if (open_file())
 		file.limit = options->logfile_rotate;

@@ -14,7 +14,7 @@
 #include "base/xalloc.h"
 #include "collector/collector.h"
 #include "collector/log.h"
-#include "collector/pattern.h"
+#include "recording/file_name.h"
 #include "stream/serve.h"
 
 #define ARGUMENTS_MAX STREAM_TEXT_MAX
@@ -79,7 +79,7 @@ static struct stream_text get_name(const struct collector *c, struct stream_text
 		return stream_base_name(text_of(c->recording.path));
 	executable = stream_base_name(executable);
 	program = xmemdup0(executable.data, executable.size);
-	if (!pattern_expand(out, room, "memory-profiling_%e_%t_%p.dat", c->target, program, 0))
+	if (!file_name_expand(out, room, "memory-profiling_%e_%t_%p.dat", c->target, program, 0))
 		return text_of("");
 	return text_of(out);
 }

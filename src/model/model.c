@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "pairing/shared_file.h"
+#include "recording/shared_file.h"
 
 const char *model_info(const struct model *m, const char *key)
 {

@@ -19,7 +19,7 @@
 #include "model/tables.h"
 #include "pairing/columns.h"
 #include "pairing/pair.h"
-#include "pairing/reader.h"
+#include "recording/reader.h"
 
 enum loss_kind {
 	LOSS_NONE,

@@ -15,8 +15,8 @@
 #include "model/removed.h"
 #include "pairing/map_calls.h"
 #include "pairing/markers.h"
-#include "pairing/reader.h"
 #include "pairing/threads.h"
+#include "recording/reader.h"
 
 struct info_pair {
 	char *key, *value; /* the value may hold NULs; one more follows */

@@ -2,7 +2,7 @@
 #pragma once
 /* A recording that is made of another one.
  *
- * The chunks are written by collector/recording.c, the one writer there is.  The file has a
+ * The chunks are written by recording/writer.c, the one writer there is.  The file has a
  * temporary name beside its own until output_finish(), so that nobody ever sees half of it, and
  * whatever stood under its name before stays until then.  A failed write is kept: callers may go
  * on and look at the end. */
@@ -12,9 +12,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "collector/recording.h"
 #include "model/model.h"
-#include "pairing/reader.h"
+#include "recording/reader.h"
+#include "recording/writer.h"
 #include "wire/codec.h"
 
 /* NULL where one is asked for: as the collector does it. */

@@ -9,7 +9,7 @@
 #include "base/pieces.h"
 #include "base/xalloc.h"
 #include "model/tables.h"
-#include "pairing/shared_file.h"
+#include "recording/shared_file.h"
 #include "rewrite/output.h"
 #include "wire/codec.h"
 #include "wire/shm.h"

@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "model/model.h"
-#include "pairing/reader.h"
+#include "recording/reader.h"
 #include "wire/event.h"
 
 struct source_run {

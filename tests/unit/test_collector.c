@@ -23,7 +23,7 @@
 
 #include "collector/futex.h"
 #include "fake_recorder.h"
-#include "pairing/reader.h"
+#include "recording/reader.h"
 #include "wire/codec.h"
 #include "wire/varint.h"
 

@@ -19,28 +19,28 @@
 
 #include "collector/elf.h"
 #include "collector/maps.h"
-#include "collector/pattern.h"
 #include "collector/program.h"
-#include "collector/recording.h"
+#include "recording/file_name.h"
+#include "recording/writer.h"
 
 static void test_pattern(void **state)
 {
 	char out[200], time_text[32];
 
-	assert_true(pattern_expand(out, sizeof(out), "a_%e_%p_%n_%%_%x_%", 42, "prog", 7));
+	assert_true(file_name_expand(out, sizeof(out), "a_%e_%p_%n_%%_%x_%", 42, "prog", 7));
 	assert_string_equal(out, "a_prog_42_7_%_%x_%");
 	snprintf(time_text, sizeof(time_text), "%lld", (long long)time(NULL));
-	assert_true(pattern_expand(out, sizeof(out), "%t", 42, "prog", 7));
+	assert_true(file_name_expand(out, sizeof(out), "%t", 42, "prog", 7));
 	assert_int_equal(strlen(out), strlen(time_text));
-	assert_true(pattern_expand(out, sizeof(out), "%%n%%e", 1, "x", 0));
+	assert_true(file_name_expand(out, sizeof(out), "%%n%%e", 1, "x", 0));
 	assert_string_equal(out, "%n%e");
-	assert_false(pattern_expand(out, 5, "%e", 1, "longer", 0));
-	assert_true(pattern_expand(out, 7, "%e", 1, "longer", 0));
+	assert_false(file_name_expand(out, 5, "%e", 1, "longer", 0));
+	assert_true(file_name_expand(out, 7, "%e", 1, "longer", 0));
 
-	assert_true(pattern_has("x%n", 'n'));
-	assert_false(pattern_has("x%%n", 'n'));
-	assert_true(pattern_has("x%%%n", 'n'));
-	assert_false(pattern_has("x%", 'n'));
+	assert_true(file_name_has("x%n", 'n'));
+	assert_false(file_name_has("x%%n", 'n'));
+	assert_true(file_name_has("x%%%n", 'n'));
+	assert_false(file_name_has("x%", 'n'));
 }
 
 /* %n counts up to the first name that is free; without it the file is replaced. */

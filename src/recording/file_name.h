@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 /* Is there this placeholder? */
-bool pattern_has(const char *pattern, char letter);
+bool file_name_has(const char *pattern, char letter);
 /* How much of a name comes before its suffix: where a number is put in. */
-size_t pattern_stem(const char *name);
+size_t file_name_stem(const char *name);
 /* False if it does not fit. */
-bool pattern_expand(char *out, size_t size, const char *pattern, pid_t pid, const char *program,
-		    unsigned counter);
+bool file_name_expand(char *out, size_t size, const char *pattern, pid_t pid, const char *program,
+		      unsigned counter);

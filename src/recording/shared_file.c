@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Files beside a recording.  See shared_file.h. */
-#include "pairing/shared_file.h"
+#include "recording/shared_file.h"
 
 #include <fcntl.h>
 #include <limits.h>

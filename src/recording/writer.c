@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The recording's file.  See recording.h.  One thread, the collector's; a failed write is kept as
+/* The recording's file.  See writer.h.  One thread at a time; a failed write is kept as
  * an errno for the loop to find, since nothing here knows whom to tell. */
-#include "collector/recording.h"
+#include "recording/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include <xxhash.h>
 
 #include "base/open_output.h"
-#include "collector/pattern.h"
+#include "recording/file_name.h"
 #include "wire/varint.h"
 
 /* Measured on columns of perl, sqlite3, python3, cc1 and of a loop with random sizes, nanoseconds
@@ -260,10 +260,10 @@ static bool name_of(char *out, size_t size, const char *pattern, pid_t pid, cons
 	char name[RECORDING_PATH_SIZE];
 	size_t stem;
 
-	if (!pattern_expand(name, sizeof(name), pattern, pid, program, n))
+	if (!file_name_expand(name, sizeof(name), pattern, pid, program, n))
 		return false;
-	stem = pattern_stem(name);
-	if (!n || pattern_has(pattern, 'n'))
+	stem = file_name_stem(name);
+	if (!n || file_name_has(pattern, 'n'))
 		return (size_t)snprintf(out, size, "%s", name) < size;
 	return (size_t)snprintf(out, size, "%.*s.%u%s", (int)stem, name, n, name + stem) < size;
 }
@@ -299,8 +299,8 @@ static int create(struct recording *r, const char *pattern, pid_t pid, const cha
 
 		if (!name_of(name, sizeof(name), pattern, pid, program, n) || !set_path(r, name))
 			return -ENAMETOOLONG;
-		must_be_free =
-			pattern_has(pattern, 'n') || (r->family_ns && !is_old(name, r->family_ns));
+		must_be_free = file_name_has(pattern, 'n') ||
+			       (r->family_ns && !is_old(name, r->family_ns));
 		fd = must_be_free ? open_new(name, flags)
 				  : open_output(name, flags, 0600, OPEN_OUTPUT_SOON_MS);
 		if (fd >= 0)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "pairing/reader.h"
+#include "recording/reader.h"
 
 /* May it be a part of a file's name?  It comes from the recording. */
 bool shared_key_is_good(const char *key);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Chunks out of a file.  See reader.h. */
-#include "pairing/reader.h"
+#include "recording/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,7 +13,7 @@
 
 #define RECORDING_PATH_SIZE 4200
 
-/* How hard to compress; what was measured is in recording.c. */
+/* How hard to compress; what was measured is in writer.c. */
 enum recording_effort {
 	EFFORT_HASTE,  /* columns of events that come fast: LZ4 */
 	EFFORT_EVENTS, /* columns of events */
@@ -50,9 +50,9 @@ struct recording {
 	int level;
 };
 
-/* Names the file from a pattern (see pattern.h), creates it and writes its header.  Zeroed before,
- * but for family_ns.  0 or -errno; path is set either way.  `payload_room` is the largest payload
- * that will be written. */
+/* Names the file from a pattern (see file_name.h), creates it and writes its header.  Zeroed
+ * before, but for family_ns.  0 or -errno; path is set either way.  `payload_room` is the largest
+ * payload that will be written. */
 int recording_open(struct recording *r, const char *pattern, pid_t pid, const char *program,
 		   size_t payload_room);
 /* The same for a file without a name, which is gone when it is closed; path leads to it as long as

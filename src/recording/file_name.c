@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Placeholders in the names of recordings and logs.  See pattern.h. */
-#include "collector/pattern.h"
+/* Placeholders in the names of recordings and logs.  See file_name.h. */
+#include "recording/file_name.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-bool pattern_has(const char *pattern, char letter)
+bool file_name_has(const char *pattern, char letter)
 {
 	for (const char *p = strchr(pattern, '%'); p; p = strchr(p, '%')) {
 		if (p[1] == letter)
@@ -16,15 +16,15 @@ bool pattern_has(const char *pattern, char letter)
 	return false;
 }
 
-size_t pattern_stem(const char *name)
+size_t file_name_stem(const char *name)
 {
 	const char *slash = strrchr(name, '/'), *dot = strrchr(name, '.');
 
 	return dot && dot > (slash ? slash + 1 : name) ? (size_t)(dot - name) : strlen(name);
 }
 
-bool pattern_expand(char *out, size_t size, const char *pattern, pid_t pid, const char *program,
-		    unsigned counter)
+bool file_name_expand(char *out, size_t size, const char *pattern, pid_t pid, const char *program,
+		      unsigned counter)
 {
 	size_t used = 0;
 
