@@ -24,7 +24,9 @@ for folder in sorted(os.listdir(src)):
         print(f"src/{folder}: not in tests/policy/layers.txt")
         bad += 1
         continue
-    for name in sorted(os.listdir(os.path.join(src, folder))):
+    names = (os.path.relpath(os.path.join(at, name), os.path.join(src, folder))
+             for at, _, found in os.walk(os.path.join(src, folder)) for name in found)
+    for name in sorted(names):
         if not name.endswith((".c", ".h", ".def", ".S")):
             continue
         path = os.path.join(src, folder, name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Dumps on a command line.  See heap_input.h. */
-#include "cli/heap_input.h"
+#include "cli/jemalloc/heap_input.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir jemalloc log's answers: for people, as JSON, as CSV.  See churn_print.h. */
-#include "cli/churn_print.h"
+#include "cli/jemalloc/churn_print.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

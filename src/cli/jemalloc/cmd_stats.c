@@ -15,7 +15,7 @@
 #include "base/nearest.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
-#include "cli/stats_tables.h"
+#include "cli/jemalloc/stats_tables.h"
 #include "jemalloc/merge.h"
 #include "jemalloc/snapshots.h"
 #include "jemalloc/stats_write.h"

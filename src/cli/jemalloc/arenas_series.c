@@ -3,7 +3,7 @@
  *
  * The file is read once; what is kept is one row for each arena of each snapshot, with as many
  * numbers as there are fields. */
-#include "cli/arenas_series.h"
+#include "cli/jemalloc/arenas_series.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,8 +14,8 @@
 #include "base/human.h"
 #include "base/json.h"
 #include "base/xalloc.h"
-#include "cli/arenas.h"
-#include "cli/plot.h"
+#include "cli/jemalloc/arenas.h"
+#include "cli/jemalloc/plot.h"
 #include "cli/table.h"
 #include "jemalloc/fields.h"
 #include "jemalloc/merge.h"

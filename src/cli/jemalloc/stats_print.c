@@ -8,7 +8,7 @@
 
 #include "base/human.h"
 #include "base/xalloc.h"
-#include "cli/stats_tables.h"
+#include "cli/jemalloc/stats_tables.h"
 #include "jemalloc/advice.h"
 #include "jemalloc/fields.h"
 #include "jemalloc/waterfall.h"

@@ -3,7 +3,7 @@
  *
  * What was read becomes a dump with a stack for each address, so that there is one way only from
  * addresses to names. */
-#include "cli/heap_symbols.h"
+#include "cli/jemalloc/heap_symbols.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/xalloc.h"
-#include "cli/heap_input.h"
+#include "cli/jemalloc/heap_input.h"
 #include "heap/dump.h"
 
 /* "0x7f00" alone in its line. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Live processes.  See live.h. */
-#include "cli/live.h"
+#include "cli/jemalloc/live.h"
 
 #include <errno.h>
 #include <limits.h>

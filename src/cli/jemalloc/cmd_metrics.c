@@ -9,7 +9,7 @@
 
 #include "base/sink.h"
 #include "cli/command.h"
-#include "cli/live.h"
+#include "cli/jemalloc/live.h"
 #include "jemalloc/metrics.h"
 #include "jemalloc/snapshots.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* --token-file.  See agent_token.h. */
-#include "cli/agent_token.h"
+#include "cli/jemalloc/agent_token.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The order of dumps.  See dump_order.h. */
-#include "cli/dump_order.h"
+#include "cli/jemalloc/dump_order.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Plots.  See plot.h. */
-#include "cli/plot.h"
+#include "cli/jemalloc/plot.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 /* memoir jemalloc abs: large arenas in each snapshot; what jemabs printed, to the blank. */
 #include <inttypes.h>
 
-#include "cli/arenas.h"
-#include "cli/arenas_series.h"
 #include "cli/command.h"
+#include "cli/jemalloc/arenas.h"
+#include "cli/jemalloc/arenas_series.h"
 
 static void print_arena(struct buf *out, const struct arenas *s, const struct arenas_row *a)
 {

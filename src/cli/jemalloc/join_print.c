@@ -11,7 +11,7 @@
 #include "base/human.h"
 #include "base/json.h"
 #include "base/xalloc.h"
-#include "cli/join_print.h"
+#include "cli/jemalloc/join_print.h"
 #include "cli/table.h"
 
 #define TOP 10

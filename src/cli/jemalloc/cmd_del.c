@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cli/arenas.h"
-#include "cli/arenas_series.h"
 #include "cli/command.h"
+#include "cli/jemalloc/arenas.h"
+#include "cli/jemalloc/arenas_series.h"
 
 static void print_delta(struct buf *out, const struct arenas *s, const struct arenas_row *before,
 			const struct arenas_row *after, unsigned what, const char *name)

@@ -3,7 +3,7 @@
  *
  * Lines are made whole and cut to the width by what a reader sees, not by bytes: escape sequences
  * and the bytes of one character count as what they are. */
-#include "cli/watch_view.h"
+#include "cli/jemalloc/watch_view.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Arenas over time.  See arenas.h. */
-#include "cli/arenas.h"
+#include "cli/jemalloc/arenas.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  *
  * A table is a row of `tables`: its fields, where its rows are, and which of them the terminal
  * shows.  Columns that no row has a value for are left out. */
-#include "cli/stats_tables.h"
+#include "cli/jemalloc/stats_tables.h"
 
 #include <inttypes.h>
 #include <stdio.h>

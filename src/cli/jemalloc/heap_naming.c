@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Options about names in dumps.  See heap_naming.h. */
-#include "cli/heap_naming.h"
+#include "cli/jemalloc/heap_naming.h"
 
 #include <libgen.h>
 #include <stdio.h>

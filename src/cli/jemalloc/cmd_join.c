@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/agent_token.h"
 #include "cli/command.h"
-#include "cli/heap_input.h"
-#include "cli/heap_naming.h"
-#include "cli/join_print.h"
+#include "cli/jemalloc/agent_token.h"
+#include "cli/jemalloc/heap_input.h"
+#include "cli/jemalloc/heap_naming.h"
+#include "cli/jemalloc/join_print.h"
 #include "client/agents.h"
 #include "client/http.h"
 #include "heap/join.h"

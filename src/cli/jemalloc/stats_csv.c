@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "cli/stats_tables.h"
+#include "cli/jemalloc/stats_tables.h"
 #include "cli/table.h"
 #include "jemalloc/advice.h"
 #include "jemalloc/merge.h"

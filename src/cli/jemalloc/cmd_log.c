@@ -11,10 +11,10 @@
 
 #include "base/pattern.h"
 #include "base/xalloc.h"
-#include "cli/churn_print.h"
 #include "cli/command.h"
-#include "cli/heap_input.h"
-#include "cli/heap_naming.h"
+#include "cli/jemalloc/churn_print.h"
+#include "cli/jemalloc/heap_input.h"
+#include "cli/jemalloc/heap_naming.h"
 #include "cli/shape.h"
 #include "heap/churn.h"
 #include "symbols/elf_file.h"

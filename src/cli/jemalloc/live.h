@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "cli/agent_token.h"
 #include "cli/command.h"
+#include "cli/jemalloc/agent_token.h"
 #include "client/fetch.h"
 
 /* --pid, --options, --text: rows for a command's own table. */

@@ -14,7 +14,7 @@
 #include "base/human.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
-#include "cli/live.h"
+#include "cli/jemalloc/live.h"
 #include "jemalloc/journal.h"
 #include "jemalloc/snapshots.h"
 
