@@ -53,9 +53,9 @@ bench: build ## plain, Memoir and heaptrack side by side; writes build/bench.jso
 	@scripts/install-deps bench
 	$(PYTHON) bench/bench.py --build $(BUILD) $(BENCH)
 
-fuzz: ## ten minutes of libFuzzer on each parser (FUZZ_SECONDS=600)
+fuzz: ## ten minutes of libFuzzer on each parser (FUZZ_SECONDS=600, FUZZ="bpf pieces": only these)
 	@scripts/install-deps build test
-	@scripts/fuzz
+	@scripts/fuzz $(FUZZ)
 
 soak: build ## the kill and hazard tests again and again (SOAK_SECONDS=3600)
 	@scripts/install-deps test
