@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/param.h"
 #include "base/xalloc.h"
 #include "server/complete.h"
-#include "server/params.h"
 #include "server/route.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -167,8 +167,8 @@ static void write_area(struct json *j, const struct map_picture *p, size_t i, co
 
 static int answer(struct request *r, struct sink *out)
 {
-	const struct model *m = r->snapshot->model;
-	struct map_picture p = { .v = request_view(r), .columns = request_count(r, "columns") };
+	const struct model *m = r->ask.snapshot->model;
+	struct map_picture p = { .v = ask_view(&r->ask), .columns = ask_count(&r->ask, "columns") };
 	int64_t *cells;
 	struct json j;
 
@@ -179,7 +179,7 @@ static int answer(struct request *r, struct sink *out)
 	series_whole(m, &p.from, &p.to);
 	p.per_tick = p.to > p.from ? (double)p.columns / (double)(p.to - p.from) : 0;
 	areas_coarse(&p.areas, p.v, GAP);
-	choose_cells(&p, request_count(r, "rows") ? request_count(r, "rows") : 1);
+	choose_cells(&p, ask_count(&r->ask, "rows") ? ask_count(&r->ask, "rows") : 1);
 	cells = draw(&p);
 	request_json(&j, out);
 	json_object(&j, NULL);
@@ -229,8 +229,8 @@ static struct area main_heap(const struct view *v)
 
 static int answer_regions(struct request *r, struct sink *out)
 {
-	const struct model *m = r->snapshot->model;
-	const struct view *v = request_view(r);
+	const struct model *m = r->ask.snapshot->model;
+	const struct view *v = ask_view(&r->ask);
 	struct areas areas;
 	struct area heap;
 	struct json j;
@@ -240,7 +240,7 @@ static int answer_regions(struct request *r, struct sink *out)
 	if (!v)
 		return -1;
 	heap = main_heap(v);
-	areas_exact(&areas, v, request_time(r, "at", m, &ns) ? measure_stamp(m, ns) : NEVER);
+	areas_exact(&areas, v, ask_time(&r->ask, "at", m, &ns) ? measure_stamp(m, ns) : NEVER);
 	request_json(&j, out);
 	json_object(&j, NULL);
 	json_number(&j, "main_heap_start", heap.start);

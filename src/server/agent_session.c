@@ -421,8 +421,8 @@ int agent_session_refresh(struct request *r)
 	fresh = session->now.size != 0;
 	pthread_mutex_unlock(&session->lock);
 	if (*error || !fresh)
-		return request_fail(r, 502, NULL, "%s",
-				    *error ? error : "the agent has not answered yet");
+		return ask_fail(&r->ask, 502, NULL, "%s",
+				*error ? error : "the agent has not answered yet");
 	return 0;
 }
 
@@ -464,18 +464,18 @@ int agent_session_call(struct request *r, const char *method, const char *target
 	int n = 0, e = call(r->agent_session, method, target, timeout_ms, &status, body, &err);
 
 	if (e)
-		return request_fail(r, e == -ENAMETOOLONG ? 400 : 502, NULL, "%s", err.text);
+		return ask_fail(&r->ask, e == -ENAMETOOLONG ? 400 : 502, NULL, "%s", err.text);
 	if (status == 200)
 		return 0;
 	while ((size_t)n < body->size && n < 300 && (unsigned char)body->data[n] >= ' ')
 		n++;
 	/* Ours would be asked for. */
 	if (status == 401)
-		return request_fail(r, 502, NULL,
-				    "the agent wants a token: start the server with "
-				    "--agent-token-file FILE");
-	return request_fail(r, status >= 400 && status < 600 ? (int)status : 502, NULL, "%.*s",
-			    n ? n : 24, n ? body->data : "the agent refuses this");
+		return ask_fail(&r->ask, 502, NULL,
+				"the agent wants a token: start the server with "
+				"--agent-token-file FILE");
+	return ask_fail(&r->ask, status >= 400 && status < 600 ? (int)status : 502, NULL, "%.*s",
+			n ? n : 24, n ? body->data : "the agent refuses this");
 }
 
 static int take_bytes(void *context, const void *bytes, size_t size)
@@ -597,7 +597,7 @@ bool agent_session_stop(struct agent_session *session, const struct timespec *de
 	session->ending = true;
 	pthread_cond_signal(&session->changed);
 	while ((a = pop(session))) {
-		request_fail(&a->request, 503, NULL, "the server ends");
+		ask_fail(&a->request.ask, 503, NULL, "the server ends");
 		finish(a);
 		pthread_mutex_unlock(&session->lock);
 		unuse(a);
@@ -648,7 +648,7 @@ bool asked_is_done(struct asked *a)
 
 const struct fault *asked_fault(const struct asked *a)
 {
-	return &a->request.fault;
+	return &a->request.ask.fault;
 }
 
 const struct buf *asked_body(const struct asked *a)

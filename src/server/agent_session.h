@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "base/json.h"
-#include "jemalloc/agents.h"
+#include "client/agents.h"
 #include "server/request.h"
 #include "server/waiter.h"
 

@@ -60,7 +60,7 @@ static int answer_stats(struct request *r, struct sink *out)
 
 static int answer_series(struct request *r, struct sink *out)
 {
-	const char *since = request_text(r, "since");
+	const char *since = ask_text(&r->ask, "since");
 	struct json j;
 	int error = agent_session_refresh(r);
 
@@ -76,22 +76,22 @@ static int answer_series(struct request *r, struct sink *out)
 /* Only what this control knows, and all that it needs. */
 static int add_params(struct request *r, const struct control *c, struct buf *target)
 {
-	for (size_t i = 0; i < r->params.count; i++) {
-		const struct param *p = &r->params.rows[i];
+	for (size_t i = 0; i < r->ask.params.count; i++) {
+		const struct param *p = &r->ask.params.rows[i];
 		bool known = false;
 
 		for (unsigned k = 0; k < CONTROL_PARAMS && c->params[k].name; k++)
 			known |= !strcmp(c->params[k].name, p->name);
 		if (!known)
-			return request_fail(r, 400, p->name, "%s takes no '%.60s'", c->name,
-					    p->name);
+			return ask_fail(&r->ask, 400, p->name, "%s takes no '%.60s'", c->name,
+					p->name);
 		if (*p->value)
 			http_add_param(target, p->name, p->value);
 	}
 	for (unsigned k = 0; k < CONTROL_PARAMS && c->params[k].name; k++)
-		if (c->params[k].required && !request_has(r, c->params[k].name))
-			return request_fail(r, 400, c->params[k].name, "'%s' is needed: %s",
-					    c->params[k].name, c->help);
+		if (c->params[k].required && !ask_has(&r->ask, c->params[k].name))
+			return ask_fail(&r->ask, 400, c->params[k].name, "'%s' is needed: %s",
+					c->params[k].name, c->help);
 	return 0;
 }
 
@@ -104,8 +104,8 @@ static int answer_control(struct request *r, struct sink *out)
 	int error;
 
 	if (!c)
-		return request_fail(r, 404, NULL, "there is no control '%.60s'; /agents lists them",
-				    r->args[1]);
+		return ask_fail(&r->ask, 404, NULL,
+				"there is no control '%.60s'; /agents lists them", r->args[1]);
 	buf_printf(&target, "/control/%s", c->name);
 	error = add_params(r, c, &target);
 	if (!error)
@@ -137,8 +137,8 @@ static int fetch_and_open(struct request *r, struct sink *out, const char *targe
 	name = xasprintf("%s.%d.%u.%s", slash ? slash + 1 : agent.program, (int)agent.pid,
 			 agent_session_next_file(r->agent_session), extension);
 	if (uploads_put(r->server, body.data, body.size, name, id, &err)) {
-		error = request_fail(r, 502, NULL, "what the agent sent cannot be opened: %s",
-				     err.text);
+		error = ask_fail(&r->ask, 502, NULL, "what the agent sent cannot be opened: %s",
+				 err.text);
 		goto out;
 	}
 	request_json(&j, out);

@@ -16,7 +16,7 @@
 
 static bool streams(struct request *r)
 {
-	return request_count(r, "count") > CACHED_ROWS;
+	return ask_count(&r->ask, "count") > CACHED_ROWS;
 }
 
 struct writing {
@@ -27,9 +27,10 @@ struct writing {
 
 static void begin(struct request *r, struct writing *w, const struct view *v, struct sink *out)
 {
-	snapshot_answer(r->snapshot, &w->answer, v);
-	w->answer.no_stacks = route_param(r->route, "stacks") && !request_bool(r, "stacks");
-	if (request_bool(r, "strip_template_args"))
+	snapshot_answer(r->ask.snapshot, &w->answer, v);
+	w->answer.no_stacks =
+		param_row_find(r->route->params, "stacks") && !ask_bool(&r->ask, "stacks");
+	if (ask_bool(&r->ask, "strip_template_args"))
 		w->answer.shorten = words_strip_templates;
 	w->out = out;
 	request_json(&w->j, out);
@@ -66,10 +67,10 @@ static int write_sorted(struct writing *w, const struct page *page)
 
 static int answer_allocations(struct request *r, struct sink *out)
 {
-	const struct sort_key *key = sort_key_find(request_text(r, "sort_by"));
-	bool descending = request_descending(r);
-	uint32_t skip = request_count(r, "skip"), count = request_count(r, "count");
-	const struct view *v = request_view(r);
+	const struct sort_key *key = sort_key_find(ask_text(&r->ask, "sort_by"));
+	bool descending = ask_descending(&r->ask);
+	uint32_t skip = ask_count(&r->ask, "skip"), count = ask_count(&r->ask, "count");
+	const struct view *v = ask_view(&r->ask);
 	struct page page = { 0 };
 	struct writing w;
 	int error;
@@ -96,8 +97,8 @@ static int answer_allocations(struct request *r, struct sink *out)
 
 static int answer_raw(struct request *r, struct sink *out)
 {
-	const struct view *v = request_view(r);
-	const struct model *m = r->snapshot->model;
+	const struct view *v = ask_view(&r->ask);
+	const struct model *m = r->ask.snapshot->model;
 	const struct nodes *nodes = &m->tables.nodes;
 	uint32_t *path = NULL;
 	size_t room = 0;
@@ -165,8 +166,8 @@ static uint32_t *stacks_of(const struct view *v, uint32_t *ret_count, uint8_t **
 
 static int answer_backtraces(struct request *r, struct sink *out)
 {
-	const struct view *v = request_view(r);
-	uint32_t skip = request_count(r, "skip"), most = request_count(r, "count"), count, end;
+	const struct view *v = ask_view(&r->ask);
+	uint32_t skip = ask_count(&r->ask, "skip"), most = ask_count(&r->ask, "count"), count, end;
 	uint32_t *stacks;
 	uint8_t *calls;
 	struct writing w;
@@ -201,8 +202,8 @@ static int answer_backtraces(struct request *r, struct sink *out)
 
 static int answer_one_backtrace(struct request *r, struct sink *out)
 {
-	const struct model *m = r->snapshot->model;
-	const struct view *v = request_view(r);
+	const struct model *m = r->ask.snapshot->model;
+	const struct view *v = ask_view(&r->ask);
 	char *end;
 	unsigned long id = strtoul(r->args[1], &end, 10);
 	struct writing w;
@@ -211,7 +212,7 @@ static int answer_one_backtrace(struct request *r, struct sink *out)
 		return -1;
 	if (*end || r->args[1][0] == '-' || id >= m->tables.nodes.count ||
 	    !node_is_known(&m->tables.nodes, (uint32_t)id))
-		return request_fail(r, 404, NULL, "there is no stack '%.40s'", r->args[1]);
+		return ask_fail(&r->ask, 404, NULL, "there is no stack '%.40s'", r->args[1]);
 	begin(r, &w, v, out);
 	json_object(&w.j, NULL);
 	json_number(&w.j, "id", id);

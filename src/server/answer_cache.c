@@ -155,11 +155,11 @@ static void compute(struct answer_cache *cache, struct cached_answer *a, bool qu
 	else
 		error = sink_finish(&sink, NULL);
 	if (error == -EFBIG)
-		request_fail(r, 413, NULL, "the answer would be larger than %u MiB: ask for less",
-			     ANSWER_MAX >> 20);
-	else if (error && !r->fault.status)
-		request_fail(r, 500, NULL, "%s", strerror(-error));
-	a->fault = r->fault;
+		ask_fail(&r->ask, 413, NULL, "the answer would be larger than %u MiB: ask for less",
+			 ANSWER_MAX >> 20);
+	else if (error && !r->ask.fault.status)
+		ask_fail(&r->ask, 500, NULL, "%s", strerror(-error));
+	a->fault = r->ask.fault;
 	a->type = r->type ? r->type : r->route->type;
 	a->foreign = r->foreign;
 	a->file_name = r->file_name;

@@ -23,11 +23,11 @@ static int answer_check(struct request *r, struct sink *out)
 	struct buf text = { 0 };
 	struct json j;
 
-	if (!r->checked.status) {
-		v = request_view(r);
+	if (!r->ask.checked.status) {
+		v = ask_view(&r->ask);
 		if (!v) {
-			r->checked = r->fault;
-			r->fault = (struct fault){ .position = -1, .progress = -1 };
+			r->ask.checked = r->ask.fault;
+			r->ask.fault = FAULT_NONE;
 		}
 	}
 	request_json(&j, out);
@@ -39,9 +39,9 @@ static int answer_check(struct request *r, struct sink *out)
 		json_number(&j, "count", v->count);
 		json_number(&j, "bytes", v->bytes);
 	} else {
-		json_text(&j, "error", r->checked.text);
-		if (r->checked.position >= 0)
-			json_number(&j, "position", (uint64_t)r->checked.position);
+		json_text(&j, "error", r->ask.checked.text);
+		if (r->ask.checked.position >= 0)
+			json_number(&j, "position", (uint64_t)r->ask.checked.position);
 	}
 	json_end_object(&j);
 	buf_release(&text);
@@ -169,7 +169,7 @@ static int most_used(const void *a, const void *b)
 /* How often allocations go through each name: counts by string. */
 static void count_names(struct listing *l, const struct answer *a, struct used *by_string)
 {
-	struct places *p = l->r->snapshot->places;
+	struct places *p = l->r->ask.snapshot->places;
 
 	for (uint32_t i = 1; i < places_count(p); i++) {
 		unsigned count;
@@ -187,7 +187,7 @@ static void count_names(struct listing *l, const struct answer *a, struct used *
 
 static void list_names(struct listing *l, const struct answer *a)
 {
-	struct places *p = l->r->snapshot->places;
+	struct places *p = l->r->ask.snapshot->places;
 	uint32_t strings = places_string_count(p) + 1;
 	struct used *names = xcalloc(strings, sizeof(*names));
 
@@ -204,8 +204,8 @@ static void list_names(struct listing *l, const struct answer *a)
 
 static void list_modules(struct listing *l)
 {
-	const struct tables *t = &l->r->snapshot->model->tables;
-	struct places *p = l->r->snapshot->places;
+	const struct tables *t = &l->r->ask.snapshot->model->tables;
+	struct places *p = l->r->ask.snapshot->places;
 
 	for (size_t i = 1; i < t->module_count; i++) {
 		const char *path = places_module_path(p, (uint32_t)i);
@@ -217,7 +217,7 @@ static void list_modules(struct listing *l)
 
 static void list_threads(struct listing *l)
 {
-	const struct threads *t = &l->r->snapshot->model->tables.threads;
+	const struct threads *t = &l->r->ask.snapshot->model->tables.threads;
 	char number[24];
 
 	for (size_t i = 0; i < t->count; i++) {
@@ -238,7 +238,8 @@ static void list_threads(struct listing *l)
 static void list_calls(struct listing *l, const struct answer *a)
 {
 	for (unsigned i = 0; i < CALLS_MAX; i++) {
-		const char *name = a->call_counts[i] ? places_call(l->r->snapshot->places, i) : "";
+		const char *name =
+			a->call_counts[i] ? places_call(l->r->ask.snapshot->places, i) : "";
 
 		if (*name && strcasestr(name, l->typed))
 			value_item(l, name, NULL);
@@ -251,7 +252,7 @@ static void list_values(struct listing *l)
 
 	if (!l->c->field)
 		return;
-	snapshot_answer(l->r->snapshot, &a, request_view(l->r));
+	snapshot_answer(l->r->ask.snapshot, &a, ask_view(&l->r->ask));
 	switch (l->c->field->class) {
 	case FIELD_FRAME:
 		if (l->c->field->which == FRAME_MODULE)
@@ -287,11 +288,11 @@ static size_t byte_at(const char *text, uint64_t units)
 
 static int answer_complete(struct request *r, struct sink *out)
 {
-	const char *text = request_text(r, "text"), *at = request_text(r, "at");
+	const char *text = ask_text(&r->ask, "text"), *at = ask_text(&r->ask, "at");
 	auto_free char *typed = NULL;
 	struct cursor c;
 	struct json j;
-	struct listing l = { .r = r, .j = &j, .c = &c, .left = request_count(r, "count") };
+	struct listing l = { .r = r, .j = &j, .c = &c, .left = ask_count(&r->ask, "count") };
 	size_t end;
 
 	text = text ? text : "";

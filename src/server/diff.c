@@ -32,7 +32,7 @@ static void write_stack(struct json *j, const struct diff *d, uint32_t node)
 
 static void write_stacks(struct request *r, struct json *j, const struct diff *d, struct sink *out)
 {
-	uint32_t skip = request_count(r, "skip"), most = request_count(r, "count");
+	uint32_t skip = ask_count(&r->ask, "skip"), most = ask_count(&r->ask, "count");
 
 	json_array(j, "stacks");
 	for (uint32_t i = skip; i < d->stack_count && i - skip < most; i++) {
@@ -48,7 +48,7 @@ static void write_stacks(struct request *r, struct json *j, const struct diff *d
 static void write_functions(struct request *r, struct json *j, const struct diff *d,
 			    struct sink *out)
 {
-	uint32_t skip = request_count(r, "skip"), most = request_count(r, "count");
+	uint32_t skip = ask_count(&r->ask, "skip"), most = ask_count(&r->ask, "count");
 
 	json_array(j, "functions");
 	for (uint32_t i = skip; i < d->function_count && i - skip < most; i++) {
@@ -73,7 +73,7 @@ static void write_side(struct json *j, const char *key, const struct other *o,
 	json_object(j, key);
 	json_text(j, "id", o->snapshot->id);
 	json_text(j, "name", o->snapshot->name);
-	request_measuring_json(j, o->snapshot->model, how);
+	ask_measuring_json(j, o->snapshot->model, how);
 	json_end_object(j);
 }
 
@@ -81,7 +81,7 @@ static void write_diff(struct request *r, const struct diff *d, const struct oth
 		       const struct measuring how[2], struct sink *out)
 {
 	uint64_t counts[DIFF_STATUSES] = { 0 };
-	const char *by = request_text(r, "by");
+	const char *by = ask_text(&r->ask, "by");
 	struct json j;
 
 	for (uint32_t i = 0; i < d->stack_count; i++)
@@ -109,22 +109,22 @@ static void write_diff(struct request *r, const struct diff *d, const struct oth
 	json_end_object(&j);
 }
 
-/* What is compared of one side: 0, or after request_fail(). */
+/* What is compared of one side: 0, or after ask_fail(&->ask). */
 static int measure_side(struct request *r, const struct model *m, const char *at,
 			struct measuring *ret)
 {
-	const char *word = request_text(r, "measure");
-	bool moments = request_has(r, "at_a") || request_has(r, "at_b");
+	const char *word = ask_text(&r->ask, "measure");
+	bool moments = ask_has(&r->ask, "at_a") || ask_has(&r->ask, "at_b");
 	uint64_t ns;
 
 	if (!moments)
-		return request_measuring(r, m, ret);
-	if (request_has(r, "measure") && strncmp(word, "alive", 5) != 0)
-		return request_fail(r, 400, at, "a moment is for measure=alive, not %s", word);
-	if (request_has(r, "below"))
-		return request_fail(r, 400, "below", "it is for measure=short_lived");
-	if (!request_time(r, at, m, &ns))
-		return request_fail(r, 400, at, "the other moment is needed too");
+		return ask_measuring(&r->ask, m, ret);
+	if (ask_has(&r->ask, "measure") && strncmp(word, "alive", 5) != 0)
+		return ask_fail(&r->ask, 400, at, "a moment is for measure=alive, not %s", word);
+	if (ask_has(&r->ask, "below"))
+		return ask_fail(&r->ask, 400, "below", "it is for measure=short_lived");
+	if (!ask_time(&r->ask, at, m, &ns))
+		return ask_fail(&r->ask, 400, at, "the other moment is needed too");
 	*ret = measuring_of(m, MEASURE_ALIVE_AT, ns);
 	return 0;
 }
@@ -136,20 +136,20 @@ static int answer(struct request *r, struct sink *out)
 	struct diff d;
 	int error = -1;
 
-	if (!request_other(r, "a", request_text(r, "a"), &sides[0]))
+	if (!ask_other(&r->ask, "a", ask_text(&r->ask, "a"), &sides[0]))
 		return -1;
-	if (request_other(r, "b", request_text(r, "b"), &sides[1]) &&
+	if (ask_other(&r->ask, "b", ask_text(&r->ask, "b"), &sides[1]) &&
 	    !measure_side(r, sides[0].snapshot->model, "at_a", &how[0]) &&
 	    !measure_side(r, sides[1].snapshot->model, "at_b", &how[1])) {
 		diff_init(&d, sides[0].held->view, &how[0], sides[1].held->view, &how[1],
-			  request_by_count(r));
+			  ask_by_count(&r->ask));
 		write_diff(r, &d, sides, how, out);
 		diff_release(&d);
 		error = 0;
 	}
 	if (sides[1].snapshot)
-		request_give(&sides[1]);
-	request_give(&sides[0]);
+		ask_give(&sides[1]);
+	ask_give(&sides[0]);
 	return error;
 }
 

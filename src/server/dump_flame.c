@@ -149,20 +149,22 @@ static int answer(struct request *r, struct sink *out)
 {
 	struct dump_question q;
 	struct flame_layout f;
-	struct growing g = { .f = &f, .q = &q, .up = !strcmp(request_text(r, "direction"), "up") };
+	struct growing g = { .f = &f,
+			     .q = &q,
+			     .up = !strcmp(ask_text(&r->ask, "direction"), "up") };
 	int error = dump_question_init(&q, r);
 
-	q.options.by_thread = request_bool(r, "threads");
+	q.options.by_thread = ask_bool(&r->ask, "threads");
 	flame_layout_init(&f, q.measure == HEAP_INUSE_OBJECTS || q.measure == HEAP_ALLOC_OBJECTS);
 	flame_layout_child(&f, 0, flame_layout_name(&f, FLAME_LAYOUT_ROOT, "all", "", "", 0));
 	if (!error)
-		error = add_dump(&g, r, r->snapshot->heap);
+		error = add_dump(&g, r, r->ask.snapshot->heap);
 	if (!error && q.base) {
 		g.side = 1;
 		error = add_dump(&g, r, q.base->heap);
 	}
 	if (!error) {
-		flame_layout_order(&f, request_count(r, "limit"));
+		flame_layout_order(&f, ask_count(&r->ask, "limit"));
 		write_flame(r, out, &g);
 	}
 	flame_layout_release(&f);

@@ -17,28 +17,28 @@ static const char *const details[] = {
 
 static int compile(struct request *r, const char *name, struct pattern **ret)
 {
-	const char *text = request_text(r, name);
+	const char *text = ask_text(&r->ask, name);
 	struct err err = { .offset = ERR_NO_OFFSET };
 
 	if (!text)
 		return 0;
 	*ret = pattern_new(text, &err);
-	return *ret ? 0 : request_fail_err(r, name, &err);
+	return *ret ? 0 : ask_fail_err(&r->ask, name, &err);
 }
 
 int dump_question_init(struct dump_question *q, struct request *r)
 {
-	const char *thread = request_text(r, "thread"), *base = request_text(r, "base");
+	const char *thread = ask_text(&r->ask, "thread"), *base = ask_text(&r->ask, "base");
 
 	*q = (struct dump_question){ .options = { .thread = PROFILE_ALL_THREADS,
 						  .keep_allocator =
-							  request_bool(r, "allocator") } };
+							  ask_bool(&r->ask, "allocator") } };
 	for (unsigned i = 0; i < sizeof(measures) / sizeof(*measures); i++)
-		if (!strcmp(request_text(r, "measure"), measures[i]))
+		if (!strcmp(ask_text(&r->ask, "measure"), measures[i]))
 			q->measure = (enum heap_measure)i;
 	q->options.measure = q->measure;
 	for (unsigned i = 0; i < sizeof(details) / sizeof(*details); i++)
-		if (!strcmp(request_text(r, "by"), details[i]))
+		if (!strcmp(ask_text(&r->ask, "by"), details[i]))
 			q->options.detail = (enum profile_detail)i;
 	if (thread)
 		q->options.thread = strtoull(thread, NULL, 10);
@@ -67,7 +67,7 @@ static int finish(struct request *r, struct profile *p)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 
-	return profile_finish(p, &err) ? request_fail(r, 400, NULL, "%s", err.text) : 0;
+	return profile_finish(p, &err) ? ask_fail(&r->ask, 400, NULL, "%s", err.text) : 0;
 }
 
 int dump_question_ask(const struct dump_question *q, struct request *r, const struct loaded_dump *d,
@@ -87,7 +87,7 @@ int dump_question_ask(const struct dump_question *q, struct request *r, const st
 int dump_question_ask_difference(const struct dump_question *q, struct request *r,
 				 struct profile *ret_profile)
 {
-	const struct loaded_dump *d = r->snapshot->heap, *base = q->base ? q->base->heap : NULL;
+	const struct loaded_dump *d = r->ask.snapshot->heap, *base = q->base ? q->base->heap : NULL;
 	const struct heap_places *known[] = { &d->places, base ? &base->places : NULL };
 	struct heap_places_options where = { .known = known, .known_count = base ? 2 : 1 };
 	int error;

@@ -26,10 +26,10 @@ static const struct heap_report *format_of(struct request *r)
 		return h;
 	for (const struct heap_report *const *x = heap_reports; *x; x++)
 		nearest_consider(&near, (*x)->name);
-	request_fail(r, 404, NULL, "there is no report '%.40s'%s%s%s", r->args[1],
-		     nearest_found(&near) ? "; did you mean '" : "",
-		     nearest_found(&near) ? nearest_found(&near) : "",
-		     nearest_found(&near) ? "'?" : "");
+	ask_fail(&r->ask, 404, NULL, "there is no report '%.40s'%s%s%s", r->args[1],
+		 nearest_found(&near) ? "; did you mean '" : "",
+		 nearest_found(&near) ? nearest_found(&near) : "",
+		 nearest_found(&near) ? "'?" : "");
 	return NULL;
 }
 
@@ -85,37 +85,38 @@ static int write_report(struct request *r, const struct heap_report *h, const st
 	else if (h->gzip)
 		error = sink_finish(&packing, &err);
 	if (error && !out->error)
-		request_fail(r, 400, NULL, "%s", err.text);
+		ask_fail(&r->ask, 400, NULL, "%s", err.text);
 	return error;
 }
 
 /* "regex" is for reports that take one, and those need it. */
 static int read_about(struct request *r, const struct heap_report *h, struct pattern **ret_about)
 {
-	const char *text = request_text(r, "regex");
+	const char *text = ask_text(&r->ask, "regex");
 	struct err err = { .offset = ERR_NO_OFFSET };
 
 	if (!text && h->argument)
-		return request_fail(r, 400, "regex", "'%s' is about functions: regex=NAME",
-				    h->name);
+		return ask_fail(&r->ask, 400, "regex", "'%s' is about functions: regex=NAME",
+				h->name);
 	if (text && !h->argument)
-		return request_fail(r, 400, "regex", "'%s' takes none", h->name);
+		return ask_fail(&r->ask, 400, "regex", "'%s' takes none", h->name);
 	if (!text)
 		return 0;
 	*ret_about = pattern_new(text, &err);
-	return *ret_about ? 0 : request_fail_err(r, "regex", &err);
+	return *ret_about ? 0 : ask_fail_err(&r->ask, "regex", &err);
 }
 
-/* Rows in another form are of the type of the report that is named after it: NULL with r->fault. */
+/* Rows in another form are of the type of the report that is named after it: NULL with
+ * r->ask.fault. */
 static const struct heap_report *type_of(struct request *r, const struct heap_report *h)
 {
-	const char *form = request_text(r, "form");
+	const char *form = ask_text(&r->ask, "form");
 
 	if (!strcmp(form, "text"))
 		return h;
 	if (h->has_forms)
 		return find(form);
-	request_fail(r, 400, "form", "'%s' cannot be had as %s", h->name, form);
+	ask_fail(&r->ask, 400, "form", "'%s' cannot be had as %s", h->name, form);
 	return NULL;
 }
 
@@ -126,25 +127,25 @@ static int check_whole(struct request *r, const struct heap_report *h)
 					     "exclude", "thread", "base" };
 
 	for (size_t i = 0; h->whole && i < sizeof(parts) / sizeof(*parts); i++)
-		if (request_has(r, parts[i]))
-			return request_fail(r, 400, parts[i], "'%s' is of all that is in one dump",
-					    h->name);
+		if (ask_has(&r->ask, parts[i]))
+			return ask_fail(&r->ask, 400, parts[i],
+					"'%s' is of all that is in one dump", h->name);
 	return 0;
 }
 
 static int answer(struct request *r, struct sink *out)
 {
 	const struct heap_report *h = format_of(r), *type = h ? type_of(r, h) : NULL;
-	const char *program = dumps_program(r->snapshot->heap);
-	const char *title = *program ? path_base(program) : r->snapshot->name;
-	struct heap_report_options o = { .by_cum = request_bool(r, "cum"),
-					 .show_bytes = request_bool(r, "show_bytes"),
-					 .rows = request_count(r, "count"),
+	const char *program = dumps_program(r->ask.snapshot->heap);
+	const char *title = *program ? path_base(program) : r->ask.snapshot->name;
+	struct heap_report_options o = { .by_cum = ask_bool(&r->ask, "cum"),
+					 .show_bytes = ask_bool(&r->ask, "show_bytes"),
+					 .rows = ask_count(&r->ask, "count"),
 					 .title = title,
-					 .node_fraction = request_real(r, "node_share") / 100,
-					 .edge_fraction = request_real(r, "edge_share") / 100,
-					 .node_count = request_count(r, "node_count"),
-					 .max_degree = request_count(r, "max_degree") };
+					 .node_fraction = ask_real(&r->ask, "node_share") / 100,
+					 .edge_fraction = ask_real(&r->ask, "edge_share") / 100,
+					 .node_count = ask_count(&r->ask, "node_count"),
+					 .max_degree = ask_count(&r->ask, "max_degree") };
 	struct pattern *about = NULL;
 	struct buf whole = { 0 };
 	struct dump_question q;
@@ -167,7 +168,7 @@ static int answer(struct request *r, struct sink *out)
 		o.base = q.base ? q.base->name : NULL;
 		o.dump = whole.data;
 		o.dump_size = whole.size;
-		q.options.drop_negative = request_bool(r, "drop_negative");
+		q.options.drop_negative = ask_bool(&r->ask, "drop_negative");
 		q.options.by_thread = q.options.whole = h->by_thread;
 		error = dump_question_ask_difference(&q, r, &p);
 		r->type = type->mime;

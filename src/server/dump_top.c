@@ -112,7 +112,7 @@ static void write_rows(struct request *r, struct json *j, struct listing *l, str
 					  { "flat_bytes_before", "flat_objects_before" } };
 	static const char *cum[2][2] = { { "cum_bytes", "cum_objects" },
 					 { "cum_bytes_before", "cum_objects_before" } };
-	uint32_t skip = request_count(r, "skip"), most = request_count(r, "count");
+	uint32_t skip = ask_count(&r->ask, "skip"), most = ask_count(&r->ask, "count");
 
 	json_number(j, "total_count", l->count);
 	json_array(j, "rows");
@@ -150,15 +150,16 @@ static int answer(struct request *r, struct sink *out)
 {
 	struct dump_question q;
 	struct listing l = { .q = &q,
-			     .order = request_text(r, "sort_by"),
-			     .descending = request_descending(r) };
+			     .order = ask_text(&r->ask, "sort_by"),
+			     .descending = ask_descending(&r->ask) };
 	int error = dump_question_init(&q, r);
 
 	if (!error && !q.base && (strstr(l.order, "before") || strstr(l.order, "change")))
-		error = request_fail(r, 400, "sort_by", "'%s' is for a difference: base=", l.order);
+		error = ask_fail(&r->ask, 400, "sort_by",
+				 "'%s' is for a difference: base=", l.order);
 	strings_init(&l.names);
 	for (unsigned side = 0; !error && side < (q.base ? 2 : 1); side++) {
-		const struct snapshot *s = side == BEFORE ? q.base : r->snapshot;
+		const struct snapshot *s = side == BEFORE ? q.base : r->ask.snapshot;
 
 		l.sides++;
 		error = dump_question_ask(&q, r, s->heap, &l.profiles[side]);
@@ -166,7 +167,7 @@ static int answer(struct request *r, struct sink *out)
 			add_side(&l, side);
 	}
 	if (!error) {
-		choose(&l, request_text(r, "search"));
+		choose(&l, ask_text(&r->ask, "search"));
 		write_answer(r, &l, out);
 	}
 	for (unsigned side = 0; side < l.sides; side++)

@@ -134,34 +134,7 @@ static int name_all(struct loaded_dump *d, const struct loading *l, struct err *
 	return error;
 }
 
-int dumps_load(struct snapshot *s, const struct loading *l, struct err *err)
-{
-	struct buf bytes = { 0 };
-	struct loaded_dump *d;
-	int error = read_all(&bytes, l->path, l, s->file_size, err);
-
-	if (error) {
-		buf_release(&bytes);
-		return error;
-	}
-	d = xcalloc(1, sizeof(*d));
-	heap_places_init(&d->places, &(struct heap_places_options){ 0 });
-	s->heap = d;
-	d->path = xstrdup(l->path);
-	error = dump_read(&d->dump, bytes.data, bytes.size, &d->damage);
-	buf_release(&bytes);
-	l->progress(l->context, 1, 3);
-	if (error && !d->dump.stack_count) {
-		*err = d->damage;
-		return error;
-	}
-	d->damaged = error != 0;
-	sum_threads(d);
-	heap_places_release(&d->places);
-	return name_all(d, l, err);
-}
-
-void dumps_release(struct snapshot *s)
+static void dumps_release(struct snapshot *s)
 {
 	struct loaded_dump *d = s->heap;
 
@@ -248,7 +221,7 @@ static void warn(struct json *j, const char *kind, const char *text)
 	json_end_object(j);
 }
 
-void dumps_warnings(struct json *j, const struct snapshot *s)
+static void dumps_warnings(struct json *j, const struct snapshot *s)
 {
 	const struct loaded_dump *d = s->heap;
 
@@ -266,9 +239,38 @@ void dumps_warnings(struct json *j, const struct snapshot *s)
 		warn(j, "other_file", d->places.warnings[i]);
 }
 
+int dumps_load(struct snapshot *s, const struct loading *l, struct err *err)
+{
+	struct buf bytes = { 0 };
+	struct loaded_dump *d;
+	int error = read_all(&bytes, l->path, l, s->file_size, err);
+
+	if (error) {
+		buf_release(&bytes);
+		return error;
+	}
+	d = xcalloc(1, sizeof(*d));
+	heap_places_init(&d->places, &(struct heap_places_options){ 0 });
+	s->heap = d;
+	s->release = dumps_release;
+	s->warn = dumps_warnings;
+	d->path = xstrdup(l->path);
+	error = dump_read(&d->dump, bytes.data, bytes.size, &d->damage);
+	buf_release(&bytes);
+	l->progress(l->context, 1, 3);
+	if (error && !d->dump.stack_count) {
+		*err = d->damage;
+		return error;
+	}
+	d->damaged = error != 0;
+	sum_threads(d);
+	heap_places_release(&d->places);
+	return name_all(d, l, err);
+}
+
 static int answer_facts(struct request *r, struct sink *out)
 {
-	const struct snapshot *s = r->snapshot;
+	const struct snapshot *s = r->ask.snapshot;
 	const struct loaded_dump *d = s->heap;
 	struct json j;
 
@@ -303,7 +305,7 @@ static int answer_facts(struct request *r, struct sink *out)
 		json_end_object(&j);
 	}
 	json_end_array(&j);
-	snapshot_warnings(r->snapshot, &j);
+	snapshot_warnings(r->ask.snapshot, &j);
 	json_end_object(&j);
 	return 0;
 }
@@ -311,20 +313,20 @@ static int answer_facts(struct request *r, struct sink *out)
 /* Is it the file that was loaded? */
 static int check_file(struct request *r, int fd)
 {
-	const struct snapshot *s = r->snapshot;
+	const struct snapshot *s = r->ask.snapshot;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return request_fail(r, 404, NULL, "the file is gone");
+		return ask_fail(&r->ask, 404, NULL, "the file is gone");
 	if ((uint64_t)st.st_size != s->file_size || st.st_mtime != s->changed_at)
-		return request_fail(r, 409, NULL,
-				    "the file has changed since it was read: try again");
+		return ask_fail(&r->ask, 409, NULL,
+				"the file has changed since it was read: try again");
 	return 0;
 }
 
 static int open_file(const struct request *r)
 {
-	return open(r->snapshot->heap->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return open(r->ask.snapshot->heap->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 int dumps_bytes(struct request *r, struct buf *b)
@@ -333,14 +335,14 @@ int dumps_bytes(struct request *r, struct buf *b)
 	struct err err = { .offset = ERR_NO_OFFSET };
 	int error = check_file(r, fd);
 
-	if (!error && read_all(b, r->snapshot->heap->path, NULL, 0, &err))
-		error = request_fail(r, 500, NULL, "%s", err.text);
+	if (!error && read_all(b, r->ask.snapshot->heap->path, NULL, 0, &err))
+		error = ask_fail(&r->ask, 500, NULL, "%s", err.text);
 	return error;
 }
 
 static int answer_raw(struct request *r, struct sink *out)
 {
-	const struct snapshot *s = r->snapshot;
+	const struct snapshot *s = r->ask.snapshot;
 	auto_close int fd = open_file(r);
 	auto_free char *chunk = xmalloc(READ_BYTES);
 	int error = check_file(r, fd);
@@ -352,7 +354,7 @@ static int answer_raw(struct request *r, struct sink *out)
 		ssize_t n = read(fd, chunk, READ_BYTES);
 
 		if (n < 0)
-			return request_fail(r, 500, NULL, "%s", strerror(errno));
+			return ask_fail(&r->ask, 500, NULL, "%s", strerror(errno));
 		if (!n)
 			break;
 		buf_add(&out->buf, chunk, (size_t)n);

@@ -31,10 +31,6 @@ bool dumps_is(const struct kind_file *f, char ret_id[ID_SIZE]);
 int dumps_load(struct snapshot *s, const struct loading *l, struct err *err);
 /* "heap": {…} of /list. */
 void dumps_list(struct json *j, const struct snapshot *s);
-/* Rows of "warnings". */
-void dumps_warnings(struct json *j, const struct snapshot *s);
-/* Frees what a snapshot has of it. */
-void dumps_release(struct snapshot *s);
 
 /* The program's path as the dump has it; "" if it does not say. */
 const char *dumps_program(const struct loaded_dump *d);

@@ -30,10 +30,10 @@ static const struct exporter *format_of(struct request *r)
 		return e;
 	for (const struct exporter *const *x = exporters; *x; x++)
 		nearest_consider(&near, (*x)->name);
-	request_fail(r, 404, NULL, "there is no format '%.40s'%s%s%s", r->args[1],
-		     nearest_found(&near) ? "; did you mean '" : "",
-		     nearest_found(&near) ? nearest_found(&near) : "",
-		     nearest_found(&near) ? "'?" : "");
+	ask_fail(&r->ask, 404, NULL, "there is no format '%.40s'%s%s%s", r->args[1],
+		 nearest_found(&near) ? "; did you mean '" : "",
+		 nearest_found(&near) ? nearest_found(&near) : "",
+		 nearest_found(&near) ? "'?" : "");
 	return NULL;
 }
 
@@ -57,11 +57,11 @@ static int forward(void *context, const void *bytes, size_t size)
 static int answer(struct request *r, struct sink *out)
 {
 	const struct exporter *e = format_of(r);
-	const char *program = model_info(r->snapshot->model, "executable");
+	const char *program = model_info(r->ask.snapshot->model, "executable");
 	const char *title = program ? path_base(program) : "program";
-	struct export x = { .by_count = request_by_count(r),
-			    .groups = request_bool(r, "groups"),
-			    .stack_table = !strcmp(request_text(r, "stacks"), "table"),
+	struct export x = { .by_count = ask_by_count(&r->ask),
+			    .groups = ask_bool(&r->ask, "groups"),
+			    .stack_table = !strcmp(ask_text(&r->ask, "stacks"), "table"),
 			    .title = title };
 	struct err err = { .offset = ERR_NO_OFFSET };
 	struct sink packing;
@@ -70,7 +70,8 @@ static int answer(struct request *r, struct sink *out)
 
 	if (!e)
 		return -1;
-	if (request_measuring(r, r->snapshot->model, &x.measuring) || !(x.view = request_view(r)))
+	if (ask_measuring(&r->ask, r->ask.snapshot->model, &x.measuring) ||
+	    !(x.view = ask_view(&r->ask)))
 		return -1;
 	shown = strstr(e->mime, "svg") || strstr(e->mime, "html");
 	r->type = e->mime;
@@ -85,7 +86,7 @@ static int answer(struct request *r, struct sink *out)
 	else if (e->gzip)
 		error = sink_finish(&packing, &err);
 	if (error && !out->error)
-		request_fail(r, 500, NULL, "%s", err.text);
+		ask_fail(&r->ask, 500, NULL, "%s", err.text);
 	return error;
 }
 

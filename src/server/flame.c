@@ -82,40 +82,44 @@ struct against {
 /* What it is compared with: another recording, or another moment of this one. */
 static int find_against(struct request *r, const struct measuring *how, struct against *ret)
 {
-	const char *text = request_text(r, "against");
-	const struct model *m = r->snapshot->model;
+	const char *text = ask_text(&r->ask, "against");
+	const struct model *m = r->ask.snapshot->model;
 	bool moment = how->measure == MEASURE_ALIVE_AT || how->measure == MEASURE_PEAK;
 	uint64_t ns;
 
 	ret->given = text != NULL;
 	if (!text) {
-		if (request_has(r, "against_at"))
-			return request_fail(r, 400, "against_at", "it is for against=<recording>");
+		if (ask_has(&r->ask, "against_at"))
+			return ask_fail(&r->ask, 400, "against_at",
+					"it is for against=<recording>");
 		return 0;
 	}
 	if (strlen(text) != ID_SIZE - 1 && strcmp(text, "last") != 0) {
-		if (!request_time_text(text, m, &ns))
-			return request_fail(r, 400, "against",
-					    "'%.40s' is neither a recording nor a moment", text);
+		if (!ask_time_text(text, m, &ns))
+			return ask_fail(&r->ask, 400, "against",
+					"'%.40s' is neither a recording nor a moment", text);
 		if (!moment)
-			return request_fail(r, 400, "against",
-					    "a moment can be compared with measure=alive or peak");
-		if (request_has(r, "against_at"))
-			return request_fail(r, 400, "against_at", "it is for against=<recording>");
+			return ask_fail(&r->ask, 400, "against",
+					"a moment can be compared with measure=alive or peak");
+		if (ask_has(&r->ask, "against_at"))
+			return ask_fail(&r->ask, 400, "against_at",
+					"it is for against=<recording>");
 		ret->how = measuring_of(m, MEASURE_ALIVE_AT, ns);
-		return request_other(r, "against", r->snapshot->id, &ret->other) ? 0 : -1;
+		return ask_other(&r->ask, "against", r->ask.snapshot->id, &ret->other) ? 0 : -1;
 	}
-	if (!request_other(r, "against", text, &ret->other))
+	if (!ask_other(&r->ask, "against", text, &ret->other))
 		return -1;
 	m = ret->other.snapshot->model;
-	if (request_time(r, "against_at", m, &ns))
+	if (ask_time(&r->ask, "against_at", m, &ns))
 		ret->how = measuring_of(m, MEASURE_ALIVE_AT, ns);
 	else if (how->measure == MEASURE_ALIVE_AT)
-		ret->how = measuring_of(m, MEASURE_ALIVE_AT, model_ns(r->snapshot->model, how->at));
+		ret->how = measuring_of(m, MEASURE_ALIVE_AT,
+					model_ns(r->ask.snapshot->model, how->at));
 	else if (how->measure == MEASURE_SHORT_LIVED)
-		ret->how = measuring_of(m, MEASURE_SHORT_LIVED,
-					model_ns(r->snapshot->model,
-						 measure_stamp(r->snapshot->model, 0) + how->at));
+		ret->how =
+			measuring_of(m, MEASURE_SHORT_LIVED,
+				     model_ns(r->ask.snapshot->model,
+					      measure_stamp(r->ask.snapshot->model, 0) + how->at));
 	else
 		ret->how = measuring_of(m, how->measure, 0);
 	return 0;
@@ -136,7 +140,7 @@ static void write_against(struct json *j, const struct against *a)
 	json_object(j, "against");
 	json_text(j, "id", a->other.snapshot->id);
 	json_text(j, "name", a->other.snapshot->name);
-	request_measuring_json(j, a->other.snapshot->model, &a->how);
+	ask_measuring_json(j, a->other.snapshot->model, &a->how);
 	json_end_object(j);
 }
 
@@ -148,7 +152,7 @@ static void write_flame(struct request *r, struct sink *out, const struct tree_o
 
 	request_json(&j, out);
 	json_object(&j, NULL);
-	request_measuring_json(&j, r->snapshot->model, &o->measuring);
+	ask_measuring_json(&j, r->ask.snapshot->model, &o->measuring);
 	json_text(&j, "weight", o->by_count ? "count" : "bytes");
 	json_text(&j, "direction", o->bottom_up ? "up" : "down");
 	json_text(&j, "by", tree_keys[o->key]);
@@ -169,11 +173,11 @@ static void write_flame(struct request *r, struct sink *out, const struct tree_o
 
 static int answer(struct request *r, struct sink *out)
 {
-	const char *by = request_text(r, "by");
-	struct tree_options o = { .bottom_up = !strcmp(request_text(r, "direction"), "up"),
-				  .by_count = request_by_count(r),
+	const char *by = ask_text(&r->ask, "by");
+	struct tree_options o = { .bottom_up = !strcmp(ask_text(&r->ask, "direction"), "up"),
+				  .by_count = ask_by_count(&r->ask),
 				  .by_thread =
-					  request_bool(r, "threads") || !strcmp(by, "thread") };
+					  ask_bool(&r->ask, "threads") || !strcmp(by, "thread") };
 	struct against against = { 0 };
 	const struct view *v;
 	struct flame_layout f;
@@ -181,16 +185,16 @@ static int answer(struct request *r, struct sink *out)
 	for (unsigned i = 0; i < TREE_KEYS; i++)
 		if (!strcmp(by, tree_keys[i]))
 			o.key = (enum tree_key)i;
-	if (request_measuring(r, r->snapshot->model, &o.measuring) ||
+	if (ask_measuring(&r->ask, r->ask.snapshot->model, &o.measuring) ||
 	    find_against(r, &o.measuring, &against))
 		return -1;
-	v = request_view(r);
+	v = ask_view(&r->ask);
 	if (!v) {
-		request_give(&against.other);
+		ask_give(&against.other);
 		return -1;
 	}
 	if (!against.given) /* two trees are laid over each other before the heaviest are known */
-		o.max_nodes = request_count(r, "limit") ? request_count(r, "limit") : 1;
+		o.max_nodes = ask_count(&r->ask, "limit") ? ask_count(&r->ask, "limit") : 1;
 	flame_layout_init(&f, o.by_count);
 	add_tree(&f, v, &o, 0, against.given);
 	if (against.given) {
@@ -199,10 +203,10 @@ static int answer(struct request *r, struct sink *out)
 		before.measuring = against.how;
 		add_tree(&f, against.other.held->view, &before, 1, true);
 	}
-	flame_layout_order(&f, request_count(r, "limit"));
+	flame_layout_order(&f, ask_count(&r->ask, "limit"));
 	write_flame(r, out, &o, &f, &against);
 	flame_layout_release(&f);
-	request_give(&against.other);
+	ask_give(&against.other);
 	return 0;
 }
 

@@ -18,7 +18,7 @@ static uint64_t moment_of(const struct request *r, const struct model *m)
 {
 	uint64_t ns;
 
-	return request_time(r, "at", m, &ns) ? measure_stamp(m, ns) : m->totals.peak_at;
+	return ask_time(&r->ask, "at", m, &ns) ? measure_stamp(m, ns) : m->totals.peak_at;
 }
 
 static uint64_t moment_ns(const struct model *m, uint64_t at)
@@ -75,10 +75,10 @@ static void write_slack(struct json *j, const struct fragmentation *f)
 static void write_holders(struct request *r, struct json *j, const struct fragmentation *f,
 			  const struct view *v, struct sink *out)
 {
-	uint32_t skip = request_count(r, "skip"), most = request_count(r, "count");
+	uint32_t skip = ask_count(&r->ask, "skip"), most = ask_count(&r->ask, "count");
 	struct answer a;
 
-	snapshot_answer(r->snapshot, &a, v);
+	snapshot_answer(r->ask.snapshot, &a, v);
 	json_number(j, "holder_total", f->holder_count);
 	json_array(j, "holders");
 	for (uint32_t i = skip; i < f->holder_count && i - skip < most; i++) {
@@ -141,15 +141,15 @@ static enum fragmentation_level level_of(const char *word)
 
 static int answer(struct request *r, struct sink *out)
 {
-	const struct model *m = r->snapshot->model;
-	const struct view *v = request_view(r);
+	const struct model *m = r->ask.snapshot->model;
+	const struct view *v = ask_view(&r->ask);
 	struct fragmentation f;
 	struct json j;
 
 	if (!v)
 		return -1;
 	fragmentation_init(&f, v, moment_of(r, m));
-	fragmentation_sort(&f, level_of(request_text(r, "level")));
+	fragmentation_sort(&f, level_of(ask_text(&r->ask, "level")));
 	request_json(&j, out);
 	json_object(&j, NULL);
 	json_number(&j, "at_ns", moment_ns(m, f.at));
@@ -159,8 +159,8 @@ static int answer(struct request *r, struct sink *out)
 	write_levels(&j, &f);
 	write_slack(&j, &f);
 	write_holders(r, &j, &f, v, out);
-	if (request_count(r, "points"))
-		write_over_time(&j, m, request_count(r, "points"));
+	if (ask_count(&r->ask, "points"))
+		write_over_time(&j, m, ask_count(&r->ask, "points"));
 	json_end_object(&j);
 	fragmentation_release(&f);
 	return 0;
@@ -237,9 +237,9 @@ static void write_inhabitant(struct json *j, struct answer *a, const struct inha
 
 static int answer_holders(struct request *r, struct sink *out)
 {
-	const struct model *m = r->snapshot->model;
-	uint32_t skip = request_count(r, "skip"), most = request_count(r, "count");
-	const struct view *v = request_view(r);
+	const struct model *m = r->ask.snapshot->model;
+	uint32_t skip = ask_count(&r->ask, "skip"), most = ask_count(&r->ask, "count");
+	const struct view *v = ask_view(&r->ask);
 	uint64_t at = moment_of(r, m);
 	struct measuring how = { .measure = MEASURE_ALIVE_AT, .at = at };
 	struct inhabitants all = { 0 };
@@ -254,7 +254,7 @@ static int answer_holders(struct request *r, struct sink *out)
 		move_in(&all, m, row);
 	if (all.count > 1)
 		qsort(all.rows, all.count, sizeof(*all.rows), by_bytes);
-	snapshot_answer(r->snapshot, &a, v);
+	snapshot_answer(r->ask.snapshot, &a, v);
 	request_json(&j, out);
 	json_object(&j, NULL);
 	json_number(&j, "at_ns", moment_ns(m, at));

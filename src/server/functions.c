@@ -94,8 +94,8 @@ static void release(struct listing *l)
 
 static void write_rows(struct request *r, struct json *j, struct listing *l, struct sink *out)
 {
-	uint32_t count, skip = request_count(r, "skip"), most = request_count(r, "count");
-	uint32_t *order = select_rows(l, request_text(r, "search"), &count);
+	uint32_t count, skip = ask_count(&r->ask, "skip"), most = ask_count(&r->ask, "count");
+	uint32_t *order = select_rows(l, ask_text(&r->ask, "search"), &count);
 
 	json_number(j, "total_count", count);
 	json_array(j, "functions");
@@ -129,23 +129,24 @@ static enum order order_of(const char *word)
 static int answer(struct request *r, struct sink *out)
 {
 	struct tree_options o = { 0 };
-	struct listing l = { .order = order_of(request_text(r, "sort_by")),
-			     .descending = request_descending(r) };
+	struct listing l = { .order = order_of(ask_text(&r->ask, "sort_by")),
+			     .descending = ask_descending(&r->ask) };
 	const struct view *v;
 	struct tree t;
 	struct json j;
 
 	for (unsigned i = 0; i < TREE_KEYS; i++)
-		if (!strcmp(request_text(r, "by"), tree_keys[i]))
+		if (!strcmp(ask_text(&r->ask, "by"), tree_keys[i]))
 			o.key = (enum tree_key)i;
-	if (request_measuring(r, r->snapshot->model, &o.measuring) || !(v = request_view(r)))
+	if (ask_measuring(&r->ask, r->ask.snapshot->model, &o.measuring) ||
+	    !(v = ask_view(&r->ask)))
 		return -1;
 	tree_init(&t, v, &o);
 	l.t = &t;
 	l.rows = tree_functions(&t, &l.count);
 	request_json(&j, out);
 	json_object(&j, NULL);
-	request_measuring_json(&j, r->snapshot->model, &o.measuring);
+	ask_measuring_json(&j, r->ask.snapshot->model, &o.measuring);
 	json_object(&j, "total");
 	json_number(&j, "bytes", t.nodes[0].total.bytes);
 	json_number(&j, "count", t.nodes[0].total.count);

@@ -71,7 +71,7 @@ static uint64_t most_of(const struct series *s)
 static void draw(struct request *r, struct buf *out, struct picture *p, const struct series *s,
 		 const struct series *all)
 {
-	bool preview = request_bool(r, "preview");
+	bool preview = ask_bool(&r->ask, "preview");
 	struct human text;
 
 	p->most = most_of(all ? all : s);
@@ -81,7 +81,7 @@ static void draw(struct request *r, struct buf *out, struct picture *p, const st
 		   "fill=\"#777\">",
 		   p->width, p->height, p->width, p->height);
 	if (!preview)
-		draw_axes(out, p, r->snapshot->model);
+		draw_axes(out, p, r->ask.snapshot->model);
 	if (all)
 		draw_series(out, p, all, "fill=\"#888\" fill-opacity=\".4\"");
 	draw_series(out, p, s, "fill=\"#0d9488\"");
@@ -103,20 +103,22 @@ static struct held_view *take_global(struct request *r)
 	bool more = false;
 	struct filter *f;
 
-	for (size_t i = 0; i < r->params.count; i++)
-		more |= !r->params.rows[i].row && strcmp(r->params.rows[i].name, "backtraces") != 0;
-	if (!more || !request_has(r, "backtraces"))
+	for (size_t i = 0; i < r->ask.params.count; i++)
+		more |= !r->ask.params.rows[i].row &&
+			strcmp(r->ask.params.rows[i].name, "backtraces") != 0;
+	if (!more || !ask_has(&r->ask, "backtraces"))
 		return NULL;
 	f = filter_new();
-	filter_add(f, "backtraces", request_text(r, "backtraces"), NULL);
-	return views_take(&r->snapshot->views, r->snapshot->model, r->snapshot->places, f, &err);
+	filter_add(f, "backtraces", ask_text(&r->ask, "backtraces"), NULL);
+	return views_take(&r->ask.snapshot->views, r->ask.snapshot->model, r->ask.snapshot->places,
+			  f, &err);
 }
 
 static int answer(struct request *r, struct sink *out)
 {
-	bool preview = request_bool(r, "preview");
-	struct picture p = { .width = request_count(r, "width"),
-			     .height = request_count(r, "height") };
+	bool preview = ask_bool(&r->ask, "preview");
+	struct picture p = { .width = ask_count(&r->ask, "width"),
+			     .height = ask_count(&r->ask, "height") };
 	const struct view *v;
 	struct held_view *global;
 	struct series s, all;
@@ -124,10 +126,10 @@ static int answer(struct request *r, struct sink *out)
 	uint32_t points;
 
 	if (p.width < 40)
-		return request_fail(r, 400, "width", "it is at least 40");
+		return ask_fail(&r->ask, 400, "width", "it is at least 40");
 	if (p.height < 20)
-		return request_fail(r, 400, "height", "it is at least 20");
-	v = request_view(r);
+		return ask_fail(&r->ask, 400, "height", "it is at least 20");
+	v = ask_view(&r->ask);
 	if (!v)
 		return -1;
 	if (!preview && p.width > LEFT + RIGHT + 40 && p.height > TOP + BOTTOM + 20) {
@@ -147,7 +149,7 @@ static int answer(struct request *r, struct sink *out)
 	series_release(&s);
 	if (global) {
 		series_release(&all);
-		views_give(&r->snapshot->views, global);
+		views_give(&r->ask.snapshot->views, global);
 	}
 	return 0;
 }

@@ -15,7 +15,7 @@
 
 static bool streams(struct request *r)
 {
-	return request_count(r, "count") > CACHED_GROUPS;
+	return ask_count(&r->ask, "count") > CACHED_GROUPS;
 }
 
 struct writing {
@@ -30,7 +30,7 @@ static void keep_filters(struct writing *w)
 {
 	static const char plain[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-	const struct params *p = &w->r->params;
+	const struct params *p = &w->r->ask.params;
 
 	buf_text(&w->query, "");
 	for (size_t i = 0; i < p->count; i++) {
@@ -49,8 +49,8 @@ static void keep_filters(struct writing *w)
 static void add_graphs(const struct answer *a, struct json *j, uint32_t stack, bool matched)
 {
 	struct writing *w = a->context;
-	auto_free char *url = xasprintf("/data/%s/graph?backtraces=%u%s", w->r->snapshot->id, stack,
-					matched ? w->query.data : "");
+	auto_free char *url = xasprintf("/data/%s/graph?backtraces=%u%s", w->r->ask.snapshot->id,
+					stack, matched ? w->query.data : "");
 	auto_free char *preview = xasprintf("%s&preview=true", url);
 
 	json_text(j, "graph_preview_url", preview);
@@ -88,18 +88,18 @@ static int write_groups(struct request *r, struct sink *out, const struct groups
 			const struct page *page, const char *title)
 {
 	bool stacks = g->key->kind == GROUP_STACK;
-	uint32_t points = stacks ? request_count(r, "spark") : 0;
+	uint32_t points = stacks ? ask_count(&r->ask, "spark") : 0;
 	struct writing w = { .r = r };
 	struct answer a;
 	struct json j;
 	int error = 0;
 
-	snapshot_answer(r->snapshot, &a, g->view);
+	snapshot_answer(r->ask.snapshot, &a, g->view);
 	a.context = &w;
-	a.no_stacks = route_param(r->route, "stacks") && !request_bool(r, "stacks");
-	if (request_bool(r, "strip_template_args"))
+	a.no_stacks = param_row_find(r->route->params, "stacks") && !ask_bool(&r->ask, "stacks");
+	if (ask_bool(&r->ask, "strip_template_args"))
 		a.shorten = words_strip_templates;
-	if (request_bool(r, "generate_graphs")) {
+	if (ask_bool(&r->ask, "generate_graphs")) {
 		keep_filters(&w);
 		a.graph = add_graphs;
 	}
@@ -127,8 +127,8 @@ static int write_groups(struct request *r, struct sink *out, const struct groups
 static int answer(struct request *r, struct sink *out, const struct group_key *key,
 		  const char *title)
 {
-	uint32_t count = request_count(r, "count");
-	const char *by = request_text(r, "sort_by");
+	uint32_t count = ask_count(&r->ask, "count");
+	const char *by = ask_text(&r->ask, "sort_by");
 	struct group_sort sort;
 	const struct view *v;
 	struct groups *g;
@@ -136,15 +136,15 @@ static int answer(struct request *r, struct sink *out, const struct group_key *k
 	int error;
 
 	if (!group_sort_find(key, by, &sort))
-		return request_fail(r, 400, "sort_by", "groups by %s cannot be sorted by '%.60s'",
-				    key->name, by);
-	if (request_count(r, "spark") && count > SPARKS_MAX)
-		return request_fail(r, 400, "spark", "with count=%u at most", SPARKS_MAX);
-	v = request_view(r);
+		return ask_fail(&r->ask, 400, "sort_by", "groups by %s cannot be sorted by '%.60s'",
+				key->name, by);
+	if (ask_count(&r->ask, "spark") && count > SPARKS_MAX)
+		return ask_fail(&r->ask, 400, "spark", "with count=%u at most", SPARKS_MAX);
+	v = ask_view(&r->ask);
 	if (!v)
 		return -1;
 	g = groups_new(v, key);
-	page = groups_page(g, sort, request_descending(r), request_count(r, "skip"), count);
+	page = groups_page(g, sort, ask_descending(&r->ask), ask_count(&r->ask, "skip"), count);
 	error = write_groups(r, out, g, &page, title);
 	free(page.rows);
 	groups_free(g);
@@ -158,7 +158,7 @@ static int answer_stacks(struct request *r, struct sink *out)
 
 static int answer_groups(struct request *r, struct sink *out)
 {
-	return answer(r, out, group_key_find(request_text(r, "by")), "groups");
+	return answer(r, out, group_key_find(ask_text(&r->ask, "by")), "groups");
 }
 
 static const struct param_row stack_params[] = {

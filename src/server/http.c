@@ -249,12 +249,13 @@ static void look(struct exchange *x, const char *method)
 	if (!is_short_enough(x) || !is_allowed(x))
 		return;
 	if (!request_init(&x->request, x->server, which, x->address)) {
-		if (x->request.fault.status != 400 && which == METHOD_GET && x->request.params.path)
-			x->asset = find_asset(x->request.params.path);
+		if (x->request.ask.fault.status != 400 && which == METHOD_GET &&
+		    x->request.ask.params.path)
+			x->asset = find_asset(x->request.ask.params.path);
 		x->refused = !x->asset;
-		x->fault = x->request.fault;
+		x->fault = x->request.ask.fault;
 	} else if (which == METHOD_GET) {
-		x->asset = find_asset(x->request.params.path);
+		x->asset = find_asset(x->request.ask.params.path);
 	}
 	if (x->refused)
 		return;
@@ -276,7 +277,7 @@ static void look(struct exchange *x, const char *method)
 	}
 	x->upload = upload_new(&x->request, body);
 	x->refused = !x->upload;
-	x->fault = x->request.fault;
+	x->fault = x->request.ask.fault;
 }
 
 /* ?token=… for the page: kept in a cookie, and out of the address. */
@@ -300,12 +301,12 @@ static enum MHD_Result answer_upload(struct exchange *x)
 	enum MHD_Result done;
 
 	if (upload_open(x->upload, &x->request, id))
-		return send_fault(x->connection, x->server, &x->request.fault);
+		return send_fault(x->connection, x->server, &x->request.ask.fault);
 	json_init(&j, &body);
 	j.compact = true;
 	json_object(&j, NULL);
 	json_text(&j, "id", id);
-	json_text(&j, "name", request_text(&x->request, "name"));
+	json_text(&j, "name", ask_text(&x->request.ask, "name"));
 	json_end_object(&j);
 	done = send_bytes(x->connection, &how, body.data, body.size, true);
 	buf_release(&body);
@@ -338,7 +339,7 @@ static enum MHD_Result answer_quick(struct exchange *x)
 	if (r->route->answer(r, &sink)) {
 		sink_cancel(&sink);
 		buf_release(&body);
-		return send_fault(x->connection, x->server, &r->fault);
+		return send_fault(x->connection, x->server, &r->ask.fault);
 	}
 	sink_finish(&sink, NULL);
 	if (how.status == 200) {
@@ -509,13 +510,13 @@ static enum MHD_Result handle(void *server, struct MHD_Connection *c, const char
 		return x->refused && body_size(c) ? answer(x) : MHD_YES;
 	}
 	if (*data_size) {
-		if (x->upload && !x->request.fault.status)
+		if (x->upload && !x->request.ask.fault.status)
 			upload_write(x->upload, &x->request, data, *data_size);
 		*data_size = 0;
 		return MHD_YES;
 	}
-	if (x->upload && x->request.fault.status)
-		return send_fault(c, x->server, &x->request.fault);
+	if (x->upload && x->request.ask.fault.status)
+		return send_fault(c, x->server, &x->request.ask.fault);
 	return x->cached || x->stream || x->asked ? go_on(x) : answer(x);
 }
 

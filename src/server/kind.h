@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "answer/snapshot.h"
 #include "base/err.h"
 #include "model/places.h"
-#include "server/snapshot.h"
 
 #define KIND_HEAD 4096 /* bytes of a file that tell its kind */
 

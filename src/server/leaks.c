@@ -15,9 +15,9 @@ void leaks_verdict(struct json *j, const struct model *m, const struct verdict *
 
 static int answer(struct request *r, struct sink *out)
 {
-	const char *class = request_text(r, "class");
-	uint32_t skip = request_count(r, "skip"), most = request_count(r, "count"), n = 0;
-	const struct view *v = request_view(r);
+	const char *class = ask_text(&r->ask, "class");
+	uint32_t skip = ask_count(&r->ask, "skip"), most = ask_count(&r->ask, "count"), n = 0;
+	const struct view *v = ask_view(&r->ask);
 	struct verdicts own = { 0 };
 	const struct verdicts *all;
 	struct answer a;
@@ -25,13 +25,13 @@ static int answer(struct request *r, struct sink *out)
 
 	if (!v)
 		return -1;
-	if (v->bits || request_bool(r, "held")) {
-		verdicts_init(&own, v, request_bool(r, "held"));
+	if (v->bits || ask_bool(&r->ask, "held")) {
+		verdicts_init(&own, v, ask_bool(&r->ask, "held"));
 		all = &own;
 	} else {
-		all = snapshot_verdicts(r->snapshot);
+		all = snapshot_verdicts(r->ask.snapshot);
 	}
-	snapshot_answer(r->snapshot, &a, v);
+	snapshot_answer(r->ask.snapshot, &a, v);
 	request_json(&j, out);
 	json_object(&j, NULL);
 	json_number(&j, "work_end_ns", all->end_ns);

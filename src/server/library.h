@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "answer/snapshot.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "server/snapshot.h"
 
 struct library;
 

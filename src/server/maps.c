@@ -10,10 +10,10 @@
 
 static bool streams(struct request *r)
 {
-	return request_count(r, "count") > CACHED_ROWS;
+	return ask_count(&r->ask, "count") > CACHED_ROWS;
 }
 
-/* The maps that were asked for; NULL after request_fail(). */
+/* The maps that were asked for; NULL after ask_fail(&->ask). */
 static struct map_list *list_of(struct request *r, bool own)
 {
 	struct map_filter only;
@@ -24,21 +24,22 @@ static struct map_list *list_of(struct request *r, bool own)
 	if (!own)
 		only.flags[MAP_FILTER_OWN] = -1;
 	for (const struct map_filter_row *row = map_filter_rows; row->name; row++) {
-		const char *value = request_text(r, row->name);
+		const char *value = ask_text(&r->ask, row->name);
 
 		if (value && *value && map_filter_set(&only, row->name, value, &err)) {
-			request_fail_err(r, row->name, &err);
+			ask_fail_err(&r->ask, row->name, &err);
 			return NULL;
 		}
 	}
-	if (request_has(r, "bytehound") &&
-	    map_filter_set(&only, "bytehound", request_text(r, "bytehound"), &err)) {
-		request_fail_err(r, "bytehound", &err);
+	if (ask_has(&r->ask, "bytehound") &&
+	    map_filter_set(&only, "bytehound", ask_text(&r->ask, "bytehound"), &err)) {
+		ask_fail_err(&r->ask, "bytehound", &err);
 		return NULL;
 	}
-	list = map_list_new(r->snapshot->model, r->snapshot->places, r->filter, &only, &err);
+	list = map_list_new(r->ask.snapshot->model, r->ask.snapshot->places, r->ask.filter, &only,
+			    &err);
 	if (!list)
-		request_fail(r, 400, "filter", "%s", err.text);
+		ask_fail(&r->ask, 400, "filter", "%s", err.text);
 	return list;
 }
 
@@ -53,13 +54,14 @@ static int answer_maps(struct request *r, struct sink *out)
 	if (!list)
 		return -1;
 	map_answer_init(&a, list);
-	a.regions = request_bool(r, "with_regions");
-	a.usage_history = request_bool(r, "with_usage_history");
-	a.answer.no_stacks = !request_bool(r, "stacks");
-	if (request_bool(r, "strip_template_args"))
+	a.regions = ask_bool(&r->ask, "with_regions");
+	a.usage_history = ask_bool(&r->ask, "with_usage_history");
+	a.answer.no_stacks = !ask_bool(&r->ask, "stacks");
+	if (ask_bool(&r->ask, "strip_template_args"))
 		a.answer.shorten = words_strip_templates;
-	n = map_list_page(list, map_sort_find(request_text(r, "sort_by")), request_descending(r),
-			  request_count(r, "skip"), request_count(r, "count"), &rows);
+	n = map_list_page(list, map_sort_find(ask_text(&r->ask, "sort_by")),
+			  ask_descending(&r->ask), ask_count(&r->ask, "skip"),
+			  ask_count(&r->ask, "count"), &rows);
 	request_json(&j, out);
 	json_object(&j, NULL);
 	json_array(&j, "maps");
@@ -86,7 +88,7 @@ static int answer_timeline(struct request *r, struct sink *out)
 		return -1;
 	map_answer_init(&a, list);
 	request_json(&j, out);
-	map_answer_timeline(&a, &j, request_count(r, "points"));
+	map_answer_timeline(&a, &j, ask_count(&r->ask, "points"));
 	map_answer_release(&a);
 	map_list_free(list);
 	return 0;

@@ -247,7 +247,7 @@ static void write_markers(struct json *j, const struct model *m)
 
 static int answer(struct request *r, struct sink *out)
 {
-	const struct view *v = request_view(r);
+	const struct view *v = ask_view(&r->ask);
 	struct verdicts own = { 0 };
 	struct stack_sums sums;
 	struct json j;
@@ -260,19 +260,19 @@ static int answer(struct request *r, struct sink *out)
 		stats_sum_stacks(v->model, &sums);
 	request_json(&j, out);
 	json_object(&j, NULL);
-	write_program(&j, r->snapshot);
+	write_program(&j, r->ask.snapshot);
 	write_totals(&j, v, &sums);
-	if (request_bool(r, "verdicts")) {
+	if (ask_bool(&r->ask, "verdicts")) {
 		if (v->bits)
 			verdicts_init(&own, v, false);
-		write_verdicts(&j, v, v->bits ? &own : snapshot_verdicts(r->snapshot));
+		write_verdicts(&j, v, v->bits ? &own : snapshot_verdicts(r->ask.snapshot));
 	}
 	verdicts_release(&own);
 	write_top(&j, v, &sums);
 	stack_sums_release(&sums);
-	write_modules(&j, r->snapshot);
+	write_modules(&j, r->ask.snapshot);
 	write_markers(&j, v->model);
-	snapshot_warnings(r->snapshot, &j);
+	snapshot_warnings(r->ask.snapshot, &j);
 	json_end_object(&j);
 	return 0;
 }

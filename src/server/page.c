@@ -31,11 +31,11 @@ static int answer_delete(struct request *r, struct sink *out)
 	int error = library_remove(r->server->library, r->args[0], v->ours ? NULL : v->name);
 
 	if (error == -ENOENT)
-		return request_fail(r, 404, NULL, "there is no recording '%.40s'", r->args[0]);
+		return ask_fail(&r->ask, 404, NULL, "there is no recording '%.40s'", r->args[0]);
 	if (error == -EACCES)
-		return request_fail(r, 403, NULL, "only who sent it may remove it");
+		return ask_fail(&r->ask, 403, NULL, "only who sent it may remove it");
 	if (error)
-		return request_fail(r, 409, NULL, "only what was uploaded can be removed");
+		return ask_fail(&r->ask, 409, NULL, "only what was uploaded can be removed");
 	return 0;
 }
 

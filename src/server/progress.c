@@ -24,15 +24,15 @@ static struct answer_cache_progress find_progress(struct request *r, const struc
 
 static int answer(struct request *r, struct sink *out)
 {
-	const char *address = request_text(r, "of");
+	const char *address = ask_text(&r->ask, "of");
 	struct answer_cache_progress p = { 0 };
 	struct request of;
 	struct json j;
 
 	if (*address != '/')
-		return request_fail(r, 400, "of",
-				    "the address of a question, such as "
-				    "/data/last/flame?measure=peak");
+		return ask_fail(&r->ask, 400, "of",
+				"the address of a question, such as "
+				"/data/last/flame?measure=peak");
 	if (request_init(&of, r->server, METHOD_GET, address) && r->server->answer_cache)
 		p = find_progress(r, &of);
 	request_release(&of);

@@ -5,18 +5,55 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/question.h"
 #include "base/xalloc.h"
+#include "server/request.h"
 
 #define ROUTES(name) extern const struct route routes_##name[];
 #include "server/routes.inc"
 #undef ROUTES
 
+#define QUESTIONS_MAX 64
+
+/* Filled before main(), since a row's path is made from its question's name. */
+static struct route question_routes[QUESTIONS_MAX + 1];
+
 const struct route *const routes[] = {
+	question_routes,
 #define ROUTES(name) routes_##name,
 #include "server/routes.inc"
 #undef ROUTES
 	NULL,
 };
+
+static int answer_question(struct request *r, struct sink *out)
+{
+	return question_answer(r->route->question, &r->ask, out);
+}
+
+static bool question_is_long(struct request *r)
+{
+	const struct question *q = r->route->question;
+
+	return q->is_long && q->is_long(&r->ask);
+}
+
+__attribute__((constructor)) static void make_question_routes(void)
+{
+	for (unsigned i = 0; i < QUESTIONS_MAX && questions[i]; i++)
+		question_routes[i] = (struct route){
+			.path = xasprintf("/data/{id}/%s", questions[i]->name),
+			.methods = METHOD_GET,
+			.help = questions[i]->help,
+			.kind = questions[i]->kind,
+			.params = questions[i]->params,
+			.filters = questions[i]->filters,
+			.way = ROUTE_CACHED,
+			.streams = question_is_long,
+			.answer = answer_question,
+			.question = questions[i],
+		};
+}
 
 static void drop(char *args[ROUTE_ARGS])
 {
@@ -80,12 +117,4 @@ const struct route *route_find(const char *path, unsigned method, char *ret_args
 bool route_has_file(const struct route *r)
 {
 	return !strncmp(r->path, "/data/{id}/", 11) || !strncmp(r->path, "/dumps/{id}/", 12);
-}
-
-const struct param_row *route_param(const struct route *r, const char *name)
-{
-	for (const struct param_row *row = r->params; row && row->name; row++)
-		if (!strcmp(row->name, name))
-			return row;
-	return NULL;
 }

@@ -3,13 +3,15 @@
 /* What can be asked: one table, which answers requests, makes /api, and which docs/http-api.md is
  * compared with.
  *
- * A resource is a file <word>.c that ends in a table `routes_<word>` (which ends with a row without
- * a path), and the word in this folder's meson.build. */
+ * Every question of src/answer has the path /data/{id}/<name>.  Anything else is a resource: a file
+ * <word>.c that ends in a table `routes_<word>` (which ends with a row without a path), and the
+ * word in this folder's meson.build. */
 #include <stdbool.h>
 
+#include "answer/param.h"
 #include "base/sink.h"
-#include "server/params.h"
 
+struct question;
 struct request;
 
 enum route_method { METHOD_GET = 1, METHOD_POST = 2, METHOD_DELETE = 4 };
@@ -34,8 +36,9 @@ struct route {
 	/* May make a stream of what is cached otherwise; NULL: no. */
 	bool (*streams)(struct request *r);
 	bool checks; /* an expression that cannot be read is not an error: see r->checked */
-	/* Writes the answer: 0, or -errno after request_fail().  Any thread. */
+	/* Writes the answer: 0, or -errno after ask_fail().  Any thread. */
 	int (*answer)(struct request *r, struct sink *out);
+	const struct question *question; /* whose answer it is; NULL: a resource of the server */
 };
 
 /* Is it about the file that {id} names?  ("/data/{id}/…", "/dumps/{id}/…") */
@@ -51,5 +54,3 @@ bool route_fits(const char *pattern, const char *path, char *ret_args[ROUTE_ARGS
  * there is no such path. */
 const struct route *route_find(const char *path, unsigned method, char *ret_args[ROUTE_ARGS],
 			       unsigned *ret_methods);
-/* A parameter's row, or NULL. */
-const struct param_row *route_param(const struct route *r, const char *name);

@@ -8,8 +8,8 @@
  * only if it is a plain file.  Any thread. */
 #include <sys/stat.h>
 
+#include "answer/snapshot.h"
 #include "server/server.h"
-#include "server/snapshot.h"
 #include "symbols/build_folders.h"
 
 #define SOURCE_MAX (8u << 20) /* bytes of a file that is shown */

@@ -172,23 +172,23 @@ static int by_line(const void *a, const void *b)
 
 static int answer_sources(struct request *r, struct sink *out)
 {
-	const char *search = request_text(r, "search");
-	uint32_t skip = request_count(r, "skip"), most = request_count(r, "count"), n = 0;
+	const char *search = ask_text(&r->ask, "search");
+	uint32_t skip = ask_count(&r->ask, "skip"), most = ask_count(&r->ask, "count"), n = 0;
 	const struct view *v;
 	struct measuring how;
 	struct source_roots roots;
 	struct lines l;
 	struct json j;
 
-	if (request_measuring(r, r->snapshot->model, &how) || !(v = request_view(r)))
+	if (ask_measuring(&r->ask, r->ask.snapshot->model, &how) || !(v = ask_view(&r->ask)))
 		return -1;
-	source_roots_init(&roots, &r->server->options, r->snapshot);
+	source_roots_init(&roots, &r->server->options, r->ask.snapshot);
 	lines_init(&l, v, &how, 0);
 	if (l.file_count > 1)
 		qsort(l.files, l.file_count, sizeof(*l.files), by_weight);
 	request_json(&j, out);
 	json_object(&j, NULL);
-	request_measuring_json(&j, v->model, &how);
+	ask_measuring_json(&j, v->model, &how);
 	json_array(&j, "sources");
 	for (size_t i = 0; i < l.file_count; i++) {
 		const char *path = places_string(v->places, l.files[i].file);
@@ -255,7 +255,8 @@ static void write_text(struct json *j, const struct buf *text)
 
 static void write_file(struct request *r, struct json *j, const char *path)
 {
-	uint64_t end_ns = model_start_ns(r->snapshot->model) + model_runtime_ns(r->snapshot->model);
+	uint64_t end_ns =
+		model_start_ns(r->ask.snapshot->model) + model_runtime_ns(r->ask.snapshot->model);
 	struct source_roots roots;
 	struct buf text = { 0 };
 	struct stat st;
@@ -263,7 +264,7 @@ static void write_file(struct request *r, struct json *j, const char *path)
 	bool there;
 	int fd;
 
-	source_roots_init(&roots, &r->server->options, r->snapshot);
+	source_roots_init(&roots, &r->server->options, r->ask.snapshot);
 	fd = source_roots_open(&roots, path, &st, &why);
 	there = fd >= 0 && read_text(fd, &text);
 	if (fd >= 0 && !there)
@@ -301,7 +302,7 @@ static void write_lines(struct json *j, const struct lines *l)
 
 static int answer_source(struct request *r, struct sink *out)
 {
-	const char *path = request_text(r, "file");
+	const char *path = ask_text(&r->ask, "file");
 	const struct view *v;
 	struct measuring how;
 	struct line none = { 0 }, *all = &none;
@@ -309,11 +310,11 @@ static int answer_source(struct request *r, struct sink *out)
 	struct lines l;
 	struct json j;
 
-	if (request_measuring(r, r->snapshot->model, &how) || !(v = request_view(r)))
+	if (ask_measuring(&r->ask, r->ask.snapshot->model, &how) || !(v = ask_view(&r->ask)))
 		return -1;
 	number = find_file(v->places, path);
 	if (!number)
-		return request_fail(r, 404, "file", "the recording names no file '%.200s'", path);
+		return ask_fail(&r->ask, 404, "file", "the recording names no file '%.200s'", path);
 	lines_init(&l, v, &how, number);
 	for (size_t i = 0; i < l.file_count; i++)
 		if (l.files[i].file == number)
@@ -323,7 +324,7 @@ static int answer_source(struct request *r, struct sink *out)
 	request_json(&j, out);
 	json_object(&j, NULL);
 	json_text(&j, "file", path);
-	request_measuring_json(&j, v->model, &how);
+	ask_measuring_json(&j, v->model, &how);
 	write_weights(&j, all);
 	write_file(r, &j, path);
 	write_lines(&j, &l);

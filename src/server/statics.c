@@ -179,7 +179,7 @@ static void write_text(const struct statics *s, struct sink *out)
 static int answer(struct request *r, struct sink *out)
 {
 	const char *path = r->route->path;
-	const struct view *v = request_view(r);
+	const struct view *v = ask_view(&r->ask);
 	struct statics s = { 0 };
 
 	if (!v)

@@ -11,11 +11,11 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "answer/snapshot.h"
 #include "base/xalloc.h"
 #include "jemalloc/history.h"
 #include "jemalloc/report.h"
 #include "server/request.h"
-#include "server/snapshot.h"
 
 #define LOOK_BYTES (64u << 20) /* of a log, until its first snapshot begins */
 #define LOOK_CHUNK (1u << 20)
@@ -96,6 +96,25 @@ static bool go_on(void *context, uint64_t at)
 	return true;
 }
 
+static void statistics_release(struct snapshot *s)
+{
+	if (s->statistics)
+		history_release(s->statistics);
+	free(s->statistics);
+}
+
+static void statistics_warnings(struct json *j, const struct snapshot *s)
+{
+	const struct buf *texts = &s->statistics->problems;
+
+	for (size_t at = 0; at < texts->size; at += strlen(texts->data + at) + 1) {
+		json_object(j, NULL);
+		json_text(j, "kind", "statistics");
+		json_text(j, "text", texts->data + at);
+		json_end_object(j);
+	}
+}
+
 int statistics_load(struct snapshot *s, const struct loading *l, struct err *err)
 {
 	struct reading reading = { l, s->file_size };
@@ -103,19 +122,14 @@ int statistics_load(struct snapshot *s, const struct loading *l, struct err *err
 	int error = snapshots_open(&r, l->path, err);
 
 	if (!error) {
+		s->release = statistics_release;
+		s->warn = statistics_warnings;
 		s->statistics = xmalloc(sizeof(*s->statistics));
 		history_init(s->statistics, l->name, KEPT, KEPT_BYTES);
 		error = history_read(s->statistics, &r, go_on, &reading, err);
 	}
 	snapshots_close(&r);
 	return error;
-}
-
-void statistics_release(struct snapshot *s)
-{
-	if (s->statistics)
-		history_release(s->statistics);
-	free(s->statistics);
 }
 
 void statistics_list(struct json *j, const struct snapshot *s)
@@ -132,24 +146,12 @@ void statistics_list(struct json *j, const struct snapshot *s)
 	json_end_object(j);
 }
 
-void statistics_warnings(struct json *j, const struct snapshot *s)
-{
-	const struct buf *texts = &s->statistics->problems;
-
-	for (size_t at = 0; at < texts->size; at += strlen(texts->data + at) + 1) {
-		json_object(j, NULL);
-		json_text(j, "kind", "statistics");
-		json_text(j, "text", texts->data + at);
-		json_end_object(j);
-	}
-}
-
 static int answer_history(struct request *r, struct sink *out)
 {
 	struct json j;
 
 	request_json(&j, out);
-	history_write(&j, NULL, r->snapshot->statistics, false);
+	history_write(&j, NULL, r->ask.snapshot->statistics, false);
 	return 0;
 }
 
@@ -160,13 +162,13 @@ static int answer_snapshot(struct request *r, struct sink *out)
 	uint64_t number = strtoull(r->args[1], &end, 10);
 
 	if (*end || end == r->args[1] || *r->args[1] == '-' || *r->args[1] == '+')
-		return request_fail(r, 404, NULL, "a snapshot is a number, from 0 on");
-	d = history_document(r->snapshot->statistics, number);
+		return ask_fail(&r->ask, 404, NULL, "a snapshot is a number, from 0 on");
+	d = history_document(r->ask.snapshot->statistics, number);
 	if (!d)
-		return request_fail(r, 404, NULL,
-				    "snapshot %" PRIu64 " is not kept; /data/{id}/statistics "
-				    "lists those that are",
-				    number);
+		return ask_fail(&r->ask, 404, NULL,
+				"snapshot %" PRIu64 " is not kept; /data/{id}/statistics "
+				"lists those that are",
+				number);
 	buf_add(&out->buf, d->json, d->size);
 	return 0;
 }
@@ -174,8 +176,8 @@ static int answer_snapshot(struct request *r, struct sink *out)
 static int answer_report(struct request *r, struct sink *out)
 {
 	r->foreign = true;
-	r->file_name = xasprintf("%s.html", r->snapshot->name);
-	return report_write(out, r->snapshot->statistics, 1);
+	r->file_name = xasprintf("%s.html", r->ask.snapshot->name);
+	return report_write(out, r->ask.snapshot->statistics, 1);
 }
 
 const struct route routes_statistics[] = {

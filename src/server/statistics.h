@@ -12,7 +12,3 @@ const char *statistics_guess(const struct kind_file *f);
 
 /* "jemalloc": {…} of /list. */
 void statistics_list(struct json *j, const struct snapshot *s);
-/* Rows of "warnings". */
-void statistics_warnings(struct json *j, const struct snapshot *s);
-/* Frees what a snapshot has of it. */
-void statistics_release(struct snapshot *s);

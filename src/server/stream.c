@@ -153,8 +153,8 @@ static void write_all(struct stream *s)
 		error = sink_finish(&sink, NULL);
 	gate_leave(s->all->gate);
 	pthread_mutex_lock(&s->lock);
-	if (error && !r->fault.status)
-		request_fail(r, 500, NULL, "%s", strerror(-error));
+	if (error && !r->ask.fault.status)
+		ask_fail(&r->ask, 500, NULL, "%s", strerror(-error));
 	s->broken |= error != 0;
 	s->ended = true;
 	wake(s);
@@ -294,8 +294,8 @@ const struct fault *stream_fault(struct stream *s)
 	pthread_mutex_lock(&s->lock);
 	if (s->begun || (s->ended && !s->broken))
 		fault = NULL;
-	else if (s->request.fault.status)
-		fault = &s->request.fault;
+	else if (s->request.ask.fault.status)
+		fault = &s->request.ask.fault;
 	pthread_mutex_unlock(&s->lock);
 	return fault;
 }

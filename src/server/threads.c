@@ -178,16 +178,17 @@ static void write_thread(struct json *j, const struct listing *l, uint32_t row,
 
 static int answer(struct request *r, struct sink *out)
 {
-	const struct model *m = r->snapshot->model;
-	const struct view *v = request_view(r);
-	uint32_t skip = request_count(r, "skip"), most = request_count(r, "count"), n = 0, shown;
+	const struct model *m = r->ask.snapshot->model;
+	const struct view *v = ask_view(&r->ask);
+	uint32_t skip = ask_count(&r->ask, "skip"), most = ask_count(&r->ask, "count"), n = 0,
+		 shown;
 	size_t threads = m->tables.threads.count;
 	struct listing l = { .m = m,
-			     .offset = offset_of(request_text(r, "sort_by")),
-			     .descending = request_descending(r) };
+			     .offset = offset_of(ask_text(&r->ask, "sort_by")),
+			     .descending = ask_descending(&r->ask) };
 	struct sparks sparks = { .view = v,
 				 .by_thread = true,
-				 .points = request_count(r, "spark") };
+				 .points = ask_count(&r->ask, "spark") };
 	struct thread_sums *sums;
 	uint32_t *order, *curve_of;
 	struct json j;

@@ -148,33 +148,33 @@ static void write_series(const struct shown *t, struct sink *out)
 	json_end_object(&j);
 }
 
-/* Which stretch: 0, or after request_fail(). */
+/* Which stretch: 0, or after ask_fail(&->ask). */
 static int find_stretch(struct request *r, const struct model *m, uint64_t *ret_from,
 			uint64_t *ret_to)
 {
 	uint64_t ns;
 
 	series_whole(m, ret_from, ret_to);
-	if (request_time(r, "from", m, &ns))
+	if (ask_time(&r->ask, "from", m, &ns))
 		*ret_from = measure_stamp(m, ns);
-	if (request_time(r, "to", m, &ns))
+	if (ask_time(&r->ask, "to", m, &ns))
 		*ret_to = measure_stamp(m, ns);
 	if (*ret_to > *ret_from)
 		return 0;
-	return request_fail(r, 400, request_has(r, "to") ? "to" : "from",
-			    "there is nothing between from and to");
+	return ask_fail(&r->ask, 400, ask_has(&r->ask, "to") ? "to" : "from",
+			"there is nothing between from and to");
 }
 
 static int answer(struct request *r, struct sink *out)
 {
-	struct shown t = { .m = r->snapshot->model };
+	struct shown t = { .m = r->ask.snapshot->model };
 	const struct view *v;
 	uint64_t from, to;
-	uint32_t points = request_count(r, "points");
+	uint32_t points = ask_count(&r->ask, "points");
 
 	if (find_stretch(r, t.m, &from, &to))
 		return -1;
-	v = request_view(r);
+	v = ask_view(&r->ask);
 	if (!v)
 		return -1;
 	series_init(&t.s, v, from, to, points ? points : 1);
@@ -186,9 +186,9 @@ static int answer(struct request *r, struct sink *out)
 
 static int answer_leaked(struct request *r, struct sink *out)
 {
-	if (!r->filter)
-		r->filter = filter_new();
-	filter_parse(r->filter, "leaked", NULL);
+	if (!r->ask.filter)
+		r->ask.filter = filter_new();
+	filter_parse(r->ask.filter, "leaked", NULL);
 	return answer(r, out);
 }
 

@@ -110,12 +110,12 @@ static int write_tree(const struct tree *t, struct sink *out)
 
 static int answer(struct request *r, struct sink *out)
 {
-	struct tree_options o = { .bottom_up = !strcmp(request_text(r, "direction"), "up"),
-				  .by_count = request_by_count(r),
-				  .by_thread = request_bool(r, "threads"),
-				  .min_share = request_real(r, "min_share") / 100,
-				  .max_depth = request_count(r, "depth"),
-				  .max_children = request_count(r, "children") };
+	struct tree_options o = { .bottom_up = !strcmp(ask_text(&r->ask, "direction"), "up"),
+				  .by_count = ask_by_count(&r->ask),
+				  .by_thread = ask_bool(&r->ask, "threads"),
+				  .min_share = ask_real(&r->ask, "min_share") / 100,
+				  .max_depth = ask_count(&r->ask, "depth"),
+				  .max_children = ask_count(&r->ask, "children") };
 	const struct view *v;
 	struct tree t;
 	int error;
@@ -123,9 +123,10 @@ static int answer(struct request *r, struct sink *out)
 	if (o.bottom_up)
 		o.max_nodes = NODES_MAX;
 	for (unsigned i = 0; i < TREE_KEYS; i++)
-		if (!strcmp(request_text(r, "by"), tree_keys[i]))
+		if (!strcmp(ask_text(&r->ask, "by"), tree_keys[i]))
 			o.key = (enum tree_key)i;
-	if (request_measuring(r, r->snapshot->model, &o.measuring) || !(v = request_view(r)))
+	if (ask_measuring(&r->ask, r->ask.snapshot->model, &o.measuring) ||
+	    !(v = ask_view(&r->ask)))
 		return -1;
 	tree_init(&t, v, &o);
 	error = write_tree(&t, out);
@@ -158,9 +159,9 @@ static void write_line(struct buf *out, const struct tree *t, const struct tree_
 static int answer_text(struct request *r, struct sink *out)
 {
 	struct tree_options o = { .key = TREE_BY_LINE,
-				  .measuring =
-					  measuring_of(r->snapshot->model, MEASURE_ALLOCATED, 0) };
-	const struct view *v = request_view(r);
+				  .measuring = measuring_of(r->ask.snapshot->model,
+							    MEASURE_ALLOCATED, 0) };
+	const struct view *v = ask_view(&r->ask);
 	struct tree t;
 	int error = 0;
 

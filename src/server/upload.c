@@ -86,11 +86,11 @@ struct upload *upload_new(struct request *r, uint64_t size)
 	struct upload *u;
 
 	if (size > limit) {
-		request_fail(r, 413, NULL, "at most %llu bytes", (unsigned long long)limit);
+		ask_fail(&r->ask, 413, NULL, "at most %llu bytes", (unsigned long long)limit);
 		return NULL;
 	}
 	if (all->running >= UPLOADS_MAX) {
-		request_fail(r, 503, NULL, "other files are being sent: try again");
+		ask_fail(&r->ask, 503, NULL, "other files are being sent: try again");
 		return NULL;
 	}
 	u = xcalloc(1, sizeof(*u));
@@ -100,7 +100,7 @@ struct upload *upload_new(struct request *r, uint64_t size)
 	all->running++;
 	if (u->fd >= 0)
 		return u;
-	request_fail(r, 500, NULL, "there is no place for a file: %s", strerror(errno));
+	ask_fail(&r->ask, 500, NULL, "there is no place for a file: %s", strerror(errno));
 	upload_free(u);
 	return NULL;
 }
@@ -109,15 +109,15 @@ int upload_write(struct upload *u, struct request *r, const char *bytes, size_t 
 {
 	u->written += size;
 	if (u->written > u->size)
-		return request_fail(r, 413, NULL, "there is more than was said");
+		return ask_fail(&r->ask, 413, NULL, "there is more than was said");
 	while (size) {
 		ssize_t n = write(u->fd, bytes, size);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return request_fail(r, 507, NULL, "it cannot be written: %s",
-					    strerror(errno));
+			return ask_fail(&r->ask, 507, NULL, "it cannot be written: %s",
+					strerror(errno));
 		bytes += n;
 		size -= (size_t)n;
 	}
@@ -126,13 +126,13 @@ int upload_write(struct upload *u, struct request *r, const char *bytes, size_t 
 
 int upload_open(struct upload *u, struct request *r, char ret_id[ID_SIZE])
 {
-	const char *name = request_text(r, "name");
+	const char *name = ask_text(&r->ask, "name");
 	struct err err;
 
 	if (u->written != u->size)
-		return request_fail(r, 400, NULL, "there is less than was said");
+		return ask_fail(&r->ask, 400, NULL, "there is less than was said");
 	if (library_upload(r->server->library, u->path, name, r->visitor.name, ret_id, &err))
-		return request_fail(r, 400, NULL, "%s", err.text);
+		return ask_fail(&r->ask, 400, NULL, "%s", err.text);
 	free(u->path);
 	u->path = NULL;
 	return 0;

@@ -36,7 +36,7 @@ static int answer(struct request *r, struct sink *out)
 static int answer_wrong(struct request *r, struct sink *out)
 {
 	computed++;
-	return request_fail(r, 400, "size", "it is wrong");
+	return ask_fail(&r->ask, 400, "size", "it is wrong");
 }
 
 #define ENDLESS (64u << 20)
@@ -97,7 +97,7 @@ static struct sleeper *sleeper_new(void)
 static struct cached_answer *ask(struct answer_cache *k, const char *key, const struct route *what,
 				 struct sleeper *s)
 {
-	struct request r = { .route = what, .fault = { .position = -1, .progress = -1 } };
+	struct request r = { .route = what, .ask.fault = FAULT_NONE };
 
 	return answer_cache_ask(k, key, &r, false, false, &s->waiter);
 }
@@ -234,7 +234,7 @@ static void patience(void **state)
 {
 	struct sleeper *s[4];
 	struct cached_answer *a[4];
-	struct request r = { .route = &quick, .fault = { .position = -1, .progress = -1 } };
+	struct request r = { .route = &quick, .ask.fault = FAULT_NONE };
 	struct request second = r, third = r;
 	struct gate g;
 	struct answer_cache *k;
@@ -261,7 +261,7 @@ static void patience(void **state)
 	/* When there is nothing else to do, it is made; whoever asks, asks in vain or in time. */
 	sem_post(&may_go);
 	sem_wait(&s[0]->woken);
-	third = (struct request){ .route = &quick, .fault = { .position = -1, .progress = -1 } };
+	third = (struct request){ .route = &quick, .ask.fault = FAULT_NONE };
 	answer_cache_prefetch(k, "next", &third, false);
 	while (at_once < 3)
 		sched_yield();
@@ -343,7 +343,7 @@ static void ends_with_one_computing(void **state)
 
 static struct stream *stream_of(struct streams *all, struct sleeper *s)
 {
-	struct request r = { .route = &long_one, .fault = { .position = -1, .progress = -1 } };
+	struct request r = { .route = &long_one, .ask.fault = FAULT_NONE };
 
 	return stream_new(all, &r, false, &s->waiter);
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answer/param.h"
+#include "answer/views.h"
 #include "base/xalloc.h"
 #include "query/allocator.h"
 #include "query/series.h"
@@ -13,10 +15,8 @@
 #include "server/complete.h"
 #include "server/flame_layout.h"
 #include "server/guard.h"
-#include "server/params.h"
 #include "server/route.h"
 #include "server/spark.h"
-#include "server/views.h"
 #include "server/words.h"
 
 static void decodes_addresses(void **state)

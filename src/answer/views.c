@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Filters that were applied lately.  See views.h. */
-#include "server/views.h"
+#include "answer/views.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* A loaded file as requests see it: it never changes, and stays until the last of them lets go.
+/* A loaded file as questions see it: it never changes, and stays until the last of them lets go.
  *
- * A recording that is still being written gets a new one each time that it was read again. */
+ * The server has one for each file and state of it (a recording that is still being written gets a
+ * new one each time that it was read again), a command has one for each file that it was given.
+ * Any thread. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "answer/views.h"
 #include "base/json.h"
 #include "model/model.h"
 #include "model/places.h"
 #include "query/answer.h"
 #include "query/verdict.h"
-#include "server/views.h"
 
 #define ID_SIZE 33 /* 32 hexadecimal digits and a NUL */
 
@@ -36,6 +38,10 @@ struct snapshot {
 	struct places *places;
 	struct history *statistics; /* of files of jemalloc's statistics */
 	struct loaded_dump *heap;   /* of heap profiles */
+	/* Of other files than recordings: frees what it is made of; adds rows of "warnings".  May
+	 * be NULL. */
+	void (*release)(struct snapshot *s);
+	void (*warn)(struct json *j, const struct snapshot *s);
 	struct views views;
 	pthread_mutex_t lock; /* of the next two */
 	uint64_t *place_counts, *call_counts;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Addresses and parameters.  See params.h. */
-#include "server/params.h"
+/* Parameters.  See param.h. */
+#include "answer/param.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -67,26 +67,49 @@ static char *decode(const char *text, size_t size, bool plus, struct err *err)
 	return out.data;
 }
 
-static int add(struct params *p, const char *pair, size_t size, struct err *err)
+static int params_append(struct params *p, char *name, char *value, struct err *err)
 {
-	const char *equals = memchr(pair, '=', size);
-	size_t name_size = equals ? (size_t)(equals - pair) : size;
-	struct param row = { 0 };
-
-	if (!size)
-		return 0;
 	if (p->count == PARAMS_MAX)
-		return err_set(err, -EINVAL, "there are more than %d parameters", PARAMS_MAX);
-	row.name = decode(pair, name_size, true, err);
-	row.value = row.name ? decode(equals ? equals + 1 : "", equals ? size - name_size - 1 : 0,
-				      true, err)
-			     : NULL;
-	if (!row.value) {
-		free(row.name);
+		err_set(err, -EINVAL, "there are more than %d parameters", PARAMS_MAX);
+	if (!name || !value || p->count == PARAMS_MAX) {
+		free(name);
+		free(value);
 		return -EINVAL;
 	}
 	p->rows = xgrow(p->rows, p->count, &p->room, sizeof(*p->rows));
-	p->rows[p->count++] = row;
+	p->rows[p->count++] = (struct param){ .name = name, .value = value };
+	return 0;
+}
+
+int params_add(struct params *p, const char *name, const char *value, struct err *err)
+{
+	return params_append(p, xstrdup(name), xstrdup(value), err);
+}
+
+static int decode_pair(struct params *p, const char *pair, size_t size, struct err *err)
+{
+	const char *equals = memchr(pair, '=', size);
+	size_t name_size = equals ? (size_t)(equals - pair) : size;
+	char *name, *value = NULL;
+
+	if (!size)
+		return 0;
+	name = decode(pair, name_size, true, err);
+	if (name)
+		value = decode(equals ? equals + 1 : "", equals ? size - name_size - 1 : 0, true,
+			       err);
+	return params_append(p, name, value, err);
+}
+
+int params_decode_query(struct params *p, const char *query, struct err *err)
+{
+	while (*query && *query != '#') {
+		size_t size = strcspn(query, "&#");
+
+		if (decode_pair(p, query, size, err))
+			return -EINVAL;
+		query += size + (query[size] == '&');
+	}
 	return 0;
 }
 
@@ -99,16 +122,7 @@ int params_decode(struct params *p, const char *address, struct err *err)
 	p->path = decode(address, path_size, false, err);
 	if (!p->path)
 		return -EINVAL;
-	if (*query != '?')
-		return 0;
-	for (query++; *query && *query != '#';) {
-		size_t size = strcspn(query, "&#");
-
-		if (add(p, query, size, err))
-			return -EINVAL;
-		query += size + (query[size] == '&');
-	}
-	return 0;
+	return *query == '?' ? params_decode_query(p, query + 1, err) : 0;
 }
 
 void params_release(struct params *p)
@@ -135,6 +149,14 @@ bool param_is_word(const char *words, const char *word)
 		if (!*words)
 			return false;
 	}
+}
+
+const struct param_row *param_row_find(const struct param_row *rows, const char *name)
+{
+	for (; rows && rows->name; rows++)
+		if (!strcmp(rows->name, name))
+			return rows;
+	return NULL;
 }
 
 static int check_value(enum filter_arg type, const char *text, uint64_t max, struct err *err)

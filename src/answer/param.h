@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* A request's address, taken apart: path and parameters, decoded, with nothing believed.
+/* The parameters of a question: rows that say what there is, and what somebody gave.
  *
- * What a parameter may be is a row of its route's table; /api is made of the same rows. */
+ * The same rows check a request's address, are the options of a command, and are listed by /api.
+ * Nothing that was given is believed before param_check().  Any thread. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,7 +33,9 @@ struct param_row {
 	const char *values; /* PARAM_CHOICE */
 	uint64_t max;	    /* PARAM_COUNT; 0: no limit */
 	bool required;
-	bool telling; /* that it is given says something, even if it is given its fallback */
+	const char *option; /* on the command line, if not called as here: "sort" for sort_by */
+	char letter;	    /* there, too; 0: none */
+	bool telling;	    /* that it is given says something, even if it is given its fallback */
 };
 
 struct param {
@@ -41,7 +44,7 @@ struct param {
 };
 
 struct params {
-	char *path; /* decoded */
+	char *path; /* decoded; NULL: there is none */
 	struct param *rows;
 	size_t count, room;
 };
@@ -49,6 +52,10 @@ struct params {
 /* Takes an address apart ("/data/x?a=b"): 0, or -EINVAL with err.  Released in either case. */
 int params_decode(struct params *p, const char *address, struct err *err);
 void params_release(struct params *p);
+/* One more, as it is: 0, or -EINVAL with err. */
+int params_add(struct params *p, const char *name, const char *value, struct err *err);
+/* More, written as in an address ("count=20&order=dsc"): 0, or -EINVAL with err. */
+int params_decode_query(struct params *p, const char *query, struct err *err);
 
 /* Can a value be read as its row says?  0, or -EINVAL with err. */
 int param_check(const struct param_row *row, const char *value, struct err *err);
@@ -56,5 +63,7 @@ int param_check(const struct param_row *row, const char *value, struct err *err)
 const char *param_type_name(enum param_type type);
 /* Is `word` one of words with | between? */
 bool param_is_word(const char *words, const char *word);
+/* The row of a name, or NULL. */
+const struct param_row *param_row_find(const struct param_row *rows, const char *name);
 /* How many UTF-16 units the first `bytes` of a text are: what browsers count in. */
 uint64_t param_position(const char *text, uint64_t bytes);

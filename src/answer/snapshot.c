@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Loaded files.  See snapshot.h. */
-#include "server/snapshot.h"
+#include "answer/snapshot.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,8 +11,6 @@
 #include "export/stacks.h"
 #include "model/stats.h"
 #include "query/peaks.h"
-#include "server/dumps.h"
-#include "server/statistics.h"
 
 struct snapshot *snapshot_new(void)
 {
@@ -40,8 +38,8 @@ struct snapshot *snapshot_drop(struct snapshot *s)
 	views_release(&s->views);
 	places_free(s->places);
 	model_free(s->model);
-	statistics_release(s);
-	dumps_release(s);
+	if (s->release)
+		s->release(s);
 	pthread_mutex_destroy(&s->lock);
 	pthread_mutex_destroy(&s->judging);
 	free(s->place_counts);
@@ -229,10 +227,8 @@ void snapshot_warnings(struct snapshot *s, struct json *j)
 		warn_symbols(s, j, &text);
 		warn_stacks(s, j, &text);
 	}
-	if (s->statistics)
-		statistics_warnings(j, s);
-	if (s->heap)
-		dumps_warnings(j, s);
+	if (s->warn)
+		s->warn(j, s);
 	json_end_array(j);
 	buf_release(&text);
 }

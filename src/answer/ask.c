@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Asked questions.  See ask.h. */
+#include "answer/ask.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "query/sort.h"
+#include "query/value.h"
+
+#define PERCENT 1000000.0 /* value.h counts in millionths */
+
+int ask_fail(struct ask *a, int status, const char *parameter, const char *format, ...)
+{
+	va_list args;
+
+	a->fault.status = status;
+	a->fault.position = -1;
+	snprintf(a->fault.parameter, sizeof(a->fault.parameter), "%s", parameter ? parameter : "");
+	va_start(args, format);
+	vsnprintf(a->fault.text, sizeof(a->fault.text), format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+int ask_fail_err(struct ask *a, const char *parameter, const struct err *err)
+{
+	const char *value = parameter ? ask_text(a, parameter) : NULL;
+
+	ask_fail(a, 400, parameter, "%s", err->text);
+	if (err->offset != ERR_NO_OFFSET && value)
+		a->fault.position = (int64_t)param_position(value, err->offset);
+	return -EINVAL;
+}
+
+static int unknown_parameter(struct ask *a, const char *name)
+{
+	struct nearest near = nearest_to(name);
+	const char *best;
+
+	for (const struct param_row *row = a->rows; row && row->name; row++)
+		nearest_consider(&near, row->name);
+	for (const struct filter_row *f = filter_rows; a->filters && f->name; f++)
+		nearest_consider(&near, f->name);
+	best = nearest_found(&near);
+	if (best)
+		return ask_fail(a, 400, name, "there is no parameter '%.60s'; did you mean '%s'?",
+				name, best);
+	return ask_fail(a, 400, name, "there is no parameter '%.60s'; /api lists them", name);
+}
+
+static bool may_repeat(const struct param *p)
+{
+	const struct filter_row *f = p->row ? NULL : filter_row_find(p->name);
+
+	return !p->row && (!f || f->type == ARG_REGEX || f->type == ARG_EXPRESSION);
+}
+
+static bool is_expression(const char *name)
+{
+	return !strcmp(name, "filter") || !strcmp(name, "custom_filter");
+}
+
+/* Names as HTTP has them: '-' is not '_' here. */
+static bool is_filter(const char *name)
+{
+	return is_expression(name) || (!strchr(name, '-') && filter_row_find(name));
+}
+
+static int add_filter(struct ask *a, const struct param *p)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	int error;
+
+	if (!a->filter)
+		a->filter = filter_new();
+	error = is_expression(p->name) ? filter_parse(a->filter, p->value, &err)
+				       : filter_add(a->filter, p->name, p->value, &err);
+	if (!error)
+		return 0;
+	ask_fail(a, 400, p->name, "%s", err.text);
+	if (err.offset != ERR_NO_OFFSET)
+		a->fault.position = (int64_t)param_position(p->value, err.offset);
+	if (a->checks && is_expression(p->name)) {
+		a->checked = a->fault;
+		a->fault = FAULT_NONE;
+		return 0;
+	}
+	return error;
+}
+
+static int check_param(struct ask *a, size_t i)
+{
+	struct param *p = &a->params.rows[i];
+	struct err err = { .offset = ERR_NO_OFFSET };
+
+	p->row = param_row_find(a->rows, p->name);
+	if (!p->row && !(a->filters && is_filter(p->name)))
+		return unknown_parameter(a, p->name);
+	for (size_t k = 0; k < i; k++)
+		if (!strcmp(a->params.rows[k].name, p->name) && !may_repeat(p))
+			return ask_fail(a, 400, p->name, "'%.60s' is given twice", p->name);
+	if (!*p->value)
+		return 0;
+	if (!p->row)
+		return add_filter(a, p);
+	if (!param_check(p->row, p->value, &err))
+		return 0;
+	return ask_fail(a, 400, p->name, "%s", err.text);
+}
+
+bool ask_check(struct ask *a)
+{
+	for (size_t i = 0; i < a->params.count; i++)
+		if (check_param(a, i))
+			return false;
+	for (const struct param_row *row = a->rows; row && row->name; row++)
+		if (row->required && !ask_text(a, row->name)) {
+			ask_fail(a, 400, row->name, "'%s' is needed: %s", row->name, row->help);
+			return false;
+		}
+	return true;
+}
+
+bool ask_has(const struct ask *a, const char *name)
+{
+	for (size_t i = 0; i < a->params.count; i++)
+		if (!strcmp(a->params.rows[i].name, name) && *a->params.rows[i].value)
+			return true;
+	return false;
+}
+
+const char *ask_text(const struct ask *a, const char *name)
+{
+	const struct param_row *row;
+
+	for (size_t i = 0; i < a->params.count; i++)
+		if (!strcmp(a->params.rows[i].name, name) && *a->params.rows[i].value)
+			return a->params.rows[i].value;
+	row = param_row_find(a->rows, name);
+	return row ? row->fallback : NULL;
+}
+
+uint32_t ask_count(const struct ask *a, const char *name)
+{
+	const char *text = ask_text(a, name);
+	struct value v;
+	uint64_t n;
+
+	if (!text || value_parse(&v, ARG_COUNT, text, NULL))
+		return text ? UINT32_MAX : 0;
+	n = v.number;
+	value_release(&v);
+	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+bool ask_bool(const struct ask *a, const char *name)
+{
+	const char *text = ask_text(a, name);
+
+	return text && param_is_word("true|1|yes", text);
+}
+
+double ask_real(const struct ask *a, const char *name)
+{
+	const char *text = ask_text(a, name);
+
+	return text ? strtod(text, NULL) : 0;
+}
+
+unsigned ask_choice(const struct ask *a, const char *name, const char *const *words, unsigned count)
+{
+	const char *text = ask_text(a, name);
+	unsigned i = 0;
+
+	while (i < count && (!text || strcmp(text, words[i]) != 0))
+		i++;
+	return i;
+}
+
+bool ask_by_count(const struct ask *a)
+{
+	return !strcmp(ask_text(a, "weight"), "count");
+}
+
+bool ask_descending(const struct ask *a)
+{
+	bool descending = false;
+
+	sort_order(ask_text(a, "order"), &descending);
+	return descending;
+}
+
+bool ask_time_text(const char *text, const struct model *m, uint64_t *ret_ns)
+{
+	uint64_t start = model_start_ns(m);
+	struct value v;
+
+	if (!text || value_parse(&v, ARG_TIME, text, NULL))
+		return false;
+	if (v.kind == VALUE_PERCENT)
+		*ret_ns = (uint64_t)((double)model_runtime_ns(m) * ((double)v.number / PERCENT) /
+				     100);
+	else if (v.kind == VALUE_UNIX)
+		*ret_ns = v.number > start ? v.number - start : 0;
+	else
+		*ret_ns = v.number;
+	value_release(&v);
+	return true;
+}
+
+bool ask_time(const struct ask *a, const char *name, const struct model *m, uint64_t *ret_ns)
+{
+	return ask_time_text(ask_text(a, name), m, ret_ns);
+}
+
+int ask_measuring(struct ask *a, const struct model *m, struct measuring *ret_measuring)
+{
+	const char *word = ask_text(a, "measure");
+	enum measure measure = !strcmp(word, "alive") ? MEASURE_ALIVE_AT : measure_find(word);
+	bool asked = ask_has(a, "measure"), at = ask_has(a, "at");
+	bool below = ask_has(a, "below");
+	uint64_t ns = 0;
+	struct value v;
+
+	if (at && !asked)
+		measure = MEASURE_ALIVE_AT;
+	else if (below && !asked)
+		measure = MEASURE_SHORT_LIVED;
+	if (at && measure != MEASURE_ALIVE_AT)
+		return ask_fail(a, 400, "at", "a moment is for measure=alive, not %s", word);
+	if (below && measure != MEASURE_SHORT_LIVED)
+		return ask_fail(a, 400, "below", "a duration is for measure=short_lived, not %s",
+				word);
+	if (measure == MEASURE_ALIVE_AT && !at)
+		return ask_fail(a, 400, "at", "measure=%s needs a moment: at=1.5s", word);
+	if (measure == MEASURE_SHORT_LIVED && !below)
+		return ask_fail(a, 400, "below", "measure=%s needs a duration: below=10ms", word);
+	if (at)
+		ask_time(a, "at", m, &ns);
+	if (below && !value_parse(&v, ARG_DURATION, ask_text(a, "below"), NULL)) {
+		ns = v.number;
+		value_release(&v);
+	}
+	*ret_measuring = measuring_of(m, measure, ns);
+	return 0;
+}
+
+void ask_measuring_json(struct json *j, const struct model *m, const struct measuring *how)
+{
+	json_text(j, "measure",
+		  how->measure == MEASURE_ALIVE_AT ? "alive" : measure_rows[how->measure].name);
+	if (how->measure == MEASURE_ALIVE_AT || how->measure == MEASURE_PEAK)
+		json_number(j, "at_ns", m->totals.peak_bytes ? model_ns(m, how->at) : 0);
+	else
+		json_null(j, "at_ns");
+}
+
+const struct view *ask_view(struct ask *a)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct filter *f = a->filter;
+
+	if (a->held)
+		return a->held->view;
+	a->filter = NULL;
+	a->held = views_take(&a->snapshot->views, a->snapshot->model, a->snapshot->places, f, &err);
+	if (a->held)
+		return a->held->view;
+	ask_fail(a, 400, ask_has(a, "custom_filter") ? "custom_filter" : "filter", "%s", err.text);
+	return NULL;
+}
+
+/* The same filters once more, which were read before. */
+static struct filter *filter_again(const struct ask *a)
+{
+	struct filter *f = filter_new();
+
+	for (size_t i = 0; i < a->params.count; i++) {
+		const struct param *p = &a->params.rows[i];
+
+		if (p->row || !*p->value)
+			continue;
+		if (is_expression(p->name))
+			filter_parse(f, p->value, NULL);
+		else
+			filter_add(f, p->name, p->value, NULL);
+	}
+	return f;
+}
+
+bool ask_other(struct ask *a, const char *parameter, const char *name, struct other *ret_other)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct other o = { .snapshot = a->open(a, parameter, name) };
+
+	if (!o.snapshot)
+		return false;
+	if (!o.snapshot->model) {
+		ask_fail(a, 404, parameter, "'%s' is no recording", o.snapshot->name);
+		snapshot_drop(o.snapshot);
+		return false;
+	}
+	o.held = views_take(&o.snapshot->views, o.snapshot->model, o.snapshot->places,
+			    filter_again(a), &err);
+	if (!o.held) {
+		ask_fail(a, 400, "filter", "%s", err.text);
+		snapshot_drop(o.snapshot);
+		return false;
+	}
+	*ret_other = o;
+	return true;
+}
+
+void ask_give(struct other *o)
+{
+	if (o->held)
+		views_give(&o->snapshot->views, o->held);
+	snapshot_drop(o->snapshot);
+	*o = (struct other){ 0 };
+}
+
+void ask_release(struct ask *a)
+{
+	if (a->held)
+		views_give(&a->snapshot->views, a->held);
+	filter_free(a->filter);
+	snapshot_drop(a->snapshot);
+	params_release(&a->params);
+	*a = (struct ask){ 0 };
+}

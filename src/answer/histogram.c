@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The question histogram: how large blocks are, and how long they live. */
+#include "answer/histogram.h"
+
+#include <errno.h>
+
+#include "answer/question.h"
+
+static void write_weight(struct json *j, const struct weight *w, uint64_t slack)
+{
+	json_number(j, "count", w->count);
+	json_number(j, "bytes", w->bytes);
+	json_number(j, "slack_bytes", slack);
+}
+
+static void write_bins(struct json *j, const struct histogram *h)
+{
+	json_array(j, "bins");
+	for (unsigned i = 0; i < h->count; i++) {
+		const struct histogram_bin *b = &h->bins[i];
+
+		json_object(j, NULL);
+		if (b->never)
+			json_null(j, "from");
+		else
+			json_number(j, "from", b->from);
+		if (b->never || b->to == NEVER)
+			json_null(j, "to");
+		else
+			json_number(j, "to", b->to);
+		json_bool(j, "never_freed", b->never);
+		write_weight(j, &b->weight, b->slack);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void write_sizes(struct json *j, const struct histogram *h, uint32_t top)
+{
+	json_array(j, "sizes");
+	for (uint32_t i = 0; i < h->size_count && i < top; i++) {
+		json_object(j, NULL);
+		json_number(j, "size", h->sizes[i].size);
+		write_weight(j, &h->sizes[i].weight, h->sizes[i].slack);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_number(j, "size_total", h->size_count);
+}
+
+static int histogram_compute(struct ask *a, void *answer)
+{
+	enum histogram_kind kind = ask_choice(a, "of", histogram_kinds, HISTOGRAM_KINDS);
+	struct answer_histogram *ret = answer;
+	const struct view *v;
+
+	if (ask_measuring(a, a->snapshot->model, &ret->measuring) || !(v = ask_view(a)))
+		return -EINVAL;
+	histogram_init(&ret->histogram, v, &ret->measuring, kind);
+	if (ask_by_count(a))
+		histogram_by_count(&ret->histogram);
+	ret->by_count = ask_by_count(a);
+	ret->top = ask_count(a, "top");
+	return 0;
+}
+
+static int histogram_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+{
+	const struct answer_histogram *h = answer;
+
+	json_object(j, NULL);
+	json_text(j, "of", histogram_kinds[h->histogram.kind]);
+	ask_measuring_json(j, a->snapshot->model, &h->measuring);
+	json_number(j, "count", h->histogram.total.count);
+	json_number(j, "bytes", h->histogram.total.bytes);
+	write_bins(j, &h->histogram);
+	if (h->histogram.kind == HISTOGRAM_SIZE)
+		write_sizes(j, &h->histogram, h->top);
+	json_end_object(j);
+	return 0;
+}
+
+static void histogram_drop(void *answer)
+{
+	histogram_release(&((struct answer_histogram *)answer)->histogram);
+}
+
+static const struct param_row params[] = {
+	{ "of", PARAM_CHOICE, "size", "what is told apart", .values = "size|lifetime" },
+	PARAMS_MEASURE("allocated"),
+	PARAM_WEIGHT,
+	{ "top", PARAM_COUNT, "50", "of sizes", .max = 1000, .letter = 'n' },
+	{ 0 },
+};
+
+const struct question question_histogram = {
+	.name = "histogram",
+	.help = "how large blocks are, and how long they live",
+	.params = params,
+	.filters = true,
+	.size = sizeof(struct answer_histogram),
+	.compute = histogram_compute,
+	.write_json = histogram_json,
+	.release = histogram_drop,
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* What can be asked about a file: one question, one file <word>.c of this folder that ends in
+ * `const struct question question_<word>`, and the word in meson.build.
+ *
+ * Every door is made from these rows: the server's paths and /api, `memoir <command> --json` with
+ * its options, scripts, completion, docs/http-api.md.  A door adds what it shows differently: the
+ * command line a table in text, the page a view.  compute() fills a plain struct of `size` bytes,
+ * which is zeroed before and which every door reads; write_json() writes it.
+ *
+ * Any thread may ask anything at any time: what an answer keeps for the next one is in the
+ * snapshot, behind its locks. */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "answer/ask.h"
+#include "answer/param.h"
+#include "base/json.h"
+#include "base/sink.h"
+
+struct question {
+	const char *name; /* "histogram": /data/{id}/histogram, question_histogram, a script's
+			     function */
+	const char *help; /* one line */
+	const char *kind; /* of file that it is about; NULL: a recording */
+	const struct param_row *params; /* ends with a row without a name; may be NULL */
+	bool filters;			/* takes filter rows and expressions */
+	/* Is the answer so long that it is not kept, but written while it is read?  NULL: no. */
+	bool (*is_long)(const struct ask *a);
+	size_t size; /* of the struct that compute() fills */
+	/* 0, or -errno; after ask_fail() where somebody can do something about it. */
+	int (*compute)(struct ask *a, void *answer);
+	/* Writes one value, calling sink_turn(out) now and then where it is long: 0 or -errno. */
+	int (*write_json)(struct ask *a, const void *answer, struct json *j, struct sink *out);
+	void (*release)(
+		void *answer); /* also of what compute() gave up on; NULL: nothing to free */
+};
+
+extern const struct question *const questions[]; /* NULL at the end */
+
+/* By name, or NULL. */
+const struct question *question_find(const char *name);
+/* Computes and writes: 0, or -errno. */
+int question_answer(const struct question *q, struct ask *a, struct sink *out);
