@@ -17,7 +17,7 @@
 #include "export/stacks.h"
 #include "model/stats.h"
 #include "query/clock.h"
-#include "query/moments.h"
+#include "query/event_iterator.h"
 
 #define RECENT 16384	     /* kinds */
 #define FORMAT "v 10400 2\n" /* version of the tool, version of the format */
@@ -199,11 +199,11 @@ static void put_events(struct heaptrack *h, struct sink *sink)
 {
 	const struct view *v = h->x->view;
 	const struct columns *c = &v->model->allocations;
-	struct moments t = moments_between(v->model, 0, NEVER);
+	struct event_iterator t = event_iterator_between(v->model, 0, NEVER);
 	struct model_clock clock = model_clock(v->model);
 	uint64_t now_ms = 0, done = 0;
 
-	while (moments_next(&t) && !sink_turn(sink)) {
+	while (event_iterator_next(&t) && !sink_turn(sink)) {
 		uint64_t ms = clock_ns(&clock, t.at) / 1000000, kind;
 
 		if (!(++done & 0xffff))

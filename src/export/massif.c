@@ -157,7 +157,7 @@ static void put_moment(struct massif *m, const struct moment *moment)
 }
 
 /* Both were added up in the same order of events, so a moment's bytes are its tree's. */
-static void put_moments(struct massif *m)
+static void put_snapshots(struct massif *m)
 {
 	const struct view *v = m->x->view;
 	struct view_peak peak = view_peak(v);
@@ -198,7 +198,7 @@ static int write_massif(const struct export *x, struct sink *out, struct err *er
 	hide_hashes(&out->buf, start);
 	buf_text(&out->buf, "\ntime_unit: ms\n");
 	know_addresses(&m);
-	put_moments(&m);
+	put_snapshots(&m);
 	map_release(&m.functions);
 	map_release(&m.addresses);
 	return out->error;

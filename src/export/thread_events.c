@@ -40,7 +40,7 @@ void thread_events_release(struct thread_events *t)
 /* The events of as many threads from this one on as fit. */
 static void make_list(struct thread_events *t, uint32_t thread)
 {
-	struct moments all = moments_between(t->view->model, 0, NEVER);
+	struct event_iterator all = event_iterator_between(t->view->model, 0, NEVER);
 	uint64_t size = 0;
 
 	t->listed_from = t->listed_to = thread;
@@ -54,7 +54,7 @@ static void make_list(struct thread_events *t, uint32_t thread)
 		t->list = scratch_resize(&t->memory,
 					 (t->total < t->budget ? t->total + 1 : t->budget) *
 						 sizeof(*t->list));
-	while (size && moments_next(&all)) {
+	while (size && event_iterator_next(&all)) {
 		uint32_t owner = tags_thread(all.c->tags[all.row]);
 
 		if (owner - t->listed_from >= t->listed_to - t->listed_from ||
@@ -79,7 +79,7 @@ struct thread_walk thread_events_walk(struct thread_events *t, uint32_t thread)
 		w.end = w.next + t->counts[thread];
 	} else {
 		w.listed = false;
-		w.all = moments_between(t->view->model, 0, NEVER);
+		w.all = event_iterator_between(t->view->model, 0, NEVER);
 	}
 	return w;
 }

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "query/moments.h"
+#include "query/event_iterator.h"
 #include "query/view.h"
 
 #define THREAD_EVENTS_BUDGET (8u << 20) /* events in the list, 4 bytes each */
@@ -37,7 +37,7 @@ struct thread_events {
 struct thread_walk {
 	const struct view *view;
 	const uint32_t *next, *end; /* in the list */
-	struct moments all;	    /* without one */
+	struct event_iterator all;  /* without one */
 	uint32_t thread;
 	bool listed;
 	uint32_t row;
@@ -63,7 +63,7 @@ static inline bool thread_walk_next(struct thread_walk *w)
 		w->is_end = *w->next++ >> 31;
 		return true;
 	}
-	while (moments_next(&w->all)) {
+	while (event_iterator_next(&w->all)) {
 		w->row = w->all.row;
 		w->is_end = w->all.is_end;
 		if (tags_thread(w->all.c->tags[w->row]) == w->thread &&

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "query/moments.h"
+#include "query/event_iterator.h"
 #include "query/view.h"
 
 enum calls_kind { CALLS_ALLOC, CALLS_FREE, CALLS_REALLOC };
@@ -27,13 +27,13 @@ struct call {
 
 struct calls {
 	const struct view *view;
-	struct moments moments;
+	struct event_iterator events;
 };
 
 /* Those with from <= stamp < to: both halves of a realloc have one stamp. */
 static inline struct calls calls_between(const struct view *v, uint64_t from, uint64_t to)
 {
-	struct calls t = { .view = v, .moments = moments_between(v->model, from, to) };
+	struct calls t = { .view = v, .events = event_iterator_between(v->model, from, to) };
 
 	return t;
 }
@@ -43,11 +43,11 @@ static inline struct calls calls_of(const struct view *v)
 	return calls_between(v, 0, NEVER);
 }
 
-/* Ends are all over the columns: what is asked of them here, as moments_next() does. */
-static inline void calls_look_ahead(const struct moments *t)
+/* Ends are all over the columns: what is asked of them here, as event_iterator_next() does. */
+static inline void calls_look_ahead(const struct event_iterator *t)
 {
-	if (t->end + MOMENTS_AHEAD < t->end_to) {
-		uint32_t later = t->ends[t->end + MOMENTS_AHEAD];
+	if (t->end + EVENT_ITERATOR_AHEAD < t->end_to) {
+		uint32_t later = t->ends[t->end + EVENT_ITERATOR_AHEAD];
 
 		__builtin_prefetch(&t->c->tags[later]);
 		__builtin_prefetch(&t->c->free_stack[later]);
@@ -69,9 +69,9 @@ static inline bool calls_has_old(const struct view *v, uint32_t row)
 static inline bool calls_goes_on(const struct calls *t, uint32_t row)
 {
 	const struct columns *c = &t->view->model->allocations;
-	uint32_t next = t->moments.start;
+	uint32_t next = t->events.start;
 
-	return tags_flags(c->tags[row]) & TAG_REALLOCATED && next < t->moments.start_to &&
+	return tags_flags(c->tags[row]) & TAG_REALLOCATED && next < t->events.start_to &&
 	       c->previous[next] == row && view_has(t->view, next) && calls_has_old(t->view, next);
 }
 
@@ -79,17 +79,17 @@ static inline bool calls_next(struct calls *t, struct call *ret_call)
 {
 	const struct columns *c = &t->view->model->allocations;
 
-	while (moments_next(&t->moments)) {
-		uint32_t row = t->moments.row;
+	while (event_iterator_next(&t->events)) {
+		uint32_t row = t->events.row;
 
-		if (t->moments.is_end)
-			calls_look_ahead(&t->moments);
-		if (!view_has(t->view, row) || (t->moments.is_end && calls_goes_on(t, row)))
+		if (t->events.is_end)
+			calls_look_ahead(&t->events);
+		if (!view_has(t->view, row) || (t->events.is_end && calls_goes_on(t, row)))
 			continue;
 		ret_call->row = row;
 		ret_call->old = NO_ALLOCATION;
-		ret_call->at = t->moments.at;
-		if (t->moments.is_end) {
+		ret_call->at = t->events.at;
+		if (t->events.is_end) {
 			ret_call->kind = CALLS_FREE;
 		} else if (calls_has_old(t->view, row)) {
 			ret_call->kind = CALLS_REALLOC;

@@ -8,8 +8,8 @@
 
 #include "base/map.h"
 #include "base/xalloc.h"
+#include "query/event_iterator.h"
 #include "query/fragmentation.h"
-#include "query/moments.h"
 
 #define PAGES 512u /* in 2 MiB */
 #define WIDE 32u   /* 64 KiB in 2 MiB */
@@ -111,13 +111,13 @@ static void finish_bucket(struct counting *n, struct fragmentation_point *p, uin
 void fragmentation_series(const struct model *m, uint64_t from, uint64_t to, uint32_t count,
 			  struct fragmentation_point *points)
 {
-	struct moments t = moments_between(m, 0, to);
+	struct event_iterator t = event_iterator_between(m, 0, to);
 	struct counting n = { 0 };
 	uint32_t bucket = 0;
 	uint64_t edge = from + (uint64_t)((unsigned __int128)(to - from) / count);
 	bool inside = false;
 
-	while (moments_next(&t)) {
+	while (event_iterator_next(&t)) {
 		if (t.at >= from && !inside) {
 			for (unsigned level = 0; level < LEVELS; level++)
 				n.most[level] = n.regions[level];

@@ -11,7 +11,7 @@
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
-#include "query/moments.h"
+#include "query/event_iterator.h"
 
 #define STRETCHES_MAX 8
 
@@ -35,9 +35,10 @@ static void walk_stretch(void *context, unsigned worker, uint64_t first, uint64_
 	const struct nodes *nodes = &m->tables.nodes;
 
 	for (uint64_t i = first; i < first + count; i++) {
-		struct moments t = moments_between(m, p->borders[i], p->borders[i + 1]);
+		struct event_iterator t =
+			event_iterator_between(m, p->borders[i], p->borders[i + 1]);
 
-		while (moments_next(&t)) {
+		while (event_iterator_next(&t)) {
 			uint32_t stack = c->stack[t.row];
 			struct growth *g = &p->growths[i][node_is_known(nodes, stack) ? stack : 0];
 			int64_t size = (int64_t)columns_size(c, t.row);
@@ -70,7 +71,7 @@ struct stack_peak *peaks_of_view(const struct view *v)
 	size_t size = n * sizeof(struct growth);
 
 	model_ends(m);
-	pieces = moments_cut(m, 0, NEVER, pieces, p.borders);
+	pieces = event_iterator_cut(m, 0, NEVER, pieces, p.borders);
 	for (unsigned i = 0; i < pieces; i++)
 		p.growths[i] = pages_grow(NULL, 0, size);
 	parallel_for(pieces, 1, walk_stretch, &p);

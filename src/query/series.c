@@ -10,7 +10,7 @@
 
 #include "base/parallel.h"
 #include "base/xalloc.h"
-#include "query/moments.h"
+#include "query/event_iterator.h"
 
 #define PIECES_MAX 64
 #define ROWS_BLOCK 65536
@@ -93,7 +93,7 @@ static void fill_piece(const struct filling *f, unsigned index)
 {
 	const struct columns *c = &f->v->model->allocations;
 	uint64_t from = f->borders[index], to = f->borders[index + 1], edge;
-	struct moments t = moments_between(f->v->model, from, to);
+	struct event_iterator t = event_iterator_between(f->v->model, from, to);
 	const struct piece *piece = &f->pieces[index];
 	struct part *p = piece->parts;
 	uint32_t bucket = piece->first;
@@ -103,7 +103,7 @@ static void fill_piece(const struct filling *f, unsigned index)
 
 	edge = series_edge(f->s, bucket + 1);
 	do {
-		more = moments_next(&t);
+		more = event_iterator_next(&t);
 		if (more && !view_has(f->v, t.row))
 			continue;
 		/* What was alive until this event counts where it was alive for an instant. */
@@ -231,7 +231,7 @@ void series_init(struct series *s, const struct view *v, uint64_t from, uint64_t
 	f->s = s;
 	f->before = xcalloc(parallel_workers(), sizeof(*f->before));
 	model_ends(v->model);
-	pieces = moments_cut(v->model, from, to, pieces, f->borders);
+	pieces = event_iterator_cut(v->model, from, to, pieces, f->borders);
 	for (unsigned i = 0; i < pieces; i++) {
 		struct piece *piece = &f->pieces[i];
 

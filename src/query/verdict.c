@@ -9,7 +9,7 @@
 #include "base/scratch.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
-#include "query/moments.h"
+#include "query/event_iterator.h"
 #include "query/series.h"
 #include "query/verdict_curve.h"
 
@@ -132,7 +132,7 @@ static void find_candidates(struct judging *j, bool held)
 static void collect_events(struct judging *j)
 {
 	const struct columns *c = &j->view->model->allocations;
-	struct moments t = moments_between(j->view->model, 0, j->work.to);
+	struct event_iterator t = event_iterator_between(j->view->model, 0, j->work.to);
 	uint64_t *next, sum = 0;
 
 	j->start = xcalloc(j->count + 1, sizeof(*j->start));
@@ -155,7 +155,7 @@ static void collect_events(struct judging *j)
 	}
 	j->events = scratch_resize(&j->events_memory, (sum + 1) * sizeof(*j->events));
 	scratch_seal(&j->events_memory);
-	while (moments_next(&t)) {
+	while (event_iterator_next(&t)) {
 		uint32_t place = j->place[stack_of(j, t.row)];
 
 		if (place && view_has(j->view, t.row))

@@ -8,7 +8,7 @@
 #include "base/xalloc.h"
 #include "model/chains.h"
 #include "query/clock.h"
-#include "query/moments.h"
+#include "query/event_iterator.h"
 
 /* The row that was given the address of this one although no free had been seen: only its
  * allocation says that this one ended. */
@@ -128,9 +128,9 @@ static void see_whole(struct removal *p, const struct model *m)
 {
 	const struct columns *c = &m->allocations;
 	struct alive *alive = xcalloc(p->sums.count + 1, sizeof(*alive));
-	struct moments t = moments_between(m, 0, NEVER);
+	struct event_iterator t = event_iterator_between(m, 0, NEVER);
 
-	while (moments_next(&t)) {
+	while (event_iterator_next(&t)) {
 		uint64_t size = columns_size(c, t.row), at = 0;
 		struct statistics *s;
 

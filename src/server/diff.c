@@ -114,10 +114,10 @@ static int measure_side(struct request *r, const struct model *m, const char *at
 			struct measuring *ret)
 {
 	const char *word = ask_text(&r->ask, "measure");
-	bool moments = ask_has(&r->ask, "at_a") || ask_has(&r->ask, "at_b");
+	bool two_times = ask_has(&r->ask, "at_a") || ask_has(&r->ask, "at_b");
 	uint64_t ns;
 
-	if (!moments)
+	if (!two_times)
 		return ask_measuring(&r->ask, m, ret);
 	if (ask_has(&r->ask, "measure") && strncmp(word, "alive", 5) != 0)
 		return ask_fail(&r->ask, 400, at, "a moment is for measure=alive, not %s", word);

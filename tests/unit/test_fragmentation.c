@@ -114,7 +114,7 @@ static struct view random_view(const struct model *m, uint64_t *state, bool all)
 	return v;
 }
 
-static void moments_are_exact(void **context)
+static void random_moments_are_exact(void **context)
 {
 	uint64_t state = 31, from, to, pinned = 0;
 
@@ -210,7 +210,7 @@ static void series_are_exact(void **context)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(moments_are_exact),
+		cmocka_unit_test(random_moments_are_exact),
 		cmocka_unit_test(series_are_exact),
 	};
 

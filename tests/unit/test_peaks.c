@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "model/stats.h"
+#include "query/event_iterator.h"
 #include "query/measure.h"
-#include "query/moments.h"
 #include "query/peaks.h"
 #include "random_recording.h"
 
@@ -56,16 +56,16 @@ static void ends_of_odd_columns(void **context)
 	}
 }
 
-static void moments_come_in_order(void **context)
+static void events_come_in_order(void **context)
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct model *m = round_model(i);
 		uint64_t from = 1200 + i * 100, to = i % 3 ? from + i * 700 : NEVER, last = 0;
-		struct moments t = moments_between(m, from, to);
+		struct event_iterator t = event_iterator_between(m, from, to);
 		uint32_t starts = 0, ends = 0, starts_due = 0, ends_due = 0;
 		const struct columns *c = &m->allocations;
 
-		while (moments_next(&t)) {
+		while (event_iterator_next(&t)) {
 			assert_true(t.at >= last && t.at >= from && t.at < to);
 			assert_int_equal(t.at,
 					 t.is_end ? c->freed_at[t.row] : c->allocated_at[t.row]);
@@ -168,7 +168,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ends_are_in_order),
 		cmocka_unit_test(ends_of_odd_columns),
-		cmocka_unit_test(moments_come_in_order),
+		cmocka_unit_test(events_come_in_order),
 		cmocka_unit_test(peaks_of_each_stack),
 		cmocka_unit_test(measures),
 	};

@@ -10,11 +10,11 @@
 
 #define ROUNDS 20
 
-static bool next_of(struct moments *t, const struct view *v, uint32_t thread)
+static bool next_of(struct event_iterator *t, const struct view *v, uint32_t thread)
 {
 	const struct columns *c = &v->model->allocations;
 
-	while (moments_next(t))
+	while (event_iterator_next(t))
 		if (view_has(v, t->row) && columns_size(c, t->row) &&
 		    tags_thread(c->tags[t->row]) == thread)
 			return true;
@@ -23,7 +23,7 @@ static bool next_of(struct moments *t, const struct view *v, uint32_t thread)
 
 static void check_thread(struct thread_events *events, const struct view *v, uint32_t thread)
 {
-	struct moments due = moments_between(v->model, 0, NEVER);
+	struct event_iterator due = event_iterator_between(v->model, 0, NEVER);
 	struct thread_walk w = thread_events_walk(events, thread);
 	uint64_t count = 0;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Every event of a stretch of time, in order: beginnings and ends of rows.
+/* An iterator over every event of a stretch of time, in order: beginnings and ends of rows.
  *
- *	struct moments t = moments_between(m, from, to);
- *	while (moments_next(&t))
+ *	struct event_iterator t = event_iterator_between(m, from, to);
+ *	while (event_iterator_next(&t))
  *		… t.row, t.at, t.ends …
  *
  * At one stamp an end comes before a beginning, since a block is alive from the stamp of its
@@ -13,9 +13,9 @@
 
 #include "model/model.h"
 
-#define MOMENTS_AHEAD 16 /* ends are all over the columns: asked for that much earlier */
+#define EVENT_ITERATOR_AHEAD 16 /* ends are all over the columns: asked for that much earlier */
 
-struct moments {
+struct event_iterator {
 	const struct columns *c;
 	const uint32_t *ends;
 	uint32_t start, start_to, end, end_to; /* what is left of both */
@@ -25,18 +25,19 @@ struct moments {
 	bool is_end;
 };
 
-static inline void moments_look(struct moments *t)
+static inline void event_iterator_peek(struct event_iterator *t)
 {
 	t->next_start = t->start < t->start_to ? t->c->allocated_at[t->start] : NEVER;
 	t->next_end = t->end < t->end_to ? t->c->freed_at[t->ends[t->end]] : NEVER;
 }
 
 /* Events with from <= stamp < to; NEVER: to the last. */
-static inline struct moments moments_between(const struct model *m, uint64_t from, uint64_t to)
+static inline struct event_iterator event_iterator_between(const struct model *m, uint64_t from,
+							   uint64_t to)
 {
 	const struct columns *c = &m->allocations;
 	const struct ends *e = model_ends(m);
-	struct moments t = {
+	struct event_iterator t = {
 		.c = c,
 		.ends = e->rows,
 		.start = columns_from(c, from),
@@ -45,18 +46,18 @@ static inline struct moments moments_between(const struct model *m, uint64_t fro
 		.end_to = ends_from(e, c, to),
 	};
 
-	moments_look(&t);
+	event_iterator_peek(&t);
 	return t;
 }
 
-static inline bool moments_next(struct moments *t)
+static inline bool event_iterator_next(struct event_iterator *t)
 {
 	if (t->end < t->end_to && t->next_end <= t->next_start) {
 		t->is_end = true;
 		t->row = t->ends[t->end++];
 		t->at = t->next_end;
-		if (t->end + MOMENTS_AHEAD < t->end_to) {
-			uint32_t later = t->ends[t->end + MOMENTS_AHEAD];
+		if (t->end + EVENT_ITERATOR_AHEAD < t->end_to) {
+			uint32_t later = t->ends[t->end + EVENT_ITERATOR_AHEAD];
 
 			__builtin_prefetch(&t->c->freed_at[later]);
 			__builtin_prefetch(&t->c->sizes[later]);
@@ -75,8 +76,8 @@ static inline bool moments_next(struct moments *t)
 
 /* Cuts [from, to) into at most `pieces` stretches with about as many allocations each: their
  * borders, one more than stretches, go to `borders`; returns how many stretches there are. */
-static inline unsigned moments_cut(const struct model *m, uint64_t from, uint64_t to,
-				   unsigned pieces, uint64_t *borders)
+static inline unsigned event_iterator_cut(const struct model *m, uint64_t from, uint64_t to,
+					  unsigned pieces, uint64_t *borders)
 {
 	const struct columns *c = &m->allocations;
 	uint32_t first = columns_from(c, from), last = columns_from(c, to);
