@@ -94,7 +94,7 @@ void snapshot_prepare(struct snapshot *s)
 
 	if (!s->model)
 		return;
-	model_ends(s->model);
+	model_free_order(s->model);
 	model_peaks(s->model);
 	all = views_take(&s->views, s->model, s->places, NULL, &err);
 	snapshot_answer(s, &a, all->view);

@@ -55,15 +55,15 @@ static void put_value(struct firefox *f, struct numbers *n, enum column column,
 	switch (column) {
 	case COLUMN_TIME:
 		numbers_ms(n, clock_ns(&f->clock,
-				       w->is_end ? c->freed_at[row] : c->allocated_at[row]));
+				       w->is_free ? c->freed_at[row] : c->allocated_at[row]));
 		return;
 	case COLUMN_WEIGHT:
-		numbers_add(n, w->is_end ? -(int64_t)columns_size(c, row)
-					 : (int64_t)columns_size(c, row));
+		numbers_add(n, w->is_free ? -(int64_t)columns_size(c, row)
+					  : (int64_t)columns_size(c, row));
 		return;
 	case COLUMN_STACK:
 		numbers_add(n, firefox_stack(&f->tables,
-					     w->is_end ? c->free_stack[row] : c->stack[row]));
+					     w->is_free ? c->free_stack[row] : c->stack[row]));
 		return;
 	case COLUMN_ADDRESS:
 		numbers_add(n, (int64_t)c->address[row]);
@@ -72,7 +72,7 @@ static void put_value(struct firefox *f, struct numbers *n, enum column column,
 	case COLUMNS_OF:
 		break;
 	}
-	thread = w->is_end && !(tags_flags(c->tags[row]) & TAG_FREE_LOST)
+	thread = w->is_free && !(tags_flags(c->tags[row]) & TAG_FREE_LOST)
 			 ? tags_free_thread(c->tags[row])
 			 : tags_thread(c->tags[row]);
 	numbers_add(n, (int64_t)f->x->view->model->tables.threads.rows[thread].tid);

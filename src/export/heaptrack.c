@@ -213,7 +213,7 @@ static void put_events(struct heaptrack *h, struct sink *sink)
 		kind = kind_id(h, columns_size(c, t.row), c->stack[t.row]);
 		if (ms > now_ms)
 			put_number(h->out, 'c', now_ms = ms);
-		put_number(h->out, t.is_end ? '-' : '+', kind);
+		put_number(h->out, t.is_free ? '-' : '+', kind);
 	}
 	if (model_runtime_ns(v->model) / 1000000 > now_ms)
 		put_number(h->out, 'c', model_runtime_ns(v->model) / 1000000);

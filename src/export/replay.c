@@ -164,7 +164,7 @@ static void count_calls(struct replay *r)
 	unsigned count;
 	int64_t live = 0;
 
-	model_ends(m);
+	model_free_order(m);
 	count = event_iterator_cut(m, 0, NEVER, PIECES, borders);
 	k.ways = xcalloc((size_t)r->spines.node_count + 1, sizeof(*k.ways));
 	k.recent = xcalloc(parallel_workers(), sizeof(*k.recent));

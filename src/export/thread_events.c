@@ -60,7 +60,7 @@ static void make_list(struct thread_events *t, uint32_t thread)
 		if (owner - t->listed_from >= t->listed_to - t->listed_from ||
 		    !thread_events_has(t->view, all.row))
 			continue;
-		t->list[t->starts[owner]++] = all.row | (uint32_t)all.is_end << 31;
+		t->list[t->starts[owner]++] = all.row | (uint32_t)all.is_free << 31;
 	}
 	for (uint32_t i = t->listed_from; i < t->listed_to; i++)
 		t->starts[i] -= t->counts[i];

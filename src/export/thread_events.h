@@ -6,7 +6,7 @@
  *	for (uint32_t thread = 0; thread < t.thread_count; thread++) {
  *		struct thread_walk w = thread_events_walk(&t, thread);
  *		while (thread_walk_next(&w))
- *			… w.row, w.is_end …
+ *			… w.row, w.is_free …
  *	}
  *
  * Blocks of no bytes are left out.  An allocation and its end belong to the thread that allocated,
@@ -41,7 +41,7 @@ struct thread_walk {
 	uint32_t thread;
 	bool listed;
 	uint32_t row;
-	bool is_end;
+	bool is_free;
 };
 
 static inline bool thread_events_has(const struct view *v, uint32_t row)
@@ -60,12 +60,12 @@ static inline bool thread_walk_next(struct thread_walk *w)
 		if (w->next == w->end)
 			return false;
 		w->row = *w->next & 0x7fffffffu;
-		w->is_end = *w->next++ >> 31;
+		w->is_free = *w->next++ >> 31;
 		return true;
 	}
 	while (event_iterator_next(&w->all)) {
 		w->row = w->all.row;
-		w->is_end = w->all.is_end;
+		w->is_free = w->all.is_free;
 		if (tags_thread(w->all.c->tags[w->row]) == w->thread &&
 		    thread_events_has(w->view, w->row))
 			return true;

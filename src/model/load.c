@@ -370,7 +370,7 @@ void model_empty(struct model *m)
 {
 	stats_forget(m);
 	chains_release(m);
-	m->ends = ends_free(m->ends);
+	m->free_order = free_order_free(m->free_order);
 	m->summary = summary_free(m->summary);
 	m->maps = map_history_free(m->maps);
 	columns_release(&m->allocations);

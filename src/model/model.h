@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/chains.h"
-#include "model/ends.h"
+#include "model/free_order.h"
 #include "model/map_history.h"
 #include "model/summary.h"
 #include "model/tables.h"
@@ -54,11 +54,11 @@ struct model {
 	uint64_t chunk_count, event_chunk_count;
 	struct loader *loader; /* between model_open() and model_finish(), if it is to be loaded */
 	struct cache *cache;   /* the same, if it is to be cached: cache.h */
-	struct derived *derived;	    /* stats.h; NULL: to be computed when asked for */
-	_Atomic(struct ends *) ends;	    /* see model_ends() */
-	_Atomic(struct summary *) summary;  /* see model_summary() */
-	pthread_mutex_t building_summary;   /* another recording's does not wait for it */
-	_Atomic(struct map_history *) maps; /* see model_maps() */
+	struct derived *derived;		 /* stats.h; NULL: to be computed when asked for */
+	_Atomic(struct free_order *) free_order; /* see model_free_order() */
+	_Atomic(struct summary *) summary;	 /* see model_summary() */
+	pthread_mutex_t building_summary;	 /* another recording's does not wait for it */
+	_Atomic(struct map_history *) maps;	 /* see model_maps() */
 };
 
 typedef void (*model_progress)(void *context, uint64_t done, uint64_t total);

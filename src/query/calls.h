@@ -43,11 +43,11 @@ static inline struct calls calls_of(const struct view *v)
 	return calls_between(v, 0, NEVER);
 }
 
-/* Ends are all over the columns: what is asked of them here, as event_iterator_next() does. */
+/* Frees are all over the columns: what is asked of them here, as event_iterator_next() does. */
 static inline void calls_look_ahead(const struct event_iterator *t)
 {
-	if (t->end + EVENT_ITERATOR_AHEAD < t->end_to) {
-		uint32_t later = t->ends[t->end + EVENT_ITERATOR_AHEAD];
+	if (t->freed + EVENT_ITERATOR_AHEAD < t->freed_to) {
+		uint32_t later = t->free_order[t->freed + EVENT_ITERATOR_AHEAD];
 
 		__builtin_prefetch(&t->c->tags[later]);
 		__builtin_prefetch(&t->c->free_stack[later]);
@@ -82,14 +82,14 @@ static inline bool calls_next(struct calls *t, struct call *ret_call)
 	while (event_iterator_next(&t->events)) {
 		uint32_t row = t->events.row;
 
-		if (t->events.is_end)
+		if (t->events.is_free)
 			calls_look_ahead(&t->events);
-		if (!view_has(t->view, row) || (t->events.is_end && calls_goes_on(t, row)))
+		if (!view_has(t->view, row) || (t->events.is_free && calls_goes_on(t, row)))
 			continue;
 		ret_call->row = row;
 		ret_call->old = NO_ALLOCATION;
 		ret_call->at = t->events.at;
-		if (t->events.is_end) {
+		if (t->events.is_free) {
 			ret_call->kind = CALLS_FREE;
 		} else if (calls_has_old(t->view, row)) {
 			ret_call->kind = CALLS_REALLOC;

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* An iterator over every event of a stretch of time, in order: beginnings and ends of rows.
+/* An iterator over every event of a stretch of time, in order: each row is allocated, and most are
+ *freed.
  *
  *	struct event_iterator t = event_iterator_between(m, from, to);
  *	while (event_iterator_next(&t))
- *		… t.row, t.at, t.ends …
+ *		… t.row, t.at, t.is_free …
  *
- * At one stamp an end comes before a beginning, since a block is alive from the stamp of its
- * allocation to just before that of its end. */
+ * At one stamp a free comes before an allocation, since a block is alive from the stamp of its
+ * allocation to just before that of its free. */
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "model/model.h"
 
-#define EVENT_ITERATOR_AHEAD 16 /* ends are all over the columns: asked for that much earlier */
+#define EVENT_ITERATOR_AHEAD 16 /* frees are all over the columns: asked for that much earlier */
 
 struct event_iterator {
 	const struct columns *c;
-	const uint32_t *ends;
-	uint32_t start, start_to, end, end_to; /* what is left of both */
-	uint64_t next_start, next_end;
+	const uint32_t *free_order;
+	uint32_t start, start_to, freed, freed_to; /* what is left of both */
+	uint64_t next_start, next_free;
 	uint32_t row;
 	uint64_t at;
-	bool is_end;
+	bool is_free;
 };
 
 static inline void event_iterator_peek(struct event_iterator *t)
 {
 	t->next_start = t->start < t->start_to ? t->c->allocated_at[t->start] : NEVER;
-	t->next_end = t->end < t->end_to ? t->c->freed_at[t->ends[t->end]] : NEVER;
+	t->next_free = t->freed < t->freed_to ? t->c->freed_at[t->free_order[t->freed]] : NEVER;
 }
 
 /* Events with from <= stamp < to; NEVER: to the last. */
@@ -36,14 +37,14 @@ static inline struct event_iterator event_iterator_between(const struct model *m
 							   uint64_t to)
 {
 	const struct columns *c = &m->allocations;
-	const struct ends *e = model_ends(m);
+	const struct free_order *e = model_free_order(m);
 	struct event_iterator t = {
 		.c = c,
-		.ends = e->rows,
+		.free_order = e->rows,
 		.start = columns_from(c, from),
 		.start_to = columns_from(c, to),
-		.end = ends_from(e, c, from),
-		.end_to = ends_from(e, c, to),
+		.freed = free_order_from(e, c, from),
+		.freed_to = free_order_from(e, c, to),
 	};
 
 	event_iterator_peek(&t);
@@ -52,22 +53,23 @@ static inline struct event_iterator event_iterator_between(const struct model *m
 
 static inline bool event_iterator_next(struct event_iterator *t)
 {
-	if (t->end < t->end_to && t->next_end <= t->next_start) {
-		t->is_end = true;
-		t->row = t->ends[t->end++];
-		t->at = t->next_end;
-		if (t->end + EVENT_ITERATOR_AHEAD < t->end_to) {
-			uint32_t later = t->ends[t->end + EVENT_ITERATOR_AHEAD];
+	if (t->freed < t->freed_to && t->next_free <= t->next_start) {
+		t->is_free = true;
+		t->row = t->free_order[t->freed++];
+		t->at = t->next_free;
+		if (t->freed + EVENT_ITERATOR_AHEAD < t->freed_to) {
+			uint32_t later = t->free_order[t->freed + EVENT_ITERATOR_AHEAD];
 
 			__builtin_prefetch(&t->c->freed_at[later]);
 			__builtin_prefetch(&t->c->sizes[later]);
 		}
-		t->next_end = t->end < t->end_to ? t->c->freed_at[t->ends[t->end]] : NEVER;
+		t->next_free =
+			t->freed < t->freed_to ? t->c->freed_at[t->free_order[t->freed]] : NEVER;
 		return true;
 	}
 	if (t->start >= t->start_to)
 		return false;
-	t->is_end = false;
+	t->is_free = false;
 	t->row = t->start++;
 	t->at = t->next_start;
 	t->next_start = t->start < t->start_to ? t->c->allocated_at[t->start] : NEVER;

@@ -57,11 +57,12 @@ static uint32_t *count_at(struct counting *n, unsigned level, uint64_t region)
 	}
 }
 
-static void change(struct counting *n, unsigned level, uint64_t region, uint32_t bytes, bool is_end)
+static void change(struct counting *n, unsigned level, uint64_t region, uint32_t bytes,
+		   bool is_free)
 {
 	uint32_t *count = count_at(n, level, region);
 
-	if (is_end) {
+	if (is_free) {
 		*count -= bytes;
 		n->regions[level] -= !*count;
 		return;
@@ -70,11 +71,11 @@ static void change(struct counting *n, unsigned level, uint64_t region, uint32_t
 	*count += bytes;
 }
 
-static void take(struct counting *n, const struct columns *c, uint32_t row, bool is_end)
+static void take(struct counting *n, const struct columns *c, uint32_t row, bool is_free)
 {
 	uint64_t requested = columns_size(c, row), usable = requested + columns_slack(c, row);
 	uint64_t address = c->address[row], end = address + usable;
-	int64_t sign = is_end ? -1 : 1;
+	int64_t sign = is_free ? -1 : 1;
 
 	n->requested += sign * (int64_t)requested;
 	n->usable += sign * (int64_t)usable;
@@ -85,10 +86,10 @@ static void take(struct counting *n, const struct columns *c, uint32_t row, bool
 		uint64_t size = 1ull << shift, first = address >> shift, last = (end - 1) >> shift;
 
 		if (first == last) {
-			change(n, level, first, (uint32_t)usable, is_end);
+			change(n, level, first, (uint32_t)usable, is_free);
 		} else {
-			change(n, level, first, (uint32_t)(size - (address & (size - 1))), is_end);
-			change(n, level, last, (uint32_t)((end - 1) & (size - 1)) + 1, is_end);
+			change(n, level, first, (uint32_t)(size - (address & (size - 1))), is_free);
+			change(n, level, last, (uint32_t)((end - 1) & (size - 1)) + 1, is_free);
 			n->regions[level] += sign * (int64_t)(last - first - 1);
 		}
 		if (n->regions[level] > n->most[level])
@@ -128,7 +129,7 @@ void fragmentation_series(const struct model *m, uint64_t from, uint64_t to, uin
 			edge = from +
 			       (uint64_t)((unsigned __int128)(to - from) * (bucket + 2) / count);
 		}
-		take(&n, &m->allocations, t.row, t.is_end);
+		take(&n, &m->allocations, t.row, t.is_free);
 	}
 	for (; bucket < count; bucket++) {
 		edge = from + (uint64_t)((unsigned __int128)(to - from) * (bucket + 1) / count);

@@ -152,7 +152,7 @@ static struct model *make_shadow(const struct model *m, const struct map_history
 	s->loader = NULL;
 	s->cache = NULL;
 	s->derived = NULL;
-	s->ends = NULL;
+	s->free_order = NULL;
 	s->summary = NULL;
 	s->maps = NULL;
 	/* What was taken out of the recording is not of these. */
@@ -169,7 +169,7 @@ static void free_shadow(struct model *s)
 	if (!s)
 		return;
 	stats_forget(s);
-	s->ends = ends_free(s->ends);
+	s->free_order = free_order_free(s->free_order);
 	s->summary = summary_free(s->summary);
 	s->maps = map_history_free(s->maps);
 	columns_release(&s->allocations);

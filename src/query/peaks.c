@@ -45,7 +45,7 @@ static void walk_stretch(void *context, unsigned worker, uint64_t first, uint64_
 
 			if (!view_has(p->v, t.row))
 				continue;
-			if (t.is_end) {
+			if (t.is_free) {
 				g->bytes -= size;
 				g->count--;
 				continue;
@@ -70,7 +70,7 @@ struct stack_peak *peaks_of_view(const struct view *v)
 	struct peaking p = { .v = v };
 	size_t size = n * sizeof(struct growth);
 
-	model_ends(m);
+	model_free_order(m);
 	pieces = event_iterator_cut(m, 0, NEVER, pieces, p.borders);
 	for (unsigned i = 0; i < pieces; i++)
 		p.growths[i] = pages_grow(NULL, 0, size);

@@ -68,11 +68,12 @@ static void look(struct part *p, const struct sum *now, uint64_t at)
 	p->any = true;
 }
 
-static void add(struct part *p, struct sum *now, const struct columns *c, uint32_t row, bool is_end)
+static void add(struct part *p, struct sum *now, const struct columns *c, uint32_t row,
+		bool is_free)
 {
 	int64_t size = (int64_t)columns_size(c, row);
 
-	if (is_end) {
+	if (is_free) {
 		now->bytes -= size;
 		now->count--;
 		p->freed_bytes += (uint64_t)size;
@@ -123,7 +124,7 @@ static void fill_piece(const struct filling *f, unsigned index)
 		if (looked_at < t.at)
 			look(p, &now, looked_at);
 		looked_at = t.at;
-		add(p, &now, c, t.row, t.is_end);
+		add(p, &now, c, t.row, t.is_free);
 	} while (more);
 }
 
@@ -230,7 +231,7 @@ void series_init(struct series *s, const struct view *v, uint64_t from, uint64_t
 	f->v = v;
 	f->s = s;
 	f->before = xcalloc(parallel_workers(), sizeof(*f->before));
-	model_ends(v->model);
+	model_free_order(v->model);
 	pieces = event_iterator_cut(v->model, from, to, pieces, f->borders);
 	for (unsigned i = 0; i < pieces; i++) {
 		struct piece *piece = &f->pieces[i];

@@ -49,17 +49,17 @@ static uint32_t stack_of(const struct judging *j, uint32_t row)
 static uint64_t end_of_work(const struct model *m, uint64_t from, uint64_t to)
 {
 	const struct columns *c = &m->allocations;
-	const struct ends *ends = model_ends(m);
+	const struct free_order *frees = model_free_order(m);
 	uint64_t work = to, earliest = to - (uint64_t)((double)(to - from) * EXIT_SHARE);
 
 	for (uint32_t k = 0; k <= c->count && k < EXIT_LOOK; k++) {
 		uint64_t at = k < c->count ? c->allocated_at[c->count - 1 - k] + 1 : 0;
-		uint32_t first = ends_from(ends, c, at < earliest ? earliest : at);
-		uint32_t freed = ends->count - first;
+		uint32_t first = free_order_from(frees, c, at < earliest ? earliest : at);
+		uint32_t freed = frees->count - first;
 
 		/* With no allocation that late, it begins with what is freed first. */
 		if (k <= 4 + freed / 50 && freed)
-			work = at < earliest ? c->freed_at[ends->rows[first]] : at;
+			work = at < earliest ? c->freed_at[frees->rows[first]] : at;
 		if (at < earliest)
 			break;
 	}
@@ -159,7 +159,7 @@ static void collect_events(struct judging *j)
 		uint32_t place = j->place[stack_of(j, t.row)];
 
 		if (place && view_has(j->view, t.row))
-			j->events[next[place - 1]++] = t.row | (t.is_end ? END_BIT : 0);
+			j->events[next[place - 1]++] = t.row | (t.is_free ? END_BIT : 0);
 	}
 	free(next);
 }
@@ -175,16 +175,16 @@ static void judge(struct judging *j, struct verdict *v, uint64_t first, uint64_t
 
 	for (uint64_t i = 0; i < count; i++) {
 		uint32_t row = j->events[first + i] & ~END_BIT;
-		bool is_end = j->events[first + i] & END_BIT;
-		uint64_t at = is_end ? c->freed_at[row] : c->allocated_at[row];
+		bool is_free = j->events[first + i] & END_BIT;
+		uint64_t at = is_free ? c->freed_at[row] : c->allocated_at[row];
 		/* Blocks of no bytes are judged by their number. */
 		double size = v->kept_bytes ? (double)columns_size(c, row) : 1;
 
 		/* realloc ends one block and begins the next in the same instant. */
 		if (!n || events[n - 1].at != at)
 			events[n++] = (struct curve_event){ .at = at };
-		events[n - 1].change += is_end ? -size : size;
-		events[n - 1].allocated |= !is_end;
+		events[n - 1].change += is_free ? -size : size;
+		events[n - 1].allocated |= !is_free;
 	}
 	curve_draw(&curve, &j->work, events, n);
 	v->most_bytes = v->kept_bytes ? (uint64_t)curve.most : 0;

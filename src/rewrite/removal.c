@@ -136,7 +136,7 @@ static void see_whole(struct removal *p, const struct model *m)
 
 		map_get(&p->sums.by_stack, c->stack[t.row], &at);
 		s = &p->sums.rows[at];
-		if (t.is_end) {
+		if (t.is_free) {
 			alive[at].bytes -= size;
 			alive[at].count--;
 			continue;

@@ -17,12 +17,12 @@ static struct model *round_model(unsigned i)
 	return random_recording(&(struct random_options){ .seed = i + 1, .events = i * 30 });
 }
 
-static void ends_are_in_order(void **context)
+static void free_order_is_sorted(void **context)
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct model *m = round_model(i);
 		const struct columns *c = &m->allocations;
-		const struct ends *e = model_ends(m);
+		const struct free_order *e = model_free_order(m);
 		uint32_t freed = 0;
 
 		for (uint32_t row = 0; row < c->count; row++)
@@ -30,17 +30,17 @@ static void ends_are_in_order(void **context)
 		assert_int_equal(e->count, freed);
 		for (uint32_t k = 1; k < e->count; k++)
 			assert_true(c->freed_at[e->rows[k - 1]] < c->freed_at[e->rows[k]]);
-		assert_ptr_equal(e, model_ends(m));
+		assert_ptr_equal(e, model_free_order(m));
 		model_free(m);
 	}
 }
 
 /* All ends in one corner of the time, all at one stamp, and none. */
-static void ends_of_odd_columns(void **context)
+static void free_order_of_odd_columns(void **context)
 {
 	uint64_t freed_at[3000];
 	struct columns c = { .freed_at = freed_at, .count = 3000 };
-	struct ends *e;
+	struct free_order *e;
 
 	for (unsigned kind = 0; kind < 4; kind++) {
 		for (unsigned i = 0; i < 3000; i++)
@@ -48,11 +48,11 @@ static void ends_of_odd_columns(void **context)
 				      : kind == 1 ? 7
 				      : kind == 2 ? (i * 7919u) % 3000
 						  : (i ? UINT64_MAX - 2 - (i * 7919u) % 3000 : 1);
-		e = ends_new(&c);
+		e = free_order_new(&c);
 		assert_int_equal(e->count, kind ? 3000 : 0);
 		for (uint32_t k = 1; k < e->count; k++)
 			assert_true(freed_at[e->rows[k - 1]] <= freed_at[e->rows[k]]);
-		ends_free(e);
+		free_order_free(e);
 	}
 }
 
@@ -68,9 +68,9 @@ static void events_come_in_order(void **context)
 		while (event_iterator_next(&t)) {
 			assert_true(t.at >= last && t.at >= from && t.at < to);
 			assert_int_equal(t.at,
-					 t.is_end ? c->freed_at[t.row] : c->allocated_at[t.row]);
+					 t.is_free ? c->freed_at[t.row] : c->allocated_at[t.row]);
 			last = t.at;
-			*(t.is_end ? &ends : &starts) += 1;
+			*(t.is_free ? &ends : &starts) += 1;
 		}
 		for (uint32_t row = 0; row < c->count; row++) {
 			starts_due += c->allocated_at[row] >= from && c->allocated_at[row] < to;
@@ -166,8 +166,8 @@ static void measures(void **context)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ends_are_in_order),
-		cmocka_unit_test(ends_of_odd_columns),
+		cmocka_unit_test(free_order_is_sorted),
+		cmocka_unit_test(free_order_of_odd_columns),
 		cmocka_unit_test(events_come_in_order),
 		cmocka_unit_test(peaks_of_each_stack),
 		cmocka_unit_test(measures),

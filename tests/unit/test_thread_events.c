@@ -30,7 +30,7 @@ static void check_thread(struct thread_events *events, const struct view *v, uin
 	while (next_of(&due, v, thread)) {
 		assert_true(thread_walk_next(&w));
 		assert_int_equal(w.row, due.row);
-		assert_int_equal(w.is_end, due.is_end);
+		assert_int_equal(w.is_free, due.is_free);
 		count++;
 	}
 	assert_false(thread_walk_next(&w));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Rows sorted by their end.  See ends.h.
+/* Rows sorted by when they were freed.  See free_order.h.
  *
  * Rows are spread over parts of equal width in time, each small enough for the cache, and each part
  * is sorted by the digits of its own keys; both steps on all cores.  Within a part 32 bits of a key
- * are enough for all but the longest recordings, so an end is one word: key : 32, row : 32.  Such
+ * are enough for all but the longest recordings, so a free is one word: key : 32, row : 32.  Such
  * words exist only while their part is sorted. */
-#include "model/ends.h"
+#include "model/free_order.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 
 struct sorting {
 	const struct columns *c;
-	uint64_t first; /* the earliest end */
+	uint64_t first; /* the earliest free */
 	unsigned shift; /* of at - first: its part */
 	unsigned drop;	/* lowest bits that keys do not have */
 	uint32_t block; /* rows in a piece */
@@ -117,7 +117,7 @@ static uint64_t *sort_many(uint64_t *from, uint64_t *to, uint32_t n, unsigned bi
 	return from;
 }
 
-static int by_end(const void *a, const void *b, void *context)
+static int by_freed_at(const void *a, const void *b, void *context)
 {
 	const uint64_t *freed_at = context;
 	uint64_t x = freed_at[*(const uint32_t *)a], y = freed_at[*(const uint32_t *)b];
@@ -132,7 +132,7 @@ static void sort_exactly(const struct columns *c, const uint64_t *a, uint32_t *r
 		for (k = i + 1; k < n && a[k] >> KEY_BITS == a[i] >> KEY_BITS;)
 			k++;
 		if (k > i + 1)
-			qsort_r(&rows[i], k - i, sizeof(*rows), by_end, c->freed_at);
+			qsort_r(&rows[i], k - i, sizeof(*rows), by_freed_at, c->freed_at);
 	}
 }
 
@@ -160,7 +160,7 @@ static void sort_parts(void *context, unsigned worker, uint64_t first, uint64_t 
 	scratch_release(&words);
 }
 
-/* The range of the ends, and whether there is one. */
+/* The range of the frees, and whether there is one. */
 static bool find_range(const struct columns *c, uint64_t *ret_first, uint64_t *ret_last)
 {
 	uint64_t first = NEVER, last = 0;
@@ -176,9 +176,9 @@ static bool find_range(const struct columns *c, uint64_t *ret_first, uint64_t *r
 	return first != NEVER;
 }
 
-struct ends *ends_new(const struct columns *c)
+struct free_order *free_order_new(const struct columns *c)
 {
-	struct ends *e = xcalloc(1, sizeof(*e));
+	struct free_order *e = xcalloc(1, sizeof(*e));
 	struct sorting s = { .c = c, .block = c->count / BLOCKS_MAX + 1 };
 	uint32_t blocks = c->count / s.block + 1;
 	uint64_t last;
@@ -199,7 +199,7 @@ struct ends *ends_new(const struct columns *c)
 	return e;
 }
 
-struct ends *ends_free(struct ends *e)
+struct free_order *free_order_free(struct free_order *e)
 {
 	if (e)
 		scratch_release(&e->scratch);
@@ -208,17 +208,18 @@ struct ends *ends_free(struct ends *e)
 }
 
 /* Two threads may build it at once; one of the two is kept. */
-const struct ends *model_ends(const struct model *m)
+const struct free_order *model_free_order(const struct model *m)
 {
-	_Atomic(struct ends *) *slot = &((struct model *)m)->ends;
-	struct ends *mine, *other = NULL, *there = atomic_load_explicit(slot, memory_order_acquire);
+	_Atomic(struct free_order *) *slot = &((struct model *)m)->free_order;
+	struct free_order *mine, *other = NULL,
+				 *there = atomic_load_explicit(slot, memory_order_acquire);
 
 	if (there)
 		return there;
-	mine = ends_new(&m->allocations);
+	mine = free_order_new(&m->allocations);
 	if (atomic_compare_exchange_strong(slot, &other, mine))
 		return mine;
-	ends_free(mine);
+	free_order_free(mine);
 	return other;
 }
 
@@ -237,7 +238,7 @@ uint32_t columns_from(const struct columns *c, uint64_t stamp)
 	return low;
 }
 
-uint32_t ends_from(const struct ends *e, const struct columns *c, uint64_t stamp)
+uint32_t free_order_from(const struct free_order *e, const struct columns *c, uint64_t stamp)
 {
 	uint32_t low = 0, high = e->count;
 

@@ -10,18 +10,18 @@
 #include "base/scratch.h"
 #include "pairing/columns.h"
 
-struct ends {
+struct free_order {
 	uint32_t *rows;
 	uint32_t count;
 	struct scratch scratch; /* that they are in */
 };
 
 struct model;
-const struct ends *model_ends(const struct model *m);
-struct ends *ends_new(const struct columns *c);
-struct ends *ends_free(struct ends *e);
+const struct free_order *model_free_order(const struct model *m);
+struct free_order *free_order_new(const struct columns *c);
+struct free_order *free_order_free(struct free_order *e);
 
 /* The first row that was allocated at `stamp` or later. */
 uint32_t columns_from(const struct columns *c, uint64_t stamp);
-/* The first place in `e` of a row that was freed at `stamp` or later. */
-uint32_t ends_from(const struct ends *e, const struct columns *c, uint64_t stamp);
+/* The index in `e` of the first row that was freed at `stamp` or later. */
+uint32_t free_order_from(const struct free_order *e, const struct columns *c, uint64_t stamp);
