@@ -166,34 +166,34 @@ static int answer(struct request *r, struct sink *out)
 	return 0;
 }
 
-/* What a stack has in a stretch of addresses. */
-struct inhabitant {
+/* What one stack holds in a range of addresses. */
+struct range_holder {
 	uint32_t stack;
 	struct weight weight;
 	uint64_t slack, low, high; /* addresses: of the first byte, behind the last */
 	uint64_t oldest, newest;   /* stamps */
 };
 
-struct inhabitants {
-	struct inhabitant *rows;
+struct range_holders {
+	struct range_holder *rows;
 	size_t count, room;
 	uint32_t *row_of; /* by stack: plus one */
 	struct weight total;
 };
 
-static void move_in(struct inhabitants *all, const struct model *m, uint32_t row)
+static void add_holder_row(struct range_holders *all, const struct model *m, uint32_t row)
 {
 	const struct columns *c = &m->allocations;
 	uint32_t stack = answer_stack(m, c->stack[row]);
 	uint64_t size = columns_size(c, row), slack = columns_slack_of(c, row);
 	uint64_t low = c->address[row], high = low + size + slack;
-	struct inhabitant *h;
+	struct range_holder *h;
 
 	if (!all->row_of[stack]) {
 		all->rows = xgrow(all->rows, all->count, &all->room, sizeof(*all->rows));
-		all->rows[all->count] = (struct inhabitant){ .stack = stack,
-							     .low = low,
-							     .oldest = c->allocated_at[row] };
+		all->rows[all->count] = (struct range_holder){ .stack = stack,
+							       .low = low,
+							       .oldest = c->allocated_at[row] };
 		all->row_of[stack] = (uint32_t)++all->count;
 	}
 	h = &all->rows[all->row_of[stack] - 1];
@@ -209,14 +209,14 @@ static void move_in(struct inhabitants *all, const struct model *m, uint32_t row
 
 static int by_bytes(const void *a, const void *b)
 {
-	const struct inhabitant *x = a, *y = b;
+	const struct range_holder *x = a, *y = b;
 
 	if (x->weight.bytes != y->weight.bytes)
 		return x->weight.bytes > y->weight.bytes ? -1 : 1;
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-static void write_inhabitant(struct json *j, struct answer *a, const struct inhabitant *h)
+static void write_range_holder(struct json *j, struct answer *a, const struct range_holder *h)
 {
 	const struct model *m = a->view->model;
 
@@ -242,7 +242,7 @@ static int answer_holders(struct request *r, struct sink *out)
 	const struct view *v = ask_view(&r->ask);
 	uint64_t at = moment_of(r, m);
 	struct measuring how = { .measure = MEASURE_ALIVE_AT, .at = at };
-	struct inhabitants all = { 0 };
+	struct range_holders all = { 0 };
 	struct answer a;
 	struct json j;
 
@@ -251,7 +251,7 @@ static int answer_holders(struct request *r, struct sink *out)
 	all.row_of = xcalloc((size_t)m->tables.nodes.count + 1, sizeof(*all.row_of));
 	VIEW_EACH(v, 0, m->allocations.count, row)
 	if (measuring_takes(&how, &m->allocations, row))
-		move_in(&all, m, row);
+		add_holder_row(&all, m, row);
 	if (all.count > 1)
 		qsort(all.rows, all.count, sizeof(*all.rows), by_bytes);
 	snapshot_answer(r->ask.snapshot, &a, v);
@@ -263,7 +263,7 @@ static int answer_holders(struct request *r, struct sink *out)
 	json_number(&j, "total_count", all.count);
 	json_array(&j, "stacks");
 	for (size_t i = skip; i < all.count && i - skip < most; i++) {
-		write_inhabitant(&j, &a, &all.rows[i]);
+		write_range_holder(&j, &a, &all.rows[i]);
 		sink_turn(out);
 	}
 	json_end_array(&j);
