@@ -4,8 +4,6 @@
 
 #include <errno.h>
 
-#include "answer/question.h"
-
 static void write_weight(struct json *j, const struct weight *w, uint64_t slack)
 {
 	json_number(j, "count", w->count);
@@ -59,7 +57,8 @@ static int histogram_compute(struct ask *a, void *answer)
 	histogram_init(&ret->histogram, v, &ret->measuring, kind);
 	if (ask_by_count(a))
 		histogram_by_count(&ret->histogram);
-	ret->by_count = ask_by_count(a);
+	/* Lives are told by blocks unless somebody wants it otherwise. */
+	ret->by_count = ask_has(a, "weight") ? ask_by_count(a) : kind == HISTOGRAM_LIFETIME;
 	ret->top = ask_count(a, "top");
 	return 0;
 }

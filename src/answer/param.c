@@ -3,10 +3,12 @@
 #include "answer/param.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/nearest.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "query/value.h"
@@ -183,13 +185,31 @@ static int check_real(const char *value, struct err *err)
 	return err_set(err, -EINVAL, "'%.40s' is no percentage from 0 to 100", value);
 }
 
+static int wrong_choice(const struct param_row *row, const char *value, struct err *err)
+{
+	struct nearest near = nearest_to(value);
+	char words[8][32];
+	unsigned count = 0;
+
+	for (const char *at = row->values; *at && count < 8; at += *at == '|') {
+		size_t n = strcspn(at, "|");
+
+		snprintf(words[count], sizeof(*words), "%.*s", (int)n, at);
+		nearest_consider(&near, words[count++]);
+		at += n;
+	}
+	return err_set(err, -EINVAL, "'%.40s' is none of %s%s%s%s", value, row->values,
+		       nearest_found(&near) ? "; did you mean '" : "",
+		       nearest_found(&near) ? near.best : "", nearest_found(&near) ? "'?" : "");
+}
+
 int param_check(const struct param_row *row, const char *value, struct err *err)
 {
 	switch (row->type) {
 	case PARAM_CHOICE:
 		if (param_is_word(row->values, value))
 			return 0;
-		return err_set(err, -EINVAL, "'%.40s' is none of %s", value, row->values);
+		return wrong_choice(row, value, err);
 	case PARAM_BOOL:
 		if (param_is_word("true|false|1|0|yes|no", value))
 			return 0;

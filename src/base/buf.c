@@ -190,3 +190,31 @@ const char *path_base(const char *path)
 
 	return slash ? slash + 1 : path;
 }
+
+void text_wrap(struct buf *out, const char *text, size_t column, size_t width)
+{
+	size_t at = column;
+
+	while (*text) {
+		size_t n = strcspn(text, " "), start = out->size;
+
+		if (at > column)
+			buf_char(out, ' ');
+		buf_add(out, text, n);
+		buf_char(out, 0);
+		out->size--;
+		at += text_columns(out->data + start);
+		if (at > width && start > 0 && out->data[start] == ' ') {
+			out->size = start;
+			buf_char(out, '\n');
+			buf_repeat(out, ' ', column);
+			start = out->size;
+			buf_add(out, text, n);
+			buf_char(out, 0);
+			out->size--;
+			at = column + text_columns(out->data + start);
+		}
+		text += n + strspn(text + n, " ");
+	}
+	buf_char(out, '\n');
+}

@@ -29,6 +29,8 @@ void buf_base64(struct buf *b, const void *bytes, size_t size);
 void buf_printable(struct buf *b, const char *text, size_t size);
 /* Columns that a UTF-8 text takes on a terminal: code points, as nearly all are one wide. */
 size_t text_columns(const char *text);
+/* Adds a text in lines that end before `width` and go on at `column`, where the cursor is. */
+void text_wrap(struct buf *out, const char *text, size_t column, size_t width);
 /* The last part of a path; "" stays "". */
 const char *path_base(const char *path);
 /* Writes everything to a descriptor and clears; 0 or -errno.  What goes to a terminal, or is a

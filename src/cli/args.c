@@ -7,11 +7,18 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "cli/answering.h"
 #include "cli/filtering.h"
 
 #define HELP_COLUMN 30
+#define HELP_WIDTH 80
 #define GROUP_COLUMN 46
 #define WORD_MAX 64
+
+static bool takes_filters(const struct command *c)
+{
+	return c->takes_filters || (c->answers && c->answers->question->filters);
+}
 
 /* Calls visit() for every row of a command, or every one that --help shows, until it returns true;
  * returns that row. */
@@ -22,8 +29,9 @@ static const struct command_option *each_row(const struct command *c, bool shown
 	const struct command_option *tables[] = {
 		c->options,
 		c->more_options ? c->more_options() : NULL,
-		c->takes_filters ? filtering_options() : NULL,
-		c->takes_filters && !shown ? filtering_rows() : NULL,
+		c->answers ? answering_options(c->answers) : NULL,
+		takes_filters(c) ? filtering_options() : NULL,
+		takes_filters(c) && !shown ? filtering_rows() : NULL,
 	};
 
 	for (unsigned i = 0; i < sizeof(tables) / sizeof(*tables); i++)
@@ -258,7 +266,7 @@ static bool help_row(const struct command_option *row, void *context)
 		used = 0;
 	}
 	buf_repeat(out, ' ', HELP_COLUMN - used);
-	buf_printf(out, "%s\n", row->help);
+	text_wrap(out, row->help, HELP_COLUMN, HELP_WIDTH);
 	return false;
 }
 
@@ -283,8 +291,9 @@ static void help_members(const struct command *c, struct buf *out)
 void args_help(const struct command *c, struct buf *out)
 {
 	buf_printf(out, "memoir %s%s %s\n\n%s\n\n", c->name,
-		   c->options || c->more_options || c->takes_filters ? " [OPTION…]" : "", c->args,
-		   c->help);
+		   c->options || c->more_options || c->answers || takes_filters(c) ? " [OPTION…]"
+										   : "",
+		   c->args, c->help);
 	if (c->members)
 		help_members(c, out);
 	else
@@ -294,7 +303,7 @@ void args_help(const struct command *c, struct buf *out)
 					   .letter = 'h',
 					   .help = "show this and leave" },
 		 out);
-	if (c->takes_filters)
+	if (takes_filters(c))
 		filtering_help(out);
 	if (c->examples)
 		buf_printf(out, "\nExamples:\n%s", c->examples);

@@ -1,35 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir histogram: how large blocks are, and how long they live. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "answer/histogram.h"
 #include "base/human.h"
 #include "cli/about.h"
-#include "cli/args.h"
+#include "cli/answering.h"
 #include "cli/shape.h"
-#include "cli/waiting.h"
-#include "query/histogram.h"
 
 #define LABEL 21 /* columns of a bin's name */
-
-static struct shape_measure measure;
-static bool as_json, as_csv, by_count, by_bytes;
-static uint64_t top = 10;
-static const char *color;
-
-static const struct command_option options[] = {
-	SHAPE_MEASURE_OPTIONS(measure),
-	{ "count", 0, NULL, "bars and order by blocks (as for lifetimes)", COMMAND_FLAG,
-	  &by_count },
-	{ "bytes", 0, NULL, "bars and order by bytes (as for sizes)", COMMAND_FLAG, &by_bytes },
-	{ "top", 'n', "N", "single sizes to list (10)", COMMAND_NUMBER, &top },
-	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
-	{ "csv", 0, NULL, "print CSV", COMMAND_FLAG, &as_csv },
-	WAITING_ROWS,
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
-	{ 0 },
-};
 
 /* A power of ten of ns: "100 µs". */
 static void decade(struct buf *out, uint64_t ns)
@@ -116,7 +95,7 @@ static void print_bins(struct buf *out, const struct term *t, const struct histo
 }
 
 static void print_sizes(struct buf *out, const struct term *t, const struct histogram *h,
-			bool count)
+			bool count, uint32_t top)
 {
 	struct human a, b, c, d;
 
@@ -141,9 +120,14 @@ static void print_sizes(struct buf *out, const struct term *t, const struct hist
 	}
 }
 
-static void print_text(struct buf *out, const struct term *t, const struct model *m,
-		       const struct measuring *how, const struct histogram *h, bool count)
+static void print_histogram(struct printing *p, const void *answer)
 {
+	const struct answer_histogram *shown = answer;
+	const struct histogram *h = &shown->histogram;
+	bool count = shown->by_count;
+	const struct term *t = &p->term;
+	const struct model *m = p->model;
+	struct buf *out = p->out;
 	struct human a, b;
 
 	about_text_program(out, t, m);
@@ -155,69 +139,21 @@ static void print_text(struct buf *out, const struct term *t, const struct model
 	else
 		buf_printf(out, "%s in %s block%s ", human_size(&a, h->total.bytes),
 			   human_count(&b, h->total.count), h->total.count == 1 ? "" : "s");
-	shape_measure_title(out, m, how);
+	shape_measure_title(out, m, &shown->measuring);
 	buf_char(out, '\n');
 	shape_removed(out, t, m);
 	if (!h->total.count)
 		return;
 	buf_char(out, '\n');
 	print_bins(out, t, h, count);
-	print_sizes(out, t, h, count);
+	print_sizes(out, t, h, count, shown->top);
 }
 
-static void json_weight(struct json *j, const struct weight *w, uint64_t slack)
+static void print_csv(struct printing *p, const void *answer)
 {
-	json_number(j, "count", w->count);
-	json_number(j, "bytes", w->bytes);
-	json_number(j, "slack_bytes", slack);
-}
+	const struct histogram *h = &((const struct answer_histogram *)answer)->histogram;
+	struct buf *out = p->out;
 
-static void print_json(struct buf *out, const struct model *m, const struct measuring *how,
-		       const struct histogram *h)
-{
-	struct json j;
-
-	json_init(&j, out);
-	json_object(&j, NULL);
-	about_json_program(&j, m);
-	about_json_loss(&j, m);
-	json_text(&j, "histogram", histogram_kinds[h->kind]);
-	shape_measure_json(&j, m, how);
-	json_number(&j, "count", h->total.count);
-	json_number(&j, "bytes", h->total.bytes);
-	json_array(&j, "bins");
-	for (unsigned i = 0; i < h->count; i++) {
-		const struct histogram_bin *b = &h->bins[i];
-
-		json_object(&j, NULL);
-		if (b->never)
-			json_null(&j, "from");
-		else
-			json_number(&j, "from", b->from);
-		if (b->to == NEVER)
-			json_null(&j, "to");
-		else
-			json_number(&j, "to", b->to);
-		json_bool(&j, "never_freed", b->never);
-		json_weight(&j, &b->weight, b->slack);
-		json_end_object(&j);
-	}
-	json_end_array(&j);
-	if (h->kind == HISTOGRAM_SIZE) {
-		json_array(&j, "sizes");
-		for (uint32_t i = 0; i < h->size_count && i < top; i++) {
-			json_object(&j, NULL);
-			json_number(&j, "size", h->sizes[i].size);
-			json_weight(&j, &h->sizes[i].weight, h->sizes[i].slack);
-			json_end_object(&j);
-		}
-		json_end_array(&j);
-	}
-	json_end_object(&j);
-}
-
-static void print_csv(struct buf *out, const struct histogram *h)
-{
 	buf_text(out, "from,to,count,bytes,slack_bytes\n");
 	for (unsigned i = 0; i < h->count; i++) {
 		const struct histogram_bin *b = &h->bins[i];
@@ -232,54 +168,19 @@ static void print_csv(struct buf *out, const struct histogram *h)
 	}
 }
 
-static int run(int argc, char **argv)
-{
-	struct open_options how = { .quiet = as_json || as_csv };
-	struct measuring measuring;
-	struct histogram h;
-	struct term term;
-	struct buf out = { 0 };
-	struct opened o;
-	unsigned kind;
+static const struct command_option options[] = {
+	ANSWERING_FLAG("count", 0, "weight=count", "bars and order by blocks (as for lifetimes)"),
+	ANSWERING_FLAG("bytes", 0, "weight=bytes", "bars and order by bytes (as for sizes)"),
+	{ 0 },
+};
 
-	term_init(&term, 1, color);
-	if (!shape_measure_check("histogram", &measure))
-		return 2;
-	if (!argc) {
-		fprintf(stderr, "memoir histogram: size or lifetime?\n");
-		return 2;
-	}
-	for (kind = 0; kind < HISTOGRAM_KINDS && strcmp(argv[0], histogram_kinds[kind]) != 0;)
-		kind++;
-	if (kind == HISTOGRAM_KINDS) {
-		struct buf wrong = { 0 };
-
-		args_suggest(argv[0], "size, lifetime", &wrong);
-		fprintf(stderr, "memoir histogram: of what? size or lifetime, not '%s'%s\n",
-			argv[0], wrong.data ? wrong.data : "");
-		buf_release(&wrong);
-		return 2;
-	}
-	if (!open_view("histogram", argc - 1, argv + 1, &how, &o))
-		return o.status;
-	measuring = shape_measuring(o.model, &measure, MEASURE_ALLOCATED);
-	histogram_init(&h, o.view, &measuring, kind);
-	by_count = by_count || (!by_bytes && kind == HISTOGRAM_LIFETIME);
-	if (by_count)
-		histogram_by_count(&h);
-	if (as_json)
-		print_json(&out, o.model, &measuring, &h);
-	else if (as_csv)
-		print_csv(&out, &h);
-	else
-		print_text(&out, &term, o.model, &measuring, &h, by_count);
-	if (buf_flush(&out, 1))
-		o.status = 1;
-	buf_release(&out);
-	histogram_release(&h);
-	opened_release(&o);
-	return o.status;
-}
+static const struct answering answering = {
+	.question = &question_histogram,
+	.words = (const char *const[]){ "of", "FILE", NULL },
+	.defaults = "top=10",
+	.print = print_histogram,
+	.csv = print_csv,
+};
 
 const struct command command_histogram = {
 	.name = "histogram",
@@ -289,6 +190,5 @@ const struct command command_histogram = {
 		    "  memoir histogram lifetime -F 'size >= 1M' app.dat\n"
 		    "  memoir histogram size --measure peak --json app.dat\n",
 	.options = options,
-	.takes_filters = true,
-	.run = run,
+	.answers = &answering,
 };

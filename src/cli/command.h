@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct answering;
+
 /* What a command ends with.  One that was asked to check something (--fail-if-…) says with 1 that
  * it does not hold, and with 2 that it could not be told: `command && deploy` and scripts need
  * both. */
@@ -58,6 +60,8 @@ struct command {
 	bool (*begins_command)(const char *word);
 	bool numbers_are_arguments;	   /* -1 is a value, not an option */
 	int (*run)(int argc, char **argv); /* argv[0] is the first word after the options */
+	/* The question that it asks, which makes more options; run() is not called.  Or NULL. */
+	const struct answering *answers;
 	/* A group: commands of its own, NULL at the end, named "group word"; run() is not called.
 	 */
 	const struct command *const *members;

@@ -11,6 +11,7 @@
 #define HELP_WIDTH 80
 
 static struct filter *filter;
+static struct params given; /* the same, as it was given */
 static bool no_cache;
 
 /* What is wrong; when a place is known, the expression and a caret under it. */
@@ -41,6 +42,7 @@ static const char *set_filter(const struct command_option *row, const char *valu
 
 	if (!filter)
 		filter = filter_new();
+	params_add(&given, "filter", value, &err);
 	return filter_parse(filter, value, &err) ? complaint(&err, value) : NULL;
 }
 
@@ -51,6 +53,7 @@ static const char *set_row(const struct command_option *option, const char *valu
 
 	if (!filter)
 		filter = filter_new();
+	params_add(&given, row->name, value ? value : "true", &err);
 	return filter_add(filter, row->name, value, &err) ? complaint(&err, value) : NULL;
 }
 
@@ -109,27 +112,6 @@ void filtering_help(struct buf *out)
 		 "--function-regex '^std::' or --alive-at 50%; memoir help filters lists them.\n");
 }
 
-/* A text from HELP_COLUMN on, in lines of at most HELP_WIDTH. */
-static void wrapped(struct buf *out, const char *text)
-{
-	size_t at = HELP_COLUMN;
-
-	while (*text) {
-		size_t n = strcspn(text, " ");
-		auto_free char *word = xmemdup0(text, n);
-
-		if (at > HELP_COLUMN && at + 1 + text_columns(word) > HELP_WIDTH) {
-			buf_char(out, '\n');
-			buf_repeat(out, ' ', HELP_COLUMN);
-			at = HELP_COLUMN;
-		}
-		buf_printf(out, "%s%s", at > HELP_COLUMN ? " " : "", word);
-		at += text_columns(word) + (at > HELP_COLUMN);
-		text += n + strspn(text + n, " ");
-	}
-	buf_char(out, '\n');
-}
-
 static void manual_line(struct buf *out, const char *name, const char *argument, const char *help)
 {
 	size_t start = out->size, used;
@@ -141,7 +123,7 @@ static void manual_line(struct buf *out, const char *name, const char *argument,
 		used = 0;
 	}
 	buf_repeat(out, ' ', HELP_COLUMN - used);
-	wrapped(out, help);
+	text_wrap(out, help, HELP_COLUMN, HELP_WIDTH);
 }
 
 /* The words of a row that has some. */
@@ -201,6 +183,11 @@ struct filter *filtering_take(void)
 
 	filter = NULL;
 	return taken;
+}
+
+struct params *filtering_params(void)
+{
+	return &given;
 }
 
 bool filtering_no_cache(void)

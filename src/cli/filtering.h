@@ -2,6 +2,7 @@
 #pragma once
 /* The options that every command with `.takes_filters` has: --filter, one for each row of
  * query/filter.h, and how names are found.  What they were given is kept here until open.c asks. */
+#include "answer/param.h"
 #include "base/buf.h"
 #include "cli/command.h"
 #include "model/places.h"
@@ -18,4 +19,6 @@ void filtering_manual(struct buf *out);
 
 /* What the command line asked for; NULL: no filter.  The caller frees it. */
 struct filter *filtering_take(void);
+/* The same as parameters of a question. */
+struct params *filtering_params(void);
 bool filtering_no_cache(void);

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/harmless.h"
 #include "cli/aliases.h"
+#include "cli/answering.h"
 #include "cli/args.h"
 #include "cli/command.h"
 #include "cli/filtering.h"
@@ -130,6 +131,8 @@ static int run(const struct command *c, int argc, char **argv)
 		break;
 	}
 	buf_release(&out);
+	if (c->answers)
+		return answering_run(c, argc, argv);
 	if (!c->members)
 		return c->run(argc, argv);
 	if (!argc) {

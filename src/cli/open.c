@@ -10,6 +10,7 @@
 
 #include "base/human.h"
 #include "base/progress.h"
+#include "base/xalloc.h"
 #include "cli/filtering.h"
 #include "cli/naming.h"
 #include "cli/waiting.h"
@@ -164,16 +165,50 @@ static void naming(void *context, uint64_t done, uint64_t total)
 		progress_update(&names_bar, done, total);
 }
 
-static void naming_start(void)
+void open_naming_start(void)
 {
 	progress_start(&names_bar, "finding names");
 	names_shown = true;
 }
 
-static void naming_end(void)
+void open_naming_end(void)
 {
 	progress_end(&names_bar);
 	names_shown = false;
+}
+
+static struct places *find_names(const struct model *m, const struct open_options *options)
+{
+	struct places_options names = naming_places();
+	struct cache_options cache = { 0 };
+	struct places *p;
+
+	names.progress = naming;
+	if (!options->no_cache && !filtering_no_cache()) {
+		cache_options_init(&cache);
+		names.cache = &cache;
+	}
+	p = places_new(m, &names);
+	cache_options_release(&cache);
+	return p;
+}
+
+struct snapshot *open_snapshot(const char *command, char *path, const struct open_options *options,
+			       int *ret_status)
+{
+	struct model *m = open_recording(command, 1, &path, options, ret_status);
+	struct snapshot *s;
+
+	if (!m)
+		return NULL;
+	s = snapshot_new();
+	s->model = m;
+	s->name = xstrdup(path_base(path));
+	s->file_size = m->reader.size;
+	open_naming_start();
+	s->places = find_names(m, options);
+	open_naming_end();
+	return s;
 }
 
 /* `filter` becomes the opened one's own unless it is lent. */
@@ -182,8 +217,6 @@ static bool open_filtered(const char *command, int argc, char **argv,
 			  struct opened *ret_opened)
 {
 	struct opened o = { .filter = lent ? NULL : filter };
-	struct places_options names = naming_places();
-	struct cache_options cache = { 0 };
 	struct err err = { .offset = ERR_NO_OFFSET };
 
 	*ret_opened = (struct opened){ 0 };
@@ -193,16 +226,10 @@ static bool open_filtered(const char *command, int argc, char **argv,
 		return false;
 	}
 	o.status = ret_opened->status;
-	names.progress = naming;
-	if (!options->no_cache && !filtering_no_cache()) {
-		cache_options_init(&cache);
-		names.cache = &cache;
-	}
-	naming_start();
-	o.places = places_new(o.model, &names);
-	cache_options_release(&cache);
+	open_naming_start();
+	o.places = find_names(o.model, options);
 	o.view = view_new(o.model, o.places, filter, &err);
-	naming_end();
+	open_naming_end();
 	if (!o.view) {
 		fprintf(stderr, "memoir %s: %s\n", command, err.text);
 		opened_release(&o);
@@ -227,9 +254,9 @@ bool open_another(const char *command, char *path, const struct open_options *op
 
 void opened_names(struct opened *o)
 {
-	naming_start();
+	open_naming_start();
 	places_resolve_all(o->places);
-	naming_end();
+	open_naming_end();
 }
 
 void opened_release(struct opened *o)

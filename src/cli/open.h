@@ -4,6 +4,7 @@
  * the lines on stderr about what is missing. */
 #include <stdbool.h>
 
+#include "answer/snapshot.h"
 #include "cli/command.h"
 #include "model/model.h"
 #include "model/places.h"
@@ -20,6 +21,14 @@ struct open_options {
  * when the file is damaged, or lacks what a program that still runs has not done yet. */
 struct model *open_recording(const char *command, int argc, char **argv,
 			     const struct open_options *options, int *ret_status);
+
+/* A recording as questions are asked about it, with where its names are found; NULL after saying
+ * what is wrong, with the exit status as above. */
+struct snapshot *open_snapshot(const char *command, char *path, const struct open_options *options,
+			       int *ret_status);
+/* While names may be looked for: a progress bar appears if that takes long. */
+void open_naming_start(void);
+void open_naming_end(void);
 
 /* A recording with its names, and the allocations that the command line's filters choose. */
 struct opened {

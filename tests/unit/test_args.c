@@ -6,7 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/answering.h"
 #include "cli/args.h"
+
+/* None of the commands here asks a question. */
+const struct command_option *answering_options(const struct answering *a)
+{
+	return NULL;
+}
 
 static bool flag, other;
 static const char *text;

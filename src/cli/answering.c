@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Commands that ask a question.  See answering.h. */
+#include "cli/answering.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "cli/filtering.h"
+#include "cli/open.h"
+#include "cli/waiting.h"
+
+#define FLUSH_SIZE (1u << 20)
+
+static bool as_json, as_csv, follow;
+static const char *color;
+static struct params given;
+
+/* The last one counts, as with every option. */
+static const char *give(const char *name, const char *value)
+{
+	static struct err err;
+
+	for (size_t i = 0; i < given.count; i++)
+		if (!strcmp(given.rows[i].name, name)) {
+			free(given.rows[i].value);
+			given.rows[i].value = xstrdup(value);
+			return NULL;
+		}
+	return params_add(&given, name, value, &err) ? err.text : NULL;
+}
+
+const char *answering_set(const struct command_option *row, const char *value)
+{
+	struct params parts = { 0 };
+	const char *wrong = NULL;
+	struct err err;
+
+	if (row->argument)
+		return give(row->context, value);
+	params_decode_query(&parts, row->context, &err);
+	for (size_t i = 0; i < parts.count && !wrong; i++)
+		wrong = give(parts.rows[i].name, parts.rows[i].value);
+	params_release(&parts);
+	return wrong;
+}
+
+static const char *set_param(const struct command_option *option, const char *value)
+{
+	const struct param_row *row = option->context;
+	static struct err err;
+	auto_free char *word = NULL;
+
+	if (row->type == PARAM_BOOL)
+		return give(row->name, !strcmp(row->fallback, "true") ? "false" : "true");
+	word = xstrdup(value);
+	for (char *c = word; row->type == PARAM_CHOICE && *c; c++)
+		if (*c == '-') /* --measure short-lived */
+			*c = '_';
+	if (row->type == PARAM_REAL && *word && word[strlen(word) - 1] == '%')
+		word[strlen(word) - 1] = 0;
+	return param_check(row, word, &err) ? err.text : give(row->name, word);
+}
+
+/* "sort_by" as "sort-by", behind `prefix`. */
+static char *dashed(const char *prefix, const char *name)
+{
+	char *copy = xasprintf("%s%s", prefix, name);
+
+	for (char *p = copy; *p; p++)
+		if (*p == '_')
+			*p = '-';
+	return copy;
+}
+
+/* "what is weighed: leaked, peak or allocated (peak)" */
+static char *help_of(const struct param_row *row)
+{
+	struct buf text = { 0 };
+
+	buf_text(&text, row->help);
+	for (const char *word = row->values; word; word = strchr(word, '|')) {
+		size_t n;
+
+		word += *word == '|';
+		n = strcspn(word, "|");
+		buf_printf(&text, "%s%.*s",
+			   word == row->values ? ": "
+			   : word[n]	       ? ", "
+					       : " or ",
+			   (int)n, word);
+	}
+	if (row->fallback && row->type != PARAM_BOOL && *row->fallback)
+		buf_printf(&text, " (%s)", row->fallback);
+	return text.data;
+}
+
+static const char *argument_of(const struct param_row *row)
+{
+	static const char *const names[PARAM_TYPES] = {
+		[PARAM_TEXT] = "TEXT",	       [PARAM_CHOICE] = "WORD",	   [PARAM_COUNT] = "N",
+		[PARAM_NUMBER] = "N",	       [PARAM_REAL] = "PERCENT",   [PARAM_TIME] = "TIME",
+		[PARAM_DURATION] = "DURATION", [PARAM_RECORDING] = "FILE",
+	};
+
+	return names[row->type];
+}
+
+static bool is_word(const struct answering *a, const char *name)
+{
+	for (const char *const *w = a->words; w && *w; w++)
+		if (!strcmp(*w, name))
+			return true;
+	return false;
+}
+
+const struct command_option *answering_options(const struct answering *a)
+{
+	static const struct command_option common[] = {
+		{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
+		WAITING_ROWS,
+		{ "follow", 'f', NULL, "the same, showing the totals as they grow", COMMAND_FLAG,
+		  &follow },
+		{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
+		{ "csv", 0, NULL, "print comma-separated values", COMMAND_FLAG, &as_csv },
+	};
+	static struct command_option *options;
+	size_t count = 0, n = 0, commons = sizeof(common) / sizeof(*common) - !a->csv;
+
+	if (options)
+		return options;
+	for (const struct param_row *row = a->question->params; row && row->name; row++)
+		count++;
+	options = xcalloc(count + commons + 1, sizeof(*options));
+	for (const struct param_row *row = a->question->params; row && row->name; row++) {
+		bool flag = row->type == PARAM_BOOL;
+		bool off = flag && !strcmp(row->fallback, "true");
+
+		if (!is_word(a, row->name))
+			options[n++] = (struct command_option){
+				.name = dashed(off ? "no-" : "",
+					       row->option ? row->option : row->name),
+				.letter = row->letter,
+				.argument = flag ? NULL : argument_of(row),
+				.help = help_of(row),
+				.type = COMMAND_CALL,
+				.set = set_param,
+				.context = row,
+			};
+	}
+	memcpy(options + n, common, commons * sizeof(*common));
+	return options;
+}
+
+bool answering_turn(struct printing *p)
+{
+	return p->out->size < FLUSH_SIZE || !buf_flush(p->out, 1);
+}
+
+/* What is wrong, in the words of the command line. */
+static int say_fault(const struct command *c, const struct ask *a)
+{
+	auto_free char *name = dashed("", a->fault.parameter);
+	const struct param_row *row = param_row_find(a->rows, a->fault.parameter);
+	bool option = *name && !is_word(c->answers, a->fault.parameter);
+
+	fprintf(stderr, "memoir %s: %s%s%s%s\n", c->name, option ? "--" : "",
+		!option		     ? ""
+		: row && row->option ? row->option
+				     : name,
+		option ? ": " : "", a->fault.text);
+	return a->fault.status == 400 ? STATUS_WRONG : STATUS_FAILED;
+}
+
+static struct open_options opening(void)
+{
+	return (struct open_options){ .follow = follow, .quiet = as_json || as_csv };
+}
+
+static struct snapshot *open_other(struct ask *a, const char *parameter, const char *path)
+{
+	const struct command *c = a->door;
+	struct open_options how = opening();
+	int status;
+	struct snapshot *s = open_snapshot(c->name, (char *)path, &how, &status);
+
+	if (!s)
+		ask_fail(a, 404, parameter, "cannot be read");
+	return s;
+}
+
+/* Takes the words of the line apart: the file, or NULL after saying what is wrong. */
+static char *take_words(const struct command *c, struct ask *a, int argc, char **argv)
+{
+	static const char *const one_file[] = { "FILE", NULL };
+	const char *const *words = c->answers->words ? c->answers->words : one_file;
+	char *file = NULL;
+	struct err err;
+
+	for (; *words; words++) {
+		const struct param_row *row = param_row_find(a->rows, *words);
+
+		if (!argc) {
+			auto_free char *choices = row && row->values ? help_of(row) : NULL;
+
+			fprintf(stderr, "memoir %s: %s%s (memoir %s --help says more)\n", c->name,
+				!row	  ? "which recording?"
+				: choices ? "which? "
+					  : "one more file is needed",
+				choices ? choices : "", c->name);
+			return NULL;
+		}
+		if (!row)
+			file = *argv;
+		else
+			params_add(&a->params, *words, *argv, &err);
+		argc--;
+		argv++;
+	}
+	if (!argc)
+		return file;
+	fprintf(stderr, "memoir %s: one recording at a time (memoir %s --help says more)\n",
+		c->name, c->name);
+	return NULL;
+}
+
+/* Everything that was given on the line, and what a table is asked with besides. */
+static bool take_params(const struct command *c, struct ask *a)
+{
+	struct params defaults = { 0 };
+	struct params *filters = filtering_params();
+	struct err err;
+
+	for (size_t i = 0; i < given.count; i++)
+		params_add(&a->params, given.rows[i].name, given.rows[i].value, &err);
+	for (size_t i = 0; i < filters->count; i++)
+		params_add(&a->params, filters->rows[i].name, filters->rows[i].value, &err);
+	if (c->answers->defaults && !as_json && !as_csv)
+		params_decode_query(&defaults, c->answers->defaults, &err);
+	for (size_t i = 0; i < defaults.count; i++)
+		if (!ask_has(a, defaults.rows[i].name))
+			params_add(&a->params, defaults.rows[i].name, defaults.rows[i].value, &err);
+	params_release(&defaults);
+	return ask_check(a);
+}
+
+static int write_answer(const struct command *c, struct ask *a, const void *answer, int status)
+{
+	const struct question *q = c->answers->question;
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct printing p = { .ask = a, .model = a->snapshot->model, .status = status };
+	struct sink sink;
+	struct json j;
+
+	sink_to_fd(&sink, 1, SINK_PLAIN);
+	p.out = &sink.buf;
+	term_init(&p.term, 1, color);
+	if (as_json) {
+		json_init(&j, &sink.buf);
+		j.compact = true;
+		if (q->write_json(a, answer, &j, &sink))
+			p.status = STATUS_FAILED;
+		buf_char(&sink.buf, '\n');
+	} else if (as_csv) {
+		c->answers->csv(&p, answer);
+	} else {
+		c->answers->print(&p, answer);
+	}
+	if (sink_finish(&sink, &err)) {
+		fprintf(stderr, "memoir %s: %s\n", c->name, err.text);
+		p.status = STATUS_FAILED;
+	}
+	return p.status;
+}
+
+/* Opens the file, asks, shows. */
+static int ask_about(const struct command *c, struct ask *a, char *path)
+{
+	const struct question *q = c->answers->question;
+	auto_free void *answer = xcalloc(1, q->size);
+	struct open_options how = opening();
+	int status, error;
+
+	a->snapshot = open_snapshot(c->name, path, &how, &status);
+	if (!a->snapshot)
+		return status;
+	open_naming_start();
+	if (c->answers->all_names)
+		places_resolve_all(a->snapshot->places);
+	error = q->compute(a, answer);
+	open_naming_end();
+	if (a->fault.status)
+		status = say_fault(c, a);
+	else if (error) {
+		fprintf(stderr, "memoir %s: %s\n", c->name, strerror(-error));
+		status = STATUS_FAILED;
+	} else {
+		status = write_answer(c, a, answer, status);
+	}
+	if (q->release)
+		q->release(answer);
+	return status;
+}
+
+int answering_run(const struct command *c, int argc, char **argv)
+{
+	struct ask a = { .rows = c->answers->question->params,
+			 .filters = c->answers->question->filters,
+			 .fault = FAULT_NONE,
+			 .open = open_other,
+			 .door = (void *)c };
+	int status = STATUS_WRONG;
+	char *path;
+
+	if (as_json && as_csv) {
+		fprintf(stderr, "memoir %s: --json or --csv, not both\n", c->name);
+		return STATUS_WRONG;
+	}
+	if (c->answers->check && !c->answers->check())
+		return STATUS_WRONG;
+	path = take_words(c, &a, argc, argv);
+	if (path && !take_params(c, &a))
+		status = say_fault(c, &a);
+	else if (path)
+		status = ask_about(c, &a, path);
+	ask_release(&a);
+	return status;
+}

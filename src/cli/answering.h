@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Commands that ask a question of src/answer.
+ *
+ * The question's parameters are the command's options (sort_by is --sort-by, or what its row says),
+ * --json prints its answer, byte for byte what the server sends, and print() shows the same answer
+ * as text.  So such a command's file has nothing but text in it. */
+#include "answer/question.h"
+#include "base/term.h"
+#include "cli/command.h"
+
+#define ANSWERING_WORDS 3
+
+/* What print() gets besides the answer. */
+struct printing {
+	struct ask *ask;
+	const struct model *model; /* of the ask's snapshot; NULL: it is no recording */
+	struct term term;
+	struct buf *out; /* flushed by answering_turn() and at the end */
+	int status;	 /* what the command ends with if all goes well; may be changed */
+};
+
+struct answering {
+	const struct question *question;
+	/* What the words on the line are: names of parameters, and "FILE"; NULL: one file. */
+	const char *const *words;
+	/* What a table is asked with unless the options say otherwise: "count=20&order=dsc". */
+	const char *defaults;
+	bool all_names;	     /* finds every name first, with a progress bar */
+	bool (*check)(void); /* of the command's own options; false after saying what is wrong */
+	void (*print)(struct printing *p, const void *answer);
+	void (*csv)(struct printing *p, const void *answer); /* NULL: there is no --csv */
+};
+
+/* The options that a question makes; kept for the life of the program. */
+const struct command_option *answering_options(const struct answering *a);
+/* A row of a command's own table that stands for parameters: .context = "weight=count"; with an
+ * argument, "at_a" is given that. */
+const char *answering_set(const struct command_option *row, const char *value);
+#define ANSWERING_FLAG(name, letter, parameters, help)                                             \
+	{                                                                                          \
+		name, letter, NULL, help, COMMAND_CALL, NULL, answering_set, parameters            \
+	}
+int answering_run(const struct command *c, int argc, char **argv);
+/* Writes what has gathered once it is much; false if it cannot be written. */
+bool answering_turn(struct printing *p);
