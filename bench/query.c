@@ -43,7 +43,7 @@ static double now_ms(clockid_t clock)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static uint32_t answer(const struct model *m, struct places *p, const struct question *q)
+static uint32_t answer(const struct model *m, struct locations *p, const struct question *q)
 {
 	struct filter *f = filter_new();
 	struct err err = { 0 };
@@ -87,7 +87,7 @@ static int by_value(const void *a, const void *b)
 int main(int argc, char **argv)
 {
 	struct model_options options = { .workers = MODEL_WORKERS_AUTO };
-	struct places *p;
+	struct locations *p;
 	struct model *m;
 	struct err err;
 
@@ -97,8 +97,8 @@ int main(int argc, char **argv)
 	}
 	model_load(m, &options);
 	model_finish(m);
-	p = places_new(m, NULL);
-	places_resolve_all(p);
+	p = locations_new(m, NULL);
+	locations_resolve_all(p);
 	printf("{\"allocations\": %u, \"questions\": [", m->allocations.count);
 	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
 		double times[REPEATS], start = now_ms(CLOCK_MONOTONIC), first, cpu;
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 		fflush(stdout);
 	}
 	printf("\n]}\n");
-	places_free(p);
+	locations_free(p);
 	model_free(m);
 	return 0;
 }

@@ -137,9 +137,9 @@ int main(int argc, char **argv)
 	model_load(m, &options);
 	model_finish(m);
 	v.model = m;
-	v.places = places_new(m, NULL);
+	v.locations = locations_new(m, NULL);
 	v.count = m->allocations.count;
-	places_resolve_all(v.places);
+	locations_resolve_all(v.locations);
 	printf("{\"allocations\": %u, \"shapes\": [", m->allocations.count);
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
 		double times[REPEATS], start = now_ms(), first;
@@ -157,7 +157,7 @@ int main(int argc, char **argv)
 		fflush(stdout);
 	}
 	printf("\n]}\n");
-	places_free(v.places);
+	locations_free(v.locations);
 	model_free(m);
 	return 0;
 }

@@ -14,7 +14,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct model *model;
-static struct places *places;
+static struct locations *locations;
 
 static void make_recording(void)
 {
@@ -24,13 +24,13 @@ static void make_recording(void)
 	setenv("TZ", "UTC", 1);
 	model = random_recording(
 		&(struct random_options){ .seed = 1, .events = 300, .rich = true });
-	places = places_new(model, NULL);
+	locations = locations_new(model, NULL);
 }
 
 static struct view *apply(const struct filter *f)
 {
 	struct err err = { .text = "" };
-	struct view *v = view_new(model, places, f, &err);
+	struct view *v = view_new(model, locations, f, &err);
 
 	if (!v && !*err.text)
 		abort(); /* refused, and not said why */

@@ -25,7 +25,7 @@ static void name(struct profile *p, struct dump *d)
 	struct err err;
 
 	profile_init(p, &(struct profile_options){ .thread = PROFILE_ALL_THREADS },
-		     &(struct heap_places_options){ 0 });
+		     &(struct heap_locations_options){ 0 });
 	d->map_count = 0;
 	profile_add(p, d, 1);
 	if (profile_finish(p, &err))

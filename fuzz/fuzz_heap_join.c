@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint8_t *end = size ? memchr(data, 0, size) : NULL;
 	size_t first = end ? (size_t)(end - data) : size;
 	struct profile_options how = { .thread = PROFILE_ALL_THREADS };
-	struct heap_places_options where = { 0 };
+	struct heap_locations_options where = { 0 };
 	struct err err = { .text = "" };
 	struct profile p;
 	struct dump d;

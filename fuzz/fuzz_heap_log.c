@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Logs of single blocks of any bytes: every number in them leads inside, an error has a place, and
- * sums can be made of what was read. */
+/* Logs of single blocks of any bytes: every number in them leads inside, an error has a position,
+ * and sums can be made of what was read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	check(&l);
 	churn_init(&c, &(struct profile_options){ .thread = PROFILE_ALL_THREADS },
-		   &(struct heap_places_options){ .sysroot = "/nowhere" });
+		   &(struct heap_locations_options){ .sysroot = "/nowhere" });
 	churn_add(&c, &l, NULL);
 	if (churn_finish(&c, &err) || c.total.objects != l.block_count ||
 	    c.total.freed > c.total.objects)

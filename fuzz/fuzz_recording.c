@@ -56,15 +56,15 @@ static void check(const struct model *m)
 		abort();
 }
 
-/* Every place is found again, and its lines and texts are there. */
+/* Every location is found again, and its lines and texts are there. */
 static void look_at_names(const struct known *k)
 {
-	struct known_place *sorted = known_sorted(k);
+	struct known_location *sorted = known_sorted(k);
 	size_t sum = 0;
 
-	for (size_t i = 0; i < k->place_count; i++) {
-		const struct known_place *found = known_find(
-			sorted, k->place_count, k->places[i].module, k->places[i].address);
+	for (size_t i = 0; i < k->location_count; i++) {
+		const struct known_location *found = known_find(
+			sorted, k->location_count, k->locations[i].module, k->locations[i].address);
 
 		if (!found || found->first + found->count > k->line_count)
 			abort();

@@ -18,7 +18,7 @@
 #define ROW 17u
 #define BOX 16u
 #define BOTTOM 44u
-#define PARTS 1000u	/* places are counted in these of a pixel */
+#define PARTS 1000u	/* positions are counted in these of a pixel */
 #define NARROWEST 100u	/* parts: boxes that are drawn */
 #define CHARACTER 6650u /* parts: of 11 px monospace */
 #define DEEPEST 512u
@@ -28,13 +28,13 @@ struct node {
 	uint64_t weight;
 	uint32_t parent, depth;
 	uint32_t function;
-	uint32_t place;		    /* one of the function's, for its name */
+	uint32_t location;	    /* one of the function's, for its name */
 	uint64_t left, width, next; /* parts; `next`: where the next child begins */
 };
 
 struct flame {
 	const struct profile *profile;
-	struct places places;
+	struct locations locations;
 	struct text nodes; /* struct node, parents first; the first is the whole */
 	uint32_t count;
 	struct text table; /* uint32_t: numbers of nodes, by parent and function; 0: free */
@@ -51,12 +51,12 @@ static struct node *node_at(const struct flame *f, size_t i)
 }
 
 /* The node of a function below another; there is a slot for each frame that there can be. */
-static uint32_t child_of(struct flame *f, uint32_t parent, uint32_t function, uint32_t place)
+static uint32_t child_of(struct flame *f, uint32_t parent, uint32_t function, uint32_t location)
 {
 	uint32_t *table = (uint32_t *)f->table.data;
 	uint64_t h = ((uint64_t)parent << 32 | function) * 0x9e3779b97f4a7c15ull;
 	size_t at = (size_t)(h >> 20);
-	struct node made = { .parent = parent, .function = function, .place = place };
+	struct node made = { .parent = parent, .function = function, .location = location };
 	uint32_t n;
 
 	for (; (n = table[at & (f->slots - 1)]); at++)
@@ -74,15 +74,16 @@ static void add_stack(struct flame *f, const struct profile_sample *s, bool allo
 {
 	const uint64_t *pcs = (const uint64_t *)f->profile->pcs.data + s->pc;
 	uint64_t weight = folded_weight(f->profile, s, allocs);
-	size_t first = folded_first(&f->places, f->profile, s);
+	size_t first = folded_first(&f->locations, f->profile, s);
 	uint32_t at = 0;
 
 	if (!weight)
 		return;
 	for (size_t k = s->pc_count; k-- > first;) {
-		size_t place = places_find(&f->places, pcs[k]);
+		size_t location = locations_find(&f->locations, pcs[k]);
 
-		at = child_of(f, at, places_function(&f->places, place), (uint32_t)place);
+		at = child_of(f, at, locations_function(&f->locations, location),
+			      (uint32_t)location);
 	}
 	node_at(f, at)->weight += weight;
 }
@@ -98,7 +99,7 @@ static void grow(struct flame *f, bool allocs)
 		f->slots *= 2;
 	text_add(&f->nodes, &whole, sizeof(whole));
 	f->count = 1;
-	if (f->places.failed || f->nodes.failed || frames >= UINT32_MAX / 4 ||
+	if (f->locations.failed || f->nodes.failed || frames >= UINT32_MAX / 4 ||
 	    !text_reserve(&f->table, f->slots * sizeof(uint32_t))) {
 		f->failed = true;
 		return;
@@ -224,7 +225,8 @@ static void put_box(struct flame *f, uint32_t number, struct text *out)
 	size_t columns = n->width > 6 * PARTS ? (n->width - 6 * PARTS) / CHARACTER : 0;
 	unsigned share = total ? (unsigned)((double)n->weight / (double)total * 1000 + 0.5) : 0;
 	char small[160];
-	const char *name = number ? places_name(&f->places, n->place, small, sizeof(small)) : "all";
+	const char *name =
+		number ? locations_name(&f->locations, n->location, small, sizeof(small)) : "all";
 
 	text_str(out, "<g><rect");
 	put_parts(out, "x", left);
@@ -303,7 +305,7 @@ void flame_draw(struct exchange *x, const struct profile *p, bool allocs)
 {
 	struct flame f = { .profile = p };
 
-	places_init(&f.places, p);
+	locations_init(&f.locations, p);
 	grow(&f, allocs);
 	if (!f.failed)
 		place(&f);
@@ -311,7 +313,7 @@ void flame_draw(struct exchange *x, const struct profile *p, bool allocs)
 		x->out.failed = true;
 	else
 		draw(&f, x, allocs);
-	places_release(&f.places);
+	locations_release(&f.locations);
 	text_release(&f.nodes);
 	text_release(&f.table);
 	text_release(&f.order);

@@ -14,13 +14,13 @@ uint64_t folded_weight(const struct profile *p, const struct profile_sample *s, 
 	return value > 0.5 && value < 9e18 ? (uint64_t)(value + 0.5) : 0;
 }
 
-size_t folded_first(const struct places *places, const struct profile *p,
+size_t folded_first(const struct locations *locations, const struct profile *p,
 		    const struct profile_sample *s)
 {
 	const uint64_t *pcs = (const uint64_t *)p->pcs.data + s->pc;
 
 	for (size_t k = s->pc_count; k-- > 0;)
-		if (places_allocates(places, places_find(places, pcs[k])))
+		if (locations_allocates(locations, locations_find(locations, pcs[k])))
 			return k + 1;
 	return 0;
 }
@@ -44,15 +44,15 @@ static void put_name(struct text *out, const char *name)
 void folded_answer(struct exchange *x, const struct profile *p, bool allocs)
 {
 	const struct profile_sample *samples = (const struct profile_sample *)p->samples.data;
-	struct places places;
+	struct locations locations;
 	char small[160];
 
 	x->type = "text/plain; charset=utf-8";
-	places_init(&places, p);
-	for (size_t i = 0; i < p->sample_count && !places.failed && !x->out.failed; i++) {
+	locations_init(&locations, p);
+	for (size_t i = 0; i < p->sample_count && !locations.failed && !x->out.failed; i++) {
 		const struct profile_sample *s = &samples[i];
 		const uint64_t *pcs = (const uint64_t *)p->pcs.data + s->pc;
-		size_t first = folded_first(&places, p, s);
+		size_t first = folded_first(&locations, p, s);
 		uint64_t weight = folded_weight(p, s, allocs);
 
 		if (!weight)
@@ -60,14 +60,15 @@ void folded_answer(struct exchange *x, const struct profile *p, bool allocs)
 		if (first == s->pc_count)
 			text_str(&x->out, "(no stack)");
 		for (size_t k = s->pc_count; k-- > first;) {
-			put_name(&x->out, places_name(&places, places_find(&places, pcs[k]), small,
-						      sizeof(small)));
+			put_name(&x->out,
+				 locations_name(&locations, locations_find(&locations, pcs[k]),
+						small, sizeof(small)));
 			if (k > first)
 				text_char(&x->out, ';');
 		}
 		text_printf(&x->out, " %llu\n", (unsigned long long)weight);
 	}
-	if (places.failed)
+	if (locations.failed)
 		x->out.failed = true;
-	places_release(&places);
+	locations_release(&locations);
 }

@@ -10,7 +10,7 @@
 #define ROWS_MAX 500 /* what is behind them is said, not shown */
 
 struct row {
-	uint32_t function, place;
+	uint32_t function, location;
 	uint64_t self, total;
 	size_t last; /* the stack that it was counted for, + 1: a function that calls itself counts
 			once */
@@ -28,11 +28,11 @@ static struct row *row_at(const struct table *t, size_t i)
 	return (struct row *)t->rows.data + i;
 }
 
-static struct row *row_of(struct table *t, uint32_t function, uint32_t place)
+static struct row *row_of(struct table *t, uint32_t function, uint32_t location)
 {
 	uint32_t *slots = (uint32_t *)t->slots.data;
 	size_t at = (size_t)(function * 0x9e3779b97f4a7c15ull >> 20);
-	struct row made = { .function = function, .place = place };
+	struct row made = { .function = function, .location = location };
 
 	for (; slots[at & (t->slot_count - 1)]; at++) {
 		struct row *r = row_at(t, slots[at & (t->slot_count - 1)] - 1);
@@ -47,28 +47,29 @@ static struct row *row_of(struct table *t, uint32_t function, uint32_t place)
 	return row_at(t, t->count - 1);
 }
 
-static bool table_init(struct table *t, const struct places *places)
+static bool table_init(struct table *t, const struct locations *locations)
 {
 	memset(t, 0, sizeof(*t));
-	for (t->slot_count = 16; t->slot_count < 2 * (places->count + 1);)
+	for (t->slot_count = 16; t->slot_count < 2 * (locations->count + 1);)
 		t->slot_count *= 2;
-	if (places->failed || !text_reserve(&t->slots, t->slot_count * sizeof(uint32_t)))
+	if (locations->failed || !text_reserve(&t->slots, t->slot_count * sizeof(uint32_t)))
 		return false;
 	/* Another text may have been there. */
 	memset(t->slots.data, 0, t->slot_count * sizeof(uint32_t));
 	return true;
 }
 
-static void add_stack(struct table *t, const struct places *places, const struct profile *p,
+static void add_stack(struct table *t, const struct locations *locations, const struct profile *p,
 		      size_t number, uint64_t weight)
 {
 	const struct profile_sample *s = (const struct profile_sample *)p->samples.data + number;
 	const uint64_t *pcs = (const uint64_t *)p->pcs.data + s->pc;
-	size_t first = folded_first(places, p, s);
+	size_t first = folded_first(locations, p, s);
 
 	for (size_t k = first; k < s->pc_count; k++) {
-		size_t place = places_find(places, pcs[k]);
-		struct row *r = row_of(t, places_function(places, place), (uint32_t)place);
+		size_t location = locations_find(locations, pcs[k]);
+		struct row *r =
+			row_of(t, locations_function(locations, location), (uint32_t)location);
 
 		if (!r)
 			return;
@@ -90,7 +91,7 @@ static void put_amount(struct text *out, uint64_t bytes, uint64_t whole)
 }
 
 /* The heaviest first. */
-static void put_rows(struct text *out, const struct table *t, const struct places *places,
+static void put_rows(struct text *out, const struct table *t, const struct locations *locations,
 		     uint64_t whole)
 {
 	struct text order = { 0 };
@@ -115,7 +116,8 @@ static void put_rows(struct text *out, const struct table *t, const struct place
 		const struct row *r = row_at(t, sorted[i].name);
 
 		text_str(out, "<tr><td>");
-		picture_text(out, places_name(places, r->place, small, sizeof(small)), 300);
+		picture_text(out, locations_name(locations, r->location, small, sizeof(small)),
+			     300);
 		put_amount(out, r->total, whole);
 		put_amount(out, r->self, whole);
 		text_char(out, '\n');
@@ -127,19 +129,19 @@ static void put_table(struct exchange *x, const struct profile *p, bool allocs)
 {
 	const struct profile_sample *samples = (const struct profile_sample *)p->samples.data;
 	struct text *out = &x->out;
-	struct places places;
+	struct locations locations;
 	struct table t;
 	uint64_t whole = 0;
 
-	places_init(&places, p);
-	if (!table_init(&t, &places))
+	locations_init(&locations, p);
+	if (!table_init(&t, &locations))
 		out->failed = true;
 	for (size_t i = 0; i < p->sample_count && !out->failed && !t.rows.failed; i++) {
 		uint64_t weight = folded_weight(p, &samples[i], allocs);
 
 		whole += weight;
 		if (weight)
-			add_stack(&t, &places, p, i, weight);
+			add_stack(&t, &locations, p, i, weight);
 	}
 	if (t.rows.failed)
 		out->failed = true;
@@ -150,12 +152,12 @@ static void put_table(struct exchange *x, const struct profile *p, bool allocs)
 		text_str(out, ".\n");
 		text_str(out, "<table><tr><th>function<th colspan=2>with what it called"
 			      "<th colspan=2>itself\n");
-		put_rows(out, &t, &places, whole);
+		put_rows(out, &t, &locations, whole);
 		text_str(out, "</table>\n");
 	}
 	text_release(&t.rows);
 	text_release(&t.slots);
-	places_release(&places);
+	locations_release(&locations);
 }
 
 void html_answer(struct exchange *x, const struct profile *p, bool allocs)

@@ -5,7 +5,7 @@
  * Weights are bytes that are alive, or for `allocs` all bytes ever, where the program keeps that;
  * of a difference what was added.  Frames of the allocator are left out. */
 #include "agent/answer.h"
-#include "agent/places.h"
+#include "agent/locations.h"
 #include "agent/profile.h"
 
 /* folded.c: "main;run;make 4096", a line for each stack. */
@@ -29,5 +29,5 @@ void picture_size(struct text *out, uint64_t bytes);
 /* What a stack counts for. */
 uint64_t folded_weight(const struct profile *p, const struct profile_sample *s, bool allocs);
 /* The innermost of its frames that is not the allocator's; pc_count if there is none. */
-size_t folded_first(const struct places *places, const struct profile *p,
+size_t folded_first(const struct locations *locations, const struct profile *p,
 		    const struct profile_sample *s);

@@ -16,8 +16,8 @@
 #include "agent/dump.h"
 #include "agent/gzip.h"
 #include "agent/jemalloc.h"
+#include "agent/locations.h"
 #include "agent/pictures.h"
-#include "agent/places.h"
 #include "agent/profile.h"
 
 #define SECONDS_MAX 3600
@@ -32,7 +32,7 @@
 struct writer {
 	struct text *out;
 	struct text message; /* the one that is being made */
-	struct places places;
+	struct locations locations;
 	uint64_t strings; /* in the table so far */
 };
 
@@ -115,7 +115,7 @@ static void put_samples(struct writer *w, const struct profile *p, uint64_t byte
 			continue;
 		packed.size = 0;
 		for (size_t k = 0; k < s->pc_count; k++)
-			varint(&packed, places_find(&w->places, pcs[s->pc + k]) + 1);
+			varint(&packed, locations_find(&w->locations, pcs[s->pc + k]) + 1);
 		bytes_field(&w->message, 1, packed.data, packed.size);
 		packed.size = 0;
 		for (unsigned k = p->accum ? 0 : 2; k < 4; k++)
@@ -132,21 +132,21 @@ static void put_samples(struct writer *w, const struct profile *p, uint64_t byte
 	text_release(&packed);
 }
 
-static void put_places(struct writer *w)
+static void put_locations(struct writer *w)
 {
-	struct object_name *list = places_at(&w->places, 0);
+	struct object_name *list = locations_at(&w->locations, 0);
 	uint32_t functions = 0;
 	unsigned used = 0;
 
 	/* Mappings are numbered in their own order, so the program is the first. */
-	for (size_t i = 0; i < w->places.count; i++) {
-		struct mapping *m = places_mapping(&w->places, list[i].address);
+	for (size_t i = 0; i < w->locations.count; i++) {
+		struct mapping *m = locations_mapping(&w->locations, list[i].address);
 
 		if (m && !m->id)
 			m->id = ++used;
 	}
-	for (size_t i = 0; i < w->places.count; i++) {
-		const struct mapping *m = places_mapping(&w->places, list[i].address);
+	for (size_t i = 0; i < w->locations.count; i++) {
+		const struct mapping *m = locations_mapping(&w->locations, list[i].address);
 		struct text line = { 0 };
 
 		field(&w->message, 1, i + 1);
@@ -154,7 +154,7 @@ static void put_places(struct writer *w)
 			field(&w->message, 2, m->id);
 		field(&w->message, 3, list[i].address);
 		if (list[i].name) {
-			/* Places of one function follow each other. */
+			/* Locations of one function follow each other. */
 			bool same = i && list[i - 1].name == list[i].name;
 
 			list[i].function = same ? list[i - 1].function : ++functions;
@@ -164,12 +164,12 @@ static void put_places(struct writer *w)
 		}
 		put(w, 4);
 	}
-	for (size_t i = 0; i < w->places.count; i++) {
+	for (size_t i = 0; i < w->locations.count; i++) {
 		uint64_t name;
 
 		if (!list[i].name || (i && list[i - 1].name == list[i].name))
 			continue;
-		name = word(w, w->places.names.data + list[i].name);
+		name = word(w, w->locations.names.data + list[i].name);
 		field(&w->message, 1, list[i].function);
 		field(&w->message, 2, name);
 		field(&w->message, 3, name);
@@ -179,10 +179,10 @@ static void put_places(struct writer *w)
 
 static void put_mappings(struct writer *w)
 {
-	const struct mapping *m = (const struct mapping *)w->places.mappings.data;
-	const struct objects *objects = &w->places.objects;
+	const struct mapping *m = (const struct mapping *)w->locations.mappings.data;
+	const struct objects *objects = &w->locations.objects;
 
-	for (size_t i = 0; i < w->places.mapping_count; i++) {
+	for (size_t i = 0; i < w->locations.mapping_count; i++) {
 		const char *build_id = "";
 		uint64_t path, build;
 
@@ -228,9 +228,9 @@ static void write_profile(struct text *out, const struct profile *p, bool allocs
 	types[3] = word(&w, "inuse_space");
 	for (unsigned i = p->accum ? 0 : 2; i < 4; i++)
 		value_type(&w, 1, types[i], i % 2 ? bytes : count);
-	places_init(&w.places, p);
+	locations_init(&w.locations, p);
 	put_samples(&w, p, bytes);
-	put_places(&w);
+	put_locations(&w);
 	put_mappings(&w);
 	field(out, 7, word(&w, DROP_FRAMES));
 	field(out, 9, now_ns());
@@ -239,9 +239,9 @@ static void write_profile(struct text *out, const struct profile *p, bool allocs
 	value_type(&w, 11, space, bytes);
 	field(out, 12, p->rate ? p->rate : 1);
 	field(out, 14, types[allocs && p->accum ? 1 : 3]);
-	if (w.places.failed)
+	if (w.locations.failed)
 		out->failed = true;
-	places_release(&w.places);
+	locations_release(&w.locations);
 	text_release(&w.message);
 }
 

@@ -268,7 +268,8 @@ const struct view *ask_view(struct ask *a)
 	if (a->held)
 		return a->held->view;
 	a->filter = NULL;
-	a->held = views_take(&a->snapshot->views, a->snapshot->model, a->snapshot->places, f, &err);
+	a->held = views_take(&a->snapshot->views, a->snapshot->model, a->snapshot->locations, f,
+			     &err);
 	if (a->held)
 		return a->held->view;
 	ask_fail(a, 400, ask_has(a, "custom_filter") ? "custom_filter" : "filter", "%s", err.text);
@@ -305,7 +306,7 @@ bool ask_other(struct ask *a, const char *parameter, const char *name, struct ot
 		snapshot_drop(o.snapshot);
 		return false;
 	}
-	o.held = views_take(&o.snapshot->views, o.snapshot->model, o.snapshot->places,
+	o.held = views_take(&o.snapshot->views, o.snapshot->model, o.snapshot->locations,
 			    filter_again(a), &err);
 	if (!o.held) {
 		ask_fail(a, 400, "filter", "%s", err.text);

@@ -36,13 +36,13 @@ struct snapshot *snapshot_drop(struct snapshot *s)
 	if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
 		return NULL;
 	views_release(&s->views);
-	places_free(s->places);
+	locations_free(s->locations);
 	model_free(s->model);
 	if (s->release)
 		s->release(s);
 	pthread_mutex_destroy(&s->lock);
 	pthread_mutex_destroy(&s->judging);
-	free(s->place_counts);
+	free(s->location_counts);
 	free(s->call_counts);
 	verdicts_release(&s->verdicts);
 	free(s->name);
@@ -54,19 +54,19 @@ void snapshot_answer(struct snapshot *s, struct answer *a, const struct view *v)
 {
 	answer_init(a, v);
 	pthread_mutex_lock(&s->lock);
-	if (!s->place_counts) {
+	if (!s->location_counts) {
 		answer_count(a);
-		s->place_counts = a->place_counts;
+		s->location_counts = a->location_counts;
 		s->call_counts = a->call_counts;
 	}
 	pthread_mutex_unlock(&s->lock);
-	a->place_counts = s->place_counts;
+	a->location_counts = s->location_counts;
 	a->call_counts = s->call_counts;
 }
 
 void snapshot_answer_release(struct answer *a)
 {
-	a->place_counts = a->call_counts = NULL;
+	a->location_counts = a->call_counts = NULL;
 	answer_release(a);
 }
 
@@ -77,7 +77,7 @@ const struct verdicts *snapshot_verdicts(struct snapshot *s)
 
 	pthread_mutex_lock(&s->judging);
 	if (!s->judged) {
-		all = views_take(&s->views, s->model, s->places, NULL, &err);
+		all = views_take(&s->views, s->model, s->locations, NULL, &err);
 		verdicts_init(&s->verdicts, all->view, false);
 		views_give(&s->views, all);
 		s->judged = true;
@@ -96,7 +96,7 @@ void snapshot_prepare(struct snapshot *s)
 		return;
 	model_free_order(s->model);
 	model_peaks(s->model);
-	all = views_take(&s->views, s->model, s->places, NULL, &err);
+	all = views_take(&s->views, s->model, s->locations, NULL, &err);
 	snapshot_answer(s, &a, all->view);
 	snapshot_answer_release(&a);
 	views_give(&s->views, all);
@@ -165,16 +165,16 @@ static void warn_symbols(struct snapshot *s, struct json *j, struct buf *text)
 	uint8_t *used = xcalloc(t->module_count + 1, 1);
 	unsigned count = 0;
 
-	for (uint32_t i = 1; i < places_count(s->places); i++) {
-		const struct place *p = places_at(s->places, i);
+	for (uint32_t i = 1; i < locations_count(s->locations); i++) {
+		const struct location *p = locations_at(s->locations, i);
 
 		if (p->module < t->module_count)
 			used[p->module] = 1;
 	}
 	for (size_t i = 1; i < t->module_count; i++) {
 		used[i] = used[i] && t->modules[i].known &&
-			  *places_module_path(s->places, (uint32_t)i) == '/' &&
-			  places_level(s->places, (uint32_t)i) < SYMBOLS_NAMES;
+			  *locations_module_path(s->locations, (uint32_t)i) == '/' &&
+			  locations_level(s->locations, (uint32_t)i) < SYMBOLS_NAMES;
 		count += used[i];
 	}
 	if (count) {
@@ -188,7 +188,8 @@ static void warn_symbols(struct snapshot *s, struct json *j, struct buf *text)
 		for (size_t i = 1; i < t->module_count; i++)
 			if (used[i])
 				json_text(j, NULL,
-					  path_base(places_module_path(s->places, (uint32_t)i)));
+					  path_base(locations_module_path(s->locations,
+									  (uint32_t)i)));
 		json_end_array(j);
 		json_end_object(j);
 	}

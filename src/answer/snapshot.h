@@ -12,8 +12,8 @@
 
 #include "answer/views.h"
 #include "base/json.h"
+#include "model/locations.h"
 #include "model/model.h"
-#include "model/places.h"
 #include "query/answer.h"
 #include "query/verdict.h"
 
@@ -35,7 +35,7 @@ struct snapshot {
 	bool uploaded;
 	const struct kind *kind;
 	struct model *model; /* of recordings */
-	struct places *places;
+	struct locations *locations;
 	struct history *statistics; /* of files of jemalloc's statistics */
 	struct loaded_dump *heap;   /* of heap profiles */
 	/* Of other files than recordings: frees what it is made of; adds rows of "warnings".  May
@@ -44,7 +44,7 @@ struct snapshot {
 	void (*warn)(struct json *j, const struct snapshot *s);
 	struct views views;
 	pthread_mutex_t lock; /* of the next two */
-	uint64_t *place_counts, *call_counts;
+	uint64_t *location_counts, *call_counts;
 	pthread_mutex_t judging; /* of the next two: it takes longest of all */
 	struct verdicts verdicts;
 	bool judged;

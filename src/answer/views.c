@@ -38,9 +38,9 @@ static struct held_view *find(struct views *v, const char *text)
 	return NULL;
 }
 
-/* A place in the table: a free one, or that of the view that was not used for longest; VIEWS_KEPT
+/* A row of the table: a free one, or that of the view that was not used for longest; VIEWS_KEPT
  * if all are in use. */
-static size_t place(const struct views *v)
+static size_t row_for_view(const struct views *v)
 {
 	size_t best = VIEWS_KEPT;
 
@@ -65,7 +65,7 @@ static bool is_kept(const struct views *v, const struct held_view *h)
 static struct held_view *add(struct views *v, char *text, struct filter *f)
 {
 	struct held_view *h = xcalloc(1, sizeof(*h));
-	size_t at = place(v);
+	size_t at = row_for_view(v);
 
 	h->text = text;
 	h->filter = f;
@@ -80,7 +80,7 @@ static struct held_view *add(struct views *v, char *text, struct filter *f)
 	return h;
 }
 
-struct held_view *views_take(struct views *v, const struct model *m, struct places *p,
+struct held_view *views_take(struct views *v, const struct model *m, struct locations *p,
 			     struct filter *f, struct err *err)
 {
 	struct buf text = { 0 };

@@ -33,6 +33,6 @@ void views_init(struct views *v);
 /* Nobody may hold one any more. */
 void views_release(struct views *v);
 /* Takes the filter, which may be NULL.  NULL with err; else to be given back. */
-struct held_view *views_take(struct views *v, const struct model *m, struct places *p,
+struct held_view *views_take(struct views *v, const struct model *m, struct locations *p,
 			     struct filter *f, struct err *err);
 void views_give(struct views *v, struct held_view *held);

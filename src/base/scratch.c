@@ -15,18 +15,18 @@
 
 int scratch_open(void)
 {
-	const char *places[] = { getenv("TMPDIR"), "/var/tmp", "/tmp" };
+	const char *folders[] = { getenv("TMPDIR"), "/var/tmp", "/tmp" };
 
-	for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (unsigned i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		auto_free char *name = NULL;
 		int fd;
 
-		if (!places[i] || places[i][0] != '/')
+		if (!folders[i] || folders[i][0] != '/')
 			continue;
-		fd = open(places[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		fd = open(folders[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 		if (fd >= 0)
 			return fd;
-		name = xasprintf("%s/memoir-XXXXXX", places[i]);
+		name = xasprintf("%s/memoir-XXXXXX", folders[i]);
 		fd = mkostemp(name, O_CLOEXEC);
 		if (fd >= 0) {
 			unlink(name);

@@ -287,7 +287,7 @@ static int ask_about(const struct command *c, struct ask *a, char *path)
 		return status;
 	open_naming_start();
 	if (c->answers->all_names)
-		places_resolve_all(a->snapshot->places);
+		locations_resolve_all(a->snapshot->locations);
 	error = q->compute(a, answer);
 	open_naming_end();
 	if (a->fault.status)

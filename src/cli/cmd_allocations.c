@@ -62,7 +62,7 @@ static void add_row(struct table *t, const struct answer *a, uint32_t row)
 		table_cell(t, "");
 	else
 		table_cellf(t, "%u/%u", c->position[row] + 1, m->chains[chain].length);
-	table_cell(t, places_call(v->places, tags_call(c->tags[row])));
+	table_cell(t, locations_call(v->locations, tags_call(c->tags[row])));
 	table_cellf(t, "#%u", answer_stack(m, c->stack[row]));
 	if (paging.full)
 		where_lines(v, c->stack[row], tags_call(c->tags[row]), &where);
@@ -137,8 +137,8 @@ static void csv_row(const struct answer *a, uint32_t row, struct buf *out)
 	csv_number(out, c->address[row]);
 	csv_number(out, m->tables.threads.rows[tags_thread(tags)].tid);
 	csv_cell(out, m->tables.threads.rows[tags_thread(tags)].name);
-	csv_cell(out, places_call(v->places, tags_call(tags)));
-	csv_cell(out, by ? places_call(v->places, tags_free_call(tags)) : "");
+	csv_cell(out, locations_call(v->locations, tags_call(tags)));
+	csv_cell(out, by ? locations_call(v->locations, tags_free_call(tags)) : "");
 	csv_number(out, c->position[row]);
 	csv_number(out, c->chain[row] == NO_CHAIN ? 1 : m->chains[c->chain[row]].length);
 	csv_number(out, answer_stack(m, c->stack[row]));

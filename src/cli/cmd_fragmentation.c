@@ -344,7 +344,7 @@ static int run(int argc, char **argv)
 	if (!open_view("fragmentation", argc, argv, &how, &o))
 		return o.status;
 	s.r.model = o.model;
-	s.r.places = o.places;
+	s.r.locations = o.locations;
 	s.r.view = o.view;
 	at = o.model->totals.peak_at;
 	if (at_text) {

@@ -16,7 +16,7 @@
 #include "cli/open.h"
 #include "cli/processes.h"
 #include "cli/waiting.h"
-#include "model/places.h"
+#include "model/locations.h"
 #include "model/stats.h"
 
 #define MARKERS_SHOWN 20
@@ -80,7 +80,7 @@ static void json_files(struct json *j, const struct model *m)
 	json_end_array(j);
 }
 
-static void print_json(struct buf *out, const struct model *m, struct places *places,
+static void print_json(struct buf *out, const struct model *m, struct locations *locations,
 		       const struct stack_counts *s)
 {
 	const struct tables *t = &m->tables;
@@ -95,7 +95,7 @@ static void print_json(struct buf *out, const struct model *m, struct places *pl
 	json_number(&j, "embedded_files", t->file_count);
 	json_files(&j, m);
 	json_markers(&j, m);
-	modules_json(&j, m, places);
+	modules_json(&j, m, locations);
 	cost_json(&j, m);
 	json_object(&j, "counters");
 	for (size_t i = 0; i < t->counter_count; i++)
@@ -123,7 +123,7 @@ static void text_markers(struct buf *out, const struct model *m)
 			   human_count(&rest, t->count - MARKERS_SHOWN));
 }
 
-static void print_text(struct buf *out, const struct model *m, struct places *places,
+static void print_text(struct buf *out, const struct model *m, struct locations *locations,
 		       const struct stack_counts *s)
 {
 	struct human a, b, c;
@@ -141,15 +141,15 @@ static void print_text(struct buf *out, const struct model *m, struct places *pl
 	if (m->tables.markers.count)
 		text_markers(out, m);
 	if (m->tables.module_count)
-		modules_text(out, &term, m, places);
+		modules_text(out, &term, m, locations);
 }
 
 static int run(int argc, char **argv)
 {
 	struct open_options how = { .follow = follow, .quiet = as_json, .no_cache = no_cache };
-	struct places_options names;
+	struct locations_options names;
 	struct stack_counts stacks;
-	struct places *places;
+	struct locations *locations;
 	struct buf out = { 0 };
 	struct model *m;
 	int status;
@@ -161,16 +161,16 @@ static int run(int argc, char **argv)
 	if (!m)
 		return status;
 	stats_count_stacks(m, &stacks);
-	names = naming_places();
-	places = places_new(m, &names);
+	names = naming_locations();
+	locations = locations_new(m, &names);
 	if (as_json)
-		print_json(&out, m, places, &stacks);
+		print_json(&out, m, locations, &stacks);
 	else
-		print_text(&out, m, places, &stacks);
+		print_text(&out, m, locations, &stacks);
 	if (buf_flush(&out, 1))
 		status = 1;
 	buf_release(&out);
-	places_free(places);
+	locations_free(locations);
 	model_free(m);
 	return status;
 }

@@ -154,7 +154,7 @@ static int run(int argc, char **argv)
 	if (!open_view("leaks", argc, argv, &how, &o))
 		return o.status;
 	r.model = o.model;
-	r.places = o.places;
+	r.locations = o.locations;
 	r.view = o.view;
 	verdicts_init(&all, o.view, held);
 	if (as_json)

@@ -188,8 +188,8 @@ static void add_map(const struct shown *s, struct table *t, uint32_t map)
 	thread_of(s, map, &text);
 	table_cell(t, text.data);
 	table_cell(t, row->call == NO_CALL ? ""
-					   : places_call(s->list->view->places,
-							 s->maps->calls.rows[row->call].call));
+					   : locations_call(s->list->view->locations,
+							    s->maps->calls.rows[row->call].call));
 	table_cell(t, shown_name(map_history_name(s->maps, row)));
 	buf_clear(&text);
 	where_of(s, row->call, &text);
@@ -214,10 +214,10 @@ static void add_region(const struct shown *s, struct table *t, const struct map_
 	for (uint32_t i = 0; i < r->source_count; i++) {
 		const struct map_source *source = &s->maps->sources[r->first_source + i];
 
-		buf_printf(
-			&text, "%s %s at 0x%" PRIx64 ": ",
-			places_call(s->list->view->places, s->maps->calls.rows[source->call].call),
-			human_size(&h, source->length), source->address);
+		buf_printf(&text, "%s %s at 0x%" PRIx64 ": ",
+			   locations_call(s->list->view->locations,
+					  s->maps->calls.rows[source->call].call),
+			   human_size(&h, source->length), source->address);
 		where_of(s, source->call, &text);
 	}
 	if (!text.data)
@@ -319,7 +319,7 @@ static void print_csv(struct shown *s, struct buf *out)
 		csv_cell(out, perms);
 		thread_of(s, s->rows[i], &text);
 		csv_cell(out, text.data);
-		csv_cell(out, call ? places_call(s->list->view->places, call->call) : "");
+		csv_cell(out, call ? locations_call(s->list->view->locations, call->call) : "");
 		csv_number(out, call ? answer_stack(s->m, call->stack) : 0);
 		csv_cell(out, map_history_name(s->maps, row));
 		buf_clear(&text);
@@ -476,7 +476,7 @@ static int run(int argc, char **argv)
 	how = paging_open(&paging);
 	if (!open_view("maps", argc, argv, &how, &o))
 		return o.status;
-	list = map_list_new(o.model, o.places, o.filter, &only, &err);
+	list = map_list_new(o.model, o.locations, o.filter, &only, &err);
 	if (list) {
 		status = print(&o, list, sort);
 	} else {

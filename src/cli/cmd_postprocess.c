@@ -57,16 +57,16 @@ static int run(int argc, char **argv)
 	int status = save_open(&s, "postprocess", argc, argv, path, NULL), error;
 
 	if (!status) {
-		how.progress = how.places.progress = save_progress;
-		how.context = how.places.context = &s;
-		how.places.debug_paths = debug_paths;
-		how.places.debug_path_count = debug_path_count;
-		how.places.debuginfod = debuginfod;
+		how.progress = how.locations.progress = save_progress;
+		how.context = how.locations.context = &s;
+		how.locations.debug_paths = debug_paths;
+		how.locations.debug_path_count = debug_path_count;
+		how.locations.debuginfod = debuginfod;
 		error = postprocess(&s.source, s.input, s.output, &how, &result, &err);
 		status = save_close(&s, error, &err, &result.loss);
 		if (s.size)
 			save_say(&s, "; %s of %s addresses have names, %s of files left out",
-				 human_count(&a, result.named), human_count(&b, result.places),
+				 human_count(&a, result.named), human_count(&b, result.locations),
 				 human_size(&c, result.file_bytes));
 	}
 	free(debug_paths);

@@ -37,7 +37,7 @@ static int run(int argc, char **argv)
 	if (!open_view("report", argc, argv, &how, &o))
 		return o.status;
 	r.model = o.model;
-	r.places = o.places;
+	r.locations = o.locations;
 	r.view = o.view;
 	if (o.view->bits)
 		stats_sum_selected(o.model, o.view->bits, &r.sums);

@@ -323,7 +323,7 @@ static int run(int argc, char **argv)
 	add_source_roots_of_environment();
 	o.source_roots = source_roots;
 	o.source_root_count = source_root_count;
-	o.names = naming_places();
+	o.names = naming_locations();
 	return serve(&o, argc, argv, agent_token);
 }
 

@@ -14,7 +14,7 @@ static struct filter *filter;
 static struct params given; /* the same, as it was given */
 static bool no_cache;
 
-/* What is wrong; when a place is known, the expression and a caret under it. */
+/* What is wrong; when a position is known, the expression and a caret under it. */
 static const char *complaint(const struct err *err, const char *expression)
 {
 	static struct buf text;

@@ -5,7 +5,7 @@
 #include "answer/param.h"
 #include "base/buf.h"
 #include "cli/command.h"
-#include "model/places.h"
+#include "model/locations.h"
 #include "query/filter.h"
 
 /* Shown one by one by --help. */

@@ -31,7 +31,7 @@ static bool has_file(const char *path)
 	return *path == '/';
 }
 
-static void find_missing(struct missing *m, const struct model *model, struct places *places)
+static void find_missing(struct missing *m, const struct model *model, struct locations *locations)
 {
 	const struct tables *t = &model->tables;
 
@@ -40,10 +40,10 @@ static void find_missing(struct missing *m, const struct model *model, struct pl
 	m->paths = xcalloc(m->count, sizeof(*m->paths));
 	m->packages = xcalloc(m->count, sizeof(*m->packages));
 	for (size_t i = 1; i < m->count; i++) {
-		const char *path = places_module_path(places, (uint32_t)i);
+		const char *path = locations_module_path(locations, (uint32_t)i);
 
 		if (!t->modules[i].known || !has_file(path) ||
-		    places_level(places, (uint32_t)i) >= SYMBOLS_NAMES)
+		    locations_level(locations, (uint32_t)i) >= SYMBOLS_NAMES)
 			continue;
 		m->paths[i] = path;
 		m->lacking++;
@@ -96,14 +96,14 @@ static void json_optional(struct json *j, const char *key, const char *text)
 }
 
 static void json_module(struct json *j, const struct missing *m, const struct module *module,
-			size_t i, struct places *places)
+			size_t i, struct locations *locations)
 {
-	const struct symbols_found *found = places_found(places, (uint32_t)i);
+	const struct symbols_found *found = locations_found(locations, (uint32_t)i);
 	auto_free char *id = id_text(module);
 	auto_free char *text = advice(m, i, found);
 
 	json_object(j, NULL);
-	json_text(j, "path", places_module_path(places, (uint32_t)i));
+	json_text(j, "path", locations_module_path(locations, (uint32_t)i));
 	json_text(j, "build_id", id);
 	json_bool(j, "has_symbols", found->level >= SYMBOLS_NAMES);
 	json_text(j, "symbols", level_texts[found->level]);
@@ -121,15 +121,15 @@ static void json_module(struct json *j, const struct missing *m, const struct mo
 	json_end_object(j);
 }
 
-void modules_json(struct json *j, const struct model *m, struct places *places)
+void modules_json(struct json *j, const struct model *m, struct locations *locations)
 {
 	struct missing missing;
 
-	find_missing(&missing, m, places);
+	find_missing(&missing, m, locations);
 	json_array(j, "modules");
 	for (size_t i = 0; i < m->tables.module_count; i++)
 		if (m->tables.modules[i].known)
-			json_module(j, &missing, &m->tables.modules[i], i, places);
+			json_module(j, &missing, &m->tables.modules[i], i, locations);
 	json_end_array(j);
 	missing_release(&missing);
 }
@@ -234,20 +234,20 @@ static void text_left_behind(struct buf *out, const struct model *m, const struc
 }
 
 void modules_text(struct buf *out, const struct term *term, const struct model *m,
-		  struct places *places)
+		  struct locations *locations)
 {
 	struct missing missing;
 
-	find_missing(&missing, m, places);
+	find_missing(&missing, m, locations);
 	buf_printf(out, "\n  %s%-13s%s\n", term_style(term, STYLE_DIM), "symbols   module",
 		   term_style(term, STYLE_PLAIN));
 	for (size_t i = 0; i < m->tables.module_count; i++) {
 		const struct symbols_found *found;
-		const char *path = places_module_path(places, (uint32_t)i);
+		const char *path = locations_module_path(locations, (uint32_t)i);
 
 		if (!m->tables.modules[i].known)
 			continue;
-		found = places_found(places, (uint32_t)i);
+		found = locations_found(locations, (uint32_t)i);
 		buf_printf(out, "  %s%-10s%s",
 			   term_style(term, found->level < SYMBOLS_NAMES ? STYLE_WARNING
 									 : STYLE_FUNCTION),

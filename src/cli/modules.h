@@ -5,8 +5,8 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/term.h"
-#include "model/places.h"
+#include "model/locations.h"
 
 void modules_text(struct buf *out, const struct term *term, const struct model *m,
-		  struct places *places);
-void modules_json(struct json *j, const struct model *m, struct places *places);
+		  struct locations *locations);
+void modules_json(struct json *j, const struct model *m, struct locations *locations);

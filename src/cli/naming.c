@@ -20,7 +20,7 @@ const char *naming_set_path(const struct command_option *row, const char *value)
 	return NULL;
 }
 
-struct places_options naming_places(void)
+struct locations_options naming_locations(void)
 {
 	const char *problem = naming_debuginfod ? symbols_debuginfod_problem() : NULL;
 
@@ -28,7 +28,7 @@ struct places_options naming_places(void)
 		fprintf(stderr, "memoir: --debuginfod: %s\n", problem);
 		naming_debuginfod = false;
 	}
-	return (struct places_options){ .debug_paths = paths,
-					.debug_path_count = path_count,
-					.debuginfod = naming_debuginfod };
+	return (struct locations_options){ .debug_paths = paths,
+					   .debug_path_count = path_count,
+					   .debuginfod = naming_debuginfod };
 }

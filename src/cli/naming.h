@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* How names are found: the options -d/--debug-symbols and --debuginfod.  What they were given is
- * kept here until places are made. */
+ * kept here until locations are made. */
 #include "cli/command.h"
-#include "model/places.h"
+#include "model/locations.h"
 
 /* Rows for a command's options; NAMING_ROWS goes into its array. */
 extern bool naming_debuginfod;
@@ -19,4 +19,4 @@ const char *naming_set_path(const struct command_option *row, const char *value)
 	}
 
 /* What the command line asked for.  Says so, once, if servers cannot be asked. */
-struct places_options naming_places(void);
+struct locations_options naming_locations(void);

@@ -155,7 +155,7 @@ struct model *open_recording(const char *command, int argc, char **argv,
 	return m;
 }
 
-/* Names may be looked for until the places are freed, so the bar is no local. */
+/* Names may be looked for until the locations are freed, so the bar is no local. */
 static struct progress names_bar;
 static bool names_shown;
 
@@ -177,18 +177,18 @@ void open_naming_end(void)
 	names_shown = false;
 }
 
-static struct places *find_names(const struct model *m, const struct open_options *options)
+static struct locations *find_names(const struct model *m, const struct open_options *options)
 {
-	struct places_options names = naming_places();
+	struct locations_options names = naming_locations();
 	struct cache_options cache = { 0 };
-	struct places *p;
+	struct locations *p;
 
 	names.progress = naming;
 	if (!options->no_cache && !filtering_no_cache()) {
 		cache_options_init(&cache);
 		names.cache = &cache;
 	}
-	p = places_new(m, &names);
+	p = locations_new(m, &names);
 	cache_options_release(&cache);
 	return p;
 }
@@ -206,7 +206,7 @@ struct snapshot *open_snapshot(const char *command, char *path, const struct ope
 	s->name = xstrdup(path_base(path));
 	s->file_size = m->reader.size;
 	open_naming_start();
-	s->places = find_names(m, options);
+	s->locations = find_names(m, options);
 	open_naming_end();
 	return s;
 }
@@ -227,8 +227,8 @@ static bool open_filtered(const char *command, int argc, char **argv,
 	}
 	o.status = ret_opened->status;
 	open_naming_start();
-	o.places = find_names(o.model, options);
-	o.view = view_new(o.model, o.places, filter, &err);
+	o.locations = find_names(o.model, options);
+	o.view = view_new(o.model, o.locations, filter, &err);
 	open_naming_end();
 	if (!o.view) {
 		fprintf(stderr, "memoir %s: %s\n", command, err.text);
@@ -255,7 +255,7 @@ bool open_another(const char *command, char *path, const struct open_options *op
 void opened_names(struct opened *o)
 {
 	open_naming_start();
-	places_resolve_all(o->places);
+	locations_resolve_all(o->locations);
 	open_naming_end();
 }
 
@@ -263,7 +263,7 @@ void opened_release(struct opened *o)
 {
 	view_free(o->view);
 	filter_free(o->filter);
-	places_free(o->places);
+	locations_free(o->locations);
 	model_free(o->model);
 	*o = (struct opened){ .status = o->status };
 }

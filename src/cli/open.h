@@ -6,8 +6,8 @@
 
 #include "answer/snapshot.h"
 #include "cli/command.h"
+#include "model/locations.h"
 #include "model/model.h"
-#include "model/places.h"
 #include "query/view.h"
 
 struct open_options {
@@ -33,7 +33,7 @@ void open_naming_end(void);
 /* A recording with its names, and the allocations that the command line's filters choose. */
 struct opened {
 	struct model *model;
-	struct places *places;
+	struct locations *locations;
 	struct filter *filter; /* NULL: none was given */
 	struct view *view;
 	int status; /* what the command is to end with if all goes well */

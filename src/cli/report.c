@@ -64,26 +64,26 @@ static void add(struct report *r, struct report_frame frame)
 
 static const char *known(const struct report *r, uint32_t string)
 {
-	return string ? places_string(r->places, string) : NULL;
+	return string ? locations_string(r->locations, string) : NULL;
 }
 
-static void add_place(struct report *r, uint32_t id)
+static void add_location(struct report *r, uint32_t id)
 {
-	const struct place *place = places_at(r->places, id);
+	const struct location *location = locations_at(r->locations, id);
 	unsigned count;
-	const struct place_frame *f = places_frames(r->places, id, &count);
+	const struct location_frame *f = locations_frames(r->locations, id, &count);
 
 	for (unsigned i = 0; i < count; i++)
-		add(r,
-		    (struct report_frame){
-			    .function = known(r, f[i].function),
-			    .file = known(r, f[i].file),
-			    .line = f[i].line,
-			    .module = place->module ? places_module_path(r->places, place->module)
-						    : NULL,
-			    .address = place->address,
-			    .inlined = f[i].inlined,
-		    });
+		add(r, (struct report_frame){
+			       .function = known(r, f[i].function),
+			       .file = known(r, f[i].file),
+			       .line = f[i].line,
+			       .module = location->module ? locations_module_path(r->locations,
+										  location->module)
+							  : NULL,
+			       .address = location->address,
+			       .inlined = f[i].inlined,
+		       });
 }
 
 void report_frames(struct report *r, uint32_t stack, unsigned call)
@@ -92,14 +92,14 @@ void report_frames(struct report *r, uint32_t stack, unsigned call)
 	unsigned flags = 0;
 
 	r->frame_count = 0;
-	add(r, (struct report_frame){ .function = places_call(r->places, call) });
+	add(r, (struct report_frame){ .function = locations_call(r->locations, call) });
 	if (!node_is_known(n, stack)) {
 		r->frames[0].note = "no stack was recorded";
 		return;
 	}
 	for (uint32_t id = stack; node_is_known(n, id); id = n->parent[id]) {
 		flags = n->flags[id];
-		add_place(r, places_of_node(r->places, id));
+		add_location(r, locations_of_node(r->locations, id));
 	}
 	if (flags & NODE_TRUNCATED)
 		r->frames[r->frame_count - 1].note = "deeper than the limit: cut here";

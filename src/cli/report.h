@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/term.h"
-#include "model/places.h"
+#include "model/locations.h"
 #include "model/stats.h"
 #include "query/view.h"
 
@@ -26,7 +26,7 @@ struct report {
 	struct model *model;
 	const struct view *view; /* what of it is shown */
 	struct stack_sums sums;
-	struct places *places;
+	struct locations *locations;
 	struct report_frame *frames; /* of the stack that was asked for last */
 	size_t frame_count, frame_room;
 	struct term term;

@@ -15,7 +15,7 @@
 #define FUNCTION_MIN 24 /* columns that a function keeps, however long its file's name */
 
 /* "  file:line  (module)" */
-static char *place_of(const struct report *r, const struct report_frame *f, bool with_module)
+static char *location_of(const struct report *r, const struct report_frame *f, bool with_module)
 {
 	struct buf text = { 0 };
 
@@ -42,9 +42,9 @@ static char *function_of(const struct report_frame *f)
 	return text.data;
 }
 
-static size_t room_beside(const struct report *r, const char *place)
+static size_t room_beside(const struct report *r, const char *location)
 {
-	size_t taken = INDENT + text_columns(place);
+	size_t taken = INDENT + text_columns(location);
 
 	return r->term.width > taken + FUNCTION_MIN ? r->term.width - taken : FUNCTION_MIN;
 }
@@ -52,9 +52,9 @@ static size_t room_beside(const struct report *r, const char *place)
 static void print_frame(const struct report *r, struct buf *out, const struct report_frame *f,
 			bool call)
 {
-	auto_free char *place = place_of(r, f, true);
+	auto_free char *location = location_of(r, f, true);
 	auto_free char *function = function_of(f);
-	size_t room = r->full ? SIZE_MAX : room_beside(r, place);
+	size_t room = r->full ? SIZE_MAX : room_beside(r, location);
 
 	/* What does not fit loses its template arguments, then the module, then its end. */
 	if (text_columns(function) > room) {
@@ -64,16 +64,16 @@ static void print_frame(const struct report *r, struct buf *out, const struct re
 		function = shorter;
 	}
 	if (text_columns(function) > room && f->file) {
-		free(place);
-		place = place_of(r, f, false);
-		room = room_beside(r, place);
+		free(location);
+		location = location_of(r, f, false);
+		room = room_beside(r, location);
 	}
 	buf_repeat(out, ' ', INDENT);
 	buf_text(out, term_style(&r->term, call ? STYLE_STRONG : STYLE_FUNCTION));
 	text_shortened(out, function, room);
 	buf_text(out, term_style(&r->term, STYLE_PLAIN));
 	buf_text(out, term_style(&r->term, STYLE_DIM));
-	buf_printable(out, place, strlen(place));
+	buf_printable(out, location, strlen(location));
 	buf_text(out, term_style(&r->term, STYLE_PLAIN));
 	buf_char(out, '\n');
 }

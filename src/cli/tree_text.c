@@ -179,13 +179,13 @@ static void json_name(struct json *j, const struct tree *t, uint32_t name)
 	if (n->kind != TREE_FRAME)
 		return;
 	if (n->function)
-		json_text(j, "function", places_string(t->places, n->function));
+		json_text(j, "function", locations_string(t->locations, n->function));
 	if (n->function && n->file)
-		json_text(j, "file", places_string(t->places, n->file));
+		json_text(j, "file", locations_string(t->locations, n->file));
 	if (n->line)
 		json_number(j, "line", n->line);
 	if (n->module)
-		json_text(j, "module", places_module_path(t->places, n->module));
+		json_text(j, "module", locations_module_path(t->locations, n->module));
 	if (n->address)
 		json_number(j, "address", n->address);
 }

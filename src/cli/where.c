@@ -16,21 +16,21 @@ static void abbreviated(const char *name, struct buf *out)
 	buf_text(out, text);
 }
 
-static void frame_text(const struct view *v, const struct place *at, const struct place_frame *f,
-		       bool whole, struct buf *out)
+static void frame_text(const struct view *v, const struct location *at,
+		       const struct location_frame *f, bool whole, struct buf *out)
 {
-	struct places *p = v->places;
+	struct locations *p = v->locations;
 	uint32_t function = f->function ? f->function : f->raw_function;
-	const char *module = places_module_path(p, at->module);
+	const char *module = locations_module_path(p, at->module);
 
 	if (!function)
-		places_unnamed(p, at->module, at->address, out);
+		locations_unnamed(p, at->module, at->address, out);
 	else if (whole)
-		buf_text(out, places_string(p, function));
+		buf_text(out, locations_string(p, function));
 	else
-		abbreviated(places_string(p, function), out);
+		abbreviated(locations_string(p, function), out);
 	if (f->file)
-		buf_printf(out, " %s", text_base_name(places_string(p, f->file)));
+		buf_printf(out, " %s", text_base_name(locations_string(p, f->file)));
 	if (f->file && f->line)
 		buf_printf(out, ":%u", f->line);
 	if (function && (!f->file || whole) && *module)
@@ -39,11 +39,11 @@ static void frame_text(const struct view *v, const struct place *at, const struc
 		buf_text(out, " inlined");
 }
 
-static bool is_wrapper(const struct view *v, const struct place_frame *f)
+static bool is_wrapper(const struct view *v, const struct location_frame *f)
 {
 	uint32_t function = f->function ? f->function : f->raw_function;
 
-	return function && is_allocator_function(places_string(v->places, function));
+	return function && is_allocator_function(locations_string(v->locations, function));
 }
 
 void where_line(const struct view *v, uint32_t stack, unsigned frames, struct buf *out)
@@ -53,9 +53,9 @@ void where_line(const struct view *v, uint32_t stack, unsigned frames, struct bu
 
 	for (uint32_t id = stack; node_is_known(nodes, id) && shown < frames;
 	     id = nodes->parent[id]) {
-		uint32_t place = places_of_node(v->places, id);
-		const struct place *at = places_at(v->places, place);
-		const struct place_frame *f = places_frames(v->places, place, &count);
+		uint32_t location = locations_of_node(v->locations, id);
+		const struct location *at = locations_at(v->locations, location);
+		const struct location_frame *f = locations_frames(v->locations, location, &count);
 
 		for (unsigned i = 0; i < count && shown < frames; i++) {
 			if (!shown && is_wrapper(v, &f[i]))
@@ -75,11 +75,11 @@ void where_lines(const struct view *v, uint32_t stack, unsigned call, struct buf
 	const struct nodes *nodes = &v->model->tables.nodes;
 	unsigned count;
 
-	buf_text(out, places_call(v->places, call));
+	buf_text(out, locations_call(v->locations, call));
 	for (uint32_t id = stack; node_is_known(nodes, id); id = nodes->parent[id]) {
-		uint32_t place = places_of_node(v->places, id);
-		const struct place *at = places_at(v->places, place);
-		const struct place_frame *f = places_frames(v->places, place, &count);
+		uint32_t location = locations_of_node(v->locations, id);
+		const struct location *at = locations_at(v->locations, location);
+		const struct location_frame *f = locations_frames(v->locations, location, &count);
 
 		for (unsigned i = 0; i < count; i++) {
 			buf_char(out, '\n');

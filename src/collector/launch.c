@@ -30,7 +30,7 @@
 
 static bool find(const char *name, const char *variable, char *path, size_t size)
 {
-	static const char *const places[] = { "", "../lib/memoir/", "../lib/" TRIPLET "/memoir/" };
+	static const char *const folders[] = { "", "../lib/memoir/", "../lib/" TRIPLET "/memoir/" };
 	const char *chosen = getenv(variable);
 	char self[PATH_MAX], *slash;
 	ssize_t n;
@@ -50,11 +50,11 @@ static bool find(const char *name, const char *variable, char *path, size_t size
 	self[n] = 0;
 	slash = strrchr(self, '/');
 	slash[1] = 0;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		char candidate[2 * PATH_MAX];
 		char *real;
 
-		snprintf(candidate, sizeof(candidate), "%s%s%s", self, places[i], name);
+		snprintf(candidate, sizeof(candidate), "%s%s%s", self, folders[i], name);
 		real = realpath(candidate, NULL);
 		if (real && strlen(real) < size) {
 			strcpy(path, real);

@@ -199,17 +199,17 @@ static void put_function(struct callgrind *c, uint32_t id, const char *object, c
 			 const char *name)
 {
 	const struct functions_row *f = &c->functions.rows[id];
-	struct places *places = c->x->view->places;
-	const char *path = places_module_path(places, f->module);
-	const char *source = places_string(places, f->file);
+	struct locations *locations = c->x->view->locations;
+	const char *path = locations_module_path(locations, f->module);
+	const char *source = locations_string(locations, f->file);
 	struct buf text = { 0 };
 
 	if (f->function)
-		buf_text(&text, places_string(places, f->function));
+		buf_text(&text, locations_string(locations, f->function));
 	else if (f->address == UINT64_MAX)
 		buf_text(&text, "(no stack)");
 	else
-		places_unnamed(places, f->module, f->address, &text);
+		locations_unnamed(locations, f->module, f->address, &text);
 	put_name(c, object, f->module, c->known_objects, *path ? path : "???");
 	put_name(c, file, f->file, c->known_files, *source ? source : "???");
 	put_name(c, name, id, c->known_functions, text.data);
@@ -277,7 +277,7 @@ static int write_callgrind(const struct export *x, struct sink *out, struct err 
 	weigh(&c, MEASURE_TEMPORARY, -1, TEMP_ALLOCS);
 	gather(&c);
 	c.known_objects = xcalloc(v->model->tables.module_count + 1, 1);
-	c.known_files = xcalloc(places_string_count(v->places) + 1, 1);
+	c.known_files = xcalloc(locations_string_count(v->locations) + 1, 1);
 	c.known_functions = xcalloc(c.functions.count + 1, 1);
 	put_head(&c);
 	put_edges(&c);

@@ -14,7 +14,7 @@
 
 static void put_name(struct buf *out, const struct view *v, const struct stack_frame *f)
 {
-	const char *module = path_base(places_module_path(v->places, f->module));
+	const char *module = path_base(locations_module_path(v->locations, f->module));
 	size_t start = out->size;
 
 	stack_frame_name(v, f, out);

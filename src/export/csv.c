@@ -63,7 +63,7 @@ static void write_where(struct wheres *w, uint32_t stack)
 	stack_frame_name(w->v, &w->frames.rows[0], &name);
 	put_text(out, name.data);
 	buf_char(out, ',');
-	put_text(out, places_string(w->v->places, w->frames.rows[0].file));
+	put_text(out, locations_string(w->v->locations, w->frames.rows[0].file));
 	buf_printf(out, ",%u\r\n", w->frames.rows[0].line);
 	buf_release(&name);
 }
@@ -107,7 +107,7 @@ static void put_allocation(struct buf *out, const struct answer *a, uint32_t row
 	buf_hexadecimal(out, c->address[row]);
 	buf_char(out, ',');
 	put(out, threads[tags_thread(c->tags[row])].tid);
-	put_text(out, places_call(a->view->places, tags_call(c->tags[row])));
+	put_text(out, locations_call(a->view->locations, tags_call(c->tags[row])));
 	buf_char(out, ',');
 	put(out, answer_stack(a->view->model, c->stack[row]));
 	put(out, answer_stack(a->view->model, c->free_stack[row]));

@@ -5,9 +5,9 @@
  * the end (eb).  Times are in microseconds.  What was read and written is not known (bkacc).  The
  * frames' table follows the stacks, when all frames are known.
  *
- * A reader refuses two stacks of the same frames, and knows a frame by its place in the table.  Two
- * stacks may well read the same (a signal's and a call's way to one instruction), so the second has
- * an innermost frame of its own there. */
+ * A reader refuses two stacks of the same frames, and knows a frame by its position in the table.
+ * Two stacks may well read the same (a signal's and a call's way to one instruction), so the second
+ * has an innermost frame of its own there. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,11 +32,11 @@ struct dhat {
 	struct json j;
 	const struct stack_peak *peaks; /* by node, as the next three */
 	struct weight *at_peak, *leaked;
-	double *lifetimes; /* ticks */
-	uint32_t
-		*first_frame; /* by place: position of its first frame in the table; 0: not there */
-	uint32_t *places;     /* that are in the table, in its order */
-	size_t place_count, place_room;
+	double *lifetimes;     /* ticks */
+	uint32_t *first_frame; /* by location: position of its first frame in the table; 0: not
+				  there */
+	uint32_t *locations;   /* that are in the table, in its order */
+	size_t location_count, location_room;
 	uint32_t frame_count;
 	uint32_t *reads_as; /* by node: equal for those that read the same; 0: not known */
 	uint8_t *written;   /* by that */
@@ -116,7 +116,8 @@ static void compare_stacks(struct dhat *d)
 
 		if (!node_is_known(n, id))
 			continue;
-		key = (uint64_t)d->reads_as[n->parent[id]] << 32 | places_of_node(v->places, id);
+		key = (uint64_t)d->reads_as[n->parent[id]] << 32 |
+		      locations_of_node(v->locations, id);
 		if (!map_get(&known, key, &same))
 			map_set(&known, key, same = known.count + 1);
 		d->reads_as[id] = (uint32_t)same;
@@ -124,13 +125,14 @@ static void compare_stacks(struct dhat *d)
 	map_release(&known);
 }
 
-static uint32_t add_place(struct dhat *d, uint32_t place, unsigned count)
+static uint32_t add_location(struct dhat *d, uint32_t location, unsigned count)
 {
 	uint32_t first = d->frame_count;
 
 	d->frame_count += count;
-	d->places = xgrow(d->places, d->place_count, &d->place_room, sizeof(*d->places));
-	d->places[d->place_count++] = place;
+	d->locations =
+		xgrow(d->locations, d->location_count, &d->location_room, sizeof(*d->locations));
+	d->locations[d->location_count++] = location;
 	return first;
 }
 
@@ -146,17 +148,17 @@ static void put_frames_of(struct dhat *d, uint32_t stack)
 	if (!stack) /* what has none is the row after "[root]" */
 		json_number(&d->j, NULL, FRAMES_BEFORE);
 	for (uint32_t id = stack; node_is_known(n, id); id = n->parent[id]) {
-		uint32_t place = places_of_node(v->places, id);
+		uint32_t location = locations_of_node(v->locations, id);
 		unsigned count;
 		uint32_t first;
 
-		places_frames(v->places, place, &count);
+		locations_frames(v->locations, location, &count);
 		if (again)
-			first = add_place(d, place, count);
-		else if (!d->first_frame[place])
-			first = d->first_frame[place] = add_place(d, place, count);
+			first = add_location(d, location, count);
+		else if (!d->first_frame[location])
+			first = d->first_frame[location] = add_location(d, location, count);
 		else
-			first = d->first_frame[place];
+			first = d->first_frame[location];
 		again = false;
 		for (unsigned i = 0; i < count; i++)
 			json_number(&d->j, NULL, first + i);
@@ -206,18 +208,19 @@ static void put_table(struct dhat *d)
 	json_array(&d->j, "ftbl");
 	json_text(&d->j, NULL, "[root]");
 	json_text(&d->j, NULL, "0x0: (no stack)");
-	for (size_t i = 0; i < d->place_count && !sink_turn(d->out); i++) {
-		const struct place *place = places_at(v->places, d->places[i]);
+	for (size_t i = 0; i < d->location_count && !sink_turn(d->out); i++) {
+		const struct location *location = locations_at(v->locations, d->locations[i]);
 		unsigned count;
-		const struct place_frame *frames = places_frames(v->places, d->places[i], &count);
+		const struct location_frame *frames =
+			locations_frames(v->locations, d->locations[i], &count);
 
 		for (unsigned k = 0; k < count; k++) {
 			struct stack_frame f = {
 				.function = frames[k].function,
 				.file = frames[k].file,
 				.line = frames[k].line,
-				.module = place->module,
-				.address = place->address,
+				.module = location->module,
+				.address = location->address,
 			};
 
 			buf_clear(&label);
@@ -262,7 +265,7 @@ static int write_dhat(const struct export *x, struct sink *out, struct err *err)
 		.at_peak = weigh(v, MEASURE_PEAK),
 		.leaked = weigh(v, MEASURE_LEAKED),
 		.lifetimes = sum_lifetimes(v),
-		.first_frame = xcalloc(places_count(v->places) + 1, sizeof(*d.first_frame)),
+		.first_frame = xcalloc(locations_count(v->locations) + 1, sizeof(*d.first_frame)),
 		.frame_count = FRAMES_BEFORE + 1,
 	};
 
@@ -279,7 +282,7 @@ static int write_dhat(const struct export *x, struct sink *out, struct err *err)
 	free(d.leaked);
 	free(d.lifetimes);
 	free(d.first_frame);
-	free(d.places);
+	free(d.locations);
 	free(d.reads_as);
 	free(d.written);
 	return out->error;

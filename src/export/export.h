@@ -36,7 +36,8 @@ struct exporter {
 	bool gzip;	    /* compressed whatever the file is called */
 	bool one_measure;   /* weighs by export.measuring */
 	bool events_only;   /* cannot hold what was removed from a recording (model/removed.h) */
-	/* 0, or -errno with err.  Names are resolved (places_resolve_all) before it is called. */
+	/* 0, or -errno with err.  Names are resolved (locations_resolve_all) before it is called.
+	 */
 	int (*write)(const struct export *x, struct sink *out, struct err *err);
 };
 

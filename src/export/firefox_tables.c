@@ -35,18 +35,18 @@ static void mark_nodes(struct firefox_tables *t)
 /* A parent's id is smaller, so it comes first. */
 static void number_stacks(struct firefox_tables *t)
 {
-	struct places *places = t->view->places;
+	struct locations *locations = t->view->locations;
 
 	t->stack_count = 1;
 	for (uint32_t id = 1; id < t->view->model->tables.nodes.count; id++) {
-		uint32_t place;
+		uint32_t location;
 		unsigned count;
 
 		if (!t->stacks[id])
 			continue;
-		place = places_of_node(places, id);
-		places_frames(places, place, &count);
-		t->frames[place] = 1;
+		location = locations_of_node(locations, id);
+		locations_frames(locations, location, &count);
+		t->frames[location] = 1;
 		t->stacks[id] = t->stack_count + count - 1;
 		t->stack_count += count;
 	}
@@ -66,29 +66,29 @@ static uint32_t add_function(struct firefox_tables *t, const struct stack_frame 
 	return (uint32_t)t->row_count++;
 }
 
-/* The outermost function of a place first: inlined ones follow what they are inlined into. */
+/* The outermost function of a location first: inlined ones follow what they are inlined into. */
 static void number_frames(struct firefox_tables *t)
 {
-	struct places *places = t->view->places;
+	struct locations *locations = t->view->locations;
 	size_t room = 0;
 
 	t->of_frame = xgrow(NULL, 0, &room, sizeof(*t->of_frame));
 	t->of_frame[0] = add_function(t, &(struct stack_frame){ .address = UINT64_MAX });
 	t->frame_count = 1;
-	for (uint32_t id = 0; id < places_count(places); id++) {
-		const struct place *place = places_at(places, id);
+	for (uint32_t id = 0; id < locations_count(locations); id++) {
+		const struct location *location = locations_at(locations, id);
 		unsigned count;
-		const struct place_frame *frames = places_frames(places, id, &count);
+		const struct location_frame *frames = locations_frames(locations, id, &count);
 
 		if (!t->frames[id])
 			continue;
 		t->frames[id] = t->frame_count;
-		t->libraries[place->module] = 1;
+		t->libraries[location->module] = 1;
 		for (unsigned i = count; i-- > 0;) {
 			struct stack_frame f = { .function = frames[i].function,
 						 .file = frames[i].file,
-						 .module = place->module,
-						 .address = place->address };
+						 .module = location->module,
+						 .address = location->address };
 
 			t->of_frame =
 				xgrow(t->of_frame, t->frame_count, &room, sizeof(*t->of_frame));
@@ -98,14 +98,14 @@ static void number_frames(struct firefox_tables *t)
 	}
 }
 
-/* Strings of places, then names of libraries, then names of functions that have none. */
+/* Strings of locations, then names of libraries, then names of functions that have none. */
 static void number_strings(struct firefox_tables *t)
 {
 	const struct tables *model = &t->view->model->tables;
 	const char *program = model_info(t->view->model, "executable");
 
 	t->strings[0] = t->sources[0] = t->libraries[0] = 0;
-	for (uint32_t i = 1; i < places_string_count(t->view->places); i++) {
+	for (uint32_t i = 1; i < locations_string_count(t->view->locations); i++) {
 		if (t->strings[i])
 			t->strings[i] = ++t->string_count;
 		if (t->sources[i])
@@ -115,7 +115,7 @@ static void number_strings(struct firefox_tables *t)
 		if (!t->libraries[i])
 			continue;
 		t->libraries[i] = ++t->library_count;
-		if (program && !strcmp(places_module_path(t->view->places, i), program))
+		if (program && !strcmp(locations_module_path(t->view->locations, i), program))
 			t->program = i;
 	}
 }
@@ -124,9 +124,9 @@ void firefox_tables_init(struct firefox_tables *t, const struct view *v, struct 
 {
 	*t = (struct firefox_tables){ .view = v, .out = out };
 	t->stacks = xcalloc((size_t)v->model->tables.nodes.count + 1, sizeof(*t->stacks));
-	t->frames = xcalloc((size_t)places_count(v->places) + 1, sizeof(*t->frames));
-	t->strings = xcalloc((size_t)places_string_count(v->places) + 1, sizeof(*t->strings));
-	t->sources = xcalloc((size_t)places_string_count(v->places) + 1, sizeof(*t->sources));
+	t->frames = xcalloc((size_t)locations_count(v->locations) + 1, sizeof(*t->frames));
+	t->strings = xcalloc((size_t)locations_string_count(v->locations) + 1, sizeof(*t->strings));
+	t->sources = xcalloc((size_t)locations_string_count(v->locations) + 1, sizeof(*t->sources));
 	t->libraries = xcalloc(v->model->tables.module_count + 1, sizeof(*t->libraries));
 	mark_nodes(t);
 	number_stacks(t);
@@ -161,16 +161,16 @@ static void put_stack_column(struct firefox_tables *t, struct json *j, const cha
 	else
 		numbers_null(&n);
 	for (uint32_t id = 1; id < nodes->count && !sink_turn(t->out); id++) {
-		uint32_t place, parent = nodes->parent[id];
+		uint32_t location, parent = nodes->parent[id];
 		unsigned count;
 
 		if (!t->stacks[id])
 			continue;
-		place = places_of_node(t->view->places, id);
-		places_frames(t->view->places, place, &count);
+		location = locations_of_node(t->view->locations, id);
+		locations_frames(t->view->locations, location, &count);
 		for (unsigned depth = 0; depth < count; depth++)
 			if (column == STACK_FRAME)
-				numbers_add(&n, t->frames[place] + depth);
+				numbers_add(&n, t->frames[location] + depth);
 			else if (depth)
 				numbers_add(&n, t->stacks[id] - count + depth);
 			else if (t->stacks[parent])
@@ -191,33 +191,34 @@ static void put_stacks(struct firefox_tables *t, struct json *j)
 }
 
 /* From the start of its library; the viewer has 32 bits for it. */
-static int64_t relative_address(const struct firefox_tables *t, const struct place *place)
+static int64_t relative_address(const struct firefox_tables *t, const struct location *location)
 {
 	const struct module *modules = t->view->model->tables.modules; /* there may be none */
 	uint64_t relative;
 
-	if (!place->module)
+	if (!location->module)
 		return -1;
-	relative = place->address + modules[place->module].bias - modules[place->module].start;
+	relative = location->address + modules[location->module].bias -
+		   modules[location->module].start;
 	return relative <= UINT32_MAX ? (int64_t)relative : -1;
 }
 
 enum frame_column { FRAME_ADDRESS, FRAME_DEPTH, FRAME_CATEGORY, FRAME_LINE, FRAME_COLUMN };
 
 static void put_frame_value(const struct firefox_tables *t, struct numbers *n,
-			    enum frame_column column, const struct place *place,
-			    const struct place_frame *frame, unsigned depth)
+			    enum frame_column column, const struct location *location,
+			    const struct location_frame *frame, unsigned depth)
 {
 	switch (column) {
 	case FRAME_ADDRESS:
-		numbers_add(n, relative_address(t, place));
+		numbers_add(n, relative_address(t, location));
 		return;
 	case FRAME_DEPTH:
 		numbers_add(n, depth);
 		return;
 	case FRAME_CATEGORY:
-		numbers_add(n, place->module && place->module == t->program ? FIREFOX_PROGRAM
-									    : FIREFOX_OTHER);
+		numbers_add(n, location->module && location->module == t->program ? FIREFOX_PROGRAM
+										  : FIREFOX_OTHER);
 		return;
 	case FRAME_LINE:
 	case FRAME_COLUMN:
@@ -234,18 +235,18 @@ static void put_frame_value(const struct firefox_tables *t, struct numbers *n,
 static void put_frame_column(struct firefox_tables *t, struct json *j, const char *key,
 			     enum frame_column column)
 {
-	static const struct place_frame none;
-	struct places *places = t->view->places;
+	static const struct location_frame none;
+	struct locations *locations = t->view->locations;
 	struct numbers n = numbers_start(j, key);
 
-	put_frame_value(t, &n, column, &(struct place){ 0 }, &none, 0);
-	for (uint32_t id = 0; id < places_count(places) && !sink_turn(t->out); id++) {
-		const struct place *place = places_at(places, id);
+	put_frame_value(t, &n, column, &(struct location){ 0 }, &none, 0);
+	for (uint32_t id = 0; id < locations_count(locations) && !sink_turn(t->out); id++) {
+		const struct location *location = locations_at(locations, id);
 		unsigned count;
-		const struct place_frame *frames = places_frames(places, id, &count);
+		const struct location_frame *frames = locations_frames(locations, id, &count);
 
 		for (unsigned depth = 0; t->frames[id] && depth < count; depth++)
-			put_frame_value(t, &n, column, place, &frames[count - 1 - depth], depth);
+			put_frame_value(t, &n, column, location, &frames[count - 1 - depth], depth);
 	}
 	numbers_end(&n);
 }
@@ -350,7 +351,8 @@ static void put_sources(struct firefox_tables *t, struct json *j)
 	json_object(j, "sources");
 	put_same(t, j, "uuid", "null", t->source_count);
 	n = numbers_start(j, "filename");
-	for (uint32_t i = 1; i < places_string_count(t->view->places) && !sink_turn(t->out); i++)
+	for (uint32_t i = 1; i < locations_string_count(t->view->locations) && !sink_turn(t->out);
+	     i++)
 		if (t->sources[i])
 			numbers_add(&n, t->strings[i] - 1);
 	numbers_end(&n);
@@ -374,16 +376,16 @@ static void put_symbols(struct json *j)
 
 static void put_strings(struct firefox_tables *t, struct json *j)
 {
-	const struct places *places = t->view->places;
+	const struct locations *locations = t->view->locations;
 	struct buf name = { 0 };
 
 	json_array(j, "stringArray");
-	for (uint32_t i = 1; i < places_string_count(places) && !sink_turn(t->out); i++)
+	for (uint32_t i = 1; i < locations_string_count(locations) && !sink_turn(t->out); i++)
 		if (t->strings[i])
-			json_text(j, NULL, places_string(places, i));
+			json_text(j, NULL, locations_string(locations, i));
 	for (uint32_t i = 1; i < t->view->model->tables.module_count && !sink_turn(t->out); i++)
 		if (t->libraries[i])
-			json_text(j, NULL, path_base(places_module_path(places, i)));
+			json_text(j, NULL, path_base(locations_module_path(locations, i)));
 	for (size_t i = 0; i < t->row_count && !sink_turn(t->out); i++) {
 		const struct functions_row *f = function_row(t, i);
 
@@ -393,7 +395,7 @@ static void put_strings(struct firefox_tables *t, struct json *j)
 		if (f->address == UINT64_MAX)
 			buf_text(&name, NO_STACK);
 		else
-			places_unnamed(places, f->module, f->address, &name);
+			locations_unnamed(locations, f->module, f->address, &name);
 		json_text(j, NULL, name.data);
 	}
 	json_end_array(j);
@@ -435,7 +437,7 @@ void firefox_put_libraries(struct firefox_tables *t, struct json *j)
 	json_array(j, "libs");
 	for (uint32_t i = 1; i < t->view->model->tables.module_count && !sink_turn(t->out); i++) {
 		const struct module *m = &t->view->model->tables.modules[i];
-		const char *path = places_module_path(t->view->places, i);
+		const char *path = locations_module_path(t->view->locations, i);
 		struct buf id = { 0 };
 
 		if (!t->libraries[i])

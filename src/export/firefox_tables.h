@@ -2,8 +2,8 @@
 #pragma once
 /* What the threads of a Firefox profile share: strings, functions, frames, stacks, libraries.
  *
- * Only what the view needs is in them.  Numbers are given out by walking nodes, places, strings and
- * modules in their order, so no table is ever held as such: each column is another walk. */
+ * Only what the view needs is in them.  Numbers are given out by walking nodes, locations, strings
+ * and modules in their order, so no table is ever held as such: each column is another walk. */
 #include <stdint.h>
 
 #include "base/json.h"
@@ -23,9 +23,9 @@ struct firefox_tables {
 	const struct view *view;
 	struct sink *out;
 	uint32_t *stacks;    /* by node, its innermost frame's; 0: not needed */
-	uint32_t *frames;    /* by place, its outermost frame's; 0: not needed */
+	uint32_t *frames;    /* by location, its outermost frame's; 0: not needed */
 	uint32_t *of_frame;  /* function, by frame */
-	uint32_t *strings;   /* by string of places: 1 + its number */
+	uint32_t *strings;   /* by string of locations: 1 + its number */
 	uint32_t *sources;   /* the same of those that are files */
 	uint32_t *libraries; /* by module: 1 + its number */
 	uint32_t program;    /* a module; 0: not known */

@@ -42,11 +42,12 @@ static uint32_t child_of(struct flame *f, uint32_t parent, const struct stack_fr
 }
 
 /* The frames of one stack node, inlined ones too, below what its caller has. */
-static uint32_t add_place(struct flame *f, uint32_t at, uint32_t place)
+static uint32_t add_location(struct flame *f, uint32_t at, uint32_t location)
 {
-	const struct place *p = places_at(f->view->places, place);
+	const struct location *p = locations_at(f->view->locations, location);
 	unsigned count;
-	const struct place_frame *frames = places_frames(f->view->places, place, &count);
+	const struct location_frame *frames =
+		locations_frames(f->view->locations, location, &count);
 
 	for (unsigned i = count; i-- > 0;)
 		at = child_of(f, at,
@@ -78,7 +79,8 @@ static uint32_t node_of_stack(struct growing *g, uint32_t stack)
 		g->path[depth++] = id;
 	}
 	while (depth--) {
-		at = add_place(g->f, at, places_of_node(g->f->view->places, g->path[depth]));
+		at = add_location(g->f, at,
+				  locations_of_node(g->f->view->locations, g->path[depth]));
 		g->node_of[g->path[depth]] = at + 1;
 	}
 	return at;
@@ -118,19 +120,19 @@ static void describe(const void *context, uint32_t function, struct buf *name,
 {
 	const struct flame *f = context;
 	const struct functions_row *row = &f->functions.rows[function];
-	struct places *places = f->view->places;
-	const char *module = places_module_path(places, row->module);
+	struct locations *locations = f->view->locations;
+	const char *module = locations_module_path(locations, row->module);
 
 	*ret = (struct flame_source){ .module = module,
-				      .file = places_string(places, row->file),
+				      .file = locations_string(locations, row->file),
 				      .first = f->lines[function].first,
 				      .last = f->lines[function].last };
 	if (row->function)
-		buf_text(name, places_string(places, row->function));
+		buf_text(name, locations_string(locations, row->function));
 	else if (row->address == UINT64_MAX)
 		buf_text(name, "(no stack)");
 	else
-		places_unnamed(places, row->module, row->address, name);
+		locations_unnamed(locations, row->module, row->address, name);
 }
 
 struct flame_names flame_names(const struct flame *f)

@@ -25,9 +25,9 @@
 struct heaptrack {
 	const struct export *x;
 	struct buf *out;
-	uint32_t *string_ids; /* by string of places */
+	uint32_t *string_ids; /* by string of locations */
 	uint32_t *module_ids; /* strings of modules' paths */
-	uint32_t *ip_ids;     /* by place */
+	uint32_t *ip_ids;     /* by location */
 	uint32_t *trace_ids;  /* by node */
 	uint32_t string_count, ip_count, trace_count;
 	struct map kinds, large_kinds, large_sizes;
@@ -57,13 +57,13 @@ static uint32_t string_id(struct heaptrack *h, uint32_t id)
 	if (!id)
 		return 0;
 	if (!h->string_ids[id])
-		h->string_ids[id] = put_string(h, places_string(h->x->view->places, id));
+		h->string_ids[id] = put_string(h, locations_string(h->x->view->locations, id));
 	return h->string_ids[id];
 }
 
 static uint32_t module_id(struct heaptrack *h, uint32_t module)
 {
-	const char *path = places_module_path(h->x->view->places, module);
+	const char *path = locations_module_path(h->x->view->locations, module);
 
 	if (!*path)
 		return 0;
@@ -76,20 +76,20 @@ static uint32_t module_id(struct heaptrack *h, uint32_t module)
  * Whoever has no file has no line, and nothing may follow. */
 static uint32_t ip_id(struct heaptrack *h, uint32_t id)
 {
-	struct places *places = h->x->view->places;
-	const struct place *place = places_at(places, id);
+	struct locations *locations = h->x->view->locations;
+	const struct location *location = locations_at(locations, id);
 	unsigned count;
-	const struct place_frame *frames = places_frames(places, id, &count);
+	const struct location_frame *frames = locations_frames(locations, id, &count);
 	uint32_t module;
 
 	if (h->ip_ids[id])
 		return h->ip_ids[id];
-	module = module_id(h, place->module);
+	module = module_id(h, location->module);
 	for (unsigned i = 0; i < count; i++) {
 		string_id(h, frames[i].function);
 		string_id(h, frames[i].file);
 	}
-	buf_printf(h->out, "i %" PRIx64 " %x", place->address, module);
+	buf_printf(h->out, "i %" PRIx64 " %x", location->address, module);
 	for (unsigned i = 0; i < count && frames[i].function; i++) {
 		buf_printf(h->out, " %x", string_id(h, frames[i].function));
 		if (!frames[i].file && i + 1 == count)
@@ -115,7 +115,7 @@ static uint32_t trace_id(struct heaptrack *h, uint32_t stack)
 	}
 	while (depth) {
 		uint32_t node = path[--depth];
-		uint32_t ip = ip_id(h, places_of_node(h->x->view->places, node));
+		uint32_t ip = ip_id(h, locations_of_node(h->x->view->locations, node));
 
 		buf_printf(h->out, "t %x %x\n", ip, parent);
 		parent = h->trace_ids[node] = ++h->trace_count;
@@ -227,9 +227,9 @@ static int write_heaptrack(const struct export *x, struct sink *out, struct err 
 	h->x = x;
 	h->kinds.spill = h->large_kinds.spill = h->large_sizes.spill = true;
 	h->out = &out->buf;
-	h->string_ids = xcalloc(places_string_count(v->places) + 1, sizeof(*h->string_ids));
+	h->string_ids = xcalloc(locations_string_count(v->locations) + 1, sizeof(*h->string_ids));
 	h->module_ids = xcalloc(v->model->tables.module_count + 1, sizeof(*h->module_ids));
-	h->ip_ids = xcalloc(places_count(v->places) + 1, sizeof(*h->ip_ids));
+	h->ip_ids = xcalloc(locations_count(v->locations) + 1, sizeof(*h->ip_ids));
 	h->trace_ids = xcalloc(v->model->tables.nodes.count + 1, sizeof(*h->trace_ids));
 	put_head(h);
 	put_events(h, out);

@@ -33,7 +33,7 @@ static const struct {
 /* Of each frame function and line, the innermost first; null stands for those left out. */
 static void put_stack(struct html *p, uint32_t stack, unsigned call)
 {
-	json_text(p->j, "call", places_call(p->x->view->places, call));
+	json_text(p->j, "call", locations_call(p->x->view->locations, call));
 	stack_frames_of(&p->frames, p->x->view, stack);
 	json_number(p->j, "deep", p->frames.count);
 	json_array(p->j, "frames");

@@ -91,7 +91,8 @@ static void put_nameless(struct html *p)
 	for (size_t i = 1; i < p->model->tables.module_count; i++)
 		if (count[i]) {
 			json_array(p->j, NULL);
-			json_text(p->j, NULL, places_module_path(p->x->view->places, (uint32_t)i));
+			json_text(p->j, NULL,
+				  locations_module_path(p->x->view->locations, (uint32_t)i));
 			json_number(p->j, NULL, count[i]);
 			json_end_array(p->j);
 		}

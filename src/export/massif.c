@@ -53,12 +53,12 @@ static uint64_t function_key(struct massif *m, uint32_t function, uint32_t file)
 
 static void know_addresses(struct massif *m)
 {
-	struct places *places = m->x->view->places;
+	struct locations *locations = m->x->view->locations;
 
-	for (uint32_t i = 0; i < places_count(places); i++) {
+	for (uint32_t i = 0; i < locations_count(locations); i++) {
 		unsigned count;
-		const struct place *place = places_at(places, i);
-		const struct place_frame *frames = places_frames(places, i, &count);
+		const struct location *location = locations_at(locations, i);
+		const struct location_frame *frames = locations_frames(locations, i, &count);
 
 		for (unsigned f = 0; f < count; f++) {
 			uint64_t known, key;
@@ -68,7 +68,7 @@ static void know_addresses(struct massif *m)
 			key = function_key(m, frames[f].function, frames[f].file) << 32 |
 			      frames[f].line;
 			if (!map_get(&m->addresses, key, &known))
-				map_set(&m->addresses, key, place->address);
+				map_set(&m->addresses, key, location->address);
 		}
 	}
 }

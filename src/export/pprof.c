@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* pprof's profile.proto: blocks and bytes allocated, and still in use at the end.
  *
- * One sample for each stack of each thread, with the thread as a label; one location for each
- * place, its inlined functions as lines of it.  Tables follow the samples, the strings come last:
- * readers take the fields in any order. */
+ * One sample for each stack of each thread, with the thread as a label; one pprof location for each
+ * location, its inlined functions as lines of it.  Tables follow the samples, the strings come
+ * last: readers take the fields in any order. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,17 +44,17 @@ enum mapping {
 	MAPPING_HAS_LINES,
 	MAPPING_HAS_INLINES,
 };
-enum location { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
+enum pprof_location { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum line { LINE_FUNCTION = 1, LINE_LINE, LINE_COLUMN };
 enum function { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_RAW_NAME, FUNCTION_FILE };
 
 struct pprof {
 	const struct export *x;
 	struct sink *out;
-	uint32_t *of_place_string; /* index of a string of places; 0: not given out yet */
+	uint32_t *of_location_string; /* index of a string of locations; 0: not given out yet */
 	char **strings;
 	size_t string_count, string_room;
-	uint8_t *used_places; /* a location was referred to */
+	uint8_t *used_locations; /* a location was referred to */
 	uint8_t *used_modules;
 	bool without_stack;   /* there is a sample that has none */
 	struct map functions; /* function << 32 | file to id */
@@ -72,13 +72,14 @@ static uint32_t add_string(struct pprof *p, const char *text)
 	return (uint32_t)p->string_count++;
 }
 
-static uint32_t place_string(struct pprof *p, uint32_t id)
+static uint32_t location_string(struct pprof *p, uint32_t id)
 {
 	if (!id)
 		return 0;
-	if (!p->of_place_string[id])
-		p->of_place_string[id] = add_string(p, places_string(p->x->view->places, id));
-	return p->of_place_string[id];
+	if (!p->of_location_string[id])
+		p->of_location_string[id] =
+			add_string(p, locations_string(p->x->view->locations, id));
+	return p->of_location_string[id];
 }
 
 static void put_type(struct pprof *p, unsigned field, const char *type, const char *unit)
@@ -88,7 +89,7 @@ static void put_type(struct pprof *p, unsigned field, const char *type, const ch
 	proto_message(&p->out->buf, field, &p->message);
 }
 
-static uint32_t function_id(struct pprof *p, const struct place_frame *f)
+static uint32_t function_id(struct pprof *p, const struct location_frame *f)
 {
 	uint64_t key = (uint64_t)f->function << 32 | f->file, id;
 
@@ -113,15 +114,15 @@ static void put_sample(struct pprof *p, const struct stack_weight *w, const stru
 
 	buf_clear(&p->part);
 	for (uint32_t id = w->stack; node_is_known(n, id); id = n->parent[id]) {
-		uint32_t place = places_of_node(v->places, id);
+		uint32_t location = locations_of_node(v->locations, id);
 
-		p->used_places[place] = 1;
-		proto_varint(&p->part, (uint64_t)place + 1);
+		p->used_locations[location] = 1;
+		proto_varint(&p->part, (uint64_t)location + 1);
 	}
 	/* What has none is dropped by readers. */
 	if (!p->part.size) {
 		p->without_stack = true;
-		proto_varint(&p->part, (uint64_t)places_count(v->places) + 1);
+		proto_varint(&p->part, (uint64_t)locations_count(v->locations) + 1);
 	}
 	proto_message(&p->message, SAMPLE_LOCATION, &p->part);
 	proto_varint(&p->part, w->weight.count);
@@ -189,15 +190,15 @@ static void put_samples(struct pprof *p)
 static void put_location(struct pprof *p, uint32_t id)
 {
 	const struct view *v = p->x->view;
-	const struct place *place = places_at(v->places, id);
+	const struct location *location = locations_at(v->locations, id);
 	unsigned count;
-	const struct place_frame *frames = places_frames(v->places, id, &count);
-	uint64_t bias = place->module ? v->model->tables.modules[place->module].bias : 0;
+	const struct location_frame *frames = locations_frames(v->locations, id, &count);
+	uint64_t bias = location->module ? v->model->tables.modules[location->module].bias : 0;
 
-	p->used_modules[place->module] = 1;
+	p->used_modules[location->module] = 1;
 	proto_number(&p->message, LOCATION_ID, (uint64_t)id + 1);
-	proto_number(&p->message, LOCATION_MAPPING, place->module);
-	proto_number(&p->message, LOCATION_ADDRESS, place->address + bias);
+	proto_number(&p->message, LOCATION_MAPPING, location->module);
+	proto_number(&p->message, LOCATION_ADDRESS, location->address + bias);
 	for (unsigned i = 0; i < count; i++) {
 		if (!frames[i].function)
 			continue;
@@ -209,14 +210,15 @@ static void put_location(struct pprof *p, uint32_t id)
 	proto_message(&p->out->buf, PROFILE_LOCATION, &p->message);
 }
 
-/* A place of its own, behind all others. */
+/* A location of its own, after all others. */
 static void put_no_stack(struct pprof *p)
 {
 	proto_number(&p->message, FUNCTION_ID, UINT32_MAX);
 	proto_number(&p->message, FUNCTION_NAME, add_string(p, "(no stack)"));
 	proto_message(&p->out->buf, PROFILE_FUNCTION, &p->message);
 	proto_number(&p->part, LINE_FUNCTION, UINT32_MAX);
-	proto_number(&p->message, LOCATION_ID, (uint64_t)places_count(p->x->view->places) + 1);
+	proto_number(&p->message, LOCATION_ID,
+		     (uint64_t)locations_count(p->x->view->locations) + 1);
 	proto_message(&p->message, LOCATION_LINE, &p->part);
 	proto_message(&p->out->buf, PROFILE_LOCATION, &p->message);
 }
@@ -225,7 +227,7 @@ static void put_mapping(struct pprof *p, uint32_t id)
 {
 	const struct view *v = p->x->view;
 	const struct module *m = &v->model->tables.modules[id];
-	enum symbols_level level = places_level(v->places, id);
+	enum symbols_level level = locations_level(v->locations, id);
 	struct buf build_id = { 0 };
 
 	buf_hex(&build_id, m->build_id, m->build_id_size);
@@ -233,7 +235,8 @@ static void put_mapping(struct pprof *p, uint32_t id)
 	proto_number(&p->message, MAPPING_START, m->start);
 	proto_number(&p->message, MAPPING_LIMIT, m->end);
 	/* A module's first segment starts with its file: offset 0. */
-	proto_number(&p->message, MAPPING_FILE, add_string(p, places_module_path(v->places, id)));
+	proto_number(&p->message, MAPPING_FILE,
+		     add_string(p, locations_module_path(v->locations, id)));
 	proto_number(&p->message, MAPPING_BUILD_ID,
 		     build_id.size ? add_string(p, build_id.data) : 0);
 	proto_number(&p->message, MAPPING_HAS_FUNCTIONS, level != SYMBOLS_NONE);
@@ -248,15 +251,15 @@ static bool is_program(const struct pprof *p, uint32_t module)
 {
 	const char *path = model_info(p->x->view->model, "executable");
 
-	return path && !strcmp(places_module_path(p->x->view->places, module), path);
+	return path && !strcmp(locations_module_path(p->x->view->locations, module), path);
 }
 
 static void put_tables(struct pprof *p)
 {
 	const struct view *v = p->x->view;
 
-	for (uint32_t i = 0; i < places_count(v->places) && !sink_turn(p->out); i++)
-		if (p->used_places[i])
+	for (uint32_t i = 0; i < locations_count(v->locations) && !sink_turn(p->out); i++)
+		if (p->used_locations[i])
 			put_location(p, i);
 	if (p->without_stack)
 		put_no_stack(p);
@@ -266,13 +269,14 @@ static void put_tables(struct pprof *p)
 			if (p->used_modules[i] && is_program(p, i) != others)
 				put_mapping(p, i);
 	for (size_t i = 0; i < p->function_count && !sink_turn(p->out); i++) {
-		uint32_t name = place_string(p, p->function_rows[i].function);
-		uint32_t raw = place_string(p, p->function_rows[i].raw);
+		uint32_t name = location_string(p, p->function_rows[i].function);
+		uint32_t raw = location_string(p, p->function_rows[i].raw);
 
 		proto_number(&p->message, FUNCTION_ID, i + 1);
 		proto_number(&p->message, FUNCTION_NAME, name);
 		proto_number(&p->message, FUNCTION_RAW_NAME, raw ? raw : name);
-		proto_number(&p->message, FUNCTION_FILE, place_string(p, p->function_rows[i].file));
+		proto_number(&p->message, FUNCTION_FILE,
+			     location_string(p, p->function_rows[i].file));
 		proto_message(&p->out->buf, PROFILE_FUNCTION, &p->message);
 	}
 }
@@ -301,8 +305,9 @@ static int write_pprof(const struct export *x, struct sink *out, struct err *err
 	const struct view *v = x->view;
 	struct pprof p = { .x = x, .out = out };
 
-	p.of_place_string = xcalloc(places_string_count(v->places) + 1, sizeof(*p.of_place_string));
-	p.used_places = xcalloc(places_count(v->places) + 1, 1);
+	p.of_location_string =
+		xcalloc(locations_string_count(v->locations) + 1, sizeof(*p.of_location_string));
+	p.used_locations = xcalloc(locations_count(v->locations) + 1, 1);
 	p.used_modules = xcalloc(v->model->tables.module_count + 1, 1);
 	put_head(&p);
 	put_samples(&p);
@@ -314,8 +319,8 @@ static int write_pprof(const struct export *x, struct sink *out, struct err *err
 		sink_turn(out);
 	}
 	free(p.strings);
-	free(p.of_place_string);
-	free(p.used_places);
+	free(p.of_location_string);
+	free(p.used_locations);
 	free(p.used_modules);
 	free(p.function_rows);
 	map_release(&p.functions);

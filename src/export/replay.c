@@ -48,7 +48,7 @@ struct replay {
 	struct replay_words *downs; /* by place of spines.h */
 	struct scratch downs_memory;
 	struct replay_words *ups; /* as many as the deepest stack has frames */
-	uint64_t *entered;	  /* by place of places.h: how often; then its number */
+	uint64_t *entered;	  /* by location of locations.h: how often; then its number */
 	uint32_t most;		  /* blocks that are alive at once */
 	uint64_t done;
 	struct slots slots;
@@ -144,13 +144,13 @@ static void count_pieces(void *context, unsigned worker, uint64_t first, uint64_
  * too.  Parents have smaller numbers than what they call. */
 static void count_entered(struct replay *r, _Atomic int64_t *ways)
 {
-	const struct places *places = r->x->view->places;
+	const struct locations *locations = r->x->view->locations;
 
 	for (uint32_t i = r->spines.node_count; i-- > 1;) {
 		if (!spines_known(&r->spines, i))
 			continue;
 		ways[r->spines.of[i].parent] += ways[i];
-		r->entered[places_of_node(places, i)] += (uint64_t)ways[i];
+		r->entered[locations_of_node(locations, i)] += (uint64_t)ways[i];
 	}
 }
 
@@ -267,7 +267,7 @@ static int more_entered(const void *a, const void *b, void *context)
 /* Frames that are entered most have the lowest numbers: a player with few functions knows those. */
 static void number_frames(struct replay *r)
 {
-	uint32_t count = places_count(r->x->view->places) + 1;
+	uint32_t count = locations_count(r->x->view->locations) + 1;
 	uint32_t *order = xcalloc(count, sizeof(*order));
 
 	for (uint32_t i = 0; i < count; i++)
@@ -288,7 +288,7 @@ static void make_words(struct replay *r)
 	for (uint32_t i = 0; i < s->count; i++)
 		r->downs[i] = (struct replay_words){
 			.op = REPLAY_DOWN,
-			.a = r->entered[places_of_node(r->x->view->places, s->order[i])],
+			.a = r->entered[locations_of_node(r->x->view->locations, s->order[i])],
 		};
 	r->ups = xcalloc((size_t)s->deepest + 1, sizeof(*r->ups));
 	for (uint32_t i = 0; i < s->deepest; i++)
@@ -302,7 +302,7 @@ static int write_replay(const struct export *x, struct sink *out, struct err *er
 
 	r->x = x;
 	r->out = out;
-	r->entered = xcalloc(places_count(x->view->places) + 1, sizeof(*r->entered));
+	r->entered = xcalloc(locations_count(x->view->locations) + 1, sizeof(*r->entered));
 	r->clock = model_clock(x->view->model);
 	spines_init(&r->spines, &x->view->model->tables.nodes, NULL);
 	count_calls(r);

@@ -95,15 +95,15 @@ static void put_frames(struct speedscope *s)
 
 		buf_clear(&name);
 		if (f->function)
-			buf_text(&name, places_string(v->places, f->function));
+			buf_text(&name, locations_string(v->locations, f->function));
 		else if (f->address == UINT64_MAX)
 			buf_text(&name, "(no stack)");
 		else
-			places_unnamed(v->places, f->module, f->address, &name);
+			locations_unnamed(v->locations, f->module, f->address, &name);
 		json_object(&s->j, NULL);
 		json_text(&s->j, "name", name.data);
 		if (f->file)
-			json_text(&s->j, "file", places_string(v->places, f->file));
+			json_text(&s->j, "file", locations_string(v->locations, f->file));
 		json_end_object(&s->j);
 	}
 	json_end_array(&s->j);

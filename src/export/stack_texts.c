@@ -47,7 +47,7 @@ struct writing {
 	struct buf *bufs; /* by worker */
 };
 
-static void write_places(void *context, unsigned worker, uint64_t first, uint64_t count)
+static void write_frames_of_nodes(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct writing *w = context;
 	struct stack_texts *t = w->texts;
@@ -65,7 +65,7 @@ static void write_places(void *context, unsigned worker, uint64_t first, uint64_
 	}
 }
 
-static int keep_places(void *context, unsigned worker, uint64_t first, uint64_t count)
+static int keep_frames_of_nodes(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct writing *w = context;
 	struct stack_texts *t = w->texts;
@@ -93,7 +93,7 @@ static void write_frames(struct stack_texts *t)
 	w.bufs = xcalloc(workers, sizeof(*w.bufs));
 	t->at = xcalloc((size_t)t->spines.count + 1, sizeof(*t->at));
 	scratch_resize(&t->text, 4096);
-	ordered_for(t->spines.count, BLOCK, false, write_places, keep_places, &w);
+	ordered_for(t->spines.count, BLOCK, false, write_frames_of_nodes, keep_frames_of_nodes, &w);
 	scratch_seal(&t->text);
 	for (unsigned i = 0; i < workers; i++)
 		buf_release(&w.bufs[i]);

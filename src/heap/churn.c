@@ -12,7 +12,7 @@
 #include "base/xalloc.h"
 
 void churn_init(struct churn *c, const struct profile_options *options,
-		const struct heap_places_options *where)
+		const struct heap_locations_options *where)
 {
 	*c = (struct churn){ 0 };
 	profile_init(&c->profile, options, where);
@@ -95,10 +95,10 @@ void churn_add(struct churn *c, const struct log *l, const struct dump *maps)
 
 char *churn_frame(const struct churn *c, const struct profile_walk *w, size_t frame)
 {
-	const struct heap_places *p = &c->profile.places;
+	const struct heap_locations *p = &c->profile.locations;
 	const char *name = strings_at(&p->texts, p->frames[w->frames[frame]].function);
 
-	return *name ? xstrdup(name) : profile_unnamed(&c->profile, w->places[frame]);
+	return *name ? xstrdup(name) : profile_unnamed(&c->profile, w->locations[frame]);
 }
 
 /* The number of each sample's stack; SIZE_MAX for those that are left out. */

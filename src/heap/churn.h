@@ -62,7 +62,7 @@ struct churn {
 };
 
 void churn_init(struct churn *c, const struct profile_options *options,
-		const struct heap_places_options *where);
+		const struct heap_locations_options *where);
 void churn_release(struct churn *c);
 /* `maps` has the maps of the log's process, or is NULL: then its addresses have no names.  Nothing
  * of either is kept. */

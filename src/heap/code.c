@@ -26,26 +26,26 @@ struct code {
 
 struct code *code_new(const struct profile *p)
 {
-	const struct heap_places *places = &p->places;
+	const struct heap_locations *locations = &p->locations;
 	struct code *c = xcalloc(1, sizeof(*c));
 
 	c->p = p;
-	c->modules = xcalloc(places->module_count + 1, sizeof(*c->modules));
-	c->files = xcalloc(places->module_count + 1, sizeof(*c->files));
-	c->stubs = xcalloc(places->module_count + 1, sizeof(*c->stubs));
-	for (size_t i = 0; i < places->module_count; i++) {
-		const struct heap_places_module *m = &places->modules[i];
+	c->modules = xcalloc(locations->module_count + 1, sizeof(*c->modules));
+	c->files = xcalloc(locations->module_count + 1, sizeof(*c->files));
+	c->stubs = xcalloc(locations->module_count + 1, sizeof(*c->stubs));
+	for (size_t i = 0; i < locations->module_count; i++) {
+		const struct heap_locations_module *m = &locations->modules[i];
 
 		c->modules[i].path = m->path;
 		if (m->file && elf_file_open(&c->files[i], m->file))
 			c->modules[i] = (struct symbols_module){ m->file, c->files[i].build_id,
 								 c->files[i].build_id_size };
 	}
-	c->symbols = symbols_new(c->modules, places->module_count,
+	c->symbols = symbols_new(c->modules, locations->module_count,
 				 &(struct symbols_options){
-					 .debug_paths = places->options.debug_paths,
-					 .debug_path_count = places->options.debug_path_count,
-					 .debuginfod = places->options.debuginfod,
+					 .debug_paths = locations->options.debug_paths,
+					 .debug_path_count = locations->options.debug_path_count,
+					 .debuginfod = locations->options.debuginfod,
 				 });
 	return c;
 }
@@ -55,7 +55,7 @@ struct code *code_free(struct code *c)
 	if (!c)
 		return NULL;
 	symbols_free(c->symbols);
-	for (size_t i = 0; i < c->p->places.module_count; i++) {
+	for (size_t i = 0; i < c->p->locations.module_count; i++) {
 		stubs_free(c->stubs[i]);
 		if (elf_file_is_open(&c->files[i]))
 			elf_file_release(&c->files[i]);
@@ -71,22 +71,23 @@ struct code *code_free(struct code *c)
 	return NULL;
 }
 
-size_t code_function_of(struct code *c, const struct heap_place *place)
+size_t code_function_of(struct code *c, const struct heap_location *location)
 {
 	struct symbols_function f;
 	uint64_t key, at;
 
-	if (place->module == HEAP_NO_MODULE || !elf_file_is_open(&c->files[place->module]) ||
-	    !symbols_function(c->symbols, place->module, place->address, &f))
+	if (location->module == HEAP_NO_MODULE || !elf_file_is_open(&c->files[location->module]) ||
+	    !symbols_function(c->symbols, location->module, location->address, &f))
 		return SIZE_MAX;
-	key = (f.start ^ (uint64_t)place->module << 44) * 0x9e3779b97f4a7c15ull;
+	key = (f.start ^ (uint64_t)location->module << 44) * 0x9e3779b97f4a7c15ull;
 	for (; map_get(&c->by_start, key, &at); key++)
-		if (c->functions[at].module == place->module && c->functions[at].start == f.start) {
+		if (c->functions[at].module == location->module &&
+		    c->functions[at].start == f.start) {
 			free(f.name);
 			return at;
 		}
 	c->functions = xgrow(c->functions, c->count, &c->room, sizeof(*c->functions));
-	c->functions[c->count] = (struct code_function){ place->module, f.start, f.end, f.name };
+	c->functions[c->count] = (struct code_function){ location->module, f.start, f.end, f.name };
 	map_set(&c->by_start, key, c->count);
 	return c->count++;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* The code behind a profile's places: functions with their extent, lines and bytes, from the files
- * that the places were named with.
+/* The code behind a profile's locations: functions with their extent, lines and bytes, from the
+ * files that the locations were named with.
  *
  * For reports that show more of a function than the addresses in a dump.  The profile is finished
  * and stays; one thread. */
@@ -20,9 +20,9 @@ struct code_function {
 
 struct code *code_new(const struct profile *p);
 struct code *code_free(struct code *c);
-/* The number of the function that a place is in, or SIZE_MAX: its file, or its symbol, is not
+/* The number of the function that a location is in, or SIZE_MAX: its file, or its symbol, is not
  * known. */
-size_t code_function_of(struct code *c, const struct heap_place *place);
+size_t code_function_of(struct code *c, const struct heap_location *location);
 size_t code_function_count(const struct code *c);
 /* Borrowed until the next call of code_function_of(). */
 const struct code_function *code_function(const struct code *c, size_t function);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Names in a file.  See heap_cache.h.
  *
- *	head | place (address, frames) … by address | frames … | texts, each with its NUL
+ *	head | location (address, frames) … by address | frames … | texts, each with its NUL
  *
- * The name of a file ends as that of a recording's places does, so cache_dir_tidy() knows it. */
+ * The name of a file ends as that of a recording's locations does, so cache_dir_tidy() knows it. */
 #include "heap/heap_cache.h"
 
 #include <errno.h>
@@ -25,17 +25,17 @@
 #define MAGIC 0x70616568736d656dull
 #define VERSION 1u
 #define SIZE_MAX_BYTES (256u << 20)
-#define PLACES_MAX (1u << 20) /* beyond it, what was there is dropped */
-#define FRAMES_MAX 256u	      /* of one place */
+#define LOCATIONS_MAX (1u << 20) /* beyond it, what was there is dropped */
+#define FRAMES_MAX 256u		 /* of one location */
 
 struct head {
 	uint64_t magic;
-	uint32_t version, places, frames, strings;
+	uint32_t version, locations, frames, strings;
 	uint64_t text_size;
 	uint64_t sum; /* XXH3 of everything behind the head */
 };
 
-struct stored_place {
+struct stored_location {
 	uint64_t address;
 	uint32_t frame, frame_count;
 };
@@ -57,7 +57,7 @@ struct heap_cache {
 	/* What the file had; all zero without one. */
 	struct head head;
 	uint8_t *bytes;
-	const struct stored_place *places;
+	const struct stored_location *locations;
 	const struct stored_frame *frames;
 	const char **texts;
 	struct added *added;
@@ -78,7 +78,7 @@ static bool read_all(int fd, void *to, size_t size, off_t at)
 
 static uint64_t size_of(const struct head *h)
 {
-	return sizeof(struct stored_place) * (uint64_t)h->places +
+	return sizeof(struct stored_location) * (uint64_t)h->locations +
 	       sizeof(struct stored_frame) * (uint64_t)h->frames + h->text_size;
 }
 
@@ -100,8 +100,8 @@ static bool take_texts(struct heap_cache *c, const char *texts)
 
 static bool is_right(const struct heap_cache *c)
 {
-	for (uint32_t i = 0; i < c->head.places; i++) {
-		const struct stored_place *p = &c->places[i];
+	for (uint32_t i = 0; i < c->head.locations; i++) {
+		const struct stored_location *p = &c->locations[i];
 
 		if (!p->frame_count || p->frame_count > FRAMES_MAX ||
 		    p->frame_count > c->head.frames || p->frame > c->head.frames - p->frame_count ||
@@ -134,8 +134,8 @@ static bool read_file(struct heap_cache *c, int fd)
 	c->bytes = xmalloc(size);
 	if (!read_all(fd, c->bytes, size, sizeof(*h)) || XXH3_64bits(c->bytes, size) != h->sum)
 		return false;
-	c->places = (const struct stored_place *)c->bytes;
-	c->frames = (const struct stored_frame *)(c->places + h->places);
+	c->locations = (const struct stored_location *)c->bytes;
+	c->frames = (const struct stored_frame *)(c->locations + h->locations);
 	return take_texts(c, (const char *)(c->frames + h->frames)) && is_right(c);
 }
 
@@ -170,22 +170,22 @@ static char *copy_of(const struct heap_cache *c, uint32_t text)
 
 bool heap_cache_find(const struct heap_cache *c, uint64_t address, struct symbol *ret)
 {
-	size_t low = 0, high = c->head.places;
+	size_t low = 0, high = c->head.locations;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (c->places[middle].address < address)
+		if (c->locations[middle].address < address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == c->head.places || c->places[low].address != address)
+	if (low == c->head.locations || c->locations[low].address != address)
 		return false;
-	ret->count = c->places[low].frame_count;
+	ret->count = c->locations[low].frame_count;
 	ret->frames = xcalloc(ret->count, sizeof(*ret->frames));
 	for (unsigned i = 0; i < ret->count; i++) {
-		const struct stored_frame *f = &c->frames[c->places[low].frame + i];
+		const struct stored_frame *f = &c->frames[c->locations[low].frame + i];
 
 		ret->frames[i] = (struct symbol_frame){
 			.function = copy_of(c, f->function),
@@ -216,14 +216,14 @@ static int by_address(const void *a, const void *b)
 
 /* What is to be written, as it grows. */
 struct packing {
-	struct buf places, frames;
+	struct buf locations, frames;
 	struct strings strings;
-	uint32_t frame_count, place_count;
+	uint32_t frame_count, location_count;
 };
 
-static void pack_place(struct packing *p, uint64_t address, const struct symbol *s)
+static void pack_location(struct packing *p, uint64_t address, const struct symbol *s)
 {
-	struct stored_place place = { address, p->frame_count, s->count };
+	struct stored_location location = { address, p->frame_count, s->count };
 
 	for (unsigned i = 0; i < s->count; i++) {
 		const struct symbol_frame *from = &s->frames[i];
@@ -238,31 +238,32 @@ static void pack_place(struct packing *p, uint64_t address, const struct symbol 
 
 		buf_add(&p->frames, &f, sizeof(f));
 	}
-	buf_add(&p->places, &place, sizeof(place));
+	buf_add(&p->locations, &location, sizeof(location));
 	p->frame_count += s->count;
-	p->place_count++;
+	p->location_count++;
 }
 
 /* Both are sorted; of an address that is in both, the new one counts. */
 static void pack_all(struct heap_cache *c, struct packing *p)
 {
-	uint32_t old = c->head.places + c->added_count > PLACES_MAX ? c->head.places : 0;
+	uint32_t old = c->head.locations + c->added_count > LOCATIONS_MAX ? c->head.locations : 0;
 
-	for (size_t i = 0; i < c->added_count || old < c->head.places;) {
-		bool is_old = old < c->head.places &&
-			      (i == c->added_count || c->places[old].address < c->added[i].address);
+	for (size_t i = 0; i < c->added_count || old < c->head.locations;) {
+		bool is_old =
+			old < c->head.locations &&
+			(i == c->added_count || c->locations[old].address < c->added[i].address);
 		struct symbol s = { 0 };
 
 		if (is_old) {
-			heap_cache_find(c, c->places[old].address, &s);
-			pack_place(p, c->places[old++].address, &s);
+			heap_cache_find(c, c->locations[old].address, &s);
+			pack_location(p, c->locations[old++].address, &s);
 			symbol_release(&s);
 			continue;
 		}
-		if (old < c->head.places && c->places[old].address == c->added[i].address)
+		if (old < c->head.locations && c->locations[old].address == c->added[i].address)
 			old++;
 		if (!i || c->added[i].address != c->added[i - 1].address)
-			pack_place(p, c->added[i].address, c->added[i].symbol);
+			pack_location(p, c->added[i].address, c->added[i].symbol);
 		i++;
 	}
 }
@@ -274,11 +275,11 @@ static void pack(struct heap_cache *c, struct buf *out)
 
 	strings_init(&p.strings);
 	pack_all(c, &p);
-	h.places = p.place_count;
+	h.locations = p.location_count;
 	h.frames = p.frame_count;
 	h.strings = strings_count(&p.strings);
 	buf_add(out, &h, sizeof(h));
-	buf_add(out, p.places.data, p.places.size);
+	buf_add(out, p.locations.data, p.locations.size);
 	buf_add(out, p.frames.data, p.frames.size);
 	for (uint32_t i = 0; i < h.strings; i++) {
 		const char *text = strings_at(&p.strings, i);
@@ -290,7 +291,7 @@ static void pack(struct heap_cache *c, struct buf *out)
 	head = (struct head *)out->data;
 	*head = h;
 	strings_release(&p.strings);
-	buf_release(&p.places);
+	buf_release(&p.locations);
 	buf_release(&p.frames);
 }
 

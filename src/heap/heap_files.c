@@ -13,8 +13,8 @@
 
 /* One module that a file is looked for. */
 struct hunt {
-	struct heap_places *p;
-	struct heap_places_module *module;
+	struct heap_locations *p;
+	struct heap_locations_module *module;
 	struct heap_file *file;
 	bool insist; /* the user means the candidate */
 	bool stale;  /* the candidate took the place of what was loaded */
@@ -80,7 +80,8 @@ static uint64_t first_page(const Elf64_Phdr *h)
 
 /* Pages of segments with code, as they are in the dump; which may come from a machine with larger
  * ones.  The kernel makes one map of segments that follow each other in the file as in memory. */
-static bool holds(const Elf64_Phdr *h, const Elf64_Phdr *end, const struct heap_places_code *code)
+static bool holds(const Elf64_Phdr *h, const Elf64_Phdr *end,
+		  const struct heap_locations_code *code)
 {
 	static const uint64_t pages[] = { PAGE, 4 * PAGE, 16 * PAGE };
 
@@ -104,7 +105,7 @@ static bool holds(const Elf64_Phdr *h, const Elf64_Phdr *end, const struct heap_
 
 /* A file of debug information alone has segments without content: the one with code is then laid
  * over the code that the dump has, if it is as large. */
-static bool fits_debug_file(struct heap_file *f, const struct heap_places_module *m)
+static bool fits_debug_file(struct heap_file *f, const struct heap_locations_module *m)
 {
 	Elf64_Phdr *only = NULL;
 	uint64_t within;
@@ -128,7 +129,7 @@ static bool fits_debug_file(struct heap_file *f, const struct heap_places_module
 	return true;
 }
 
-static bool fits(struct heap_file *f, const struct heap_places_module *m)
+static bool fits(struct heap_file *f, const struct heap_locations_module *m)
 {
 	for (size_t i = 0; i < m->code_count; i++) {
 		size_t k = 0;
@@ -197,7 +198,7 @@ static bool take_under(struct hunt *h, const char *folder, const char *path)
 }
 
 /* What the user calls the program: by its name, or whatever it is called if no module has that. */
-static bool is_program(const struct heap_places *p, size_t module)
+static bool is_program(const struct heap_locations *p, size_t module)
 {
 	const char *name = p->options.program ? base_name(p->options.program) : NULL;
 
@@ -212,7 +213,7 @@ static bool is_program(const struct heap_places *p, size_t module)
 /* At the path that the dump has, or where the user says that it begins now. */
 static bool take_at_path(struct hunt *h)
 {
-	const struct heap_places_options *o = &h->p->options;
+	const struct heap_locations_options *o = &h->p->options;
 	const char *path = h->module->path;
 
 	for (size_t i = 0; i < o->prefix_count; i++)
@@ -228,7 +229,7 @@ static bool take_at_path(struct hunt *h)
 
 static bool take_beside(struct hunt *h)
 {
-	const struct heap_places_options *o = &h->p->options;
+	const struct heap_locations_options *o = &h->p->options;
 
 	for (size_t i = 0; i < o->beside_count; i++)
 		if (take_under(h, o->beside[i], base_name(h->module->path)))
@@ -245,10 +246,10 @@ static void take_id(struct heap_file *f, const char *digits)
 	}
 }
 
-void heap_files_find(struct heap_places *p, size_t module, struct search *search,
+void heap_files_find(struct heap_locations *p, size_t module, struct search *search,
 		     struct heap_file *ret)
 {
-	struct heap_places_module *m = &p->modules[module];
+	struct heap_locations_module *m = &p->modules[module];
 	struct hunt h = { .p = p, .module = m, .file = ret };
 
 	take_id(ret, m->build_id);
@@ -269,7 +270,7 @@ void heap_files_find(struct heap_places *p, size_t module, struct search *search
 	(void)(take_beside(&h) || search_by_name(search, base_name(m->path), take, &h));
 }
 
-void heap_files_use(struct heap_places *p, size_t module, const char *path, struct heap_file *f)
+void heap_files_use(struct heap_locations *p, size_t module, const char *path, struct heap_file *f)
 {
 	struct hunt h = { .p = p, .module = &p->modules[module], .file = f };
 
@@ -289,7 +290,7 @@ uint64_t heap_files_address(const struct heap_file *f, uint64_t offset)
 	return offset;
 }
 
-void heap_files_warn(struct heap_places *p, struct heap_file *f, bool found)
+void heap_files_warn(struct heap_locations *p, struct heap_file *f, bool found)
 {
 	for (size_t i = 0; i < f->refused_count && (!found || f->insisted); i++) {
 		p->warnings = xgrow(p->warnings, p->warning_count, &p->warning_room,

@@ -22,7 +22,7 @@ static void describe(const void *context, uint32_t function, struct buf *name,
 		return;
 	*ret = (struct flame_source){
 		.module = p->origins[function].module,
-		.file = strings_at(&p->places.texts, p->origins[function].file),
+		.file = strings_at(&p->locations.texts, p->origins[function].file),
 		.first = p->origins[function].first,
 		.last = p->origins[function].last,
 	};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Names that were looked up before.  See heap_known.h.
  *
- * heap_places_resolve() calls it first.  A place is the same where the file's path and the offset
- * in it are, and the dump gives it the same names.  What is known is only read, so many threads may
- * take from it at once. */
+ * heap_locations_resolve() calls it first.  A location is the same where the file's path and the
+ * offset in it are, and the dump gives it the same names.  What is known is only read, so many
+ * threads may take from it at once. */
 #include "heap/heap_known.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 /* The module of `k` with the same path, and the same build where the dump says which, or
  * HEAP_NO_MODULE. */
-static uint32_t module_in(const struct heap_places *k, const struct heap_places_module *m)
+static uint32_t module_in(const struct heap_locations *k, const struct heap_locations_module *m)
 {
 	for (size_t i = 0; i < k->module_count; i++)
 		if (!strcmp(k->modules[i].path, m->path) &&
@@ -23,12 +23,12 @@ static uint32_t module_in(const struct heap_places *k, const struct heap_places_
 }
 
 /* For each module of `p` the one of `k`. */
-static uint32_t *match_modules(struct heap_places *p, const struct heap_places *k)
+static uint32_t *match_modules(struct heap_locations *p, const struct heap_locations *k)
 {
 	uint32_t *same = xmalloc((p->module_count + 1) * sizeof(*same));
 
 	for (size_t i = 0; i < p->module_count; i++) {
-		struct heap_places_module *m = &p->modules[i];
+		struct heap_locations_module *m = &p->modules[i];
 
 		same[i] = module_in(k, m);
 		if (same[i] == HEAP_NO_MODULE || m->file || !k->modules[same[i]].file)
@@ -40,19 +40,19 @@ static uint32_t *match_modules(struct heap_places *p, const struct heap_places *
 	return same;
 }
 
-static uint32_t take_text(struct heap_places *p, const struct heap_places *k, uint32_t text)
+static uint32_t take_text(struct heap_locations *p, const struct heap_locations *k, uint32_t text)
 {
 	return text ? strings_add(&p->texts, strings_at(&k->texts, text)) : 0;
 }
 
-static void take_frames(struct heap_places *p, struct heap_place *place,
-			const struct heap_places *k, const struct heap_place *from)
+static void take_frames(struct heap_locations *p, struct heap_location *location,
+			const struct heap_locations *k, const struct heap_location *from)
 {
-	place->address = from->address;
-	place->frame = p->frame_count;
-	place->frame_count = from->frame_count;
+	location->address = from->address;
+	location->frame = p->frame_count;
+	location->frame_count = from->frame_count;
 	for (size_t i = from->frame; i < from->frame + from->frame_count; i++) {
-		struct heap_place_frame f = k->frames[i];
+		struct heap_location_frame f = k->frames[i];
 
 		f.function = take_text(p, k, f.function);
 		f.file = take_text(p, k, f.file);
@@ -61,36 +61,36 @@ static void take_frames(struct heap_places *p, struct heap_place *place,
 	}
 }
 
-static void take_places(struct heap_places *p, const struct heap_places *k)
+static void take_locations(struct heap_locations *p, const struct heap_locations *k)
 {
 	auto_free uint32_t *same = match_modules(p, k);
 
 	for (size_t i = 0; i < p->count; i++) {
-		struct heap_place *place = &p->places[i];
+		struct heap_location *location = &p->locations[i];
 		uint32_t module = HEAP_NO_MODULE, found;
 
-		if (place->frame_count)
+		if (location->frame_count)
 			continue;
-		if (place->module != HEAP_NO_MODULE) {
-			module = same[place->module];
+		if (location->module != HEAP_NO_MODULE) {
+			module = same[location->module];
 			if (module == HEAP_NO_MODULE)
 				continue;
 		}
-		if (heap_places_find(k, module, place->offset, &found) &&
-		    k->places[found].frame_count &&
-		    !strcmp(strings_at(&k->texts, k->places[found].given),
-			    strings_at(&p->texts, place->given)))
-			take_frames(p, place, k, &k->places[found]);
+		if (heap_locations_find(k, module, location->offset, &found) &&
+		    k->locations[found].frame_count &&
+		    !strcmp(strings_at(&k->texts, k->locations[found].given),
+			    strings_at(&p->texts, location->given)))
+			take_frames(p, location, k, &k->locations[found]);
 	}
 }
 
-size_t heap_known_take(struct heap_places *p)
+size_t heap_known_take(struct heap_locations *p)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < p->options.known_count; i++)
-		take_places(p, p->options.known[i]);
+		take_locations(p, p->options.known[i]);
 	for (size_t i = 0; i < p->count; i++)
-		count += p->places[i].frame_count > 0;
+		count += p->locations[i].frame_count > 0;
 	return count;
 }

@@ -3,8 +3,8 @@
 /* Names that were looked up before, for whoever asks about the same dump again and again. */
 #include <stddef.h>
 
-#include "heap/heap_places.h"
+#include "heap/heap_locations.h"
 
-/* Gives places the frames that `options.known` have for them, and their modules the files that
- * those were read from.  How many places have frames now. */
-size_t heap_known_take(struct heap_places *p);
+/* Gives locations the frames that `options.known` have for them, and their modules the files that
+ * those were read from.  How many locations have frames now. */
+size_t heap_known_take(struct heap_locations *p);

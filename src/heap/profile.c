@@ -11,7 +11,7 @@
 #include "base/xalloc.h"
 #include "heap/profile_filter.h"
 
-/* A stack of places, as a dump had it. */
+/* A stack of locations, as a dump had it. */
 struct profile_sample {
 	size_t site, site_count;
 	struct dump_amounts amounts;
@@ -20,16 +20,16 @@ struct profile_sample {
 };
 
 void profile_init(struct profile *p, const struct profile_options *options,
-		  const struct heap_places_options *where)
+		  const struct heap_locations_options *where)
 {
 	*p = (struct profile){ .options = *options };
-	heap_places_init(&p->places, where);
+	heap_locations_init(&p->locations, where);
 	strings_init(&p->names);
 }
 
 void profile_release(struct profile *p)
 {
-	heap_places_release(&p->places);
+	heap_locations_release(&p->locations);
 	strings_release(&p->names);
 	free(p->stacks);
 	free(p->frames);
@@ -74,8 +74,8 @@ static uint32_t thread_name(struct profile *p, const struct dump *d, uint64_t ui
 
 	for (size_t i = 0; i < d->thread_count; i++)
 		if (d->threads[i].uid == uid && d->threads[i].name)
-			return strings_add(&p->places.texts, d->threads[i].name);
-	return strings_add(&p->places.texts, number);
+			return strings_add(&p->locations.texts, d->threads[i].name);
+	return strings_add(&p->locations.texts, number);
 }
 
 static double part_of(double whole, double part, double sum)
@@ -130,15 +130,15 @@ static void add_by_thread(struct profile *p, const struct dump *d, const struct 
 }
 
 /* `known`: of the dump's addresses, which most stacks have in common. */
-static uint32_t add_place(struct profile *p, const struct dump *d, struct map *known, uint64_t pc,
-			  bool is_return)
+static uint32_t add_location(struct profile *p, const struct dump *d, struct map *known,
+			     uint64_t pc, bool is_return)
 {
 	uint64_t key = pc << 1 | is_return, at;
 
 	if (pc >> 63) /* the kernel's: has no room in the key */
-		return heap_places_add(&p->places, d, pc, is_return);
+		return heap_locations_add(&p->locations, d, pc, is_return);
 	if (!map_get(known, key, &at)) {
-		at = heap_places_add(&p->places, d, pc, is_return);
+		at = heap_locations_add(&p->locations, d, pc, is_return);
 		map_set(known, key, at);
 	}
 	return (uint32_t)at;
@@ -161,7 +161,7 @@ void profile_add(struct profile *p, const struct dump *d, double sign)
 			p->sites = xgrow(p->sites, p->site_count, &p->site_room, sizeof(*p->sites));
 			/* The innermost of a dump is where it was taken, all others return. */
 			p->sites[p->site_count++] =
-				add_place(p, d, &known, d->pcs[s->pc + k], k > 0);
+				add_location(p, d, &known, d->pcs[s->pc + k], k > 0);
 		}
 		if (p->options.by_thread && s->share_count &&
 		    p->options.thread == PROFILE_ALL_THREADS)
@@ -267,29 +267,29 @@ static bool allocates(const char *name)
 	return false;
 }
 
-/* How many of a place's innermost frames are the allocator's.  All of them if the function that the
- * address is in is an allocator's, which is what jeprof tests; else those that were inlined there:
- * the function that they were inlined into is the program's. */
-static uint32_t place_cut(const struct profile *p, const struct heap_place *place)
+/* How many of a location's innermost frames are the allocator's.  All of them if the function that
+ * the address is in is an allocator's, which is what jeprof tests; else those that were inlined
+ * there: the function that they were inlined into is the program's. */
+static uint32_t location_cut(const struct profile *p, const struct heap_location *location)
 {
 	uint32_t cut = 0;
 
-	if (place->module != HEAP_NO_MODULE && p->places.modules[place->module].allocator)
-		return (uint32_t)place->frame_count;
-	for (uint32_t i = 0; i < place->frame_count; i++)
-		if (allocates(strings_at(&p->places.texts,
-					 p->places.frames[place->frame + i].function)))
+	if (location->module != HEAP_NO_MODULE && p->locations.modules[location->module].allocator)
+		return (uint32_t)location->frame_count;
+	for (uint32_t i = 0; i < location->frame_count; i++)
+		if (allocates(strings_at(&p->locations.texts,
+					 p->locations.frames[location->frame + i].function)))
 			cut = i + 1;
 	return cut;
 }
 
-/* How many of a sample's innermost places are the allocator's. */
-static size_t allocator_places(const struct profile *p, const struct profile_sample *s)
+/* How many of a sample's innermost locations are the allocator's. */
+static size_t allocator_locations(const struct profile *p, const struct profile_sample *s)
 {
 	for (size_t i = s->site_count; i-- > 0;) {
-		uint32_t place = p->sites[s->site + i];
+		uint32_t location = p->sites[s->site + i];
 
-		if (p->cut[place] == p->places.places[place].frame_count)
+		if (p->cut[location] == p->locations.locations[location].frame_count)
 			return i + 1;
 	}
 	return 0;
@@ -297,28 +297,28 @@ static size_t allocator_places(const struct profile *p, const struct profile_sam
 
 static size_t first_site(const struct profile *p, const struct profile_sample *s)
 {
-	return p->options.keep_allocator ? 0 : allocator_places(p, s);
+	return p->options.keep_allocator ? 0 : allocator_locations(p, s);
 }
 
-/* The first frame that is shown of a sample's place `i`, if first_site() was `from`. */
+/* The first frame that is shown of a sample's location `i`, if first_site() was `from`. */
 static size_t first_frame(const struct profile *p, const struct profile_sample *s, size_t i,
 			  size_t from)
 {
-	uint32_t place = p->sites[s->site + i];
+	uint32_t location = p->sites[s->site + i];
 
-	return p->places.places[place].frame +
-	       (i == from && !p->options.keep_allocator ? p->cut[place] : 0);
+	return p->locations.locations[location].frame +
+	       (i == from && !p->options.keep_allocator ? p->cut[location] : 0);
 }
 
-static uint32_t name_frame(struct profile *p, const struct heap_place *place,
-			   const struct heap_place_frame *f)
+static uint32_t name_frame(struct profile *p, const struct heap_location *location,
+			   const struct heap_location_frame *f)
 {
-	const char *function = strings_at(&p->places.texts, f->function);
-	const char *file = strings_at(&p->places.texts, f->file);
+	const char *function = strings_at(&p->locations.texts, f->function);
+	const char *file = strings_at(&p->locations.texts, f->file);
 	char other[PROFILE_UNNAMED_MAX];
 	auto_free char *text = NULL;
 
-	profile_unnamed_text(p, place, other);
+	profile_unnamed_text(p, location, other);
 	if (!*function)
 		function = other;
 	switch (p->options.detail) {
@@ -370,8 +370,8 @@ static size_t merge(struct profile *p, struct map *known, size_t first,
 	return p->stack_count++;
 }
 
-static void note_origin(struct profile *p, uint32_t name, const struct heap_place *place,
-			const struct heap_place_frame *f)
+static void note_origin(struct profile *p, uint32_t name, const struct heap_location *location,
+			const struct heap_location_frame *f)
 {
 	struct profile_origin *o;
 
@@ -386,9 +386,9 @@ static void note_origin(struct profile *p, uint32_t name, const struct heap_plac
 	o = &p->origins[name];
 	if (!o->module)
 		*o = (struct profile_origin){
-			.module = place->module == HEAP_NO_MODULE
+			.module = location->module == HEAP_NO_MODULE
 					  ? ""
-					  : p->places.modules[place->module].path,
+					  : p->locations.modules[location->module].path,
 			.file = f->file,
 			.first = f->line,
 		};
@@ -401,13 +401,13 @@ static void note_origin(struct profile *p, uint32_t name, const struct heap_plac
 }
 
 /* The same frame is in many stacks. */
-static uint32_t name_of(struct profile *p, const struct heap_place *place, size_t frame)
+static uint32_t name_of(struct profile *p, const struct heap_location *location, size_t frame)
 {
 	uint32_t *name = &p->frame_names[frame];
 
 	if (!*name) {
-		*name = name_frame(p, place, &p->places.frames[frame]);
-		note_origin(p, *name, place, &p->places.frames[frame]);
+		*name = name_frame(p, location, &p->locations.frames[frame]);
+		note_origin(p, *name, location, &p->locations.frames[frame]);
 	}
 	return *name;
 }
@@ -415,15 +415,16 @@ static uint32_t name_of(struct profile *p, const struct heap_place *place, size_
 static void name_sample(struct profile *p, const struct profile_sample *s, size_t from)
 {
 	for (size_t i = from; i < s->site_count; i++) {
-		const struct heap_place *place = &p->places.places[p->sites[s->site + i]];
+		const struct heap_location *location =
+			&p->locations.locations[p->sites[s->site + i]];
 
-		if (!profile_place_wanted(p, place))
+		if (!profile_location_wanted(p, location))
 			continue;
-		for (size_t k = first_frame(p, s, i, from); k < place->frame + place->frame_count;
-		     k++) {
+		for (size_t k = first_frame(p, s, i, from);
+		     k < location->frame + location->frame_count; k++) {
 			p->frames = xgrow(p->frames, p->frame_count, &p->frame_room,
 					  sizeof(*p->frames));
-			p->frames[p->frame_count++] = name_of(p, place, k);
+			p->frames[p->frame_count++] = name_of(p, location, k);
 		}
 	}
 }
@@ -446,18 +447,20 @@ bool profile_walk(const struct profile *p, size_t sample, struct profile_walk *w
 	if (profile_stack_of(p, sample) == PROFILE_NO_STACK)
 		return false;
 	w->amounts = s->amounts;
-	w->thread = s->thread ? strings_at(&p->places.texts, s->thread) : NULL;
+	w->thread = s->thread ? strings_at(&p->locations.texts, s->thread) : NULL;
 	for (size_t i = from; i < s->site_count; i++) {
-		const struct heap_place *place = &p->places.places[p->sites[s->site + i]];
+		const struct heap_location *location =
+			&p->locations.locations[p->sites[s->site + i]];
 
-		if (!profile_place_wanted(p, place))
+		if (!profile_location_wanted(p, location))
 			continue;
-		for (size_t k = first_frame(p, s, i, from); k < place->frame + place->frame_count;
-		     k++) {
+		for (size_t k = first_frame(p, s, i, from);
+		     k < location->frame + location->frame_count; k++) {
 			w->frames = xgrow(w->frames, w->count, &w->frame_room, sizeof(*w->frames));
-			w->places = xgrow(w->places, w->count, &w->place_room, sizeof(*w->places));
+			w->locations = xgrow(w->locations, w->count, &w->location_room,
+					     sizeof(*w->locations));
 			w->frames[w->count] = k;
-			w->places[w->count++] = place;
+			w->locations[w->count++] = location;
 		}
 	}
 	return w->count || !s->site_count;
@@ -466,7 +469,7 @@ bool profile_walk(const struct profile *p, size_t sample, struct profile_walk *w
 void profile_walk_release(struct profile_walk *w)
 {
 	free(w->frames);
-	free(w->places);
+	free(w->locations);
 	*w = (struct profile_walk){ 0 };
 }
 
@@ -498,14 +501,14 @@ int profile_finish(struct profile *p, struct err *err)
 	size_t kept = 0, made;
 	int error;
 
-	heap_places_resolve(&p->places);
+	heap_locations_resolve(&p->locations);
 	error = profile_match(p, err);
 	if (error)
 		return error;
-	p->frame_names = xcalloc(p->places.frame_count + 1, sizeof(*p->frame_names));
-	p->cut = xcalloc(p->places.count + 1, sizeof(*p->cut));
-	for (size_t i = 0; i < p->places.count; i++)
-		p->cut[i] = place_cut(p, &p->places.places[i]);
+	p->frame_names = xcalloc(p->locations.frame_count + 1, sizeof(*p->frame_names));
+	p->cut = xcalloc(p->locations.count + 1, sizeof(*p->cut));
+	for (size_t i = 0; i < p->locations.count; i++)
+		p->cut[i] = location_cut(p, &p->locations.locations[i]);
 	/* One element even if there is no sample: no pointer below is NULL. */
 	p->sites = xgrow(p->sites, p->site_count, &p->site_room, sizeof(*p->sites));
 	p->frames = xgrow(p->frames, 0, &p->frame_room, sizeof(*p->frames));

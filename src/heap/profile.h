@@ -12,7 +12,7 @@
 #include "base/pattern.h"
 #include "base/strings.h"
 #include "heap/dump.h"
-#include "heap/heap_places.h"
+#include "heap/heap_locations.h"
 
 /* Which of the four amounts is asked for. */
 enum heap_measure { HEAP_INUSE_SPACE, HEAP_INUSE_OBJECTS, HEAP_ALLOC_SPACE, HEAP_ALLOC_OBJECTS };
@@ -51,13 +51,13 @@ struct profile_stack {
 /* Where the frames of a name are. */
 struct profile_origin {
 	const char *module;   /* path, "" if none is known; of the first frame */
-	uint32_t file;	      /* of places' texts; 0 if none is known */
+	uint32_t file;	      /* of locations' texts; 0 if none is known */
 	uint32_t first, last; /* the lowest and the highest line; 0: not known */
 };
 
 struct profile {
 	struct profile_options options;
-	struct heap_places places;
+	struct heap_locations locations;
 	struct strings names;		/* of frames */
 	struct profile_origin *origins; /* by name; module is NULL for one that is no frame */
 	size_t origin_room;
@@ -68,19 +68,19 @@ struct profile {
 	struct dump_amounts total; /* of the stacks */
 	struct dump_amounts whole; /* the same with those that patterns left out */
 
-	struct profile_sample *samples; /* stacks of places, as the dumps had them */
+	struct profile_sample *samples; /* stacks of locations, as the dumps had them */
 	size_t sample_count, sample_room;
 	uint32_t *sites;
 	size_t site_count, site_room;
-	uint8_t *matches;      /* for each frame of places: which patterns know it */
-	uint32_t *cut;	       /* for each place: how many innermost frames are the allocator's */
-	uint32_t *frame_names; /* for each frame of places: its name, once it is made */
+	uint8_t *matches; /* for each frame of locations: which patterns know it */
+	uint32_t *cut;	  /* for each location: how many innermost frames are the allocator's */
+	uint32_t *frame_names; /* for each frame of locations: its name, once it is made */
 	uint64_t rate;	       /* of the dumps; the last one's */
 	size_t *order;	       /* where a stack is, by its number */
 };
 
 void profile_init(struct profile *p, const struct profile_options *options,
-		  const struct heap_places_options *where);
+		  const struct heap_locations_options *where);
 void profile_release(struct profile *p);
 /* Adds a dump's stacks, times `sign`; nothing of it is kept. */
 void profile_add(struct profile *p, const struct dump *d, double sign);
@@ -102,11 +102,11 @@ const struct dump_amounts *profile_amounts_of(const struct profile *p, size_t sa
 /* One sample as it is shown: frames that are wanted, the innermost first. */
 struct profile_walk {
 	size_t count;
-	size_t *frames;			  /* of places' frames */
-	const struct heap_place **places; /* that they are in */
+	size_t *frames;				/* of locations' frames */
+	const struct heap_location **locations; /* that they are in */
 	struct dump_amounts amounts;
 	const char *thread; /* its name or number, or NULL: not known */
-	size_t frame_room, place_room;
+	size_t frame_room, location_room;
 };
 
 /* After profile_finish(): false if the sample is left out.  `w` is used again, and released once.
@@ -116,7 +116,7 @@ void profile_walk_release(struct profile_walk *w);
 /* Does a pattern know a frame, by its function, its source and line, or its address?  1, 0, or
  * -ETIMEDOUT with err. */
 int profile_knows(const struct profile *p, const struct pattern *pattern,
-		  const struct heap_place *place, const struct heap_place_frame *f,
+		  const struct heap_location *location, const struct heap_location_frame *f,
 		  struct err *err);
-/* What a place is called that has no function: the same in every run.  The caller frees it. */
-char *profile_unnamed(const struct profile *p, const struct heap_place *place);
+/* What a location is called that has no function: the same in every run.  The caller frees it. */
+char *profile_unnamed(const struct profile *p, const struct heap_location *location);

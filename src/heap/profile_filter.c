@@ -16,21 +16,21 @@
 
 enum { MATCH_FOCUS = 1, MATCH_IGNORE = 2, MATCH_RETAIN = 4, MATCH_EXCLUDE = 8 };
 
-void profile_unnamed_text(const struct profile *p, const struct heap_place *place,
+void profile_unnamed_text(const struct profile *p, const struct heap_location *location,
 			  char out[PROFILE_UNNAMED_MAX])
 {
-	if (place->module == HEAP_NO_MODULE)
-		snprintf(out, PROFILE_UNNAMED_MAX, "0x%016" PRIx64, place->address);
+	if (location->module == HEAP_NO_MODULE)
+		snprintf(out, PROFILE_UNNAMED_MAX, "0x%016" PRIx64, location->address);
 	else
 		snprintf(out, PROFILE_UNNAMED_MAX, "[%s+0x%" PRIx64 "]",
-			 p->places.modules[place->module].name, place->address);
+			 p->locations.modules[location->module].name, location->address);
 }
 
-char *profile_unnamed(const struct profile *p, const struct heap_place *place)
+char *profile_unnamed(const struct profile *p, const struct heap_location *location)
 {
 	char text[PROFILE_UNNAMED_MAX];
 
-	profile_unnamed_text(p, place, text);
+	profile_unnamed_text(p, location, text);
 	return xstrdup(text);
 }
 
@@ -71,29 +71,32 @@ static int pattern_knows_name(const struct pattern *pattern, const char *name, s
 }
 
 int profile_knows(const struct profile *p, const struct pattern *pattern,
-		  const struct heap_place *place, const struct heap_place_frame *f, struct err *err)
+		  const struct heap_location *location, const struct heap_location_frame *f,
+		  struct err *err)
 {
-	auto_free char *line = xasprintf("%s:%u", strings_at(&p->places.texts, f->file), f->line);
+	auto_free char *line =
+		xasprintf("%s:%u", strings_at(&p->locations.texts, f->file), f->line);
 	char other[PROFILE_UNNAMED_MAX];
 	int found;
 
-	profile_unnamed_text(p, place, other);
-	found = pattern_knows_name(pattern, strings_at(&p->places.texts, f->function), err);
+	profile_unnamed_text(p, location, other);
+	found = pattern_knows_name(pattern, strings_at(&p->locations.texts, f->function), err);
 	if (!found && f->file)
 		found = pattern_match(pattern, line, err);
 	return found ? found : pattern_match(pattern, other, err);
 }
 
 /* For --retain and --exclude. */
-static int pattern_knows_place(const struct profile *p, const struct pattern *pattern,
-			       const struct heap_place *place, struct err *err)
+static int pattern_knows_location(const struct profile *p, const struct pattern *pattern,
+				  const struct heap_location *location, struct err *err)
 {
-	const struct heap_place_frame *f = heap_place_outermost(&p->places, place);
+	const struct heap_location_frame *f = heap_location_outermost(&p->locations, location);
 	char other[PROFILE_UNNAMED_MAX];
 
 	if (f->function)
-		return pattern_knows_name(pattern, strings_at(&p->places.texts, f->function), err);
-	profile_unnamed_text(p, place, other);
+		return pattern_knows_name(pattern, strings_at(&p->locations.texts, f->function),
+					  err);
+	profile_unnamed_text(p, location, other);
 	return pattern_match(pattern, other, err);
 }
 
@@ -101,11 +104,12 @@ static int pattern_knows_place(const struct profile *p, const struct pattern *pa
 static int match_frames(struct profile *p, const struct pattern *pattern, uint8_t bit,
 			struct err *err)
 {
-	for (size_t i = 0; pattern && i < p->places.count; i++) {
-		const struct heap_place *place = &p->places.places[i];
+	for (size_t i = 0; pattern && i < p->locations.count; i++) {
+		const struct heap_location *location = &p->locations.locations[i];
 
-		for (size_t k = place->frame; k < place->frame + place->frame_count; k++) {
-			int found = profile_knows(p, pattern, place, &p->places.frames[k], err);
+		for (size_t k = location->frame; k < location->frame + location->frame_count; k++) {
+			int found =
+				profile_knows(p, pattern, location, &p->locations.frames[k], err);
 
 			if (found < 0)
 				return found;
@@ -116,19 +120,19 @@ static int match_frames(struct profile *p, const struct pattern *pattern, uint8_
 	return 0;
 }
 
-/* The same for places; their outermost frame has the bit. */
-static int match_places(struct profile *p, const struct pattern *pattern, uint8_t bit,
-			struct err *err)
+/* The same for locations; their outermost frame has the bit. */
+static int match_locations(struct profile *p, const struct pattern *pattern, uint8_t bit,
+			   struct err *err)
 {
-	for (size_t i = 0; pattern && i < p->places.count; i++) {
-		const struct heap_place *place = &p->places.places[i];
-		int found = pattern_knows_place(p, pattern, place, err);
+	for (size_t i = 0; pattern && i < p->locations.count; i++) {
+		const struct heap_location *location = &p->locations.locations[i];
+		int found = pattern_knows_location(p, pattern, location, err);
 
 		if (found < 0)
 			return found;
 		if (found)
-			p->matches[heap_place_outermost(&p->places, place) - p->places.frames] |=
-				bit;
+			p->matches[heap_location_outermost(&p->locations, location) -
+				   p->locations.frames] |= bit;
 	}
 	return 0;
 }
@@ -137,18 +141,19 @@ int profile_match(struct profile *p, struct err *err)
 {
 	int error;
 
-	p->matches = xcalloc(p->places.frame_count + 1, 1);
+	p->matches = xcalloc(p->locations.frame_count + 1, 1);
 	error = match_frames(p, p->options.focus, MATCH_FOCUS, err);
 	if (!error)
 		error = match_frames(p, p->options.ignore, MATCH_IGNORE, err);
 	if (!error)
-		error = match_places(p, p->options.retain, MATCH_RETAIN, err);
-	return error ? error : match_places(p, p->options.exclude, MATCH_EXCLUDE, err);
+		error = match_locations(p, p->options.retain, MATCH_RETAIN, err);
+	return error ? error : match_locations(p, p->options.exclude, MATCH_EXCLUDE, err);
 }
 
-bool profile_place_wanted(const struct profile *p, const struct heap_place *place)
+bool profile_location_wanted(const struct profile *p, const struct heap_location *location)
 {
-	uint8_t met = p->matches[heap_place_outermost(&p->places, place) - p->places.frames];
+	uint8_t met =
+		p->matches[heap_location_outermost(&p->locations, location) - p->locations.frames];
 
 	return (!p->options.retain || met & MATCH_RETAIN) && !(met & MATCH_EXCLUDE);
 }
@@ -158,11 +163,11 @@ bool profile_sites_wanted(const struct profile *p, const uint32_t *sites, size_t
 	unsigned met = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct heap_place *place = &p->places.places[sites[i]];
+		const struct heap_location *location = &p->locations.locations[sites[i]];
 
-		if (!profile_place_wanted(p, place))
+		if (!profile_location_wanted(p, location))
 			continue;
-		for (size_t k = place->frame; k < place->frame + place->frame_count; k++)
+		for (size_t k = location->frame; k < location->frame + location->frame_count; k++)
 			met |= p->matches[k];
 	}
 	return (!p->options.focus || met & MATCH_FOCUS) && !(met & MATCH_IGNORE);

@@ -2,7 +2,7 @@
 /* Callgrind's format for KCachegrind and callgrind_annotate: own amounts by function and line, and
  * what passes from each caller's line to a callee.
  *
- * Works on places, not on names, since it needs sources and lines whatever the profile shows. */
+ * Works on locations, not on names, since it needs sources and lines whatever the profile shows. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,17 +20,18 @@ static void put_name(struct buf *out, const char *key, const char *name)
 	buf_char(out, '\n');
 }
 
-static void put_frame(struct sink *out, const struct profile *p, const struct heap_place *place,
-		      const struct heap_place_frame *f, const char *file_key, const char *name_key)
+static void put_frame(struct sink *out, const struct profile *p,
+		      const struct heap_location *location, const struct heap_location_frame *f,
+		      const char *file_key, const char *name_key)
 {
 	auto_free char *other = NULL;
-	const char *function = strings_at(&p->places.texts, f->function);
+	const char *function = strings_at(&p->locations.texts, f->function);
 
 	if (!*function) {
-		other = profile_unnamed(p, place);
+		other = profile_unnamed(p, location);
 		function = other;
 	}
-	put_name(&out->buf, file_key, strings_at(&p->places.texts, f->file));
+	put_name(&out->buf, file_key, strings_at(&p->locations.texts, f->file));
 	put_name(&out->buf, name_key, function);
 }
 
@@ -52,21 +53,21 @@ static int write_callgrind(const struct profile *p, const struct heap_report_opt
 		if (!weight || !w.count)
 			continue;
 		for (size_t k = 0; k < w.count; k++) {
-			const struct heap_place_frame *f = &p->places.frames[w.frames[k]];
+			const struct heap_location_frame *f = &p->locations.frames[w.frames[k]];
 
 			buf_char(&out->buf, '\n');
-			put_frame(out, p, w.places[k], f, "fl=", "fn=");
+			put_frame(out, p, w.locations[k], f, "fl=", "fn=");
 			if (!k) {
 				buf_printf(&out->buf, "%u %" PRIu64 "\n", f->line, weight);
 				continue;
 			}
-			put_frame(out, p, w.places[k - 1], &p->places.frames[w.frames[k - 1]],
+			put_frame(out, p, w.locations[k - 1], &p->locations.frames[w.frames[k - 1]],
 				  "cfi=", "cfn=");
 			buf_printf(&out->buf, "calls=%" PRIu64 " %u\n%u %" PRIu64 "\n",
 				   heap_weight(&w.amounts, o->measure <= HEAP_INUSE_OBJECTS
 								   ? HEAP_INUSE_OBJECTS
 								   : HEAP_ALLOC_OBJECTS),
-				   p->places.frames[w.frames[k - 1]].line, f->line, weight);
+				   p->locations.frames[w.frames[k - 1]].line, f->line, weight);
 		}
 	}
 	profile_walk_release(&w);

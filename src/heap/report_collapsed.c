@@ -15,18 +15,18 @@
 #include "base/xalloc.h"
 #include "heap/report.h"
 
-/* Samples that have the same places once the allocator's are cut off. */
+/* Samples that have the same locations once the allocator's are cut off. */
 struct address_stack {
 	size_t stack; /* of the profile */
 	struct dump_amounts amounts;
 };
 
-static uint64_t hash_of_places(const struct profile_walk *w, size_t stack)
+static uint64_t hash_of_locations(const struct profile_walk *w, size_t stack)
 {
 	uint64_t h = stack;
 
 	for (size_t i = 0; i < w->count; i++)
-		h = (h << 5 ^ h >> 59 ^ (uintptr_t)w->places[i]) * 0x9e3779b97f4a7c15ull;
+		h = (h << 5 ^ h >> 59 ^ (uintptr_t)w->locations[i]) * 0x9e3779b97f4a7c15ull;
 	return h;
 }
 
@@ -46,7 +46,7 @@ static uint64_t *weigh_stacks(const struct profile *p, enum heap_measure measure
 
 		if (!profile_walk(p, i, &w))
 			continue;
-		key = hash_of_places(&w, stack);
+		key = hash_of_locations(&w, stack);
 		if (!map_get(&known, key, &at)) {
 			stacks = xgrow(stacks, count, &room, sizeof(*stacks));
 			stacks[count] = (struct address_stack){ .stack = stack };

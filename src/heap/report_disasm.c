@@ -41,52 +41,53 @@ struct disasm {
 	struct code *code;
 	struct strings texts;
 	struct routine *routines; /* as the code's functions */
-	size_t *function_of;	  /* places; SIZE_MAX: none */
-	uint32_t without;	  /* a module that a wanted place is in and that has no code */
+	size_t *function_of;	  /* locations; SIZE_MAX: none */
+	uint32_t without;	  /* a module that a wanted location is in and that has no code */
 };
 
-static int place_known(const struct disasm *d, const struct heap_place *place, struct err *err)
+static int location_known(const struct disasm *d, const struct heap_location *location,
+			  struct err *err)
 {
 	int known = 0;
 
-	for (size_t k = place->frame; k < place->frame + place->frame_count && !known; k++)
-		known = profile_knows(d->p, d->o->about, place, &d->p->places.frames[k], err);
+	for (size_t k = location->frame; k < location->frame + location->frame_count && !known; k++)
+		known = profile_knows(d->p, d->o->about, location, &d->p->locations.frames[k], err);
 	return known;
 }
 
-/* The function among those that were found that holds a place, or SIZE_MAX. */
-static size_t around(const struct disasm *d, const struct heap_place *place)
+/* The function among those that were found that holds a location, or SIZE_MAX. */
+static size_t around(const struct disasm *d, const struct heap_location *location)
 {
 	for (size_t i = 0; i < code_function_count(d->code); i++) {
 		const struct code_function *f = code_function(d->code, i);
 
-		if (f->module == place->module && place->address >= f->start &&
-		    place->address < f->end)
+		if (f->module == location->module && location->address >= f->start &&
+		    location->address < f->end)
 			return i;
 	}
 	return SIZE_MAX;
 }
 
-/* Functions of all places that the pattern knows; other places may be in them, too. */
+/* Functions of all locations that the pattern knows; other locations may be in them, too. */
 static int find_routines(struct disasm *d, struct err *err)
 {
-	const struct heap_places *places = &d->p->places;
+	const struct heap_locations *locations = &d->p->locations;
 
-	d->function_of = xcalloc(places->count + 1, sizeof(*d->function_of));
+	d->function_of = xcalloc(locations->count + 1, sizeof(*d->function_of));
 	d->without = HEAP_NO_MODULE;
-	for (size_t i = 0; i < places->count; i++) {
-		int known = place_known(d, &places->places[i], err);
+	for (size_t i = 0; i < locations->count; i++) {
+		int known = location_known(d, &locations->locations[i], err);
 
 		if (known < 0)
 			return known;
 		d->function_of[i] =
-			known ? code_function_of(d->code, &places->places[i]) : SIZE_MAX;
+			known ? code_function_of(d->code, &locations->locations[i]) : SIZE_MAX;
 		if (known && d->function_of[i] == SIZE_MAX)
-			d->without = places->places[i].module;
+			d->without = locations->locations[i].module;
 	}
-	for (size_t i = 0; i < places->count; i++)
+	for (size_t i = 0; i < locations->count; i++)
 		if (d->function_of[i] == SIZE_MAX)
-			d->function_of[i] = around(d, &places->places[i]);
+			d->function_of[i] = around(d, &locations->locations[i]);
 	d->routines = xcalloc(code_function_count(d->code) + 1, sizeof(*d->routines));
 	return 0;
 }
@@ -131,18 +132,18 @@ static struct row *row_at(struct routine *r, uint64_t address)
 static void add_sample(struct disasm *d, const struct profile_walk *w, size_t sample)
 {
 	for (size_t k = 0; k < w->count; k++) {
-		size_t place = (size_t)(w->places[k] - d->p->places.places);
-		size_t function = d->function_of[place];
+		size_t location = (size_t)(w->locations[k] - d->p->locations.locations);
+		size_t function = d->function_of[location];
 		struct routine *r;
 		struct row *row;
 
-		if (k && w->places[k] == w->places[k - 1] &&
+		if (k && w->locations[k] == w->locations[k - 1] &&
 		    w->frames[k] > w->frames[k - 1]) /* inlined into the same */
 			continue;
 		if (function == SIZE_MAX)
 			continue;
 		r = &d->routines[function];
-		row = row_at(r, w->places[k]->address);
+		row = row_at(r, w->locations[k]->address);
 		if (!k) {
 			dump_amounts_add(&r->flat, &w->amounts, 1);
 			if (row)
@@ -258,7 +259,7 @@ static void put_json(struct disasm *d, size_t function)
 
 	json_object(&d->json, NULL);
 	json_text(&d->json, "name", f->name);
-	json_text(&d->json, "module", d->p->places.modules[f->module].path);
+	json_text(&d->json, "module", d->p->locations.modules[f->module].path);
 	json_number(&d->json, "start", f->start);
 	heap_json_amounts(&d->json, "flat", &r->flat);
 	heap_json_amounts(&d->json, "cum", &r->cum);
@@ -359,7 +360,7 @@ static int nothing(const struct disasm *d, struct err *err)
 		return err_set(err, -ENOENT, "no function of the dump matches '%s'",
 			       pattern_text(d->o->about));
 	return err_set(err, -ENOENT, "the code of what matches '%s' is not there: %s",
-		       pattern_text(d->o->about), d->p->places.modules[d->without].path);
+		       pattern_text(d->o->about), d->p->locations.modules[d->without].path);
 }
 
 static int write_disasm(const struct profile *p, const struct heap_report_options *o,

@@ -26,7 +26,7 @@ struct row {
 };
 
 struct routine {
-	uint32_t function, file; /* of the places' texts */
+	uint32_t function, file; /* of the locations' texts */
 	struct dump_amounts flat, cum;
 	size_t seen;
 	struct row *rows;
@@ -48,10 +48,10 @@ struct list {
 
 static const char *text(const struct list *l, uint32_t id)
 {
-	return strings_at(&l->p->places.texts, id);
+	return strings_at(&l->p->locations.texts, id);
 }
 
-static struct routine *routine_of(const struct list *l, const struct heap_place_frame *f)
+static struct routine *routine_of(const struct list *l, const struct heap_location_frame *f)
 {
 	uint64_t at;
 
@@ -84,18 +84,18 @@ static void extend(struct routine *r, uint32_t line)
 /* The routines that the pattern knows any frame of. */
 static int find_routines(struct list *l, struct err *err)
 {
-	const struct heap_places *places = &l->p->places;
+	const struct heap_locations *locations = &l->p->locations;
 
-	for (size_t i = 0; i < places->count; i++) {
-		const struct heap_place *place = &places->places[i];
+	for (size_t i = 0; i < locations->count; i++) {
+		const struct heap_location *location = &locations->locations[i];
 
-		for (size_t k = place->frame; k < place->frame + place->frame_count; k++) {
-			const struct heap_place_frame *f = &places->frames[k];
+		for (size_t k = location->frame; k < location->frame + location->frame_count; k++) {
+			const struct heap_location_frame *f = &locations->frames[k];
 			int known;
 
 			if (!f->function || routine_of(l, f))
 				continue;
-			known = profile_knows(l->p, l->o->about, place, f, err);
+			known = profile_knows(l->p, l->o->about, location, f, err);
 			if (known < 0)
 				return known;
 			if (!known)
@@ -112,7 +112,7 @@ static int find_routines(struct list *l, struct err *err)
 static void add_sample(struct list *l, const struct profile_walk *w, size_t sample)
 {
 	for (size_t k = 0; k < w->count; k++) {
-		const struct heap_place_frame *f = &l->p->places.frames[w->frames[k]];
+		const struct heap_location_frame *f = &l->p->locations.frames[w->frames[k]];
 		struct routine *r = routine_of(l, f);
 		struct row *row;
 
@@ -145,7 +145,7 @@ static void add_samples(struct list *l)
 /* Lines that a routine has besides those of the dump: all of the code that is around its frames. */
 static void find_extents(struct list *l)
 {
-	const struct heap_places *places = &l->p->places;
+	const struct heap_locations *locations = &l->p->locations;
 	struct code *code = code_new(l->p);
 	struct strings names;
 	struct map routines = { 0 };
@@ -157,14 +157,14 @@ static void find_extents(struct list *l)
 
 		map_set(&routines, strings_add(&names, name), i);
 	}
-	for (size_t i = 0; i < places->count; i++) {
-		const struct heap_place *place = &places->places[i];
+	for (size_t i = 0; i < locations->count; i++) {
+		const struct heap_location *location = &locations->locations[i];
 		bool wanted = false;
 
-		for (size_t k = place->frame; k < place->frame + place->frame_count; k++)
-			wanted |= routine_of(l, &places->frames[k]) != NULL;
+		for (size_t k = location->frame; k < location->frame + location->frame_count; k++)
+			wanted |= routine_of(l, &locations->frames[k]) != NULL;
 		if (wanted)
-			code_function_of(code, place);
+			code_function_of(code, location);
 	}
 	for (size_t i = 0; i < code_function_count(code); i++) {
 		struct symbols_steps steps;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* pprof's profile.proto: objects and bytes, alive and ever; a sample for each stack and thread.
  *
- * A location is a place, its inlined functions are lines of it; a mapping is a module.  Places with
- * the same offset in two modules stay two.  Numbers of places, modules and functions count from 1
- * without a gap, which Parca asks for.  Strings come last: readers take fields in any order. */
+ * A pprof location is one of ours, its inlined functions are lines of it; a mapping is a module.
+ * Locations with the same offset in two modules stay two.  Numbers of locations, modules and
+ * functions count from 1 without a gap, which Parca asks for.  Strings come last: readers take
+ * fields in any order. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +32,9 @@ struct writer {
 	struct sink *out;
 	struct strings strings; /* number 0 is "" here as there */
 	struct buf message, part;
-	uint32_t *numbers; /* of places, from 1, in the order in which samples name them */
-	size_t *places;	   /* by number */
-	uint32_t place_count;
+	uint32_t *numbers; /* of locations, from 1, in the order in which samples name them */
+	size_t *locations; /* by number */
+	uint32_t location_count;
 	uint32_t *mappings;   /* numbers of modules, from 1 */
 	bool ever;	      /* amounts of everything ever allocated are known */
 	struct map functions; /* function << 32 | file of texts, to id */
@@ -60,16 +61,16 @@ static void sample(struct writer *w, const struct profile_walk *walk)
 				  walk->amounts.objects, walk->amounts.bytes };
 
 	for (size_t k = 0; k < walk->count; k++) {
-		size_t place = (size_t)(walk->places[k] - w->p->places.places);
+		size_t location = (size_t)(walk->locations[k] - w->p->locations.locations);
 
-		if (k && walk->places[k] == walk->places[k - 1] &&
+		if (k && walk->locations[k] == walk->locations[k - 1] &&
 		    walk->frames[k] > walk->frames[k - 1])
-			continue; /* another function of the same place */
-		if (!w->numbers[place]) {
-			w->places[w->place_count++] = place;
-			w->numbers[place] = w->place_count;
+			continue; /* another function of the same location */
+		if (!w->numbers[location]) {
+			w->locations[w->location_count++] = location;
+			w->numbers[location] = w->location_count;
 		}
-		proto_varint(&w->part, w->numbers[place]);
+		proto_varint(&w->part, w->numbers[location]);
 	}
 	proto_message(&w->message, 1, &w->part);
 	for (unsigned i = w->ever ? 0 : 2; i < 4; i++)
@@ -83,12 +84,12 @@ static void sample(struct writer *w, const struct profile_walk *walk)
 	proto_message(&w->out->buf, PROFILE_SAMPLE, &w->message);
 }
 
-static uint64_t function(struct writer *w, const struct heap_place *place,
-			 const struct heap_place_frame *f)
+static uint64_t function(struct writer *w, const struct heap_location *location,
+			 const struct heap_location_frame *f)
 {
 	uint64_t key = (uint64_t)f->function << 32 | f->file, id;
 	auto_free char *other = NULL;
-	const char *name = strings_at(&w->p->places.texts, f->function);
+	const char *name = strings_at(&w->p->locations.texts, f->function);
 
 	if (*name && map_get(&w->functions, key, &id))
 		return id;
@@ -96,32 +97,32 @@ static uint64_t function(struct writer *w, const struct heap_place *place,
 	if (*name)
 		map_set(&w->functions, key, id);
 	else
-		name = other = profile_unnamed(w->p, place);
+		name = other = profile_unnamed(w->p, location);
 	proto_number(&w->part, 1, id);
 	proto_number(&w->part, 2, string(w, name));
 	proto_number(&w->part, 3, string(w, name));
-	proto_number(&w->part, 4, string(w, strings_at(&w->p->places.texts, f->file)));
+	proto_number(&w->part, 4, string(w, strings_at(&w->p->locations.texts, f->file)));
 	proto_message(&w->out->buf, PROFILE_FUNCTION, &w->part);
 	return id;
 }
 
-static void location(struct writer *w, size_t i)
+static void put_location(struct writer *w, size_t i)
 {
-	const struct heap_place *place = &w->p->places.places[i];
+	const struct heap_location *location = &w->p->locations.locations[i];
 	struct buf line = { 0 };
 
-	for (size_t k = place->frame; k < place->frame + place->frame_count; k++) {
-		const struct heap_place_frame *f = &w->p->places.frames[k];
-		uint64_t id = function(w, place, f);
+	for (size_t k = location->frame; k < location->frame + location->frame_count; k++) {
+		const struct heap_location_frame *f = &w->p->locations.frames[k];
+		uint64_t id = function(w, location, f);
 
 		proto_number(&line, 1, id);
 		proto_number(&line, 2, f->line);
 		proto_message(&w->message, 4, &line);
 	}
 	proto_number(&w->message, 1, w->numbers[i]);
-	if (place->module != HEAP_NO_MODULE)
-		proto_number(&w->message, 2, w->mappings[place->module]);
-	proto_number(&w->message, 3, place->address);
+	if (location->module != HEAP_NO_MODULE)
+		proto_number(&w->message, 2, w->mappings[location->module]);
+	proto_number(&w->message, 3, location->address);
 	proto_message(&w->out->buf, PROFILE_LOCATION, &w->message);
 	buf_release(&line);
 }
@@ -129,16 +130,16 @@ static void location(struct writer *w, size_t i)
 /* In the order in which they are written: readers take the first for the program. */
 static void number_mappings(struct writer *w)
 {
-	uint32_t main = w->p->places.main_module, next = main != HEAP_NO_MODULE ? 2 : 1;
+	uint32_t main = w->p->locations.main_module, next = main != HEAP_NO_MODULE ? 2 : 1;
 
-	w->mappings = xcalloc(w->p->places.module_count + 1, sizeof(*w->mappings));
-	for (size_t i = 0; i < w->p->places.module_count; i++)
+	w->mappings = xcalloc(w->p->locations.module_count + 1, sizeof(*w->mappings));
+	for (size_t i = 0; i < w->p->locations.module_count; i++)
 		w->mappings[i] = i == main ? 1 : next++;
 }
 
 static void mapping(struct writer *w, size_t i)
 {
-	const struct heap_places_module *m = &w->p->places.modules[i];
+	const struct heap_locations_module *m = &w->p->locations.modules[i];
 
 	proto_number(&w->message, 1, w->mappings[i]);
 	/* Addresses are the file's own; a range that holds them all keeps readers from guessing. */
@@ -163,8 +164,8 @@ static int write_pprof(const struct profile *p, const struct heap_report_options
 	struct profile_walk walk = { 0 };
 
 	strings_init(&w.strings);
-	w.numbers = xcalloc(p->places.count + 1, sizeof(*w.numbers));
-	w.places = xcalloc(p->places.count + 1, sizeof(*w.places));
+	w.numbers = xcalloc(p->locations.count + 1, sizeof(*w.numbers));
+	w.locations = xcalloc(p->locations.count + 1, sizeof(*w.locations));
 	number_mappings(&w);
 	for (size_t i = 0; i < p->sample_count; i++)
 		w.ever |= profile_amounts_of(p, i)->all_objects != 0;
@@ -182,13 +183,13 @@ static int write_pprof(const struct profile *p, const struct heap_report_options
 		if (profile_walk(p, i, &walk) && walk.count)
 			sample(&w, &walk);
 	profile_walk_release(&walk);
-	if (p->places.main_module != HEAP_NO_MODULE)
-		mapping(&w, p->places.main_module);
-	for (size_t i = 0; i < p->places.module_count; i++)
-		if (i != p->places.main_module)
+	if (p->locations.main_module != HEAP_NO_MODULE)
+		mapping(&w, p->locations.main_module);
+	for (size_t i = 0; i < p->locations.module_count; i++)
+		if (i != p->locations.main_module)
 			mapping(&w, i);
-	for (uint32_t i = 0; i < w.place_count && !sink_turn(out); i++)
-		location(&w, w.places[i]);
+	for (uint32_t i = 0; i < w.location_count && !sink_turn(out); i++)
+		put_location(&w, w.locations[i]);
 	for (uint32_t i = 0; i < strings_count(&w.strings); i++) {
 		const char *text = strings_at(&w.strings, i);
 
@@ -199,7 +200,7 @@ static int write_pprof(const struct profile *p, const struct heap_report_options
 	buf_release(&w.message);
 	buf_release(&w.part);
 	free(w.numbers);
-	free(w.places);
+	free(w.locations);
 	free(w.mappings);
 	return out->error;
 }

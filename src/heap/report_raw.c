@@ -14,7 +14,7 @@
 
 struct named {
 	uint64_t address;
-	uint32_t place;
+	uint32_t location;
 };
 
 static int by_address(const void *a, const void *b)
@@ -26,12 +26,14 @@ static int by_address(const void *a, const void *b)
 
 /* An allocator's library is usually stripped.  jeprof knows what to cut off by names alone, so what
  * has none there gets one that it knows. */
-static const char *name_of(const struct profile *p, const struct heap_place *place, size_t frame)
+static const char *name_of(const struct profile *p, const struct heap_location *location,
+			   size_t frame)
 {
-	const char *name =
-		strings_at(&p->places.texts, p->places.frames[place->frame + frame].function);
+	const char *name = strings_at(&p->locations.texts,
+				      p->locations.frames[location->frame + frame].function);
 
-	if (*name || place->module == HEAP_NO_MODULE || !p->places.modules[place->module].allocator)
+	if (*name || location->module == HEAP_NO_MODULE ||
+	    !p->locations.modules[location->module].allocator)
 		return name;
 	return "malloc";
 }
@@ -39,23 +41,23 @@ static const char *name_of(const struct profile *p, const struct heap_place *pla
 /* Nothing is said of an address of which no name is known: readers then show it. */
 static void put_names(const struct profile *p, const struct named *n, struct buf *out)
 {
-	const struct heap_place *place = &p->places.places[n->place];
+	const struct heap_location *location = &p->locations.locations[n->location];
 	bool known = false;
 
-	for (size_t k = 0; k < place->frame_count; k++)
-		known |= *name_of(p, place, k) != 0;
+	for (size_t k = 0; k < location->frame_count; k++)
+		known |= *name_of(p, location, k) != 0;
 	if (!known)
 		return;
 	buf_printf(out, "0x%016" PRIx64 " ", n->address);
-	for (size_t k = place->frame_count; k-- > 0;) {
-		const char *name = name_of(p, place, k);
+	for (size_t k = location->frame_count; k-- > 0;) {
+		const char *name = name_of(p, location, k);
 
 		buf_printable(out, *name ? name : "??", *name ? strlen(name) : 2);
 		buf_text(out, k ? "--" : "\n");
 	}
 }
 
-/* The places of a profile of one whole dump are in the order of the dump's addresses. */
+/* The locations of a profile of one whole dump are in the order of the dump's addresses. */
 static void put_symbols(const struct profile *p, const struct dump *d, struct sink *out)
 {
 	auto_free struct named *rows = xcalloc(d->pc_count + 1, sizeof(*rows));
@@ -77,7 +79,7 @@ static void put_symbols(const struct profile *p, const struct dump *d, struct si
 static int write_raw(const struct profile *p, const struct heap_report_options *o, struct sink *out,
 		     struct err *err)
 {
-	uint32_t program = p->places.main_module;
+	uint32_t program = p->locations.main_module;
 	struct dump d = { 0 };
 
 	/* What a damaged dump has is written; the reader of it will say what is wrong. */
@@ -89,7 +91,7 @@ static int write_raw(const struct profile *p, const struct heap_report_options *
 	}
 	buf_text(&out->buf, "--- symbol\nbinary=");
 	if (program != HEAP_NO_MODULE) {
-		const char *path = p->places.modules[program].path;
+		const char *path = p->locations.modules[program].path;
 
 		buf_printable(&out->buf, path, strlen(path));
 	} else if (d.binary) {

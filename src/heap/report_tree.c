@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A function between those that call it and those that it calls, each with what passes through.
  *
- * A name that is in a stack twice is counted at its innermost place, so that no amount counts
+ * A name that is in a stack twice is counted at its innermost frame, so that no amount counts
  * twice. */
 #include <stdlib.h>
 #include <string.h>

@@ -95,23 +95,23 @@ static bool read_below(struct source *f, const char *folder, const char *path)
 }
 
 /* FROM=TO: the path begins with FROM, which ends with a folder's name. */
-static bool read_moved(struct source *f, const char *place, const char *path)
+static bool read_moved(struct source *f, const char *root, const char *path)
 {
-	const char *to = strchr(place, '=');
-	size_t size = (size_t)(to - place);
+	const char *to = strchr(root, '=');
+	size_t size = (size_t)(to - root);
 
-	if (strncmp(path, place, size) ||
-	    (size && place[size - 1] != '/' && path[size] && path[size] != '/'))
+	if (strncmp(path, root, size) ||
+	    (size && root[size - 1] != '/' && path[size] && path[size] != '/'))
 		return false;
 	return read_below(f, to + 1, path + size);
 }
 
-static bool read_place(struct source *f, const char *place, const char *path)
+static bool read_from_root(struct source *f, const char *root, const char *path)
 {
-	if (strchr(place, '='))
-		return read_moved(f, place, path);
+	if (strchr(root, '='))
+		return read_moved(f, root, path);
 	while (path) {
-		if (read_below(f, place, path))
+		if (read_below(f, root, path))
 			return true;
 		path = strchr(path + 1, '/');
 	}
@@ -122,8 +122,8 @@ static void look(const struct sources *s, struct source *f, const char *path)
 {
 	const struct source_options *o = &s->options;
 
-	for (size_t i = 0; i < o->place_count; i++)
-		if (read_place(f, o->places[i], path))
+	for (size_t i = 0; i < o->root_count; i++)
+		if (read_from_root(f, o->roots[i], path))
 			return;
 	if (o->sysroot && read_below(f, o->sysroot, path))
 		return;

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 struct source_options {
-	const char *const *places; /* FROM=TO, or a folder */
-	size_t place_count;
+	const char *const *roots; /* FROM=TO, or a folder */
+	size_t root_count;
 	const char *sysroot; /* or NULL */
 };
 

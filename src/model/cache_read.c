@@ -280,20 +280,21 @@ static bool map_summary(struct model *m, int fd, const struct cache_header *h)
 {
 	struct summary *s = xcalloc(1, sizeof(*s));
 	uint32_t nodes = m->tables.nodes.count ? m->tables.nodes.count : 1;
-	uint64_t rows, places;
+	uint64_t rows, node_count;
 
 	s->mapped = true;
 	m->summary = s;
 	if (!map_section(fd, h, CACHE_SUMMARY, sizeof(*s->rows), (void **)&s->rows, &rows))
 		return false;
 	s->count = (uint32_t)rows;
-	if (!map_section(fd, h, CACHE_SUMMARY_OF, sizeof(*s->row_of), (void **)&s->row_of, &places))
+	if (!map_section(fd, h, CACHE_SUMMARY_OF, sizeof(*s->row_of), (void **)&s->row_of,
+			 &node_count))
 		return false;
-	s->node_count = (uint32_t)places;
+	s->node_count = (uint32_t)node_count;
 	for (uint32_t i = 0; i < s->count; i++)
 		if (s->rows[i].stack >= nodes)
 			return false;
-	return places == nodes;
+	return node_count == nodes;
 }
 
 struct checking {

@@ -13,20 +13,22 @@ static void add_text(struct known *k, const char *text, size_t size)
 	k->texts[k->text_count++] = xmemdup0(text, size);
 }
 
-static bool add_place(struct known *k, const uint8_t **p, const uint8_t *end, uint64_t *last)
+static bool add_location(struct known *k, const uint8_t **p, const uint8_t *end, uint64_t *last)
 {
-	struct symbols_place place;
+	struct symbols_location location;
 
-	if (!symbols_get_place(p, end, *last, &place))
+	if (!symbols_get_location(p, end, *last, &location))
 		return false;
-	*last = place.address;
-	k->places = xgrow(k->places, k->place_count, &k->place_room, sizeof(*k->places));
-	k->places[k->place_count++] = (struct known_place){ place.address, place.module,
-							    (uint32_t)k->line_count, place.count };
-	for (uint32_t i = 0; i < place.count; i++) {
+	*last = location.address;
+	k->locations =
+		xgrow(k->locations, k->location_count, &k->location_room, sizeof(*k->locations));
+	k->locations[k->location_count++] =
+		(struct known_location){ location.address, location.module, (uint32_t)k->line_count,
+					 location.count };
+	for (uint32_t i = 0; i < location.count; i++) {
 		k->lines = xgrow(k->lines, k->line_count, &k->line_room, sizeof(*k->lines));
 		if (!symbols_get_line(p, end, (uint32_t)k->text_count, &k->lines[k->line_count])) {
-			k->place_count--;
+			k->location_count--;
 			return false;
 		}
 		k->line_count++;
@@ -71,8 +73,8 @@ bool known_add(struct known *k, const uint8_t *payload, size_t size)
 			if (fine)
 				add_text(k, text, text_size);
 			break;
-		case SYMBOLS_PLACE:
-			fine = add_place(k, &p, end, &last);
+		case SYMBOLS_LOCATION:
+			fine = add_location(k, &p, end, &last);
 			break;
 		case SYMBOLS_MODULE:
 			fine = add_level(k, &p, end);
@@ -89,7 +91,7 @@ void known_release(struct known *k)
 	for (size_t i = 0; i < k->text_count; i++)
 		free(k->texts[i]);
 	free(k->texts);
-	free(k->places);
+	free(k->locations);
 	free(k->lines);
 	free(k->levels);
 	memset(k, 0, sizeof(*k));
@@ -102,28 +104,28 @@ unsigned known_level(const struct known *k, uint32_t module)
 
 static int compare(const void *a, const void *b)
 {
-	const struct known_place *x = a, *y = b;
+	const struct known_location *x = a, *y = b;
 
 	if (x->module != y->module)
 		return x->module < y->module ? -1 : 1;
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-struct known_place *known_sorted(const struct known *k)
+struct known_location *known_sorted(const struct known *k)
 {
-	struct known_place *sorted = xcalloc(k->place_count + 1, sizeof(*sorted));
+	struct known_location *sorted = xcalloc(k->location_count + 1, sizeof(*sorted));
 
-	if (k->place_count) {
-		memcpy(sorted, k->places, k->place_count * sizeof(*sorted));
-		qsort(sorted, k->place_count, sizeof(*sorted), compare);
+	if (k->location_count) {
+		memcpy(sorted, k->locations, k->location_count * sizeof(*sorted));
+		qsort(sorted, k->location_count, sizeof(*sorted), compare);
 	}
 	return sorted;
 }
 
-const struct known_place *known_find(const struct known_place *sorted, size_t count,
-				     uint32_t module, uint64_t address)
+const struct known_location *known_find(const struct known_location *sorted, size_t count,
+					uint32_t module, uint64_t address)
 {
-	struct known_place wanted = { .address = address, .module = module };
+	struct known_location wanted = { .address = address, .module = module };
 
 	return bsearch(&wanted, sorted, count, sizeof(*sorted), compare);
 }

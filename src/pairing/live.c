@@ -105,14 +105,14 @@ uint32_t live_guess(const struct live *l, uint64_t address)
 	return (b->entries[__builtin_ctz(found)] & row_mask(l)) - 1;
 }
 
-struct place {
+struct position {
 	uint64_t home, bucket;
 	unsigned entry;
 	uint32_t row;
 };
 
 static inline bool find(const struct live *l, const struct columns *c, uint64_t address,
-			struct place *ret_place)
+			struct position *ret_position)
 {
 	uint64_t hash = live_hash(address), home = hash >> (64 - l->bucket_bits), at = home;
 	uint64_t last = (1ull << l->bucket_bits) - 1;
@@ -127,7 +127,7 @@ static inline bool find(const struct live *l, const struct columns *c, uint64_t 
 
 			if (c->address[row] != address)
 				continue;
-			*ret_place = (struct place){ home, at, entry, row };
+			*ret_position = (struct position){ home, at, entry, row };
 			return true;
 		}
 		if (!b->passed)
@@ -140,7 +140,7 @@ static inline bool find(const struct live *l, const struct columns *c, uint64_t 
 
 uint32_t live_find(const struct live *l, const struct columns *c, uint64_t address)
 {
-	struct place p;
+	struct position p;
 
 	return find(l, c, address, &p) ? p.row : NO_ALLOCATION;
 }
@@ -148,7 +148,7 @@ uint32_t live_find(const struct live *l, const struct columns *c, uint64_t addre
 uint32_t live_take(struct live *l, const struct columns *c, uint64_t address)
 {
 	uint64_t last = (1ull << l->bucket_bits) - 1;
-	struct place p;
+	struct position p;
 
 	if (!find(l, c, address, &p))
 		return NO_ALLOCATION;
@@ -206,7 +206,7 @@ static void widen(struct live *l)
 uint32_t live_add(struct live *l, const struct columns *c, uint32_t row)
 {
 	uint64_t address = c->address[row], hash = live_hash(address);
-	struct place p;
+	struct position p;
 
 	while (row + 1 > row_mask(l))
 		widen(l);

@@ -22,12 +22,13 @@ void answer_init(struct answer *a, const struct view *v)
 	a->glibc = allocator_is_glibc(v->model);
 	a->jemalloc_inside = allocator_inside_is_jemalloc(v->model);
 	for (unsigned i = 0; i < ANSWER_CALLS; i++)
-		a->jemalloc_calls[i] = allocator_is_jemalloc(v->model, places_call(v->places, i));
+		a->jemalloc_calls[i] =
+			allocator_is_jemalloc(v->model, locations_call(v->locations, i));
 }
 
 void answer_release(struct answer *a)
 {
-	free(a->place_counts);
+	free(a->location_counts);
 	free(a->call_counts);
 	free(a->node_texts);
 	buf_release(&a->texts);
@@ -97,43 +98,43 @@ static void address(struct json *j, uint64_t value)
 	json_quick_hex(j, "address_s", value);
 }
 
-/* While allocations are counted by place. */
+/* While allocations are counted by location. */
 struct counting {
-	const struct places *places;
+	const struct locations *locations;
 	uint64_t *below;  /* by node: allocations of its stack and of those inside it */
-	uint32_t *within; /* by place: how often the node that is looked at is inside it */
-	uint64_t *counts; /* by place */
+	uint32_t *within; /* by location: how often the node that is looked at is inside it */
+	uint64_t *counts; /* by location */
 };
 
-/* What is inside a place twice was counted with the outermost. */
-static void enter_place(void *context, uint32_t node)
+/* What is inside a location twice was counted with the outermost. */
+static void enter_location(void *context, uint32_t node)
 {
 	struct counting *c = context;
-	uint32_t place = places_of_node(c->places, node);
+	uint32_t location = locations_of_node(c->locations, node);
 
-	if (!c->within[place]++)
-		c->counts[place] += c->below[node];
+	if (!c->within[location]++)
+		c->counts[location] += c->below[node];
 }
 
-static void leave_place(void *context, uint32_t node)
+static void leave_location(void *context, uint32_t node)
 {
 	struct counting *c = context;
 
-	c->within[places_of_node(c->places, node)]--;
+	c->within[locations_of_node(c->locations, node)]--;
 }
 
-/* In how many allocations' stacks is each place? Each stack counts once. */
+/* In how many allocations' stacks is each location? Each stack counts once. */
 void answer_count(struct answer *a)
 {
 	const struct model *m = a->view->model;
 	const struct nodes *nodes = &m->tables.nodes;
 	const struct summary *s = model_summary(m);
-	uint32_t count = places_count(a->view->places) + 1;
-	struct counting c = { .places = a->view->places,
+	uint32_t count = locations_count(a->view->locations) + 1;
+	struct counting c = { .locations = a->view->locations,
 			      .below = xcalloc((size_t)nodes->count + 1, sizeof(*c.below)),
 			      .within = xcalloc(count, sizeof(*c.within)) };
 
-	c.counts = a->place_counts = xcalloc(count, sizeof(*a->place_counts));
+	c.counts = a->location_counts = xcalloc(count, sizeof(*a->location_counts));
 	a->call_counts = xcalloc(CALLS_MAX, sizeof(*a->call_counts));
 	for (uint32_t i = 0; i < s->count; i++)
 		if (node_is_known(nodes, s->rows[i].stack))
@@ -142,7 +143,7 @@ void answer_count(struct answer *a)
 	for (uint32_t i = nodes->count; i-- > 1;)
 		if (node_is_known(nodes, i))
 			c.below[nodes->parent[i]] += c.below[i];
-	nested_walk(nodes, &(struct nested_visitor){ enter_place, leave_place, &c });
+	nested_walk(nodes, &(struct nested_visitor){ enter_location, leave_location, &c });
 	for (uint32_t i = 0; i < m->allocations.count; i++)
 		a->call_counts[tags_call(m->allocations.tags[i])]++;
 	free(c.below);
@@ -176,27 +177,27 @@ static void function_name(const struct answer *a, struct json *j, const char *na
 
 void answer_frames(const struct answer *a, struct json *j, uint32_t node)
 {
-	struct places *p = a->view->places;
+	struct locations *p = a->view->locations;
 	uint64_t at = a->view->model->tables.nodes.frame[node] & NODE_ADDRESS_MASK;
-	uint32_t id = places_of_node(p, node);
-	const struct place *place = places_at(p, id);
+	uint32_t id = locations_of_node(p, node);
+	const struct location *location = locations_at(p, id);
 	struct buf unnamed = { 0 };
 	unsigned count;
-	const struct place_frame *f = places_frames(p, id, &count);
+	const struct location_frame *f = locations_frames(p, id, &count);
 
 	while (count--) {
 		json_object(j, NULL);
 		address(j, at);
-		json_number(j, "count", a->place_counts[id]);
-		optional_text(j, "library", base_name(places_module_path(p, place->module)));
-		function_name(a, j, places_string(p, f[count].function));
+		json_number(j, "count", a->location_counts[id]);
+		optional_text(j, "library", base_name(locations_module_path(p, location->module)));
+		function_name(a, j, locations_string(p, f[count].function));
 		if (!f[count].function) {
 			buf_clear(&unnamed);
-			places_unnamed(p, place->module, place->address, &unnamed);
+			locations_unnamed(p, location->module, location->address, &unnamed);
 			json_text(j, "name", unnamed.data);
 		}
-		optional_text(j, "raw_function", places_string(p, f[count].raw_function));
-		optional_text(j, "source", places_string(p, f[count].file));
+		optional_text(j, "raw_function", locations_string(p, f[count].raw_function));
+		optional_text(j, "source", locations_string(p, f[count].file));
 		if (f[count].line)
 			json_number(j, "line", f[count].line);
 		if (f[count].column)
@@ -230,8 +231,8 @@ void answer_call(const struct answer *a, struct json *j, unsigned call)
 	json_object(j, NULL);
 	address(j, 0);
 	json_number(j, "count", a->call_counts[call % CALLS_MAX]);
-	json_text(j, "function", places_call(a->view->places, call));
-	optional_text(j, "raw_function", places_raw_call(call));
+	json_text(j, "function", locations_call(a->view->locations, call));
+	optional_text(j, "raw_function", locations_raw_call(call));
 	json_bool(j, "is_inline", false);
 	json_end_object(j);
 }
@@ -245,7 +246,7 @@ void answer_backtrace(struct answer *a, struct json *j, const char *key, uint32_
 
 	if (a->no_stacks)
 		return;
-	if (!a->place_counts)
+	if (!a->location_counts)
 		answer_count(a);
 	if (j->compact && !a->node_texts)
 		a->node_texts = xcalloc(nodes->count + 1, sizeof(*a->node_texts));
@@ -307,7 +308,8 @@ static void deallocation(struct answer *a, struct json *j, const char *key, uint
 	moment(a, j, "timestamp", c->freed_at[row]);
 	if (known) { /* else only that its address was given out again */
 		json_quick_number(j, "thread", m->tables.threads.rows[tags_free_thread(tags)].tid);
-		json_quick_text(j, "call", places_call(a->view->places, tags_free_call(tags)));
+		json_quick_text(j, "call",
+				locations_call(a->view->locations, tags_free_call(tags)));
 		json_quick_number(j, "backtrace_id", answer_stack(m, c->free_stack[row]));
 		put_stack(a, j, "backtrace", c->free_stack[row], tags_free_call(tags));
 	}
@@ -320,7 +322,7 @@ void answer_allocation(struct answer *a, struct json *j, uint32_t row)
 	const struct columns *c = &m->allocations;
 	uint64_t tags = c->tags[row];
 	struct chain chain = chain_of(m, row);
-	const char *call = places_call(a->view->places, tags_call(tags));
+	const char *call = locations_call(a->view->locations, tags_call(tags));
 	unsigned flags = tags_flags(tags);
 	bool inside = flags_are_inside(flags);
 	bool jemalloc = a->jemalloc_calls[tags_call(tags)] || (inside && a->jemalloc_inside);
@@ -411,7 +413,7 @@ static void identity(struct answer *a, struct json *j, const struct groups *g,
 	buf_release(&label);
 	switch (g->key->kind) {
 	case GROUP_SOURCE:
-		optional_text(j, "source", places_string(g->view->places, group->id));
+		optional_text(j, "source", locations_string(g->view->locations, group->id));
 		if (group->line)
 			json_number(j, "line", group->line);
 		return;

@@ -21,8 +21,8 @@ struct answer {
 	bool glibc;	     /* is the allocator */
 	bool jemalloc_calls[ANSWER_CALLS];
 	bool jemalloc_inside;
-	uint64_t *place_counts; /* allocations that go through a place */
-	uint64_t *call_counts;	/* and through a call */
+	uint64_t *location_counts; /* allocations that go through a location */
+	uint64_t *call_counts;	   /* and through a call */
 	/* Frames that were written before, by node: where in `texts`.  Compact JSON only. */
 	struct answer_text {
 		size_t offset, size;
@@ -44,7 +44,7 @@ struct answer {
 
 void answer_init(struct answer *a, const struct view *v);
 void answer_release(struct answer *a);
-/* Fills place_counts and call_counts, which take a pass over all rows; else done when the first
+/* Fills location_counts and call_counts, which take a pass over all rows; else done when the first
  * stack is written. */
 void answer_count(struct answer *a);
 

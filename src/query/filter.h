@@ -4,8 +4,8 @@
  *
  * Two tables.  A field is something that an allocation has, and that an expression compares
  * (`size >= 1k`, `leaked`, `function ~ "^std::"`).  A filter row is a name with a value, as in a
- * URL or an option (size_min=1k, --size-min 1k); what it means is an expression with `$` in place
- * of the value, so a row can do nothing that an expression cannot.
+ * URL or an option (size_min=1k, --size-min 1k); what it means is an expression with `$` in the
+ * place of the value, so a row can do nothing that an expression cannot.
  *
  * A filter is what was added to it, all of which must hold.  It knows no recording: view.h applies
  * it to one. */

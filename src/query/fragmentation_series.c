@@ -20,29 +20,29 @@ struct chunk_use {
 };
 
 struct counting {
-	struct map places; /* by 2 MiB */
+	struct map chunk_index; /* by 2 MiB */
 	struct chunk_use *chunks;
 	size_t count, room;
-	uint64_t last_chunk, last_place; /* looked up last; plus one */
+	uint64_t last_chunk, last_index; /* looked up last; plus one */
 	int64_t requested, usable;
 	int64_t regions[LEVELS], most[LEVELS];
 };
 
 static struct chunk_use *chunk_at(struct counting *n, uint64_t chunk)
 {
-	uint64_t place;
+	uint64_t index;
 
 	if (n->last_chunk == chunk + 1)
-		return &n->chunks[n->last_place];
-	if (!map_get(&n->places, chunk, &place)) {
+		return &n->chunks[n->last_index];
+	if (!map_get(&n->chunk_index, chunk, &index)) {
 		n->chunks = xgrow(n->chunks, n->count, &n->room, sizeof(*n->chunks));
-		place = n->count++;
-		n->chunks[place] = (struct chunk_use){ 0 };
-		map_set(&n->places, chunk, place);
+		index = n->count++;
+		n->chunks[index] = (struct chunk_use){ 0 };
+		map_set(&n->chunk_index, chunk, index);
 	}
 	n->last_chunk = chunk + 1;
-	n->last_place = place;
-	return &n->chunks[place];
+	n->last_index = index;
+	return &n->chunks[index];
 }
 
 static uint32_t *count_at(struct counting *n, unsigned level, uint64_t region)
@@ -138,6 +138,6 @@ void fragmentation_series(const struct model *m, uint64_t from, uint64_t to, uin
 				n.most[level] = n.regions[level];
 		finish_bucket(&n, &points[bucket], edge);
 	}
-	map_release(&n.places);
+	map_release(&n.chunk_index);
 	free(n.chunks);
 }

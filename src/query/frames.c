@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Conditions on frames: names to places to stacks.
+/* Conditions on frames: names to locations to stacks.
  *
- * A text is looked at once per condition, however many places share it; a place is the sum of its
- * frames, and a node's stack has a fitting frame if the node's own place has one or the stack
- * outside it has.  The intercepted call is shown as a stack's innermost frame, so it counts as one:
- * it has a function's name, and neither source nor module. */
+ * A text is looked at once per condition, however many locations share it; a location is the sum of
+ * its frames, and a node's stack has a fitting frame if the node's own location has one or the
+ * stack outside it has.  The intercepted call is shown as a stack's innermost frame, so it counts
+ * as one: it has a function's name, and neither source nor module. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -24,7 +24,7 @@ struct frame_test {
 };
 
 struct selecting {
-	struct places *p;
+	struct locations *p;
 	struct frame_test *tests;
 	size_t count, room;
 	unsigned matches;
@@ -165,19 +165,19 @@ static bool fulfils(struct selecting *s, const struct condition *c, const struct
 	return true;
 }
 
-static bool place_fulfils(struct selecting *s, const struct condition *c, uint32_t place)
+static bool location_fulfils(struct selecting *s, const struct condition *c, uint32_t location)
 {
-	const struct place *at = places_at(s->p, place);
+	const struct location *at = locations_at(s->p, location);
 	unsigned count;
-	const struct place_frame *frames = places_frames(s->p, place, &count);
+	const struct location_frame *frames = locations_frames(s->p, location, &count);
 
 	for (unsigned i = 0; i < count; i++) {
 		uint32_t function =
 			frames[i].function ? frames[i].function : frames[i].raw_function;
 		struct frame_texts texts = {
-			.text = { places_string(s->p, function),
-				  places_string(s->p, frames[i].file),
-				  places_module_path(s->p, at->module) },
+			.text = { locations_string(s->p, function),
+				  locations_string(s->p, frames[i].file),
+				  locations_module_path(s->p, at->module) },
 			.id = { function, frames[i].file, at->module },
 			.line = frames[i].line,
 		};
@@ -192,11 +192,11 @@ static void select_stacks(struct selecting *s, const struct model *m, const stru
 			  uint64_t *stacks)
 {
 	const struct nodes *nodes = &m->tables.nodes;
-	uint32_t count = places_count(s->p);
+	uint32_t count = locations_count(s->p);
 	uint8_t *memo = xcalloc(count + 1, 1);
 
 	for (uint32_t i = 1; i < nodes->count && !s->error; i++) {
-		uint32_t place;
+		uint32_t location;
 
 		if (!node_is_known(nodes, i))
 			continue;
@@ -204,30 +204,30 @@ static void select_stacks(struct selecting *s, const struct model *m, const stru
 			bit_set(stacks, i);
 			continue;
 		}
-		place = places_of_node(s->p, i);
-		if (memo[place] == MEMO_NEW)
-			memo[place] = place_fulfils(s, c, place) ? MEMO_YES : MEMO_NO;
-		if (memo[place] == MEMO_YES)
+		location = locations_of_node(s->p, i);
+		if (memo[location] == MEMO_NEW)
+			memo[location] = location_fulfils(s, c, location) ? MEMO_YES : MEMO_NO;
+		if (memo[location] == MEMO_YES)
 			bit_set(stacks, i);
 	}
 	free(memo);
 }
 
-int frames_select(const struct model *m, struct places *p, const struct condition *c,
+int frames_select(const struct model *m, struct locations *p, const struct condition *c,
 		  uint64_t *stacks, uint64_t *calls, struct err *err)
 {
 	struct selecting s = { .p = p, .err = err, .started_ns = now_ns() };
 	const struct condition *inner = c->children[0];
 	size_t memo_size;
 
-	places_resolve_all(p);
-	memo_size = places_string_count(p);
+	locations_resolve_all(p);
+	memo_size = locations_string_count(p);
 	if (memo_size < m->tables.module_count)
 		memo_size = m->tables.module_count;
 	collect(&s, inner, memo_size + 1);
 	select_stacks(&s, m, inner, stacks);
 	for (unsigned i = 0; i < CALLS_MAX && !s.error; i++) {
-		struct frame_texts texts = { .text = { places_call(p, i) } };
+		struct frame_texts texts = { .text = { locations_call(p, i) } };
 
 		if (fulfils(&s, inner, &texts))
 			bit_set(calls, i);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Sums of stacks handed on to the functions, lines or modules that they go through.
  *
- * Every place gets the list of its groups once.  Then the trie is walked (nested.h): a node's sums
- * are those of its stack and of all inside it, and when it is left they are added to the groups of
- * which it is the outermost. */
+ * Every location gets the list of its groups once.  Then the trie is walked (nested.h): a node's
+ * sums are those of its stack and of all inside it, and when it is left they are added to the
+ * groups of which it is the outermost. */
 #include "query/group_frames.h"
 
 #include <string.h>
@@ -75,7 +75,7 @@ bool is_allocator_function(const char *name)
 	return false;
 }
 
-struct place_groups {
+struct location_groups {
 	uint32_t first, count; /* in `lists`; the innermost frame's first */
 	uint32_t self;	       /* of the first frame that is no wrapper; NO_SUMMARY: all are */
 	bool known;
@@ -91,9 +91,9 @@ struct level {
 struct spreading {
 	struct groups *out;
 	size_t room;
-	struct places *p;
+	struct locations *p;
 	struct map ids; /* what a group is, to its position plus one */
-	struct place_groups *places;
+	struct location_groups *locations;
 	uint32_t *lists;
 	size_t list_count, list_room;
 	uint8_t *wrapper; /* by string: 0 not looked at, 1 no, 2 yes */
@@ -122,8 +122,8 @@ static uint32_t group_of(struct spreading *s, struct group what)
 	return s->out->count++;
 }
 
-static struct group what_of(const struct spreading *s, const struct place *at,
-			    const struct place_frame *f)
+static struct group what_of(const struct spreading *s, const struct location *at,
+			    const struct location_frame *f)
 {
 	uint32_t function = f->function ? f->function : f->raw_function;
 
@@ -139,29 +139,29 @@ static struct group what_of(const struct spreading *s, const struct place *at,
 	}
 }
 
-static bool is_wrapper(struct spreading *s, const struct place_frame *f)
+static bool is_wrapper(struct spreading *s, const struct location_frame *f)
 {
 	uint32_t function = f->function ? f->function : f->raw_function;
 
 	if (!function)
 		return false;
 	if (!s->wrapper[function])
-		s->wrapper[function] = 1 + is_allocator_function(places_string(s->p, function));
+		s->wrapper[function] = 1 + is_allocator_function(locations_string(s->p, function));
 	return s->wrapper[function] == 2;
 }
 
-static struct place_groups *groups_of_place(struct spreading *s, uint32_t place)
+static struct location_groups *groups_of_location(struct spreading *s, uint32_t location)
 {
-	struct place_groups *g = &s->places[place];
-	const struct place_frame *f;
-	const struct place *at;
+	struct location_groups *g = &s->locations[location];
+	const struct location_frame *f;
+	const struct location *at;
 	unsigned count;
 
 	if (g->known)
 		return g;
-	at = places_at(s->p, place);
-	f = places_frames(s->p, place, &count);
-	*g = (struct place_groups){
+	at = locations_at(s->p, location);
+	f = locations_frames(s->p, location, &count);
+	*g = (struct location_groups){
 		.first = (uint32_t)s->list_count, .count = count, .self = NO_SUMMARY, .known = true
 	};
 	for (unsigned i = 0; i < count; i++) {
@@ -178,7 +178,7 @@ static struct place_groups *groups_of_place(struct spreading *s, uint32_t place)
 static void enter_node(void *context, uint32_t node)
 {
 	struct spreading *s = context;
-	struct place_groups *g = groups_of_place(s, places_of_node(s->p, node));
+	struct location_groups *g = groups_of_location(s, locations_of_node(s->p, node));
 	const struct level *outer = s->depth ? &s->path[s->depth - 1] : NULL;
 	struct level here = { .all = SUMMARY_NOTHING,
 			      .matched = SUMMARY_NOTHING,
@@ -206,7 +206,7 @@ static void add_to_group(struct group *to, const struct level *from)
 static void leave_node(void *context, uint32_t node)
 {
 	struct spreading *s = context;
-	struct place_groups *g = &s->places[places_of_node(s->p, node)];
+	struct location_groups *g = &s->locations[locations_of_node(s->p, node)];
 	struct level *here = &s->path[--s->depth];
 	uint32_t row = summary_row_of(s->sum, node);
 
@@ -242,12 +242,14 @@ static void add_without_stack(struct spreading *s, const struct nodes *nodes)
 void group_frames(struct groups *out, const struct summary *sum, const struct summary_sums *matched)
 {
 	const struct nodes *nodes = &out->view->model->tables.nodes;
-	struct spreading s = { .out = out, .p = out->view->places, .sum = sum, .matched = matched };
+	struct spreading s = {
+		.out = out, .p = out->view->locations, .sum = sum, .matched = matched
+	};
 	uint32_t kept = 0;
 
-	places_resolve_all(s.p);
-	s.places = xcalloc(places_count(s.p) + 1, sizeof(*s.places));
-	s.wrapper = xcalloc(places_string_count(s.p) + 1, 1);
+	locations_resolve_all(s.p);
+	s.locations = xcalloc(locations_count(s.p) + 1, sizeof(*s.locations));
+	s.wrapper = xcalloc(locations_string_count(s.p) + 1, 1);
 	nested_walk(nodes, &(struct nested_visitor){ enter_node, leave_node, &s });
 	add_without_stack(&s, nodes);
 	for (uint32_t i = 0; i < out->count; i++)
@@ -255,7 +257,7 @@ void group_frames(struct groups *out, const struct summary *sum, const struct su
 			out->rows[kept++] = out->rows[i];
 	out->count = kept;
 	map_release(&s.ids);
-	free(s.places);
+	free(s.locations);
 	free(s.wrapper);
 	free(s.lists);
 	free(s.within);

@@ -148,7 +148,7 @@ static void label_unnamed(const struct groups *g, const struct group *group, con
 {
 	if (group->module)
 		buf_printf(out, "%s in %s", what,
-			   base_name(places_module_path(g->view->places, group->module)));
+			   base_name(locations_module_path(g->view->locations, group->module)));
 	else
 		buf_text(out, what);
 }
@@ -190,7 +190,7 @@ static void label_size(const struct groups *g, const struct group *group, struct
 
 void groups_label(const struct groups *g, const struct group *group, struct buf *out)
 {
-	struct places *p = g->view->places;
+	struct locations *p = g->view->locations;
 	const struct thread *t;
 
 	switch (g->key->kind) {
@@ -199,7 +199,7 @@ void groups_label(const struct groups *g, const struct group *group, struct buf 
 		return;
 	case GROUP_FUNCTION:
 		if (group->id)
-			buf_text(out, places_string(p, group->id));
+			buf_text(out, locations_string(p, group->id));
 		else
 			label_unnamed(g, group, "unknown function", out);
 		return;
@@ -207,12 +207,12 @@ void groups_label(const struct groups *g, const struct group *group, struct buf 
 		if (!group->id)
 			label_unnamed(g, group, "unknown source", out);
 		else if (group->line)
-			buf_printf(out, "%s:%u", places_string(p, group->id), group->line);
+			buf_printf(out, "%s:%u", locations_string(p, group->id), group->line);
 		else
-			buf_text(out, places_string(p, group->id));
+			buf_text(out, locations_string(p, group->id));
 		return;
 	case GROUP_MODULE:
-		buf_text(out, group->id ? places_module_path(p, group->id) : "no module");
+		buf_text(out, group->id ? locations_module_path(p, group->id) : "no module");
 		return;
 	case GROUP_THREAD:
 		t = &g->view->model->tables.threads.rows[group->id];
@@ -222,7 +222,7 @@ void groups_label(const struct groups *g, const struct group *group, struct buf 
 			buf_printf(out, "thread %llu", (unsigned long long)t->tid);
 		return;
 	case GROUP_CALL:
-		buf_text(out, places_call(p, group->id));
+		buf_text(out, locations_call(p, group->id));
 		return;
 	case GROUP_SIZE:
 	case GROUP_SIZE_CLASS:

@@ -25,7 +25,7 @@ struct counts {
 	struct tally *small; /* by size */
 	struct size_row *large;
 	size_t large_count, large_room;
-	struct map large_places;
+	struct map large_index;
 };
 
 struct counting {
@@ -65,11 +65,11 @@ static void tally_large(struct counts *k, uint64_t size, const struct tally *mor
 {
 	uint64_t index;
 
-	if (!map_get(&k->large_places, size, &index)) {
+	if (!map_get(&k->large_index, size, &index)) {
 		k->large = xgrow(k->large, k->large_count, &k->large_room, sizeof(*k->large));
 		index = k->large_count++;
 		k->large[index] = (struct size_row){ .size = size };
-		map_set(&k->large_places, size, index);
+		map_set(&k->large_index, size, index);
 	}
 	k->large[index].weight.bytes += more->weight.bytes;
 	k->large[index].weight.count += more->weight.count;
@@ -228,7 +228,7 @@ void histogram_init(struct histogram *h, const struct view *v, const struct meas
 	for (unsigned w = 0; w < parallel_workers(); w++) {
 		free(n.counts[w].small);
 		free(n.counts[w].large);
-		map_release(&n.counts[w].large_places);
+		map_release(&n.counts[w].large_index);
 	}
 	free(n.counts);
 }

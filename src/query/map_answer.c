@@ -31,7 +31,7 @@ static void source(struct map_answer *a, struct json *j, uint32_t number)
 		    call->thread < m->tables.threads.count
 			    ? m->tables.threads.rows[call->thread].tid
 			    : 0);
-	json_text(j, "call", places_call(a->list->view->places, call->call));
+	json_text(j, "call", locations_call(a->list->view->locations, call->call));
 	json_number(j, "backtrace_id", answer_stack(m, call->stack));
 	answer_put_stack(&a->answer, j, "backtrace", call->stack, call->call);
 	json_end_object(j);

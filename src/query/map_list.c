@@ -195,7 +195,7 @@ static void narrow(struct map_list *l, const struct map_filter *only)
 	v->bits = bits;
 }
 
-struct map_list *map_list_new(const struct model *m, struct places *p, const struct filter *f,
+struct map_list *map_list_new(const struct model *m, struct locations *p, const struct filter *f,
 			      const struct map_filter *only, struct err *err)
 {
 	struct map_list *l = xcalloc(1, sizeof(*l));

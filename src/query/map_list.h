@@ -41,7 +41,7 @@ struct map_list {
 };
 
 /* NULL with err.  `f` (may be NULL), `only` and the rest must outlive it. */
-struct map_list *map_list_new(const struct model *m, struct places *p, const struct filter *f,
+struct map_list *map_list_new(const struct model *m, struct locations *p, const struct filter *f,
 			      const struct map_filter *only, struct err *err);
 struct map_list *map_list_free(struct map_list *l);
 

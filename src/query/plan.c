@@ -9,13 +9,13 @@
 #include "model/stats.h"
 #include "query/allocator.h"
 #include "query/clock.h"
-#include "query/map_places.h"
+#include "query/map_ranges.h"
 #include "query/peaks.h"
 #include "query/steps.h"
 
 struct binder {
 	const struct model *m;
-	struct places *p;
+	struct locations *p;
 	struct model_clock clock;
 	const struct stack_peak *peaks; /* made when first needed */
 	uint32_t nodes;			/* at least 1 */
@@ -42,7 +42,7 @@ static struct step *step_free(struct step *s)
 		step_free(s->children[i]);
 	free(s->children);
 	free(s->bits);
-	map_places_free(s->map);
+	map_ranges_free(s->map);
 	free(s);
 	return NULL;
 }
@@ -461,7 +461,7 @@ static struct step *bind_call(struct binder *b, const struct condition *c)
 	struct step *s = set_new(freed ? STEP_FREE_CALLS : STEP_CALLS, freed ? 5 : 3, CALLS_MAX);
 
 	for (unsigned i = 0; i < CALLS_MAX; i++)
-		if (call_fits(b, c, places_call(b->p, i)))
+		if (call_fits(b, c, locations_call(b->p, i)))
 			bit_set(s->bits, i);
 	if (!b->error && c->op == OP_EQ && none_set(s))
 		b->error = err_set(b->err, -EINVAL,
@@ -485,7 +485,7 @@ static struct step *jemalloc_step(struct binder *b)
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < CALLS_MAX; i++)
-		if (allocator_is_jemalloc(b->m, places_call(b->p, i))) {
+		if (allocator_is_jemalloc(b->m, locations_call(b->p, i))) {
 			bit_set(s->bits, i);
 			count++;
 		}
@@ -582,7 +582,7 @@ static struct step *bind_map(struct binder *b, const struct condition *c)
 {
 	struct step *s = step_new(STEP_MAP, 9);
 
-	s->map = map_places_new(b->m, c->value.ids, c->value.id_count);
+	s->map = map_ranges_new(b->m, c->value.ids, c->value.id_count);
 	return s;
 }
 
@@ -633,7 +633,7 @@ static struct step *bind(struct binder *b, const struct condition *c)
 	return step_new(STEP_ALL, 0);
 }
 
-struct plan *plan_new(const struct model *m, struct places *p, const struct filter *f,
+struct plan *plan_new(const struct model *m, struct locations *p, const struct filter *f,
 		      struct err *err)
 {
 	struct binder b = { .m = m, .p = p, .clock = model_clock(m), .err = err };

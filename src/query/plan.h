@@ -7,8 +7,8 @@
  * are still in question. */
 #include <stdint.h>
 
+#include "model/locations.h"
 #include "model/model.h"
-#include "model/places.h"
 #include "query/condition.h"
 
 #define PLAN_WORDS 64		      /* of 64 rows in a block */
@@ -17,7 +17,7 @@
 struct plan;
 
 /* NULL with err.  Nothing of `f` is needed afterwards. */
-struct plan *plan_new(const struct model *m, struct places *p, const struct filter *f,
+struct plan *plan_new(const struct model *m, struct locations *p, const struct filter *f,
 		      struct err *err);
 struct plan *plan_free(struct plan *p);
 /* Sets the bits of the rows that match among `count` rows (at most PLAN_BLOCK) from `first` on. */

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "query/map_places.h"
+#include "query/map_ranges.h"
 
 #define FEW 12 /* rows of 64: then one by one */
 
@@ -281,8 +281,8 @@ void step_run(const struct plan *p, const struct step *s, uint32_t first, uint32
 		run_flag(p, s, first, words, mask, out);
 		return;
 	case STEP_MAP:
-		SCAN(map_places_hold(s->map, c->address[row], columns_size(c, row),
-				     c->allocated_at[row], c->freed_at[row]));
+		SCAN(map_ranges_overlap(s->map, c->address[row], columns_size(c, row),
+					c->allocated_at[row], c->freed_at[row]));
 		return;
 	case STEP_TAGS:
 		SCAN((c->tags[row] & s->low) == s->high);

@@ -32,7 +32,7 @@ struct step {
 	uint64_t low, high;
 	uint64_t *bits; /* of a set */
 	uint32_t bit_count;
-	struct map_places *map;
+	struct map_ranges *map;
 	struct step **children;
 	size_t child_count, child_room;
 };
@@ -59,6 +59,6 @@ void step_run(const struct plan *p, const struct step *s, uint32_t first, uint32
 
 /* frames.c: which stacks have a frame that fulfils a CONDITION_FRAME; the bits of stacks (one per
  * node; 0 stands for what has no known stack) and of calls, which are frames too. 0 or -errno. */
-int frames_select(const struct model *m, struct places *p, const struct condition *c,
+int frames_select(const struct model *m, struct locations *p, const struct condition *c,
 		  uint64_t *stacks, uint64_t *calls, struct err *err);
 #define CALLS_MAX 128 /* in the columns' tags */

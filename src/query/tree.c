@@ -64,7 +64,7 @@ static uint32_t node_of_stack(struct growing *g, uint32_t stack, uint32_t top)
 	while (depth--) {
 		uint32_t count;
 		const uint32_t *names = tree_names_of(
-			&g->names, places_of_node(g->v->places, g->path[depth]), &count);
+			&g->names, locations_of_node(g->v->locations, g->path[depth]), &count);
 
 		for (uint32_t i = 0; i < count; i++)
 			at = child_of(g, at, names[i]);
@@ -117,10 +117,10 @@ void tree_init(struct tree *t, const struct view *v, const struct tree_options *
 
 	memset(t, 0, sizeof(*t));
 	t->options = *o;
-	t->places = v->places;
+	t->locations = v->locations;
 	t->model = v->model;
 	weigh_stacks(&weights, v, &o->measuring, o->by_thread);
-	tree_names_init(&g.names, v->places, o->key);
+	tree_names_init(&g.names, v->locations, o->key);
 	g.grown_of = xcalloc(g.stacks->count + 1, sizeof(*g.grown_of));
 	grow(&g, &weights, o->by_thread);
 	stack_weights_release(&weights);
@@ -176,7 +176,7 @@ struct function_total *tree_functions(const struct tree *t, uint32_t *ret_count)
 		struct function_total *f = &all[n->name];
 
 		f->name = n->name;
-		f->places++;
+		f->node_count++;
 		f->self.bytes += n->self.bytes;
 		f->self.count += n->self.count;
 		if (outermost[n->name] && i < end[outermost[n->name] - 1])
@@ -186,7 +186,7 @@ struct function_total *tree_functions(const struct tree *t, uint32_t *ret_count)
 		f->total.count += n->total.count;
 	}
 	for (uint32_t i = 0; i < t->name_count; i++)
-		if (all[i].places && t->names[i].kind == TREE_FRAME)
+		if (all[i].node_count && t->names[i].kind == TREE_FRAME)
 			all[count++] = all[i];
 	qsort_r(all, count, sizeof(*all), compare_totals, (void *)&t->options);
 	free(outermost);

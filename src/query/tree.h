@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "model/places.h"
+#include "model/locations.h"
 #include "query/measure.h"
 #include "query/view.h"
 
@@ -39,7 +39,7 @@ enum tree_kind {
 
 struct tree_name {
 	enum tree_kind kind;
-	uint32_t function, file; /* strings of places; 0: not known */
+	uint32_t function, file; /* strings of locations; 0: not known */
 	uint32_t raw_function;
 	uint32_t line; /* TREE_BY_LINE only */
 	uint32_t module;
@@ -60,7 +60,7 @@ struct tree_node {
 
 struct tree {
 	struct tree_options options;
-	struct places *places;
+	struct locations *locations;
 	const struct model *model;
 	struct tree_node *nodes; /* the first is the root */
 	uint32_t count;
@@ -83,7 +83,7 @@ void tree_name_text(const struct tree *t, uint32_t name, struct buf *out);
 struct function_total {
 	uint32_t name; /* of the tree */
 	struct weight total, self;
-	uint32_t places; /* nodes of the tree */
+	uint32_t node_count; /* of the tree */
 };
 /* Of a tree that is top-down and not pruned; by total, heaviest first.  The caller frees it. */
 struct function_total *tree_functions(const struct tree *t, uint32_t *ret_count);

@@ -9,12 +9,12 @@
 
 const char *const tree_keys[TREE_KEYS] = { "function", "line", "module" };
 
-void tree_names_init(struct tree_names *n, struct places *p, enum tree_key key)
+void tree_names_init(struct tree_names *n, struct locations *p, enum tree_key key)
 {
 	memset(n, 0, sizeof(*n));
-	n->places = p;
+	n->locations = p;
 	n->key = key;
-	n->of_place = xcalloc(places_count(p) + 1, sizeof(*n->of_place));
+	n->of_location = xcalloc(locations_count(p) + 1, sizeof(*n->of_location));
 }
 
 void tree_names_release(struct tree_names *n)
@@ -22,7 +22,7 @@ void tree_names_release(struct tree_names *n)
 	for (unsigned i = 0; i < 3; i++)
 		map_release(&n->pairs[i]);
 	map_release(&n->addresses);
-	free(n->of_place);
+	free(n->of_location);
 	free(n->flat);
 }
 
@@ -63,7 +63,8 @@ static uint32_t row_of(struct tree_names *n, struct map *m, uint64_t key,
 	return (uint32_t)id;
 }
 
-static uint32_t name_of(struct tree_names *n, const struct place *p, const struct place_frame *f)
+static uint32_t name_of(struct tree_names *n, const struct location *p,
+			const struct location_frame *f)
 {
 	struct tree_name name = { .kind = TREE_FRAME, .module = p->module };
 	uint32_t function, line = 0;
@@ -85,24 +86,25 @@ static uint32_t name_of(struct tree_names *n, const struct place *p, const struc
 	return row_of(n, &n->pairs[2], (uint64_t)function << 32 | line, &name);
 }
 
-const uint32_t *tree_names_of(struct tree_names *n, uint32_t place, uint32_t *ret_count)
+const uint32_t *tree_names_of(struct tree_names *n, uint32_t location, uint32_t *ret_count)
 {
-	if (!n->of_place[place].count) {
-		const struct place *p = places_at(n->places, place);
+	if (!n->of_location[location].count) {
+		const struct location *p = locations_at(n->locations, location);
 		unsigned count;
-		const struct place_frame *frames = places_frames(n->places, place, &count);
+		const struct location_frame *frames =
+			locations_frames(n->locations, location, &count);
 
-		n->of_place[place].first = (uint32_t)n->flat_count;
+		n->of_location[location].first = (uint32_t)n->flat_count;
 		if (n->key == TREE_BY_MODULE)
 			count = 1;
-		n->of_place[place].count = count;
+		n->of_location[location].count = count;
 		for (unsigned i = count; i-- > 0;) {
 			n->flat = xgrow(n->flat, n->flat_count, &n->flat_room, sizeof(*n->flat));
 			n->flat[n->flat_count++] = name_of(n, p, &frames[i]);
 		}
 	}
-	*ret_count = n->of_place[place].count;
-	return &n->flat[n->of_place[place].first];
+	*ret_count = n->of_location[location].count;
+	return &n->flat[n->of_location[location].first];
 }
 
 static const char *base_name(const char *path)
@@ -114,19 +116,19 @@ static const char *base_name(const char *path)
 
 static void frame_text(const struct tree *t, const struct tree_name *n, struct buf *out)
 {
-	const char *module = base_name(places_module_path(t->places, n->module));
+	const char *module = base_name(locations_module_path(t->locations, n->module));
 
 	if (t->options.key == TREE_BY_MODULE) {
 		buf_text(out, *module ? module : "(no module)");
 		return;
 	}
 	if (!n->function) {
-		places_unnamed(t->places, n->module, n->address, out);
+		locations_unnamed(t->locations, n->module, n->address, out);
 		return;
 	}
-	buf_text(out, places_string(t->places, n->function));
+	buf_text(out, locations_string(t->locations, n->function));
 	if (t->options.key == TREE_BY_LINE && n->file) {
-		buf_printf(out, " at %s", base_name(places_string(t->places, n->file)));
+		buf_printf(out, " at %s", base_name(locations_string(t->locations, n->file)));
 		if (n->line)
 			buf_printf(out, ":%u", n->line);
 	}

@@ -5,21 +5,21 @@
 #include "query/tree.h"
 
 struct tree_names {
-	struct places *places;
+	struct locations *locations;
 	enum tree_key key;
 	struct tree_name *rows;
 	size_t count, room;
 	struct map pairs[3], addresses;
-	/* The names of each place, outermost first. */
+	/* The names of each location, outermost first. */
 	struct {
 		uint32_t first, count; /* count 0: not looked at yet */
-	} * of_place;
+	} * of_location;
 	uint32_t *flat;
 	size_t flat_count, flat_room;
 };
 
-void tree_names_init(struct tree_names *n, struct places *p, enum tree_key key);
+void tree_names_init(struct tree_names *n, struct locations *p, enum tree_key key);
 /* The rows stay: they are the tree's. */
 void tree_names_release(struct tree_names *n);
-const uint32_t *tree_names_of(struct tree_names *n, uint32_t place, uint32_t *ret_count);
+const uint32_t *tree_names_of(struct tree_names *n, uint32_t location, uint32_t *ret_count);
 uint32_t tree_names_add(struct tree_names *n, enum tree_kind kind, uint32_t thread);

@@ -44,7 +44,7 @@ static void select_rows(void *context, unsigned worker, uint64_t first, uint64_t
 	sum_block(s, worker, (uint32_t)first, (uint32_t)count);
 }
 
-struct view *view_new(const struct model *m, struct places *p, const struct filter *f,
+struct view *view_new(const struct model *m, struct locations *p, const struct filter *f,
 		      struct err *err)
 {
 	struct view *v = xcalloc(1, sizeof(*v));
@@ -52,7 +52,7 @@ struct view *view_new(const struct model *m, struct places *p, const struct filt
 	struct plan *plan;
 	unsigned workers = parallel_workers();
 
-	*v = (struct view){ .model = m, .places = p, .filter = f };
+	*v = (struct view){ .model = m, .locations = p, .filter = f };
 	if (filter_is_empty(f)) {
 		v->count = m->allocations.count;
 		v->bytes = m->recorded.allocated_bytes;

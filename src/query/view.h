@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "model/locations.h"
 #include "model/model.h"
-#include "model/places.h"
 #include "query/filter.h"
 
 #define VIEW_BLOCK 65536u /* rows; a multiple of 64 */
@@ -26,7 +26,7 @@ struct weight_cache;
 
 struct view {
 	const struct model *model;
-	struct places *places;
+	struct locations *locations;
 	const struct filter *filter;	   /* NULL: none */
 	uint64_t *bits;			   /* one per row; NULL: all rows */
 	uint32_t count;			   /* rows that match */
@@ -36,7 +36,7 @@ struct view {
 
 /* NULL with err: a regular expression that takes too long, a date where none is known.  All three
  * must outlive the view; `f` may be NULL. */
-struct view *view_new(const struct model *m, struct places *p, const struct filter *f,
+struct view *view_new(const struct model *m, struct locations *p, const struct filter *f,
 		      struct err *err);
 struct view *view_free(struct view *v);
 /* It will be asked for weights again and again: see weight_cache.h. */

@@ -19,7 +19,7 @@
 struct sums {
 	struct stack_weight *rows;
 	size_t count, room;
-	struct map places; /* by thread and stack */
+	struct map row_index; /* by thread and stack */
 };
 
 struct weighing {
@@ -44,15 +44,15 @@ static void merge(struct stack_weight *into, const struct stack_weight *s)
 	into->weight.count += s->weight.count;
 }
 
-static struct stack_weight *place(struct sums *s, uint32_t thread, uint32_t stack)
+static struct stack_weight *row_of(struct sums *s, uint32_t thread, uint32_t stack)
 {
 	uint64_t key = (uint64_t)thread << 32 | stack, index;
 
-	if (map_get(&s->places, key, &index))
+	if (map_get(&s->row_index, key, &index))
 		return &s->rows[index];
 	s->rows = xgrow(s->rows, s->count, &s->room, sizeof(*s->rows));
 	s->rows[s->count] = (struct stack_weight){ .stack = stack, .thread = thread };
-	map_set(&s->places, key, s->count);
+	map_set(&s->row_index, key, s->count);
 	return &s->rows[s->count++];
 }
 
@@ -96,7 +96,7 @@ static inline void weigh_row(const struct weighing *w, struct sums *sums, uint32
 	uint32_t stack = summary_row_of(w->summary, c->stack[row]);
 	uint32_t thread = w->by_thread ? tags_thread(c->tags[row]) : 0;
 	struct stack_weight *s =
-		w->in_table ? place(sums, thread, w->summary->rows[stack].stack)
+		w->in_table ? row_of(sums, thread, w->summary->rows[stack].stack)
 			    : &sums->rows[(uint64_t)thread * w->summary->count + stack];
 
 	if (!s->weight.count || c->allocated_at[row] < s->first)
@@ -207,15 +207,15 @@ static void gather_tables(struct weighing *w, struct stack_weights *out)
 		struct sums *s = &w->sums[i];
 
 		for (size_t k = 0; k < s->count; k++)
-			merge(place(all, s->rows[k].thread, s->rows[k].stack), &s->rows[k]);
-		map_release(&s->places);
+			merge(row_of(all, s->rows[k].thread, s->rows[k].stack), &s->rows[k]);
+		map_release(&s->row_index);
 		free(s->rows);
 	}
 	if (all->count)
 		qsort(all->rows, all->count, sizeof(*all->rows), compare);
 	for (size_t k = 0; k < all->count; k++)
 		add_row(out, &room, &all->rows[k]);
-	map_release(&all->places);
+	map_release(&all->row_index);
 	free(all->rows);
 }
 

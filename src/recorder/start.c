@@ -87,9 +87,9 @@ const char *rt_own_name(void)
 /* The collector's executable: named, or beside this library, or in libexec. */
 static bool find_collector(char *out, size_t size)
 {
-	static const char *const places[] = { "/memoir-collector", "/../memoir-collector",
-					      "/../../libexec/memoir/memoir-collector",
-					      "/../../../libexec/memoir/memoir-collector" };
+	static const char *const folders[] = { "/memoir-collector", "/../memoir-collector",
+					       "/../../libexec/memoir/memoir-collector",
+					       "/../../../libexec/memoir/memoir-collector" };
 	const char *named = rt_variable("MEMOIR_COLLECTOR"), *self = rt_own_name(), *slash;
 
 	if (named) {
@@ -101,9 +101,9 @@ static bool find_collector(char *out, size_t size)
 	slash = strrchr(self, '/');
 	if (!slash || (size_t)(slash - self) + 64 > size)
 		return false;
-	for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (unsigned i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		memcpy(out, self, (size_t)(slash - self));
-		memcpy(out + (slash - self), places[i], strlen(places[i]) + 1);
+		memcpy(out + (slash - self), folders[i], strlen(folders[i]) + 1);
 		if (!SYS(SYS_access, out, 1 /* X_OK */))
 			return true;
 	}

@@ -24,7 +24,7 @@
 /* Beside this program, or where make install puts it. */
 static char *find_helper(void)
 {
-	static const char *const places[] = { "", "../libexec/memoir/" };
+	static const char *const folders[] = { "", "../libexec/memoir/" };
 	char self[PATH_MAX], *slash;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -33,8 +33,8 @@ static char *find_helper(void)
 	self[n] = 0;
 	slash = strrchr(self, '/');
 	slash[1] = 0;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		auto_free char *candidate = xasprintf("%s%s" HELPER, self, places[i]);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		auto_free char *candidate = xasprintf("%s%s" HELPER, self, folders[i]);
 
 		if (!access(candidate, X_OK))
 			return xstrdup(candidate);

@@ -13,11 +13,11 @@
 
 struct naming {
 	struct output *output;
-	struct places *places;
+	struct locations *locations;
 	struct anonymizer *anonymizer;
 	struct buf chunk, text;
 	struct strings texts; /* as they are written: their numbers are the file's */
-	uint64_t last;	      /* address of the place before in the chunk */
+	uint64_t last;	      /* address of the location before in the chunk */
 };
 
 static void flush(struct naming *n)
@@ -48,7 +48,7 @@ static uint32_t number_of(struct naming *n)
 
 static uint32_t function_of(struct naming *n, uint32_t id)
 {
-	const char *name = places_string(n->places, id);
+	const char *name = locations_string(n->locations, id);
 
 	buf_clear(&n->text);
 	if (*name)
@@ -58,7 +58,7 @@ static uint32_t function_of(struct naming *n, uint32_t id)
 
 static uint32_t file_of(struct naming *n, uint32_t id)
 {
-	const char *path = places_string(n->places, id);
+	const char *path = locations_string(n->locations, id);
 
 	buf_clear(&n->text);
 	if (*path)
@@ -66,25 +66,25 @@ static uint32_t file_of(struct naming *n, uint32_t id)
 	return number_of(n);
 }
 
-/* Texts have to come before the place that uses them. */
-static bool write_place(struct naming *n, uint32_t place)
+/* Texts have to come before the location that uses them. */
+static bool write_location(struct naming *n, uint32_t location)
 {
-	const struct place *at = places_at(n->places, place);
+	const struct location *at = locations_at(n->locations, location);
 	struct symbols_line lines[SYMBOLS_FRAMES_MAX];
 	uint8_t bytes[SYMBOLS_LINE_MAX > SYMBOLS_HEAD_MAX ? SYMBOLS_LINE_MAX : SYMBOLS_HEAD_MAX];
-	struct symbols_place head = { .address = at->address, .module = at->module };
-	const struct place_frame *frames;
+	struct symbols_location head = { .address = at->address, .module = at->module };
+	const struct location_frame *frames;
 	bool named = false;
 	unsigned count;
 
-	frames = places_frames(n->places, place, &count);
+	frames = locations_frames(n->locations, location, &count);
 	head.count = count < SYMBOLS_FRAMES_MAX ? count : SYMBOLS_FRAMES_MAX;
 	for (uint32_t i = 0; i < head.count; i++)
 		named |= frames[i].function || frames[i].file;
 	if (!named || !head.count)
 		return false;
 	for (uint32_t i = 0; i < head.count; i++) {
-		const struct place_frame *f = &frames[i];
+		const struct location_frame *f = &frames[i];
 		bool raw = n->anonymizer->how != ANONYMIZE_FULL;
 
 		lines[i] = (struct symbols_line){ function_of(n, f->function),
@@ -94,7 +94,7 @@ static bool write_place(struct naming *n, uint32_t place)
 						  f->column,
 						  f->inlined };
 	}
-	buf_add(&n->chunk, bytes, (size_t)(symbols_put_place(bytes, &head, n->last) - bytes));
+	buf_add(&n->chunk, bytes, (size_t)(symbols_put_location(bytes, &head, n->last) - bytes));
 	n->last = head.address;
 	for (uint32_t i = 0; i < head.count; i++)
 		buf_add(&n->chunk, bytes, (size_t)(symbols_put_line(bytes, &lines[i]) - bytes));
@@ -110,20 +110,21 @@ static void write_levels(struct naming *n, const struct model *m)
 	for (uint32_t i = 1; i < m->tables.module_count; i++)
 		if (m->tables.modules[i].known)
 			buf_add(&n->chunk, bytes,
-				(size_t)(symbols_put_module(bytes, i, places_level(n->places, i)) -
+				(size_t)(symbols_put_module(bytes, i,
+							    locations_level(n->locations, i)) -
 					 bytes));
 }
 
-uint32_t names_write(struct output *o, const struct model *m, struct places *p,
+uint32_t names_write(struct output *o, const struct model *m, struct locations *p,
 		     struct anonymizer *a)
 {
-	struct naming n = { .output = o, .places = p, .anonymizer = a };
+	struct naming n = { .output = o, .locations = p, .anonymizer = a };
 	uint32_t named = 0;
 
 	strings_init(&n.texts);
 	write_levels(&n, m);
-	for (uint32_t i = 0; i < places_count(p) && !output_failed(o); i++)
-		named += write_place(&n, i);
+	for (uint32_t i = 0; i < locations_count(p) && !output_failed(o); i++)
+		named += write_location(&n, i);
 	flush(&n);
 	strings_release(&n.texts);
 	buf_release(&n.chunk);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Writes the names of all places as chunks of type SYMBOLS. */
+/* Writes the names of all locations as chunks of type SYMBOLS. */
 #include <stdint.h>
 
-#include "model/places.h"
+#include "model/locations.h"
 #include "rewrite/anonymize.h"
 #include "rewrite/output.h"
 
-/* Returns how many places have a name. */
-uint32_t names_write(struct output *o, const struct model *m, struct places *p,
+/* Returns how many locations have a name. */
+uint32_t names_write(struct output *o, const struct model *m, struct locations *p,
 		     struct anonymizer *a);

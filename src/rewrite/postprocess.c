@@ -197,7 +197,7 @@ static bool visit(void *visitor, const struct chunk *c, struct source_events *ev
 	case CHUNK_REGIONS:
 		take_regions(w, c);
 		break;
-	case CHUNK_SYMBOLS: /* they are in the places, and written from there */
+	case CHUNK_SYMBOLS: /* they are in the locations, and written from there */
 		break;
 	case CHUNK_THREADS:
 		if (w->anonymizer.how != ANONYMIZE_FULL)
@@ -251,7 +251,7 @@ static void write_marks(struct work *w)
 		output_info(w->output, "anonymized", name, strlen(name));
 }
 
-static void write_all(struct work *w, struct source *s, const struct model *m, struct places *p)
+static void write_all(struct work *w, struct source *s, const struct model *m, struct locations *p)
 {
 	s->visit = visit;
 	s->visitor = w;
@@ -259,7 +259,7 @@ static void write_all(struct work *w, struct source *s, const struct model *m, s
 	s->progress = NULL;
 	find_binaries(w, m);
 	source_each(s);
-	w->result->places = places_count(p) - 1;
+	w->result->locations = locations_count(p) - 1;
 	w->result->named = names_write(w->output, m, p, &w->anonymizer);
 	output_loss(w->output, &m->loss);
 	write_marks(w);
@@ -276,7 +276,7 @@ int postprocess(struct source *s, const char *path, struct output *o,
 				     .progress = options->progress,
 				     .context = options->context };
 	struct work w = { .output = o, .result = ret_result };
-	struct places *p;
+	struct locations *p;
 	struct model *m;
 	int error = model_open(&m, path, err);
 
@@ -291,12 +291,12 @@ int postprocess(struct source *s, const char *path, struct output *o,
 	model_finish(m);
 	memset(ret_result, 0, sizeof(*ret_result));
 	ret_result->loss = m->loss;
-	p = places_new(m, &options->places);
-	places_resolve_all(p);
+	p = locations_new(m, &options->locations);
+	locations_resolve_all(p);
 	anonymizer_init(&w.anonymizer, options->anonymity, model_info(m, "executable"));
 	write_all(&w, s, m, p);
 	anonymizer_release(&w.anonymizer);
-	places_free(p);
+	locations_free(p);
 	model_free(m);
 	return 0;
 }

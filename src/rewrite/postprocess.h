@@ -5,22 +5,22 @@
  * (anonymize.h). */
 #include <stdint.h>
 
-#include "model/places.h"
+#include "model/locations.h"
 #include "rewrite/anonymize.h"
 #include "rewrite/output.h"
 #include "rewrite/source.h"
 
 struct postprocess_options {
-	struct places_options places;
+	struct locations_options locations;
 	enum anonymity anonymity;
 	model_progress progress;
 	void *context;
 };
 
 struct postprocess_result {
-	uint32_t places, named; /* distinct code addresses, and those that have a name */
-	uint64_t file_bytes;	/* of embedded files that were left out */
-	struct loss loss;	/* of the input */
+	uint32_t locations, named; /* distinct code addresses, and those that have a name */
+	uint64_t file_bytes;	   /* of embedded files that were left out */
+	struct loss loss;	   /* of the input */
 };
 
 /* Writes the recording at `path` (which `s` has open) to `o`; the caller finishes that.  0, or

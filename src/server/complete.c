@@ -169,32 +169,32 @@ static int most_used(const void *a, const void *b)
 /* How often allocations go through each name: counts by string. */
 static void count_names(struct listing *l, const struct answer *a, struct used *by_string)
 {
-	struct places *p = l->r->ask.snapshot->places;
+	struct locations *p = l->r->ask.snapshot->locations;
 
-	for (uint32_t i = 1; i < places_count(p); i++) {
+	for (uint32_t i = 1; i < locations_count(p); i++) {
 		unsigned count;
-		const struct place_frame *f = places_frames(p, i, &count);
+		const struct location_frame *f = locations_frames(p, i, &count);
 
 		for (unsigned k = 0; k < count; k++) {
 			uint32_t id =
 				l->c->field->which == FRAME_FUNCTION ? f[k].function : f[k].file;
 
 			by_string[id].string = id;
-			by_string[id].count += a->place_counts[i];
+			by_string[id].count += a->location_counts[i];
 		}
 	}
 }
 
 static void list_names(struct listing *l, const struct answer *a)
 {
-	struct places *p = l->r->ask.snapshot->places;
-	uint32_t strings = places_string_count(p) + 1;
+	struct locations *p = l->r->ask.snapshot->locations;
+	uint32_t strings = locations_string_count(p) + 1;
 	struct used *names = xcalloc(strings, sizeof(*names));
 
 	count_names(l, a, names);
 	qsort(names, strings, sizeof(*names), most_used);
 	for (uint32_t i = 0; i < strings && names[i].count && l->left; i++) {
-		const char *text = places_string(p, names[i].string);
+		const char *text = locations_string(p, names[i].string);
 
 		if (*text && strcasestr(text, l->typed))
 			value_item(l, text, NULL);
@@ -205,10 +205,10 @@ static void list_names(struct listing *l, const struct answer *a)
 static void list_modules(struct listing *l)
 {
 	const struct tables *t = &l->r->ask.snapshot->model->tables;
-	struct places *p = l->r->ask.snapshot->places;
+	struct locations *p = l->r->ask.snapshot->locations;
 
 	for (size_t i = 1; i < t->module_count; i++) {
-		const char *path = places_module_path(p, (uint32_t)i);
+		const char *path = locations_module_path(p, (uint32_t)i);
 
 		if (t->modules[i].known && *path && strcasestr(path, l->typed))
 			value_item(l, path_base(path), path);
@@ -239,7 +239,7 @@ static void list_calls(struct listing *l, const struct answer *a)
 {
 	for (unsigned i = 0; i < CALLS_MAX; i++) {
 		const char *name =
-			a->call_counts[i] ? places_call(l->r->ask.snapshot->places, i) : "";
+			a->call_counts[i] ? locations_call(l->r->ask.snapshot->locations, i) : "";
 
 		if (*name && strcasestr(name, l->typed))
 			value_item(l, name, NULL);

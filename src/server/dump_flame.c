@@ -18,7 +18,7 @@ struct growing {
 	unsigned side;
 	bool up;
 	double bytes, objects; /* of all stacks until now */
-	uint32_t *names;       /* by frame of the places, plus one; 0: not asked for yet */
+	uint32_t *names;       /* by frame of the locations, plus one; 0: not asked for yet */
 };
 
 /* Amounts are estimates with a part behind the point, boxes are whole.  Each stack gets what the
@@ -31,14 +31,15 @@ static uint64_t whole(double *sum, double amount)
 	return (uint64_t)(floor(*sum) - before);
 }
 
-static uint32_t make_name(struct growing *g, const struct heap_place *place,
-			  const struct heap_place_frame *frame)
+static uint32_t make_name(struct growing *g, const struct heap_location *location,
+			  const struct heap_location_frame *frame)
 {
-	const struct strings *texts = &g->p->places.texts;
+	const struct strings *texts = &g->p->locations.texts;
 	const char *file = strings_at(texts, frame->file);
-	const char *module =
-		place->module == HEAP_NO_MODULE ? "" : g->p->places.modules[place->module].path;
-	auto_free char *unnamed = profile_unnamed(g->p, place);
+	const char *module = location->module == HEAP_NO_MODULE
+				     ? ""
+				     : g->p->locations.modules[location->module].path;
+	auto_free char *unnamed = profile_unnamed(g->p, location);
 	auto_free char *address = NULL;
 	const char *text = strings_at(texts, frame->function);
 	enum flame_layout_kind kind = *text ? FLAME_LAYOUT_FUNCTION : FLAME_LAYOUT_ADDRESS;
@@ -64,10 +65,10 @@ static uint32_t make_name(struct growing *g, const struct heap_place *place,
 	return flame_layout_name(g->f, kind, text, module, file, line);
 }
 
-static uint32_t name_of(struct growing *g, const struct heap_place *place, size_t frame)
+static uint32_t name_of(struct growing *g, const struct heap_location *location, size_t frame)
 {
 	if (!g->names[frame])
-		g->names[frame] = make_name(g, place, &g->p->places.frames[frame]) + 1;
+		g->names[frame] = make_name(g, location, &g->p->locations.frames[frame]) + 1;
 	return g->names[frame] - 1;
 }
 
@@ -96,7 +97,7 @@ static void add_stack(struct growing *g, const struct profile_walk *w)
 	for (size_t i = 0; i < w->count; i++) {
 		size_t k = g->up ? i : w->count - 1 - i;
 
-		at = flame_layout_child(g->f, at, name_of(g, w->places[k], w->frames[k]));
+		at = flame_layout_child(g->f, at, name_of(g, w->locations[k], w->frames[k]));
 		flame_layout_weigh(g->f, at, g->side, &weight);
 	}
 	g->f->nodes[at].self[g->side].bytes += weight.bytes;
@@ -112,7 +113,7 @@ static int add_dump(struct growing *g, struct request *r, const struct loaded_du
 
 	g->p = &p;
 	g->bytes = g->objects = 0;
-	g->names = xcalloc(p.places.frame_count + 1, sizeof(*g->names));
+	g->names = xcalloc(p.locations.frame_count + 1, sizeof(*g->names));
 	for (size_t i = 0; !error && i < p.sample_count; i++)
 		if (profile_walk(&p, i, &walk))
 			add_stack(g, &walk);

@@ -73,14 +73,14 @@ static int finish(struct request *r, struct profile *p)
 int dump_question_ask(const struct dump_question *q, struct request *r, const struct loaded_dump *d,
 		      struct profile *ret_profile)
 {
-	const struct heap_places *known[] = { &d->places };
-	struct heap_places_options where = { .known = known, .known_count = 1 };
+	const struct heap_locations *known[] = { &d->locations };
+	struct heap_locations_options where = { .known = known, .known_count = 1 };
 	int error;
 
 	profile_init(ret_profile, &q->options, &where);
 	profile_add(ret_profile, &d->dump, 1);
 	error = finish(r, ret_profile);
-	ret_profile->places.options.known_count = 0; /* what it points to ends here */
+	ret_profile->locations.options.known_count = 0; /* what it points to ends here */
 	return error;
 }
 
@@ -88,8 +88,8 @@ int dump_question_ask_difference(const struct dump_question *q, struct request *
 				 struct profile *ret_profile)
 {
 	const struct loaded_dump *d = r->ask.snapshot->heap, *base = q->base ? q->base->heap : NULL;
-	const struct heap_places *known[] = { &d->places, base ? &base->places : NULL };
-	struct heap_places_options where = { .known = known, .known_count = base ? 2 : 1 };
+	const struct heap_locations *known[] = { &d->locations, base ? &base->locations : NULL };
+	struct heap_locations_options where = { .known = known, .known_count = base ? 2 : 1 };
 	int error;
 
 	profile_init(ret_profile, &q->options, &where);
@@ -97,7 +97,7 @@ int dump_question_ask_difference(const struct dump_question *q, struct request *
 	if (base)
 		profile_add(ret_profile, &base->dump, -1);
 	error = finish(r, ret_profile);
-	ret_profile->places.options.known_count = 0;
+	ret_profile->locations.options.known_count = 0;
 	return error;
 }
 

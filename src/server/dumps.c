@@ -111,12 +111,12 @@ static int name_all(struct loaded_dump *d, const struct loading *l, struct err *
 	auto_free char *folder = xmemdup0(l->path, (size_t)(path_base(l->path) - l->path));
 	const char *beside[] = { *folder ? folder : "." };
 	struct cache_options cache;
-	struct heap_places_options where = { .debug_paths = l->names.debug_paths,
-					     .debug_path_count = l->names.debug_path_count,
-					     .beside = beside,
-					     .beside_count = 1,
-					     .cache = &cache,
-					     .debuginfod = l->names.debuginfod };
+	struct heap_locations_options where = { .debug_paths = l->names.debug_paths,
+						.debug_path_count = l->names.debug_path_count,
+						.beside = beside,
+						.beside_count = 1,
+						.cache = &cache,
+						.debuginfod = l->names.debuginfod };
 	struct profile p;
 	int error;
 
@@ -126,10 +126,10 @@ static int name_all(struct loaded_dump *d, const struct loading *l, struct err *
 	error = profile_finish(&p, err);
 	cache_options_release(&cache);
 	d->total = p.total;
-	d->places = p.places;
-	d->places.options =
-		(struct heap_places_options){ 0 }; /* it is over with what it points to */
-	heap_places_init(&p.places, &d->places.options);
+	d->locations = p.locations;
+	d->locations.options =
+		(struct heap_locations_options){ 0 }; /* it is over with what it points to */
+	heap_locations_init(&p.locations, &d->locations.options);
 	profile_release(&p);
 	return error;
 }
@@ -141,7 +141,7 @@ static void dumps_release(struct snapshot *s)
 	if (!d)
 		return;
 	dump_release(&d->dump);
-	heap_places_release(&d->places);
+	heap_locations_release(&d->locations);
 	free(d->threads);
 	free(d->path);
 	free(d);
@@ -149,8 +149,8 @@ static void dumps_release(struct snapshot *s)
 
 const char *dumps_program(const struct loaded_dump *d)
 {
-	if (d->places.main_module != HEAP_NO_MODULE)
-		return d->places.modules[d->places.main_module].path;
+	if (d->locations.main_module != HEAP_NO_MODULE)
+		return d->locations.modules[d->locations.main_module].path;
 	return d->dump.binary ? d->dump.binary : "";
 }
 
@@ -192,8 +192,8 @@ static void warn_modules(struct json *j, const struct loaded_dump *d)
 {
 	unsigned count = 0;
 
-	for (size_t i = 0; i < d->places.module_count; i++) {
-		const struct heap_places_module *m = &d->places.modules[i];
+	for (size_t i = 0; i < d->locations.module_count; i++) {
+		const struct heap_locations_module *m = &d->locations.modules[i];
 
 		if (*m->path != '/' || m->file)
 			continue;
@@ -235,8 +235,8 @@ static void dumps_warnings(struct json *j, const struct snapshot *s)
 	}
 	if (!d->dump.name_count)
 		warn_modules(j, d);
-	for (size_t i = 0; i < d->places.warning_count; i++)
-		warn(j, "other_file", d->places.warnings[i]);
+	for (size_t i = 0; i < d->locations.warning_count; i++)
+		warn(j, "other_file", d->locations.warnings[i]);
 }
 
 int dumps_load(struct snapshot *s, const struct loading *l, struct err *err)
@@ -250,7 +250,7 @@ int dumps_load(struct snapshot *s, const struct loading *l, struct err *err)
 		return error;
 	}
 	d = xcalloc(1, sizeof(*d));
-	heap_places_init(&d->places, &(struct heap_places_options){ 0 });
+	heap_locations_init(&d->locations, &(struct heap_locations_options){ 0 });
 	s->heap = d;
 	s->release = dumps_release;
 	s->warn = dumps_warnings;
@@ -264,7 +264,7 @@ int dumps_load(struct snapshot *s, const struct loading *l, struct err *err)
 	}
 	d->damaged = error != 0;
 	sum_threads(d);
-	heap_places_release(&d->places);
+	heap_locations_release(&d->locations);
 	return name_all(d, l, err);
 }
 
@@ -295,8 +295,8 @@ static int answer_facts(struct request *r, struct sink *out)
 	}
 	json_end_array(&j);
 	json_array(&j, "modules");
-	for (size_t i = 0; i < d->places.module_count; i++) {
-		const struct heap_places_module *m = &d->places.modules[i];
+	for (size_t i = 0; i < d->locations.module_count; i++) {
+		const struct heap_locations_module *m = &d->locations.modules[i];
 
 		json_object(&j, NULL);
 		json_text(&j, "path", m->path);

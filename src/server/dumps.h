@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "heap/dump.h"
-#include "heap/heap_places.h"
+#include "heap/heap_locations.h"
 #include "server/kind.h"
 
 struct loaded_thread {
@@ -18,7 +18,7 @@ struct loaded_thread {
 
 struct loaded_dump {
 	struct dump dump;
-	struct heap_places places; /* resolved */
+	struct heap_locations locations; /* resolved */
 	struct dump_amounts total;
 	struct loaded_thread *threads; /* as the dump has them */
 	size_t thread_count;

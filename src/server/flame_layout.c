@@ -59,7 +59,7 @@ static void text_of(const struct tree *t, uint32_t name, struct buf *out)
 
 	buf_clear(out);
 	if (n->kind == TREE_FRAME && n->function && t->options.key != TREE_BY_MODULE)
-		buf_text(out, places_string(t->places, n->function));
+		buf_text(out, locations_string(t->locations, n->function));
 	else if (n->kind == TREE_ROOT)
 		buf_text(out, "all");
 	else
@@ -70,7 +70,8 @@ static uint32_t take_name(struct flame_layout *f, const struct tree *t, uint32_t
 			  struct buf *text)
 {
 	const struct tree_name *n = &t->names[number];
-	const char *module = n->kind == TREE_FRAME ? places_module_path(t->places, n->module) : "";
+	const char *module =
+		n->kind == TREE_FRAME ? locations_module_path(t->locations, n->module) : "";
 	struct flame_layout_name name = { .kind = kind_of(n), .colour = -1 };
 	uint64_t key, known;
 
@@ -81,7 +82,7 @@ static uint32_t take_name(struct flame_layout *f, const struct tree *t, uint32_t
 		return (uint32_t)known;
 	if (n->kind == TREE_FRAME) {
 		name.module = strings_add(&f->modules, path_base(module));
-		name.file = strings_add(&f->files, places_string(t->places, n->file));
+		name.file = strings_add(&f->files, locations_string(t->locations, n->file));
 		name.line = n->line;
 		name.colour = flame_colour_of(text->data, module);
 	}
@@ -154,7 +155,7 @@ void flame_layout_weigh(struct flame_layout *f, uint32_t node, unsigned side,
 void flame_layout_add(struct flame_layout *f, const struct tree *t, unsigned side, bool merge)
 {
 	uint32_t *names = xmalloc(((size_t)t->name_count + 1) * sizeof(*names));
-	uint32_t *place = xmalloc(((size_t)t->count + 1) * sizeof(*place));
+	uint32_t *location = xmalloc(((size_t)t->count + 1) * sizeof(*location));
 	struct buf text = { 0 };
 
 	for (uint32_t i = 0; i < t->name_count; i++)
@@ -163,17 +164,17 @@ void flame_layout_add(struct flame_layout *f, const struct tree *t, unsigned sid
 		const struct tree_node *n = &t->nodes[i];
 
 		if (i)
-			place[i] = child_of(f, place[n->parent], names[n->name], merge);
+			location[i] = child_of(f, location[n->parent], names[n->name], merge);
 		else
-			place[i] = f->count ? 0 : add_node(f, 0, names[n->name]);
+			location[i] = f->count ? 0 : add_node(f, 0, names[n->name]);
 		if (t->names[n->name].kind == TREE_OTHERS && n->hidden)
 			f->hidden += n->hidden - 1; /* it stands for so many itself */
-		add_weight(&f->nodes[place[i]].total[side], &n->total);
-		add_weight(&f->nodes[place[i]].self[side], &n->self);
+		add_weight(&f->nodes[location[i]].total[side], &n->total);
+		add_weight(&f->nodes[location[i]].self[side], &n->self);
 	}
 	buf_release(&text);
 	free(names);
-	free(place);
+	free(location);
 }
 
 static uint64_t weight_of(const struct flame_layout *f, const struct weight *w)

@@ -108,7 +108,7 @@ static void write_rows(struct request *r, struct json *j, struct listing *l, str
 		json_number(j, "count", f->total.count);
 		json_number(j, "self_bytes", f->self.bytes);
 		json_number(j, "self_count", f->self.count);
-		json_number(j, "places", f->places);
+		json_number(j, "places", f->node_count);
 		json_end_object(j);
 		sink_turn(out);
 	}

@@ -2,24 +2,24 @@
 /* How many compute at once.  See gate.h. */
 #include "server/gate.h"
 
-void gate_init(struct gate *g, unsigned places)
+void gate_init(struct gate *g, unsigned slots)
 {
 	pthread_mutex_init(&g->lock, NULL);
-	pthread_cond_init(&g->free_place, NULL);
-	g->left = places ? places : 1;
+	pthread_cond_init(&g->free_slot, NULL);
+	g->left = slots ? slots : 1;
 }
 
 void gate_release(struct gate *g)
 {
 	pthread_mutex_destroy(&g->lock);
-	pthread_cond_destroy(&g->free_place);
+	pthread_cond_destroy(&g->free_slot);
 }
 
 void gate_enter(struct gate *g)
 {
 	pthread_mutex_lock(&g->lock);
 	while (!g->left)
-		pthread_cond_wait(&g->free_place, &g->lock);
+		pthread_cond_wait(&g->free_slot, &g->lock);
 	g->left--;
 	pthread_mutex_unlock(&g->lock);
 }
@@ -28,6 +28,6 @@ void gate_leave(struct gate *g)
 {
 	pthread_mutex_lock(&g->lock);
 	g->left++;
-	pthread_cond_signal(&g->free_place);
+	pthread_cond_signal(&g->free_slot);
 	pthread_mutex_unlock(&g->lock);
 }

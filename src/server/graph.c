@@ -110,8 +110,8 @@ static struct held_view *take_global(struct request *r)
 		return NULL;
 	f = filter_new();
 	filter_add(f, "backtraces", ask_text(&r->ask, "backtraces"), NULL);
-	return views_take(&r->ask.snapshot->views, r->ask.snapshot->model, r->ask.snapshot->places,
-			  f, &err);
+	return views_take(&r->ask.snapshot->views, r->ask.snapshot->model,
+			  r->ask.snapshot->locations, f, &err);
 }
 
 static int answer(struct request *r, struct sink *out)

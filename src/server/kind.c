@@ -47,18 +47,18 @@ static void no_progress(void *context, uint64_t done, uint64_t total)
 {
 }
 
-/* Names are looked for as long as the places live, the loading is over before. */
+/* Names are looked for as long as the locations live, the loading is over before. */
 static void find_names(struct snapshot *s, const struct loading *l)
 {
-	struct places_options names = l->names;
+	struct locations_options names = l->names;
 	struct cache_options cache;
 
 	cache_options_init(&cache);
 	names.cache = &cache;
 	names.progress = no_progress;
-	s->places = places_new(s->model, &names);
+	s->locations = locations_new(s->model, &names);
 	cache_options_release(&cache);
-	places_resolve_all(s->places);
+	locations_resolve_all(s->locations);
 }
 
 static int load_recording(struct snapshot *s, const struct loading *l, struct err *err)

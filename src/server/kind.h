@@ -7,7 +7,7 @@
 
 #include "answer/snapshot.h"
 #include "base/err.h"
-#include "model/places.h"
+#include "model/locations.h"
 
 #define KIND_HEAD 4096 /* bytes of a file that tell its kind */
 
@@ -21,9 +21,9 @@ struct kind_file {
 };
 
 struct loading {
-	const char *path, *name;     /* name: what it is called, without its folder */
-	struct places_options names; /* where names are looked for */
-	model_progress progress;     /* done out of total, of all that there is to do */
+	const char *path, *name;	/* name: what it is called, without its folder */
+	struct locations_options names; /* where names are looked for */
+	model_progress progress;	/* done out of total, of all that there is to do */
 	void *context;
 };
 

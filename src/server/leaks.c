@@ -45,7 +45,7 @@ static int answer(struct request *r, struct sink *out)
 			continue;
 		json_object(&j, NULL);
 		leaks_verdict(&j, v->model, row);
-		words_where(&j, v->model, v->places, row->stack);
+		words_where(&j, v->model, v->locations, row->stack);
 		answer_backtrace(&a, &j, "backtrace", row->stack, row->call);
 		json_end_object(&j);
 		sink_turn(out);

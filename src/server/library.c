@@ -43,7 +43,7 @@ bool file_same(const struct file_state *a, const struct file_state *b)
 	       a->mtime_ns == b->mtime_ns;
 }
 
-struct library *library_new(const struct places_options *names)
+struct library *library_new(const struct locations_options *names)
 {
 	struct library *l = xcalloc(1, sizeof(*l));
 	pthread_condattr_t attr;
@@ -141,7 +141,7 @@ static struct entry *find(const struct library *l, const char *id)
 	return strcmp(id, "last") ? NULL : last;
 }
 
-/* A copy of a recording has its id too: then the file's place in the table is mixed in. */
+/* A copy of a recording has its id too: then the file's position in the table is mixed in. */
 static void make_id(const struct library *l, struct entry *e)
 {
 	for (unsigned i = 0; i < 1000 && find(l, e->id); i++) {

@@ -17,7 +17,7 @@
 
 struct library;
 
-struct library *library_new(const struct places_options *names);
+struct library *library_new(const struct locations_options *names);
 /* Ends its threads first; all snapshots that were taken must be given back. */
 struct library *library_free(struct library *l);
 

@@ -54,7 +54,7 @@ struct library {
 	struct watched *watched;
 	size_t watched_count, watched_room;
 	uint64_t turns;
-	struct places_options names;
+	struct locations_options names;
 	void (*ready)(void *context, const struct snapshot *s); /* NULL: nobody wants to know */
 	void *ready_context;
 };

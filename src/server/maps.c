@@ -36,8 +36,8 @@ static struct map_list *list_of(struct request *r, bool own)
 		ask_fail_err(&r->ask, "bytehound", &err);
 		return NULL;
 	}
-	list = map_list_new(r->ask.snapshot->model, r->ask.snapshot->places, r->ask.filter, &only,
-			    &err);
+	list = map_list_new(r->ask.snapshot->model, r->ask.snapshot->locations, r->ask.filter,
+			    &only, &err);
 	if (!list)
 		ask_fail(&r->ask, 400, "filter", "%s", err.text);
 	return list;

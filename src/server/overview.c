@@ -141,7 +141,7 @@ static void write_verdicts(struct json *j, const struct view *v, const struct ve
 			continue;
 		json_object(j, NULL);
 		leaks_verdict(j, v->model, row);
-		words_where(j, v->model, v->places, row->stack);
+		words_where(j, v->model, v->locations, row->stack);
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -177,7 +177,7 @@ static void write_top(struct json *j, const struct view *v, struct stack_sums *s
 			bool temporary = parts[p].order == BY_TEMPORARY;
 
 			json_object(j, NULL);
-			words_where(j, v->model, v->places, s->stack);
+			words_where(j, v->model, v->locations, s->stack);
 			json_number(j, "backtrace_id", answer_stack(v->model, s->stack));
 			json_number(j, "bytes",
 				    leaked	? s->leaked_bytes
@@ -207,22 +207,22 @@ static void write_modules(struct json *j, const struct snapshot *s)
 	const struct tables *t = &s->model->tables;
 	uint64_t *used = xcalloc(t->module_count + 1, sizeof(*used));
 
-	for (uint32_t i = 1; i < places_count(s->places); i++) {
-		const struct place *p = places_at(s->places, i);
+	for (uint32_t i = 1; i < locations_count(s->locations); i++) {
+		const struct location *p = locations_at(s->locations, i);
 
 		if (p->module < t->module_count)
 			used[p->module]++;
 	}
 	json_array(j, "modules");
 	for (size_t i = 1; i < t->module_count; i++) {
-		const char *path = places_module_path(s->places, (uint32_t)i);
+		const char *path = locations_module_path(s->locations, (uint32_t)i);
 
 		if (!t->modules[i].known)
 			continue;
 		json_object(j, NULL);
 		json_text(j, "name", path_base(path));
 		json_text(j, "path", path);
-		json_text(j, "symbols", levels[places_level(s->places, (uint32_t)i)]);
+		json_text(j, "symbols", levels[locations_level(s->locations, (uint32_t)i)]);
 		json_number(j, "places", used[i]);
 		json_end_object(j);
 	}

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "model/places.h"
+#include "model/locations.h"
 #include "server/gate.h"
 
 struct server_options {
@@ -28,7 +28,7 @@ struct server_options {
 	size_t source_root_count;
 	const char *const *allowed_hosts; /* other names that this machine has; NULL at the end */
 	uint64_t upload_limit;		  /* bytes of one file; 0: uploads are refused */
-	struct places_options names;
+	struct locations_options names;
 };
 
 struct server {

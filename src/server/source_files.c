@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
-#include "model/places.h"
+#include "model/locations.h"
 
 void source_roots_init(struct source_roots *r, const struct server_options *o,
 		       const struct snapshot *s)
@@ -29,7 +29,7 @@ void source_roots_init(struct source_roots *r, const struct server_options *o,
 		const struct module *m = &s->model->tables.modules[i];
 
 		if (m->known && m->build_id_size && *m->path == '/')
-			build_folders_add(&r->built, places_found(s->places, (uint32_t)i));
+			build_folders_add(&r->built, locations_found(s->locations, (uint32_t)i));
 	}
 }
 

@@ -16,7 +16,7 @@
 #include "server/source_files.h"
 
 struct line {
-	uint32_t file, line; /* file: a string of places */
+	uint32_t file, line; /* file: a string of locations */
 	struct weight total, self;
 	uint32_t seen; /* the last stack that was counted, plus one */
 	uint32_t *functions;
@@ -25,7 +25,7 @@ struct line {
 
 /* Weights by file, and by line of one file. */
 struct lines {
-	struct places *places;
+	struct locations *locations;
 	uint32_t only; /* the file whose lines are told apart; 0: none */
 	struct line *files, *rows;
 	size_t file_count, file_room, row_count, row_room;
@@ -77,7 +77,8 @@ static bool is_wrapper(struct lines *l, uint32_t function)
 		return false;
 	if (!l->wrapper[function])
 		l->wrapper[function] =
-			(uint8_t)(1 + is_allocator_function(places_string(l->places, function)));
+			(uint8_t)(1 +
+				  is_allocator_function(locations_string(l->locations, function)));
 	return l->wrapper[function] == 2;
 }
 
@@ -89,8 +90,8 @@ static void add_stack(struct lines *l, const struct model *m, const struct stack
 
 	for (uint32_t id = w->stack; node_is_known(nodes, id); id = nodes->parent[id]) {
 		unsigned count;
-		const struct place_frame *f =
-			places_frames(l->places, places_of_node(l->places, id), &count);
+		const struct location_frame *f =
+			locations_frames(l->locations, locations_of_node(l->locations, id), &count);
 
 		for (unsigned i = 0; i < count; i++) {
 			bool own = self && !is_wrapper(l, f[i].function);
@@ -117,10 +118,10 @@ static void lines_init(struct lines *l, const struct view *v, const struct measu
 {
 	struct stack_weights w;
 
-	*l = (struct lines){ .places = v->places, .only = only };
+	*l = (struct lines){ .locations = v->locations, .only = only };
 	weigh_stacks(&w, v, how, false);
-	places_resolve_all(v->places);
-	l->wrapper = xcalloc((size_t)places_string_count(v->places) + 1, 1);
+	locations_resolve_all(v->locations);
+	l->wrapper = xcalloc((size_t)locations_string_count(v->locations) + 1, 1);
 	for (uint32_t i = 0; i < w.count; i++)
 		add_stack(l, v->model, &w.rows[i], i);
 	stack_weights_release(&w);
@@ -191,7 +192,7 @@ static int answer_sources(struct request *r, struct sink *out)
 	ask_measuring_json(&j, v->model, &how);
 	json_array(&j, "sources");
 	for (size_t i = 0; i < l.file_count; i++) {
-		const char *path = places_string(v->places, l.files[i].file);
+		const char *path = locations_string(v->locations, l.files[i].file);
 
 		if (search && !strcasestr(path, search))
 			continue;
@@ -212,15 +213,15 @@ static int answer_sources(struct request *r, struct sink *out)
 	return 0;
 }
 
-/* Is a path named by the debug information of any place? */
-static uint32_t find_file(struct places *p, const char *path)
+/* Is a path named by the debug information of any location? */
+static uint32_t find_file(struct locations *p, const char *path)
 {
-	for (uint32_t i = 0; i < places_count(p); i++) {
+	for (uint32_t i = 0; i < locations_count(p); i++) {
 		unsigned count;
-		const struct place_frame *f = places_frames(p, i, &count);
+		const struct location_frame *f = locations_frames(p, i, &count);
 
 		for (unsigned k = 0; k < count; k++)
-			if (f[k].file && !strcmp(places_string(p, f[k].file), path))
+			if (f[k].file && !strcmp(locations_string(p, f[k].file), path))
 				return f[k].file;
 	}
 	return 0;
@@ -293,7 +294,7 @@ static void write_lines(struct json *j, const struct lines *l)
 		write_weights(j, row);
 		json_array(j, "functions");
 		for (size_t k = 0; k < row->function_count; k++)
-			json_text(j, NULL, places_string(l->places, row->functions[k]));
+			json_text(j, NULL, locations_string(l->locations, row->functions[k]));
 		json_end_array(j);
 		json_end_object(j);
 	}
@@ -312,7 +313,7 @@ static int answer_source(struct request *r, struct sink *out)
 
 	if (ask_measuring(&r->ask, r->ask.snapshot->model, &how) || !(v = ask_view(&r->ask)))
 		return -1;
-	number = find_file(v->places, path);
+	number = find_file(v->locations, path);
 	if (!number)
 		return ask_fail(&r->ask, 404, "file", "the recording names no file '%.200s'", path);
 	lines_init(&l, v, &how, number);

@@ -31,17 +31,18 @@ struct statics {
 };
 
 /* The frame of a stack's initialiser; NULL: it has none of this kind. */
-static const struct place_frame *find(const struct model *m, struct places *p, uint32_t stack,
-				      bool constants)
+static const struct location_frame *find(const struct model *m, struct locations *p, uint32_t stack,
+					 bool constants)
 {
 	const struct nodes *nodes = &m->tables.nodes;
 
 	for (uint32_t id = stack; node_is_known(nodes, id); id = nodes->parent[id]) {
 		unsigned count;
-		const struct place_frame *f = places_frames(p, places_of_node(p, id), &count);
+		const struct location_frame *f =
+			locations_frames(p, locations_of_node(p, id), &count);
 
 		for (unsigned i = 0; i < count; i++) {
-			const char *name = places_string(p, f[i].raw_function);
+			const char *name = locations_string(p, f[i].raw_function);
 
 			if (strstr(name, INITIALISER))
 				return !strstr(name, CONSTANT) == !constants ? &f[i] : NULL;
@@ -78,13 +79,15 @@ static void collect(struct statics *s, const struct view *v, bool constants)
 
 	weigh_stacks(&w, v, &how, false);
 	for (uint32_t i = 0; i < w.count; i++) {
-		const struct place_frame *f = find(v->model, v->places, w.rows[i].stack, constants);
+		const struct location_frame *f =
+			find(v->model, v->locations, w.rows[i].stack, constants);
 
 		if (!f)
 			continue;
 		s->rows = xgrow(s->rows, s->count, &s->room, sizeof(*s->rows));
 		s->rows[s->count++] = (struct initialised){
-			.file = f->file ? normal_path(places_string(v->places, f->file)) : "?",
+			.file = f->file ? normal_path(locations_string(v->locations, f->file))
+					: "?",
 			.line = f->line,
 			.weight = w.rows[i].weight,
 		};

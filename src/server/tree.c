@@ -25,13 +25,13 @@ void tree_json_name(struct json *j, const struct tree *t, uint32_t name)
 	if (n->kind != TREE_FRAME)
 		return;
 	if (n->function)
-		json_text(j, "function", places_string(t->places, n->function));
+		json_text(j, "function", locations_string(t->locations, n->function));
 	if (n->file)
-		json_text(j, "file", places_string(t->places, n->file));
+		json_text(j, "file", locations_string(t->locations, n->file));
 	if (n->line)
 		json_number(j, "line", n->line);
 	if (n->module)
-		json_text(j, "module", path_base(places_module_path(t->places, n->module)));
+		json_text(j, "module", path_base(locations_module_path(t->locations, n->module)));
 	if (n->address)
 		json_number(j, "address", n->address);
 }
@@ -46,14 +46,15 @@ static void write_frame(struct json *j, const struct tree *t, const struct tree_
 	words_address(j, "address_s", n->address);
 	json_number(j, "count", node->total.count);
 	if (n->module)
-		json_text(j, "library", path_base(places_module_path(t->places, n->module)));
+		json_text(j, "library", path_base(locations_module_path(t->locations, n->module)));
 	if (n->function) {
-		json_text(j, "function", places_string(t->places, n->function));
+		json_text(j, "function", locations_string(t->locations, n->function));
 		if (n->raw_function)
-			json_text(j, "raw_function", places_string(t->places, n->raw_function));
+			json_text(j, "raw_function",
+				  locations_string(t->locations, n->raw_function));
 	}
 	if (n->file)
-		json_text(j, "source", places_string(t->places, n->file));
+		json_text(j, "source", locations_string(t->locations, n->file));
 	if (n->line)
 		json_number(j, "line", n->line);
 	json_bool(j, "is_inline", false);
@@ -146,10 +147,10 @@ static void write_line(struct buf *out, const struct tree *t, const struct tree_
 	for (uint32_t i = 0; i < n->depth; i++)
 		buf_text(out, i % 4 == 3 ? "| " : "  ");
 	if (name->kind == TREE_FRAME && name->file && name->line) {
-		buf_printf(out, "%s:%u", path_base(places_string(t->places, name->file)),
+		buf_printf(out, "%s:%u", path_base(locations_string(t->locations, name->file)),
 			   name->line);
 		if (name->function)
-			buf_printf(out, " [%s]", places_string(t->places, name->function));
+			buf_printf(out, " [%s]", locations_string(t->locations, name->function));
 	} else {
 		tree_name_text(t, n->name, out);
 	}

@@ -103,23 +103,23 @@ unsigned words_call(const struct model *m, uint32_t stack)
 }
 
 /* The innermost frame of a stack that is no wrapper; else the innermost of all; NULL: no stack. */
-static const struct place_frame *frame_of(const struct model *m, struct places *p, uint32_t stack,
-					  uint32_t *ret_place)
+static const struct location_frame *frame_of(const struct model *m, struct locations *p,
+					     uint32_t stack, uint32_t *ret_location)
 {
 	const struct nodes *nodes = &m->tables.nodes;
-	const struct place_frame *innermost = NULL;
+	const struct location_frame *innermost = NULL;
 
 	for (uint32_t id = stack; node_is_known(nodes, id); id = nodes->parent[id]) {
 		unsigned count;
-		uint32_t place = places_of_node(p, id);
-		const struct place_frame *f = places_frames(p, place, &count);
+		uint32_t location = locations_of_node(p, id);
+		const struct location_frame *f = locations_frames(p, location, &count);
 
 		for (unsigned i = 0; i < count; i++) {
 			bool wrapper = f[i].function &&
-				       is_allocator_function(places_string(p, f[i].function));
+				       is_allocator_function(locations_string(p, f[i].function));
 
 			if (!innermost || !wrapper)
-				*ret_place = place;
+				*ret_location = location;
 			if (!wrapper)
 				return &f[i];
 			if (!innermost)
@@ -129,27 +129,27 @@ static const struct place_frame *frame_of(const struct model *m, struct places *
 	return innermost;
 }
 
-void words_where(struct json *j, const struct model *m, struct places *p, uint32_t stack)
+void words_where(struct json *j, const struct model *m, struct locations *p, uint32_t stack)
 {
-	uint32_t place = 0;
-	const struct place_frame *f = frame_of(m, p, stack, &place);
+	uint32_t location = 0;
+	const struct location_frame *f = frame_of(m, p, stack, &location);
 
 	if (!f) {
 		json_text(j, "function", "(no stack)");
 		return;
 	}
 	if (f->function) {
-		json_text(j, "function", places_string(p, f->function));
+		json_text(j, "function", locations_string(p, f->function));
 	} else {
-		const struct place *at = places_at(p, place);
+		const struct location *at = locations_at(p, location);
 		struct buf text = { 0 };
 
-		places_unnamed(p, at->module, at->address, &text);
+		locations_unnamed(p, at->module, at->address, &text);
 		json_text(j, "function", text.data);
 		buf_release(&text);
 	}
 	if (f->file)
-		json_text(j, "source", places_string(p, f->file));
+		json_text(j, "source", locations_string(p, f->file));
 	if (f->line)
 		json_number(j, "line", f->line);
 }

@@ -5,8 +5,8 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "model/locations.h"
 #include "model/model.h"
-#include "model/places.h"
 
 /* A command line as one would type it: arguments with blanks are in quotes. */
 void words_command_line(const struct model *m, struct buf *out);
@@ -17,6 +17,6 @@ void words_address(struct json *j, const char *key, uint64_t address);
 /* The call that a stack's first allocation was made by, else the first free. */
 unsigned words_call(const struct model *m, uint32_t stack);
 /* "function", "source", "line" of the innermost frame that is no wrapper around the allocator. */
-void words_where(struct json *j, const struct model *m, struct places *p, uint32_t stack);
+void words_where(struct json *j, const struct model *m, struct locations *p, uint32_t stack);
 /* C++ template arguments become "...": std::vector<int> is std::vector<...>. */
 void words_strip_templates(const char *name, struct buf *out);

@@ -59,13 +59,13 @@ struct walk *walk_init(void *memory, uint32_t limit, uint32_t sets, bool (*probe
 	w->frames = (struct walk_frame *)carve(&p, n * sizeof(*w->frames)) + 1;
 	w->checks = carve(&p, n * CHECKS_PER_FRAME * sizeof(*w->checks));
 	w->fresh = carve(&p, n * sizeof(*w->fresh));
-	w->places = (uint64_t *)carve(&p, n * sizeof(*w->places)) + 1;
+	w->identities = (uint64_t *)carve(&p, n * sizeof(*w->identities)) + 1;
 	w->ends = carve(&p, sets * WALK_END_WAYS * sizeof(*w->ends));
 	w->end_sets = carve(&p, sets * WALK_END_WAYS * sizeof(*w->end_sets));
 	w->end_mask = sets - 1;
 	w->epoch = 1;
 	w->frames[-1].slot = UINT64_MAX;
-	w->places[-1] = 1;
+	w->identities[-1] = 1;
 	w->top = w->frames - 1;
 	w->limit = limit;
 	w->probe = probe;
@@ -273,8 +273,8 @@ static inline uint64_t mix(uint64_t hash, uint64_t pc, unwind_rule rule)
 	return hash ^ hash >> 29;
 }
 
-/* Two frames with the same place are the same frame on the same outer frames. */
-static inline uint64_t place_of(uint64_t outer, const struct walk_frame *f)
+/* Two frames with the same identity are the same frame on the same outer frames. */
+static inline uint64_t identity_of(uint64_t outer, const struct walk_frame *f)
 {
 	uint64_t fp = f->flags & FRAME_NEEDS_FP ? f->fp << 16 | f->fp >> 48 : 0;
 	uint64_t h = (outer ^ f->slot << 13 ^ f->pc ^ fp) * 0xd6e8feb86659fd93ull;
@@ -332,7 +332,7 @@ static inline void keep(struct walk *w, struct walk_frame *met, const struct wal
 		f->node = 0;
 		f->flags = n->flags | (needs_fp ? FRAME_NEEDS_FP : 0);
 		f->checks = checks;
-		w->places[f - w->frames] = place_of(w->places[f - 1 - w->frames], f);
+		w->identities[f - w->frames] = identity_of(w->identities[f - 1 - w->frames], f);
 		checks = put_checks(w, f, n->fp_at, n->sp_at);
 	}
 	w->top = f;
@@ -410,7 +410,8 @@ __attribute__((noinline)) void walk_slowly(struct walk *w, struct walk_regs regs
 {
 	if (w->stale) {
 		w->top->hash = mix(w->top[-1].hash, w->top->pc, w->top->rule);
-		w->places[w->top - w->frames] = place_of(w->places[w->top - 1 - w->frames], w->top);
+		w->identities[w->top - w->frames] =
+			identity_of(w->identities[w->top - 1 - w->frames], w->top);
 		w->stale = false;
 	}
 	if (unlikely(!take(w, regs, true)))

@@ -94,7 +94,7 @@ struct walk {
 	struct walk_frame *frames; /* outermost first; frames[-1] is a sentinel above all stacks */
 	struct walk_check *checks; /* outermost first */
 	bool careful;		   /* some frame is not on the thread's own stack */
-	bool stale;		   /* hash and place of the top frame are those of other_pc */
+	bool stale;		   /* hash and identity of the top frame are those of other_pc */
 	bool forgetful;		   /* no stack is remembered: each is walked from scratch */
 	uint8_t end;		   /* enum walk_end of the stack kept */
 	uint32_t limit;
@@ -110,9 +110,9 @@ struct walk {
 	struct walk_fresh *fresh; /* innermost first */
 	struct walk_frame *met;	  /* what the last walk met */
 	uint32_t check_count;
-	uint32_t epoch;	    /* raised when everything is forgotten */
-	uint32_t end_count; /* remembered since then */
-	uint64_t *places;   /* of each frame: a hash of all slots, pcs and registers up to it */
+	uint32_t epoch;	      /* raised when everything is forgotten */
+	uint32_t end_count;   /* remembered since then */
+	uint64_t *identities; /* of each frame: a hash of all slots, pcs and registers up to it */
 	/* In the order in which they were remembered, the oldest being replaced: ends that come one
 	 * after the other lie together, and share pages and lines of the caches. */
 	struct walk_end_seen *ends;
@@ -193,9 +193,9 @@ static inline uint32_t walk_stack(struct walk *w, struct walk_regs regs)
 				top->node = top->other_node;
 				top->other_node = node;
 				w->checks[top->checks].value = regs.pc;
-				/* Hash and place are brought up to date when they are needed. */
+				/* Hash and identity are brought up to date when they are needed. */
 				w->stale = true;
-				w->places[top - w->frames] = 0;
+				w->identities[top - w->frames] = 0;
 				return top->node;
 			}
 		}

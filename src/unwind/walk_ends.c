@@ -70,9 +70,9 @@ static inline uint64_t rests_on(const struct walk *w, const struct walk_end_seen
 		0x5851f42d4c957f2d, 0x14057b7ef767814f, 0x9fb21c651e98df25, 0xa5b85c5e198ed849,
 	};
 	const uint64_t *sp = (const uint64_t *)regs.sp;
-	uint64_t place = e->depth ? w->places[e->depth - 1] : 0;
+	uint64_t identity = e->depth ? w->identities[e->depth - 1] : 0;
 	uint64_t hash = fold(regs.pc ^ keys[0], regs.sp ^ keys[1]) +
-			fold((e->needs_fp ? regs.fp : 0) ^ keys[2], place ^ w->epoch ^ keys[3]);
+			fold((e->needs_fp ? regs.fp : 0) ^ keys[2], identity ^ w->epoch ^ keys[3]);
 
 	for (unsigned i = 0; i < e->count; i += 2)
 		hash += fold(sp[e->words[i]] ^ keys[i + 4], sp[e->words[i + 1]] ^ keys[i + 5]);

@@ -5,7 +5,7 @@
  * Written by `memoir postprocess`, read by the model; host side only, but beside the rest of the
  * format.  A payload is a sequence of records, each a varint kind and what follows it.  Texts are
  * numbered from 1 through all chunks of a recording; 0 is none.  Addresses are differences to the
- * place before in the same chunk, the first to 0. */
+ * location before in the same chunk, the first to 0. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@
 
 enum symbols_kind {
 	SYMBOLS_TEXT = 1, /* counted text: gets the next number */
-	SYMBOLS_PLACE,	  /* module, zigzag difference of address, frame count, frames */
+	SYMBOLS_LOCATION, /* module, zigzag difference of address, frame count, frames */
 	SYMBOLS_MODULE,	  /* module, how much is known of it: enum symbols_level */
 };
 
@@ -29,7 +29,7 @@ struct symbols_line {
 	uint32_t inlined; /* into the next one: 0 or 1 */
 };
 
-struct symbols_place {
+struct symbols_location {
 	uint64_t address; /* as the module's ELF file counts; run-time address in no module */
 	uint32_t module;  /* 0: in none */
 	uint32_t count;	  /* of lines: at least 1 */
@@ -49,12 +49,12 @@ static inline uint8_t *symbols_put_module(uint8_t *p, uint32_t module, unsigned 
 	return varint_put(varint_put(varint_put(p, SYMBOLS_MODULE), module), level);
 }
 
-/* Its lines follow; `last` is the address of the place before. */
-static inline uint8_t *symbols_put_place(uint8_t *p, const struct symbols_place *place,
-					 uint64_t last)
+/* Its lines follow; `last` is the address of the location before. */
+static inline uint8_t *symbols_put_location(uint8_t *p, const struct symbols_location *location,
+					    uint64_t last)
 {
-	p = varint_put(varint_put(p, SYMBOLS_PLACE), place->module);
-	return varint_put(varint_put(p, zigzag(place->address - last)), place->count);
+	p = varint_put(varint_put(p, SYMBOLS_LOCATION), location->module);
+	return varint_put(varint_put(p, zigzag(location->address - last)), location->count);
 }
 
 static inline uint8_t *symbols_put_line(uint8_t *p, const struct symbols_line *l)
@@ -96,8 +96,8 @@ static inline bool symbols_get_module(const uint8_t **p, const uint8_t *end, uin
 	return true;
 }
 
-static inline bool symbols_get_place(const uint8_t **p, const uint8_t *end, uint64_t last,
-				     struct symbols_place *ret_place)
+static inline bool symbols_get_location(const uint8_t **p, const uint8_t *end, uint64_t last,
+					struct symbols_location *ret_location)
 {
 	uint64_t module, step, count;
 
@@ -105,8 +105,8 @@ static inline bool symbols_get_place(const uint8_t **p, const uint8_t *end, uint
 	    !varint_get(p, end, &count) || module > SYMBOLS_MODULE_MAX || !count ||
 	    count > SYMBOLS_FRAMES_MAX)
 		return false;
-	*ret_place =
-		(struct symbols_place){ last + unzigzag(step), (uint32_t)module, (uint32_t)count };
+	*ret_location = (struct symbols_location){ last + unzigzag(step), (uint32_t)module,
+						   (uint32_t)count };
 	return true;
 }
 

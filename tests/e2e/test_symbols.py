@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Addresses to functions, inlined functions and lines, whatever form the debug information has.
 
-`resolve` (tests/unit/resolve.c) goes the way that commands go: a recording, its model, its places.
+`resolve` (tests/unit/resolve.c) goes the way that commands go: a recording, its model, its locations.
 """
 import http.server
 import json

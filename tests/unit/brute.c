@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-void brute_init(struct brute *b, const struct model *m, struct places *p)
+void brute_init(struct brute *b, const struct model *m, struct locations *p)
 {
 	*b = (struct brute){ m, p, model_clock(m), m->allocations.count, NULL };
 	b->next = calloc(b->count + 1, sizeof(*b->next));
@@ -203,16 +203,16 @@ bool brute_frames(const struct brute *b, uint32_t stack,
 		  void *context)
 {
 	for (uint32_t id = known(b, stack); id; id = known(b, b->m->tables.nodes.parent[id])) {
-		uint32_t place = places_of_node(b->p, id);
-		const struct place *at = places_at(b->p, place);
+		uint32_t location = locations_of_node(b->p, id);
+		const struct location *at = locations_at(b->p, location);
 		unsigned count;
-		const struct place_frame *f = places_frames(b->p, place, &count);
+		const struct location_frame *f = locations_frames(b->p, location, &count);
 
 		for (unsigned i = 0; i < count; i++)
 			if (visit(context,
-				  places_string(b->p,
-						f[i].function ? f[i].function : f[i].raw_function),
-				  places_string(b->p, f[i].file), f[i].line, at->module))
+				  locations_string(b->p, f[i].function ? f[i].function
+								       : f[i].raw_function),
+				  locations_string(b->p, f[i].file), f[i].line, at->module))
 				return true;
 	}
 	return false;

@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/locations.h"
 #include "model/model.h"
-#include "model/places.h"
 
 struct brute {
 	const struct model *m;
-	struct places *p;
+	struct locations *p;
 	struct model_clock clock;
 	uint32_t count;
 	uint32_t *next; /* by row: what realloc made of it, or NO_ALLOCATION */
@@ -24,7 +24,7 @@ struct brute_peak {
 	uint64_t bytes, count, at;
 };
 
-void brute_init(struct brute *b, const struct model *m, struct places *p);
+void brute_init(struct brute *b, const struct model *m, struct locations *p);
 void brute_release(struct brute *b);
 
 uint32_t brute_stack(const struct brute *b, uint32_t row);	/* 0: not known */

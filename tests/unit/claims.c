@@ -162,7 +162,7 @@ static bool flag(const struct brute *b, unsigned i, uint32_t row)
 {
 	const struct columns *c = &b->m->allocations;
 	unsigned f = tags_flags(c->tags[row]);
-	bool jemalloc = !strcmp(places_call(b->p, tags_call(c->tags[row])), "mallocx");
+	bool jemalloc = !strcmp(locations_call(b->p, tags_call(c->tags[row])), "mallocx");
 	/* Both at once are never glibc's: so another allocator's blocks are marked. */
 	bool inside = f & TAG_MMAPPED && f & TAG_NON_MAIN_ARENA;
 	struct brute_sums s;
@@ -268,7 +268,7 @@ static void claim_call(const struct brute *b, struct claim *c)
 	for (uint32_t row = 0; row < b->count; row++) {
 		uint64_t tags = b->m->allocations.tags[row];
 		const char *name =
-			places_call(b->p, freed ? tags_free_call(tags) : tags_call(tags));
+			locations_call(b->p, freed ? tags_free_call(tags) : tags_call(tags));
 
 		c->rows[row] = !strcmp(name, value) && (!freed || brute_freed_by_someone(b, row));
 	}
@@ -304,7 +304,7 @@ static void claim_frame(const struct brute *b, struct claim *c)
 		uint64_t tags = b->m->allocations.tags[row];
 		/* The call is a frame with a function and no file. */
 		bool fits = brute_frames(b, brute_stack(b, row), claim_frame_fits, &w) ||
-			    (!w.file && strstr(places_call(b->p, tags_call(tags)), w.function));
+			    (!w.file && strstr(locations_call(b->p, tags_call(tags)), w.function));
 
 		c->rows[row] = w.file ? fits : fits == (kind != 0);
 	}

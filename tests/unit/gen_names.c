@@ -20,7 +20,7 @@
 #define ADDRESS 0x401000ull
 #define NAMES_MAX 1000
 
-enum { SYMBOLS_TEXT = 1, SYMBOLS_PLACE = 2, SYMBOLS_MODULE = 3 };
+enum { SYMBOLS_TEXT = 1, SYMBOLS_LOCATION = 2, SYMBOLS_MODULE = 3 };
 
 static char *names[NAMES_MAX];
 static size_t sizes[NAMES_MAX];
@@ -62,7 +62,7 @@ static void write_symbols(struct writer *w)
 		text(&out, names[i], sizes[i], ".c");
 	}
 	for (uint32_t i = 1; i < count; i++) {
-		number(&out, SYMBOLS_PLACE);
+		number(&out, SYMBOLS_LOCATION);
 		number(&out, 1);
 		number(&out, i == 1 ? 2 * (ADDRESS + 16 - 1) : 2 * 16); /* zigzag */
 		number(&out, 1);

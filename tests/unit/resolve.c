@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* resolve [-d PATH]… [-p PATH] [-r] [-t] FILE: reads addresses from stdin and prints what they are,
- * by the way that commands go: a recording with a stack node at each, its model, its places.
+ * by the way that commands go: a recording with a stack node at each, its model, its locations.
  *
  * For tests/e2e and bench/.  Each address is followed by two lines a frame, innermost first: the
  * function (-r: the raw name) and file:line:column; unknown is "??".  -p is the path that the
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
-#include "model/places.h"
+#include "model/locations.h"
 #include "recording_writer.h"
 #include "symbols/elf_file.h"
 #include "wire/shm.h"
@@ -45,17 +45,17 @@ static void write_nodes(struct writer *w)
 		writer_nodes(w, first, nodes, count);
 }
 
-static void print_place(struct places *p, uint32_t id)
+static void print_location(struct locations *p, uint32_t id)
 {
 	unsigned count;
-	const struct place_frame *f = places_frames(p, id, &count);
+	const struct location_frame *f = locations_frames(p, id, &count);
 
-	printf("0x%016" PRIx64 "\n", places_at(p, id)->address);
+	printf("0x%016" PRIx64 "\n", locations_at(p, id)->address);
 	for (unsigned i = 0; i < count; i++) {
 		uint32_t name = raw ? f[i].raw_function : f[i].function;
 
-		printf("%s\n%s:%u:%u\n", name ? places_string(p, name) : "??",
-		       f[i].file ? places_string(p, f[i].file) : "??", f[i].line, f[i].column);
+		printf("%s\n%s:%u:%u\n", name ? locations_string(p, name) : "??",
+		       f[i].file ? locations_string(p, f[i].file) : "??", f[i].line, f[i].column);
 	}
 }
 
@@ -67,28 +67,28 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void print_times(struct places *p, double seconds)
+static void print_times(struct locations *p, double seconds)
 {
 	struct rusage usage;
 	uint32_t named = 0;
 
 	getrusage(RUSAGE_SELF, &usage);
-	for (uint32_t i = 1; i < places_count(p); i++) {
+	for (uint32_t i = 1; i < locations_count(p); i++) {
 		unsigned count;
 
-		named += places_frames(p, i, &count)->line != 0;
+		named += locations_frames(p, i, &count)->line != 0;
 	}
 	printf("{\"seconds\": %.3f, \"addresses\": %u, \"with_line\": %u, \"peak_kib\": %ld}\n",
-	       seconds, places_count(p) - 1, named, usage.ru_maxrss);
+	       seconds, locations_count(p) - 1, named, usage.ru_maxrss);
 }
 
 static int resolve(const struct writer *w)
 {
-	struct places_options how = { .debug_paths = debug_paths,
-				      .debug_path_count = debug_path_count,
-				      .debuginfod = debuginfod };
+	struct locations_options how = { .debug_paths = debug_paths,
+					 .debug_path_count = debug_path_count,
+					 .debuginfod = debuginfod };
 	struct model_options options = { 0 };
-	struct places *p;
+	struct locations *p;
 	struct model *m;
 	struct err err;
 	double started;
@@ -100,13 +100,13 @@ static int resolve(const struct writer *w)
 	model_load(m, &options);
 	model_finish(m);
 	started = now();
-	p = places_new(m, &how);
-	places_resolve_all(p);
+	p = locations_new(m, &how);
+	locations_resolve_all(p);
 	if (timed)
 		print_times(p, now() - started);
 	for (uint32_t i = 1; i < m->tables.nodes.count && !timed; i++)
-		print_place(p, places_of_node(p, i));
-	places_free(p);
+		print_location(p, locations_of_node(p, i));
+	locations_free(p);
 	model_free(m);
 	return 0;
 }

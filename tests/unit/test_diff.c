@@ -33,7 +33,7 @@ static uint64_t mix_text(uint64_t h, const char *text)
 }
 
 struct table {
-	struct map places;
+	struct map locations;
 	struct diff_pair *rows;
 	size_t count, room;
 };
@@ -42,11 +42,11 @@ static struct diff_pair *at(struct table *t, uint64_t hash)
 {
 	uint64_t index;
 
-	if (map_get(&t->places, hash, &index))
+	if (map_get(&t->locations, hash, &index))
 		return &t->rows[index];
 	t->rows = xgrow(t->rows, t->count, &t->room, sizeof(*t->rows));
 	t->rows[t->count] = (struct diff_pair){ 0 };
-	map_set(&t->places, hash, t->count);
+	map_set(&t->locations, hash, t->count);
 	return &t->rows[t->count++];
 }
 
@@ -62,13 +62,13 @@ static unsigned names_of(const struct view *v, uint32_t row, char names[][64])
 		return 1;
 	}
 	for (; node_is_known(nodes, id); id = nodes->parent[id]) {
-		uint32_t place = places_of_node(v->places, id);
-		const struct place *p = places_at(v->places, place);
+		uint32_t location = locations_of_node(v->locations, id);
+		const struct location *p = locations_at(v->locations, location);
 		unsigned count;
-		const struct place_frame *f = places_frames(v->places, place, &count);
+		const struct location_frame *f = locations_frames(v->locations, location, &count);
 
 		for (unsigned i = 0; i < count; i++, n++) {
-			const char *name = places_string(v->places, f[i].function);
+			const char *name = locations_string(v->locations, f[i].function);
 
 			if (*name)
 				snprintf(names[n], 64, "%s", name);
@@ -146,7 +146,7 @@ static void check(const struct diff *d, struct table *stacks, struct table *func
 
 static void table_release(struct table *t)
 {
-	map_release(&t->places);
+	map_release(&t->locations);
 	free(t->rows);
 }
 
@@ -174,8 +174,8 @@ static void differences_are_exact(void **context)
 		o.seed += i % 3;
 		o.events += i * 10;
 		b = random_recording(&o);
-		va = (struct view){ .model = a, .places = places_new(a, NULL) };
-		vb = (struct view){ .model = b, .places = places_new(b, NULL) };
+		va = (struct view){ .model = a, .locations = locations_new(a, NULL) };
+		vb = (struct view){ .model = b, .locations = locations_new(b, NULL) };
 		how_a = measuring_of(a, measure, 400);
 		how_b = measuring_of(b, measure, 400);
 		diff_init(&d, &va, &how_a, &vb, &how_b, i % 2);
@@ -187,8 +187,8 @@ static void differences_are_exact(void **context)
 		diff_release(&d);
 		table_release(&stacks);
 		table_release(&functions);
-		places_free(va.places);
-		places_free(vb.places);
+		locations_free(va.locations);
+		locations_free(vb.locations);
 		model_free(a);
 		model_free(b);
 	}
@@ -200,8 +200,8 @@ static void nothing_changed(void **context)
 {
 	struct random_options o = { .seed = 9, .events = 400 };
 	struct model *a = random_recording(&o), *b = random_recording(&o);
-	struct view va = { .model = a, .places = places_new(a, NULL) };
-	struct view vb = { .model = b, .places = places_new(b, NULL) };
+	struct view va = { .model = a, .locations = locations_new(a, NULL) };
+	struct view vb = { .model = b, .locations = locations_new(b, NULL) };
 	struct measuring how = measuring_of(a, MEASURE_PEAK, 0);
 	struct diff d;
 
@@ -212,8 +212,8 @@ static void nothing_changed(void **context)
 	assert_int_equal(d.nodes[0].total.after.bytes, a->totals.peak_bytes);
 	assert_int_equal(d.nodes[0].total.before.bytes, a->totals.peak_bytes);
 	diff_release(&d);
-	places_free(va.places);
-	places_free(vb.places);
+	locations_free(va.locations);
+	locations_free(vb.locations);
 	model_free(a);
 	model_free(b);
 }

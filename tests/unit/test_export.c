@@ -52,10 +52,10 @@ static void export_all(const struct view *v)
 
 static void look(struct model *m, uint64_t seed)
 {
-	struct places *places = places_new(m, NULL);
-	struct view v = { .model = m, .places = places, .count = m->allocations.count };
+	struct locations *locations = locations_new(m, NULL);
+	struct view v = { .model = m, .locations = locations, .count = m->allocations.count };
 
-	places_resolve_all(places);
+	locations_resolve_all(locations);
 	export_all(&v);
 	v.bits = calloc(m->allocations.count / 64 + 1, sizeof(*v.bits));
 	v.count = 0;
@@ -68,7 +68,7 @@ static void look(struct model *m, uint64_t seed)
 		}
 	export_all(&v);
 	free(v.bits);
-	places_free(places);
+	locations_free(locations);
 	model_free(m);
 }
 

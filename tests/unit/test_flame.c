@@ -40,9 +40,9 @@ static struct model *round_model(unsigned i)
 }
 
 /* Some rows, or all. */
-static struct view random_view(const struct model *m, struct places *p, unsigned i)
+static struct view random_view(const struct model *m, struct locations *p, unsigned i)
 {
-	struct view v = { .model = m, .places = p };
+	struct view v = { .model = m, .locations = p };
 	uint64_t state = i + 1;
 
 	if (i % 4 < 2)
@@ -91,7 +91,7 @@ static void test_trees(void **context)
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct model *m = round_model(i);
-		struct places *p = places_new(m, NULL);
+		struct locations *p = locations_new(m, NULL);
 		struct view v = random_view(m, p, i);
 		const struct measuring how[] = { measuring_of(m, MEASURE_ALLOCATED, 0),
 						 measuring_of(m, MEASURE_LEAKED, 0) };
@@ -109,7 +109,7 @@ static void test_trees(void **context)
 			check_cut(&f.tree, limit);
 		flame_release(&f);
 		free(v.bits);
-		places_free(p);
+		locations_free(p);
 		model_free(m);
 	}
 }
@@ -147,14 +147,14 @@ static void test_exporters(void **context)
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct model *m = round_model(i);
-		struct places *p = places_new(m, NULL);
+		struct locations *p = locations_new(m, NULL);
 		struct view v = random_view(m, p, i);
 
-		places_resolve_all(p);
+		locations_resolve_all(p);
 		for (const struct exporter *const *e = exporters; *e; e++)
 			check_exporter(*e, &v, i);
 		free(v.bits);
-		places_free(p);
+		locations_free(p);
 		model_free(m);
 	}
 }

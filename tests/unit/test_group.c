@@ -104,7 +104,7 @@ static bool add_label(void *context, const char *function, const char *file, uin
 		      uint32_t module)
 {
 	struct labels *l = context;
-	const char *path = places_module_path(l->b->p, module);
+	const char *path = locations_module_path(l->b->p, module);
 	char text[LABEL_MAX];
 	unsigned i;
 
@@ -208,7 +208,7 @@ static void class_label(const struct brute *b, enum group_kind kind, uint32_t ro
 			snprintf(text, LABEL_MAX, "thread %" PRIu64, t->tid);
 		return;
 	case GROUP_CALL:
-		snprintf(text, LABEL_MAX, "%s", places_call(b->p, tags_call(c->tags[row])));
+		snprintf(text, LABEL_MAX, "%s", locations_call(b->p, tags_call(c->tags[row])));
 		return;
 	case GROUP_LIFETIME:
 		if (brute_leaked(b, row)) {
@@ -377,7 +377,7 @@ static void each_view(void (*work)(const struct brute *, const struct view *))
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct model *m = round_model(i);
-		struct places *p = places_new(m, NULL);
+		struct locations *p = locations_new(m, NULL);
 		struct brute b;
 
 		brute_init(&b, m, p);
@@ -394,7 +394,7 @@ static void each_view(void (*work)(const struct brute *, const struct view *))
 			filter_free(f);
 		}
 		brute_release(&b);
-		places_free(p);
+		locations_free(p);
 		model_free(m);
 	}
 }
@@ -446,14 +446,14 @@ static void own_peaks_are_right(void **context)
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct model *m = round_model(i);
-		struct places *p = places_new(m, NULL);
+		struct locations *p = locations_new(m, NULL);
 		struct view v = { .model = m };
 		struct brute b;
 
 		brute_init(&b, m, p);
 		view_of_peaks(&b, &v);
 		brute_release(&b);
-		places_free(p);
+		locations_free(p);
 		model_free(m);
 	}
 }
@@ -538,8 +538,8 @@ static void far_pages(void **context)
 {
 	struct model *m = random_recording(
 		&(struct random_options){ .seed = 3, .events = 150000, .nodes = 30 });
-	struct places *p = places_new(m, NULL);
-	struct view v = { .model = m, .places = p, .count = m->allocations.count };
+	struct locations *p = locations_new(m, NULL);
+	struct view v = { .model = m, .locations = p, .count = m->allocations.count };
 	const struct sort_key *key = sort_key_find("size");
 	struct page all = sort_page(&v, key, true, 0, UINT32_MAX), one;
 
@@ -560,7 +560,7 @@ static void far_pages(void **context)
 		free(one.rows);
 	}
 	free(all.rows);
-	places_free(p);
+	locations_free(p);
 	model_free(m);
 }
 

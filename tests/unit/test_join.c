@@ -48,7 +48,7 @@ static void add(struct profile *p, const char *text)
 static void make(struct made *m, const char *dump, const char *statistics)
 {
 	struct profile_options how = { .thread = PROFILE_ALL_THREADS };
-	struct heap_places_options where = { 0 };
+	struct heap_locations_options where = { 0 };
 	struct err err = { .text = "" };
 
 	profile_init(&m->profile, &how, &where);
@@ -74,7 +74,7 @@ static void near(double found, double expected)
 		fail_msg("%.9g, not %.9g", found, expected);
 }
 
-/* The part of a stack (by its place among the profile's) in a class. */
+/* The part of a stack (by its index among the profile's) in a class. */
 static const struct join_part *part(const struct join *j, size_t stack, uint64_t size)
 {
 	for (size_t i = 0; i < j->part_count; i++)
@@ -195,7 +195,7 @@ static void dumps_in_a_row(void **state)
 		"heap_v2/1\n  t*: 3: 192 [0: 0]\n@ 0x1 0x9\n  t*: 3: 192 [0: 0]\n",
 	};
 	struct profile_options how = { .thread = PROFILE_ALL_THREADS };
-	struct heap_places_options where = { 0 };
+	struct heap_locations_options where = { 0 };
 	struct err err = { .text = "" };
 	struct dump_series s;
 	struct profile p;

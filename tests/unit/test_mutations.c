@@ -114,7 +114,7 @@ static void read_statistics(const char *bytes, size_t size)
 }
 
 static const struct profile_options all = { .thread = PROFILE_ALL_THREADS };
-static const struct heap_places_options nowhere = { .sysroot = "/nowhere" };
+static const struct heap_locations_options nowhere = { .sysroot = "/nowhere" };
 
 static int throw_away(void *context, const void *bytes, size_t size)
 {

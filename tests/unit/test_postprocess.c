@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
-#include "model/places.h"
+#include "model/locations.h"
 #include "recording_writer.h"
 #include "rewrite/postprocess.h"
 #include "rewrite/repack.h"
@@ -26,13 +26,13 @@ static void put_text(struct buf *b, const char *text)
 	buf_text(b, text);
 }
 
-static void put_place(struct buf *b, uint32_t module, uint64_t address, uint64_t last,
-		      const struct symbols_line *lines, uint32_t count)
+static void put_location(struct buf *b, uint32_t module, uint64_t address, uint64_t last,
+			 const struct symbols_line *lines, uint32_t count)
 {
-	struct symbols_place place = { address, module, count };
+	struct symbols_location location = { address, module, count };
 	uint8_t bytes[SYMBOLS_LINE_MAX];
 
-	buf_add(b, bytes, (size_t)(symbols_put_place(bytes, &place, last) - bytes));
+	buf_add(b, bytes, (size_t)(symbols_put_location(bytes, &location, last) - bytes));
 	for (uint32_t i = 0; i < count; i++)
 		buf_add(b, bytes, (size_t)(symbols_put_line(bytes, &lines[i]) - bytes));
 }
@@ -83,7 +83,7 @@ static void write_private(void)
 	put_text(&b, "_Z8secret20i");
 	put_text(&b, "/secret21/secret22.c");
 	put_text(&b, "secret23");
-	put_place(&b, 1, 0x402000 - 0x400000 - 1, 0, lines, 2);
+	put_location(&b, 1, 0x402000 - 0x400000 - 1, 0, lines, 2);
 	buf_add(&b, level, (size_t)(symbols_put_module(level, 1, SYMBOLS_LINES) - level));
 	writer_chunk(&w, CHUNK_SYMBOLS, b.data, b.size, 0);
 	buf_release(&b);
@@ -119,7 +119,7 @@ static void process(const char *from, const char *to, enum anonymity how)
 	assert_int_equal(postprocess(&s, from, o, &options, &result, &err), 0);
 	assert_int_equal(output_finish(o, NULL, &err), 0);
 	assert_int_equal(result.named, 1);
-	assert_int_equal(result.places, 3);
+	assert_int_equal(result.locations, 3);
 	output_free(o);
 	source_release(&s);
 }
@@ -149,27 +149,27 @@ static uint64_t secrets_in(const char *path)
 static void check_names(const char *path, const char *function, const char *file)
 {
 	struct model *m = load(path);
-	struct places *p = places_new(m, NULL);
-	const struct place_frame *frames;
+	struct locations *p = locations_new(m, NULL);
+	const struct location_frame *frames;
 	unsigned count;
 
-	frames = places_frames(p, places_of_node(p, 2), &count);
+	frames = locations_frames(p, locations_of_node(p, 2), &count);
 	assert_int_equal(count, 2);
-	assert_string_equal(places_string(p, frames[0].function), function);
-	assert_string_equal(places_string(p, frames[0].file), file);
+	assert_string_equal(locations_string(p, frames[0].function), function);
+	assert_string_equal(locations_string(p, frames[0].file), file);
 	assert_int_equal(frames[0].line, 10);
 	assert_int_equal(frames[0].column, 5);
 	assert_true(frames[0].inlined);
 	assert_int_equal(frames[1].line, 20);
 	assert_false(frames[1].inlined);
-	assert_int_equal(places_level(p, 1), SYMBOLS_LINES);
+	assert_int_equal(locations_level(p, 1), SYMBOLS_LINES);
 	assert_int_equal(m->totals.events, 5);
 	assert_int_equal(m->totals.allocated_bytes, 150);
 	assert_int_equal(m->tables.markers.count, 1);
 	assert_int_equal(m->tables.markers.rows[0].value, 5);
 	assert_int_equal(model_counters(m, "dropped_"), 5);
 	assert_string_equal(model_info(m, "pid"), "77");
-	places_free(p);
+	locations_free(p);
 	model_free(m);
 }
 

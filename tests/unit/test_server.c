@@ -164,16 +164,16 @@ static void finds_the_cursor(void **state)
 	}
 }
 
-static struct model *make(unsigned seed, struct places **ret_places)
+static struct model *make(unsigned seed, struct locations **ret_locations)
 {
 	struct model *m = random_recording(
 		&(struct random_options){ .seed = seed, .events = 3000, .rich = true });
 
-	*ret_places = places_new(m, NULL);
+	*ret_locations = locations_new(m, NULL);
 	return m;
 }
 
-static struct view *view_of(const struct model *m, struct places *p, const char *expression,
+static struct view *view_of(const struct model *m, struct locations *p, const char *expression,
 			    struct filter **ret_filter)
 {
 	struct err err;
@@ -187,7 +187,7 @@ static struct view *view_of(const struct model *m, struct places *p, const char 
 static void areas_are_exact(void **state)
 {
 	for (unsigned seed = 1; seed <= 10; seed++) {
-		struct places *p;
+		struct locations *p;
 		struct model *m = make(seed, &p);
 		struct filter *f;
 		struct view *v = view_of(m, p, seed % 2 ? "size > 20" : "", &f);
@@ -222,7 +222,7 @@ static void areas_are_exact(void **state)
 		areas_release(&coarse);
 		view_free(v);
 		filter_free(f);
-		places_free(p);
+		locations_free(p);
 		model_free(m);
 	}
 }
@@ -230,7 +230,7 @@ static void areas_are_exact(void **state)
 /* The curve of everything is that of the series. */
 static void curves_are_right(void **state)
 {
-	struct places *p;
+	struct locations *p;
 	struct model *m = make(5, &p);
 	struct filter *f;
 	struct view *v = view_of(m, p, "size > 8", &f);
@@ -253,14 +253,14 @@ static void curves_are_right(void **state)
 	free(one);
 	view_free(v);
 	filter_free(f);
-	places_free(p);
+	locations_free(p);
 	model_free(m);
 }
 
 /* However few nodes there may be, sums stay, and parents come first. */
 static void flame_layouts_add_up(void **state)
 {
-	struct places *p;
+	struct locations *p;
 	struct model *m = make(9, &p);
 	struct filter *f;
 	struct view *v = view_of(m, p, "", &f);
@@ -292,14 +292,14 @@ static void flame_layouts_add_up(void **state)
 	}
 	view_free(v);
 	filter_free(f);
-	places_free(p);
+	locations_free(p);
 	model_free(m);
 }
 
 /* The same filter is applied once; one that is not used makes room. */
 static void views_are_shared(void **state)
 {
-	struct places *p;
+	struct locations *p;
 	struct model *m = make(3, &p);
 	struct held_view *first, *again, *held[2 * VIEWS_KEPT];
 	struct views all;
@@ -325,7 +325,7 @@ static void views_are_shared(void **state)
 	views_give(&all, first);
 	views_give(&all, again);
 	views_release(&all);
-	places_free(p);
+	locations_free(p);
 	model_free(m);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* src/stream: hellos, the receiver, names of files and of places, and the thread that sends. */
+/* src/stream: hellos, the receiver, names of files and of addresses, and the thread that sends. */
 #include "unit.h"
 
 #include <arpa/inet.h>
@@ -182,7 +182,7 @@ static void names_are_harmless(void **state)
 	}
 }
 
-static void places_are_understood(void **state)
+static void addresses_are_understood(void **state)
 {
 	static const struct {
 		const char *text;
@@ -375,7 +375,7 @@ int main(void)
 		cmocka_unit_test(announcement_is_small_and_discreet),
 		cmocka_unit_test(receiver_takes_any_pieces),
 		cmocka_unit_test(names_are_harmless),
-		cmocka_unit_test(places_are_understood),
+		cmocka_unit_test(addresses_are_understood),
 		cmocka_unit_test(serving),
 		cmocka_unit_test(many_clients),
 		cmocka_unit_test(serving_ends_without_clients_and_without_patience),

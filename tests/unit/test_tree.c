@@ -42,9 +42,10 @@ static struct model *round_model(unsigned i)
 	return random_recording(&o);
 }
 
-static struct view random_view(const struct model *m, struct places *p, uint64_t *state, bool all)
+static struct view random_view(const struct model *m, struct locations *p, uint64_t *state,
+			       bool all)
 {
-	struct view v = { .model = m, .places = p };
+	struct view v = { .model = m, .locations = p };
 
 	if (all)
 		return v;
@@ -68,7 +69,7 @@ static uint64_t mix_text(uint64_t h, const char *text)
 }
 
 /* What tells one name from another, from the texts themselves. */
-static uint64_t name_hash(const struct places *p, enum tree_key key, const char *function,
+static uint64_t name_hash(const struct locations *p, enum tree_key key, const char *function,
 			  uint32_t module, uint64_t address, const char *file, uint32_t line)
 {
 	uint64_t h = mix(1, module);
@@ -96,14 +97,15 @@ static unsigned path_of(const struct view *v, enum tree_key key, uint32_t row, u
 	}
 	for (; node_is_known(nodes, id); id = nodes->parent[id]) {
 		unsigned count;
-		uint32_t place = places_of_node(v->places, id);
-		const struct place *p = places_at(v->places, place);
-		const struct place_frame *f = places_frames(v->places, place, &count);
+		uint32_t location = locations_of_node(v->locations, id);
+		const struct location *p = locations_at(v->locations, location);
+		const struct location_frame *f = locations_frames(v->locations, location, &count);
 
 		for (unsigned i = 0; i < count; i++)
-			path[n++] = name_hash(
-				v->places, key, places_string(v->places, f[i].function), p->module,
-				p->address, places_string(v->places, f[i].file), f[i].line);
+			path[n++] = name_hash(v->locations, key,
+					      locations_string(v->locations, f[i].function),
+					      p->module, p->address,
+					      locations_string(v->locations, f[i].file), f[i].line);
 	}
 	for (unsigned i = 0; i < n / 2; i++) {
 		uint64_t swap = path[i];
@@ -123,7 +125,7 @@ struct brute_node {
 };
 
 struct brute {
-	struct map places;
+	struct map locations;
 	struct brute_node *rows;
 	size_t count, room;
 };
@@ -132,17 +134,17 @@ static struct brute_node *brute_at(struct brute *b, uint64_t hash)
 {
 	uint64_t index;
 
-	if (map_get(&b->places, hash, &index))
+	if (map_get(&b->locations, hash, &index))
 		return &b->rows[index];
 	b->rows = xgrow(b->rows, b->count, &b->room, sizeof(*b->rows));
 	b->rows[b->count] = (struct brute_node){ 0 };
-	map_set(&b->places, hash, b->count);
+	map_set(&b->locations, hash, b->count);
 	return &b->rows[b->count++];
 }
 
 static void brute_release(struct brute *b)
 {
-	map_release(&b->places);
+	map_release(&b->locations);
 	free(b->rows);
 }
 
@@ -196,8 +198,8 @@ static uint64_t hash_of_name(const struct tree *t, uint32_t name)
 		return 1000000 + n->thread;
 	if (n->kind == TREE_NO_STACK)
 		return NO_STACK_HASH;
-	return name_hash(t->places, t->options.key, places_string(t->places, n->function),
-			 n->module, n->address, places_string(t->places, n->file), n->line);
+	return name_hash(t->locations, t->options.key, locations_string(t->locations, n->function),
+			 n->module, n->address, locations_string(t->locations, n->file), n->line);
 }
 
 static struct weight children_of(const struct tree *t, uint32_t node, uint32_t *ret_count)
@@ -320,7 +322,7 @@ static void trees_are_exact(void **context)
 
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct model *m = round_model(i);
-		struct places *p = places_new(m, NULL);
+		struct locations *p = locations_new(m, NULL);
 
 		for (unsigned k = 0; k < 12; k++) {
 			struct tree_options o = random_tree(m, &state);
@@ -352,7 +354,7 @@ static void trees_are_exact(void **context)
 			brute_release(&b);
 			free(v.bits);
 		}
-		places_free(p);
+		locations_free(p);
 		model_free(m);
 	}
 	assert_true(frames > 1000);
@@ -390,7 +392,7 @@ static void functions_count_once(void **context)
 
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct model *m = round_model(i);
-		struct places *p = places_new(m, NULL);
+		struct locations *p = locations_new(m, NULL);
 		struct tree_options o = random_tree(m, &state);
 		struct view v = random_view(m, p, &state, i % 3);
 		struct function_total *all;
@@ -419,7 +421,7 @@ static void functions_count_once(void **context)
 		tree_release(&t);
 		brute_release(&b);
 		free(v.bits);
-		places_free(p);
+		locations_free(p);
 		model_free(m);
 	}
 }
@@ -459,7 +461,7 @@ static void cached_weights_are_the_same(void **context)
 
 	for (unsigned i = 0; i < ROUNDS; i += 5) {
 		struct model *m = round_model(i);
-		struct places *p = places_new(m, NULL);
+		struct locations *p = locations_new(m, NULL);
 		struct view v = random_view(m, p, &state, i % 2);
 		struct measuring how[MOMENTS];
 		struct stack_weights due[MOMENTS];
@@ -484,7 +486,7 @@ static void cached_weights_are_the_same(void **context)
 			stack_weights_release(&due[k]);
 		weight_cache_free(v.weight_cache);
 		free(v.bits);
-		places_free(p);
+		locations_free(p);
 		model_free(m);
 	}
 }
@@ -492,8 +494,8 @@ static void cached_weights_are_the_same(void **context)
 static void names_are_written(void **context)
 {
 	struct model *m = round_model(1);
-	struct places *p = places_new(m, NULL);
-	struct view v = { .model = m, .places = p };
+	struct locations *p = locations_new(m, NULL);
+	struct view v = { .model = m, .locations = p };
 	struct tree_options o = { .measuring = measuring_of(m, MEASURE_ALLOCATED, 0),
 				  .key = TREE_BY_LINE,
 				  .by_thread = true };
@@ -513,7 +515,7 @@ static void names_are_written(void **context)
 	assert_int_equal(threads, 3);
 	buf_release(&text);
 	tree_release(&t);
-	places_free(p);
+	locations_free(p);
 	model_free(m);
 }
 

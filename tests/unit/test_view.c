@@ -115,13 +115,13 @@ static void every_round(void (*work)(const struct brute *))
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct model *m = round_model(i);
-		struct places *p = places_new(m, NULL);
+		struct locations *p = locations_new(m, NULL);
 		struct brute b;
 
 		brute_init(&b, m, p);
 		work(&b);
 		brute_release(&b);
-		places_free(p);
+		locations_free(p);
 		model_free(m);
 	}
 }
@@ -449,7 +449,7 @@ static void many_rows(void **context)
 {
 	struct model *m = random_recording(
 		&(struct random_options){ .seed = 5, .events = 150000, .nodes = 60, .rich = true });
-	struct places *p = places_new(m, NULL);
+	struct locations *p = locations_new(m, NULL);
 	struct claim c = { 0 };
 	struct brute b;
 
@@ -476,14 +476,14 @@ static void many_rows(void **context)
 		}
 	brute_release(&b);
 	free(c.rows);
-	places_free(p);
+	locations_free(p);
 	model_free(m);
 }
 
 static void hopeless_patterns_are_refused(void **context)
 {
 	struct model *m = round_model(1);
-	struct places *p = places_new(m, NULL);
+	struct locations *p = locations_new(m, NULL);
 	struct filter *f = filter_new();
 	struct err err = { .text = "" };
 
@@ -491,7 +491,7 @@ static void hopeless_patterns_are_refused(void **context)
 	assert_null(view_new(m, p, f, &err));
 	assert_non_null(strstr(err.text, "too many steps"));
 	filter_free(f);
-	places_free(p);
+	locations_free(p);
 	model_free(m);
 }
 

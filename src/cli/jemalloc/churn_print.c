@@ -247,7 +247,7 @@ static void json_amounts(struct json *j, const struct churn_stack *s)
 
 static void json_stack(struct json *j, const struct churn *c, const struct churn_stack *s)
 {
-	const struct heap_places *p = &c->profile.places;
+	const struct heap_locations *p = &c->profile.locations;
 	struct profile_walk w = { 0 };
 
 	json_object(j, NULL);
@@ -255,7 +255,7 @@ static void json_stack(struct json *j, const struct churn *c, const struct churn
 	json_array(j, "frames");
 	profile_walk(&c->profile, s->sample, &w);
 	for (size_t i = 0; i < w.count; i++) {
-		const struct heap_place_frame *f = &p->frames[w.frames[i]];
+		const struct heap_location_frame *f = &p->frames[w.frames[i]];
 		auto_free char *name = churn_frame(c, &w, i);
 
 		json_object(j, NULL);

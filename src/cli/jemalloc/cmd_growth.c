@@ -287,7 +287,7 @@ static int show(struct shown *s, int argc, char **argv)
 		fprintf(stderr, NAME ": %s\n", err.text);
 		return 1;
 	}
-	heap_naming_warn(NAME, &s->profile.places);
+	heap_naming_warn(NAME, &s->profile.locations);
 	s->measure = measure();
 	dump_series_make(&s->series, &s->profile, s->ends, s->count,
 			 by_stacks ? DUMP_SERIES_STACKS
@@ -321,7 +321,8 @@ static int run(int argc, char **argv)
 	term_init(&s.term, 1, color);
 	if (heap_input_pattern(NAME, "focus", focus_word, &how.focus) &&
 	    heap_input_pattern(NAME, "ignore", ignore_word, &how.ignore)) {
-		struct heap_places_options where = heap_naming_options(NAME, program, argv, argc);
+		struct heap_locations_options where =
+			heap_naming_options(NAME, program, argv, argc);
 
 		profile_init(&s.profile, &how, &where);
 		status = show(&s, argc, argv);

@@ -28,16 +28,16 @@ static const char *base_path, *thread_word, *output, *about_word;
 static const char *focus_word, *ignore_word, *retain_word, *exclude_word;
 static uint64_t top_rows = UINT64_MAX, node_count = 80, max_degree = 8;
 static double node_fraction = .005, edge_fraction = .001;
-static const char *source_places[SOURCES_MAX];
-static size_t source_place_count;
+static const char *source_roots[SOURCES_MAX];
+static size_t source_root_count;
 static bool symbols;
 static const struct heap_report *report, *form;
 
-static const char *add_source_place(const struct command_option *row, const char *value)
+static const char *add_source_root(const struct command_option *row, const char *value)
 {
-	if (source_place_count == SOURCES_MAX)
+	if (source_root_count == SOURCES_MAX)
 		return "too many of them";
-	source_places[source_place_count++] = value;
+	source_roots[source_root_count++] = value;
 	return NULL;
 }
 
@@ -101,7 +101,7 @@ static const struct command_option options[] = {
 	{ "allocator", 0, NULL, "keep the allocator's own frames", COMMAND_FLAG, &keep_allocator },
 	HEAP_NAMING_ROWS,
 	{ "source", 0, "[FROM=]FOLDER", "where sources are; may be repeated", COMMAND_CALL, NULL,
-	  add_source_place },
+	  add_source_root },
 	{ "symbols", 0, NULL, "no dump: name the addresses on standard input, which has maps, too",
 	  COMMAND_FLAG, &symbols },
 	{ "top", 'n', "N", "rows at most", COMMAND_NUMBER, &top_rows },
@@ -138,7 +138,7 @@ static enum heap_measure measure(void)
 /* What the user's words mean; false after saying what is wrong. */
 struct question {
 	struct profile_options profile;
-	struct heap_places_options where;
+	struct heap_locations_options where;
 	struct source_options sources;
 	struct heap_report_options report;
 };
@@ -158,7 +158,7 @@ static bool understand(struct question *q)
 		.whole = whole || report->by_thread,
 	};
 	q->sources =
-		(struct source_options){ source_places, source_place_count, heap_naming_sysroot };
+		(struct source_options){ source_roots, source_root_count, heap_naming_sysroot };
 	q->report = (struct heap_report_options){ .measure = measure(),
 						  .by_cum = by_cum,
 						  .show_bytes = show_bytes,
@@ -295,7 +295,7 @@ static int show(struct question *q, int argc, char **argv)
 		fprintf(stderr, NAME ": %s\n", err.text);
 		status = 1;
 	} else {
-		heap_naming_warn(NAME, &p.places);
+		heap_naming_warn(NAME, &p.locations);
 		status |= write_out(&p, &q->report);
 	}
 	profile_release(&p);

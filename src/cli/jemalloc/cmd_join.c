@@ -196,14 +196,14 @@ static int show(struct shown *s)
 		fprintf(stderr, NAME ": %s\n", err.text);
 		return 1;
 	}
-	heap_naming_warn(NAME, &s->profile.places);
+	heap_naming_warn(NAME, &s->profile.locations);
 	(as_json ? join_print_json : as_csv ? join_print_csv : join_print_text)(&print);
 	return buf_flush(&s->out, 1) ? 1 : 0;
 }
 
 static int run(int argc, char **argv)
 {
-	struct heap_places_options where;
+	struct heap_locations_options where;
 	struct profile_options how = { .detail = by_lines ? PROFILE_LINES : PROFILE_FUNCTIONS,
 				       .thread = PROFILE_ALL_THREADS };
 	struct shown s = { 0 };

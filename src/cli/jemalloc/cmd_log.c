@@ -45,7 +45,7 @@ struct input {
 	struct churn churn;
 	struct churn_about *logs;
 	size_t log_count;
-	struct dump maps; /* of --maps, or of a program that is always at one place */
+	struct dump maps; /* of --maps, or of a program that is always loaded at one address */
 	bool has_maps;
 };
 
@@ -91,7 +91,7 @@ static int take_maps(struct input *in)
 	return error ? say(maps_path, &err) : 0;
 }
 
-/* A program that is always loaded at the same place needs no maps. */
+/* A program that is always loaded at the same address needs no maps. */
 static void take_program(struct input *in, const char *path)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
@@ -181,7 +181,7 @@ static int show(struct input *in, const struct term *t)
 		fprintf(stderr, NAME ": %s\n", err.text);
 		return 1;
 	}
-	heap_naming_warn(NAME, &in->churn.profile.places);
+	heap_naming_warn(NAME, &in->churn.profile.locations);
 	if (as_json)
 		churn_print_json(&out, &in->churn, in->logs, top);
 	else if (as_csv)
@@ -197,7 +197,7 @@ static int run_with(struct profile_options *patterns, int argc, char **argv)
 {
 	struct input in = { 0 };
 	const char *program = NULL;
-	struct heap_places_options where;
+	struct heap_locations_options where;
 	struct elf_file elf;
 	struct term t;
 	int status = 0;

@@ -95,10 +95,10 @@ static const struct heap_report *report_of(const char *word)
 static void name_by_program(const struct profile *p)
 {
 	struct err err;
-	uint32_t main = p->places.main_module;
+	uint32_t main = p->locations.main_module;
 
 	if (!*pyroscope.name && main != HEAP_NO_MODULE)
-		pyroscope_name(&pyroscope, text_base_name(p->places.modules[main].path), &err);
+		pyroscope_name(&pyroscope, text_base_name(p->locations.modules[main].path), &err);
 	if (!*pyroscope.name)
 		pyroscope_name(&pyroscope, "unknown", &err);
 }
@@ -108,7 +108,7 @@ static int convert(struct push *u, const char *path, const struct buf *dump)
 {
 	const struct heap_report *report =
 		report_of(pyroscope.format == PYROSCOPE_PPROF ? "pprof" : "collapsed");
-	struct heap_places_options where =
+	struct heap_locations_options where =
 		heap_naming_options(NAME, program, (char *const *)&u->path, u->path != NULL);
 	struct profile_options how = { .thread = PROFILE_ALL_THREADS,
 				       .by_thread = report->by_thread,
@@ -134,7 +134,7 @@ static int convert(struct push *u, const char *path, const struct buf *dump)
 	}
 	if (!status) {
 		if (!u->sent)
-			heap_naming_warn(NAME, &p.places);
+			heap_naming_warn(NAME, &p.locations);
 		name_by_program(&p);
 		sink_to_function(&sink, take, &u->profile, report->gzip ? SINK_GZIP : SINK_PLAIN);
 		report->write(&p, &o, &sink, &err);

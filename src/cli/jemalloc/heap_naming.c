@@ -60,8 +60,8 @@ static void add_folder(const char *dump)
 	add(&folders, xstrdup(folder));
 }
 
-struct heap_places_options heap_naming_options(const char *command, const char *program,
-					       char *const *dumps, int dump_count)
+struct heap_locations_options heap_naming_options(const char *command, const char *program,
+						  char *const *dumps, int dump_count)
 {
 	const char *problem = heap_naming_debuginfod ? symbols_debuginfod_problem() : NULL;
 
@@ -73,19 +73,19 @@ struct heap_places_options heap_naming_options(const char *command, const char *
 		add_folder(dumps[i]);
 	cache_options_release(&cache);
 	cache_options_init(&cache);
-	return (struct heap_places_options){ .program = program,
-					     .debug_paths = paths.words,
-					     .debug_path_count = paths.count,
-					     .sysroot = heap_naming_sysroot,
-					     .prefixes = prefixes.words,
-					     .prefix_count = prefixes.count,
-					     .beside = folders.words,
-					     .beside_count = folders.count,
-					     .cache = &cache,
-					     .debuginfod = heap_naming_debuginfod };
+	return (struct heap_locations_options){ .program = program,
+						.debug_paths = paths.words,
+						.debug_path_count = paths.count,
+						.sysroot = heap_naming_sysroot,
+						.prefixes = prefixes.words,
+						.prefix_count = prefixes.count,
+						.beside = folders.words,
+						.beside_count = folders.count,
+						.cache = &cache,
+						.debuginfod = heap_naming_debuginfod };
 }
 
-void heap_naming_warn(const char *command, const struct heap_places *p)
+void heap_naming_warn(const char *command, const struct heap_locations *p)
 {
 	for (size_t i = 0; i < p->warning_count; i++)
 		fprintf(stderr, "%s: %s\n", command, p->warnings[i]);

@@ -3,7 +3,7 @@
 /* How addresses of heap profile dumps get their names: the options that commands about dumps share,
  * and what is said about files that were not used. */
 #include "cli/command.h"
-#include "heap/heap_places.h"
+#include "heap/heap_locations.h"
 
 extern const char *heap_naming_sysroot;
 extern bool heap_naming_debuginfod;
@@ -28,7 +28,7 @@ const char *heap_naming_add_prefixes(const struct command_option *row, const cha
 
 /* What the command line asked for; `program` may be NULL.  Folders of `dumps` are looked into as
  * well.  Says so, once, if servers cannot be asked. */
-struct heap_places_options heap_naming_options(const char *command, const char *program,
-					       char *const *dumps, int dump_count);
+struct heap_locations_options heap_naming_options(const char *command, const char *program,
+						  char *const *dumps, int dump_count);
 /* Lines on stderr about files that look right and are not. */
-void heap_naming_warn(const char *command, const struct heap_places *p);
+void heap_naming_warn(const char *command, const struct heap_locations *p);

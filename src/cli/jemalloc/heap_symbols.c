@@ -55,10 +55,11 @@ static void put_dump(const struct buf *in, struct buf *out)
 	buf_release(&others);
 }
 
-static void put_name(struct buf *out, const struct heap_places *p, uint32_t number, uint64_t pc)
+static void put_name(struct buf *out, const struct heap_locations *p, uint32_t number, uint64_t pc)
 {
-	const struct heap_place *place = &p->places[number];
-	const struct heap_place_frame *f = &p->frames[place->frame + place->frame_count - 1];
+	const struct heap_location *location = &p->locations[number];
+	const struct heap_location_frame *f =
+		&p->frames[location->frame + location->frame_count - 1];
 	const char *name = strings_at(&p->texts, f->function);
 
 	if (*name)
@@ -68,16 +69,16 @@ static void put_name(struct buf *out, const struct heap_places *p, uint32_t numb
 	buf_char(out, '\n');
 }
 
-int heap_symbols(const char *command, const struct heap_places_options *where)
+int heap_symbols(const char *command, const struct heap_locations_options *where)
 {
 	struct buf in = { 0 }, text = { 0 }, out = { 0 };
 	struct err err = { .offset = ERR_NO_OFFSET };
-	struct heap_places places;
+	struct heap_locations locations;
 	struct dump d = { 0 };
 	uint32_t *numbers = NULL;
 	int error = heap_input_read(&in, "-", &err);
 
-	heap_places_init(&places, where);
+	heap_locations_init(&locations, where);
 	if (!error && in.size) {
 		put_dump(&in, &text);
 		error = dump_read(&d, text.data, text.size, &err);
@@ -87,14 +88,14 @@ int heap_symbols(const char *command, const struct heap_places_options *where)
 	} else {
 		numbers = xcalloc(d.pc_count + 1, sizeof(*numbers));
 		for (size_t i = 0; i < d.pc_count; i++)
-			numbers[i] = heap_places_add(&places, &d, d.pcs[i], false);
-		heap_places_resolve(&places);
+			numbers[i] = heap_locations_add(&locations, &d, d.pcs[i], false);
+		heap_locations_resolve(&locations);
 		for (size_t i = 0; i < d.pc_count; i++)
-			put_name(&out, &places, numbers[i], d.pcs[i]);
+			put_name(&out, &locations, numbers[i], d.pcs[i]);
 		error = buf_flush(&out, 1);
 	}
 	free(numbers);
-	heap_places_release(&places);
+	heap_locations_release(&locations);
 	dump_release(&d);
 	buf_release(&in);
 	buf_release(&text);

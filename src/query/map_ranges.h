@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 struct model;
-struct map_places;
+struct map_ranges;
 
 /* Of the maps with these numbers; those that are none are passed over. */
-struct map_places *map_places_new(const struct model *m, const uint64_t *ids, size_t count);
-struct map_places *map_places_free(struct map_places *p);
+struct map_ranges *map_ranges_new(const struct model *m, const uint64_t *ids, size_t count);
+struct map_ranges *map_ranges_free(struct map_ranges *p);
 /* Was a part of them there, at a time from `begun` to before `ended`, at any of these addresses? */
-bool map_places_hold(const struct map_places *p, uint64_t address, uint64_t size, uint64_t begun,
-		     uint64_t ended);
+bool map_ranges_overlap(const struct map_ranges *p, uint64_t address, uint64_t size, uint64_t begun,
+			uint64_t ended);

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Places of memory maps.  See map_places.h.  Regions by address, and for each how far any of those
- * before it reaches: so a look back ends where nothing can come any more. */
-#include "query/map_places.h"
+/* Address ranges of memory maps.  See map_ranges.h.  Regions by address, and for each how far any
+ * of those before it reaches: so a look back ends where nothing can come any more. */
+#include "query/map_ranges.h"
 
 #include <stdlib.h>
 
 #include "base/xalloc.h"
 #include "model/model.h"
 
-struct place {
+struct map_range {
 	uint64_t start, end, begun, ended;
 	uint64_t reach; /* the furthest end up to here */
 };
 
-struct map_places {
-	struct place *list;
+struct map_ranges {
+	struct map_range *list;
 	size_t count, room;
 };
 
 static int by_start(const void *x, const void *y)
 {
-	const struct place *a = x, *b = y;
+	const struct map_range *a = x, *b = y;
 
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-struct map_places *map_places_new(const struct model *m, const uint64_t *ids, size_t count)
+struct map_ranges *map_ranges_new(const struct model *m, const uint64_t *ids, size_t count)
 {
 	const struct map_history *h = model_maps(m);
-	struct map_places *p = xcalloc(1, sizeof(*p));
+	struct map_ranges *p = xcalloc(1, sizeof(*p));
 	uint64_t reach = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -38,8 +38,9 @@ struct map_places *map_places_new(const struct model *m, const uint64_t *ids, si
 			const struct map_region *r = &h->regions[row->first_region + k];
 
 			p->list = xgrow(p->list, p->count, &p->room, sizeof(*p->list));
-			p->list[p->count++] = (struct place){ r->address, r->address + r->length,
-							      r->begun, r->ended, 0 };
+			p->list[p->count++] =
+				(struct map_range){ r->address, r->address + r->length, r->begun,
+						    r->ended, 0 };
 		}
 	}
 	if (p->count)
@@ -52,7 +53,7 @@ struct map_places *map_places_new(const struct model *m, const uint64_t *ids, si
 	return p;
 }
 
-struct map_places *map_places_free(struct map_places *p)
+struct map_ranges *map_ranges_free(struct map_ranges *p)
 {
 	if (!p)
 		return NULL;
@@ -61,8 +62,8 @@ struct map_places *map_places_free(struct map_places *p)
 	return NULL;
 }
 
-bool map_places_hold(const struct map_places *p, uint64_t address, uint64_t size, uint64_t begun,
-		     uint64_t ended)
+bool map_ranges_overlap(const struct map_ranges *p, uint64_t address, uint64_t size, uint64_t begun,
+			uint64_t ended)
 {
 	uint64_t end = address + (size ? size : 1);
 	size_t low = 0, high = p->count;

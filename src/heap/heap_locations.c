@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Places of dumps: modules from the maps, then addresses as the files count them, then names.
+/* Locations of dumps: modules from the maps, then addresses as the files count them, then names.
  *
- * Names are looked for on all cores, then put down by one thread in the order of the places, so
+ * Names are looked for on all cores, then put down by one thread in the order of the locations, so
  * that the result is the same every time. */
-#include "heap/heap_places.h"
+#include "heap/heap_locations.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "heap/heap_known.h"
 #include "symbols/symbols.h"
 
-#define WORK 32		  /* places that a worker takes at a time */
+#define WORK 32		  /* locations that a worker takes at a time */
 #define WORTH_NS 10000000 /* what took less is not worth a file */
 
 static const char *base_name(const char *path)
@@ -41,13 +41,13 @@ static bool is_allocator(const char *path)
 	return false;
 }
 
-void heap_places_init(struct heap_places *p, const struct heap_places_options *options)
+void heap_locations_init(struct heap_locations *p, const struct heap_locations_options *options)
 {
-	*p = (struct heap_places){ .options = *options, .main_module = HEAP_NO_MODULE };
+	*p = (struct heap_locations){ .options = *options, .main_module = HEAP_NO_MODULE };
 	strings_init(&p->texts);
 }
 
-void heap_places_release(struct heap_places *p)
+void heap_locations_release(struct heap_locations *p)
 {
 	for (size_t i = 0; i < p->module_count; i++)
 		free(p->modules[i].file);
@@ -55,26 +55,26 @@ void heap_places_release(struct heap_places *p)
 		free(p->warnings[i]);
 	free(p->warnings);
 	free(p->modules);
-	free(p->places);
+	free(p->locations);
 	free(p->frames);
 	map_release(&p->index);
 	strings_release(&p->texts);
 }
 
 /* A file of the same name and another build id is another. */
-static uint32_t module_of(struct heap_places *p, const struct dump_map *map)
+static uint32_t module_of(struct heap_locations *p, const struct dump_map *map)
 {
 	auto_free char *both = xasprintf("%s\n%s", map->path, map->build_id);
 	uint32_t key = strings_add(&p->texts, both);
-	struct heap_places_module *m;
+	struct heap_locations_module *m;
 	uint64_t at;
 
-	/* Modules share the index with places, whose keys have another highest bit. */
+	/* Modules share the index with locations, whose keys have another highest bit. */
 	if (map_get(&p->index, key | 1ull << 63, &at))
 		return (uint32_t)at;
 	p->modules = xgrow(p->modules, p->module_count, &p->module_room, sizeof(*p->modules));
 	m = &p->modules[p->module_count];
-	*m = (struct heap_places_module){
+	*m = (struct heap_locations_module){
 		.path = strings_at(&p->texts, strings_add(&p->texts, map->path)),
 		.build_id = strings_at(&p->texts, strings_add(&p->texts, map->build_id)),
 		.deleted = map->deleted,
@@ -92,7 +92,8 @@ static bool goes_on(const struct dump_map *a, const struct dump_map *b)
 }
 
 /* Advice to the kernel may have split what was mapped as one. */
-static void add_code(struct heap_places_module *m, const struct dump *d, const struct dump_map *map)
+static void add_code(struct heap_locations_module *m, const struct dump *d,
+		     const struct dump_map *map)
 {
 	const struct dump_map *first = map, *last = map, *end = d->maps + d->map_count;
 
@@ -107,7 +108,7 @@ static void add_code(struct heap_places_module *m, const struct dump *d, const s
 	while (last + 1 < end && goes_on(last, last + 1))
 		last++;
 	m->code[m->code_count++] =
-		(struct heap_places_code){ first->offset, last->end - first->start };
+		(struct heap_locations_code){ first->offset, last->end - first->start };
 }
 
 static const char *name_given(const struct dump *d, uint64_t pc)
@@ -125,63 +126,65 @@ static const char *name_given(const struct dump *d, uint64_t pc)
 	return low < d->name_count && d->names[low].pc == pc ? d->names[low].names : NULL;
 }
 
-/* Open addressing of our own on top of the map: another place may have the key. */
-static bool find(const struct heap_places *p, uint32_t module, uint64_t offset, uint64_t *ret_place,
-		 uint64_t *ret_key)
+/* Open addressing of our own on top of the map: another location may have the key. */
+static bool find(const struct heap_locations *p, uint32_t module, uint64_t offset,
+		 uint64_t *ret_location, uint64_t *ret_key)
 {
 	uint64_t key = (offset ^ (uint64_t)module << 40 ^ module) * 0x9e3779b97f4a7c15ull >> 1;
 
-	for (; map_get(&p->index, key, ret_place); key = (key + 1) & ~(1ull << 63))
-		if (p->places[*ret_place].module == module &&
-		    p->places[*ret_place].offset == offset)
+	for (; map_get(&p->index, key, ret_location); key = (key + 1) & ~(1ull << 63))
+		if (p->locations[*ret_location].module == module &&
+		    p->locations[*ret_location].offset == offset)
 			return true;
 	*ret_key = key;
 	return false;
 }
 
-bool heap_places_find(const struct heap_places *p, uint32_t module, uint64_t offset,
-		      uint32_t *ret_place)
+bool heap_locations_find(const struct heap_locations *p, uint32_t module, uint64_t offset,
+			 uint32_t *ret_location)
 {
 	uint64_t found, key;
 
 	if (!find(p, module, offset, &found, &key))
 		return false;
-	*ret_place = (uint32_t)found;
+	*ret_location = (uint32_t)found;
 	return true;
 }
 
-/* Places are known by file offset; `address` comes when the files are read. */
-uint32_t heap_places_add(struct heap_places *p, const struct dump *d, uint64_t pc, bool is_return)
+/* Locations are known by file offset; `address` comes when the files are read. */
+uint32_t heap_locations_add(struct heap_locations *p, const struct dump *d, uint64_t pc,
+			    bool is_return)
 {
 	uint64_t at = is_return && pc ? pc - 1 : pc, key, found;
 	const struct dump_map *map = dump_map_of(d, at);
-	struct heap_place place = { .module = HEAP_NO_MODULE, .address = at, .offset = at };
+	struct heap_location location = { .module = HEAP_NO_MODULE, .address = at, .offset = at };
 	const char *given;
 
 	if (map && *map->path && *map->path != '[') {
-		place.module = module_of(p, map);
-		add_code(&p->modules[place.module], d, map);
+		location.module = module_of(p, map);
+		add_code(&p->modules[location.module], d, map);
 		/* The kernel maps the program lowest, or the libraries are all above it. */
 		if (!strcmp(map->path, d->maps[0].path))
-			p->main_module = place.module;
-		place.offset = at - map->start + map->offset;
-		place.loaded = map->has_bias ? at - map->bias : 0;
+			p->main_module = location.module;
+		location.offset = at - map->start + map->offset;
+		location.loaded = map->has_bias ? at - map->bias : 0;
 	}
-	if (find(p, place.module, place.offset, &found, &key))
+	if (find(p, location.module, location.offset, &found, &key))
 		return (uint32_t)found;
-	p->places = xgrow(p->places, p->count, &p->room, sizeof(*p->places));
+	p->locations = xgrow(p->locations, p->count, &p->room, sizeof(*p->locations));
 	given = name_given(d, at);
-	place.given = strings_add(&p->texts, given ? given : name_given(d, pc));
-	p->places[p->count] = place;
+	location.given = strings_add(&p->texts, given ? given : name_given(d, pc));
+	p->locations[p->count] = location;
 	map_set(&p->index, key, p->count);
 	return (uint32_t)p->count++;
 }
 
-static void add_frame(struct heap_places *p, struct heap_place *place, struct heap_place_frame f)
+static void add_frame(struct heap_locations *p, struct heap_location *location,
+		      struct heap_location_frame f)
 {
 	p->frames = xgrow(p->frames, p->frame_count, &p->frame_room, sizeof(*p->frames));
 	p->frames[p->frame_count++] = f;
-	place->frame_count++;
+	location->frame_count++;
 }
 
 /* Where the last name of a chain begins; operator-- is a part of one. */
@@ -195,9 +198,9 @@ static size_t last_name(const char *names, size_t end)
 }
 
 /* "outer--inner", as symbolized files have it; from our agent as the linker knows them. */
-static void add_given(struct heap_places *p, struct heap_place *place)
+static void add_given(struct heap_locations *p, struct heap_location *location)
 {
-	auto_free char *names = xstrdup(strings_at(&p->texts, place->given));
+	auto_free char *names = xstrdup(strings_at(&p->texts, location->given));
 	size_t end = strlen(names), start;
 
 	for (;; end = start - 2) {
@@ -206,19 +209,20 @@ static void add_given(struct heap_places *p, struct heap_place *place)
 		start = last_name(names, end);
 		names[end] = 0;
 		name = demangle(names + start);
-		add_frame(p, place,
-			  (struct heap_place_frame){ .function = strings_add(&p->texts, name),
-						     .inlined = start > 0 });
+		add_frame(p, location,
+			  (struct heap_location_frame){ .function = strings_add(&p->texts, name),
+							.inlined = start > 0 });
 		if (!start)
 			return;
 	}
 }
 
-static void add_symbol(struct heap_places *p, struct heap_place *place, const struct symbol *s)
+static void add_symbol(struct heap_locations *p, struct heap_location *location,
+		       const struct symbol *s)
 {
 	for (unsigned i = 0; i < s->count; i++)
-		add_frame(p, place,
-			  (struct heap_place_frame){
+		add_frame(p, location,
+			  (struct heap_location_frame){
 				  .function = strings_add(&p->texts, s->frames[i].function),
 				  .file = strings_add(&p->texts, s->frames[i].file),
 				  .line = s->frames[i].line,
@@ -227,22 +231,22 @@ static void add_symbol(struct heap_places *p, struct heap_place *place, const st
 
 /* All that is needed until the names are there. */
 struct resolving {
-	struct heap_places *p;
+	struct heap_locations *p;
 	struct heap_file *files;
 	struct symbols_module *modules;
 	struct symbols *symbols;
 	bool *usable;		    /* by module: something is known of it */
 	struct heap_cache **caches; /* by module; NULL: none */
 	uint64_t *spent_ns;	    /* by module, on looking up */
-	uint32_t *order;	    /* places to be looked up, by module and address */
+	uint32_t *order;	    /* locations to be looked up, by module and address */
 	size_t wanted;
-	struct symbol *found; /* by place */
+	struct symbol *found; /* by location */
 };
 
 static void find_files(struct resolving *r)
 {
-	struct heap_places *p = r->p;
-	const struct heap_places_options *o = &p->options;
+	struct heap_locations *p = r->p;
+	const struct heap_locations_options *o = &p->options;
 	struct search *search = search_new(o->debug_paths, o->debug_path_count, false);
 
 	for (size_t i = 0; i < p->module_count; i++) {
@@ -278,18 +282,21 @@ static void find_files(struct resolving *r)
 }
 
 /* From offsets in files to addresses of the files. */
-static void find_address(struct resolving *r, struct heap_place *place)
+static void find_address(struct resolving *r, struct heap_location *location)
 {
-	if (place->loaded)
-		place->address = place->loaded;
-	else if (place->module != HEAP_NO_MODULE)
-		place->address = heap_files_address(&r->files[place->module], place->offset);
+	if (location->loaded)
+		location->address = location->loaded;
+	else if (location->module != HEAP_NO_MODULE)
+		location->address =
+			heap_files_address(&r->files[location->module], location->offset);
 }
 
 static int by_module_and_address(const void *a, const void *b, void *context)
 {
-	const struct heap_place *x = (const struct heap_place *)context + *(const uint32_t *)a;
-	const struct heap_place *y = (const struct heap_place *)context + *(const uint32_t *)b;
+	const struct heap_location *x =
+		(const struct heap_location *)context + *(const uint32_t *)a;
+	const struct heap_location *y =
+		(const struct heap_location *)context + *(const uint32_t *)b;
 
 	if (x->module != y->module)
 		return x->module < y->module ? -1 : 1;
@@ -309,19 +316,20 @@ static void resolve_some(void *context, unsigned worker, uint64_t first, uint64_
 	struct resolving *r = context;
 
 	for (uint64_t i = first; i < first + count; i++) {
-		const struct heap_place *place = &r->p->places[r->order[i]];
+		const struct heap_location *location = &r->p->locations[r->order[i]];
 		uint64_t started = now_ns();
 
 		if (r->found[r->order[i]].count)
 			continue;
-		symbols_resolve(r->symbols, place->module, place->address, &r->found[r->order[i]]);
-		__atomic_add_fetch(&r->spent_ns[place->module], now_ns() - started,
+		symbols_resolve(r->symbols, location->module, location->address,
+				&r->found[r->order[i]]);
+		__atomic_add_fetch(&r->spent_ns[location->module], now_ns() - started,
 				   __ATOMIC_RELAXED);
 	}
 }
 
-/* Reading a file's debug information is most of the work where places are few: files are read side
- * by side, each for its first place. */
+/* Reading a file's debug information is most of the work where locations are few: files are read
+ * side by side, each for its first location. */
 static void open_files(struct resolving *r)
 {
 	struct resolving first = *r;
@@ -329,52 +337,57 @@ static void open_files(struct resolving *r)
 	first.order = xcalloc(r->wanted + 1, sizeof(*first.order));
 	first.wanted = 0;
 	for (size_t i = 0; i < r->wanted; i++)
-		if (!i || r->p->places[r->order[i]].module != r->p->places[r->order[i - 1]].module)
+		if (!i ||
+		    r->p->locations[r->order[i]].module != r->p->locations[r->order[i - 1]].module)
 			first.order[first.wanted++] = r->order[i];
 	parallel_for(first.wanted, 1, resolve_some, &first);
 	free(first.order);
 }
 
-/* Which places are to be looked up: those that are not known, and that neither the dump nor
+/* Which locations are to be looked up: those that are not known, and that neither the dump nor
  * the cache has. */
 static void choose(struct resolving *r)
 {
-	struct heap_places *p = r->p;
+	struct heap_locations *p = r->p;
 
 	for (size_t i = 0; i < p->count; i++) {
-		struct heap_place *place = &p->places[i];
+		struct heap_location *location = &p->locations[i];
 		struct heap_cache **cache;
 
-		if (place->frame_count)
+		if (location->frame_count)
 			continue;
-		find_address(r, place);
-		if (place->given || place->module == HEAP_NO_MODULE || !r->usable[place->module])
+		find_address(r, location);
+		if (location->given || location->module == HEAP_NO_MODULE ||
+		    !r->usable[location->module])
 			continue;
-		cache = &r->caches[place->module];
+		cache = &r->caches[location->module];
 		if (!*cache && p->options.cache)
-			*cache = heap_cache_open(p->options.cache,
-						 symbols_found(r->symbols, place->module)->stamp);
-		if (!*cache || !heap_cache_find(*cache, place->address, &r->found[i]))
+			*cache =
+				heap_cache_open(p->options.cache,
+						symbols_found(r->symbols, location->module)->stamp);
+		if (!*cache || !heap_cache_find(*cache, location->address, &r->found[i]))
 			r->order[r->wanted++] = (uint32_t)i;
 	}
 	if (r->wanted > 1)
-		qsort_r(r->order, r->wanted, sizeof(*r->order), by_module_and_address, p->places);
+		qsort_r(r->order, r->wanted, sizeof(*r->order), by_module_and_address,
+			p->locations);
 }
 
 static void keep(struct resolving *r)
 {
 	for (size_t i = 0; i < r->wanted; i++) {
-		const struct heap_place *place = &r->p->places[r->order[i]];
+		const struct heap_location *location = &r->p->locations[r->order[i]];
 
-		if (r->caches[place->module] && r->spent_ns[place->module] >= WORTH_NS)
-			heap_cache_add(r->caches[place->module], place->address,
+		if (r->caches[location->module] && r->spent_ns[location->module] >= WORTH_NS)
+			heap_cache_add(r->caches[location->module], location->address,
 				       &r->found[r->order[i]]);
 	}
 	for (size_t i = 0; i < r->p->module_count; i++)
 		heap_cache_close(r->caches[i]);
 }
 
-static void keep_id(struct heap_places *p, struct heap_places_module *m, const struct heap_file *f)
+static void keep_id(struct heap_locations *p, struct heap_locations_module *m,
+		    const struct heap_file *f)
 {
 	struct buf id = { 0 };
 
@@ -384,15 +397,15 @@ static void keep_id(struct heap_places *p, struct heap_places_module *m, const s
 }
 
 /* Addresses without a function of two builds are not the same, though their files' names are. */
-static void name_modules(struct heap_places *p)
+static void name_modules(struct heap_locations *p)
 {
 	for (size_t i = 0; i < p->module_count; i++) {
-		struct heap_places_module *m = &p->modules[i];
+		struct heap_locations_module *m = &p->modules[i];
 		auto_free char *with_build = NULL;
 
 		m->name = base_name(m->path);
 		for (size_t k = 0; k < p->module_count && !with_build; k++) {
-			const struct heap_places_module *o = &p->modules[k];
+			const struct heap_locations_module *o = &p->modules[k];
 
 			if (*m->build_id && *o->build_id && strcmp(m->build_id, o->build_id) != 0 &&
 			    !strcmp(m->name, base_name(o->path)))
@@ -403,7 +416,7 @@ static void name_modules(struct heap_places *p)
 	}
 }
 
-static void resolve(struct heap_places *p)
+static void resolve(struct heap_locations *p)
 {
 	auto_free struct symbols_module *modules = xcalloc(p->module_count + 1, sizeof(*modules));
 	auto_free struct heap_file *files = xcalloc(p->module_count + 1, sizeof(*files));
@@ -429,16 +442,16 @@ static void resolve(struct heap_places *p)
 	parallel_for(r.wanted, WORK, resolve_some, &r);
 	keep(&r);
 	for (size_t i = 0; i < p->count; i++) {
-		struct heap_place *place = &p->places[i];
+		struct heap_location *location = &p->locations[i];
 
-		if (place->frame_count)
+		if (location->frame_count)
 			continue;
-		place->frame = p->frame_count;
-		if (place->given)
-			add_given(p, place);
-		add_symbol(p, place, &found[i]);
-		if (!place->frame_count)
-			add_frame(p, place, (struct heap_place_frame){ 0 });
+		location->frame = p->frame_count;
+		if (location->given)
+			add_given(p, location);
+		add_symbol(p, location, &found[i]);
+		if (!location->frame_count)
+			add_frame(p, location, (struct heap_location_frame){ 0 });
 		symbol_release(&found[i]);
 	}
 	symbols_free(r.symbols);
@@ -449,7 +462,7 @@ static void resolve(struct heap_places *p)
 	}
 }
 
-void heap_places_resolve(struct heap_places *p)
+void heap_locations_resolve(struct heap_locations *p)
 {
 	resolve(p);
 	name_modules(p);

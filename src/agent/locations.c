@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Addresses with names.  See places.h. */
-#include "agent/places.h"
+/* Addresses with names.  See locations.h. */
+#include "agent/locations.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* START-END PERMISSIONS OFFSET DEVICE INODE PATH: those with code of files. */
-static void read_mappings(struct places *p, const char *at, const char *end)
+static void read_mappings(struct locations *p, const char *at, const char *end)
 {
 	while (at < end) {
 		const char *line = at, *stop = memchr(at, '\n', (size_t)(end - at)), *path;
@@ -36,8 +36,8 @@ static void read_mappings(struct places *p, const char *at, const char *end)
 	p->mapping_count = p->mappings.failed ? 0 : p->mappings.size / sizeof(struct mapping);
 }
 
-/* Every address once, in order; a place's number is its index. */
-static void collect(struct places *p, const struct profile *profile)
+/* Every address once, in order; a location's number is its index. */
+static void collect(struct locations *p, const struct profile *profile)
 {
 	const uint64_t *pcs = (const uint64_t *)profile->pcs.data;
 	size_t count = profile->pcs.size / sizeof(*pcs), kept = 0;
@@ -56,7 +56,7 @@ static void collect(struct places *p, const struct profile *profile)
 	p->count = kept;
 }
 
-void places_init(struct places *p, const struct profile *profile)
+void locations_init(struct locations *p, const struct profile *profile)
 {
 	memset(p, 0, sizeof(*p));
 	if (profile->maps)
@@ -67,7 +67,7 @@ void places_init(struct places *p, const struct profile *profile)
 	p->failed = p->mappings.failed || p->list.failed || p->names.failed;
 }
 
-void places_release(struct places *p)
+void locations_release(struct locations *p)
 {
 	objects_release(&p->objects);
 	text_release(&p->mappings);
@@ -75,7 +75,7 @@ void places_release(struct places *p)
 	text_release(&p->names);
 }
 
-struct mapping *places_mapping(const struct places *p, uint64_t address)
+struct mapping *locations_mapping(const struct locations *p, uint64_t address)
 {
 	struct mapping *m = (struct mapping *)p->mappings.data;
 	size_t low = 0, high = p->mapping_count;
@@ -91,7 +91,7 @@ struct mapping *places_mapping(const struct places *p, uint64_t address)
 	return low < p->mapping_count && m[low].start <= address ? &m[low] : NULL;
 }
 
-size_t places_find(const struct places *p, uint64_t pc)
+size_t locations_find(const struct locations *p, uint64_t pc)
 {
 	const struct object_name *list = (struct object_name *)p->list.data;
 	size_t low = 0, high = p->count;
@@ -107,18 +107,18 @@ size_t places_find(const struct places *p, uint64_t pc)
 	return low;
 }
 
-uint32_t places_function(const struct places *p, size_t place)
+uint32_t locations_function(const struct locations *p, size_t location)
 {
-	uint32_t name = places_at(p, place)->name;
+	uint32_t name = locations_at(p, location)->name;
 
 	/* Names are less than 2 GiB, or these are all strangers. */
-	return name && name < 1u << 31 ? name : 1u << 31 | (uint32_t)place;
+	return name && name < 1u << 31 ? name : 1u << 31 | (uint32_t)location;
 }
 
-const char *places_name(const struct places *p, size_t place, char *small, size_t room)
+const char *locations_name(const struct locations *p, size_t location, char *small, size_t room)
 {
-	const struct object_name *n = places_at(p, place);
-	const struct mapping *m = places_mapping(p, n->address);
+	const struct object_name *n = locations_at(p, location);
+	const struct mapping *m = locations_mapping(p, n->address);
 	uint64_t bias = 0;
 
 	if (n->name)
@@ -139,14 +139,14 @@ const char *places_name(const struct places *p, size_t place, char *small, size_
 	return small;
 }
 
-bool places_allocates(const struct places *p, size_t place)
+bool locations_allocates(const struct locations *p, size_t location)
 {
 	static const char *const whole[] = { "malloc",	 "calloc",	   "realloc",
 					     "memalign", "posix_memalign", "aligned_alloc",
 					     "valloc",	 "pvalloc",	   "mallocx",
 					     "rallocx",	 "malloc_default", "do_rallocx" };
 	static const char *const beginnings[] = { "prof_", "imalloc", "_Znw", "_Zna" };
-	uint32_t offset = places_at(p, place)->name;
+	uint32_t offset = locations_at(p, location)->name;
 	const char *name = offset ? p->names.data + offset : "";
 
 	if (!strncmp(name, "je_", 3))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Places and their names.  See places.h.
+/* Locations and their names.  See locations.h.
  *
- * Frames lie in blocks that never move; a place's frame_count is stored last, with release, and is
- * what readers look at first. */
-#include "model/places.h"
+ * Frames lie in blocks that never move; a location's frame_count is stored last, with release, and
+ * is what readers look at first. */
+#include "model/locations.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -12,11 +12,11 @@
 #include "base/map.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
-#include "model/places_internal.h"
+#include "model/locations_internal.h"
 #include "model/stats.h"
 #include "wire/shm.h"
 
-#define WORK 32 /* places that a worker takes at a time */
+#define WORK 32 /* locations that a worker takes at a time */
 
 static const char *const call_names[] = {
 #define HOOK(name, class) [CALL_##name] = #name,
@@ -30,7 +30,7 @@ static bool embedded(void *context, const struct symbols_module *module, struct 
 			  NULL) == 0;
 }
 
-static void take_modules(struct places *p)
+static void take_modules(struct locations *p)
 {
 	const struct tables *t = &p->model->tables;
 	const char *executable = model_info(p->model, "executable");
@@ -50,7 +50,7 @@ static void take_modules(struct places *p)
 	}
 }
 
-static struct place place_of(const struct tables *t, uint32_t node)
+static struct location location_of(const struct tables *t, uint32_t node)
 {
 	uint64_t frame = t->nodes.frame[node], address = frame & NODE_ADDRESS_MASK;
 	uint32_t module = (uint32_t)(frame >> NODE_ADDRESS_BITS);
@@ -59,18 +59,18 @@ static struct place place_of(const struct tables *t, uint32_t node)
 	if (!(t->nodes.flags[node] & NODE_EXACT) && address)
 		address--;
 	if (!module || module >= t->module_count || !t->modules[module].known)
-		return (struct place){ .address = address };
-	return (struct place){ .address = address - t->modules[module].bias, .module = module };
+		return (struct location){ .address = address };
+	return (struct location){ .address = address - t->modules[module].bias, .module = module };
 }
 
-static uint32_t add_place(struct places *p, size_t *room, struct place place)
+static uint32_t add_location(struct locations *p, size_t *room, struct location location)
 {
 	p->rows = xgrow(p->rows, p->count, room, sizeof(*p->rows));
-	p->rows[p->count] = place;
+	p->rows[p->count] = location;
 	return p->count++;
 }
 
-static void take_nodes(struct places *p)
+static void take_nodes(struct locations *p)
 {
 	const struct tables *t = &p->model->tables;
 	struct map *seen = xcalloc(t->module_count + 1, sizeof(*seen));
@@ -78,17 +78,17 @@ static void take_nodes(struct places *p)
 
 	p->node_count = t->nodes.count;
 	p->of_node = xcalloc(t->nodes.count, sizeof(*p->of_node));
-	add_place(p, &room, (struct place){ 0 });
+	add_location(p, &room, (struct location){ 0 });
 	for (uint32_t i = 0; i < t->nodes.count; i++) {
-		struct place place;
+		struct location location;
 		uint64_t id;
 
 		if (!node_is_known(&t->nodes, i))
 			continue;
-		place = place_of(t, i);
-		if (!map_get(&seen[place.module], place.address, &id)) {
-			id = add_place(p, &room, place);
-			map_set(&seen[place.module], place.address, id);
+		location = location_of(t, i);
+		if (!map_get(&seen[location.module], location.address, &id)) {
+			id = add_location(p, &room, location);
+			map_set(&seen[location.module], location.address, id);
 		}
 		p->of_node[i] = (uint32_t)id;
 	}
@@ -97,21 +97,21 @@ static void take_nodes(struct places *p)
 	free(seen);
 }
 
-uint32_t places_of_node(const struct places *p, uint32_t node)
+uint32_t locations_of_node(const struct locations *p, uint32_t node)
 {
 	return node < p->node_count ? p->of_node[node] : 0;
 }
 
-uint32_t places_count(const struct places *p)
+uint32_t locations_count(const struct locations *p)
 {
 	return p->count;
 }
 
 /* Room for frames that lie together, in a block that has it. */
-static struct place_frame *room_for(struct places *p, uint32_t count, uint32_t *ret_first)
+static struct location_frame *room_for(struct locations *p, uint32_t count, uint32_t *ret_first)
 {
 	uint32_t left = BLOCK_SIZE - (p->frame_count & (BLOCK_SIZE - 1));
-	struct place_frame **block;
+	struct location_frame **block;
 
 	if (left < count)
 		p->frame_count += left;
@@ -123,26 +123,26 @@ static struct place_frame *room_for(struct places *p, uint32_t count, uint32_t *
 	return *block + (*ret_first & (BLOCK_SIZE - 1));
 }
 
-void places_add_frames(struct places *p, struct place *place, const struct place_frame *frames,
-		       uint32_t count)
+void locations_add_frames(struct locations *p, struct location *location,
+			  const struct location_frame *frames, uint32_t count)
 {
-	/* Beyond a thousand million frames all look like place 0. */
+	/* Beyond a thousand million frames all look like location 0. */
 	if (p->frame_count <= (BLOCKS - 1) * BLOCK_SIZE - FRAMES_MAX)
-		memcpy(room_for(p, count, &place->first_frame), frames, count * sizeof(*frames));
+		memcpy(room_for(p, count, &location->first_frame), frames, count * sizeof(*frames));
 	else
 		count = 1;
-	__atomic_store_n(&place->frame_count, count, __ATOMIC_RELEASE);
+	__atomic_store_n(&location->frame_count, count, __ATOMIC_RELEASE);
 }
 
-static void add_symbol(struct places *p, struct place *place, const struct symbol *symbol)
+static void add_symbol(struct locations *p, struct location *location, const struct symbol *symbol)
 {
-	struct place_frame frames[FRAMES_MAX];
+	struct location_frame frames[FRAMES_MAX];
 	uint32_t count = symbol->count < FRAMES_MAX ? symbol->count : FRAMES_MAX;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct symbol_frame *f = &symbol->frames[i];
 
-		frames[i] = (struct place_frame){
+		frames[i] = (struct location_frame){
 			.function = strings_add(&p->strings, f->function),
 			.raw_function = strings_add(&p->strings, f->raw_function),
 			.file = strings_add(&p->strings, f->file),
@@ -151,7 +151,7 @@ static void add_symbol(struct places *p, struct place *place, const struct symbo
 			.inlined = f->inlined,
 		};
 	}
-	places_add_frames(p, place, frames, count);
+	locations_add_frames(p, location, frames, count);
 }
 
 static uint64_t now_ns(void)
@@ -163,39 +163,39 @@ static uint64_t now_ns(void)
 }
 
 /* Looking is done without the lock, and perhaps twice. */
-static void resolve(struct places *p, struct place *place)
+static void resolve(struct locations *p, struct location *location)
 {
 	uint64_t started = now_ns();
 	struct symbol symbol;
 
-	symbols_resolve(p->symbols, place->module ? place->module : SIZE_MAX, place->address,
-			&symbol);
+	symbols_resolve(p->symbols, location->module ? location->module : SIZE_MAX,
+			location->address, &symbol);
 	__atomic_add_fetch(&p->spent_ns, now_ns() - started, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&p->lock);
-	if (!place->frame_count)
-		add_symbol(p, place, &symbol);
+	if (!location->frame_count)
+		add_symbol(p, location, &symbol);
 	pthread_mutex_unlock(&p->lock);
 	symbol_release(&symbol);
 }
 
 /* What the recording brings with it is not looked for anywhere else. */
-static void take_known(struct places *p)
+static void take_known(struct locations *p)
 {
 	const struct known *k = &p->model->tables.known;
-	auto_free struct known_place *sorted = known_sorted(k);
-	struct place_frame frames[SYMBOLS_FRAMES_MAX];
+	auto_free struct known_location *sorted = known_sorted(k);
+	struct location_frame frames[SYMBOLS_FRAMES_MAX];
 
-	for (uint32_t i = 0; i < p->count && k->place_count; i++) {
-		struct place *place = &p->rows[i];
-		const struct known_place *found =
-			known_find(sorted, k->place_count, place->module, place->address);
+	for (uint32_t i = 0; i < p->count && k->location_count; i++) {
+		struct location *location = &p->rows[i];
+		const struct known_location *found =
+			known_find(sorted, k->location_count, location->module, location->address);
 
-		if (!found || place->frame_count)
+		if (!found || location->frame_count)
 			continue;
 		for (uint32_t n = 0; n < found->count; n++) {
 			const struct symbols_line *l = &k->lines[found->first + n];
 
-			frames[n] = (struct place_frame){
+			frames[n] = (struct location_frame){
 				.function = strings_add(&p->strings, k->texts[l->function]),
 				.raw_function = strings_add(&p->strings, k->texts[l->raw_function]),
 				.file = strings_add(&p->strings, k->texts[l->file]),
@@ -204,14 +204,14 @@ static void take_known(struct places *p)
 				.inlined = l->inlined,
 			};
 		}
-		places_add_frames(p, place, frames, found->count);
+		locations_add_frames(p, location, frames, found->count);
 	}
 }
 _Static_assert(SYMBOLS_FRAMES_MAX <= FRAMES_MAX, "a block has room for them");
 
-struct places *places_new(const struct model *m, const struct places_options *o)
+struct locations *locations_new(const struct model *m, const struct locations_options *o)
 {
-	struct places *p = xcalloc(1, sizeof(*p));
+	struct locations *p = xcalloc(1, sizeof(*p));
 
 	p->model = m;
 	if (o)
@@ -234,15 +234,15 @@ struct places *places_new(const struct model *m, const struct places_options *o)
 	p->calls = xcalloc(CALL_COUNT, sizeof(*p->calls));
 	for (unsigned i = 0; i < CALL_COUNT; i++)
 		p->calls[i] = demangle(call_names[i]);
-	places_cache_load(p);
+	locations_cache_load(p);
 	return p;
 }
 
-struct places *places_free(struct places *p)
+struct locations *locations_free(struct locations *p)
 {
 	if (!p)
 		return NULL;
-	places_cache_store(p);
+	locations_cache_store(p);
 	symbols_free(p->symbols);
 	for (unsigned i = 0; i < CALL_COUNT; i++)
 		free(p->calls[i]);
@@ -259,18 +259,19 @@ struct places *places_free(struct places *p)
 	return NULL;
 }
 
-const struct place *places_at(struct places *p, uint32_t place)
+const struct location *locations_at(struct locations *p, uint32_t location)
 {
-	struct place *at = &p->rows[place < p->count ? place : 0];
+	struct location *at = &p->rows[location < p->count ? location : 0];
 
 	if (!__atomic_load_n(&at->frame_count, __ATOMIC_ACQUIRE))
 		resolve(p, at);
 	return at;
 }
 
-const struct place_frame *places_frames(struct places *p, uint32_t place, unsigned *ret_count)
+const struct location_frame *locations_frames(struct locations *p, uint32_t location,
+					      unsigned *ret_count)
 {
-	const struct place *at = places_at(p, place);
+	const struct location *at = locations_at(p, location);
 
 	*ret_count = at->frame_count;
 	return &p->blocks[at->first_frame >> BLOCK_BITS][at->first_frame & (BLOCK_SIZE - 1)];
@@ -279,17 +280,17 @@ const struct place_frame *places_frames(struct places *p, uint32_t place, unsign
 /* Everything that is still to be resolved, in the order of modules and addresses: neighbours share
  * a unit, and a module that is done with can be closed. */
 struct all {
-	struct places *places;
+	struct locations *locations;
 	uint32_t *order;
 	uint32_t *left; /* by module */
 	uint64_t total, done;
 	pthread_t caller;
 };
 
-static int compare_places(const void *a, const void *b, void *context)
+static int compare_locations(const void *a, const void *b, void *context)
 {
-	const struct place *x = (const struct place *)context + *(const uint32_t *)a;
-	const struct place *y = (const struct place *)context + *(const uint32_t *)b;
+	const struct location *x = (const struct location *)context + *(const uint32_t *)a;
+	const struct location *y = (const struct location *)context + *(const uint32_t *)b;
 
 	if (x->module != y->module)
 		return x->module < y->module ? -1 : 1;
@@ -299,13 +300,13 @@ static int compare_places(const void *a, const void *b, void *context)
 static void resolve_some(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct all *a = context;
-	struct places *p = a->places;
+	struct locations *p = a->locations;
 	uint64_t done;
 
 	for (uint64_t i = first; i < first + count; i++) {
 		uint32_t module = p->rows[a->order[i]].module;
 
-		places_at(p, a->order[i]);
+		locations_at(p, a->order[i]);
 		if (__atomic_sub_fetch(&a->left[module], 1, __ATOMIC_RELAXED) == 0)
 			symbols_close(p->symbols, module);
 	}
@@ -314,9 +315,9 @@ static void resolve_some(void *context, unsigned worker, uint64_t first, uint64_
 		p->options.progress(p->options.context, done, a->total);
 }
 
-void places_resolve_all(struct places *p)
+void locations_resolve_all(struct locations *p)
 {
-	struct all a = { .places = p, .caller = pthread_self() };
+	struct all a = { .locations = p, .caller = pthread_self() };
 
 	a.order = xcalloc(p->count, sizeof(*a.order));
 	a.left = xcalloc(p->module_count + 1, sizeof(*a.left));
@@ -327,23 +328,23 @@ void places_resolve_all(struct places *p)
 		a.left[p->rows[i].module]++;
 	}
 	if (a.total)
-		qsort_r(a.order, a.total, sizeof(*a.order), compare_places, p->rows);
+		qsort_r(a.order, a.total, sizeof(*a.order), compare_locations, p->rows);
 	parallel_for(a.total, WORK, resolve_some, &a);
 	free(a.left);
 	free(a.order);
 }
 
-const char *places_string(const struct places *p, uint32_t id)
+const char *locations_string(const struct locations *p, uint32_t id)
 {
 	return id < strings_count(&p->strings) ? strings_at(&p->strings, id) : "";
 }
 
-uint32_t places_string_count(const struct places *p)
+uint32_t locations_string_count(const struct locations *p)
 {
 	return strings_count(&p->strings);
 }
 
-const char *places_module_path(const struct places *p, uint32_t module)
+const char *locations_module_path(const struct locations *p, uint32_t module)
 {
 	return module && module < p->module_count ? p->modules[module].path : "";
 }
@@ -355,31 +356,32 @@ void frame_unnamed(const char *module_path, uint64_t address, struct buf *out)
 	buf_printf(out, "0x%llx", (unsigned long long)address);
 }
 
-void places_unnamed(const struct places *p, uint32_t module, uint64_t address, struct buf *out)
+void locations_unnamed(const struct locations *p, uint32_t module, uint64_t address,
+		       struct buf *out)
 {
-	frame_unnamed(places_module_path(p, module), address, out);
+	frame_unnamed(locations_module_path(p, module), address, out);
 }
 
-const char *places_raw_call(unsigned call)
+const char *locations_raw_call(unsigned call)
 {
 	return call < CALL_COUNT ? call_names[call] : "";
 }
 
-const char *places_call(const struct places *p, unsigned call)
+const char *locations_call(const struct locations *p, unsigned call)
 {
 	return call < CALL_COUNT ? p->calls[call] : "(unknown call)";
 }
 
-enum symbols_level places_level(struct places *p, uint32_t module)
+enum symbols_level locations_level(struct locations *p, uint32_t module)
 {
 	unsigned known = known_level(&p->model->tables.known, module);
 
 	if (known)
 		return known < SYMBOLS_LINES ? (enum symbols_level)known : SYMBOLS_LINES;
-	return places_found(p, module)->level;
+	return locations_found(p, module)->level;
 }
 
-const struct symbols_found *places_found(struct places *p, uint32_t module)
+const struct symbols_found *locations_found(struct locations *p, uint32_t module)
 {
 	return symbols_found(p->symbols, module ? module : SIZE_MAX);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Names of a recording's places in a file of their own, beside the cached recording.
+/* Names of a recording's locations in a file of their own, beside the cached recording.
  *
- *	head | a stamp for each module | place (address, module, frames) … | frames … | texts, each
- *	with its NUL
+ *	head | a stamp for each module | location (address, module, frames) … | frames … |
+ *	texts, each with its NUL
  *
  * The file's name holds the recording's id, this build, and which debug files were named; a module
  * whose files are not what they were (symbols_found.stamp) loses its names.  The whole is summed,
@@ -20,7 +20,7 @@
 #include "base/cache_dir.h"
 #include "base/xalloc.h"
 #include "model/cache_format.h"
-#include "model/places_internal.h"
+#include "model/locations_internal.h"
 
 #define MAGIC 0x73656d616e6d656dull
 #define VERSION 1u
@@ -29,12 +29,12 @@
 
 struct head {
 	uint64_t magic;
-	uint32_t version, modules, places, frames, strings, reserved;
+	uint32_t version, modules, locations, frames, strings, reserved;
 	uint64_t text_size;
 	uint64_t sum; /* XXH3 of everything behind the head */
 };
 
-struct stored_place {
+struct stored_location {
 	uint64_t address;
 	uint32_t module, first_frame, frame_count, reserved;
 };
@@ -44,13 +44,13 @@ struct content {
 	struct head head;
 	uint8_t *bytes;
 	const uint64_t *stamps;
-	const struct stored_place *places;
-	const struct place_frame *frames;
+	const struct stored_location *locations;
+	const struct location_frame *frames;
 	const char *texts;
 	uint32_t *strings; /* the numbers that the texts have here */
 };
 
-static void name_file(const struct places *p, char *ret_name)
+static void name_file(const struct locations *p, char *ret_name)
 {
 	const uint8_t *id = p->model->reader.header.id;
 	uint64_t hash = cache_build() + p->options.debuginfod;
@@ -66,8 +66,9 @@ static void name_file(const struct places *p, char *ret_name)
 
 static uint64_t size_of(const struct head *h)
 {
-	return sizeof(uint64_t) * h->modules + sizeof(struct stored_place) * (uint64_t)h->places +
-	       sizeof(struct place_frame) * (uint64_t)h->frames + h->text_size;
+	return sizeof(uint64_t) * h->modules +
+	       sizeof(struct stored_location) * (uint64_t)h->locations +
+	       sizeof(struct location_frame) * (uint64_t)h->frames + h->text_size;
 }
 
 static bool read_all(int fd, void *to, size_t size, off_t at)
@@ -82,7 +83,7 @@ static bool read_all(int fd, void *to, size_t size, off_t at)
 	return true;
 }
 
-static bool read_file(const struct places *p, int fd, struct content *c)
+static bool read_file(const struct locations *p, int fd, struct content *c)
 {
 	struct head *h = &c->head;
 	struct stat st;
@@ -91,7 +92,8 @@ static bool read_file(const struct places *p, int fd, struct content *c)
 	memset(c, 0, sizeof(*c));
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077) ||
 	    !read_all(fd, h, sizeof(*h), 0) || h->magic != MAGIC || h->version != VERSION ||
-	    h->modules != p->module_count || h->places != p->count || h->text_size > SIZE_MAX_BYTES)
+	    h->modules != p->module_count || h->locations != p->count ||
+	    h->text_size > SIZE_MAX_BYTES)
 		return false;
 	size = size_of(h);
 	if (size > SIZE_MAX_BYTES || (uint64_t)st.st_size != sizeof(*h) + size)
@@ -100,13 +102,13 @@ static bool read_file(const struct places *p, int fd, struct content *c)
 	if (!read_all(fd, c->bytes, size, sizeof(*h)) || XXH3_64bits(c->bytes, size) != h->sum)
 		return false;
 	c->stamps = (const uint64_t *)c->bytes;
-	c->places = (const struct stored_place *)(c->stamps + h->modules);
-	c->frames = (const struct place_frame *)(c->places + h->places);
+	c->locations = (const struct stored_location *)(c->stamps + h->modules);
+	c->frames = (const struct location_frame *)(c->locations + h->locations);
 	c->texts = (const char *)(c->frames + h->frames);
 	return h->text_size && !c->texts[h->text_size - 1];
 }
 
-static bool take_strings(struct places *p, struct content *c)
+static bool take_strings(struct locations *p, struct content *c)
 {
 	const char *at = c->texts, *end = c->texts + c->head.text_size;
 
@@ -122,16 +124,16 @@ static bool take_strings(struct places *p, struct content *c)
 	return at == end;
 }
 
-static bool take_place(struct places *p, const struct content *c, uint32_t id)
+static bool take_location(struct locations *p, const struct content *c, uint32_t id)
 {
-	const struct stored_place *from = &c->places[id];
-	struct place_frame frames[FRAMES_MAX];
+	const struct stored_location *from = &c->locations[id];
+	struct location_frame frames[FRAMES_MAX];
 
 	if (from->frame_count > FRAMES_MAX || from->frame_count > c->head.frames ||
 	    from->first_frame > c->head.frames - from->frame_count)
 		return false;
 	for (uint32_t i = 0; i < from->frame_count; i++) {
-		struct place_frame f = c->frames[from->first_frame + i];
+		struct location_frame f = c->frames[from->first_frame + i];
 
 		if (f.function >= c->head.strings || f.raw_function >= c->head.strings ||
 		    f.file >= c->head.strings)
@@ -141,16 +143,16 @@ static bool take_place(struct places *p, const struct content *c, uint32_t id)
 		f.file = c->strings[f.file];
 		frames[i] = f;
 	}
-	places_add_frames(p, &p->rows[id], frames, from->frame_count);
+	locations_add_frames(p, &p->rows[id], frames, from->frame_count);
 	return true;
 }
 
-static void take_places(struct places *p, const struct content *c)
+static void take_locations(struct locations *p, const struct content *c)
 {
 	enum { NOT_ASKED, SAME, CHANGED } *state = xcalloc(p->module_count + 1, sizeof(*state));
 
 	for (uint32_t i = 1; i < p->count; i++) {
-		const struct stored_place *from = &c->places[i];
+		const struct stored_location *from = &c->locations[i];
 		uint32_t module = p->rows[i].module;
 
 		if (!from->frame_count || from->address != p->rows[i].address ||
@@ -158,16 +160,16 @@ static void take_places(struct places *p, const struct content *c)
 			continue;
 		if (state[module] == NOT_ASKED)
 			state[module] =
-				!module || c->stamps[module] == places_found(p, module)->stamp
+				!module || c->stamps[module] == locations_found(p, module)->stamp
 					? SAME
 					: CHANGED;
-		if (state[module] == SAME && take_place(p, c, i))
+		if (state[module] == SAME && take_location(p, c, i))
 			p->cache->loaded++;
 	}
 	free(state);
 }
 
-void places_cache_load(struct places *p)
+void locations_cache_load(struct locations *p)
 {
 	const struct cache_options *o = p->options.cache;
 	struct content c;
@@ -188,18 +190,18 @@ void places_cache_load(struct places *p)
 	if (fd < 0)
 		return;
 	if (read_file(p, fd, &c) && take_strings(p, &c))
-		take_places(p, &c);
+		take_locations(p, &c);
 	free(c.strings);
 	free(c.bytes);
 	close(fd);
 }
 
-static void pack(const struct places *p, struct buf *out)
+static void pack(const struct locations *p, struct buf *out)
 {
 	struct head h = { .magic = MAGIC,
 			  .version = VERSION,
 			  .modules = (uint32_t)p->module_count,
-			  .places = p->count,
+			  .locations = p->count,
 			  .strings = strings_count(&p->strings) };
 	struct head *head;
 
@@ -210,11 +212,11 @@ static void pack(const struct places *p, struct buf *out)
 		buf_add(out, &stamp, sizeof(stamp));
 	}
 	for (uint32_t i = 0; i < p->count; i++) {
-		const struct place *from = &p->rows[i];
-		struct stored_place to = { .address = from->address,
-					   .module = from->module,
-					   .first_frame = h.frames,
-					   .frame_count = from->frame_count };
+		const struct location *from = &p->rows[i];
+		struct stored_location to = { .address = from->address,
+					      .module = from->module,
+					      .first_frame = h.frames,
+					      .frame_count = from->frame_count };
 
 		h.frames += from->frame_count;
 		buf_add(out, &to, sizeof(to));
@@ -224,7 +226,7 @@ static void pack(const struct places *p, struct buf *out)
 
 		if (p->rows[i].frame_count)
 			buf_add(out, &p->blocks[first >> BLOCK_BITS][first & (BLOCK_SIZE - 1)],
-				p->rows[i].frame_count * sizeof(struct place_frame));
+				p->rows[i].frame_count * sizeof(struct location_frame));
 	}
 	for (uint32_t i = 0; i < h.strings; i++) {
 		const char *text = strings_at(&p->strings, i);
@@ -237,7 +239,7 @@ static void pack(const struct places *p, struct buf *out)
 	*head = h;
 }
 
-static void write_file(struct places *p)
+static void write_file(struct locations *p)
 {
 	struct buf out = { 0 };
 
@@ -247,7 +249,7 @@ static void write_file(struct places *p)
 	buf_release(&out);
 }
 
-void places_cache_store(struct places *p)
+void locations_cache_store(struct locations *p)
 {
 	uint32_t resolved = 0;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* model/places: which nodes are at one place, and what a place is called, from many threads. */
+/* model/locations: which nodes are at one location, and what a location is called, from many
+ * threads. */
 #include "unit.h"
 
 #include <dirent.h>
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
-#include "model/places_internal.h"
+#include "model/locations_internal.h"
 #include "recording_writer.h"
 #include "self.h"
 #include "wire/shm.h"
@@ -49,7 +50,7 @@ static __attribute__((noinline)) uint64_t outer_call(void)
 	return pc;
 }
 
-/* 1: a call; 2: the same, from elsewhere; 3: the exact address of the same place; 4: of another;
+/* 1: a call; 2: the same, from elsewhere; 3: the exact address of the same location; 4: of another;
  * 5: in no module; 6: in a module that the recording does not name. */
 static void write_recording(struct writer *w, const char *path)
 {
@@ -91,46 +92,46 @@ static struct model *load(struct writer *w)
 	return finish(m);
 }
 
-static void check_call(struct places *p, uint32_t place)
+static void check_call(struct locations *p, uint32_t location)
 {
 	unsigned count;
-	const struct place_frame *f = places_frames(p, place, &count);
+	const struct location_frame *f = locations_frames(p, location, &count);
 
 	assert_int_equal(count, 2);
-	assert_string_equal(places_string(p, f[0].function), "inlined_call");
-	assert_string_equal(places_string(p, f[0].raw_function), "inlined_call");
-	assert_non_null(strstr(places_string(p, f[0].file), "test_places.c"));
+	assert_string_equal(locations_string(p, f[0].function), "inlined_call");
+	assert_string_equal(locations_string(p, f[0].raw_function), "inlined_call");
+	assert_non_null(strstr(locations_string(p, f[0].file), "test_locations.c"));
 	assert_int_equal(f[0].line, inner_line);
 	assert_true(f[0].column > 0);
 	assert_true(f[0].inlined);
-	assert_string_equal(places_string(p, f[1].function), "outer_call");
+	assert_string_equal(locations_string(p, f[1].function), "outer_call");
 	assert_int_equal(f[0].file, f[1].file);
 	assert_false(f[1].inlined);
 }
 
-static void places_of_nodes(void **context)
+static void locations_of_nodes(void **context)
 {
 	struct writer w;
 	struct model *m = load(&w);
-	struct places *p = places_new(m, NULL);
-	const struct place_frame *f;
+	struct locations *p = locations_new(m, NULL);
+	const struct location_frame *f;
 	unsigned count;
 
-	assert_int_equal(places_count(p), 5);
-	assert_int_equal(places_of_node(p, 0), 0);
-	assert_int_equal(places_of_node(p, 7), 0);
-	assert_int_equal(places_of_node(p, UINT32_MAX), 0);
-	assert_int_equal(places_of_node(p, 1), places_of_node(p, 2));
-	assert_int_equal(places_of_node(p, 1), places_of_node(p, 3));
-	assert_int_not_equal(places_of_node(p, 1), places_of_node(p, 4));
-	check_call(p, places_of_node(p, 1));
-	f = places_frames(p, places_of_node(p, 4), &count);
+	assert_int_equal(locations_count(p), 5);
+	assert_int_equal(locations_of_node(p, 0), 0);
+	assert_int_equal(locations_of_node(p, 7), 0);
+	assert_int_equal(locations_of_node(p, UINT32_MAX), 0);
+	assert_int_equal(locations_of_node(p, 1), locations_of_node(p, 2));
+	assert_int_equal(locations_of_node(p, 1), locations_of_node(p, 3));
+	assert_int_not_equal(locations_of_node(p, 1), locations_of_node(p, 4));
+	check_call(p, locations_of_node(p, 1));
+	f = locations_frames(p, locations_of_node(p, 4), &count);
 	assert_int_equal(count, 1);
-	assert_string_equal(places_string(p, f->function), "set_up");
-	assert_int_equal(places_at(p, places_of_node(p, 4))->module, 1);
-	assert_string_equal(places_module_path(p, 1), self.path);
-	assert_int_equal(places_level(p, 1), SYMBOLS_LINES);
-	places_free(p);
+	assert_string_equal(locations_string(p, f->function), "set_up");
+	assert_int_equal(locations_at(p, locations_of_node(p, 4))->module, 1);
+	assert_string_equal(locations_module_path(p, 1), self.path);
+	assert_int_equal(locations_level(p, 1), SYMBOLS_LINES);
+	locations_free(p);
 	model_free(m);
 	writer_release(&w);
 }
@@ -139,31 +140,31 @@ static void what_is_not_known(void **context)
 {
 	struct writer w;
 	struct model *m = load(&w);
-	struct places *p = places_new(m, NULL);
-	const struct place_frame *f;
+	struct locations *p = locations_new(m, NULL);
+	const struct location_frame *f;
 	unsigned count;
 
 	for (uint32_t node = 5; node <= 6; node++) {
-		const struct place *at = places_at(p, places_of_node(p, node));
+		const struct location *at = locations_at(p, locations_of_node(p, node));
 
 		assert_int_equal(at->module, 0);
 		assert_int_equal(at->address, node * 0x1000);
-		f = places_frames(p, places_of_node(p, node), &count);
+		f = locations_frames(p, locations_of_node(p, node), &count);
 		assert_int_equal(count, 1);
 		assert_int_equal(f->function, 0);
 		assert_int_equal(f->file, 0);
 	}
-	f = places_frames(p, 4242, &count);
+	f = locations_frames(p, 4242, &count);
 	assert_int_equal(count, 1);
 	assert_int_equal(f->function, 0);
-	assert_string_equal(places_string(p, 0), "");
-	assert_string_equal(places_string(p, UINT32_MAX), "");
-	assert_string_equal(places_module_path(p, 0), "");
-	assert_string_equal(places_module_path(p, 9), "");
-	assert_int_equal(places_level(p, 9), SYMBOLS_NONE);
-	assert_string_equal(places_call(p, CALL_malloc), "malloc");
-	assert_string_equal(places_call(p, 127), "(unknown call)");
-	places_free(p);
+	assert_string_equal(locations_string(p, 0), "");
+	assert_string_equal(locations_string(p, UINT32_MAX), "");
+	assert_string_equal(locations_module_path(p, 0), "");
+	assert_string_equal(locations_module_path(p, 9), "");
+	assert_int_equal(locations_level(p, 9), SYMBOLS_NONE);
+	assert_string_equal(locations_call(p, CALL_malloc), "malloc");
+	assert_string_equal(locations_call(p, 127), "(unknown call)");
+	locations_free(p);
 	model_free(m);
 	writer_release(&w);
 }
@@ -180,33 +181,33 @@ static void all_at_once(void **context)
 {
 	struct writer w;
 	struct model *m = load(&w);
-	struct places_options options = { .progress = tell };
-	struct places *p = places_new(m, &options);
+	struct locations_options options = { .progress = tell };
+	struct locations *p = locations_new(m, &options);
 	uint32_t strings;
 
 	told = 0;
-	places_resolve_all(p);
+	locations_resolve_all(p);
 	assert_true(told > 0);
-	strings = places_string_count(p);
-	check_call(p, places_of_node(p, 3));
-	assert_int_equal(places_string_count(p), strings);
-	places_free(p);
+	strings = locations_string_count(p);
+	check_call(p, locations_of_node(p, 3));
+	assert_int_equal(locations_string_count(p), strings);
+	locations_free(p);
 	model_free(m);
 	writer_release(&w);
 }
 
 static void *ask(void *context)
 {
-	struct places *p = context;
+	struct locations *p = context;
 
-	for (uint32_t i = 0; i < places_count(p); i++) {
+	for (uint32_t i = 0; i < locations_count(p); i++) {
 		unsigned count;
-		const struct place_frame *f = places_frames(p, i, &count);
+		const struct location_frame *f = locations_frames(p, i, &count);
 
-		if (!count || places_frames(p, i, &count) != f)
+		if (!count || locations_frames(p, i, &count) != f)
 			return p;
 		for (unsigned k = 0; k < count; k++)
-			if (f[k].function && !*places_string(p, f[k].function))
+			if (f[k].function && !*locations_string(p, f[k].function))
 				return p;
 	}
 	return NULL;
@@ -218,7 +219,7 @@ static void from_many_threads(void **context)
 	struct model *m = load(&w);
 
 	for (unsigned round = 0; round < 8; round++) {
-		struct places *p = places_new(m, NULL);
+		struct locations *p = locations_new(m, NULL);
 		pthread_t threads[THREADS];
 
 		for (unsigned i = 0; i < THREADS; i++)
@@ -229,8 +230,8 @@ static void from_many_threads(void **context)
 			pthread_join(threads[i], &wrong);
 			assert_null(wrong);
 		}
-		check_call(p, places_of_node(p, 1));
-		places_free(p);
+		check_call(p, locations_of_node(p, 1));
+		locations_free(p);
 	}
 	model_free(m);
 	writer_release(&w);
@@ -312,25 +313,25 @@ static void remove_folder(const struct folder *f)
 	assert_int_equal(rmdir(f->root), 0);
 }
 
-/* How many places came from the cache; all are resolved and right in the end. */
+/* How many locations came from the cache; all are resolved and right in the end. */
 static uint32_t through_cache(const struct folder *f, const char *debug_path)
 {
-	struct places_options options = { .cache = &f->options,
-					  .debug_paths = &debug_path,
-					  .debug_path_count = debug_path != NULL };
-	struct places *p;
+	struct locations_options options = { .cache = &f->options,
+					     .debug_paths = &debug_path,
+					     .debug_path_count = debug_path != NULL };
+	struct locations *p;
 	struct model *m;
 	struct err err;
 	uint32_t loaded;
 
 	assert_int_equal(model_open(&m, f->recording, &err), 0);
 	finish(m);
-	p = places_new(m, &options);
+	p = locations_new(m, &options);
 	assert_non_null(p->cache);
 	loaded = p->cache->loaded;
-	places_resolve_all(p);
-	check_call(p, places_of_node(p, 1));
-	places_free(p);
+	locations_resolve_all(p);
+	check_call(p, locations_of_node(p, 1));
+	locations_free(p);
 	model_free(m);
 	return loaded;
 }
@@ -345,7 +346,7 @@ static void names_are_cached(void **context)
 	assert_int_equal(through_cache(&f, NULL), 0);
 	assert_int_equal(cached_files(&f, path), 1);
 	assert_int_equal(through_cache(&f, NULL), 4);
-	/* Other places to look in, other results. */
+	/* Other folders to look in, other results. */
 	assert_int_equal(through_cache(&f, f.root), 0);
 	assert_int_equal(cached_files(&f, path), 2);
 	assert_int_equal(through_cache(&f, f.root), 4);
@@ -388,9 +389,9 @@ static void damaged_caches_are_not_used(void **context)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(places_of_nodes),  cmocka_unit_test(what_is_not_known),
-		cmocka_unit_test(all_at_once),	    cmocka_unit_test(from_many_threads),
-		cmocka_unit_test(names_are_cached), cmocka_unit_test(damaged_caches_are_not_used),
+		cmocka_unit_test(locations_of_nodes), cmocka_unit_test(what_is_not_known),
+		cmocka_unit_test(all_at_once),	      cmocka_unit_test(from_many_threads),
+		cmocka_unit_test(names_are_cached),   cmocka_unit_test(damaged_caches_are_not_used),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

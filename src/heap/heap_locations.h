@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Addresses of dumps as places in the code: which file, where in it, which functions and lines.
+/* Addresses of dumps as locations in the code: which file, where in it, which functions and lines.
  *
- * Dumps of several runs share one struct heap_places, and the same place has the same number in all
- * of them, wherever the loader had put the file.  Nothing is looked up before
- * heap_places_resolve(); one thread. */
+ * Dumps of several runs share one struct heap_locations, and the same location has the same number
+ * in all of them, wherever the loader had put the file.  Nothing is looked up before
+ * heap_locations_resolve(); one thread. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ struct cache_options; /* base/cache_dir.h */
 
 #define HEAP_NO_MODULE UINT32_MAX
 
-struct heap_place {
+struct heap_location {
 	uint32_t module;	   /* HEAP_NO_MODULE: in no file that is known */
 	uint64_t address;	   /* as the file counts; else the address itself */
 	uint64_t offset;	   /* as it was added: where in the file */
@@ -27,7 +27,7 @@ struct heap_place {
 };
 
 /* One function that an address is in; those but the last are inlined into the next. */
-struct heap_place_frame {
+struct heap_location_frame {
 	uint32_t function; /* of texts: 0 if it is not known */
 	uint32_t file;	   /* 0 if it is not known */
 	uint32_t line;
@@ -35,26 +35,26 @@ struct heap_place_frame {
 };
 
 /* Code that is mapped from a file: where in the file. */
-struct heap_places_code {
+struct heap_locations_code {
 	uint64_t offset, size;
 };
 
 #define HEAP_CODE_MAX 8
 
-struct heap_places_module {
+struct heap_locations_module {
 	const char *path; /* as the dump has it */
 	/* Hexadecimal, as the dump has it; "": it does not say.  Once resolved, that of the file
 	 * then. */
 	const char *build_id;
 	const char *name; /* once resolved: the last part of the path, and the build if need be */
 	bool deleted;	  /* while it was loaded */
-	struct heap_places_code code[HEAP_CODE_MAX]; /* that addresses are in */
+	struct heap_locations_code code[HEAP_CODE_MAX]; /* that addresses are in */
 	size_t code_count;
 	char *file;	/* the one that is read; NULL: none was found */
 	bool allocator; /* it is jemalloc or another allocator's library */
 };
 
-struct heap_places_options {
+struct heap_locations_options {
 	const char *program;		/* the main program's file, or NULL: where the dump says */
 	const char *const *debug_paths; /* files and folders with symbols */
 	size_t debug_path_count;
@@ -66,38 +66,39 @@ struct heap_places_options {
 	const struct cache_options *cache; /* where names are kept; NULL: nowhere */
 	bool debuginfod;
 	/* Others that are resolved: what they know is taken over, and looked up no more. */
-	const struct heap_places *const *known;
+	const struct heap_locations *const *known;
 	size_t known_count;
 };
 
-struct heap_places {
-	struct heap_places_options options;
+struct heap_locations {
+	struct heap_locations_options options;
 	struct strings texts;
-	struct heap_places_module *modules;
+	struct heap_locations_module *modules;
 	size_t module_count, module_room;
 	uint32_t main_module; /* the program's own, or HEAP_NO_MODULE */
-	struct heap_place *places;
+	struct heap_location *locations;
 	size_t count, room;
-	struct heap_place_frame *frames;
+	struct heap_location_frame *frames;
 	size_t frame_count, frame_room;
 	char **warnings; /* once resolved: lines about files that look right and are not */
 	size_t warning_count, warning_room;
-	struct map index; /* places by a hash of module and address, and of module paths */
+	struct map index; /* locations by a hash of module and address, and of module paths */
 };
 
-void heap_places_init(struct heap_places *p, const struct heap_places_options *options);
-void heap_places_release(struct heap_places *p);
+void heap_locations_init(struct heap_locations *p, const struct heap_locations_options *options);
+void heap_locations_release(struct heap_locations *p);
 /* The number of an address of a dump; `is_return`: it is where a call goes on, which may be the
  * next line or function already. */
-uint32_t heap_places_add(struct heap_places *p, const struct dump *d, uint64_t pc, bool is_return);
-/* The number of a place that is there; `offset` as it was added. */
-bool heap_places_find(const struct heap_places *p, uint32_t module, uint64_t offset,
-		      uint32_t *ret_place);
+uint32_t heap_locations_add(struct heap_locations *p, const struct dump *d, uint64_t pc,
+			    bool is_return);
+/* The number of a location that is there; `offset` as it was added. */
+bool heap_locations_find(const struct heap_locations *p, uint32_t module, uint64_t offset,
+			 uint32_t *ret_location);
 /* Looks up all that were added.  Symbols of a symbolized dump come first. */
-void heap_places_resolve(struct heap_places *p);
-/* The function that a place is in once all that is inlined there is taken away. */
-static inline const struct heap_place_frame *heap_place_outermost(const struct heap_places *p,
-								  const struct heap_place *place)
+void heap_locations_resolve(struct heap_locations *p);
+/* The function that a location is in once all that is inlined there is taken away. */
+static inline const struct heap_location_frame *
+heap_location_outermost(const struct heap_locations *p, const struct heap_location *location)
 {
-	return &p->frames[place->frame + place->frame_count - 1];
+	return &p->frames[location->frame + location->frame_count - 1];
 }

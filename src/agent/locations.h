@@ -18,7 +18,7 @@ struct mapping {
 	unsigned id; /* for who writes it; 0 at first */
 };
 
-struct places {
+struct locations {
 	struct text mappings; /* struct mapping: those with code of files, in order */
 	size_t mapping_count;
 	struct text list; /* struct object_name, by address */
@@ -28,21 +28,21 @@ struct places {
 	bool failed;
 };
 
-void places_init(struct places *p, const struct profile *profile);
-void places_release(struct places *p);
+void locations_init(struct locations *p, const struct profile *profile);
+void locations_release(struct locations *p);
 
-static inline struct object_name *places_at(const struct places *p, size_t place)
+static inline struct object_name *locations_at(const struct locations *p, size_t location)
 {
-	return (struct object_name *)p->list.data + place;
+	return (struct object_name *)p->list.data + location;
 }
 
-/* The place of an address of the profile's stacks. */
-size_t places_find(const struct places *p, uint64_t pc);
+/* The location of an address of the profile's stacks. */
+size_t locations_find(const struct locations *p, uint64_t pc);
 /* The mapping that an address is in, or NULL. */
-struct mapping *places_mapping(const struct places *p, uint64_t address);
-/* The same number for all places of one function, another for each that has no name. */
-uint32_t places_function(const struct places *p, size_t place);
+struct mapping *locations_mapping(const struct locations *p, uint64_t address);
+/* The same number for all locations of one function, another for each that has no name. */
+uint32_t locations_function(const struct locations *p, size_t location);
 /* "main", "[libx.so+0x12]", "0x12": in `small`, or in the names. */
-const char *places_name(const struct places *p, size_t place, char *small, size_t room);
+const char *locations_name(const struct locations *p, size_t location, char *small, size_t room);
 /* Is it a function that allocates for its caller? */
-bool places_allocates(const struct places *p, size_t place);
+bool locations_allocates(const struct locations *p, size_t location);
