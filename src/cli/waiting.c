@@ -49,7 +49,7 @@ static void say(struct waiting *w, bool lives)
 
 bool waiting_goes_on(struct waiting *w, const struct reader *r, bool in_any_case)
 {
-	uint64_t pause = FIRST_NS << w->looks, size = size_of(r);
+	uint64_t pause = FIRST_NS << w->polls, size = size_of(r);
 	bool lives = lives_look(r->fd);
 
 	if (lives && waiting_live)
@@ -65,7 +65,7 @@ bool waiting_goes_on(struct waiting *w, const struct reader *r, bool in_any_case
 		w->grown_ns = now();
 	w->size = size;
 	if (pause < LONGEST_NS)
-		w->looks++;
+		w->polls++;
 	else
 		pause = LONGEST_NS;
 	if (!in_any_case && (!lives || waiting_wait))

@@ -28,7 +28,7 @@ extern bool waiting_wait, waiting_live;
 struct waiting {
 	const char *path;
 	uint64_t begun_ns, grown_ns, size;
-	unsigned looks;
+	unsigned polls;
 	bool said;
 	bool gave_up; /* nobody goes on writing */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The collector's loop: pass, write, look around, sleep.  See collector.h. */
+/* The collector's loop: pass, write, poll the program, sleep.  See collector.h. */
 #include "collector/collector.h"
 
 #include <errno.h>
@@ -203,7 +203,7 @@ static bool poll_modules(struct collector *c)
 }
 
 /* What is done now and then.  True if the program was replaced by another. */
-static bool look_around(struct collector *c, bool traffic)
+static bool poll_program(struct collector *c, bool traffic)
 {
 	if (!c->attached) {
 		if (atomic_load_explicit(&c->control->target_pid, memory_order_acquire) <= 0)
@@ -221,7 +221,7 @@ static bool look_around(struct collector *c, bool traffic)
 		threads_write(c);
 	if (due(c, &c->last_counters_ns, COUNTERS_EVERY_NS))
 		info_write_counters(c, false);
-	regions_look_if_due(c->regions);
+	regions_sample_if_due(c->regions);
 	if (due(c, &c->last_poll_ns, c->poll_every_ns) ||
 	    atomic_load_explicit(&c->control->family.exec_pending, memory_order_relaxed))
 		return poll_modules(c);
@@ -252,7 +252,7 @@ static int open_recording(struct collector *c, const char *program)
 	if (family->first_node > c->next_node)
 		c->next_node = family->first_node;
 	c->cull = cull_new(c);
-	c->regions = regions_watch_new(c);
+	c->regions = regions_sampler_new(c);
 	return 0;
 }
 
@@ -279,7 +279,7 @@ int collector_open(struct collector *c, pid_t target, const char *program)
 		if (c->control->options.include_file[0])
 			binaries_include(c, c->control->options.include_file);
 		/* A program that waits for us is looked at before it goes on, and perhaps ends. */
-		look_around(c, false);
+		poll_program(c, false);
 		error = -c->recording.error;
 		sending_start(c);
 		if (c->recording.nameless && !c->may_send)
@@ -367,7 +367,7 @@ const char *collector_run(struct collector *c)
 		sending_look(c);
 		if (gone)
 			return "end";
-		if (look_around(c, pass.taken != 0))
+		if (poll_program(c, pass.taken != 0))
 			return "exec";
 		if (c->recording.error)
 			return "error";
@@ -413,12 +413,12 @@ bool collector_finish(struct collector *c, const char *reason, int status)
 		;
 	/* One that waits for us, or was given up, is still there. */
 	if (c->regions && c->attached && c->target_gone && !c->target_gone(c))
-		regions_look(c->regions);
+		regions_sample(c->regions);
 	if (c->cull)
 		cull_finish(c->cull);
 	drain_close_chunk(c);
 	if (!c->attached)
-		look_around(c, false);
+		poll_program(c, false);
 	threads_write(c);
 	if (c->attached)
 		info_write_clock(c);
@@ -459,7 +459,7 @@ void collector_release(struct collector *c)
 	c->serve = serve_free(c->serve);
 	recording_release(&c->recording);
 	c->cull = cull_free(c->cull);
-	c->regions = regions_watch_free(c->regions);
+	c->regions = regions_sampler_free(c->regions);
 	binaries_release(c);
 	maps_release(&c->maps);
 	for (uint32_t i = 0; i < c->ring_count; i++)

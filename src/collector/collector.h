@@ -41,7 +41,7 @@ struct collector_file;
 struct collector_seen;
 struct cull;
 struct serve;
-struct regions_watch;
+struct regions_sampler;
 
 struct collector {
 	struct shm_control *control;
@@ -59,9 +59,9 @@ struct collector {
 
 	char warning[256]; /* what could not be done, though the recording goes on; "" if nothing */
 	struct recording recording;
-	struct cull *cull;	       /* NULL: everything is written */
-	struct serve *serve;	       /* NULL: nobody is sent anything; see sending.c */
-	struct regions_watch *regions; /* NULL: memory maps are not looked at */
+	struct cull *cull;		 /* NULL: everything is written */
+	struct serve *serve;		 /* NULL: nobody is sent anything; see sending.c */
+	struct regions_sampler *regions; /* NULL: memory maps are not sampled */
 	struct codec_encoder encoder;
 	void *scratch;
 	uint64_t horizon; /* when the last whole pass began */

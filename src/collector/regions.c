@@ -24,7 +24,7 @@
 #define EVERY_NS (1000 * MS)
 #define FIRST_NS (20 * MS) /* after the start; then twice that, until they are a second apart */
 #define SHARE 100	   /* of the time, at most one part in so many */
-#define DRAIN_NS (5 * MS)  /* in a long look the rings are emptied in between */
+#define DRAIN_NS (5 * MS)  /* in a long sample the rings are emptied in between */
 #define CALLS_WAITING 65536u
 #define PAGES_AT_ONCE 8192u
 #define ADD_BYTES (10 * VARINT_MAX + SMAPS_NAME_MAX)
@@ -44,7 +44,7 @@ struct pieces {
 	size_t count, room;
 };
 
-struct regions_watch {
+struct regions_sampler {
 	struct collector *collector;
 	char *text; /* of smaps */
 	size_t text_size, text_room;
@@ -56,15 +56,15 @@ struct regions_watch {
 	struct strings names;
 	struct pieces now, before;
 	uint64_t last_number;
-	uint64_t began, ended; /* stamps of this look */
+	uint64_t began, ended; /* stamps of this sample */
 	uint64_t started_ns, last_ns, every_ns, drained_ns;
 	uint64_t *pages; /* PAGES_AT_ONCE of them */
 	size_t page_size;
 };
 
-struct regions_watch *regions_watch_new(struct collector *c)
+struct regions_sampler *regions_sampler_new(struct collector *c)
 {
-	struct regions_watch *w;
+	struct regions_sampler *w;
 
 	if (!c->control->options.gather_maps)
 		return NULL;
@@ -75,7 +75,7 @@ struct regions_watch *regions_watch_new(struct collector *c)
 	return w;
 }
 
-struct regions_watch *regions_watch_free(struct regions_watch *w)
+struct regions_sampler *regions_sampler_free(struct regions_sampler *w)
 {
 	if (!w)
 		return NULL;
@@ -92,7 +92,7 @@ struct regions_watch *regions_watch_free(struct regions_watch *w)
 }
 
 /* Makes the calls up to a stamp known. */
-static void apply_calls(struct regions_watch *w, uint64_t until)
+static void apply_calls(struct regions_sampler *w, uint64_t until)
 {
 	struct map_calls *calls = &w->waiting;
 	size_t i;
@@ -112,7 +112,7 @@ static void apply_calls(struct regions_watch *w, uint64_t until)
 	calls->count -= i;
 }
 
-void regions_take(struct regions_watch *w, const struct event *events, uint32_t n)
+void regions_take(struct regions_sampler *w, const struct event *events, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		struct map_call call = { .at = events[i].stamp,
@@ -129,7 +129,7 @@ void regions_take(struct regions_watch *w, const struct event *events, uint32_t 
 }
 
 /* A program of many gigabytes takes the kernel a while; its threads must not wait for that. */
-static void keep_up(struct regions_watch *w)
+static void keep_up(struct regions_sampler *w)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
@@ -139,7 +139,7 @@ static void keep_up(struct regions_watch *w)
 	w->drained_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
-static bool read_text(struct regions_watch *w)
+static bool read_text(struct regions_sampler *w)
 {
 	char name[40];
 	ssize_t n = 1;
@@ -174,7 +174,7 @@ static bool read_text(struct regions_watch *w)
 	return n == 1;
 }
 
-static void learn_own(struct regions_watch *w)
+static void learn_own(struct regions_sampler *w)
 {
 	struct shm_control *control = w->collector->control;
 	uint32_t count = atomic_load_explicit(&control->own_count, memory_order_relaxed);
@@ -210,7 +210,7 @@ static uint64_t stretch(const struct ranges *r, uint64_t at, uint64_t end, uint3
 }
 
 /* "[anon:mmap::12]" is what the recorder named it: the number only keeps it apart. */
-static uint32_t name_of(struct regions_watch *w, const struct smaps_entry *e)
+static uint32_t name_of(struct regions_sampler *w, const struct smaps_entry *e)
 {
 	static const char named[] = "[anon:mmap::";
 	char text[SMAPS_NAME_MAX + 1];
@@ -227,7 +227,7 @@ struct page_counts {
 };
 
 /* Adds up the pages of a piece; false where the kernel does not tell. */
-static bool count_pages(struct regions_watch *w, int fd, const struct piece *p,
+static bool count_pages(struct regions_sampler *w, int fd, const struct piece *p,
 			struct page_counts *ret_counts)
 {
 	uint64_t page = p->start / w->page_size, end = p->end / w->page_size;
@@ -294,7 +294,7 @@ static void share_out(struct piece *pieces, size_t n, const struct page_counts *
 }
 
 /* What each of the pieces of one mapping has of its pages. */
-static void divide_usage(struct regions_watch *w, struct piece *pieces, size_t n,
+static void divide_usage(struct regions_sampler *w, struct piece *pieces, size_t n,
 			 const struct region_usage *usage)
 {
 	struct page_counts *counts;
@@ -322,7 +322,7 @@ static void divide_usage(struct regions_watch *w, struct piece *pieces, size_t n
 }
 
 /* Cuts a mapping where one of the program's maps, or of the recorder's, begins or ends. */
-static void add_entry(struct regions_watch *w, const struct smaps_entry *e)
+static void add_entry(struct regions_sampler *w, const struct smaps_entry *e)
 {
 	const struct collector *c = w->collector;
 	struct pieces *now = &w->now;
@@ -357,7 +357,7 @@ static void add_entry(struct regions_watch *w, const struct smaps_entry *e)
 }
 
 /* All pieces; false if this is not the program that is recorded. */
-static bool find_pieces(struct regions_watch *w)
+static bool find_pieces(struct regions_sampler *w)
 {
 	struct collector *c = w->collector;
 	const char *at = w->text, *end = w->text + w->text_size;
@@ -386,7 +386,7 @@ static bool same_piece(const struct piece *a, const struct piece *b)
 	       a->name == b->name && a->map == b->map && a->flags == b->flags;
 }
 
-static void begin_chunk(struct regions_watch *w)
+static void begin_chunk(struct regions_sampler *w)
 {
 	struct payload *p = &w->collector->payload;
 
@@ -395,14 +395,14 @@ static void begin_chunk(struct regions_watch *w)
 	payload_number(p, w->ended - w->began);
 }
 
-static void end_chunk(struct regions_watch *w)
+static void end_chunk(struct regions_sampler *w)
 {
 	struct payload *p = &w->collector->payload;
 
 	recording_write(&w->collector->recording, CHUNK_REGIONS, EFFORT_REST, p->data, p->used, 0);
 }
 
-static struct payload *room_for(struct regions_watch *w, size_t bytes)
+static struct payload *room_for(struct regions_sampler *w, size_t bytes)
 {
 	if (!payload_fits(&w->collector->payload, bytes)) {
 		end_chunk(w);
@@ -411,7 +411,7 @@ static struct payload *room_for(struct regions_watch *w, size_t bytes)
 	return &w->collector->payload;
 }
 
-static void put_usage(struct regions_watch *w, const struct piece *piece)
+static void put_usage(struct regions_sampler *w, const struct piece *piece)
 {
 	struct payload *p = room_for(w, USAGE_BYTES);
 
@@ -422,7 +422,7 @@ static void put_usage(struct regions_watch *w, const struct piece *piece)
 #undef X
 }
 
-static void put_added(struct regions_watch *w, const struct piece *piece)
+static void put_added(struct regions_sampler *w, const struct piece *piece)
 {
 	struct payload *p = room_for(w, ADD_BYTES);
 	static const struct region_usage nothing;
@@ -441,7 +441,7 @@ static void put_added(struct regions_watch *w, const struct piece *piece)
 		put_usage(w, piece);
 }
 
-static void put_removed(struct regions_watch *w, const struct piece *piece)
+static void put_removed(struct regions_sampler *w, const struct piece *piece)
 {
 	struct payload *p = room_for(w, 2 * VARINT_MAX);
 
@@ -450,7 +450,7 @@ static void put_removed(struct regions_watch *w, const struct piece *piece)
 }
 
 /* Gives the pieces that were there before their numbers; what is gone is written. */
-static void match(struct regions_watch *w)
+static void match(struct regions_sampler *w)
 {
 	struct pieces *now = &w->now, *before = &w->before;
 	size_t k = 0;
@@ -469,7 +469,7 @@ static void match(struct regions_watch *w)
 	}
 }
 
-static void write_changes(struct regions_watch *w)
+static void write_changes(struct regions_sampler *w)
 {
 	struct pieces *now = &w->now, *before = &w->before, swap;
 	size_t head, k = 0;
@@ -496,8 +496,8 @@ static void write_changes(struct regions_watch *w)
 	*now = swap;
 }
 
-/* What a process is between fork and exec, or on its way into another program, is not looked at. */
-static bool worth_a_look(const struct collector *c)
+/* What a process is between fork and exec, or on its way into another program, is not sampled. */
+static bool worth_sampling(const struct collector *c)
 {
 	const struct shm_family *family = &c->control->family;
 
@@ -506,11 +506,11 @@ static bool worth_a_look(const struct collector *c)
 	return family->origin == ORIGIN_START || c->recording.event_count || c->encoder.event_count;
 }
 
-void regions_look(struct regions_watch *w)
+void regions_sample(struct regions_sampler *w)
 {
 	struct collector *c = w ? w->collector : NULL;
 
-	if (!w || c->recording.error || !worth_a_look(c))
+	if (!w || c->recording.error || !worth_sampling(c))
 		return;
 	w->drained_ns = clock_ns(CLOCK_MONOTONIC);
 	w->began = clock_stamp(c->control->clock);
@@ -525,7 +525,7 @@ void regions_look(struct regions_watch *w)
 		write_changes(w);
 }
 
-void regions_look_if_due(struct regions_watch *w)
+void regions_sample_if_due(struct regions_sampler *w)
 {
 	uint64_t now, age, every, cpu;
 
@@ -541,8 +541,8 @@ void regions_look_if_due(struct regions_watch *w)
 	if (now - w->last_ns < every)
 		return;
 	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	regions_look(w);
+	regions_sample(w);
 	w->every_ns = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu) * SHARE;
 	w->last_ns = now;
-	log_line(LOG_TRACE, "a look at %zu regions", w->before.count);
+	log_line(LOG_TRACE, "a sample of %zu regions", w->before.count);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Following memory maps through a recording.  See map_history.h.
  *
- * Calls and looks are taken in order of time.  `live` holds the regions that there are, `pieces`
- * what the last look has seen: each region has its share of the usage of the pieces below it, and a
- * map the sum of its regions', which is noted whenever it changes.
+ * Calls and samples are taken in order of time.  `live` holds the regions that there are, `pieces`
+ * what the last sample has seen: each region has its share of the usage of the pieces below it, and
+ * a map the sum of its regions', which is noted whenever it changes.
  *
- * A call's stamp may be later than a look that saw what it made: the thread was stopped in between.
- * What then looks like a map of nobody's, first seen by the last look, is taken back when the call
- * comes. */
+ * A call's stamp may be later than a sample that saw what it made: the thread was stopped in
+ * between. What then looks like a map of nobody's, first seen by the last sample, is taken back
+ * when the call comes. */
 #include "model/map_history.h"
 
 #include <stdatomic.h>
@@ -28,13 +28,13 @@ struct piece {
 	uint64_t start, length;
 	struct region_found found;
 	struct region_usage usage; /* bytes */
-	bool changed;		   /* by the look that is being read */
+	bool changed;		   /* by the sample that is being read */
 };
 
 /* What is only needed while regions live. */
 struct region_state {
 	struct region_usage usage; /* its share, bytes */
-	bool confirmed;		   /* a look has shown it, or a part of it */
+	bool confirmed;		   /* a sample has shown it, or a part of it */
 	bool unsure;		   /* in `unconfirmed` */
 };
 
@@ -60,9 +60,9 @@ struct builder {
 	struct map moved;     /* by thread: the region that mremap has taken away */
 	uint32_t *dirty;
 	size_t dirty_count, dirty_room;
-	uint32_t *unconfirmed; /* regions since the last look */
+	uint32_t *unconfirmed; /* regions since the last sample */
 	size_t unconfirmed_count, unconfirmed_room;
-	uint64_t last_look;
+	uint64_t last_sample;
 };
 
 static void add_usage(struct region_usage *to, const struct region_usage *what, bool less)
@@ -270,7 +270,7 @@ static bool is_known(const struct builder *b, uint32_t region)
 	return b->maps->rows[b->maps->regions[region].map].call != NO_CALL;
 }
 
-/* Takes back what the last look has shown of a map before the call that made it was stamped. */
+/* Takes back what the last sample has shown of a map before the call that made it was stamped. */
 static void take_back(struct builder *b, uint64_t start, uint64_t end)
 {
 	struct range r;
@@ -280,7 +280,7 @@ static void take_back(struct builder *b, uint64_t start, uint64_t end)
 		const struct map_region *region = &b->maps->regions[r.value];
 		struct map_state *s = &b->states[region->map];
 
-		if (is_known(b, r.value) || region->begun != b->last_look || r.start < start ||
+		if (is_known(b, r.value) || region->begun != b->last_sample || r.start < start ||
 		    r.end > end || s->region_count != 1)
 			continue;
 		end_region(b, r.value, region->begun, NO_CALL);
@@ -431,17 +431,17 @@ static void show(struct builder *b, const struct piece *p, uint64_t now)
 		show_unknown(b, p, gap, end, now);
 }
 
-/* Was it there before the look, whole or as part of what the look has shown to be less? */
-static bool is_older(const struct builder *b, uint32_t region, const struct look *look)
+/* Was it there before the sample, whole or as part of what the sample has shown to be less? */
+static bool is_older(const struct builder *b, uint32_t region, const struct map_sample *sample)
 {
 	uint64_t begun = b->maps->regions[region].begun;
 
-	return begun <= look->began || begun == look->ended;
+	return begun <= sample->began || begun == sample->ended;
 }
 
-/* Nothing was seen there: what a call mapped before the look began, or nobody is known to have
+/* Nothing was seen there: what a call mapped before the sample began, or nobody is known to have
  * mapped, is gone. */
-static void miss(struct builder *b, uint64_t start, uint64_t end, const struct look *look)
+static void miss(struct builder *b, uint64_t start, uint64_t end, const struct map_sample *sample)
 {
 	struct range piece, r;
 
@@ -454,9 +454,9 @@ static void miss(struct builder *b, uint64_t start, uint64_t end, const struct l
 			to = piece.start;
 		for (uint64_t at = from; at < to && ranges_from(&b->live, at, &r) && r.start < to;
 		     at = r.end)
-			if (!is_known(b, r.value) || is_older(b, r.value, look))
+			if (!is_known(b, r.value) || is_older(b, r.value, sample))
 				cut(b, r.start > from ? r.start : from, r.end < to ? r.end : to,
-				    look->ended, NO_CALL);
+				    sample->ended, NO_CALL);
 	}
 }
 
@@ -467,7 +467,7 @@ static struct piece *piece_of(struct builder *b, uint64_t number)
 	return map_get(&b->by_number, number, &i) && i ? &b->pieces[i - 1] : NULL;
 }
 
-static void add_piece(struct builder *b, const struct look_record *record)
+static void add_piece(struct builder *b, const struct map_sample_record *record)
 {
 	const struct region_found *f = &record->found;
 	uint64_t unused;
@@ -483,7 +483,7 @@ static void add_piece(struct builder *b, const struct look_record *record)
 	ranges_add(&b->seen, f->start, f->start + f->length, (uint32_t)b->piece_count - 1);
 }
 
-static void set_usage(struct builder *b, const struct look_record *record)
+static void set_usage(struct builder *b, const struct map_sample_record *record)
 {
 	struct piece *p = piece_of(b, record->number);
 
@@ -495,7 +495,7 @@ static void set_usage(struct builder *b, const struct look_record *record)
 	p->changed = true;
 }
 
-static void remove_piece(struct builder *b, const struct look_record *record)
+static void remove_piece(struct builder *b, const struct map_sample_record *record)
 {
 	struct piece *p = piece_of(b, record->number);
 
@@ -510,13 +510,14 @@ struct gone {
 };
 
 /* Takes what has changed; returns the places of pieces that were removed. */
-static size_t read_look(struct builder *b, const struct look *look, struct gone **ret_gone)
+static size_t read_sample(struct builder *b, const struct map_sample *sample,
+			  struct gone **ret_gone)
 {
 	struct gone *gone = NULL;
 	size_t count = 0, room = 0;
 
-	for (size_t i = 0; i < look->count; i++) {
-		const struct look_record *record = &b->maps->seen->records[look->first + i];
+	for (size_t i = 0; i < sample->count; i++) {
+		const struct map_sample_record *record = &b->maps->seen->records[sample->first + i];
 		const struct piece *p = piece_of(b, record->number);
 
 		if (record->kind == REGIONS_ADD) {
@@ -533,9 +534,9 @@ static size_t read_look(struct builder *b, const struct look *look, struct gone 
 	return count;
 }
 
-/* What was mapped before the look before this one was over, and is not there, was unmapped by
- * somebody unseen.  One look may be too early: an event may reach the collector late. */
-static void miss_unconfirmed(struct builder *b, const struct look *look)
+/* What was mapped before the sample before this one was over, and is not there, was unmapped by
+ * somebody unseen.  One sample may be too early: an event may reach the collector late. */
+static void miss_unconfirmed(struct builder *b, const struct map_sample *sample)
 {
 	size_t kept = 0;
 
@@ -545,9 +546,9 @@ static void miss_unconfirmed(struct builder *b, const struct look *look)
 
 		if (r->ended != NEVER)
 			continue;
-		if (r->begun <= b->last_look) {
+		if (r->begun <= b->last_sample) {
 			b->region_states[region].unsure = false;
-			miss(b, r->address, r->address + r->length, look);
+			miss(b, r->address, r->address + r->length, sample);
 		} else {
 			b->unconfirmed[kept++] = region;
 		}
@@ -555,25 +556,25 @@ static void miss_unconfirmed(struct builder *b, const struct look *look)
 	b->unconfirmed_count = kept;
 }
 
-static void take_look(struct builder *b, const struct look *look)
+static void take_sample(struct builder *b, const struct map_sample *sample)
 {
 	struct gone *gone;
-	size_t gone_count = read_look(b, look, &gone);
+	size_t gone_count = read_sample(b, sample, &gone);
 
-	for (size_t i = 0; i < look->count; i++) {
-		const struct look_record *record = &b->maps->seen->records[look->first + i];
+	for (size_t i = 0; i < sample->count; i++) {
+		const struct map_sample_record *record = &b->maps->seen->records[sample->first + i];
 		struct piece *p = piece_of(b, record->number);
 
 		if (p && p->changed) {
 			p->changed = false;
-			show(b, p, look->ended);
+			show(b, p, sample->ended);
 		}
 	}
 	for (size_t i = 0; i < gone_count; i++)
-		miss(b, gone[i].start, gone[i].end, look);
-	miss_unconfirmed(b, look);
-	b->last_look = look->ended;
-	settle(b, look->ended);
+		miss(b, gone[i].start, gone[i].end, sample);
+	miss_unconfirmed(b, sample);
+	b->last_sample = sample->ended;
+	settle(b, sample->ended);
 	free(gone);
 }
 
@@ -639,7 +640,7 @@ struct map_history *map_history_new(const struct map_calls *calls, const struct 
 {
 	struct map_history *m = xcalloc(1, sizeof(*m));
 	struct builder b = { .maps = m };
-	size_t look = 0;
+	size_t sample = 0;
 
 	m->seen = seen;
 	if (calls->count < NO_CALL)
@@ -647,12 +648,13 @@ struct map_history *map_history_new(const struct map_calls *calls, const struct 
 			map_calls_add(&m->calls, &calls->rows[i]);
 	map_calls_sort(&m->calls);
 	for (uint32_t call = 0; call < m->calls.count; call++) {
-		while (look < seen->look_count && seen->looks[look].ended < m->calls.rows[call].at)
-			take_look(&b, &seen->looks[look++]);
+		while (sample < seen->sample_count &&
+		       seen->samples[sample].ended < m->calls.rows[call].at)
+			take_sample(&b, &seen->samples[sample++]);
 		take_call(&b, call);
 	}
-	while (look < seen->look_count)
-		take_look(&b, &seen->looks[look++]);
+	while (sample < seen->sample_count)
+		take_sample(&b, &seen->samples[sample++]);
 	gather(&b);
 	free(b.states);
 	free(b.region_states);

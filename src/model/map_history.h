@@ -4,12 +4,12 @@
  * was used when.
  *
  * Made of two things when it is first asked for.  The calls that the recorder saw (mmap, munmap,
- * mremap) say exactly which map begins and ends where, when and by whom.  The looks that the
+ * mremap) say exactly which map begins and ends where, when and by whom.  The samples that the
  * collector took from outside say what was resident, and show maps that nobody was seen to make:
- * the heap, stacks, files, what libc maps for itself.  Those begin and end at a look.
+ * the heap, stacks, files, what libc maps for itself.  Those begin and end at a sample.
  *
  * A map consists of regions.  A call that unmaps, or maps over, part of a region ends the region;
- * what is left of it goes on as new ones.  What a look shows to have other permissions does the
+ * what is left of it goes on as new ones.  What a sample shows to have other permissions does the
  * same.  Times are stamps; bytes are bytes. */
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Reading looks at memory maps.  See regions.h. */
+/* Reading samples of memory maps.  See regions.h. */
 #include "model/regions.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static bool get_usage(struct cursor *c, struct region_usage *u)
 	return true;
 }
 
-static bool get_record(struct regions *r, struct cursor *c, struct look_record *record)
+static bool get_record(struct regions *r, struct cursor *c, struct map_sample_record *record)
 {
 	uint64_t kind;
 
@@ -68,18 +68,18 @@ static bool get_record(struct regions *r, struct cursor *c, struct look_record *
 	}
 }
 
-static struct look *look_at(struct regions *r, uint64_t began, uint64_t ended)
+static struct map_sample *sample_at(struct regions *r, uint64_t began, uint64_t ended)
 {
-	struct look *last = r->look_count ? &r->looks[r->look_count - 1] : NULL;
+	struct map_sample *last = r->sample_count ? &r->samples[r->sample_count - 1] : NULL;
 
 	if (last && last->began == began)
 		return last;
 	/* Looks are in order of time; a clock that jumps back must not undo that. */
 	if (last && began < last->ended)
 		began = last->ended;
-	r->looks = xgrow(r->looks, r->look_count, &r->look_room, sizeof(*r->looks));
-	last = &r->looks[r->look_count++];
-	*last = (struct look){ began, ended > began ? ended : began, r->record_count, 0 };
+	r->samples = xgrow(r->samples, r->sample_count, &r->sample_room, sizeof(*r->samples));
+	last = &r->samples[r->sample_count++];
+	*last = (struct map_sample){ began, ended > began ? ended : began, r->record_count, 0 };
 	return last;
 }
 
@@ -87,7 +87,7 @@ bool regions_add(struct regions *r, const uint8_t *bytes, size_t size)
 {
 	struct cursor c = { bytes, bytes + size };
 	uint64_t began, took;
-	struct look *look;
+	struct map_sample *sample;
 
 	if (!number(&c, &began) || !number(&c, &took) || began >= UINT64_MAX - 1 ||
 	    took >= UINT64_MAX - 1 - began)
@@ -95,14 +95,14 @@ bool regions_add(struct regions *r, const uint8_t *bytes, size_t size)
 	if (!r->named)
 		strings_init(&r->names);
 	r->named = true;
-	look = look_at(r, began, began + took);
+	sample = sample_at(r, began, began + took);
 	while (c.p < c.end) {
 		r->records =
 			xgrow(r->records, r->record_count, &r->record_room, sizeof(*r->records));
 		if (!get_record(r, &c, &r->records[r->record_count]))
 			return false;
 		r->record_count++;
-		look->count++;
+		sample->count++;
 	}
 	return true;
 }
@@ -114,7 +114,7 @@ const char *regions_name(const struct regions *r, uint32_t name)
 
 void regions_release(struct regions *r)
 {
-	free(r->looks);
+	free(r->samples);
 	free(r->records);
 	if (r->named)
 		strings_release(&r->names);

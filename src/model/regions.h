@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* What the collector saw of the program's memory maps, look by look, as it is in the recording.
+/* What the collector saw of the program's memory maps, sample by sample, as it is in the recording.
  * map_history.h makes sense of it. */
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ struct region_found {
 	uint8_t flags; /* enum map_flags */
 };
 
-struct look_record {
+struct map_sample_record {
 	uint8_t kind; /* enum regions_kind */
 	uint64_t number;
 	union {
@@ -25,15 +25,15 @@ struct look_record {
 	};
 };
 
-struct look {
+struct map_sample {
 	uint64_t began, ended; /* stamps */
 	size_t first, count;   /* records */
 };
 
 struct regions {
-	struct look *looks;
-	size_t look_count, look_room;
-	struct look_record *records;
+	struct map_sample *samples;
+	size_t sample_count, sample_room;
+	struct map_sample_record *records;
 	size_t record_count, record_room;
 	struct strings names;
 	bool named; /* names is initialised */

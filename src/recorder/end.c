@@ -28,7 +28,7 @@ extern void *__dso_handle HIDDEN;
 
 struct patience {
 	uint64_t start, limit;
-	unsigned looks; /* left, where a filter forbids to ask for the time */
+	unsigned polls; /* left, where a filter forbids to ask for the time */
 };
 
 static struct patience patience_of(uint64_t limit)
@@ -41,7 +41,7 @@ static bool time_is_left(struct patience *p)
 {
 	if (p->start)
 		return sys_clock_ns(CLOCK_MONOTONIC) - p->start < p->limit;
-	return p->looks && p->looks--;
+	return p->polls && p->polls--;
 }
 
 /* False: it is not to be waited for any longer. */

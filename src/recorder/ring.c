@@ -9,7 +9,7 @@
 #define PATIENCE_NS 100000000ull	 /* without progress: is the collector still there? */
 #define PATIENCE_BLIND_NS 10000000000ull /* where /proc does not tell */
 #define SAMPLE_LIMIT 200000	 /* ticks: more is a switch to another process, or the collector */
-#define PATIENCE_LOOKS 20000000u /* without progress, where the kernel cannot be asked to wait */
+#define PATIENCE_POLLS 20000000u /* without progress, where the kernel cannot be asked to wait */
 
 void ring_doorbell(struct shm_control *shm)
 {
@@ -92,14 +92,14 @@ bool ring_collector_works(uint64_t waited_ns)
 
 /* A program that may not wait looks for a while, and once only for a collector that does nothing.
  */
-static bool look_again(uint32_t drained, uint32_t *looks)
+static bool poll_again(uint32_t drained, uint32_t *polls)
 {
 	static _Atomic uint64_t given_up; /* 1 << 32, and the number of passes then */
 
 	if (atomic_load_explicit(&given_up, memory_order_relaxed) == (1ull << 32 | drained))
 		return false;
 	__builtin_ia32_pause();
-	if (++*looks < PATIENCE_LOOKS)
+	if (++*polls < PATIENCE_POLLS)
 		return true;
 	atomic_store_explicit(&given_up, 1ull << 32 | drained, memory_order_relaxed);
 	return false;
@@ -109,7 +109,7 @@ bool ring_make_room(struct rt_thread *t)
 {
 	struct shm_control *shm = rt.shm;
 	uint64_t start = 0, progress = 0, now;
-	uint32_t drained, seen = 0, looks = 0;
+	uint32_t drained, seen = 0, polls = 0;
 
 	for (;;) {
 		drained = atomic_load_explicit(&shm->drained, memory_order_acquire);
@@ -131,9 +131,9 @@ bool ring_make_room(struct rt_thread *t)
 		}
 		if (!SYS_ALLOWED(SYS_futex)) {
 			if (drained != seen)
-				looks = 0;
+				polls = 0;
 			seen = drained;
-			if (!look_again(drained, &looks)) {
+			if (!poll_again(drained, &polls)) {
 				rt_count(COUNTER_dropped_sandbox, 1);
 				return false;
 			}

@@ -25,15 +25,15 @@ enum format_chunk_type {
 	CHUNK_CLOCK,	/* u64 stamp, u64 CLOCK_MONOTONIC ns, u64 CLOCK_REALTIME ns */
 	CHUNK_MODULES,
 	CHUNK_NODES,
-	CHUNK_EVENTS,	   /* see codec.h */
-	CHUNK_THREADS,	   /* repeated: varint tid, varint length, name; later ones win */
-	CHUNK_FILE,	   /* a piece of an embedded file */
-	CHUNK_COUNTERS,	   /* repeated: varint length, name, varint value; later ones win */
-	CHUNK_END,	   /* the collector finished in order; empty */
-	CHUNK_INDEX,	   /* where each chunk starts; then struct format_trailer ends the file */
-	CHUNK_STATISTICS,  /* what was taken out and still counts: see statistics.h */
-	CHUNK_SYMBOLS,	   /* names that were looked up already: see symbols.h */
-	CHUNK_REGIONS,	   /* what one look at the program's memory maps has found: see regions.h */
+	CHUNK_EVENTS,	  /* see codec.h */
+	CHUNK_THREADS,	  /* repeated: varint tid, varint length, name; later ones win */
+	CHUNK_FILE,	  /* a piece of an embedded file */
+	CHUNK_COUNTERS,	  /* repeated: varint length, name, varint value; later ones win */
+	CHUNK_END,	  /* the collector finished in order; empty */
+	CHUNK_INDEX,	  /* where each chunk starts; then struct format_trailer ends the file */
+	CHUNK_STATISTICS, /* what was taken out and still counts: see statistics.h */
+	CHUNK_SYMBOLS,	  /* names that were looked up already: see symbols.h */
+	CHUNK_REGIONS, /* what one sample of the program's memory maps has found: see regions.h */
 	CHUNK_SHARED_FILE, /* an embedded file that is beside the recording, for several of them */
 };
 /* A reader skips a chunk whose type it does not know. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* The payload of CHUNK_REGIONS: what one look at the program's memory maps (/proc/PID/smaps) has
- * found that is different from the look before.
+/* The payload of CHUNK_REGIONS: what one sample of the program's memory maps (/proc/PID/smaps) has
+ * found that is different from the sample before.
  *
- * varint stamp when the look began, varint ticks that it took; then records, each a varint kind
+ * varint stamp when the sample began, varint ticks that it took; then records, each a varint kind
  * and varints, the name counted:
  *
  * ADD     number, start, length, offset in the file, inode, major and minor number of its device,
@@ -13,8 +13,8 @@
  * REMOVE  number
  *
  * A region is a piece of the address space that is in one mapping of the kernel's and in one of the
- * program's.  Numbers are given once.  A look that does not fit into one chunk goes on in the next,
- * with the same stamps. */
+ * program's.  Numbers are given once.  A sample that does not fit into one chunk goes on in the
+ * next, with the same stamps. */
 #include <stdint.h>
 
 enum regions_kind { REGIONS_ADD = 1, REGIONS_USAGE, REGIONS_REMOVE };

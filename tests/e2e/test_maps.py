@@ -151,11 +151,11 @@ def test_mmap(compile_program, tmp_path, mode, named):
     program = compile_program("maps", flags=("-O0",))
     with running(program, path, mode, env=NAMED if named else None) as steps:
         steps.reached(b"1")
-        wait_for_maps(path, lambda maps: any(m["name"] == "[stack]" for m in maps), "a first look")
+        wait_for_maps(path, lambda maps: any(m["name"] == "[stack]" for m in maps), "a first sample")
         steps.go_on()
         steps.reached(b"2")
         wait_for_maps(path, lambda maps: sum(m["peak_rss"] for m in of_source(maps, "maps.c")) == 8192,
-                      "a look at what was touched")
+                      "a sample of what was touched")
         steps.go_on()
     maps = maps_of(path)
     check_regions(of_source(maps, "maps.c"))
@@ -303,7 +303,7 @@ def finished(compile_program, tmp_path_factory):
         steps.reached(b"1")
         steps.go_on()
         steps.reached(b"2")
-        wait_for_maps(path, lambda maps: any(m["peak_rss"] == 8192 for m in of_source(maps, "maps.c")), "a look")
+        wait_for_maps(path, lambda maps: any(m["peak_rss"] == 8192 for m in of_source(maps, "maps.c")), "a sample")
         steps.go_on()
     return path, maps_of(path)
 
@@ -402,7 +402,7 @@ def test_allocations_of_a_map(compile_program, tmp_path):
     program = compile_program("heap_maps", flags=("-O0",))
     with running(program, path, "run") as steps:
         steps.reached(b"1")
-        wait_for_maps(path, lambda maps: any(m["name"] == "[heap]" for m in maps), "a look at the heap")
+        wait_for_maps(path, lambda maps: any(m["name"] == "[heap]" for m in maps), "a sample of the heap")
         steps.go_on()
     (heap,) = [m for m in maps_of(path) if m["name"] == "[heap]"]
     found = harness.ask("allocations", "--json", "--no-cache", "--from-map", str(heap["id"]), path)["allocations"]

@@ -109,28 +109,28 @@ static void text_of_smaps(void **state)
 	assert_false(smaps_next(&at, text + 20, &e));
 }
 
-/* A look at memory, as the collector writes it. */
-struct look_writer {
+/* A sample of memory, as the collector writes it. */
+struct map_sample_writer {
 	struct buf bytes;
 	uint64_t last;
 };
 
-static void put(struct look_writer *l, uint64_t v)
+static void put(struct map_sample_writer *l, uint64_t v)
 {
 	uint8_t bytes[VARINT_MAX];
 
 	buf_add(&l->bytes, bytes, (size_t)(varint_put(bytes, v) - bytes));
 }
 
-static void put_head(struct look_writer *l, uint64_t began, uint64_t took)
+static void put_head(struct map_sample_writer *l, uint64_t began, uint64_t took)
 {
 	buf_clear(&l->bytes);
 	put(l, began);
 	put(l, took);
 }
 
-static uint64_t put_region(struct look_writer *l, uint64_t start, uint64_t length, uint64_t kib,
-			   const char *name, unsigned flags)
+static uint64_t put_region(struct map_sample_writer *l, uint64_t start, uint64_t length,
+			   uint64_t kib, const char *name, unsigned flags)
 {
 	put(l, REGIONS_ADD);
 	put(l, ++l->last);
@@ -149,7 +149,7 @@ static uint64_t put_region(struct look_writer *l, uint64_t start, uint64_t lengt
 	return l->last;
 }
 
-static void put_gone(struct look_writer *l, uint64_t number)
+static void put_gone(struct map_sample_writer *l, uint64_t number)
 {
 	put(l, REGIONS_REMOVE);
 	put(l, number);
@@ -163,14 +163,14 @@ struct world {
 	uint32_t owner[PAGES];
 	/* Unmapped unseen: who maps there unseen too cannot be told from who was there. */
 	bool barred[PAGES];
-	uint64_t piece[PAGES]; /* number of the region that the last look gave this page, and */
+	uint64_t piece[PAGES]; /* number of the region that the last sample gave this page, and */
 	uint32_t piece_owner[PAGES];
 	uint32_t piece_first[PAGES], piece_end[PAGES];
 	uint64_t now;
 	uint32_t unseen;
 	struct map_calls calls;
 	struct regions regions;
-	struct look_writer look;
+	struct map_sample_writer sample;
 };
 
 static void call(struct world *w, unsigned from, unsigned count, bool unmaps)
@@ -188,9 +188,9 @@ static void call(struct world *w, unsigned from, unsigned count, bool unmaps)
 		w->owner[i] = unmaps ? 0 : (uint32_t)w->calls.count;
 }
 
-static void look(struct world *w)
+static void take_sample(struct world *w)
 {
-	struct look_writer *l = &w->look;
+	struct map_sample_writer *l = &w->sample;
 	uint64_t began = ++w->now;
 
 	put_head(l, began, 1);
@@ -230,7 +230,7 @@ static void look(struct world *w)
 	assert_true(regions_add(&w->regions, (const uint8_t *)l->bytes.data, l->bytes.size));
 }
 
-/* At the end of it all, right after a look. */
+/* At the end of it all, right after a sample. */
 static void compare(const struct world *w)
 {
 	struct map_history *h = map_history_new(&w->calls, &w->regions);
@@ -307,7 +307,7 @@ static void maps_are_followed(void **state)
 				}
 				break;
 			case 2:
-				look(&w);
+				take_sample(&w);
 				break;
 			case 3:
 			case 4:
@@ -318,21 +318,22 @@ static void maps_are_followed(void **state)
 				break;
 			}
 		}
-		/* What was unmapped unseen before any look had shown it takes two to be missed. */
-		look(&w);
+		/* What was unmapped unseen before any sample had shown it takes two to be missed.
+		 */
+		take_sample(&w);
 		w.now++;
-		look(&w);
+		take_sample(&w);
 		compare(&w);
 		map_calls_release(&w.calls);
 		regions_release(&w.regions);
-		buf_release(&w.look.bytes);
+		buf_release(&w.sample.bytes);
 	}
 }
 
 /* The heap grows: it is one map with several regions. */
 static void heap_grows(void **state)
 {
-	struct look_writer l = { 0 };
+	struct map_sample_writer l = { 0 };
 	struct regions seen = { 0 };
 	struct map_calls none = { 0 };
 	struct map_history *h;
@@ -364,10 +365,10 @@ static void heap_grows(void **state)
 	buf_release(&l.bytes);
 }
 
-/* A look that sees a map before the call that made it is stamped. */
+/* A sample that sees a map before the call that made it is stamped. */
 static void call_comes_late(void **state)
 {
-	struct look_writer l = { 0 };
+	struct map_sample_writer l = { 0 };
 	struct regions seen = { 0 };
 	struct map_calls calls = { 0 };
 	struct map_call c = { .at = 150,
@@ -395,7 +396,7 @@ static void call_comes_late(void **state)
 
 static void bad_looks(void **state)
 {
-	struct look_writer l = { 0 };
+	struct map_sample_writer l = { 0 };
 	struct regions seen = { 0 };
 
 	put_head(&l, 100, 10);
@@ -439,7 +440,7 @@ static void recording_with_maps(void **state)
 	struct model_options how = { .workers = 0 };
 	struct event e[16];
 	struct writer w;
-	struct look_writer l = { 0 };
+	struct map_sample_writer l = { 0 };
 	const struct map_history *h;
 	struct map_filter only;
 	struct map_list *list;
