@@ -20,9 +20,9 @@
 #include "cli/command.h"
 #include "cli/session.h"
 #include "collector/collector.h"
+#include "collector/daemonize.h"
 #include "collector/launch.h"
 #include "collector/log.h"
-#include "collector/manners.h"
 #include "collector/program.h"
 #include "recording/file_name.h"
 #include "stream/serve.h"
@@ -466,7 +466,7 @@ static int start(const char *program, char **argv, const char *library)
 		return 1;
 	}
 	let_signals_in();
-	manners_raise_limits();
+	daemonize_raise_limits();
 	real = realpath(program, NULL);
 	status = record(r, real ? real : program, argv, shm_fd);
 	free(real);

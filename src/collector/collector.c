@@ -17,11 +17,11 @@
 #include "base/open_output.h"
 #include "collector/clock.h"
 #include "collector/cull.h"
+#include "collector/daemonize.h"
 #include "collector/family.h"
 #include "collector/futex.h"
 #include "collector/inplace.h"
 #include "collector/log.h"
-#include "collector/manners.h"
 #include "collector/regions.h"
 #include "stream/serve.h"
 #include "wire/layout.h"
@@ -72,7 +72,7 @@ int collector_init(struct collector *c, int shm_fd)
 	}
 	if (c->control->magic != SHM_MAGIC)
 		return -EPROTO;
-	if ((uint64_t)st.st_size < SHM_FILE_SIZE && (error = manners_size_memory(shm_fd)))
+	if ((uint64_t)st.st_size < SHM_FILE_SIZE && (error = daemonize_size_memory(shm_fd)))
 		return error;
 	if (fstat(shm_fd, &st) < 0)
 		return -errno;

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "collector/clock.h"
+#include "collector/daemonize.h"
 #include "collector/elf.h"
-#include "collector/manners.h"
 #include "wire/layout.h"
 #include "wire/shm.h"
 
@@ -162,7 +162,7 @@ int launch_memory(const struct options *options, const char *session)
 
 	if (fd < 0)
 		return -errno;
-	error = manners_size_memory(fd);
+	error = daemonize_size_memory(fd);
 	if (error)
 		return error;
 	control = mmap(NULL, SHM_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

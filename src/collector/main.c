@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "collector/collector.h"
+#include "collector/daemonize.h"
 #include "collector/futex.h"
 #include "collector/inherit.h"
 #include "collector/log.h"
-#include "collector/manners.h"
 #include "stream/serve.h"
 
 static bool parse(int argc, char **argv, int *ret_fd, int *ret_target)
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	log_note_stderr(STDERR_FILENO);
-	manners_leave(&fd);
+	daemonize(&fd);
 	error = collector_init(&c, fd);
 	if (error) {
 		char text[100];
@@ -193,7 +193,7 @@ int main(int argc, char **argv)
 	log_options(&c.control->options);
 	if (collector_open(&c, target, program))
 		return 1;
-	manners_leave_directory();
+	daemonize_leave_directory();
 	start_waiting_for_exit(&c);
 	if (c.control->family.origin == ORIGIN_FORK)
 		inherit_blocks(&c);

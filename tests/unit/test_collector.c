@@ -460,7 +460,7 @@ static void test_wild_program(void **state)
 }
 
 /* It closes what it inherited, leaves the session, and keeps no directory busy. */
-static void test_manners(void **state)
+static void test_collector_daemonizes(void **state)
 {
 	struct fake f;
 	pid_t program, collector;
@@ -575,10 +575,14 @@ static int tear_down(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_killed_program),	  cmocka_unit_test(test_unfinished_node),
-		cmocka_unit_test(test_unwritable_output), cmocka_unit_test(test_full_disk),
-		cmocka_unit_test(test_wild_program),	  cmocka_unit_test(test_manners),
-		cmocka_unit_test(test_embedded_program),  cmocka_unit_test(test_output_in_use),
+		cmocka_unit_test(test_killed_program),
+		cmocka_unit_test(test_unfinished_node),
+		cmocka_unit_test(test_unwritable_output),
+		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_wild_program),
+		cmocka_unit_test(test_collector_daemonizes),
+		cmocka_unit_test(test_embedded_program),
+		cmocka_unit_test(test_output_in_use),
 	};
 
 	collector_path = argc > 1 ? argv[1] : "build/memoir-collector";

@@ -18,7 +18,7 @@ COMPLETE = ["nothing", "closefrom", "close_range", "close-all", "close-std", "du
 @pytest.mark.parametrize("mode", ["run", "preload"])
 @pytest.mark.parametrize("how", COMPLETE)
 def test_recorded_completely(compile_program, compare, how, mode):
-    recording = compare([compile_program("manners"), how], mode=mode)
+    recording = compare([compile_program("process_setup"), how], mode=mode)
     assert recording.total("after")["allocations"] == 1000
     assert recording.total("before")["allocations"] == 1000
     assert recording.info["lost_events"] == 0
@@ -28,7 +28,7 @@ def test_recorded_completely(compile_program, compare, how, mode):
 @pytest.mark.parametrize("mode", ["run", "preload"])
 @pytest.mark.parametrize("how", ["chroot", "setuid"])
 def test_recorded_completely_as_root(compile_program, compare, how, mode):
-    recording = compare([compile_program("manners"), how], mode=mode)
+    recording = compare([compile_program("process_setup"), how], mode=mode)
     assert recording.total("after")["allocations"] == 1000
     assert recording.info["lost_events"] == 0
 
@@ -36,7 +36,7 @@ def test_recorded_completely_as_root(compile_program, compare, how, mode):
 @pytest.mark.parametrize("mode", ["run", "preload"])
 def test_no_more_memory(compile_program, compare, mode):
     """RLIMIT_AS below what is in use, set by the program itself."""
-    recording = compare([compile_program("manners"), "no-more-memory"], mode=mode)
+    recording = compare([compile_program("process_setup"), "no-more-memory"], mode=mode)
     assert recording.total("before")["allocations"] == 1000
 
 
@@ -45,7 +45,7 @@ def test_daemon(compile_program, tmp_path, mode):
     """The first process ends at once; the daemon goes on and is unharmed."""
     done = tmp_path / "done"
     path = str(tmp_path / "out.dat")
-    recording = harness.record([compile_program("manners"), "daemon", str(done)], path, mode=mode)
+    recording = harness.record([compile_program("process_setup"), "daemon", str(done)], path, mode=mode)
     assert recording.status == 0
     harness.wait_for(lambda: done.exists() and done.read_bytes() == b"done\n", what="the daemon")
     assert recording.total("before")["allocations"] == 1000

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* manners HOW: things that servers do at start-up and that must not disturb a recording; then
+/* process_setup HOW: things that servers do at start-up and that must not disturb a recording; then
  * allocates 1000 blocks of 123 bytes in after(), and says "done" to the file named by the second
  * argument or to stdout. */
 #include <fcntl.h>

@@ -5,11 +5,11 @@
 
 /* Leaves the session, gives up all descriptors but one, puts signals in order, raises soft limits
  * to the hard ones.  `*fd` is the descriptor to keep; it may get another number. */
-void manners_leave(int *fd);
+void daemonize(int *fd);
 /* Raises soft limits that a recording may meet to the hard ones. */
-void manners_raise_limits(void);
+void daemonize_raise_limits(void);
 /* Makes the shared memory's file as large as it has to be, past a limit on file sizes if that may
  * be done.  0 or -errno; never a signal. */
-int manners_size_memory(int fd);
+int daemonize_size_memory(int fd);
 /* Gives up the working directory, once the output is open. */
-void manners_leave_directory(void);
+void daemonize_leave_directory(void);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A collector's manners.  See manners.h.
+/* A collector becomes a daemon.  See daemonize.h.
  *
  * Why each matters: an inherited pipe held open hangs `$(program)` and `program | cat`; a terminal
  * held keeps an ssh session from closing; the session and group would send us the program's ^C; a
  * working directory keeps a file system busy; ignored signals and a blocked mask are inherited. */
-#include "collector/manners.h"
+#include "collector/daemonize.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -67,14 +67,14 @@ static void raise_limit(int which)
 	}
 }
 
-void manners_raise_limits(void)
+void daemonize_raise_limits(void)
 {
 	raise_limit(RLIMIT_FSIZE);
 	raise_limit(RLIMIT_AS);
 	raise_limit(RLIMIT_NOFILE);
 }
 
-int manners_size_memory(int fd)
+int daemonize_size_memory(int fd)
 {
 	struct rlimit before, limit = { RLIM_INFINITY, RLIM_INFINITY };
 	struct sigaction action = { .sa_handler = SIG_IGN }, old;
@@ -99,7 +99,7 @@ int manners_size_memory(int fd)
 	return error;
 }
 
-void manners_leave(int *fd)
+void daemonize(int *fd)
 {
 	int null;
 
@@ -114,11 +114,11 @@ void manners_leave(int *fd)
 		if (null < 0 || dup2(null, i) < 0)
 			close(i);
 	close_range_or_all(KEPT_FD + 1);
-	manners_raise_limits();
+	daemonize_raise_limits();
 	prctl(PR_SET_NAME, "memoir-collector");
 }
 
-void manners_leave_directory(void)
+void daemonize_leave_directory(void)
 {
 	if (chdir("/"))
 		return; /* then a file system stays busy for as long as we live */
