@@ -22,9 +22,9 @@
 
 /* The first threads of a program get more memory than the many that may follow. */
 #define FIRST_THREADS 8
-#define ENDS_FIRST 16384u /* sets of remembered ends of stacks, a quarter kilobyte each */
-#define ENDS_LATER 256u
-#define ENDS_NESTED 32u
+#define SUFFIX_SETS_FIRST 16384u /* sets of cached suffixes of stacks, a quarter kilobyte each */
+#define SUFFIX_SETS_LATER 256u
+#define SUFFIX_SETS_NESTED 32u
 #define KNOWN_FIRST 1024u	   /* entries of a thread's table of known stacks: at first, */
 #define KNOWN_MAX (1u << 20)	   /* at most for the first threads (16 MiB), */
 #define KNOWN_MAX_LATER (1u << 14) /* and for later ones */

@@ -52,22 +52,22 @@ void thread_tell_walks(struct rt_thread *t)
 	}
 }
 
-_Static_assert(ENDS_FIRST <= WALK_SETS_MAX, "numbers of ends have 16 bits");
+_Static_assert(SUFFIX_SETS_FIRST <= WALK_SETS_MAX, "numbers of suffixes have 16 bits");
 
 struct walk *thread_walk(struct rt_thread *t, unsigned level)
 {
 	struct walk *w = t->walks[level];
-	uint32_t sets = ENDS_LATER;
+	uint32_t sets = SUFFIX_SETS_LATER;
 	void *memory;
 
 	if (likely(w))
 		return w;
 	if (level)
-		sets = ENDS_NESTED;
+		sets = SUFFIX_SETS_NESTED;
 	else if (atomic_load(&rt.shm->ring_count) < FIRST_THREADS)
-		sets = ENDS_FIRST;
+		sets = SUFFIX_SETS_FIRST;
 	for (size_t room = limits_room() / 4;
-	     sets > ENDS_NESTED && walk_size(rt.stack_depth, sets) > room;)
+	     sets > SUFFIX_SETS_NESTED && walk_size(rt.stack_depth, sets) > room;)
 		sets /= 2;
 	memory = rt_map(walk_size(rt.stack_depth, sets));
 	if (!memory)
@@ -177,7 +177,7 @@ static void free_thread(struct rt_thread *t)
 	for (int i = 0; i < RT_NESTING; i++)
 		if (t->walks[i])
 			rt_unmap(t->walks[i],
-				 walk_size(t->walks[i]->limit, t->walks[i]->end_mask + 1));
+				 walk_size(t->walks[i]->limit, t->walks[i]->suffix_mask + 1));
 	rt_unmap(t, sizeof(*t));
 }
 

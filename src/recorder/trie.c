@@ -280,9 +280,9 @@ static uint32_t flags_of(const struct walk *w, const struct walk_frame *f)
 {
 	uint32_t flags = f->flags & FRAME_EXACT ? NODE_EXACT : 0;
 
-	if (f == w->frames && w->end == WALK_TRUNCATED)
+	if (f == w->frames && w->outcome == WALK_TRUNCATED)
 		flags |= NODE_TRUNCATED;
-	if (f == w->frames && w->end == WALK_BROKEN)
+	if (f == w->frames && w->outcome == WALK_BROKEN)
 		flags |= NODE_BROKEN;
 	return flags;
 }
@@ -323,8 +323,8 @@ static __attribute__((noinline)) uint32_t look_up(struct rt_thread *t, struct wa
 		node = f->node;
 	} else {
 		f--;
-		rt_count(COUNTER_stacks_truncated, w->end == WALK_TRUNCATED);
-		rt_count(COUNTER_stacks_broken, w->end == WALK_BROKEN);
+		rt_count(COUNTER_stacks_truncated, w->outcome == WALK_TRUNCATED);
+		rt_count(COUNTER_stacks_broken, w->outcome == WALK_BROKEN);
 	}
 	foresee(w, f + 1, node);
 	while (++f <= w->top) {

@@ -46,7 +46,7 @@ size_t walk_size(uint32_t limit, uint32_t sets)
 	return sizeof(struct walk) + n * sizeof(struct walk_frame) +
 	       n * CHECKS_PER_FRAME * sizeof(struct walk_check) + n * sizeof(struct walk_fresh) +
 	       n * sizeof(uint64_t) +
-	       sets * WALK_END_WAYS * (sizeof(struct walk_end_seen) + sizeof(uint32_t)) + 9 * 64;
+	       sets * WALK_SUFFIX_WAYS * (sizeof(struct walk_suffix) + sizeof(uint32_t)) + 9 * 64;
 }
 
 struct walk *walk_init(void *memory, uint32_t limit, uint32_t sets, bool (*probe)(const void *p))
@@ -60,9 +60,9 @@ struct walk *walk_init(void *memory, uint32_t limit, uint32_t sets, bool (*probe
 	w->checks = carve(&p, n * CHECKS_PER_FRAME * sizeof(*w->checks));
 	w->fresh = carve(&p, n * sizeof(*w->fresh));
 	w->identities = (uint64_t *)carve(&p, n * sizeof(*w->identities)) + 1;
-	w->ends = carve(&p, sets * WALK_END_WAYS * sizeof(*w->ends));
-	w->end_sets = carve(&p, sets * WALK_END_WAYS * sizeof(*w->end_sets));
-	w->end_mask = sets - 1;
+	w->suffixes = carve(&p, sets * WALK_SUFFIX_WAYS * sizeof(*w->suffixes));
+	w->suffix_sets = carve(&p, sets * WALK_SUFFIX_WAYS * sizeof(*w->suffix_sets));
+	w->suffix_mask = sets - 1;
 	w->epoch = 1;
 	w->frames[-1].slot = UINT64_MAX;
 	w->identities[-1] = 1;
@@ -72,13 +72,13 @@ struct walk *walk_init(void *memory, uint32_t limit, uint32_t sets, bool (*probe
 	return w;
 }
 
-/* Makes all ends invalid.  The next are put where the first were, not onto untouched pages. */
+/* Makes all suffixes invalid.  The next are put where the first were, not onto untouched pages. */
 static void forget_stacks(struct walk *w)
 {
 	w->top = w->frames - 1;
 	w->stale = false;
 	w->epoch++;
-	w->end_count = 0;
+	w->suffix_count = 0;
 }
 
 void walk_set_stack(struct walk *w, uint64_t high)
@@ -283,9 +283,9 @@ static inline uint64_t identity_of(uint64_t outer, const struct walk_frame *f)
 }
 
 /* The outermost frame is where it is because of what was read behind it, if that was a zero. */
-static inline uint32_t put_end(struct walk *w, const struct walk_fresh *beyond)
+static inline uint32_t put_outermost(struct walk *w, const struct walk_fresh *beyond)
 {
-	w->frames[-1].hash = w->end;
+	w->frames[-1].hash = w->outcome;
 	if (beyond->pc)
 		return 0;
 	w->checks[0] = (struct walk_check){ (const uint64_t *)beyond->slot, 0 };
@@ -305,7 +305,7 @@ static inline void keep(struct walk *w, struct walk_frame *met, const struct wal
 		 * read from elsewhere. */
 		checks = put_checks(w, met, as->fp_at, as->sp_at);
 	else
-		checks = put_end(w, as);
+		checks = put_outermost(w, as);
 	/* The hash first: what it will be looked up in is probably not in the cache. */
 	hash = met->hash;
 	for (uint32_t i = fresh; i-- > 0;)
@@ -357,7 +357,7 @@ static inline bool take(struct walk *w, struct walk_regs regs, bool reuse)
 	struct walk_frame *m = reuse ? w->top : w->frames - 1;
 	uint64_t sp = regs.sp;
 	uint32_t fresh = 0, depth;
-	uint8_t end = WALK_TRUNCATED;
+	uint8_t outcome = WALK_TRUNCATED;
 	bool met = false;
 
 	w->elsewhere = false;
@@ -388,18 +388,19 @@ static inline bool take(struct walk *w, struct walk_regs regs, bool reuse)
 		f.rule = find_rule(w, f.pc + (f.flags & FRAME_EXACT ? 1 : 0));
 		w->fresh[fresh++] = f;
 		if (!step(w, &f, &sp)) {
-			end = is_end(&f) ? WALK_COMPLETE : WALK_BROKEN;
+			outcome = is_end(&f) ? WALK_COMPLETE : WALK_BROKEN;
 			break;
 		}
 	}
 	if (met) {
 		depth = (uint32_t)(m + 1 - w->frames) + fresh;
-		if (unlikely(depth > w->limit || (w->end == WALK_TRUNCATED && depth != w->limit)))
+		if (unlikely(depth > w->limit ||
+			     (w->outcome == WALK_TRUNCATED && depth != w->limit)))
 			return false;
 		w->careful |= w->elsewhere;
 	} else {
 		m = w->frames - 1;
-		w->end = end;
+		w->outcome = outcome;
 		w->careful = w->elsewhere;
 	}
 	keep(w, m, &f, fresh);

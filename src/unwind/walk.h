@@ -21,7 +21,7 @@ enum walk_frame_flags {
 	FRAME_EXACT = 2,    /* interrupted by a signal: pc is no return address */
 };
 
-enum walk_end {
+enum walk_outcome {
 	WALK_COMPLETE,
 	WALK_TRUNCATED, /* deeper than the limit */
 	WALK_BROKEN,	/* a frame that could not be followed */
@@ -49,29 +49,28 @@ struct walk_check {
 	uint64_t value;
 };
 
-/* The inner end of a stack taken before, down to a frame that may still be there.  If the words
- * that it rests on are what they were, it is the same stack again, and nothing is walked
- * (walk_ends.c).  One cache line. */
-#define WALK_END_WORDS 20u
-struct walk_end_seen {
+/* A cached suffix of a stack: its inner frames, down to a frame that may still be there.  If the
+ * words that it rests on are what they were, it is the same stack again, and nothing is walked
+ * (walk_suffix.c).  One cache line. */
+#define WALK_SUFFIX_WORDS 20u
+struct walk_suffix {
 	uint64_t hash; /* of these words, of the registers and of that frame */
 	uint32_t node;
-	uint16_t next, other; /* which ends came after this one; its own number: none */
-	uint16_t depth;	      /* index of that frame + 1; 0: the end is the whole stack */
+	uint16_t next, other; /* which suffixes came after this one; its own number: none */
+	uint16_t depth;	      /* index of that frame + 1; 0: the suffix is the whole stack */
 	uint16_t tag;	      /* of pc and sp: nearly all that are another are told by it */
 	uint8_t count;	      /* of words, even */
 	uint8_t needs_fp : 1; /* FRAME_NEEDS_FP of the innermost frame */
 	uint8_t trusted : 1;  /* `next` was right the last time */
 	uint16_t furthest;    /* of the words */
-	uint16_t words[WALK_END_WORDS]; /* distances from sp, in words */
+	uint16_t words[WALK_SUFFIX_WORDS]; /* distances from sp, in words */
 };
 
-/* Stacks that end at the same place with the same pcs differ further out: several are found by each
- * hash. */
-#define WALK_END_WAYS 4u
-#define WALK_END_NUMBER 0xffffu /* of an end, in what finds it; the rest is of the hash */
-#define WALK_SETS_MAX ((WALK_END_NUMBER + 1) / WALK_END_WAYS)
-#define WALK_END_PCS 3u /* return addresses that they are found by */
+/* Stacks with the same innermost pcs differ further out: several are found by each hash. */
+#define WALK_SUFFIX_WAYS 4u
+#define WALK_SUFFIX_NUMBER 0xffffu /* of a suffix, in what finds it; the rest is of the hash */
+#define WALK_SETS_MAX ((WALK_SUFFIX_NUMBER + 1) / WALK_SUFFIX_WAYS)
+#define WALK_SUFFIX_PCS 3u /* return addresses that they are found by */
 
 struct walk_fresh {
 	uint64_t slot, pc, fp;
@@ -96,7 +95,7 @@ struct walk {
 	bool careful;		   /* some frame is not on the thread's own stack */
 	bool stale;		   /* hash and identity of the top frame are those of other_pc */
 	bool forgetful;		   /* no stack is remembered: each is walked from scratch */
-	uint8_t end;		   /* enum walk_end of the stack kept */
+	uint8_t outcome;	   /* enum walk_outcome of the stack kept */
 	uint32_t limit;
 
 	/* The thread's own stack, as far as it is known to be readable.  Anything else is probed
@@ -110,22 +109,22 @@ struct walk {
 	struct walk_fresh *fresh; /* innermost first */
 	struct walk_frame *met;	  /* what the last walk met */
 	uint32_t check_count;
-	uint32_t epoch;	      /* raised when everything is forgotten */
-	uint32_t end_count;   /* remembered since then */
-	uint64_t *identities; /* of each frame: a hash of all slots, pcs and registers up to it */
-	/* In the order in which they were remembered, the oldest being replaced: ends that come one
-	 * after the other lie together, and share pages and lines of the caches. */
-	struct walk_end_seen *ends;
-	uint32_t *end_sets; /* numbers of ends, by hash */
-	uint32_t end_mask;  /* sets - 1 */
-	uint32_t last_end;  /* that was met */
+	uint32_t epoch;	       /* raised when everything is forgotten */
+	uint32_t suffix_count; /* remembered since then */
+	uint64_t *identities;  /* of each frame: a hash of all slots, pcs and registers up to it */
+	/* In the order in which they were remembered, the oldest being replaced: suffixes that come
+	 * one after the other lie together, and share pages and lines of the caches. */
+	struct walk_suffix *suffixes;
+	uint32_t *suffix_sets; /* numbers of suffixes, by hash */
+	uint32_t suffix_mask;  /* sets - 1 */
+	uint32_t last_suffix;  /* that was met */
 	/* Where the owner will look the hash up: asked for as soon as it is known. */
 	const void *table;
 	uint64_t table_mask, table_step;
 	struct walk_cached_rule rules[WALK_RULES];
 };
 
-/* `sets` is how many places' ends are remembered, a power of two: a quarter kilobyte each. */
+/* `sets` is how many sets of suffixes are cached, a power of two: a quarter kilobyte each. */
 size_t walk_size(uint32_t limit, uint32_t sets);
 /* Prepares zeroed memory of walk_size(). */
 struct walk *walk_init(void *memory, uint32_t limit, uint32_t sets, bool (*probe)(const void *p));

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The inner ends of stacks that were taken before, so that a stack which comes again is known
- * without walking it.
+/* Cached suffixes: the inner frames of stacks that were taken before, so that a stack which comes
+ * again is known without walking it.
  *
- * Runs where walk.c does, on the same struct walk.  An end knows where the words are that it rests
- * on: those that a walk checks, from the innermost frame outwards to one of the stack that is kept.
- * It is met if all of them, the registers and that frame are what they were; that is seen by one
- * hash of 64 bits, so that an end takes a single cache line.  What is further out than that frame
- * is compared word by word, as in a walk.
+ * Runs where walk.c does, on the same struct walk.  A suffix knows where the words are that it
+ * rests on: those that a walk checks, from the innermost frame outwards to one of the stack that is
+ * kept. It is met if all of them, the registers and that frame are what they were; that is seen by
+ * one hash of 64 bits, so that a suffix takes a single cache line.  What is further out than that
+ * frame is compared word by word, as in a walk.
  *
- * Where to look: programs repeat themselves, so each end knows two that came after it.  In a
- * compiler it is one of these 92 times of 100; else it is found by the innermost return
- * addresses. */
+ * Where to look: programs repeat themselves, so each suffix predicts its successor from two that
+ * came after it.  In a compiler it is one of these 92 times of 100; else it is found by the
+ * innermost return addresses. */
 #include "unwind/walk.h"
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 #define GOLDEN 0x9e3779b97f4a7c15ull
 
-/* A hash that ends are found by: of the innermost return addresses, as far as their rules are at
- * hand and simple.  A function that wraps malloc is called from many places, and so are those that
- * call it. */
+/* A hash that suffixes are found by: of the innermost return addresses, as far as their rules are
+ * at hand and simple.  A function that wraps malloc is called from many places, and so are those
+ * that call it. */
 static inline uint64_t found_by(const struct walk *w, struct walk_regs regs)
 {
 	uint64_t hash = (regs.pc ^ regs.sp << 7) * GOLDEN;
 
 	if (regs.sp < w->stack_low)
 		return hash;
-	for (unsigned i = 1; i < WALK_END_PCS; i++) {
+	for (unsigned i = 1; i < WALK_SUFFIX_PCS; i++) {
 		const struct walk_cached_rule *c = &w->rules[walk_rule_slot(regs.pc)];
 		enum unwind_kind kind = rule_kind(c->rule);
 		uint64_t cfa = kind == RULE_SP ? regs.sp : regs.fp, saved = rule_saved(c->rule);
@@ -46,7 +46,7 @@ static inline uint64_t found_by(const struct walk *w, struct walk_regs regs)
 
 static inline uint32_t *set_of(const struct walk *w, uint64_t hash)
 {
-	return &w->end_sets[((uint32_t)(hash >> 40) & w->end_mask) * WALK_END_WAYS];
+	return &w->suffix_sets[((uint32_t)(hash >> 40) & w->suffix_mask) * WALK_SUFFIX_WAYS];
 }
 
 static inline uint64_t fold(uint64_t a, uint64_t b)
@@ -56,12 +56,12 @@ static inline uint64_t fold(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* A hash of all that an end rests on, as it is now: two words at a time, each pair with keys of its
- * own, so that the multiplications need not wait for each other. */
-static inline uint64_t rests_on(const struct walk *w, const struct walk_end_seen *e,
+/* A hash of all that a suffix rests on, as it is now: two words at a time, each pair with keys of
+ * its own, so that the multiplications need not wait for each other. */
+static inline uint64_t rests_on(const struct walk *w, const struct walk_suffix *e,
 				struct walk_regs regs)
 {
-	static const uint64_t keys[WALK_END_WORDS + 4] = {
+	static const uint64_t keys[WALK_SUFFIX_WORDS + 4] = {
 		0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb, 0xd6e8feb86659fd93,
 		0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3, 0x589965cc75374cc3,
 		0x1d8e4e27c47d124f, 0xeb44accab455d165, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9,
@@ -84,10 +84,9 @@ static inline uint16_t tag_of(struct walk_regs regs)
 	return (uint16_t)((regs.pc ^ regs.sp << 7) * GOLDEN >> 48);
 }
 
-/* An end may be of another stack register, and even of another stack that was this thread's: its
+/* A suffix may be of another stack register, and even of another stack that was this thread's: its
  * words are read only if they lie on the one that is. */
-static inline bool is_met(const struct walk *w, const struct walk_end_seen *e,
-			  struct walk_regs regs)
+static inline bool is_met(const struct walk *w, const struct walk_suffix *e, struct walk_regs regs)
 {
 	if (e->tag != tag_of(regs) || regs.sp < w->stack_low ||
 	    regs.sp + 8ull * e->furthest >= w->stack_high || w->frames + e->depth > w->top + 1 ||
@@ -98,22 +97,22 @@ static inline bool is_met(const struct walk *w, const struct walk_end_seen *e,
 
 /* The same where it is rare: less code in the way of the usual case. */
 static __attribute__((noinline)) bool is_met_rarely(const struct walk *w,
-						    const struct walk_end_seen *e, uint64_t pc,
+						    const struct walk_suffix *e, uint64_t pc,
 						    uint64_t sp, uint64_t fp)
 {
 	return is_met(w, e, (struct walk_regs){ pc, sp, fp });
 }
 
-/* An end was met, after the last one: that one keeps what mostly comes after it, and what did
+/* A suffix was met, after the last one: that one keeps what mostly comes after it, and what did
  * otherwise.  The other takes its place when it was right twice. */
 static inline void learn_order(struct walk *w, uint32_t index)
 {
-	struct walk_end_seen *last = &w->ends[w->last_end];
+	struct walk_suffix *last = &w->suffixes[w->last_suffix];
 
 	if (last->next == index) {
 		if (!last->trusted)
 			last->trusted = true;
-	} else if (last->next == w->last_end) {
+	} else if (last->next == w->last_suffix) {
 		last->next = (uint16_t)index;
 	} else if (last->other != index) {
 		last->other = (uint16_t)index;
@@ -124,7 +123,7 @@ static inline void learn_order(struct walk *w, uint32_t index)
 		last->other = last->next;
 		last->next = (uint16_t)index;
 	}
-	w->last_end = index;
+	w->last_suffix = index;
 }
 
 /* The one that will probably be next is asked for now, and is in the cache when the next event
@@ -132,13 +131,13 @@ static inline void learn_order(struct walk *w, uint32_t index)
 static inline uint32_t met(struct walk *w, uint32_t index)
 {
 	learn_order(w, index);
-	__builtin_prefetch(&w->ends[w->ends[index].next]);
-	return w->ends[index].node;
+	__builtin_prefetch(&w->suffixes[w->suffixes[index].next]);
+	return w->suffixes[index].node;
 }
 
 /* Where the words are that the checks from `first` on are about, but for the innermost, which is
  * the pc's.  False if one is too far away. */
-static bool put_words(const struct walk *w, uint32_t first, uint64_t sp, struct walk_end_seen *e)
+static bool put_words(const struct walk *w, uint32_t first, uint64_t sp, struct walk_suffix *e)
 {
 	uint32_t n = w->check_count - 1 - first;
 
@@ -159,15 +158,15 @@ static bool put_words(const struct walk *w, uint32_t first, uint64_t sp, struct 
 	return true;
 }
 
-_Static_assert(WALK_END_WORDS % 2 == 0, "words are taken in pairs");
+_Static_assert(WALK_SUFFIX_WORDS % 2 == 0, "words are taken in pairs");
 
 void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 {
 	uint64_t hash;
 	uint32_t index, first;
-	struct walk_end_seen *e;
+	struct walk_suffix *e;
 	/* From one frame outside the one that was met: where the frame register of a frame was
-	 * saved depends on the next frame inwards, so that one has to be part of the end. */
+	 * saved depends on the next frame inwards, so that one has to be part of the suffix. */
 	struct walk_frame *on = w->met >= w->frames ? w->met - 1 : w->met;
 
 	if (unlikely(w->forgetful)) {
@@ -176,16 +175,16 @@ void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 	}
 	/* As far out as there is room for: that frame is the likelier to be there the next time. */
 	while (on >= w->frames &&
-	       w->check_count - (on > w->frames ? on[-1].checks : 0) <= WALK_END_WORDS + 1)
+	       w->check_count - (on > w->frames ? on[-1].checks : 0) <= WALK_SUFFIX_WORDS + 1)
 		on--;
 	first = on >= w->frames ? on->checks : 0;
-	if (w->careful || w->end == WALK_TRUNCATED || w->top < w->frames ||
-	    w->check_count - first > WALK_END_WORDS + 1 || w->check_count == first)
+	if (w->careful || w->outcome == WALK_TRUNCATED || w->top < w->frames ||
+	    w->check_count - first > WALK_SUFFIX_WORDS + 1 || w->check_count == first)
 		return;
 	hash = found_by(w, regs);
-	index = w->end_count % ((w->end_mask + 1) * WALK_END_WAYS);
-	e = &w->ends[index];
-	*e = (struct walk_end_seen){
+	index = w->suffix_count % ((w->suffix_mask + 1) * WALK_SUFFIX_WAYS);
+	e = &w->suffixes[index];
+	*e = (struct walk_suffix){
 		.node = node,
 		.next = (uint16_t)index,
 		.other = (uint16_t)index,
@@ -196,29 +195,30 @@ void walk_remember(struct walk *w, struct walk_regs regs, uint32_t node)
 		return;
 	e->hash = rests_on(w, e, regs);
 	e->tag = tag_of(regs);
-	set_of(w, hash)[w->end_count++ % WALK_END_WAYS] =
-		((uint32_t)hash & ~WALK_END_NUMBER) | index;
+	set_of(w, hash)[w->suffix_count++ % WALK_SUFFIX_WAYS] =
+		((uint32_t)hash & ~WALK_SUFFIX_NUMBER) | index;
 	learn_order(w, index);
 }
 
 uint32_t walk_another(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
 {
 	struct walk_regs regs = { pc, sp, fp };
-	const struct walk_end_seen *last = &w->ends[w->last_end];
+	const struct walk_suffix *last = &w->suffixes[w->last_suffix];
 	const uint32_t *set;
 	uint64_t hash;
 
 	if (!w->careful) {
-		if (is_met(w, &w->ends[last->next], regs))
+		if (is_met(w, &w->suffixes[last->next], regs))
 			return met(w, last->next);
-		if (is_met_rarely(w, &w->ends[last->other], pc, sp, fp))
+		if (is_met_rarely(w, &w->suffixes[last->other], pc, sp, fp))
 			return met(w, last->other);
 		hash = found_by(w, regs);
 		set = set_of(w, hash);
-		for (unsigned way = 0; way < WALK_END_WAYS; way++)
-			if ((set[way] ^ (uint32_t)hash) <= WALK_END_NUMBER &&
-			    is_met_rarely(w, &w->ends[set[way] & WALK_END_NUMBER], pc, sp, fp))
-				return met(w, set[way] & WALK_END_NUMBER);
+		for (unsigned way = 0; way < WALK_SUFFIX_WAYS; way++)
+			if ((set[way] ^ (uint32_t)hash) <= WALK_SUFFIX_NUMBER &&
+			    is_met_rarely(w, &w->suffixes[set[way] & WALK_SUFFIX_NUMBER], pc, sp,
+					  fp))
+				return met(w, set[way] & WALK_SUFFIX_NUMBER);
 	}
 	walk_slowly(w, regs);
 	return w->top->node;
