@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "cli/jemalloc/agent_token.h"
 #include "cli/command.h"
 #include "cli/naming.h"
 #include "cli/secrets.h"
+#include "client/http.h"
 #include "query/value.h"
 #include "server/agent_sessions.h"
 #include "server/library.h"
@@ -110,6 +112,7 @@ static const struct command_option options[] = {
 	  COMMAND_CALL, .set = add_agent },
 	{ "agent-token-file", 0, "FILE", "the token of those agents: its first line", COMMAND_TEXT,
 	  &agent_token_file },
+	CA_FILE_ROW,
 	{ 0 },
 };
 
@@ -152,7 +155,7 @@ static bool add_all(struct server *s, int argc, char **argv, const char *agent_t
 
 	for (int i = 0; i < argc + (int)agent_count; i++) {
 		const char *text = i < argc ? argv[i] : agents[i - argc];
-		int error = i >= argc || agent_sessions_is_address(text)
+		int error = i >= argc || http_is_address(text)
 				    ? agent_sessions_add(s->agent_sessions, text, agent_token, &err)
 				    : library_add(s->library, text, &err);
 

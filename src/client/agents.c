@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/xalloc.h"
+#include "client/http.h"
 
 #define FOLDERS 3
 #define FILE_MAX_SIZE 1000
@@ -203,4 +203,24 @@ int agents_find(const char *text, struct agents_entry *ret, struct err *err)
 	free(all);
 	choose_token(ret);
 	return 0;
+}
+
+int agents_ask(const struct agents_entry *agent, const char *method, const char *target,
+	       int timeout_ms, struct buf *body, struct err *err)
+{
+	struct http_address address;
+	int e = http_parse_address(&address, agent->address, err);
+
+	if (e)
+		return e;
+	if (strlen(target) >= sizeof(address.target))
+		return err_set(err, -EINVAL, "the request is too long");
+	strcpy(address.target, target);
+	return http_ask(&(struct http_call){ .address = &address,
+					     .method = method,
+					     .token = agent->token,
+					     .direct = agent->pid > 0,
+					     .timeout_ms = timeout_ms,
+					     .body = body },
+			err);
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 struct agents_entry {
@@ -29,3 +30,7 @@ int agents_find(const char *text, struct agents_entry *ret, struct err *err);
 /* Those of this user, by process number, and how many; the caller frees them.  Files of processes
  * that are gone are removed. */
 size_t agents_list(struct agents_entry **ret);
+/* Asks one for a path; 0, or -errno with err (-EINVAL: its address is none, -EPROTO: it refuses).
+ */
+int agents_ask(const struct agents_entry *agent, const char *method, const char *target,
+	       int timeout_ms, struct buf *body, struct err *err);

@@ -22,19 +22,6 @@
 
 extern char **environ;
 
-/* The agent's own, by its address without the path. */
-static void set_token(struct fetch *f, const char *text)
-{
-	size_t scheme = *f->address.socket ? strlen("unix:") + strlen(f->address.socket)
-					   : strlen("http://");
-	size_t n = *f->address.socket ? scheme : scheme + strcspn(text + scheme, "/?");
-	auto_free char *address = xmemdup0(text, n);
-	struct agents_entry agent;
-
-	if (!agents_find(address, &agent, NULL))
-		memcpy(f->token, agent.token, sizeof(f->token));
-}
-
 static int set_address(struct fetch *f, const char *text, const char *letters, struct err *err)
 {
 	int e = http_parse_address(&f->address, text, err);
@@ -42,6 +29,7 @@ static int set_address(struct fetch *f, const char *text, const char *letters, s
 	size_t n;
 
 	f->command = NULL;
+	f->direct = false;
 	f->token[0] = 0;
 	f->timeout_ms = FETCH_TIMEOUT_MS;
 	if (e)
@@ -59,10 +47,11 @@ static int set_address(struct fetch *f, const char *text, const char *letters, s
 
 int fetch_address(struct fetch *f, const char *text, const char *letters, struct err *err)
 {
+	struct agents_entry agent;
 	int e = set_address(f, text, letters, err);
 
-	if (!e)
-		set_token(f, text);
+	if (!e && !agents_find(f->address.origin, &agent, NULL))
+		memcpy(f->token, agent.token, sizeof(f->token));
 	return e;
 }
 
@@ -75,6 +64,7 @@ int fetch_pid(struct fetch *f, pid_t pid, const char *letters, struct err *err)
 		e = set_address(f, agent.address, letters, err);
 	if (!e)
 		memcpy(f->token, agent.token, sizeof(f->token));
+	f->direct = !e;
 	return e;
 }
 
@@ -87,7 +77,7 @@ void fetch_command(struct fetch *f, char **words)
 }
 
 /* In a group of its own, so that a key pressed here does not end it in the middle of a word. */
-static int start(char **words, int out, pid_t *ret_pid)
+static int spawn_command(char **words, int out, pid_t *ret_pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -143,7 +133,7 @@ static int read_all(int fd, int timeout_ms, struct buf *body, struct err *err)
 	}
 }
 
-static int run(const struct fetch *f, struct buf *body, struct err *err)
+static int run_command(const struct fetch *f, struct buf *body, struct err *err)
 {
 	auto_close int in = -1;
 	int ends[2], e, status = 0;
@@ -152,7 +142,7 @@ static int run(const struct fetch *f, struct buf *body, struct err *err)
 	if (pipe2(ends, O_CLOEXEC))
 		return err_set(err, -errno, "%s", strerror(errno));
 	in = ends[0];
-	e = start(f->command, ends[1], &pid);
+	e = spawn_command(f->command, ends[1], &pid);
 	close(ends[1]);
 	if (e)
 		return err_set(err, e, "%s: %s", f->command[0], strerror(-e));
@@ -173,6 +163,13 @@ static int run(const struct fetch *f, struct buf *body, struct err *err)
 int fetch_once(const struct fetch *f, struct buf *body, struct err *err)
 {
 	buf_clear(body);
-	return f->command ? run(f, body, err)
-			  : http_ask(&f->address, "GET", f->token, f->timeout_ms, body, err);
+	if (f->command)
+		return run_command(f, body, err);
+	return http_ask(&(struct http_call){ .address = &f->address,
+					     .method = "GET",
+					     .token = f->token,
+					     .direct = f->direct,
+					     .timeout_ms = f->timeout_ms,
+					     .body = body },
+			err);
 }

@@ -12,6 +12,7 @@ struct fetch {
 	struct http_address address;
 	char **command;	 /* instead of an address; ends with NULL */
 	char token[128]; /* of the agent; empty: none is known */
+	bool direct;	 /* the agent of a process here: no proxy */
 	int timeout_ms;
 	char name[640]; /* for messages and heads */
 };

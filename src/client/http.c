@@ -1,94 +1,78 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A small HTTP client.  See http.h. */
+/* Requests over HTTP.  See http.h. */
 #include "client/http.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <netdb.h>
-#include <poll.h>
-#include <stdint.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/xalloc.h"
+#include "client/libcurl.h"
 
 #define ANSWER_MAX (256u << 20)
 #define HEAD_MAX 65536
-#define BLOCK 65536
 
-static int no_address(struct err *err, const char *text)
+/* Parts: 1 is the origin, 2 the host or the socket, 5 the target. */
+#define PLAIN "[^#[:cntrl:][:space:]]"
+#define HOST "(\\[[0-9a-f:.]+]|[^]:/?#@[[:cntrl:][:space:]]+)"
+#define URL "^(https?://" HOST "(:[0-9]{1,5})?)(([/?]" PLAIN "*)?)$"
+#define UNIX "^(unix:(/([^:#[:cntrl:][:space:]]|:[^/#[:cntrl:][:space:]])*))(:(/" PLAIN "*))?$"
+#define LOCAL "^https?://((.*\\.)?localhost|127(\\.[0-9]+){3}|0\\.0\\.0\\.0|\\[::1?])(:[0-9]*)?$"
+#define PARTS 6
+
+static const char *ca_file;
+
+void http_use_ca_file(const char *path)
 {
-	return err_set(err, -EINVAL,
-		       "'%.100s' is no address: http://HOST:PORT/stats or unix:/SOCKET", text);
+	ca_file = path;
 }
 
-static bool copy(char *to, size_t room, const char *text, size_t size)
+static bool match(const char *pattern, const char *text, regmatch_t parts[PARTS])
 {
-	if (size >= room)
-		return false;
-	memcpy(to, text, size);
-	to[size] = 0;
-	return true;
+	regex_t compiled;
+	bool matches = !regcomp(&compiled, pattern, REG_EXTENDED | REG_ICASE) &&
+		       !regexec(&compiled, text, PARTS, parts, 0);
+
+	regfree(&compiled);
+	return matches;
 }
 
-static int parse_unix(struct http_address *a, const char *text, struct err *err)
+/* A part that is not there is "". */
+static bool copy_part(char *to, size_t room, const char *text, regmatch_t part)
 {
-	const char *path = text + strlen("unix:"), *colon = strstr(path, ":/");
-	size_t n = colon ? (size_t)(colon - path) : strlen(path);
+	size_t size = part.rm_so < 0 ? 0 : (size_t)(part.rm_eo - part.rm_so);
 
-	if (*path != '/' || !copy(a->socket, sizeof(a->socket), path, n) ||
-	    (colon && !copy(a->target, sizeof(a->target), colon + 1, strlen(colon + 1))))
-		return no_address(err, text);
-	return 0;
+	return (size_t)snprintf(to, room, "%.*s", (int)size, text + (size ? part.rm_so : 0)) < room;
 }
 
-static bool plain(const char *text)
+bool http_is_address(const char *text)
 {
-	for (; *text; text++)
-		if (*text <= ' ' || *text == 0x7f)
-			return false;
-	return true;
+	return !strncmp(text, "http://", 7) || !strncmp(text, "https://", 8) ||
+	       !strncmp(text, "unix:", 5);
 }
 
 int http_parse_address(struct http_address *a, const char *text, struct err *err)
 {
-	const char *host, *end, *port, *rest;
+	bool is_unix = !strncmp(text, "unix:", 5);
+	regmatch_t parts[PARTS];
 
 	memset(a, 0, sizeof(*a));
-	strcpy(a->port, "80");
-	if (!plain(text))
-		return no_address(err, text);
-	if (!strncmp(text, "unix:", 5))
-		return parse_unix(a, text, err);
-	if (strncmp(text, "http://", 7) != 0)
-		return no_address(err, text);
-	host = text + 7;
-	rest = host + strcspn(host, "/?");
-	if (*host == '[') {
-		end = memchr(host, ']', (size_t)(rest - host));
-		if (!end)
-			return no_address(err, text);
-		host++;
-		port = end + 1;
-	} else {
-		port = end = host + strcspn(host, ":/?");
+	if (strlen(text) >= sizeof(a->target) || !http_is_address(text) ||
+	    !match(is_unix ? UNIX : URL, text, parts) ||
+	    !copy_part(a->origin, sizeof(a->origin), text, parts[1]) ||
+	    (is_unix && !copy_part(a->socket, sizeof(a->socket), text, parts[2])) ||
+	    !copy_part(a->target, sizeof(a->target), text, parts[5]))
+		return err_set(err, -EINVAL,
+			       "'%.100s' is no address: http://HOST:PORT, https://HOST:PORT or "
+			       "unix:/SOCKET",
+			       text);
+	if (*a->target == '?') {
+		memmove(a->target + 1, a->target, strlen(a->target) + 1);
+		a->target[0] = '/';
 	}
-	if (end == host || !copy(a->host, sizeof(a->host), host, (size_t)(end - host)))
-		return no_address(err, text);
-	if (port < rest &&
-	    (*port != ':' || strspn(port + 1, "0123456789") != (size_t)(rest - port - 1) ||
-	     rest - port < 2 ||
-	     !copy(a->port, sizeof(a->port), port + 1, (size_t)(rest - port - 1))))
-		return no_address(err, text);
-	if (strlen(rest) + 2 > sizeof(a->target))
-		return no_address(err, text);
-	snprintf(a->target, sizeof(a->target), "%s%s", *rest == '?' ? "/" : "", rest);
+	a->local = is_unix || match(LOCAL, a->origin, parts);
 	return 0;
 }
 
@@ -111,345 +95,171 @@ void http_add_param(struct buf *target, const char *name, const char *value)
 	http_escape(target, value);
 }
 
-/* The value of a header, or NULL; `head` ends with a NUL. */
-static const char *header(const char *head, const char *name)
+static size_t take_body(char *bytes, size_t one, size_t size, void *context)
 {
-	size_t n = strlen(name);
+	struct buf *body = context;
 
-	for (const char *line = strchr(head, '\n'); line; line = strchr(line, '\n')) {
-		line++;
-		if (!strncasecmp(line, name, n) && line[n] == ':')
-			return line + n + 1 + strspn(line + n + 1, " \t");
+	if (body->size + size > ANSWER_MAX)
+		return 0;
+	buf_add(body, bytes, size);
+	return size;
+}
+
+static size_t count_head(char *bytes, size_t one, size_t size, void *context)
+{
+	size_t *sum = context;
+
+	*sum += size;
+	return *sum > HEAD_MAX ? 0 : size;
+}
+
+static struct curl_slist *make_headers(const struct libcurl *curl, const struct http_call *c)
+{
+	/* A name without a value: curl leaves its own out. */
+	auto_free char *type = xasprintf("Content-Type:%s%s", c->type ? " " : "", c->type ?: "");
+	struct curl_slist *list = curl->curl_slist_append(NULL, "Connection: close");
+
+	curl->curl_slist_append(list, "Expect:");
+	curl->curl_slist_append(list, type);
+	if (c->token && *c->token) {
+		auto_free char *token = xasprintf("Authorization: Bearer %s", c->token);
+
+		curl->curl_slist_append(list, token);
 	}
-	return NULL;
+	return list;
 }
 
-static int bad(struct err *err, const char *what)
+/* As the program curl chooses them. */
+static void choose_certificates(const struct libcurl *curl, CURL *request)
 {
-	return err_set(err, -EBADMSG, "the answer is no HTTP: %s", what);
+	const char *bundle = ca_file ?: getenv("CURL_CA_BUNDLE");
+	const char *folder = bundle ? NULL : getenv("SSL_CERT_DIR");
+
+	if (!bundle)
+		bundle = getenv("SSL_CERT_FILE");
+	if (bundle && *bundle)
+		curl->curl_easy_setopt(request, CURLOPT_CAINFO, bundle);
+	if (folder && *folder)
+		curl->curl_easy_setopt(request, CURLOPT_CAPATH, folder);
 }
 
-/* SIZE CRLF bytes CRLF …, and a size of 0 at the end. */
-static int chunked(const char *at, const char *end, bool ended, struct buf *body, struct err *err)
+/* CURLE_ABORTED_BY_CALLBACK: `stop_fd` can be read. */
+static CURLcode perform(const struct libcurl *curl, CURL *request, int stop_fd)
 {
-	buf_clear(body);
-	for (;;) {
-		const char *line = memchr(at, '\n', (size_t)(end - at));
-		unsigned long long size = 0;
-		unsigned digits = 0;
+	struct curl_waitfd stop = { .fd = stop_fd, .events = CURL_WAIT_POLLIN };
+	CURLM *multi = curl->curl_multi_init();
+	CURLcode code = CURLE_ABORTED_BY_CALLBACK;
+	const CURLMsg *message;
+	int running = 1, left;
 
-		if (!line)
-			return ended || end - at > 1024 ? bad(err, "it is cut off") : 0;
-		for (; at < line && digits < 9; at++, digits++) {
-			int c = *at | 32;
-			int value = c >= '0' && c <= '9'   ? c - '0'
-				    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-							   : -1;
-
-			if (value < 0)
-				break;
-			size = size * 16 + (unsigned)value;
-		}
-		if (!digits || size > ANSWER_MAX)
-			return bad(err, "a piece has no size");
-		at = line + 1;
-		if (!size)
-			return 1;
-		if ((size_t)(end - at) < size + 2)
-			return ended ? bad(err, "it is cut off") : 0;
-		buf_add(body, at, size);
-		at += size;
-		if (at[0] != '\r' || at[1] != '\n')
-			return bad(err, "a piece does not end where it should");
-		at += 2;
-	}
+	curl->curl_multi_add_handle(multi, request);
+	while (running && !stop.revents && !curl->curl_multi_perform(multi, &running))
+		if (running)
+			curl->curl_multi_poll(multi, &stop, stop_fd > 0, 1000, NULL);
+	message = curl->curl_multi_info_read(multi, &left);
+	if (message)
+		code = message->data.result;
+	curl->curl_multi_remove_handle(multi, request);
+	curl->curl_multi_cleanup(multi);
+	return code;
 }
 
-static int whole(const char *at, size_t there, const char *length, bool ended, struct buf *body,
-		 struct err *err)
+/* `text` is what curl says, which is "" at times. */
+static int explain(const struct libcurl *curl, CURL *request, CURLcode code, const char *text,
+		   const struct http_address *a, struct err *err)
 {
-	char *end;
-	unsigned long long size;
+	static const struct {
+		CURLcode code;
+		int error;
+		const char *text;
+	} known[] = {
+		{ CURLE_OPERATION_TIMEDOUT, -ETIMEDOUT, "no answer in time" },
+		{ CURLE_ABORTED_BY_CALLBACK, -ECANCELED, "the request was cancelled" },
+		{ CURLE_FILESIZE_EXCEEDED, -EFBIG, "the answer is too large" },
+		{ CURLE_WRITE_ERROR, -EFBIG, "the answer is too large" },
+		{ CURLE_PARTIAL_FILE, -EBADMSG, "the answer is cut off" },
+		{ CURLE_GOT_NOTHING, -EBADMSG, "the connection was closed without an answer" },
+		{ CURLE_UNSUPPORTED_PROTOCOL, -EBADMSG, "the answer is not HTTP" },
+		{ CURLE_WEIRD_SERVER_REPLY, -EBADMSG, "the answer is not HTTP" },
+	};
+	long error = 0;
 
-	errno = 0;
-	size = strtoull(length, &end, 10);
-	if (*length < '0' || *length > '9' || errno || size > ANSWER_MAX)
-		return bad(err, "its length makes no sense");
-	if (there < size)
-		return ended ? bad(err, "it is cut off") : 0;
-	buf_clear(body);
-	if (size)
-		buf_add(body, at, (size_t)size);
-	return 1;
-}
-
-static int other_status(unsigned status, const struct buf *body, struct err *err)
-{
-	size_t n = 0;
-	char line[160];
-
-	while (n < body->size && n < sizeof(line) - 1 && body->data[n] >= ' ' &&
-	       body->data[n] < 127) {
-		line[n] = body->data[n];
-		n++;
-	}
-	line[n] = 0;
-	return err_set(err, -EPROTO, "the answer is %u%s%s", status, n ? ": " : "", line);
-}
-
-int http_parse_reply(const char *text, size_t size, bool ended, unsigned *ret_status,
-		     struct buf *body, struct err *err)
-{
-	const char *end = size ? memmem(text, size, "\r\n\r\n", 4) : NULL, *value;
-	auto_free char *head = NULL;
-	int e;
-
-	*ret_status = 0;
-	if (size >= 5 && memcmp(text, "HTTP/", 5) != 0)
-		return bad(err, "it does not begin with HTTP/");
-	if (!end)
-		return ended || size > HEAD_MAX ? bad(err, "its head has no end") : 0;
-	head = xmemdup0(text, (size_t)(end - text));
-	end += 4;
-	if (sscanf(head, "HTTP/%*1[0-9].%*1[0-9] %3u", ret_status) != 1)
-		return bad(err, "it has no status");
-	value = header(head, "Transfer-Encoding");
-	if (value && !strncasecmp(value, "chunked", 7)) {
-		e = chunked(end, text + size, ended, body, err);
-	} else if ((value = header(head, "Content-Length"))) {
-		e = whole(end, (size_t)(text + size - end), value, ended, body, err);
-	} else {
-		e = ended;
-		buf_clear(body);
-		if (text + size > end)
-			buf_add(body, end, (size_t)(text + size - end));
-	}
-	return e;
-}
-
-int http_parse_answer(const char *text, size_t size, bool ended, struct buf *body, struct err *err)
-{
-	unsigned status;
-	int e = http_parse_reply(text, size, ended, &status, body, err);
-
-	return e == 1 && status / 100 != 2 ? other_status(status, body, err) : e;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-/* How long a call may take, and what ends it early. */
-struct patience {
-	int64_t until;
-	int stop_fd;
-};
-
-/* 0, or -ETIMEDOUT, -ECANCELED, -errno. */
-static int wait_for(int fd, short events, const struct patience *patience)
-{
-	for (;;) {
-		struct pollfd p[] = { { .fd = fd, .events = events },
-				      { .fd = patience->stop_fd, .events = POLLIN } };
-		int64_t left = patience->until - now_ms();
-		int n = left > 0 ? poll(p, 2, (int)left) : 0;
-
-		if (n > 0)
-			return p[1].revents ? -ECANCELED : 0;
-		if (!n)
-			return -ETIMEDOUT;
-		if (errno != EINTR)
-			return -errno;
-	}
-}
-
-static int connect_to(const struct sockaddr *to, socklen_t size, const struct patience *until)
-{
-	int fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), e = 0;
-	socklen_t n = sizeof(e);
-
-	if (fd < 0)
-		return -errno;
-	if (connect(fd, to, size) < 0) {
-		e = errno == EINPROGRESS ? wait_for(fd, POLLOUT, until) : -errno;
-		if (!e && !getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &n))
-			e = -e;
-	}
-	if (!e)
-		return fd;
-	close(fd);
-	return e;
-}
-
-static int connect_unix(const struct http_address *a, const struct patience *until)
-{
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-
-	memcpy(to.sun_path, a->socket, sizeof(to.sun_path));
-	return connect_to((const struct sockaddr *)&to, sizeof(to), until);
-}
-
-static int connect_host(const struct http_address *a, const struct patience *until, struct err *err)
-{
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list;
-	int fd = -ENOENT, e = getaddrinfo(a->host, a->port, &hints, &list);
-
-	if (e)
-		return err_set(err, -ENOENT, "%s: %s", a->host, gai_strerror(e));
-	for (const struct addrinfo *i = list; i && fd < 0; i = i->ai_next)
-		fd = connect_to(i->ai_addr, i->ai_addrlen, until);
-	freeaddrinfo(list);
-	return fd < 0 ? err_set(err, fd, "%s:%s: %s", a->host, a->port, strerror(-fd)) : fd;
-}
-
-static int send_all(int fd, const struct buf *request, const struct patience *until)
-{
-	size_t done = 0;
-
-	while (done < request->size) {
-		ssize_t n = send(fd, request->data + done, request->size - done, MSG_NOSIGNAL);
-
-		if (n < 0 && errno == EAGAIN) {
-			int e = wait_for(fd, POLLOUT, until);
-
-			if (e)
-				return e;
-		} else if (n < 0 && errno != EINTR) {
-			return -errno;
-		} else if (n > 0) {
-			done += (size_t)n;
-		}
-	}
-	return 0;
-}
-
-/* Parsing begins anew with each piece that comes only until the head says how long it is; after
- * that, answers of a megabyte come in few pieces. */
-static int receive(struct http_call *c, int fd, const struct patience *until, struct err *err)
-{
-	struct buf *body = c->body;
-	struct buf text = { 0 };
-	size_t next = 1;
-	int e = 0;
-
-	while (!e) {
-		ssize_t n;
-
-		buf_reserve(&text, BLOCK);
-		n = recv(fd, text.data + text.size, BLOCK, 0);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN) {
-			/* Nothing more for now: perhaps that was all. */
-			e = text.size ? http_parse_reply(text.data, text.size, false, &c->status,
-							 body, err)
-				      : 0;
-			if (!e)
-				e = wait_for(fd, POLLIN, until);
-			if (e == -ETIMEDOUT)
-				e = err_set(err, e, "no answer in time");
-			else if (e == -ECANCELED)
-				e = err_set(err, e, "it was not waited for");
-			continue;
-		}
-		if (n < 0) {
-			e = err_set(err, -errno, "%s", strerror(errno));
-			break;
-		}
-		text.size += (size_t)n;
-		if (text.size > ANSWER_MAX + HEAD_MAX)
-			e = bad(err, "it has no end");
-		else if (!n || text.size >= next) {
-			e = http_parse_reply(text.data, text.size, !n, &c->status, body, err);
-			next = text.size * 2;
-		}
-	}
-	buf_release(&text);
-	return e < 0 ? e : 0;
-}
-
-static void put_request(struct buf *request, const struct http_call *c)
-{
-	const struct http_address *a = c->address;
-	bool six = strchr(a->host, ':') != NULL;
-
-	buf_printf(request, "%s %s HTTP/1.1\r\nHost: %s%s%s", c->method,
-		   *a->target ? a->target : "/", six ? "[" : "", *a->host ? a->host : "localhost",
-		   six ? "]" : "");
-	/* As RFC 9110 has it: with the port unless it is the usual one.  A socket has none. */
-	if (*a->host && strcmp(a->port, "80") != 0)
-		buf_printf(request, ":%s", a->port);
-	buf_text(request, "\r\nUser-Agent: memoir/" MEMOIR_VERSION
-			  "\r\nAccept: */*\r\nConnection: close\r\n");
-	if (c->token && *c->token)
-		buf_printf(request, "Authorization: Bearer %s\r\n", c->token);
-	if (c->type)
-		buf_printf(request, "Content-Type: %s\r\n", c->type);
-	if (strcmp(c->method, "GET") != 0)
-		buf_printf(request, "Content-Length: %zu\r\n", c->content ? c->content->size : 0);
-	buf_text(request, "\r\n");
-	if (c->content && c->content->size)
-		buf_add(request, c->content->data, c->content->size);
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (known[i].code == code)
+			return err_set(err, known[i].error, "%s", known[i].text);
+	curl->curl_easy_getinfo(request, CURLINFO_OS_ERRNO, &error);
+	/* Callers say where; but it may be a proxy that is not there. */
+	if (code == CURLE_COULDNT_CONNECT && error)
+		return err_set(err, (int)-error, a->local ? "%s" : "%s (%.150s)",
+			       strerror((int)error), text);
+	return err_set(err, -EIO, "%.200s", *text ? text : curl->curl_easy_strerror(code));
 }
 
 int http_call(struct http_call *c, struct err *err)
 {
 	const struct http_address *a = c->address;
-	const struct patience until = { now_ms() + c->timeout_ms, c->stop_fd };
-	auto_close int fd = *a->socket ? connect_unix(a, &until) : connect_host(a, &until, err);
-	struct buf request = { 0 };
-	int sent, got = 0;
+	const struct libcurl *curl = libcurl_load(err);
+	auto_free char *url = xasprintf("%s%s", *a->socket ? "http://localhost" : a->origin,
+					*a->target ? a->target : "/");
+	char text[CURL_ERROR_SIZE] = "";
+	struct curl_slist *headers;
+	size_t head = 0;
+	long status = 0;
+	CURLcode code;
+	CURL *request;
+	int e;
 
-	if (fd < 0)
-		return *a->socket ? err_set(err, fd, "%s: %s", a->socket, strerror(-fd)) : fd;
-	put_request(&request, c);
-	sent = send_all(fd, &request, &until);
-	buf_release(&request);
-	/* Who does not want all of it answers early and closes: that answer says why. */
-	if (!sent || sent == -EPIPE || sent == -ECONNRESET)
-		got = receive(c, fd, &until, err);
-	if (sent && (got || c->status / 100 == 2))
-		return err_set(err, sent, "%s", strerror(-sent));
-	return got;
+	if (!curl)
+		return -ENOENT;
+	buf_clear(c->body);
+	headers = make_headers(curl, c);
+	request = curl->curl_easy_init();
+#define SET(option, value) curl->curl_easy_setopt(request, CURLOPT_##option, value)
+	SET(URL, url);
+	SET(PROTOCOLS_STR, "http,https");
+	SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	SET(PATH_AS_IS, 1L);
+	SET(USERAGENT, "memoir/" MEMOIR_VERSION);
+	SET(HTTPHEADER, headers);
+	if (*a->socket)
+		SET(UNIX_SOCKET_PATH, a->socket);
+	if (a->local || c->direct)
+		SET(PROXY, "");
+	choose_certificates(curl, request);
+	if (!strcmp(c->method, "POST")) {
+		SET(POSTFIELDSIZE_LARGE, (curl_off_t)(c->content ? c->content->size : 0));
+		SET(POSTFIELDS, c->content && c->content->size ? c->content->data : "");
+	}
+	SET(MAXFILESIZE_LARGE, (curl_off_t)ANSWER_MAX);
+	SET(TIMEOUT_MS, (long)c->timeout_ms);
+	SET(NOSIGNAL, 1L);
+	SET(ERRORBUFFER, text);
+	SET(HEADERFUNCTION, count_head);
+	SET(HEADERDATA, &head);
+	SET(WRITEFUNCTION, take_body);
+	SET(WRITEDATA, c->body);
+#undef SET
+	code = perform(curl, request, c->stop_fd);
+	curl->curl_easy_getinfo(request, CURLINFO_RESPONSE_CODE, &status);
+	c->status = (unsigned)status;
+	/* Who does not want all that is sent answers early and closes: that answer says why. */
+	if (code == CURLE_SEND_ERROR && status >= 300)
+		code = CURLE_OK;
+	e = code ? explain(curl, request, code, text, a, err) : 0;
+	curl->curl_easy_cleanup(request);
+	curl->curl_slist_free_all(headers);
+	return e;
 }
 
-static int want_success(struct http_call *c, struct err *err)
+int http_ask(struct http_call *c, struct err *err)
 {
-	int e = http_call(c, err);
+	const struct buf *body = c->body;
+	int n = 0, e = http_call(c, err);
 
-	return !e && c->status / 100 != 2 ? other_status(c->status, c->body, err) : e;
-}
-
-int http_ask(const struct http_address *a, const char *method, const char *token, int timeout_ms,
-	     struct buf *body, struct err *err)
-{
-	return want_success(&(struct http_call){ .address = a,
-						 .method = method,
-						 .token = token,
-						 .timeout_ms = timeout_ms,
-						 .stop_fd = -1,
-						 .body = body },
-			    err);
-}
-
-int http_post(const struct http_address *a, const char *type, const struct buf *content,
-	      int timeout_ms, struct buf *answer, struct err *err)
-{
-	return want_success(&(struct http_call){ .address = a,
-						 .method = "POST",
-						 .type = type,
-						 .content = content,
-						 .timeout_ms = timeout_ms,
-						 .stop_fd = -1,
-						 .body = answer },
-			    err);
-}
-
-int http_get(const struct http_address *a, int timeout_ms, struct buf *body, struct err *err)
-{
-	return http_ask(a, "GET", NULL, timeout_ms, body, err);
+	if (e || c->status / 100 == 2)
+		return e;
+	while ((size_t)n < body->size && n < 159 && body->data[n] >= ' ' && body->data[n] < 127)
+		n++;
+	return err_set(err, -EPROTO, "the answer is %u%s%.*s", c->status, n ? ": " : "", n,
+		       n ? body->data : "");
 }

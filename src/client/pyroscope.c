@@ -29,13 +29,9 @@ static bool plain(const char *text)
 
 int pyroscope_server(struct pyroscope *p, const char *url, struct err *err)
 {
-	int e;
+	int e = http_parse_address(&p->server, url, err);
 	size_t n;
 
-	if (!strncmp(url, "https://", 8))
-		return err_set(err, -EINVAL,
-			       "https is not supported: http, or a proxy that adds it");
-	e = http_parse_address(&p->server, url, err);
 	if (e)
 		return e;
 	if (strchr(p->server.target, '?'))
@@ -182,7 +178,13 @@ int pyroscope_send(const struct pyroscope *p, const struct buf *profile, int64_t
 	if (!e) {
 		const char *type = pyroscope_body(p, profile, &body);
 
-		e = http_post(&address, type, &body, timeout_ms, &answer, err);
+		e = http_ask(&(struct http_call){ .address = &address,
+						  .method = "POST",
+						  .type = type,
+						  .content = &body,
+						  .timeout_ms = timeout_ms,
+						  .body = &answer },
+			     err);
 	}
 	buf_release(&body);
 	buf_release(&answer);

@@ -324,6 +324,7 @@ static int call(struct agent_session *session, const char *method, const char *t
 	struct http_call c = { .address = &address,
 			       .method = method,
 			       .token = agent.token,
+			       .direct = !session->given,
 			       .timeout_ms = timeout_ms,
 			       .stop_fd = session->stop_fd,
 			       .body = body };

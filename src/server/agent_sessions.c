@@ -82,11 +82,6 @@ static struct agent_session *add(struct agent_sessions *l, const char *id,
 	return session;
 }
 
-bool agent_sessions_is_address(const char *text)
-{
-	return !strncmp(text, "http://", 7) || !strncmp(text, "unix:", 5);
-}
-
 int agent_sessions_add(struct agent_sessions *l, const char *address, const char *token,
 		       struct err *err)
 {

@@ -16,8 +16,6 @@ struct agent_sessions *agent_sessions_free(struct agent_sessions *l);
  * -errno with err. */
 int agent_sessions_add(struct agent_sessions *l, const char *address, const char *token,
 		       struct err *err);
-/* Does this look like an agent's address, rather than a file? */
-bool agent_sessions_is_address(const char *text);
 
 /* By id, which the caller drops; NULL: none. */
 struct agent_session *agent_sessions_hold(struct agent_sessions *l, const char *id);

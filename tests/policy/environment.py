@@ -51,7 +51,7 @@ for variable in re.findall(r"^\| `(\w+)`", document, flags=re.M):
             "MEMOIR_CACHE_LIMIT", "XDG_CACHE_HOME", "TMPDIR", "XDG_RUNTIME_DIR", "MEMOIR_AGENT_FOLDER",
             "MEMOIR_AGENT_LISTEN", "MEMOIR_AGENT_START", "MEMOIR_AGENT_TOKEN", "MEMOIR_AGENT_COMPAT",
             "MEMOIR_AGENT_QUIET", "MEMOIR_TOKEN", "MEMOIR_SOURCE_ROOT", "MEMOIR_STREAM_TOKEN", "MEMOIR_AGENT_OPEN_TO_ALL",
-            "MEMOIR_AGENT_ALLOW_HOST", "MEMOIR_AGENT_LIBRARY"):
+            "MEMOIR_AGENT_ALLOW_HOST", "MEMOIR_AGENT_LIBRARY", "http_proxy", "CURL_CA_BUNDLE"):
         bad.append(f"docs/environment.md: {variable} is not in options.def")
 for line in bad:
     print(line)

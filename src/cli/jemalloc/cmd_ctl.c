@@ -4,6 +4,7 @@
  * Every word is a row of a table: what is sent, and what its arguments become; changes are those of
  * client/controls.h.  What the agent answers is printed; what it refuses is one line, and the
  * exit status is 1. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static const struct command_option options[] = {
 	  COMMAND_TEXT, &output },
 	{ "seconds", 's', "N", "of pprof: what changes in so many seconds", COMMAND_NUMBER,
 	  &seconds },
-	AGENT_TOKEN_ROW,
+	AGENT_TOKEN_ROWS,
 	{ "json", 0, NULL, "answers as they come", COMMAND_FLAG, &as_json },
 	{ 0 },
 };
@@ -228,21 +229,16 @@ failed:
 static int ask(const struct word *w, const struct agents_entry *agent, const struct buf *target,
 	       struct buf *body)
 {
-	struct http_address address;
 	struct err err;
-	int timeout_ms = TIMEOUT_MS;
+	int e;
 
 	if (seconds > 3600)
 		return wrong("--seconds is at most 3600");
-	timeout_ms += (int)seconds * 1000;
-	if (http_parse_address(&address, agent->address, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		return 2;
-	}
-	if (target->size >= sizeof(address.target))
-		return wrong("that is too long");
-	strcpy(address.target, target->data);
-	if (!http_ask(&address, w->method, agent->token, timeout_ms, body, &err))
+	e = agents_ask(agent, w->method, target->data, TIMEOUT_MS + (int)seconds * 1000, body,
+		       &err);
+	if (e == -EINVAL)
+		return wrong(err.text);
+	if (!e)
 		return 0;
 	fprintf(stderr, NAME ": %s: %s\n", agent->address, err.text);
 	return 1;

@@ -16,7 +16,6 @@
 #include "cli/jemalloc/heap_naming.h"
 #include "cli/jemalloc/join_print.h"
 #include "client/agents.h"
-#include "client/http.h"
 #include "heap/join.h"
 #include "jemalloc/merge.h"
 #include "jemalloc/snapshots.h"
@@ -38,7 +37,7 @@ static const struct command_option options[] = {
 	{ "csv", 0, NULL, "print CSV: a row for each stack and size class", COMMAND_FLAG, &as_csv },
 	{ "program", 0, "FILE", "the program, where it is not where the dump says", COMMAND_TEXT,
 	  &program },
-	AGENT_TOKEN_ROW,
+	AGENT_TOKEN_ROWS,
 	HEAP_NAMING_ROWS,
 	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	{ 0 },
@@ -108,18 +107,10 @@ static int read_stats(struct stats *stats, const char *path)
 
 static int ask(const struct agents_entry *agent, const char *target, struct buf *body)
 {
-	struct http_address address;
 	struct err err = { .offset = ERR_NO_OFFSET };
+	int e = agents_ask(agent, "GET", target, TIMEOUT_MS, body, &err);
 
-	buf_clear(body);
-	if (http_parse_address(&address, agent->address, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		return 2;
-	}
-	snprintf(address.target, sizeof(address.target), "%s", target);
-	return http_ask(&address, "GET", agent->token, TIMEOUT_MS, body, &err)
-		       ? say(agent->address, &err)
-		       : 0;
+	return e == -EINVAL ? wrong(err.text) : e ? say(agent->address, &err) : 0;
 }
 
 static int ask_stats(const struct agents_entry *agent, struct stats *stats)

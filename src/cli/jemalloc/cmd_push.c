@@ -46,8 +46,7 @@ static const char *add_label(const struct command_option *row, const char *value
 }
 
 static const struct command_option options[] = {
-	{ "to", 0, "URL", "the server: http://HOST:PORT (https is not supported)", COMMAND_TEXT,
-	  &to },
+	{ "to", 0, "URL", "the server: http://HOST:PORT or https://HOST:PORT", COMMAND_TEXT, &to },
 	{ "name", 0, "APP", "what the profile is of (the program's name)", COMMAND_TEXT, &name },
 	{ "label", 'l', "NAME=VALUE", "a label; may be repeated", COMMAND_CALL, NULL, add_label },
 	{ "format", 0, "WHAT", "pprof (this is what is done) or folded", COMMAND_WORD, &format,
@@ -58,7 +57,7 @@ static const struct command_option options[] = {
 	{ "count", 'n', "N", "with --every: so many times", COMMAND_NUMBER, &count },
 	{ "program", 0, "FILE", "the program, where it is not where the dump says", COMMAND_TEXT,
 	  &program },
-	AGENT_TOKEN_ROW,
+	AGENT_TOKEN_ROWS,
 	HEAP_NAMING_ROWS,
 	{ 0 },
 };
@@ -155,18 +154,6 @@ static int say(const struct push *u, const char *path, const struct err *err)
 	return 1;
 }
 
-/* The agent's answer, or -errno with err. */
-static int ask(const struct push *u, const char *target, struct buf *body, struct err *err)
-{
-	struct http_address address;
-	int e = http_parse_address(&address, u->agent.address, err);
-
-	if (e)
-		return e;
-	snprintf(address.target, sizeof(address.target), "%s", target);
-	return http_ask(&address, "GET", u->agent.token, TIMEOUT_MS, body, err);
-}
-
 /* Fills u->profile and the times; 0, or 1 after saying what is wrong. */
 static int fetch(struct push *u)
 {
@@ -183,14 +170,16 @@ static int fetch(struct push *u)
 		status = heap_input_read(&u->dump, u->path, &err) ? say(u, u->path, &err)
 								  : convert(u, u->path, &u->dump);
 	} else if (pyroscope.format == PYROSCOPE_PPROF && !every) {
-		status = ask(u, "/debug/pprof/heap", &u->profile, &err)
+		status = agents_ask(&u->agent, "GET", "/debug/pprof/heap", TIMEOUT_MS, &u->profile,
+				    &err)
 				 ? say(u, u->agent.address, &err)
 				 : 0;
 	} else {
 		/* A process of this machine has its files here, which know lines and inlined
 		 * functions too. */
-		status = ask(u, u->agent.pid ? "/pprof/heap" : "/pprof/heap?symbols=1", &u->dump,
-			     &err)
+		status = agents_ask(&u->agent, "GET",
+				    u->agent.pid ? "/pprof/heap" : "/pprof/heap?symbols=1",
+				    TIMEOUT_MS, &u->dump, &err)
 				 ? say(u, u->agent.address, &err)
 				 : convert(u, u->agent.address, &u->dump);
 	}
@@ -245,8 +234,7 @@ static int find_source(struct push *u, const char *word)
 	struct err err = { .offset = ERR_NO_OFFSET };
 	bool number = *word && word[strspn(word, "0123456789")] == 0;
 
-	if (strncmp(word, "http://", 7) != 0 && strncmp(word, "unix:", 5) != 0 &&
-	    (!number || !access(word, F_OK))) {
+	if (!http_is_address(word) && (!number || !access(word, F_OK))) {
 		u->path = word;
 		return 0;
 	}

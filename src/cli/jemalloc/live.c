@@ -21,16 +21,11 @@
 const char *live_pid, *live_letters;
 bool live_text;
 
-static bool is_address(const char *word)
-{
-	return !strncmp(word, "http://", 7) || !strncmp(word, "unix:", 5);
-}
-
 bool live_begins_command(const char *word)
 {
 	struct stat st;
 
-	if (is_address(word) || !strcmp(word, "-"))
+	if (http_is_address(word) || !strcmp(word, "-"))
 		return false;
 	return stat(word, &st) < 0 || (S_ISREG(st.st_mode) && !access(word, X_OK));
 }
@@ -59,9 +54,9 @@ int live_fetch(struct fetch *f, const char *command, int argc, char **argv)
 			return 2;
 		}
 		e = fetch_pid(f, (pid_t)pid, letters, &err);
-	} else if (argc == 1 && is_address(argv[0])) {
+	} else if (argc == 1 && http_is_address(argv[0])) {
 		e = fetch_address(f, argv[0], letters, &err);
-	} else if (argc && !is_address(argv[0])) {
+	} else if (argc && !http_is_address(argv[0])) {
 		fetch_command(f, argv);
 		return 0;
 	} else {

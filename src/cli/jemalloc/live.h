@@ -15,9 +15,9 @@ extern const char *live_pid, *live_letters;
 extern bool live_text;
 
 #define LIVE_OPTIONS                                                                               \
-	AGENT_TOKEN_ROW, { "pid",	 'p',                                                      \
-			   "PID",	 "the process with this number, whose agent is found",     \
-			   COMMAND_TEXT, &live_pid },                                              \
+	AGENT_TOKEN_ROWS, { "pid",	  'p',                                                     \
+			    "PID",	  "the process with this number, whose agent is found",    \
+			    COMMAND_TEXT, &live_pid },                                             \
 		{ "options",	0,                                                                 \
 		  "LETTERS",	"of malloc_stats_print: sections to leave out",                    \
 		  COMMAND_TEXT, &live_letters },                                                   \
