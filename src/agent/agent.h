@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "agent/text.h"
+#include "target/attributes.h"
 
 enum agent_state {
 	AGENT_OFF,     /* not wanted, or a forked child of a process that has one */
@@ -54,7 +55,7 @@ struct agent {
 	uint64_t requests, refused;
 };
 
-extern struct agent agent __attribute__((visibility("hidden")));
+extern struct agent agent HIDDEN;
 
 /* start.c */
 void agent_trigger(bool maybe_in_handler);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "agent/objects.h"
-#include "recorder/elf.h"
+#include "target/elf.h"
 
 struct jemalloc jemalloc;
 

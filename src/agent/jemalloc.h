@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "agent/text.h"
+#include "target/attributes.h"
 
 struct jemalloc {
 	int (*mallctl)(const char *, void *, size_t *, void *, size_t); /* NULL: there is none */
@@ -26,7 +27,7 @@ struct jemalloc {
 	bool prof;  /* profiling was enabled at the start */
 };
 
-extern struct jemalloc jemalloc __attribute__((visibility("hidden")));
+extern struct jemalloc jemalloc HIDDEN;
 
 /* Looks for it, unless it was found or nothing was loaded since the last look.  True: it is there.
  */

@@ -16,7 +16,6 @@
 
 #include "agent/agent.h"
 
-#define EXPORT __attribute__((visibility("default")))
 #define STACK_SIZE (512u << 10)
 
 /* X(type, name, parameters, arguments, may be called in a handler) */

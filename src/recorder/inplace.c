@@ -12,9 +12,9 @@
  * leads through our own frame.  Signal handlers that interrupt an allocator call for themselves,
  * and so do other files' functions that it calls: an exception that it throws is a block too. */
 #include "recorder/inplace.h"
-#include "recorder/elf.h"
 #include "recorder/hooks.h"
 #include "recorder/sys.h"
+#include "target/elf.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
  * (_dl_find_object): dl_iterate_phdr would take the loader's lock, and a thread that holds a lock
  * of the program while it allocates could then wait for a constructor that wants that lock.
  * Slow path only, under the recorder's lock. */
+#include "recorder/rt.h"
 #include "recorder/segments.h"
 #include "recorder/sys.h"
 

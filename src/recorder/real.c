@@ -4,8 +4,8 @@
  * The first hook that runs, usually in the loader before any constructor, looks them all up in the
  * tables of the loaded files.  Nothing is allocated and no lock is taken for that. */
 #include "recorder/real.h"
-#include "recorder/elf.h"
 #include "recorder/sys.h"
+#include "target/elf.h"
 
 #include <errno.h>
 #include <stdarg.h>

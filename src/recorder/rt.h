@@ -12,13 +12,9 @@
 #include <stdint.h>
 
 #include "recorder/x86_64/arch.h"
+#include "target/attributes.h"
 #include "unwind/walk.h"
 #include "wire/shm.h"
-
-#define likely(x) __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
-#define HIDDEN __attribute__((visibility("hidden")))
-#define EXPORT __attribute__((visibility("default")))
 
 /* The first threads of a program get more memory than the many that may follow. */
 #define FIRST_THREADS 8

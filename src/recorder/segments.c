@@ -12,6 +12,8 @@
 #include <elf.h>
 #include <string.h>
 
+#include "recorder/rt.h"
+
 static const ElfW(Phdr) * program;
 static uint32_t program_count;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* The program headers of a loaded file: which parts of the address space are its own. */
-#include "recorder/elf.h"
+#include "target/elf.h"
 
 /* At the start, while the kernel's vector is where it was. */
 void segments_init(void) HIDDEN;

@@ -4,11 +4,11 @@
  *
  * The first hook usually runs in the loader, before libc knows its environment (environment.c has
  * it).  The constructor runs before all others (-z initfirst). */
-#include "recorder/elf.h"
 #include "recorder/hooks.h"
 #include "recorder/inplace.h"
 #include "recorder/limits.h"
 #include "recorder/sys.h"
+#include "target/elf.h"
 #include "wire/layout.h"
 
 #include <string.h>

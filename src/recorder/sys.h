@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "recorder/x86_64/syscall.h"
+#include "target/attributes.h"
 
 /* A bit for each call that is made anywhere: SYS() takes no other. */
 enum sys_bit {
@@ -29,9 +30,9 @@ _Static_assert(SYS_BITS < 64, "they are one word");
 
 /* Calls that a filter of the program's does not allow: one more could be its end.  See sandbox.c.
  */
-extern _Atomic uint64_t sys_denied __attribute__((visibility("hidden")));
+extern _Atomic uint64_t sys_denied HIDDEN;
 /* Threads that have all signals blocked by us. */
-extern _Atomic uint32_t sys_blocking __attribute__((visibility("hidden")));
+extern _Atomic uint32_t sys_blocking HIDDEN;
 
 #define SYS_BIT_IS_CLEAR(bit)                                                                      \
 	(!(atomic_load_explicit(&sys_denied, memory_order_relaxed) >> (bit)&1))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A loaded file's dynamic symbols.  Reads only; at start-up, on one thread. */
-#include "recorder/elf.h"
+#include "target/elf.h"
 
 #include <elf.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "recorder/rt.h"
+#include "target/attributes.h"
 
 /* The loader's search for the file at an address: lock-free, in glibc 2.35 and later. */
 extern int _dl_find_object(void *address, struct dl_find_object *ret) __attribute__((weak));
