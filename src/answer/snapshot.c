@@ -8,7 +8,6 @@
 
 #include "base/human.h"
 #include "base/xalloc.h"
-#include "export/stacks.h"
 #include "model/stats.h"
 #include "query/peaks.h"
 

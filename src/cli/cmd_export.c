@@ -14,7 +14,6 @@
 #include "cli/shape.h"
 #include "cli/waiting.h"
 #include "export/export.h"
-#include "export/stacks.h"
 
 static struct shape_measure measure;
 static const char *output, *color, *stacks;

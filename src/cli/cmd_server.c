@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
-#include "cli/jemalloc/agent_token.h"
 #include "cli/command.h"
+#include "cli/jemalloc/agent_token.h"
 #include "cli/naming.h"
 #include "cli/secrets.h"
 #include "client/http.h"

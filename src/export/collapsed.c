@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 #include "export/export.h"
-#include "export/stacks.h"
+#include "query/stacks.h"
 #include "query/weigh.h"
 
 static void put_name(struct buf *out, const struct view *v, const struct stack_frame *f)

@@ -7,9 +7,9 @@
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "export/export.h"
-#include "export/stacks.h"
 #include "query/answer.h"
 #include "query/group.h"
+#include "query/stacks.h"
 
 #define BLOCK 4096u /* rows that are written at a time */
 

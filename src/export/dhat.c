@@ -17,10 +17,10 @@
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "export/export.h"
-#include "export/stacks.h"
 #include "model/stats.h"
 #include "query/clock.h"
 #include "query/peaks.h"
+#include "query/stacks.h"
 #include "query/weigh.h"
 
 #define SHORT_LIVED_US 500 /* what a viewer calls so */

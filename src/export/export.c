@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "export/stacks.h"
+#include "query/stacks.h"
 
 #define EXPORTER(name) extern const struct exporter exporter_##name;
 #include "export/exporters.inc"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "export/stacks.h"
+#include "query/stacks.h"
 
 struct functions_row {
 	uint32_t function, file, module; /* as in struct stack_frame; of its first frame */

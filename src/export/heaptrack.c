@@ -14,10 +14,10 @@
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "export/export.h"
-#include "export/stacks.h"
 #include "model/stats.h"
 #include "query/clock.h"
 #include "query/event_iterator.h"
+#include "query/stacks.h"
 
 #define RECENT 16384	     /* kinds */
 #define FORMAT "v 10400 2\n" /* version of the tool, version of the format */

@@ -5,7 +5,7 @@
 #include "draw/page.h"
 #include "export/export.h"
 #include "export/flame.h"
-#include "export/stacks.h"
+#include "query/stacks.h"
 
 struct html {
 	const struct export *x;

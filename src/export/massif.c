@@ -11,9 +11,9 @@
 #include "base/map.h"
 #include "base/xalloc.h"
 #include "export/export.h"
-#include "export/stacks.h"
 #include "query/clock.h"
 #include "query/series.h"
+#include "query/stacks.h"
 #include "query/tree.h"
 
 #define MOMENTS 100 /* beside the start and the peak */

@@ -16,15 +16,16 @@ void stack_frames_of(struct stack_frames *s, const struct view *v, uint32_t stac
 
 	s->count = 0;
 	for (uint32_t id = stack; node_is_known(n, id); id = n->parent[id]) {
-		uint32_t place = places_of_node(v->places, id);
-		const struct place *p = places_at(v->places, place);
+		uint32_t location = locations_of_node(v->locations, id);
+		const struct location *p = locations_at(v->locations, location);
 		unsigned count;
-		const struct place_frame *frames = places_frames(v->places, place, &count);
+		const struct location_frame *frames =
+			locations_frames(v->locations, location, &count);
 
 		for (unsigned i = 0; i < count; i++) {
 			s->rows = xgrow(s->rows, s->count, &s->room, sizeof(*s->rows));
 			s->rows[s->count++] = (struct stack_frame){
-				.place = place,
+				.location = location,
 				.index = i,
 				.function = frames[i].function,
 				.file = frames[i].file,
@@ -54,24 +55,24 @@ void stack_frame_name(const struct view *v, const struct stack_frame *f, struct 
 	struct buf unnamed = { 0 };
 
 	if (f->function) {
-		add_utf8(out, places_string(v->places, f->function));
+		add_utf8(out, locations_string(v->locations, f->function));
 		return;
 	}
-	places_unnamed(v->places, f->module, f->address, &unnamed);
+	locations_unnamed(v->locations, f->module, f->address, &unnamed);
 	add_utf8(out, unnamed.data);
 	buf_release(&unnamed);
 }
 
 void stack_frame_label(const struct view *v, const struct stack_frame *f, struct buf *out)
 {
-	const char *module = places_module_path(v->places, f->module);
+	const char *module = locations_module_path(v->locations, f->module);
 	size_t start = out->size;
 
 	buf_printf(out, "0x%" PRIx64 ": ", f->address);
 	stack_frame_name(v, f, out);
 	if (f->file) {
 		buf_text(out, " (");
-		add_utf8(out, path_base(places_string(v->places, f->file)));
+		add_utf8(out, path_base(locations_string(v->locations, f->file)));
 		if (f->line)
 			buf_printf(out, ":%u", f->line);
 		buf_char(out, ')');

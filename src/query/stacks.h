@@ -12,8 +12,8 @@
 #include "query/view.h"
 
 struct stack_frame {
-	uint32_t place; /* see places.h */
-	uint32_t index; /* of the frame in its place; 0 is the innermost inlined one */
+	uint32_t location; /* see locations.h */
+	uint32_t index;	   /* of the frame in its location; 0 is the innermost inlined one */
 	uint32_t function, file, line, column;
 	uint32_t module;
 	uint64_t address;

@@ -11,7 +11,6 @@
 
 #include "base/utf8.h"
 #include "base/xalloc.h"
-#include "export/stacks.h"
 #include "query/steps.h"
 #include "server/request.h"
 

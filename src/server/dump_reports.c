@@ -6,7 +6,6 @@
 
 #include "base/nearest.h"
 #include "base/xalloc.h"
-#include "export/stacks.h"
 #include "server/dump_question.h"
 
 static const struct heap_report *find(const char *name)

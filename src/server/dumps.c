@@ -18,7 +18,6 @@
 #include "base/map.h"
 #include "base/unpack.h"
 #include "base/xalloc.h"
-#include "export/stacks.h"
 #include "heap/profile.h"
 #include "server/request.h"
 

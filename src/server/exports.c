@@ -5,7 +5,6 @@
 #include "base/nearest.h"
 #include "base/xalloc.h"
 #include "export/export.h"
-#include "export/stacks.h"
 #include "server/request.h"
 
 /* Names that scripts of other tools know. */

@@ -7,7 +7,6 @@
 
 #include "base/xalloc.h"
 #include "draw/flame_colour.h"
-#include "export/stacks.h"
 
 static uint32_t add_name(struct flame_layout *f, const struct flame_layout_name *name)
 {

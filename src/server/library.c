@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
-#include "export/stacks.h"
 #include "server/ending.h"
 #include "server/library_internal.h"
 

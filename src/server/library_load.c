@@ -18,7 +18,6 @@
 #include <time.h>
 
 #include "base/xalloc.h"
-#include "export/stacks.h"
 #include "server/library_internal.h"
 
 #define SECOND_NS 1000000000ull

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "export/stacks.h"
 #include "model/stats.h"
 #include "server/leaks.h"
 #include "server/request.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/human.h"
-#include "export/stacks.h"
 #include "query/tree.h"
 #include "server/request.h"
 #include "server/tree_json.h"
