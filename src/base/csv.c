@@ -32,6 +32,17 @@ void csv_number(struct buf *out, unsigned long long value)
 	buf_printf(out, "%llu", value);
 }
 
+void csv_signed(struct buf *out, long long value)
+{
+	comma(out);
+	buf_printf(out, "%lld", value);
+}
+
+void csv_empty(struct buf *out)
+{
+	buf_char(out, ',');
+}
+
 void csv_real(struct buf *out, double value, unsigned digits)
 {
 	comma(out);

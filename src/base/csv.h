@@ -6,6 +6,9 @@
 /* One value of a line, and the comma before it unless it is the first. */
 void csv_cell(struct buf *out, const char *text);
 void csv_number(struct buf *out, unsigned long long value);
+void csv_signed(struct buf *out, long long value);
+/* A value that is not known; csv_cell() quotes an empty text. */
+void csv_empty(struct buf *out);
 /* With `digits` behind the point. */
 void csv_real(struct buf *out, double value, unsigned digits);
 void csv_end(struct buf *out);

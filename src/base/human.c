@@ -48,6 +48,26 @@ const char *human_size(struct human *out, uint64_t bytes)
 	return out->text;
 }
 
+static const char *with_sign(struct human *out, int64_t value,
+			     const char *(*say)(struct human *, uint64_t))
+{
+	struct human number;
+
+	say(&number, value < 0 ? -(uint64_t)value : (uint64_t)value);
+	snprintf(out->text, sizeof(out->text), "%s%.46s", value < 0 ? "-" : "", number.text);
+	return out->text;
+}
+
+const char *human_signed_count(struct human *out, int64_t value)
+{
+	return with_sign(out, value, human_count);
+}
+
+const char *human_signed_size(struct human *out, int64_t bytes)
+{
+	return with_sign(out, bytes, human_size);
+}
+
 const char *human_duration(struct human *out, uint64_t ns)
 {
 	uint64_t seconds = ns / 1000000000, minutes = seconds / 60;

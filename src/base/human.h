@@ -12,6 +12,9 @@ struct human {
 const char *human_count(struct human *out, uint64_t value);
 /* 17 B, 1.50 KiB, 12.3 MiB: three digits */
 const char *human_size(struct human *out, uint64_t bytes);
+/* The same of what may be below 0: -1,234 and -1.50 KiB. */
+const char *human_signed_count(struct human *out, int64_t value);
+const char *human_signed_size(struct human *out, int64_t bytes);
 /* 950 ns, 12.3 ms, 4.56 s, 3 min 02 s, 2 h 05 min */
 const char *human_duration(struct human *out, uint64_t ns);
 /* 12.3 %, <0.1 %, of `whole` */

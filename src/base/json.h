@@ -25,6 +25,7 @@ void json_end_array(struct json *j);
 void json_text(struct json *j, const char *key, const char *text);
 void json_bytes(struct json *j, const char *key, const char *text, size_t size);
 void json_number(struct json *j, const char *key, uint64_t value);
+void json_signed(struct json *j, const char *key, int64_t value);
 /* `value` with `digits` behind the point. */
 void json_real(struct json *j, const char *key, double value, unsigned digits);
 void json_bool(struct json *j, const char *key, bool value);

@@ -2,27 +2,17 @@
 /* A snapshot as JSON.  See stats_write.h. */
 #include "jemalloc/stats_write.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "jemalloc/advice.h"
 #include "jemalloc/merge.h"
 
-static void signed_number(struct json *j, const char *key, int64_t value)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRId64, value);
-	json_written(j, key, text, strlen(text));
-}
-
 void stats_write_fields(struct json *j, const struct stats_field *fields, const uint64_t *values)
 {
 	for (unsigned i = 0; *fields[i].name; i++)
 		if (values[i] != STATS_NONE)
-			signed_number(j, fields[i].name, (int64_t)values[i]);
+			json_signed(j, fields[i].name, (int64_t)values[i]);
 }
 
 static void write_rows(struct json *j, const char *key, const struct stats_field *fields,
@@ -51,7 +41,7 @@ static void write_bins(struct json *j, const struct stats_rows *r)
 		    b[STATS_BIN_CURREGS] < STATS_NONE && b[STATS_BIN_SIZE] < STATS_NONE) {
 			if (stats_bin_util(b) < STATS_NO_UTIL)
 				json_real(j, "util", stats_bin_util(b) / 1000.0, 3);
-			signed_number(
+			json_signed(
 				j, "free_bytes",
 				(int64_t)((regions - b[STATS_BIN_CURREGS]) * b[STATS_BIN_SIZE]));
 		}
@@ -108,7 +98,7 @@ void stats_write_waterfall(struct json *j, const char *key, const struct waterfa
 			  i < WATERFALL_SLABS	 ? "resident"
 			  : i < WATERFALL_TCACHE ? "active"
 						 : "allocated");
-		signed_number(j, "bytes", w->step[i]);
+		json_signed(j, "bytes", w->step[i]);
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -123,7 +113,7 @@ void stats_write_waterfall(struct json *j, const char *key, const struct waterfa
 		json_number(j, "slabs", w->bins[i].slabs);
 		json_number(j, "regions", w->bins[i].regions);
 		json_number(j, "used", w->bins[i].used);
-		signed_number(j, "bytes", w->bins[i].bytes);
+		json_signed(j, "bytes", w->bins[i].bytes);
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -194,7 +184,7 @@ static void write_summary(struct json *j, const struct stats *s, const struct st
 	json_object(j, "summary");
 	json_number(j, "live_arenas", live);
 	if (allocated < STATS_NONE && active < STATS_NONE && active) {
-		signed_number(j, "fragmentation_bytes", (int64_t)(active - allocated));
+		json_signed(j, "fragmentation_bytes", (int64_t)(active - allocated));
 		json_real(j, "fragmentation_percent",
 			  100 * (1 - (double)allocated / (double)active), 2);
 	}

@@ -89,7 +89,7 @@ def test_numbers():
 @pytest.mark.parametrize("words, says, status", [
     (["abs", LOG, 0, 5, 9], "there is no iteration 7: they are 0 to 6", 1),
     (["del", LOG, 0, 7], "there is no iteration 7", 1),
-    (["abs", LOG, "many"], "'many' is no number", 2),
+    (["abs", LOG, "many"], "'many': invalid number", 2),
     (["eff", LOG, 1, 2, 3, 4], "what is '4' for", 2),
     (["eff", DATA / "leak_final.heap"], "heap profile", 1),
     (["eff", "nowhere"], "No such file", 1),
@@ -122,7 +122,7 @@ def test_b7_a_cut_end_keeps_what_is_before(tmp_path):
     path.write_bytes((DATA / "series_53.json").read_bytes()[:-100])
     done = jemalloc("abs", path, 100)
     assert done.stdout.count("Absolutes") == 3 and done.returncode == 1
-    assert "cut.json, offset" in done.stderr and "cut off" in done.stderr
+    assert "cut.json: at byte" in done.stderr and "cut off" in done.stderr
 
 
 def table(text, name):
@@ -387,6 +387,15 @@ def test_c2_bins_and_large_classes():
     assert int(rows[0]["bin.3072.curregs"]) == sum(int(r["bin.3072.curregs"]) for r in rows[1:])
     done = jemalloc("abs", "--field", "bin.3072", LOG)
     assert done.returncode == 2 and "there is no field 'bin.3072'" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["abs", "--csv", "-t"], ["del", "-c", "--csv"], ["eff", "--json"], ["abs", "--plot"]])
+def test_options_work_on_what_the_old_extractor_wrote(words, tmp_path):
+    jemalloc("extract", "-o", tmp_path / "log.py", LOG)
+    of_log, of_data = jemalloc(*words, LOG), jemalloc(*words, tmp_path / "log")
+    assert (of_data.returncode, of_data.stderr) == (0, "")
+    untimed = re.sub(r'\n *"time": [0-9.]+,|(?<=,)20\d\d-[^,]*', "", of_log.stdout)  # which it does not keep
+    assert of_data.stdout == untimed and "arena" in untimed
 
 
 def test_c2_plot():

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Arenas over time.  See arenas.h. */
+/* Arenas over time: arguments, the lines of the old tools, tables and plots.  See arenas.h. */
 #include "cli/jemalloc/arenas.h"
 
 #include <errno.h>
@@ -9,244 +9,120 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/human.h"
 #include "base/xalloc.h"
-#include "jemalloc/snapshots.h"
+#include "cli/jemalloc/plot.h"
+#include "cli/jemalloc/stats_input.h"
+#include "cli/say.h"
+#include "cli/table.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define THRESHOLD_MAX (UINT64_C(1) << 40) /* MiB */
+#define NUMBERS 3
 
-static const char *const names[] = { "total", "active", "mapped" };
+static bool as_csv, as_json, as_plot, totals, consecutive, rates;
+static const char *field_words, *color;
 
-static void add_iteration(struct arenas *s)
-{
-	s->iterations = xgrow(s->iterations, s->count, &s->room, sizeof(*s->iterations));
-	s->iterations[s->count++] = (struct arenas_iteration){ .first = s->arena_count };
-}
-
-static struct arenas_row *add_arena(struct arenas *s, uint64_t id)
-{
-	struct arenas_row *a;
-
-	s->arenas = xgrow(s->arenas, s->arena_count, &s->arena_room, sizeof(*s->arenas));
-	a = &s->arenas[s->arena_count++];
-	*a = (struct arenas_row){ id, { STATS_NONE, STATS_NONE, STATS_NONE } };
-	s->iterations[s->count - 1].count++;
-	return a;
-}
-
-static int by_id(const void *x, const void *y)
-{
-	const struct arenas_row *a = x, *b = y;
-
-	return (a->id > b->id) - (a->id < b->id);
-}
-
-static void sort(struct arenas *s)
-{
-	for (size_t i = 0; i < s->count; i++)
-		if (s->iterations[i].count)
-			qsort(s->arenas + s->iterations[i].first, s->iterations[i].count,
-			      sizeof(*s->arenas), by_id);
-}
-
-static void take(struct arenas *s, const struct stats *stats)
-{
-	add_iteration(s);
-	for (size_t i = 0; i < stats->arena_count; i++) {
-		const struct stats_arena *from = &stats->arenas[i];
-		struct arenas_row *a;
-
-		if (from->id < 0)
-			continue;
-		a = add_arena(s, (uint64_t)from->id);
-		a->value[ARENAS_TOTAL] = from->value[STATS_ARENA_TOTAL_ALLOCATED];
-		a->value[ARENAS_ACTIVE] = from->value[STATS_ARENA_ACTIVE];
-		a->value[ARENAS_MAPPED] = from->value[STATS_ARENA_MAPPED];
+#define COMMON                                                                                     \
+	{ "field",	'f',                                                                       \
+	  "NAME,…",	"these instead: total, pdirty, stats.resident, bin.64.curregs",            \
+	  COMMAND_TEXT, &field_words },                                                            \
+		{ "totals", 't', NULL, "the sum of all arenas too", COMMAND_FLAG, &totals },       \
+		{ "plot", 0, NULL, "draw each as a line of bars", COMMAND_FLAG, &as_plot },        \
+		{ "csv", 0, NULL, "print CSV", COMMAND_FLAG, &as_csv },                            \
+		{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },                         \
+	{                                                                                          \
+		"color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color                  \
 	}
-}
 
-static int load_stats(struct arenas *s, const char *path)
-{
-	struct err err = { .text = "" };
-	struct snapshots r;
-	int n = snapshots_open(&r, path, &err);
+const struct command_option arenas_options[] = { COMMON, { 0 } };
+const struct command_option arenas_del_options[] = {
+	COMMON,
+	{ "consecutive", 'c', NULL, "each against the one before it", COMMAND_FLAG, &consecutive },
+	{ "rate", 'r', NULL, "the change in a second", COMMAND_FLAG, &rates },
+	{ 0 },
+};
 
-	if (!n)
-		while ((n = snapshots_next(&r, &err)) == 1 || n == -EBADMSG) {
-			if (n == 1) {
-				take(s, &r.stats);
-				continue;
-			}
-			fprintf(stderr, "memoir %s: %s, offset %" PRIu64 ": %s\n", s->command, path,
-				err.offset, err.text);
-			s->status = 1;
-		}
-	if (n)
-		fprintf(stderr, "memoir %s: %s: %s\n", s->command, path, err.text);
-	else if (!s->count && !s->status)
-		fprintf(stderr, "memoir %s: %s holds no jemalloc statistics: %s\n", s->command,
-			path, snapshots_guess(&r));
-	snapshots_close(&r);
-	return n || !s->count;
-}
-
-/* One call a line: arenas('sum') begins an iteration, arenas(N) an arena, total(N) … are of that.
- */
-static void take_line(struct arenas *s, struct arenas_row **arena, const char *line)
-{
-	unsigned long long value;
-
-	line += strspn(line, " \t");
-	if (!strncmp(line, "arenas('sum')", 13)) {
-		add_iteration(s);
-		*arena = NULL;
-	} else if (sscanf(line, "arenas(%llu)", &value) == 1 && s->count) {
-		*arena = add_arena(s, value);
-	}
-	for (unsigned i = 0; i < ARENAS_VALUES && *arena; i++) {
-		size_t n = strlen(names[i]);
-
-		if (!strncmp(line, names[i], n) && sscanf(line + n, "(%llu)", &value) == 1)
-			(*arena)->value[i] = value;
-	}
-}
-
-static int load_jemdata(struct arenas *s, const char *path)
-{
-	FILE *file = fopen(path, "re");
-	struct arenas_row *arena = NULL;
-	char *line = NULL;
-	size_t room = 0;
-
-	if (!file) {
-		fprintf(stderr, "memoir %s: %s: %s\n", s->command, path, strerror(errno));
-		return 1;
-	}
-	while (getline(&line, &room, file) > 0)
-		take_line(s, &arena, line);
-	free(line);
-	fclose(file);
-	if (!s->count)
-		fprintf(stderr, "memoir %s: %s holds no iterations: arenas('sum') begins one\n",
-			s->command, path);
-	return !s->count;
-}
+/* The words behind the command: {FILE} {MIB {NUMBER …}} */
+struct arguments {
+	const char *path;
+	bool threshold_given;
+	uint64_t threshold; /* bytes */
+	uint64_t number[NUMBERS];
+	unsigned number_count;
+};
 
 static bool is_number(const char *text)
 {
 	return *text && !text[strspn(text, "0123456789")];
 }
 
-static bool ends_in_py(const char *path)
-{
-	size_t n = strlen(path);
-
-	return n > 3 && !strcmp(path + n - 3, ".py");
-}
-
-static int load(struct arenas *s, const char *path)
-{
-	auto_free char *data = xasprintf("%s.py", path);
-
-	if (ends_in_py(path))
-		return load_jemdata(s, path);
-	if (strcmp(path, "-") != 0 && access(path, F_OK) && !access(data, F_OK))
-		return load_jemdata(s, data);
-	return load_stats(s, path);
-}
-
-int arenas_arguments(struct arenas_arguments *a, const char *command, int argc, char **argv,
-		     unsigned numbers)
+static int parse_arguments(struct arguments *a, const char *command, int argc, char **argv,
+			   unsigned numbers)
 {
 	int word = argc && !is_number(argv[0]);
 
-	*a = (struct arenas_arguments){ .path = word ? argv[0] : "jemdata",
-					.threshold = 200 * MIB };
+	*a = (struct arguments){ .path = word ? argv[0] : "jemdata", .threshold = 200 * MIB };
 	for (int i = word; i < argc; i++) {
 		uint64_t value;
 
 		errno = 0;
 		value = strtoull(argv[i], NULL, 10);
-		if (!is_number(argv[i]) || errno || (i == word && value > THRESHOLD_MAX)) {
-			fprintf(stderr, "memoir %s: '%s' is no number that can be meant here\n",
-				command, argv[i]);
-			return 2;
-		}
+		if (!is_number(argv[i]) || errno || (i == word && value > THRESHOLD_MAX))
+			return say_wrong(command, "'%s': invalid number", argv[i]);
 		if (i == word) {
 			a->threshold = value * MIB;
 			a->threshold_given = true;
 		} else if (a->number_count < numbers) {
 			a->number[a->number_count++] = value;
 		} else {
-			fprintf(stderr, "memoir %s: what is '%s' for? --help says what it takes\n",
-				command, argv[i]);
-			return 2;
+			return say_wrong(command, "what is '%s' for? --help says what it takes",
+					 argv[i]);
 		}
 	}
 	return 0;
 }
 
-int arenas_load(struct arenas *s, const char *command, int argc, char **argv, unsigned numbers)
+static void add_snapshot(void *series, struct snapshots *r)
 {
-	struct arenas_arguments a;
-	int status = arenas_arguments(&a, command, argc, argv, numbers);
-
-	*s = (struct arenas){ .command = command,
-			      .threshold = a.threshold,
-			      .number_count = a.number_count };
-	memcpy(s->number, a.number, sizeof(s->number));
-	if (status)
-		return status;
-	if (load(s, a.path))
-		return 1;
-	sort(s);
-	return 0;
+	arena_series_add(series, r);
 }
 
-void arenas_release(struct arenas *s)
+/* FILE is a file with statistics or one that extract-jem-stats made, with or without its .py. */
+static int load(struct arena_series *s, const char *command, const char *path)
 {
-	free(s->arenas);
-	free(s->iterations);
+	auto_free char *data = xasprintf("%s.py", path);
+	struct err err = { .offset = ERR_NO_OFFSET };
+	size_t n = strlen(path);
+
+	if (n > 3 && !strcmp(path + n - 3, ".py"))
+		strcpy(data, path);
+	else if (!strcmp(path, "-") || !access(path, F_OK) || access(data, F_OK))
+		return stats_input_file(command, path, add_snapshot, s);
+	return arena_series_read_jemdata(s, data, &err) ? say_failed(command, data, &err) : 0;
 }
 
-bool arenas_range(const struct arenas *s, uint64_t from, uint64_t to)
-{
-	if (to <= s->count && (from < s->count || from >= to))
-		return true;
-	fprintf(stderr, "memoir %s: there is no iteration %" PRIu64 ": they are 0 to %zu\n",
-		s->command, from >= s->count ? from : (uint64_t)s->count, s->count - 1);
-	return false;
-}
+/* The old way of printing, with the fields of OLD_FIELDS. */
+#define OLD_FIELDS "total,active,mapped"
+enum { TOTAL, ACTIVE, MAPPED, OLD_COUNT };
+static const char *const old_names[] = { "total", "active", "mapped" };
 
-bool arenas_whole(const struct arenas *s, size_t iteration, const struct arenas_row *a)
-{
-	for (unsigned i = 0; i < ARENAS_VALUES; i++)
-		if (a->value[i] == STATS_NONE) {
-			fprintf(stderr, "memoir %s: iteration %zu, arena %" PRIu64 ": no '%s'\n",
-				s->command, iteration, a->id, names[i]);
-			return false;
-		}
-	return true;
-}
+struct old {
+	const char *command;
+	const struct arena_series *series;
+	uint64_t threshold;
+	struct buf out;
+};
 
-const struct arenas_row *arenas_find(const struct arenas *s, size_t iteration, uint64_t id)
+static bool passes(const struct old *o, uint64_t value)
 {
-	const struct arenas_iteration *it = &s->iterations[iteration];
-	struct arenas_row wanted = { .id = id };
-
-	return it->count ? bsearch(&wanted, s->arenas + it->first, it->count, sizeof(wanted), by_id)
-			 : NULL;
-}
-
-bool arenas_passes(const struct arenas *s, int64_t value)
-{
-	return (value < 0 ? -(uint64_t)value : (uint64_t)value) >= s->threshold;
+	return ((int64_t)value < 0 ? -value : value) >= o->threshold;
 }
 
 static const char *const units[] = { "B", "KB", "MB", "GB" };
 
 /* Twelve digits, and a point in any case. */
-static void real(struct buf *out, double value)
+static void put_real(struct buf *out, double value)
 {
 	char text[48];
 
@@ -256,76 +132,287 @@ static void real(struct buf *out, double value)
 		buf_text(out, ".0");
 }
 
-void arenas_size(struct buf *out, int64_t bytes)
+/* "2.05078125 GB" */
+static void put_size(struct buf *out, uint64_t bytes)
 {
-	double value = (double)bytes;
+	double value = (double)(int64_t)bytes;
 	unsigned unit = 0;
 
 	for (; unit < 3 && (value >= 1024 || value <= -1024); unit++)
 		value /= 1024;
-	real(out, value);
+	put_real(out, value);
 	buf_printf(out, " %s", units[unit]);
 }
 
-void arenas_share(struct buf *out, uint64_t part, uint64_t whole)
+/* "75.0%" */
+static void put_share(struct buf *out, uint64_t part, uint64_t whole)
 {
-	if (!whole) {
-		buf_text(out, "-%");
-		return;
-	}
-	real(out, (double)(uint64_t)((unsigned __int128)part * 10000 / whole) / 100);
-	buf_char(out, '%');
+	if (whole)
+		put_real(out, (double)(uint64_t)((unsigned __int128)part * 10000 / whole) / 100);
+	buf_text(out, whole ? "%" : "-%");
 }
 
-void arenas_threshold(struct buf *out, const struct arenas *s)
+/* "200 MB": whole ones, rounded down. */
+static void put_threshold(struct buf *out, uint64_t value)
 {
-	uint64_t value = s->threshold;
 	unsigned unit = 0;
 
 	for (; unit < 3 && value >= 1024; unit++)
 		value /= 1024;
-	buf_printf(out, "%" PRIu64 " %s", value, units[unit]);
+	buf_printf(out, "%" PRIu64 " %s:\n", value, units[unit]);
 }
 
-static bool print_iteration(struct buf *out, const struct arenas *s, uint64_t i, const char *title,
-			    void (*print)(struct buf *, const struct arenas *,
-					  const struct arenas_row *))
+static const uint64_t *values_of(const struct old *o, const struct arena_series_row *r)
 {
-	const struct arenas_iteration *it = &s->iterations[i];
+	return o->series->values + r->value;
+}
 
-	buf_printf(out, "%s from iteration # %" PRIu64 " above ", title, i);
-	arenas_threshold(out, s);
-	buf_text(out, ":\n");
-	for (size_t k = it->first; k < it->first + it->count; k++) {
-		if (!arenas_whole(s, i, &s->arenas[k]))
+/* Whether all three values are there; says so if one is not. */
+static bool is_whole(const struct old *o, size_t iteration, const struct arena_series_row *r)
+{
+	for (unsigned i = 0; i < OLD_COUNT; i++)
+		if (values_of(o, r)[i] == STATS_NONE) {
+			fprintf(stderr, "%s: iteration %zu, arena %" PRId64 ": no '%s'\n",
+				o->command, iteration, r->id, old_names[i]);
 			return false;
-		print(out, s, &s->arenas[k]);
+		}
+	return true;
+}
+
+static void print_abs(struct old *o, int64_t id, const uint64_t *v)
+{
+	for (unsigned i = 0; i < OLD_COUNT; i++) {
+		if (!passes(o, v[i]))
+			continue;
+		buf_printf(&o->out, "arena:  %" PRId64 "  %s:  ", id, old_names[i]);
+		put_size(&o->out, v[i]);
+		buf_char(&o->out, '\n');
+	}
+}
+
+static void print_eff(struct old *o, int64_t id, const uint64_t *v)
+{
+	if (!passes(o, v[TOTAL]) && !passes(o, v[ACTIVE]) && !passes(o, v[MAPPED]))
+		return;
+	buf_printf(&o->out, "arena:  %" PRId64 "  total:  ", id);
+	put_size(&o->out, v[TOTAL]);
+	buf_text(&o->out, " (");
+	put_share(&o->out, v[TOTAL], v[MAPPED]);
+	buf_text(&o->out, ") active:  ");
+	put_size(&o->out, v[ACTIVE]);
+	buf_text(&o->out, "  (");
+	put_share(&o->out, v[ACTIVE], v[MAPPED]);
+	buf_text(&o->out, ") mapped:  ");
+	put_size(&o->out, v[MAPPED]);
+	buf_char(&o->out, '\n');
+}
+
+static bool print_iteration(struct old *o, enum arena_series_kind kind, uint64_t i)
+{
+	const struct arena_series_iteration *it = &o->series->iterations[i];
+
+	buf_printf(&o->out, "%s from iteration # %" PRIu64 " above ",
+		   kind == ARENA_SERIES_ABS ? "Absolutes" : "Efficiency", i);
+	put_threshold(&o->out, o->threshold);
+	for (size_t k = it->first; k < it->first + it->count; k++) {
+		const struct arena_series_row *r = &o->series->rows[k];
+
+		if (!is_whole(o, i, r))
+			return false;
+		(kind == ARENA_SERIES_ABS ? print_abs : print_eff)(o, r->id, values_of(o, r));
 	}
 	return true;
 }
 
-int arenas_print(const char *command, int argc, char **argv, const char *title,
-		 void (*print)(struct buf *, const struct arenas *, const struct arenas_row *))
+static bool print_deltas(struct old *o, uint64_t first, uint64_t last)
+{
+	const struct arena_series *s = o->series;
+	const struct arena_series_iteration *it = &s->iterations[first];
+	static const unsigned shown[] = { TOTAL, MAPPED };
+
+	buf_printf(&o->out, "Deltas from iteration # %" PRIu64 " to %" PRIu64 " above ", first,
+		   last);
+	put_threshold(&o->out, o->threshold);
+	for (size_t k = it->first; k < it->first + it->count; k++) {
+		const struct arena_series_row *before = &s->rows[k];
+		const struct arena_series_row *after = arena_series_find(s, last, before->id);
+
+		if (!after) {
+			fprintf(stderr,
+				"%s: arena %" PRId64 " of iteration %" PRIu64 " is not in %" PRIu64
+				"\n",
+				o->command, before->id, first, last);
+			continue;
+		}
+		if (!is_whole(o, first, before) || !is_whole(o, last, after))
+			return false;
+		for (unsigned i = 0; i < 2; i++) {
+			uint64_t delta =
+				values_of(o, after)[shown[i]] - values_of(o, before)[shown[i]];
+
+			if (!passes(o, delta))
+				continue;
+			buf_printf(&o->out, "arena:  %" PRId64 "  delta %s:  ", before->id,
+				   old_names[shown[i]]);
+			put_size(&o->out, delta);
+			buf_char(&o->out, '\n');
+		}
+	}
+	it = &s->iterations[last];
+	for (size_t k = it->first; k < it->first + it->count; k++)
+		if (!arena_series_find(s, first, s->rows[k].id))
+			fprintf(stderr,
+				"%s: arena %" PRId64 " of iteration %" PRIu64 " was not in %" PRIu64
+				"\n",
+				o->command, s->rows[k].id, last, first);
+	return true;
+}
+
+static int print_old(const char *command, const struct arena_series *s,
+		     const struct arena_table_question *q)
+{
+	struct old o = { .command = command, .series = s, .threshold = q->threshold };
+	struct err err;
+	int status = 0;
+
+	if (arena_series_check(s, q->first, q->first + 1, &err) ||
+	    arena_series_check(s, q->from, q->to, &err))
+		return say_failed(command, NULL, &err);
+	for (uint64_t i = q->from; i < q->to && !status; i++)
+		status = !(q->kind == ARENA_SERIES_DEL ? print_deltas(&o, q->first, i)
+						       : print_iteration(&o, q->kind, i));
+	if (buf_flush(&o.out, 1))
+		status = 1;
+	buf_release(&o.out);
+	return status;
+}
+
+static void print_table(const struct arena_table *a, const struct term *term, struct buf *out)
+{
+	struct table_column columns[2 * ARENA_SERIES_FIELDS + 5] = {
+		{ .title = "iteration" }, { .title = "time", .left = true }, { .title = "arena" }
+	};
+	const struct arena_table_cell *c = a->cells;
+	struct table t;
+	char room[64];
+	struct human h;
+
+	for (unsigned i = 0; i < a->column_count; i++)
+		columns[i + 3].title = a->columns[i].share ? "of mapped" : a->columns[i].name;
+	columns[a->column_count + 3] = (struct table_column){ .title = "note", .left = true };
+	table_init(&t, columns);
+	for (size_t i = 0; i < a->row_count; i++) {
+		const struct arena_table_row *r = &a->rows[i];
+
+		table_cellf(&t, "%zu", r->iteration);
+		table_cell(&t, r->time_ns == WHEN_NONE ? "-" : when_text(r->time_ns, room));
+		table_cell(&t, arena_table_id(r, room));
+		for (unsigned k = 0; k < a->column_count; k++, c++) {
+			if (!c->known)
+				table_cell(&t, "-");
+			else if (a->columns[k].share)
+				table_cellf(&t, "%.2f%%", c->value);
+			else if (a->columns[k].digits)
+				table_cellf(&t, "%.1f", c->value);
+			else
+				table_cell(&t, human_signed_count(&h, c->number));
+		}
+		table_cell(&t, arena_table_note(r));
+	}
+	table_print(&t, term, true, out);
+	table_release(&t);
+}
+
+/* A plot of each column of each arena, in the order in which they come. */
+static void print_plots(const struct arena_table *a, const struct arena_table_question *q,
+			const struct term *term, struct buf *out)
+{
+	size_t length = q->to > q->from ? (size_t)(q->to - q->from) : 0;
+	auto_free double *values = xcalloc(length + 1, sizeof(*values));
+	auto_free bool *done = xcalloc(a->cell_count + 1, sizeof(*done));
+
+	for (size_t i = 0; i < a->cell_count; i++) {
+		const struct arena_table_row *first = &a->rows[i / a->column_count];
+		const struct arena_table_column *c = &a->columns[i % a->column_count];
+		char title[160], room[24];
+
+		if (done[i] || !a->cells[i].known || c->share)
+			continue;
+		for (size_t k = 0; k < length; k++)
+			values[k] = PLOT_NOTHING;
+		for (size_t k = i; k < a->cell_count; k += a->column_count) {
+			const struct arena_table_row *r = &a->rows[k / a->column_count];
+
+			if (r->id != first->id || !a->cells[k].known)
+				continue;
+			values[r->iteration - q->from] = a->cells[k].value;
+			done[k] = true;
+		}
+		snprintf(title, sizeof(title), "%s%s  %s",
+			 first->id == ARENA_SERIES_ALL ? "" : "arena ", arena_table_id(first, room),
+			 c->name);
+		plot(out, term, title, values, length, c->bytes);
+	}
+}
+
+static int print_new(const char *command, const struct arena_series *s,
+		     const struct arena_table_question *q)
 {
 	struct buf out = { 0 };
-	struct arenas s;
-	int status = arenas_load(&s, command, argc, argv, 2);
-	uint64_t to = s.number_count > 1 ? s.number[1] : s.count;
+	struct arena_table t;
+	struct term term;
+	struct json j;
+	struct err err;
+	int status = 0;
 
-	if (!status) {
-		status = s.status;
-		if (!arenas_range(&s, s.number[0], to))
-			status = 1;
-		else
-			for (uint64_t i = s.number[0]; i < to; i++)
-				if (!print_iteration(&out, &s, i, title, print)) {
-					status = 1;
-					break;
-				}
-		if (buf_flush(&out, 1))
-			status = 1;
+	term_init(&term, 1, color);
+	if (arena_table_compute(s, q, &t, &err)) {
+		status = say_failed(command, NULL, &err);
+	} else if (as_csv) {
+		arena_table_write_csv(&out, &t);
+	} else if (as_json) {
+		json_init(&j, &out);
+		arena_table_write_json(&j, &t);
+	} else if (as_plot) {
+		print_plots(&t, q, &term, &out);
+	} else {
+		print_table(&t, &term, &out);
 	}
+	if (buf_flush(&out, 1))
+		status = 1;
 	buf_release(&out);
-	arenas_release(&s);
+	arena_table_release(&t);
+	return status;
+}
+
+int arenas_run(const char *command, enum arena_series_kind kind, int argc, char **argv)
+{
+	bool options =
+		as_csv || as_json || as_plot || totals || consecutive || rates || field_words;
+	unsigned del = kind == ARENA_SERIES_DEL;
+	struct arena_table_question q = { .kind = kind,
+					  .consecutive = consecutive,
+					  .rates = rates };
+	struct arena_series s;
+	struct arguments a;
+	struct err err;
+	int status = parse_arguments(&a, command, argc, argv, 2 + del);
+
+	if (status)
+		return status;
+	if (arena_series_init(&s,
+			      field_words      ? field_words
+			      : options && del ? "total,mapped"
+					       : OLD_FIELDS,
+			      totals, &err))
+		return say_wrong(command, "%s", err.text);
+	status = load(&s, command, a.path);
+	q.first = del ? a.number[0] : 0;
+	q.from = del && a.number_count < 2 ? 1 : a.number[del];
+	q.to = a.number_count > 1 + del ? a.number[1 + del] : s.count;
+	q.threshold = options && !a.threshold_given ? 0 : a.threshold;
+	if (s.count)
+		status |= (options ? print_new : print_old)(command, &s, &q);
+	arena_series_release(&s);
 	return status;
 }
