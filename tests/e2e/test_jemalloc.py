@@ -507,7 +507,7 @@ BAD = {
     "option g": (None, "the general part is missing", True),
     "without stats.arenas": (None, "no arenas are in it", True),
     "no file": ("", "it is empty", False),
-    "a broken value": ('{"jemalloc":{"stats":{"allocated":x}}}', "offset 34", False),
+    "a broken value": ('{"jemalloc":{"stats":{"allocated":x}}}', "at byte 34", False),
     "cut off": ('{"jemalloc":{"stats":', "cut off", False),
 }
 

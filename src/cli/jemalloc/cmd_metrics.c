@@ -2,16 +2,14 @@
 /* memoir jemalloc metrics: a snapshot in the text format of Prometheus, from a file (the last one
  * in it) or a running process; to a file that node_exporter's textfile collector reads, it is
  * written whole or not at all. */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/sink.h"
 #include "cli/command.h"
 #include "cli/jemalloc/live.h"
+#include "cli/jemalloc/stats_input.h"
+#include "cli/say.h"
 #include "jemalloc/metrics.h"
-#include "jemalloc/snapshots.h"
 
 #define NAME "memoir jemalloc metrics"
 
@@ -29,34 +27,9 @@ static bool is_file(int argc, char **argv)
 	       strncmp(argv[0], "unix:", 5) != 0;
 }
 
-/* The last snapshot of what `r` reads; 0, or 1 after saying what is wrong. */
-static int last(struct snapshots *r, struct stats *ret_stats, const char *name)
-{
-	struct err err = { .text = "" };
-	int n, status = 0;
-
-	while ((n = snapshots_next(r, &err)) == 1 || n == -EBADMSG) {
-		if (n == 1) {
-			struct stats other = *ret_stats;
-
-			*ret_stats = r->stats;
-			r->stats = other;
-			continue;
-		}
-		fprintf(stderr, NAME ": %s, offset %" PRIu64 ": %s\n", name, err.offset, err.text);
-		status = 1;
-	}
-	if (n)
-		fprintf(stderr, NAME ": %s: %s\n", name, err.text);
-	else if (!r->documents && !status)
-		fprintf(stderr, NAME ": %s holds no jemalloc statistics: %s\n", name,
-			snapshots_guess(r));
-	return status || n || !r->documents;
-}
-
 static int write_metrics(struct stats *s)
 {
-	struct err err = { .text = "" };
+	struct err err = { .offset = ERR_NO_OFFSET };
 	struct sink out;
 	int e = 0;
 
@@ -68,38 +41,35 @@ static int write_metrics(struct stats *s)
 		metrics_write(&out.buf, s);
 		e = sink_finish(&out, &err);
 	}
-	if (e)
-		fprintf(stderr, NAME ": %s: %s\n", output ? output : "standard output", err.text);
-	return e ? 1 : 0;
+	return e ? say_failed(NAME, output ? output : "standard output", &err) : 0;
 }
 
 static int run(int argc, char **argv)
 {
-	struct err err = { .text = "" };
+	struct err err = { .offset = ERR_NO_OFFSET };
+	const char *name = argc ? argv[0] : NULL;
 	struct buf body = { 0 };
 	struct snapshots r;
 	struct stats s;
 	struct fetch f;
-	int status = 0;
+	int status;
 
 	if (is_file(argc, argv)) {
-		if (snapshots_open(&r, argv[0], &err)) {
-			fprintf(stderr, NAME ": %s: %s\n", argv[0], err.text);
-			return 1;
-		}
+		if (snapshots_open(&r, name, &err))
+			return say_failed(NAME, name, &err);
 	} else {
 		status = live_fetch(&f, "jemalloc metrics", argc, argv);
 		if (status)
 			return status;
+		name = f.name;
 		if (fetch_once(&f, &body, &err)) {
-			fprintf(stderr, NAME ": %s: %s\n", f.name, err.text);
 			buf_release(&body);
-			return 1;
+			return say_failed(NAME, name, &err);
 		}
 		snapshots_memory(&r, body.data, body.size);
 	}
 	stats_init(&s);
-	status = last(&r, &s, is_file(argc, argv) ? argv[0] : f.name);
+	status = stats_input(NAME, name, &r, stats_input_keep_last, &s);
 	if (r.documents)
 		status |= write_metrics(&s);
 	stats_release(&s);

@@ -4,20 +4,18 @@
  *
  * A file is read once, from its start to its end, and only the last snapshot (for the tables) and
  * a bounded history of size classes are kept. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "base/nearest.h"
-#include "base/xalloc.h"
 #include "cli/command.h"
-#include "cli/jemalloc/stats_tables.h"
+#include "cli/jemalloc/stats_input.h"
+#include "cli/jemalloc/stats_print.h"
+#include "cli/say.h"
 #include "jemalloc/merge.h"
-#include "jemalloc/snapshots.h"
 #include "jemalloc/stats_write.h"
 
 #define NAME "memoir jemalloc stats"
@@ -42,31 +40,23 @@ static const struct command_option options[] = {
 
 struct output {
 	struct buf out;
-	struct json json;
-	struct stats_tables tables;
+	struct json json, series;
+	struct stats_print print;
 	struct stats_csv csv;
 	const char *path;
 	struct growth growth; /* of the file */
 	struct stats last;
+	uint64_t count;
 	bool printed; /* something, for the blank line between files */
 	int status;
 };
 
-static void say(struct output *o, const struct err *err)
+static void take_snapshot(void *context, struct snapshots *r)
 {
-	if (err->offset == ERR_NO_OFFSET)
-		fprintf(stderr, NAME ": %s: %s\n", o->path, err->text);
-	else
-		fprintf(stderr, NAME ": %s, offset %" PRIu64 ": %s\n", o->path, err->offset,
-			err->text);
-	o->status = 1;
-}
+	struct output *o = context;
 
-static void one_snapshot(struct output *o, struct snapshots *r)
-{
-	const struct stats_arena *whole = stats_merge(&r->stats);
-
-	growth_add(&o->growth, &r->stats, whole, r->time_ns);
+	o->count = r->documents;
+	growth_add(&o->growth, &r->stats, stats_merge(&r->stats), r->time_ns);
 	if (as_json) {
 		stats_write(&o->json, NULL, &r->stats,
 			    &(struct stats_origin){ o->path, r->document, r->time_ns });
@@ -74,31 +64,23 @@ static void one_snapshot(struct output *o, struct snapshots *r)
 		o->csv.file = o->path;
 		o->csv.number = r->documents - 1;
 		o->csv.time_ns = r->time_ns;
-		stats_csv(&o->out, &o->csv, &r->stats);
+		stats_csv_write(&o->out, &o->csv, &r->stats);
 	}
 	if (o->out.size >= 1 << 16 && buf_flush(&o->out, 1)) /* a series may be long */
 		o->status = 1;
+	stats_input_keep_last(&o->last, r);
 }
 
-static void keep(struct stats *last, struct snapshots *r)
-{
-	struct stats other = *last;
-
-	*last = r->stats;
-	r->stats = other;
-}
-
-static void print_text(struct output *o, uint64_t count)
+static int print_text(struct output *o)
 {
 	struct stats *s = &o->last;
 	const struct stats_arena *a = stats_tables_arena(s, arena_word);
-	const struct term *t = o->tables.term;
+	const struct term *t = o->print.term;
 	const char *version = *s->version ? s->version : "(version not said)";
 
 	if (arena_word && !a) {
 		fprintf(stderr, NAME ": %s: there is no arena '%s' in it\n", o->path, arena_word);
-		o->status = 1;
-		return;
+		return 1;
 	}
 	if (o->printed)
 		buf_char(&o->out, '\n');
@@ -107,73 +89,47 @@ static void print_text(struct output *o, uint64_t count)
 		   term_style(t, STYLE_PLAIN));
 	/* The commit of a release is for programs. */
 	buf_printable(&o->out, version,
-		      o->tables.columns && strstr(version, "-0-g")
+		      o->print.columns && strstr(version, "-0-g")
 			      ? (size_t)(strstr(version, "-0-g") - version)
 			      : strlen(version));
-	if (count > 1)
-		buf_printf(&o->out, ", the last of %" PRIu64 " snapshots", count);
+	if (o->count > 1)
+		buf_printf(&o->out, ", the last of %" PRIu64 " snapshots", o->count);
 	buf_char(&o->out, '\n');
-	stats_tables_print(&o->out, &o->tables, s, a, &o->growth);
+	stats_print(&o->print, s, a, &o->growth);
+	return 0;
 }
 
-/* What is there is shown; what is not is said once. */
-static void say_missing(struct output *o, const struct stats *s)
+static int show_file(struct output *o, const char *path)
 {
-	const char *missing = stats_missing(s);
+	const char *missing;
+	int status;
 
-	if (!missing || o->status)
-		return;
-	fprintf(stderr, NAME ": %s: %s\n", o->path, missing);
-	o->status = 1;
-}
-
-static void series_end(struct output *o, struct json *series, uint64_t count)
-{
-	json_object(series, NULL);
-	json_text(series, "file", o->path);
-	json_number(series, "snapshots", count);
-	growth_write(series, "growth", &o->growth);
-	json_end_object(series);
-}
-
-static int one_file(struct output *o, struct json *series)
-{
-	struct err err = { .text = "" };
-	struct snapshots r;
-	int n = snapshots_open(&r, o->path, &err);
-
-	o->status = 0;
+	o->path = path;
+	o->count = 0;
 	stats_init(&o->last);
-	if (!n)
-		while ((n = snapshots_next(&r, &err)) == 1 || n == -EBADMSG) {
-			if (n == 1) {
-				one_snapshot(o, &r);
-				keep(&o->last, &r);
-			} else {
-				say(o, &err);
-			}
+	status = stats_input_file(NAME, path, take_snapshot, o);
+	if (o->count) {
+		if (as_json) {
+			json_object(&o->series, NULL);
+			json_text(&o->series, "file", o->path);
+			json_number(&o->series, "snapshots", o->count);
+			growth_write(&o->series, "growth", &o->growth);
+			json_end_object(&o->series);
+		} else if (csv_word) {
+			stats_csv_write_growth(&o->out, &o->csv, &o->growth);
+		} else {
+			status |= print_text(o);
 		}
-	if (n) {
-		say(o, &err);
-	} else if (!r.documents) {
-		if (!o->status)
-			fprintf(stderr, NAME ": %s holds no jemalloc statistics: %s\n", o->path,
-				snapshots_guess(&r));
-		o->status = 1;
-	}
-	if (r.documents) {
-		if (as_json)
-			series_end(o, series, r.documents);
-		else if (csv_word)
-			stats_csv_growth(&o->out, &o->csv, &o->growth);
-		else
-			print_text(o, r.documents);
-		say_missing(o, &o->last);
+		/* What is there is shown; what is not is said once. */
+		missing = stats_missing(&o->last);
+		if (missing && !status) {
+			fprintf(stderr, NAME ": %s: %s\n", o->path, missing);
+			status = 1;
+		}
 	}
 	stats_release(&o->last);
 	growth_release(&o->growth);
-	snapshots_close(&r);
-	return o->status;
+	return status;
 }
 
 static const char *wrong_usage(int argc, struct term *term, char room[320])
@@ -208,46 +164,40 @@ static int run(int argc, char **argv)
 {
 	struct buf series_text = { 0 };
 	struct output o = { 0 };
-	struct json series;
 	struct term term;
 	char room[320];
 	const char *wrong = wrong_usage(argc, &term, room);
-	int status = 0;
 
-	if (wrong) {
-		fprintf(stderr, NAME ": %s\n", wrong);
-		return 2;
-	}
-	o.tables = (struct stats_tables){ .term = &term,
-					  .columns = isatty(1) ? term.wide : 0,
-					  .arena = arena_word,
-					  .sort = sort_word,
-					  .only = only_word,
-					  .human = human,
-					  .settings = with_settings };
-	o.csv = (struct stats_csv){ .tables = &o.tables, .name = csv_word };
+	if (wrong)
+		return say_wrong(NAME, "%s", wrong);
+	o.print = (struct stats_print){ .term = &term,
+					.out = &o.out,
+					.columns = isatty(1) ? term.wide : 0,
+					.sort = sort_word,
+					.only = only_word,
+					.human = human,
+					.settings = with_settings };
+	o.csv = (struct stats_csv){ .name = csv_word, .arena = arena_word, .sort = sort_word };
 	json_init(&o.json, &o.out);
-	json_init(&series, &series_text);
+	json_init(&o.series, &series_text);
 	if (as_json) {
 		json_object(&o.json, NULL);
 		json_array(&o.json, "snapshots");
-		json_array(&series, NULL);
+		json_array(&o.series, NULL);
 	}
-	for (int i = 0; i < argc; i++) {
-		o.path = argv[i];
-		status |= one_file(&o, &series);
-	}
+	for (int i = 0; i < argc; i++)
+		o.status |= show_file(&o, argv[i]);
 	if (as_json) {
 		json_end_array(&o.json);
-		json_end_array(&series);
+		json_end_array(&o.series);
 		json_written(&o.json, "series", series_text.data, series_text.size - 1);
 		json_end_object(&o.json);
 	}
 	if (buf_flush(&o.out, 1))
-		status = 1;
+		o.status = 1;
 	buf_release(&o.out);
 	buf_release(&series_text);
-	return status;
+	return o.status;
 }
 
 const struct command command_jemalloc_stats = {

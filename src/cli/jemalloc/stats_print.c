@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What is said about a snapshot beside its tables: totals, where memory went, what to do about it,
- * what grows.  See stats_tables.h. */
+ * what grows.  See stats_print.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +8,10 @@
 
 #include "base/human.h"
 #include "base/xalloc.h"
-#include "cli/jemalloc/stats_tables.h"
+#include "cli/jemalloc/stats_print.h"
 #include "jemalloc/advice.h"
 #include "jemalloc/fields.h"
+#include "jemalloc/merge.h"
 #include "jemalloc/waterfall.h"
 
 #define BAR 24
@@ -20,19 +21,30 @@
 #define BINS_SHOWN 5
 #define GROWTH_SHOWN 10
 
-static void line(struct buf *out, const struct term *t, const char *name, const char *raw,
-		 const char *human)
+static void line(const struct stats_print *t, const char *name, const char *raw, const char *human)
 {
-	buf_printf(out, "  %-24s %18s", name, raw);
+	buf_printf(t->out, "  %-24s %18s", name, raw);
 	if (human)
-		buf_printf(out, "  %s%10s%s", term_style(t, STYLE_NUMBER), human,
-			   term_style(t, STYLE_PLAIN));
-	buf_char(out, '\n');
+		buf_printf(t->out, "  %s%10s%s", term_style(t->term, STYLE_NUMBER), human,
+			   term_style(t->term, STYLE_PLAIN));
+	buf_char(t->out, '\n');
 }
 
-void stats_print_sentence(struct buf *out, const struct stats_tables *t, unsigned indent,
-			  enum term_style style, const char *text)
+bool stats_print_wants(const struct stats_print *t, const char *table)
 {
+	return !t->only || !strcmp(t->only, table);
+}
+
+void stats_print_title(const struct stats_print *t, const char *text)
+{
+	buf_printf(t->out, "\n%s%s%s\n", term_style(t->term, STYLE_TITLE), text,
+		   term_style(t->term, STYLE_PLAIN));
+}
+
+void stats_print_sentence(const struct stats_print *t, unsigned indent, enum term_style style,
+			  const char *text)
+{
+	struct buf *out = t->out;
 	size_t room = t->columns > indent + 20 ? t->columns - indent : t->columns ? 20 : SIZE_MAX;
 
 	while (*text) {
@@ -53,28 +65,28 @@ void stats_print_sentence(struct buf *out, const struct stats_tables *t, unsigne
 	}
 }
 
-static void print_profiling(struct buf *out, const struct term *t, const struct stats *s)
+static void print_profiling(const struct stats_print *t, const struct stats *s)
 {
 	const char *rate = stats_setting(s, "opt.lg_prof_sample");
 	const char *prof = stats_setting(s, "opt.prof");
 	struct human h;
 
 	if (rate && prof)
-		line(out, t, "profiling interval",
+		line(t, "profiling interval",
 		     human_count(&h, UINT64_C(1) << (strtoul(rate, NULL, 10) & 63)),
 		     strcmp(prof, "true") ? "(off)" : NULL);
 }
 
-static void print_corrections(struct buf *out, const struct stats_tables *t, const struct stats *s)
+static void print_corrections(const struct stats_print *t, const struct stats *s)
 {
 	char text[STATS_CORRECTION_MAX];
 
 	for (unsigned i = 0; stats_correction(s, i, text); i++)
-		stats_print_sentence(out, t, 2, STYLE_DIM, text);
+		stats_print_sentence(t, 2, STYLE_DIM, text);
 }
 
-void stats_print_summary(struct buf *out, const struct stats_tables *t, const struct stats *s,
-			 const struct stats_arena *whole)
+static void print_summary(const struct stats_print *t, const struct stats *s,
+			  const struct stats_arena *whole)
 {
 	uint64_t allocated = s->total[STATS_TOTAL_ALLOCATED], active = s->total[STATS_TOTAL_ACTIVE];
 	uint64_t dirty = whole ? whole->value[STATS_ARENA_PDIRTY] : STATS_NONE;
@@ -89,45 +101,27 @@ void stats_print_summary(struct buf *out, const struct stats_tables *t, const st
 		snprintf(name, sizeof(name), "%s%s",
 			 i < STATS_TOTAL_BACKGROUND_THREADS ? "" : "background ",
 			 stats_total_fields[i].name);
-		line(out, t->term, name, human_count(&a, s->total[i]),
+		line(t, name, human_count(&a, s->total[i]),
 		     fields_bytes(stats_total_fields[i].name) ? human_size(&b, s->total[i]) : NULL);
 	}
 	if (allocated < STATS_NONE && active < STATS_NONE && active >= allocated && active)
-		line(out, t->term, "fragmentation", human_count(&a, active - allocated),
+		line(t, "fragmentation", human_count(&a, active - allocated),
 		     human_share(&b, active - allocated, active));
 	if (dirty < STATS_NONE)
-		line(out, t->term, "dirty pages", human_count(&a, dirty),
+		line(t, "dirty pages", human_count(&a, dirty),
 		     page < STATS_NONE ? human_size(&b, dirty * page) : NULL);
 	for (unsigned i = 0; i < STATS_SHAPE_COUNT; i++)
 		if (s->shape[i] != STATS_NONE) {
 			snprintf(a.text, sizeof(a.text), "%" PRId64, (int64_t)s->shape[i]);
-			line(out, t->term, stats_shape_fields[i].name, a.text, NULL);
+			line(t, stats_shape_fields[i].name, a.text, NULL);
 		}
-	print_profiling(out, t->term, s);
-	print_corrections(out, t, s);
-}
-
-static const char *signed_size(struct human *h, int64_t bytes)
-{
-	struct human size;
-
-	human_size(&size, bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes);
-	snprintf(h->text, sizeof(h->text), "%s%.40s", bytes < 0 ? "-" : "", size.text);
-	return h->text;
-}
-
-static const char *signed_count(struct human *h, int64_t bytes)
-{
-	struct human count;
-
-	human_count(&count, bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes);
-	snprintf(h->text, sizeof(h->text), "%s%.40s", bytes < 0 ? "-" : "", count.text);
-	return h->text;
+	print_profiling(t, s);
+	print_corrections(t, s);
 }
 
 /* A part of the bar: from `from` to `to` of `whole`. */
-static void bar(struct buf *out, const struct stats_tables *t, uint64_t from, uint64_t to,
-		uint64_t whole, const char *mark)
+static void bar(const struct stats_print *t, uint64_t from, uint64_t to, uint64_t whole,
+		const char *mark)
 {
 	unsigned room = !t->columns || t->columns >= BAR_AT + BAR ? BAR
 			: t->columns > BAR_AT			  ? t->columns - BAR_AT
@@ -142,36 +136,34 @@ static void bar(struct buf *out, const struct stats_tables *t, uint64_t from, ui
 		last++;
 	else if (last == first && to > from)
 		first--;
-	buf_text(out, "  ");
-	buf_repeat(out, ' ', first);
+	buf_text(t->out, "  ");
+	buf_repeat(t->out, ' ', first);
 	for (; first < last; first++)
-		buf_text(out, mark);
+		buf_text(t->out, mark);
 }
 
 struct fall {
-	struct buf *out;
-	const struct stats_tables *tables;
-	const struct term *term;
+	const struct stats_print *how;
 	uint64_t whole, at; /* what the bars are shares of, and what is left */
 };
 
 /* A number to its last digit, where there is room for it. */
 static void exact(const struct fall *f, const char *text, int width)
 {
-	if (!f->tables->columns || f->tables->columns >= NARROW)
-		buf_printf(f->out, "%*s", width, text);
+	if (!f->how->columns || f->how->columns >= NARROW)
+		buf_printf(f->how->out, "%*s", width, text);
 }
 
 static void level(struct fall *f, const char *name, uint64_t bytes)
 {
 	struct human a, b;
 
-	buf_printf(f->out, "  %s%-32s%s", term_style(f->term, STYLE_STRONG), name,
-		   term_style(f->term, STYLE_PLAIN));
+	buf_printf(f->how->out, "  %s%-32s%s", term_style(f->how->term, STYLE_STRONG), name,
+		   term_style(f->how->term, STYLE_PLAIN));
 	exact(f, human_count(&a, bytes), 17);
-	buf_printf(f->out, "  %10s", human_size(&b, bytes));
-	bar(f->out, f->tables, 0, bytes, f->whole, "█");
-	buf_char(f->out, '\n');
+	buf_printf(f->how->out, "  %10s", human_size(&b, bytes));
+	bar(f->how, 0, bytes, f->whole, "█");
+	buf_char(f->how->out, '\n');
 	f->at = bytes;
 }
 
@@ -182,15 +174,15 @@ static void step(struct fall *f, const struct waterfall *w, unsigned i)
 
 	if (!bytes)
 		return;
-	buf_printf(f->out, "   - %-29s",
+	buf_printf(f->how->out, "   - %-29s",
 		   i == WATERFALL_UNKNOWN && !w->attributed ? "free (bins were not printed)"
 							    : waterfall_rows[i].label);
-	exact(f, signed_count(&a, bytes), 17);
-	buf_printf(f->out, "  %s%10s%s", term_style(f->term, STYLE_NUMBER), signed_size(&b, bytes),
-		   term_style(f->term, STYLE_PLAIN));
+	exact(f, human_signed_count(&a, bytes), 17);
+	buf_printf(f->how->out, "  %s%10s%s", term_style(f->how->term, STYLE_NUMBER),
+		   human_signed_size(&b, bytes), term_style(f->how->term, STYLE_PLAIN));
 	if (bytes > 0 && (uint64_t)bytes <= f->at)
-		bar(f->out, f->tables, f->at - (uint64_t)bytes, f->at, f->whole, "░");
-	buf_char(f->out, '\n');
+		bar(f->how, f->at - (uint64_t)bytes, f->at, f->whole, "░");
+	buf_char(f->how->out, '\n');
 	f->at -= (uint64_t)bytes;
 }
 
@@ -207,18 +199,19 @@ static void worst_bins(struct fall *f, const struct waterfall *w)
 			break;
 		snprintf(text, sizeof(text), "of %" PRIu64 ": %" PRIu64 " of %" PRIu64 " used",
 			 bin->size, bin->used, bin->regions);
-		buf_printf(f->out, "       %s%-29s%s", term_style(f->term, STYLE_DIM), text,
-			   term_style(f->term, STYLE_PLAIN));
+		buf_printf(f->how->out, "       %s%-29s%s", term_style(f->how->term, STYLE_DIM),
+			   text, term_style(f->how->term, STYLE_PLAIN));
 		exact(f, human_count(&a, (uint64_t)bin->bytes), 16);
-		buf_printf(f->out, "  %10s\n", human_size(&b, (uint64_t)bin->bytes));
+		buf_printf(f->how->out, "  %10s\n", human_size(&b, (uint64_t)bin->bytes));
 	}
 	if (w->bin_count > BINS_SHOWN)
-		buf_printf(f->out, "       %sand %zu bins more%s\n", term_style(f->term, STYLE_DIM),
-			   w->bin_count - BINS_SHOWN, term_style(f->term, STYLE_PLAIN));
+		buf_printf(f->how->out, "       %sand %zu bins more%s\n",
+			   term_style(f->how->term, STYLE_DIM), w->bin_count - BINS_SHOWN,
+			   term_style(f->how->term, STYLE_PLAIN));
 }
 
 /* Why there are blocks of the heap profiler, and how well they are known. */
-static void print_profiler(struct buf *out, const struct stats_tables *t, const struct sampled *p)
+static void print_profiler(const struct stats_print *t, const struct sampled *p)
 {
 	struct human count, size;
 	char text[160];
@@ -231,18 +224,18 @@ static void print_profiler(struct buf *out, const struct stats_tables *t, const 
 	if (p->in == SAMPLED_LARGE)
 		snprintf(text + n, sizeof(text) - (size_t)n, ", %s each",
 			 human_size(&size, p->home));
-	stats_print_sentence(out, t, 2, STYLE_DIM, text);
+	stats_print_sentence(t, 2, STYLE_DIM, text);
 	if (p->estimated)
 		stats_print_sentence(
-			out, t, 2, STYLE_DIM,
+			t, 2, STYLE_DIM,
 			"(an estimate by the sampling interval; memoir jemalloc join counts "
 			"them)");
 }
 
-void stats_print_waterfall(struct buf *out, const struct stats_tables *t, const struct stats *s,
-			   const struct stats_arena *a)
+static void print_waterfall(const struct stats_print *t, const struct stats *s,
+			    const struct stats_arena *a)
 {
-	struct fall f = { .out = out, .tables = t, .term = t->term };
+	struct fall f = { .how = t };
 	struct waterfall w = { 0 };
 	struct human h;
 	char text[128];
@@ -253,7 +246,7 @@ void stats_print_waterfall(struct buf *out, const struct stats_tables *t, const 
 		return;
 	}
 	f.whole = w.resident < STATS_NONE && w.resident > w.active ? w.resident : w.active;
-	stats_print_title(out, t->term, "FROM RESIDENT TO ALLOCATED");
+	stats_print_title(t, "FROM RESIDENT TO ALLOCATED");
 	if (w.resident < STATS_NONE) {
 		level(&f, "resident", w.resident);
 		for (unsigned i = 0; i < WATERFALL_SLABS; i++)
@@ -270,18 +263,18 @@ void stats_print_waterfall(struct buf *out, const struct stats_tables *t, const 
 		step(&f, &w, i);
 	if (w.program != w.allocated)
 		level(&f, "the program's, at most", w.program);
-	print_profiler(out, t, &w.sampled);
+	print_profiler(t, &w.sampled);
 	if (w.retained < STATS_NONE && w.retained) {
 		snprintf(text, sizeof(text),
 			 "besides, %s of address space is retained, which is no memory",
 			 human_size(&h, w.retained));
-		stats_print_sentence(out, t, 2, STYLE_DIM, text);
+		stats_print_sentence(t, 2, STYLE_DIM, text);
 	}
 	waterfall_release(&w);
 }
 
-void stats_print_advice(struct buf *out, const struct stats_tables *t, const struct stats *s,
-			const struct stats_arena *whole)
+static void print_advice(const struct stats_print *t, const struct stats *s,
+			 const struct stats_arena *whole)
 {
 	static const char *const marks[] = { "·", "?", "!" };
 	struct advice list[ADVICE_MAX];
@@ -293,24 +286,24 @@ void stats_print_advice(struct buf *out, const struct stats_tables *t, const str
 	waterfall_release(&w);
 	if (!count)
 		return;
-	stats_print_title(out, t->term, "ADVICE");
+	stats_print_title(t, "ADVICE");
 	for (unsigned i = 0; i < count; i++) {
 		const struct advice *a = &list[i];
 
 		char text[sizeof(a->what) + 8];
 
 		snprintf(text, sizeof(text), "%s %s", marks[a->weight], a->what);
-		stats_print_sentence(out, t, 2,
-				     a->weight == ADVICE_DO ? STYLE_WARNING : STYLE_STRONG, text);
-		stats_print_sentence(out, t, 4, STYLE_DIM, a->evidence);
+		stats_print_sentence(t, 2, a->weight == ADVICE_DO ? STYLE_WARNING : STYLE_STRONG,
+				     text);
+		stats_print_sentence(t, 4, STYLE_DIM, a->evidence);
 		if (*a->setting)
-			buf_printf(out, "    MALLOC_CONF=%s\n", a->setting);
-		stats_print_sentence(out, t, 4, STYLE_PLAIN, a->control);
+			buf_printf(t->out, "    MALLOC_CONF=%s\n", a->setting);
+		stats_print_sentence(t, 4, STYLE_PLAIN, a->control);
 	}
 }
 
 /* One class; a terminal without room for all has shorter columns. */
-static void print_grown(struct buf *out, const struct stats_tables *t, const struct growth *g,
+static void print_grown(const struct stats_print *t, const struct growth *g,
 			const struct growth_class *c)
 {
 	double slope = c->slope * (g->clock != GROWTH_SNAPSHOTS ? 3600.0 : 1.0);
@@ -318,8 +311,10 @@ static void print_grown(struct buf *out, const struct stats_tables *t, const str
 	int wide = narrow ? 9 : 10;
 	struct human first, last, rate;
 
-	signed_size(&rate, slope > 9e18 ? INT64_MAX : slope < -9e18 ? -INT64_MAX : (int64_t)slope);
-	buf_printf(out, "  %*" PRIu64 " %*s %*s %*s  %4.2f%s%s%s\n", wide, c->size, wide,
+	human_signed_size(&rate, slope > 9e18	 ? INT64_MAX
+				 : slope < -9e18 ? -INT64_MAX
+						 : (int64_t)slope);
+	buf_printf(t->out, "  %*" PRIu64 " %*s %*s %*s  %4.2f%s%s%s\n", wide, c->size, wide,
 		   human_size(&first, c->first), wide, human_size(&last, c->last), narrow ? 14 : 16,
 		   rate.text, c->fit, term_style(t->term, STYLE_WARNING),
 		   c->suspect  ? narrow ? " leak?" : "  a leak?"
@@ -328,7 +323,7 @@ static void print_grown(struct buf *out, const struct stats_tables *t, const str
 		   term_style(t->term, STYLE_PLAIN));
 }
 
-void stats_print_growth(struct buf *out, const struct stats_tables *t, struct growth *g)
+static void print_growth(const struct stats_print *t, struct growth *g)
 {
 	size_t count;
 	auto_free const struct growth_class **list = growth_rank(g, &count);
@@ -338,16 +333,49 @@ void stats_print_growth(struct buf *out, const struct stats_tables *t, struct gr
 
 	if (!count || g->sample_count < 2)
 		return;
-	stats_print_title(out, t->term, "GROWTH BY SIZE CLASS");
-	buf_printf(out, "  %s%*s %*s %*s %*s   fit%s\n", term_style(t->term, STYLE_TITLE), wide,
+	stats_print_title(t, "GROWTH BY SIZE CLASS");
+	buf_printf(t->out, "  %s%*s %*s %*s %*s   fit%s\n", term_style(t->term, STYLE_TITLE), wide,
 		   "size", wide, "first", wide, "last", narrow ? 14 : 16,
 		   g->clock != GROWTH_SNAPSHOTS ? "bytes/hour" : "bytes/snapshot",
 		   term_style(t->term, STYLE_PLAIN));
 	for (size_t i = 0; i < count && i < GROWTH_SHOWN; i++)
-		print_grown(out, t, g, list[i]);
+		print_grown(t, g, list[i]);
 	if (count > GROWTH_SHOWN)
-		buf_printf(out, "  %sand %zu more%s\n", term_style(t->term, STYLE_DIM),
+		buf_printf(t->out, "  %sand %zu more%s\n", term_style(t->term, STYLE_DIM),
 			   count - GROWTH_SHOWN, term_style(t->term, STYLE_PLAIN));
 	growth_early_text(g, early);
-	stats_print_sentence(out, t, 2, STYLE_DIM, early);
+	stats_print_sentence(t, 2, STYLE_DIM, early);
+}
+
+static void print_settings(const struct stats_print *t, const struct stats *s)
+{
+	stats_print_title(t, "SETTINGS");
+	for (size_t i = 0; i < s->setting_count; i++) {
+		const char *name = s->words.data + s->settings[i].name;
+		const char *value = s->words.data + s->settings[i].value;
+
+		buf_text(t->out, "  ");
+		buf_printable(t->out, name, strlen(name));
+		buf_text(t->out, ": ");
+		buf_printable(t->out, value, strlen(value));
+		buf_char(t->out, '\n');
+	}
+}
+
+void stats_print(const struct stats_print *t, struct stats *s, const struct stats_arena *a,
+		 struct growth *growth)
+{
+	const struct stats_arena *whole = stats_merge(s);
+
+	if (stats_print_wants(t, "summary"))
+		print_summary(t, s, whole);
+	if (a && stats_print_wants(t, "waterfall"))
+		print_waterfall(t, s, a);
+	if (whole && stats_print_wants(t, "advice"))
+		print_advice(t, s, whole);
+	if (stats_print_wants(t, "growth"))
+		print_growth(t, growth);
+	stats_print_tables(t, s, a);
+	if (s->setting_count && stats_print_wants(t, "settings") && (t->only || t->settings))
+		print_settings(t, s);
 }
