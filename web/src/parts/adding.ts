@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Links that ask further: the present question with a term more, in this view or another.
-import { href, route, type Parameters } from "../app/url";
+import { href, route, type Parameters } from "../app/route";
 import { quote, withTerm } from "./terms";
 
 /* An address.  more: keys that change with it. */

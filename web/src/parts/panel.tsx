@@ -6,7 +6,7 @@ import { useMemo, useState } from "preact/hooks";
 import { useAnswer } from "../app/api";
 import type { Api, FilterRow } from "../app/types";
 import { Answered } from "./states";
-import { asRow, quote, terms } from "./terms";
+import { allOf, asRow, quote, terms } from "./terms";
 
 /* Where a row stands: the first pattern that its name fits. */
 const GROUPS: readonly (readonly [string, RegExp])[] = [
@@ -58,7 +58,7 @@ function Fields({ rows, filter, onApply, onClose }: { rows: FilterRow[]; filter:
 			const value = values[row.name]!.trim();
 			return row.type === "flag" ? `${row.name}()` : `${row.name}(${TEXTS.has(row.type) ? quote(value) : value})`;
 		});
-		return [...rest, ...made].join(" and ");
+		return allOf([...rest, ...made]);
 	};
 	const set = (name: string, value: string): void => setValues({ ...values, [name]: value });
 	return (

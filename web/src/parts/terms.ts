@@ -67,11 +67,15 @@ const needsParentheses = (text: string): boolean => {
 	return false;
 };
 
+/* All of them at once; an "or" keeps to its own term. */
+export function allOf(parts: readonly string[]): string {
+	if (parts.length === 1) return parts[0]!;
+	return parts.map((part) => (needsParentheses(part) ? `(${part})` : part)).join(" and ");
+}
+
 export function withTerm(filter: string | undefined, term: string): string {
 	const present = terms(filter ?? "").map((t) => t.text);
-	if (present.includes(term)) return filter ?? "";
-	const wrap = (text: string): string => (needsParentheses(text) ? `(${text})` : text);
-	return [...present.map(wrap), wrap(term)].join(" and ");
+	return present.includes(term) ? (filter ?? "") : allOf([...present, term]);
 }
 
 export function withoutTerm(filter: string, index: number): string {
@@ -84,7 +88,7 @@ export const quote = (text: string): string => `"${text.replace(/[\\"]/g, "\\$&"
 /* A term that is one filter of the table: size_min(1k). */
 export function asRow(term: string): { name: string; value: string } | undefined {
 	const match = /^(\w+)\s*\(([\s\S]*)\)$/.exec(term);
-	if (!match || match[1] === "frame" || match[1] === "not") return undefined;
+	if (!match || match[1] === "frame" || match[1] === "not" || needsParentheses(term)) return undefined;
 	const inner = match[2]!.trim();
 	const quoted = /^"((?:[^"\\]|\\.)*)"$/.exec(inner);
 	return { name: match[1]!, value: quoted ? quoted[1]!.replace(/\\(.)/g, "$1") : inner };

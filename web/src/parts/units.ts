@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Numbers in words.  Sizes are binary unless the address says units=decimal; every size that is
 // shown short carries the exact one as its title (see Bytes in parts/number.tsx).
-import { route } from "../app/url";
+import { route } from "../app/route";
 
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const DECIMAL = ["B", "kB", "MB", "GB", "TB", "PB"];
@@ -11,11 +11,11 @@ export const isDecimal = (): boolean => route().parameters["units"] === "decimal
 export function bytes(value: number): string {
 	const decimal = isDecimal(), base = decimal ? 1000 : 1024, names = decimal ? DECIMAL : BINARY;
 	let size = Math.abs(value), unit = 0;
-	while (size >= base && unit < names.length - 1) {
+	/* 1023.7 KiB would read 1024 KiB. */
+	while (size >= (unit ? base - 0.5 : base) && unit < names.length - 1) {
 		size /= base;
 		unit++;
 	}
-	/* 1023.7 KiB would read 1,024 KiB. */
 	const digits = unit === 0 || size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
 	return `${value < 0 ? "−" : ""}${size.toFixed(digits)} ${names[unit]}`;
 }

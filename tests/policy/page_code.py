@@ -1,0 +1,26 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The page's code: unit tests of what it computes (tests/web, vitest) and eslint.
+
+Both are packages of tests/package-lock.json, so that building the page needs none of them.
+"""
+import os
+import subprocess
+import sys
+
+root = sys.argv[1]
+subprocess.check_call([os.path.join(root, "scripts", "install-npm"), "tests"])
+
+
+def node(tool, *arguments):
+    return subprocess.call(["node", f"tests/node_modules/{tool}", *arguments], cwd=root)
+
+
+failed = [name for name, status in (
+    ("unit tests", node("vitest/vitest.mjs", "run", "--root", "tests/web")),
+    ("types of the tests", node("typescript/bin/tsc", "--noEmit", "-p", "tests/web")),
+    ("eslint", node("eslint/bin/eslint.js", "--config", "tests/web/eslint.config.mjs",
+                    "--max-warnings", "0", "web/src", "tests/web")),
+) if status]
+print(f"failed: {', '.join(failed)}" if failed else "all hold")
+sys.exit(1 if failed else 0)
