@@ -65,8 +65,10 @@ install: build ## install to PREFIX (/usr/local), below DESTDIR
 	@meson configure $(BUILD) --prefix=$(PREFIX)
 	DESTDIR=$(DESTDIR) meson install -C $(BUILD)
 
-format: ## clang-format 14 over all C and C++ files
+format: ## clang-format 14 over all C and C++ files, prettier over the page's
 	@scripts/c-files | xargs clang-format-14 -i
+	@scripts/install-npm tests
+	@node tests/node_modules/prettier/bin/prettier.cjs --write --log-level warn web tests/web
 
 tidy: build ## clang-tidy 14 over the sources
 	@scripts/c-files src | grep '\.c$$' | xargs clang-tidy-14 --quiet -p $(BUILD)

@@ -5,7 +5,8 @@
 import { createHash } from "node:crypto";
 import { defineConfig, type Plugin } from "vite";
 
-const sha = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+const sha = (text: string): string =>
+	`'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 /* Puts script and style into the page, and allows exactly these two by their hashes. */
 function inline(): Plugin {
@@ -13,7 +14,8 @@ function inline(): Plugin {
 		name: "inline",
 		enforce: "post",
 		generateBundle(_options, bundle) {
-			let script = "", style = "";
+			let script = "",
+				style = "";
 			for (const [name, item] of Object.entries(bundle)) {
 				if (item.type === "chunk") script += item.code;
 				else if (name.endsWith(".css")) style += String(item.source);
@@ -28,7 +30,11 @@ function inline(): Plugin {
 				item.source = String(item.source)
 					.replace(/\s*<script type="module"[^>]*><\/script>/g, "")
 					.replace(/\s*<link rel="(stylesheet|modulepreload)"[^>]*>/g, "")
-					.replace("</head>", () => `<meta http-equiv="Content-Security-Policy" content="${policy}">\n<style>${style}</style>\n</head>`)
+					.replace(
+						"</head>",
+						() =>
+							`<meta http-equiv="Content-Security-Policy" content="${policy}">\n<style>${style}</style>\n</head>`,
+					)
 					.replace("</body>", () => `<script type="module">${script}</script>\n</body>`);
 			}
 		},
@@ -37,7 +43,11 @@ function inline(): Plugin {
 
 export default defineConfig(({ mode }) => ({
 	base: mode === "report" ? "./" : "/",
-	esbuild: { jsx: "automatic" as const, jsxImportSource: "preact", legalComments: "none" as const },
+	esbuild: {
+		jsx: "automatic" as const,
+		jsxImportSource: "preact",
+		legalComments: "none" as const,
+	},
 	define: { __REPORT__: JSON.stringify(mode === "report") },
 	plugins: mode === "report" ? [inline()] : [],
 	build: {
@@ -47,5 +57,12 @@ export default defineConfig(({ mode }) => ({
 		reportCompressedSize: false,
 		rollupOptions: { input: mode === "report" ? ["jemalloc.html"] : ["index.html"] },
 	},
-	server: { proxy: Object.fromEntries(["/api", "/list", "/data", "/diff", "/upload", "/agents"].map((path) => [path, "http://127.0.0.1:8080"])) },
+	server: {
+		proxy: Object.fromEntries(
+			["/api", "/list", "/data", "/diff", "/upload", "/agents"].map((path) => [
+				path,
+				"http://127.0.0.1:8080",
+			]),
+		),
+	},
 }));

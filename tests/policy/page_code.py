@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The page's code: unit tests of what it computes (tests/web, vitest) and eslint.
+"""The page's code: unit tests of what it computes (tests/web, vitest), eslint, and prettier.
 
-Both are packages of tests/package-lock.json, so that building the page needs none of them.
+All three are packages of tests/package-lock.json, so that building the page needs none of them.
+`make format` writes what prettier wants.
 """
 import os
 import subprocess
@@ -21,6 +22,8 @@ failed = [name for name, status in (
     ("types of the tests", node("typescript/bin/tsc", "--noEmit", "-p", "tests/web")),
     ("eslint", node("eslint/bin/eslint.js", "--config", "tests/web/eslint.config.mjs",
                     "--max-warnings", "0", "web/src", "tests/web")),
+    ("prettier (make format)", node("prettier/bin/prettier.cjs", "--check", "--log-level", "warn",
+                                    "web", "tests/web")),
 ) if status]
 print(f"failed: {', '.join(failed)}" if failed else "all hold")
 sys.exit(1 if failed else 0)

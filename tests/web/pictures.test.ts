@@ -8,11 +8,32 @@ import { Heights } from "../../web/src/parts/heights";
 
 /* all 100: main 100: a 60 (c 20), b 40; before, where it is said. */
 const answer = (before?: number[]): FlameAnswer => ({
-	measure: "peak", at_ns: null, weight: "bytes", direction: "down", total: { bytes: 100, count: 10 },
-	node_count: 5, hidden_count: 0,
-	names: { text: ["all", "main", "a", "c", "b"], kind: [0, 1, 1, 1, 1], module: [0, 0, 0, 0, 0], file: [0, 0, 0, 0, 0], line: [0, 1, 0, 0, 0], colour: [-1, 1, 1, 1, 1] },
-	modules: ["prog"], files: ["x.c"],
-	nodes: { name: [0, 1, 2, 3, 4], parent: [-1, 0, 1, 2, 1], depth: [0, 1, 2, 3, 2], value: [100, 100, 60, 20, 40], other: [10, 10, 6, 2, 4], self: [0, 0, 40, 20, 40], ...(before ? { before } : {}) },
+	measure: "peak",
+	at_ns: null,
+	weight: "bytes",
+	direction: "down",
+	total: { bytes: 100, count: 10 },
+	node_count: 5,
+	hidden_count: 0,
+	names: {
+		text: ["all", "main", "a", "c", "b"],
+		kind: [0, 1, 1, 1, 1],
+		module: [0, 0, 0, 0, 0],
+		file: [0, 0, 0, 0, 0],
+		line: [0, 1, 0, 0, 0],
+		colour: [-1, 1, 1, 1, 1],
+	},
+	modules: ["prog"],
+	files: ["x.c"],
+	nodes: {
+		name: [0, 1, 2, 3, 4],
+		parent: [-1, 0, 1, 2, 1],
+		depth: [0, 1, 2, 3, 2],
+		value: [100, 100, 60, 20, 40],
+		other: [10, 10, 6, 2, 4],
+		self: [0, 0, 40, 20, 40],
+		...(before ? { before } : {}),
+	},
 });
 
 describe("flame graph", () => {
@@ -20,10 +41,14 @@ describe("flame graph", () => {
 	test("children lie side by side below their parent", () => {
 		expect([...tree.left]).toEqual([0, 0, 0, 0, 60]);
 		expect([...tree.width]).toEqual([100, 100, 60, 20, 40]);
-		expect([tree.at(2, 59), tree.at(2, 60), tree.at(3, 30), tree.at(9, 0)]).toEqual([2, 4, -1, -1]);
+		expect([tree.at(2, 59), tree.at(2, 60), tree.at(3, 30), tree.at(9, 0)]).toEqual([
+			2, 4, -1, -1,
+		]);
 	});
 	test("arrows: child, sibling, and nothing beyond the last", () => {
-		expect([tree.child(1), tree.child(3), tree.sibling(2, 1), tree.sibling(4, 1)]).toEqual([2, -1, 4, -1]);
+		expect([tree.child(1), tree.child(3), tree.sibling(2, 1), tree.sibling(4, 1)]).toEqual([
+			2, -1, 4, -1,
+		]);
 	});
 	test("a box is found again by the names above it", () => {
 		expect(tree.find(tree.key(3))).toBe(3);
@@ -66,16 +91,23 @@ describe("rows of a long table", () => {
 		heights.set(10, 0);
 		expect(heights.total).toBe(20_000_000);
 	});
-	test("a table without rows", () => expect([new Heights(0, 20).at(5), new Heights(0, 20).total]).toEqual([0, 0]));
+	test("a table without rows", () =>
+		expect([new Heights(0, 20).at(5), new Heights(0, 20).total]).toEqual([0, 0]));
 });
 
 describe("curves that move", () => {
 	const points = (first: number, values: number[], arenas: Series["arenas"] = {}) => ({
-		first, next: first + values.length, time_ms: values, arenas,
+		first,
+		next: first + values.length,
+		time_ms: values,
+		arenas,
 		...(Object.fromEntries(CURVES.map((c) => [c, values])) as Series["curves"]),
 	});
 	test("a stretch is put behind the one before", () => {
-		const series = join(join(undefined, points(1, [10, 20])), points(3, [30], { "0": { dirty: [7], muzzy: [8] } }));
+		const series = join(
+			join(undefined, points(1, [10, 20])),
+			points(3, [30], { "0": { dirty: [7], muzzy: [8] } }),
+		);
 		expect(series).toMatchObject({ first: 1, next: 4, time_ms: [10, 20, 30] });
 		expect(series.curves.active).toEqual([10, 20, 30]);
 		expect(series.arenas["0"]).toEqual({ dirty: [null, null, 7], muzzy: [null, null, 8] });
@@ -84,7 +116,18 @@ describe("curves that move", () => {
 		expect(join(join(undefined, points(1, [10, 20])), points(9, [90])).time_ms).toEqual([90]);
 	});
 	test("an hour is kept", () => {
-		const series = join(join(undefined, points(1, Array.from({ length: 3600 }, (_, i) => i))), points(3601, [1, 2]));
-		expect([series.first, series.time_ms.length, series.curves.active.length]).toEqual([3, 3600, 3600]);
+		const series = join(
+			join(
+				undefined,
+				points(
+					1,
+					Array.from({ length: 3600 }, (_, i) => i),
+				),
+			),
+			points(3601, [1, 2]),
+		);
+		expect([series.first, series.time_ms.length, series.curves.active.length]).toEqual([
+			3, 3600, 3600,
+		]);
 	});
 });

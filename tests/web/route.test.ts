@@ -22,7 +22,9 @@ describe("parse, format", () => {
 		expect(parse("#/tree/x?filter=a%3Fb").parameters).toEqual({ filter: "a?b" });
 	});
 	test("empty keys are not written", () => {
-		expect(format({ view: "tree", id: "x", parameters: { at: "", from: "1" } })).toBe("#/tree/x?from=1");
+		expect(format({ view: "tree", id: "x", parameters: { at: "", from: "1" } })).toBe(
+			"#/tree/x?from=1",
+		);
 	});
 	test("an address that somebody cut is read as it stands", () => {
 		expect(parse("#/overview/a%")).toEqual({ view: "overview", id: "a%", parameters: {} });
@@ -45,7 +47,10 @@ describe("href", () => {
 	test("links that ask further", () => {
 		const filter = (address: string): string | undefined => parse(address).parameters["filter"];
 		expect(filter(adding("size > 1", "tree"))).toBe("leaked and size > 1");
-		expect(parse(alone("size > 1", "tree")).parameters).toEqual({ filter: "size > 1", units: "decimal" });
+		expect(parse(alone("size > 1", "tree")).parameters).toEqual({
+			filter: "size > 1",
+			units: "decimal",
+		});
 		expect(addressTerm(4096, 8192)).toBe("address >= 0x1000 and address < 0x2000");
 		expect(rangeTerm("size", 16, 32)).toBe("size >= 16 and size < 32");
 	});

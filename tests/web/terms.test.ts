@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The text of a question: what is found in it, and what adding and removing a term leaves.
 import { describe, expect, test } from "vitest";
-import { allOf, asRow, quote, terms, tokens, withTerm, withoutTerm } from "../../web/src/parts/terms";
+import {
+	allOf,
+	asRow,
+	quote,
+	terms,
+	tokens,
+	withTerm,
+	withoutTerm,
+} from "../../web/src/parts/terms";
 
 const texts = (filter: string): string[] => terms(filter).map((t) => t.text);
 
 describe("tokens", () => {
 	test("every character of the text is in one of them, in order", () => {
-		for (const text of ['size>=1M&&!leaked', 'function ~ "a\\"b (c" or x', '"open', "a | b & c", "…é"]) {
+		for (const text of [
+			"size>=1M&&!leaked",
+			'function ~ "a\\"b (c" or x',
+			'"open',
+			"a | b & c",
+			"…é",
+		]) {
 			const found = tokens(text);
 			expect(found.map((t) => t.text).join("")).toBe(text);
 			expect(found.map((t) => t.at)).toEqual(
@@ -16,10 +30,19 @@ describe("tokens", () => {
 		}
 	});
 	test("kinds", () => {
-		const kinds = Object.fromEntries(tokens('size >= 1M and not f ~ "and"').map((t) => [t.text, t.kind]));
+		const kinds = Object.fromEntries(
+			tokens('size >= 1M and not f ~ "and"').map((t) => [t.text, t.kind]),
+		);
 		expect(kinds).toEqual({
-			" ": "space", and: "join", not: "join", ">=": "sign", "~": "sign",
-			size: "word", f: "word", "1M": "number", '"and"': "text",
+			" ": "space",
+			and: "join",
+			not: "join",
+			">=": "sign",
+			"~": "sign",
+			size: "word",
+			f: "word",
+			"1M": "number",
+			'"and"': "text",
 		});
 	});
 });
@@ -72,7 +95,10 @@ describe("asRow", () => {
 	test("a filter of the table, its text without quotation marks", () => {
 		expect(asRow("size_min(1k)")).toEqual({ name: "size_min", value: "1k" });
 		expect(asRow("only_leaked()")).toEqual({ name: "only_leaked", value: "" });
-		expect(asRow(`function_regex(${quote('a"\\(b')})`)).toEqual({ name: "function_regex", value: 'a"\\(b' });
+		expect(asRow(`function_regex(${quote('a"\\(b')})`)).toEqual({
+			name: "function_regex",
+			value: 'a"\\(b',
+		});
 	});
 	test("nothing else is one", () => {
 		for (const term of ["size > 1", "not (leaked)", 'frame(function = "f")', "(size_min(1))"]) {

@@ -33,7 +33,8 @@ let last = "";
 let timer = 0;
 const listeners = new Set<() => void>();
 
-export const agentName = (a: Pick<Agent, "program" | "address">): string => a.program.split("/").pop() || a.address;
+export const agentName = (a: Pick<Agent, "program" | "address">): string =>
+	a.program.split("/").pop() || a.address;
 
 async function refresh(): Promise<void> {
 	if (!document.hidden) {
@@ -48,7 +49,10 @@ async function refresh(): Promise<void> {
 			/* The list of recordings says that the server is gone. */
 		}
 	}
-	timer = window.setTimeout(() => void refresh(), state?.agents.some((a) => a.state === "asking") ? 1000 : 5000);
+	timer = window.setTimeout(
+		() => void refresh(),
+		state?.agents.some((a) => a.state === "asking") ? 1000 : 5000,
+	);
 }
 
 /* Undefined until it is known. */
@@ -59,7 +63,8 @@ export function useAgents(): Agents | undefined {
 		listeners.add(listener);
 		listener();
 		/* A view that is about something else has its own answers first. */
-		if (!timer) timer = window.setTimeout(() => void refresh(), route().view === "live" ? 0 : 1000);
+		if (!timer)
+			timer = window.setTimeout(() => void refresh(), route().view === "live" ? 0 : 1000);
 		return () => {
 			listeners.delete(listener);
 		};

@@ -6,7 +6,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 export class ApiError extends Error {
-	constructor(readonly status: number, message: string, readonly parameter?: string, readonly position?: number) {
+	constructor(
+		readonly status: number,
+		message: string,
+		readonly parameter?: string,
+		readonly position?: number,
+	) {
 		super(message);
 	}
 }
@@ -15,7 +20,9 @@ export type Query = Record<string, string | number | boolean | undefined>;
 
 /* A path of the API with its parameters; empty ones are left out. */
 export function url(path: string, query: Query = {}): string {
-	const pairs = Object.entries(query).filter(([, v]) => v !== undefined && v !== "" && v !== false).map(([k, v]) => [k, v === true ? "1" : String(v)]);
+	const pairs = Object.entries(query)
+		.filter(([, v]) => v !== undefined && v !== "" && v !== false)
+		.map(([k, v]) => [k, v === true ? "1" : String(v)]);
 	const text = new URLSearchParams(pairs as [string, string][]).toString();
 	return text ? `${path}?${text}` : path;
 }
@@ -27,7 +34,12 @@ async function fail(response: Response): Promise<never> {
 	} catch {
 		/* not ours: a proxy's page */
 	}
-	throw new ApiError(response.status, said.error ?? `the server answered ${response.status} ${response.statusText}`, said.parameter, said.position);
+	throw new ApiError(
+		response.status,
+		said.error ?? `the server answered ${response.status} ${response.statusText}`,
+		said.parameter,
+		said.position,
+	);
 }
 
 export async function send(address: string, options: RequestInit = {}): Promise<Response> {
@@ -68,7 +80,10 @@ export function ask<T>(address: string, later = false): { answer: Promise<T>; ca
 	let found = pending.get(address);
 	if (!found) {
 		const abort = new AbortController();
-		const promise = send(address, { signal: abort.signal, ...(later ? { headers: LATER } : {}) })
+		const promise = send(address, {
+			signal: abort.signal,
+			...(later ? { headers: LATER } : {}),
+		})
 			.then((response) => response.json())
 			.then((answer: unknown) => {
 				remember(address, answer);
@@ -118,9 +133,20 @@ export interface Manner {
 }
 
 /* null asks nothing. */
-export function useAnswer<T>(address: string | null, { every = 0, later = false }: Manner = {}): Answer<T> {
+export function useAnswer<T>(
+	address: string | null,
+	{ every = 0, later = false }: Manner = {},
+): Answer<T> {
 	const [, redraw] = useState(0);
-	const kept = useRef<{ address: string | null; data?: T; error?: ApiError; failed?: string; busy: boolean; turn: number; since: number }>({ address: null, busy: false, turn: 0, since: 0 });
+	const kept = useRef<{
+		address: string | null;
+		data?: T;
+		error?: ApiError;
+		failed?: string;
+		busy: boolean;
+		turn: number;
+		since: number;
+	}>({ address: null, busy: false, turn: 0, since: 0 });
 	const [turn, setTurn] = useState(0);
 	const state = kept.current;
 	if (address !== null && answers.has(address) && state.address !== address) {
@@ -156,7 +182,14 @@ export function useAnswer<T>(address: string | null, { every = 0, later = false 
 						if (!over) Object.assign(state, { data, address, error: undefined });
 					},
 					(error: unknown) => {
-						if (!over) Object.assign(state, { error: error instanceof ApiError ? error : new ApiError(0, String(error)), failed: address });
+						if (!over)
+							Object.assign(state, {
+								error:
+									error instanceof ApiError
+										? error
+										: new ApiError(0, String(error)),
+								failed: address,
+							});
 					},
 				)
 				.finally(() => {
@@ -177,7 +210,10 @@ export function useAnswer<T>(address: string | null, { every = 0, later = false 
 	}, [address, turn, every]);
 	return {
 		data: address === null ? undefined : state.data,
-		error: state.failed === address ? state.error : undefined, /* of another question it says nothing */
+		error:
+			state.failed === address
+				? state.error
+				: undefined /* of another question it says nothing */,
 		busy: state.busy,
 		fresh: state.address === address,
 		wait: state.busy && address !== null ? { address, since: state.since } : undefined,

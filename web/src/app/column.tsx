@@ -8,22 +8,57 @@ import { href, useRoute } from "./url";
 
 const GROUPS: readonly View["group"][] = ["recording", "jemalloc", "this recording"];
 
-export function Column({ recording, current, open }: { recording: Recording | undefined; current: View; open: boolean }) {
+export function Column({
+	recording,
+	current,
+	open,
+}: {
+	recording: Recording | undefined;
+	current: View;
+	open: boolean;
+}) {
 	/* Other kinds of files have views of their own, and none of a recording's. */
-	const { id: named } = useRoute(), id = named && !current.running && (find(named)?.kind ?? "recording") === "recording" ? named : "";
+	const { id: named } = useRoute(),
+		id =
+			named && !current.running && (find(named)?.kind ?? "recording") === "recording"
+				? named
+				: "";
 	const running = !!useAgents()?.agents.length;
 	return (
 		<nav id="column" class={open ? "column open" : "column"} aria-label="Views">
-			<a class="brand" href={href({ view: "recordings", id: "" })}><span class="brand-mark" aria-hidden="true" />Memoir</a>
+			<a class="brand" href={href({ view: "recordings", id: "" })}>
+				<span class="brand-mark" aria-hidden="true" />
+				Memoir
+			</a>
 			{recording && <About recording={recording} />}
-			{!id && <a class="view-link" href={href({ view: "recordings", id: "" })} aria-current={current.name === "recordings" ? "page" : undefined}>Recordings</a>}
+			{!id && (
+				<a
+					class="view-link"
+					href={href({ view: "recordings", id: "" })}
+					aria-current={current.name === "recordings" ? "page" : undefined}>
+					Recordings
+				</a>
+			)}
 			{GROUPS.map((group) => {
-				const members = VIEWS.filter((v) => v.group === group && (!v.recording || id) && (!v.running || running || v === current));
+				const members = VIEWS.filter(
+					(v) =>
+						v.group === group &&
+						(!v.recording || id) &&
+						(!v.running || running || v === current),
+				);
 				if (!members.length) return null;
 				return (
 					<div key={group} class="view-group" role="group" aria-label={group}>
 						{group !== "recording" && <p class="view-heading">{group}</p>}
-						{members.map((v) => <a key={v.name} class="view-link" href={href({ view: v.name, ...(v.recording ? {} : { id: "" }) })} aria-current={v === current ? "page" : undefined}>{v.label}</a>)}
+						{members.map((v) => (
+							<a
+								key={v.name}
+								class="view-link"
+								href={href({ view: v.name, ...(v.recording ? {} : { id: "" }) })}
+								aria-current={v === current ? "page" : undefined}>
+								{v.label}
+							</a>
+						))}
 					</div>
 				);
 			})}
@@ -33,11 +68,29 @@ export function Column({ recording, current, open }: { recording: Recording | un
 
 function About({ recording: r }: { recording: Recording }) {
 	return (
-		<a class="about" href={href({ view: "recordings", id: "" })} title={`${r.cmdline ?? r.name}\nAll recordings`}>
+		<a
+			class="about"
+			href={href({ view: "recordings", id: "" })}
+			title={`${r.cmdline ?? r.name}\nAll recordings`}>
 			<strong>{programName(r)}</strong>
-			<span>{r.pid !== undefined ? `pid ${r.pid} · ` : ""}{r.timestamp ? date(seconds(r.timestamp)) : r.name}</span>
-			<span>{[r.runtime && duration(seconds(r.runtime)), r.allocated_count !== undefined && `${short(r.allocated_count)} allocs`].filter(Boolean).join(" · ")}</span>
-			<span title={`${count(r.file_size)} bytes`}>{r.unique_backtrace_count !== undefined ? `${count(r.unique_backtrace_count)} stacks · ` : ""}file {bytes(r.file_size)}</span>
+			<span>
+				{r.pid !== undefined ? `pid ${r.pid} · ` : ""}
+				{r.timestamp ? date(seconds(r.timestamp)) : r.name}
+			</span>
+			<span>
+				{[
+					r.runtime && duration(seconds(r.runtime)),
+					r.allocated_count !== undefined && `${short(r.allocated_count)} allocs`,
+				]
+					.filter(Boolean)
+					.join(" · ")}
+			</span>
+			<span title={`${count(r.file_size)} bytes`}>
+				{r.unique_backtrace_count !== undefined
+					? `${count(r.unique_backtrace_count)} stacks · `
+					: ""}
+				file {bytes(r.file_size)}
+			</span>
 			{r.state === "live" && <span class="live">● still being recorded</span>}
 		</a>
 	);

@@ -7,14 +7,18 @@ import type { Answer, Query } from "./api";
 import { useAsked, useData } from "./recordings";
 import type { Overview } from "./types";
 
-export const useFacts = (id: string): Answer<Overview> => useData<Overview>(id, "overview", { verdicts: "false" });
+export const useFacts = (id: string): Answer<Overview> =>
+	useData<Overview>(id, "overview", { verdicts: "false" });
 
-const isPart = (asked: Query): boolean => Object.values(asked).some((v) => v !== undefined && v !== "");
+const isPart = (asked: Query): boolean =>
+	Object.values(asked).some((v) => v !== undefined && v !== "");
 
 /* part: it is not the whole recording that is asked about. */
 export function useMatched(id: string): { part: boolean; answer: Answer<Overview> } {
-	const asked = useAsked(), part = isPart(asked);
-	const whole = useFacts(id), matched = useData<Overview>(id, part ? "overview" : null, { verdicts: "false", ...asked });
+	const asked = useAsked(),
+		part = isPart(asked);
+	const whole = useFacts(id),
+		matched = useData<Overview>(id, part ? "overview" : null, { verdicts: "false", ...asked });
 	return { part, answer: part ? matched : whole };
 }
 

@@ -16,7 +16,9 @@ const KEYS: readonly (readonly [string, string])[] = [
 	["↑ ↓ PgUp PgDn", "in a table: from row to row"],
 ];
 
-const typing = (target: EventTarget | null): boolean => target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+const typing = (target: EventTarget | null): boolean =>
+	target instanceof HTMLElement &&
+	(target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
 export function Keys() {
 	const dialog = useRef<HTMLDialogElement>(null);
@@ -38,10 +40,33 @@ export function Keys() {
 		else dialog.current?.close();
 	}, [open]);
 	return (
-		<dialog ref={dialog} class="keys" aria-label="Keys" onClose={() => setOpen(false)} onClick={(event) => { if (event.target === dialog.current) setOpen(false); }}>
+		<dialog
+			ref={dialog}
+			class="keys"
+			aria-label="Keys"
+			onClose={() => setOpen(false)}
+			onClick={(event) => {
+				if (event.target === dialog.current) setOpen(false);
+			}}>
 			<h2>Keys</h2>
-			<dl>{KEYS.map(([key, what]) => <div key={key}><dt>{key.split(" ").filter(Boolean).map((k) => <kbd key={k}>{k}</kbd>)}</dt><dd>{what}</dd></div>)}</dl>
-			<button type="button" class="button" onClick={() => setOpen(false)}>Close</button>
+			<dl>
+				{KEYS.map(([key, what]) => (
+					<div key={key}>
+						<dt>
+							{key
+								.split(" ")
+								.filter(Boolean)
+								.map((k) => (
+									<kbd key={k}>{k}</kbd>
+								))}
+						</dt>
+						<dd>{what}</dd>
+					</div>
+				))}
+			</dl>
+			<button type="button" class="button" onClick={() => setOpen(false)}>
+				Close
+			</button>
 		</dialog>
 	);
 }

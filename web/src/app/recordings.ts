@@ -40,18 +40,41 @@ export interface Recording {
 	timestamp?: Timeval;
 	pid?: number;
 	hostname?: string | null;
-	heap?: { program: string; rate: number; inuse_space: number; inuse_objects: number; alloc_space: number; alloc_objects: number; stacks: number; threads: number };
-	jemalloc?: { version: string; snapshots: number; allocated?: number; active?: number; resident?: number };
+	heap?: {
+		program: string;
+		rate: number;
+		inuse_space: number;
+		inuse_objects: number;
+		alloc_space: number;
+		alloc_objects: number;
+		stacks: number;
+		threads: number;
+	};
+	jemalloc?: {
+		version: string;
+		snapshots: number;
+		allocated?: number;
+		active?: number;
+		resident?: number;
+	};
 }
 
 export const seconds = (t: Timeval | undefined): number => (t ? t.secs + t.fract_nsecs / 1e9 : 0);
-export const programName = (r: Recording): string => (r.executable || r.heap?.program)?.split("/").pop() || r.name;
+export const programName = (r: Recording): string =>
+	(r.executable || r.heap?.program)?.split("/").pop() || r.name;
 
 /* Rows of what is no recording, or not read yet, have the program's figures as zeros for other
  * clients' sake; allocated_count is there only where they are known. */
 function withoutZeros(r: Recording): Recording {
 	if (r.allocated_count !== undefined) return r;
-	const { final_allocated, final_allocated_count, runtime, unique_backtrace_count, timestamp, ...known } = r;
+	const {
+		final_allocated,
+		final_allocated_count,
+		runtime,
+		unique_backtrace_count,
+		timestamp,
+		...known
+	} = r;
 	return known;
 }
 
@@ -79,7 +102,10 @@ export async function refresh(): Promise<void> {
 		}
 	} catch (error) {
 		last = "";
-		say({ list: state.list, error: error instanceof ApiError ? error : new ApiError(0, String(error)) });
+		say({
+			list: state.list,
+			error: error instanceof ApiError ? error : new ApiError(0, String(error)),
+		});
 	}
 	clearTimeout(timer);
 	const busy = state.list?.some((r) => r.state === "loading" || r.state === "live");
@@ -100,26 +126,48 @@ export function useRecordings(): State {
 	return seen;
 }
 
-export const find = (id: string): Recording | undefined => (id === "last" ? state.list?.at(-1) : state.list?.find((r) => r.id === id));
+export const find = (id: string): Recording | undefined =>
+	id === "last" ? state.list?.at(-1) : state.list?.find((r) => r.id === id);
 
 /* The version stands behind a "#", which is never sent: it only makes another question of it. */
 export function dataUrl(id: string, path: string, query: Query = {}): string {
 	const { version, kind } = find(id) ?? {};
-	return url(`/${kind === "heap" ? "dumps" : "data"}/${id}/${path}`, query) + (version && version > 1 ? `#${version}` : "");
+	return (
+		url(`/${kind === "heap" ? "dumps" : "data"}/${id}/${path}`, query) +
+		(version && version > 1 ? `#${version}` : "")
+	);
 }
 
-export function useData<T>(id: string, path: string | null, query: Query = {}, manner: Manner = {}): Answer<T> {
+export function useData<T>(
+	id: string,
+	path: string | null,
+	query: Query = {},
+	manner: Manner = {},
+): Answer<T> {
 	useRecordings();
 	return useAnswer<T>(path === null || !id ? null : dataUrl(id, path, query), manner);
 }
 
 /* The part of a question that every view shares: the expression and the brush. */
 export function asked(parameters: Parameters): Query {
-	return { filter: parameters["filter"], from: time(parameters["from"]), to: time(parameters["to"]) };
+	return {
+		filter: parameters["filter"],
+		from: time(parameters["from"]),
+		to: time(parameters["to"]),
+	};
 }
 
 /* Times are plain seconds in the address; in questions they have their unit, and no part of a
  * nanosecond.  What is no number is passed on: the server says what is wrong with it. */
-export const time = (text: string | undefined): string | undefined => (text ? `${Number.isFinite(Number(text)) ? Number(text).toFixed(9).replace(/\.?0+$/, "") : text}s` : undefined);
+export const time = (text: string | undefined): string | undefined =>
+	text
+		? `${
+				Number.isFinite(Number(text))
+					? Number(text)
+							.toFixed(9)
+							.replace(/\.?0+$/, "")
+					: text
+			}s`
+		: undefined;
 export const nsToSeconds = (ns: number): string => String(Math.round(ns) / 1e9);
 export const useAsked = (): Query => asked(useRoute().parameters);

@@ -26,11 +26,17 @@ function decoded(part: string): string {
 export function parse(hash: string): Route {
 	const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
 	const [view = "", id = ""] = path.split("/").map(decoded);
-	return { view: view || "recordings", id, parameters: Object.fromEntries(new URLSearchParams(query)) };
+	return {
+		view: view || "recordings",
+		id,
+		parameters: Object.fromEntries(new URLSearchParams(query)),
+	};
 }
 
 export function format(route: Route): string {
-	const query = new URLSearchParams(Object.entries(route.parameters).filter(([, value]) => value !== "")).toString();
+	const query = new URLSearchParams(
+		Object.entries(route.parameters).filter(([, value]) => value !== ""),
+	).toString();
 	const path = [route.view, route.id].filter(Boolean).map(encodeURIComponent).join("/");
 	return `#/${path}${query ? `?${query}` : ""}`;
 }
@@ -43,9 +49,19 @@ export const setRoute = (next: Route): void => {
 };
 
 /* What the address becomes when a view is opened with some keys changed; "" removes a key. */
-export function href(change: Partial<Pick<Route, "view" | "id">>, parameters: Parameters = {}): string {
-	const same = (change.view ?? current.view) === current.view && (change.id ?? current.id) === current.id;
+export function href(
+	change: Partial<Pick<Route, "view" | "id">>,
+	parameters: Parameters = {},
+): string {
+	const same =
+		(change.view ?? current.view) === current.view && (change.id ?? current.id) === current.id;
 	const sameRecording = (change.id ?? current.id) === current.id;
-	const kept = Object.entries(current.parameters).filter(([key]) => same || key === "units" || (sameRecording && SHARED.includes(key)));
-	return format({ view: change.view ?? current.view, id: change.id ?? current.id, parameters: { ...Object.fromEntries(kept), ...parameters } });
+	const kept = Object.entries(current.parameters).filter(
+		([key]) => same || key === "units" || (sameRecording && SHARED.includes(key)),
+	);
+	return format({
+		view: change.view ?? current.view,
+		id: change.id ?? current.id,
+		parameters: { ...Object.fromEntries(kept), ...parameters },
+	});
 }

@@ -25,24 +25,66 @@ export function Shell() {
 	const recording = view?.recording ? find(route.id) : undefined;
 	useEffect(() => setColumn(false), [route.view, route.id]);
 	useEffect(() => {
-		document.title = [view?.label, recording && programName(recording), "Memoir"].filter(Boolean).join(" · ");
+		document.title = [view?.label, recording && programName(recording), "Memoir"]
+			.filter(Boolean)
+			.join(" · ");
 	}, [view, recording]);
 	const ready = recording?.state === "ready" || recording?.state === "live";
 	return (
 		<div class="shell">
-			<a class="skip hidden" href={href({})} onClick={(event) => { event.preventDefault(); document.getElementById("view")?.focus(); }}>To the view</a>
+			<a
+				class="skip hidden"
+				href={href({})}
+				onClick={(event) => {
+					event.preventDefault();
+					document.getElementById("view")?.focus();
+				}}>
+				To the view
+			</a>
 			<Column recording={recording} current={view ?? VIEWS[0]!} open={column} />
 			{column && <div class="shade" onClick={() => setColumn(false)} />}
 			<main class="main" id="view" tabIndex={-1}>
 				<div class="top">
-					<button type="button" class="button tall fold" aria-label="Views" aria-expanded={column} aria-controls="column" onClick={() => setColumn(!column)}><span aria-hidden="true">☰</span></button>
-					{view?.strip && ready ? <><h1 class="hidden">{view.label}</h1><Question id={route.id} /></> : <div class="top-title"><h1>{view?.label ?? "Not found"}</h1></div>}
+					<button
+						type="button"
+						class="button tall fold"
+						aria-label="Views"
+						aria-expanded={column}
+						aria-controls="column"
+						onClick={() => setColumn(!column)}>
+						<span aria-hidden="true">☰</span>
+					</button>
+					{view?.strip && ready ? (
+						<>
+							<h1 class="hidden">{view.label}</h1>
+							<Question id={route.id} />
+						</>
+					) : (
+						<div class="top-title">
+							<h1>{view?.label ?? "Not found"}</h1>
+						</div>
+					)}
 					<Switches />
 				</div>
-				{error && list && <Banner>{error.message} What is shown is what was known before.</Banner>}
-				{error && !list
-					? <section class="card"><Failure what="The list of recordings" error={error} retry={() => void refresh()} /></section>
-					: <Body view={view} recording={recording} id={route.id} known={list !== undefined} />}
+				{error && list && (
+					<Banner>{error.message} What is shown is what was known before.</Banner>
+				)}
+				{error && !list ? (
+					<section class="card">
+						<Failure
+							what="The list of recordings"
+							error={error}
+							retry={() => void refresh()}
+						/>
+					</section>
+				) : (
+					<Body
+						view={view}
+						recording={recording}
+						id={route.id}
+						known={list !== undefined}
+					/>
+				)}
 			</main>
 			<MenuHost />
 			<TipHost />
@@ -52,19 +94,57 @@ export function Shell() {
 	);
 }
 
-function Body({ view, recording, id, known }: { view: View | undefined; recording: Recording | undefined; id: string; known: boolean }) {
-	if (!view) return <section class="card"><Empty title="There is no such view"><a class="link" href={href({ view: "recordings", id: "" })}>All recordings</a></Empty></section>;
+function Body({
+	view,
+	recording,
+	id,
+	known,
+}: {
+	view: View | undefined;
+	recording: Recording | undefined;
+	id: string;
+	known: boolean;
+}) {
+	if (!view)
+		return (
+			<section class="card">
+				<Empty title="There is no such view">
+					<a class="link" href={href({ view: "recordings", id: "" })}>
+						All recordings
+					</a>
+				</Empty>
+			</section>
+		);
 	if (!view.recording) return <view.component id="" />;
-	if (!known) return <section class="card"><Skeleton /></section>;
+	if (!known)
+		return (
+			<section class="card">
+				<Skeleton />
+			</section>
+		);
 	if (!recording) {
 		return (
 			<section class="card">
-				<Empty title="The server does not have this recording">It may have been started with other files. <a class="link" href={href({ view: "recordings", id: "" })}>All recordings</a></Empty>
+				<Empty title="The server does not have this recording">
+					It may have been started with other files.{" "}
+					<a class="link" href={href({ view: "recordings", id: "" })}>
+						All recordings
+					</a>
+				</Empty>
 			</section>
 		);
 	}
 	if (recording.state === "loading") return <Loading recording={recording} />;
-	if (recording.state === "error") return <section class="card"><Failure what={recording.name} error={new Error(recording.error ?? "it cannot be read")} retry={() => void refresh()} /></section>;
+	if (recording.state === "error")
+		return (
+			<section class="card">
+				<Failure
+					what={recording.name}
+					error={new Error(recording.error ?? "it cannot be read")}
+					retry={() => void refresh()}
+				/>
+			</section>
+		);
 	return (
 		<>
 			{view.strip && <Strip key={id} id={id} />}
@@ -77,7 +157,9 @@ function Body({ view, recording, id, known }: { view: View | undefined; recordin
 function Loading({ recording }: { recording: Recording }) {
 	return (
 		<section class="card" aria-label="Loading">
-			<p>Reading {recording.name}: {percent(recording.progress, 1)}</p>
+			<p>
+				Reading {recording.name}: {percent(recording.progress, 1)}
+			</p>
 			<progress max={1} value={recording.progress} aria-label={`Reading ${recording.name}`} />
 			<Skeleton />
 		</section>
@@ -89,8 +171,22 @@ function Switches() {
 	const decimal = isDecimal();
 	return (
 		<div class="switches">
-			<button type="button" class="button tall" title="Sizes in powers of two or of ten" aria-label={`${decimal ? "MB" : "MiB"}: units are ${decimal ? "decimal" : "binary"}`} onClick={() => go({ units: decimal ? "" : "decimal" })}>{decimal ? "MB" : "MiB"}</button>
-			<button type="button" class="button tall" title="Light or dark (d)" aria-label={theme === "dark" ? "Light colours" : "Dark colours"} onClick={toggleTheme}><span aria-hidden="true">◐</span></button>
+			<button
+				type="button"
+				class="button tall"
+				title="Sizes in powers of two or of ten"
+				aria-label={`${decimal ? "MB" : "MiB"}: units are ${decimal ? "decimal" : "binary"}`}
+				onClick={() => go({ units: decimal ? "" : "decimal" })}>
+				{decimal ? "MB" : "MiB"}
+			</button>
+			<button
+				type="button"
+				class="button tall"
+				title="Light or dark (d)"
+				aria-label={theme === "dark" ? "Light colours" : "Dark colours"}
+				onClick={toggleTheme}>
+				<span aria-hidden="true">◐</span>
+			</button>
 		</div>
 	);
 }
@@ -107,5 +203,9 @@ function Notices() {
 		});
 		return () => clearTimeout(timer);
 	}, []);
-	return <div class={text ? "notice shown" : "notice"} role="status">{text}</div>;
+	return (
+		<div class={text ? "notice shown" : "notice"} role="status">
+			{text}
+		</div>
+	);
 }

@@ -42,7 +42,8 @@ export function toggleTheme(): void {
 
 /* Pictures on a canvas are drawn again when it changes. */
 export function useTheme(): Theme {
-	const read = (): Theme => (document.documentElement.dataset["theme"] === "dark" ? "dark" : "light");
+	const read = (): Theme =>
+		document.documentElement.dataset["theme"] === "dark" ? "dark" : "light";
 	const [seen, set] = useState(read);
 	useEffect(() => {
 		const listener = (): void => set(read());
@@ -55,4 +56,5 @@ export function useTheme(): Theme {
 }
 
 /* A colour of the tokens, for canvases. */
-export const token = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+export const token = (name: string): string =>
+	getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

@@ -22,12 +22,39 @@ export interface FilterRow {
 }
 export interface Api {
 	version: string;
-	endpoints: { path: string; methods: string[]; help: string; filters: boolean; parameters: Parameter[] }[];
+	endpoints: {
+		path: string;
+		methods: string[];
+		help: string;
+		filters: boolean;
+		parameters: Parameter[];
+	}[];
 	filters: FilterRow[];
 	fields: { name: string; type: string; help: string; operators: string[] }[];
-	exports: { name: string; extension: string; type: string; viewer?: string; help: string; one_measure: boolean; groups: boolean }[];
-	heap_reports: { name: string; extension: string; type: string; help: string; regex: boolean; whole: boolean }[];
-	measures: { name: string; title: string; help: string; needs_time: boolean; needs_duration: boolean }[];
+	exports: {
+		name: string;
+		extension: string;
+		type: string;
+		viewer?: string;
+		help: string;
+		one_measure: boolean;
+		groups: boolean;
+	}[];
+	heap_reports: {
+		name: string;
+		extension: string;
+		type: string;
+		help: string;
+		regex: boolean;
+		whole: boolean;
+	}[];
+	measures: {
+		name: string;
+		title: string;
+		help: string;
+		needs_time: boolean;
+		needs_duration: boolean;
+	}[];
 	upload_limit: number;
 }
 
@@ -118,4 +145,5 @@ export interface Overview {
 	warnings: Warning[];
 }
 
-export type Check = { ok: true; count: number; bytes: number } | { ok: false; error: string; position: number };
+export type Check =
+	{ ok: true; count: number; bytes: number } | { ok: false; error: string; position: number };

@@ -8,17 +8,25 @@ export interface Upload {
 	error?: string;
 }
 
-export function upload(file: File, limit: number | undefined, say: (state: Upload) => void): Promise<string> {
+export function upload(
+	file: File,
+	limit: number | undefined,
+	say: (state: Upload) => void,
+): Promise<string> {
 	return new Promise((done, fail) => {
 		const failed = (error: string): void => {
 			say({ name: file.name, part: 0, error });
 			fail(new Error(error));
 		};
-		if (limit !== undefined && file.size > limit) return failed(`it has ${bytes(file.size)}; the server takes at most ${bytes(limit)}. Give it to memoir server on the command line instead.`);
+		if (limit !== undefined && file.size > limit)
+			return failed(
+				`it has ${bytes(file.size)}; the server takes at most ${bytes(limit)}. Give it to memoir server on the command line instead.`,
+			);
 		const request = new XMLHttpRequest();
 		request.open("POST", `/upload?${new URLSearchParams({ name: file.name })}`);
 		request.setRequestHeader("Content-Type", "application/octet-stream");
-		request.upload.onprogress = (event) => say({ name: file.name, part: event.total ? event.loaded / event.total : 0 });
+		request.upload.onprogress = (event) =>
+			say({ name: file.name, part: event.total ? event.loaded / event.total : 0 });
 		request.onerror = () => failed("the server does not answer");
 		request.onload = () => {
 			let said: { id?: string; error?: string } = {};

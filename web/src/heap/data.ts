@@ -67,39 +67,60 @@ export interface Asked {
 }
 
 export const FILTERS = [
-	["focus", "only stacks through"], ["ignore", "no stacks through"], ["retain", "only frames"], ["exclude", "no frames"],
+	["focus", "only stacks through"],
+	["ignore", "no stacks through"],
+	["retain", "only frames"],
+	["exclude", "no frames"],
 ] as const;
 
 export function asked(parameters: Parameters): Asked {
-	const ever = parameters["measure"] === "alloc", weight = parameters["weight"] === "count" ? "count" : "bytes";
-	const by = (["line", "file", "address"] as const).find((b) => b === parameters["by"]) ?? "function";
+	const ever = parameters["measure"] === "alloc",
+		weight = parameters["weight"] === "count" ? "count" : "bytes";
+	const by =
+		(["line", "file", "address"] as const).find((b) => b === parameters["by"]) ?? "function";
 	const shape = (["up", "thread"] as const).find((s) => s === parameters["shape"]) ?? "down";
-	const filters = Object.fromEntries([...FILTERS.map(([name]) => name), "thread"].map((name) => [name, parameters[name]]));
+	const filters = Object.fromEntries(
+		[...FILTERS.map(([name]) => name), "thread"].map((name) => [name, parameters[name]]),
+	);
 	return {
-		ever, weight, by, shape, base: parameters["base"] || undefined, words: ever ? "allocated" : "in use",
+		ever,
+		weight,
+		by,
+		shape,
+		base: parameters["base"] || undefined,
+		words: ever ? "allocated" : "in use",
 		filtered: Object.values(filters).some(Boolean),
 		query: {
-			measure: `${ever ? "alloc" : "inuse"}_${weight === "bytes" ? "space" : "objects"}`, by: by === "function" ? undefined : by,
-			...filters, allocator: parameters["allocator"] ? "true" : undefined, base: parameters["base"],
+			measure: `${ever ? "alloc" : "inuse"}_${weight === "bytes" ? "space" : "objects"}`,
+			by: by === "function" ? undefined : by,
+			...filters,
+			allocator: parameters["allocator"] ? "true" : undefined,
+			base: parameters["base"],
 		},
 	};
 }
 
 /* A regular expression that cannot be read is said at its field, and what was there before stays. */
-export const isPattern = (error: ApiError | undefined): boolean => FILTERS.some(([name]) => name === error?.parameter);
-export const calmed = <T,>(answer: Answer<T>): Answer<T> => (isPattern(answer.error) && answer.data !== undefined ? { ...answer, error: undefined, busy: true, fresh: false } : answer);
+export const isPattern = (error: ApiError | undefined): boolean =>
+	FILTERS.some(([name]) => name === error?.parameter);
+export const calmed = <T>(answer: Answer<T>): Answer<T> =>
+	isPattern(answer.error) && answer.data !== undefined
+		? { ...answer, error: undefined, busy: true, fresh: false }
+		: answer;
 
 const escape = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /* The regular expression that knows the frames of one name, and no others. */
 export function patternOf(by: By, name: string): string {
 	if (by === "file") return `^${escape(name)}:`;
-	const line = by === "line" ? /^.* (\S+:\d+)$/.exec(name) : null, address = by === "address" ? /^(\[[^\]]*\]|0x[0-9a-f]+)/.exec(name) : null;
+	const line = by === "line" ? /^.* (\S+:\d+)$/.exec(name) : null,
+		address = by === "address" ? /^(\[[^\]]*\]|0x[0-9a-f]+)/.exec(name) : null;
 	return `^${escape(line?.[1] ?? address?.[1] ?? name)}$`;
 }
 
 /* What a name holds by itself is its box in the flame graph from below. */
 export const ownBox = (name: string): Parameters => ({ shape: "up", zoom: pathKey(["all", name]) });
 
-export const programOf = (r: Pick<Recording, "heap" | "name">): string => r.heap?.program.split("/").pop() || r.name;
+export const programOf = (r: Pick<Recording, "heap" | "name">): string =>
+	r.heap?.program.split("/").pop() || r.name;
 export const usable = (r: Recording): boolean => r.kind === "heap" && r.state === "ready";

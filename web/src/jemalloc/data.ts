@@ -14,7 +14,12 @@ export interface Waterfall {
 	readonly program: number | null;
 	readonly retained: number | null;
 	readonly mapped: number | null;
-	readonly steps: readonly { readonly name: string; readonly label: string; readonly from: string; readonly bytes: number }[];
+	readonly steps: readonly {
+		readonly name: string;
+		readonly label: string;
+		readonly from: string;
+		readonly bytes: number;
+	}[];
 	readonly bins: readonly { readonly size: number; readonly bytes: number }[]; // free in slabs, most first
 	readonly sampled: { readonly count: number; readonly estimated: boolean }; // small blocks that the heap profiler moved
 }
@@ -87,7 +92,11 @@ export interface History {
 
 // Where files come from: the page itself, or the server.
 export interface Source {
-	readonly files: readonly { readonly id: string; readonly name: string; readonly version?: number }[]; // version rises when a file grew
+	readonly files: readonly {
+		readonly id: string;
+		readonly name: string;
+		readonly version?: number;
+	}[]; // version rises when a file grew
 	history(id: string): Promise<History>;
 	snapshot(id: string, number: number): Promise<Snapshot>;
 }
@@ -122,16 +131,28 @@ export const utilization = (bin: object): number | undefined => {
 	return said === undefined ? undefined : Math.max(0, Math.min(1, said));
 };
 
-const optional = (name: string, value: number | undefined): object => value === undefined ? {} : { [name]: value };
+const optional = (name: string, value: number | undefined): object =>
+	value === undefined ? {} : { [name]: value };
 
 export function classes(a: Arena): Class[] {
-	const small = a.bins.filter((b) => b["curregs"]).map((b): Class => ({
-		kind: "small", size: b["size"] ?? 0, count: b["curregs"] ?? 0, allocated: b["allocated"] ?? 0,
-		...optional("utilization", utilization(b)), ...optional("requests", b["nrequests"]),
-	}));
-	const large = a.large.filter((l) => l["curlextents"]).map((l): Class => ({
-		kind: "large", size: l["size"] ?? 0, count: l["curlextents"] ?? 0, allocated: l["allocated"] ?? 0,
-		...optional("requests", l["nrequests"]),
-	}));
+	const small = a.bins
+		.filter((b) => b["curregs"])
+		.map((b): Class => ({
+			kind: "small",
+			size: b["size"] ?? 0,
+			count: b["curregs"] ?? 0,
+			allocated: b["allocated"] ?? 0,
+			...optional("utilization", utilization(b)),
+			...optional("requests", b["nrequests"]),
+		}));
+	const large = a.large
+		.filter((l) => l["curlextents"])
+		.map((l): Class => ({
+			kind: "large",
+			size: l["size"] ?? 0,
+			count: l["curlextents"] ?? 0,
+			allocated: l["allocated"] ?? 0,
+			...optional("requests", l["nrequests"]),
+		}));
 	return [...small, ...large];
 }

@@ -13,13 +13,21 @@ export interface Loaded<T> {
 // `key` says what is asked for; null asks nothing.
 export function useLoaded<T>(key: string | null, load: () => Promise<T>): Loaded<T> {
 	const [turn, setTurn] = useState(0);
-	const [state, setState] = useState<{ key: string | null; data?: T; error?: Error }>({ key: null });
+	const [state, setState] = useState<{ key: string | null; data?: T; error?: Error }>({
+		key: null,
+	});
 	useEffect(() => {
 		if (key === null) return;
 		let over = false;
 		load().then(
 			(data) => over || setState({ key, data }),
-			(error: unknown) => over || setState((old) => ({ ...old, key, error: error instanceof Error ? error : new Error(String(error)) })),
+			(error: unknown) =>
+				over ||
+				setState((old) => ({
+					...old,
+					key,
+					error: error instanceof Error ? error : new Error(String(error)),
+				})),
 		);
 		return () => {
 			over = true;

@@ -28,20 +28,67 @@ const source: Source = {
 
 function Report() {
 	const { parameters } = useRoute();
-	const wanted = parameters["file"] ?? "0", file = files[Number(wanted)] ? wanted : "0";
+	const wanted = parameters["file"] ?? "0",
+		file = files[Number(wanted)] ? wanted : "0";
 	return (
 		<main class="main jem-report">
 			<header class="jem-report-head">
 				<h1>jemalloc statistics</h1>
-				<span class="dim">This file shows what was put into it; to look at another, drop it into the page of <code>memoir server</code>, which can read it.</span>
-				<Choice label="Units of sizes" value={parameters["units"] === "decimal" ? "decimal" : "binary"} options={[["binary", "KiB"], ["decimal", "kB"]]} onChange={(units) => go({ units: units === "decimal" ? units : "" })} />
-				<button type="button" class="button" aria-label="Light or dark" onClick={toggleTheme}>◐</button>
+				<span class="dim">
+					This file shows what was put into it; to look at another, drop it into the page
+					of <code>memoir server</code>, which can read it.
+				</span>
+				<Choice
+					label="Units of sizes"
+					value={parameters["units"] === "decimal" ? "decimal" : "binary"}
+					options={[
+						["binary", "KiB"],
+						["decimal", "kB"],
+					]}
+					onChange={(units) => go({ units: units === "decimal" ? units : "" })}
+				/>
+				<button
+					type="button"
+					class="button"
+					aria-label="Light or dark"
+					onClick={toggleTheme}>
+					◐
+				</button>
 			</header>
-			{files.length === 0 ? <Empty title="There is nothing in this page">memoir jemalloc report FILE -o page.html makes one with statistics.</Empty> :
-				<Statistics key={file} source={source} file={file} files={files.length > 1 &&
-					<label class="jem-choose">file <select id="file" value={file} onChange={(event) => go({ file: (event.currentTarget as HTMLSelectElement).value, snapshot: "", arena: "" })}>
-						{source.files.map((f) => <option key={f.id} value={f.id}>{f.name}</option>)}
-					</select></label>} />}
+			{files.length === 0 ? (
+				<Empty title="There is nothing in this page">
+					memoir jemalloc report FILE -o page.html makes one with statistics.
+				</Empty>
+			) : (
+				<Statistics
+					key={file}
+					source={source}
+					file={file}
+					files={
+						files.length > 1 && (
+							<label class="jem-choose">
+								file{" "}
+								<select
+									id="file"
+									value={file}
+									onChange={(event) =>
+										go({
+											file: (event.currentTarget as HTMLSelectElement).value,
+											snapshot: "",
+											arena: "",
+										})
+									}>
+									{source.files.map((f) => (
+										<option key={f.id} value={f.id}>
+											{f.name}
+										</option>
+									))}
+								</select>
+							</label>
+						)
+					}
+				/>
+			)}
 		</main>
 	);
 }

@@ -22,7 +22,12 @@ export function shown(raw: boolean): Shown {
 
 // 16, 1.25k, 2M: for the axis of size classes, which are powers of two and quarters between them.
 export function sizeLabel(size: number): string {
-	for (const [unit, name] of [[2 ** 40, "T"], [2 ** 30, "G"], [2 ** 20, "M"], [2 ** 10, "k"]] as const) {
+	for (const [unit, name] of [
+		[2 ** 40, "T"],
+		[2 ** 30, "G"],
+		[2 ** 20, "M"],
+		[2 ** 10, "k"],
+	] as const) {
 		if (size >= unit) return `${Number((size / unit).toFixed(2))}${name}`;
 	}
 	return String(size);

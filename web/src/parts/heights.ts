@@ -6,7 +6,10 @@ export class Heights {
 	private indexes: number[] = []; /* sorted, of extras */
 	private sums: number[] = [0]; /* sums[i]: of the first i extras */
 
-	constructor(readonly count: number, readonly row: number) {}
+	constructor(
+		readonly count: number,
+		readonly row: number,
+	) {}
 
 	/* What lies below a row; true if that is a change. */
 	set(index: number, extra: number): boolean {
@@ -15,7 +18,8 @@ export class Heights {
 		else this.extras.delete(index);
 		this.indexes = [...this.extras.keys()].sort((a, b) => a - b);
 		this.sums = [0];
-		for (const i of this.indexes) this.sums.push(this.sums[this.sums.length - 1]! + this.extras.get(i)!);
+		for (const i of this.indexes)
+			this.sums.push(this.sums[this.sums.length - 1]! + this.extras.get(i)!);
 		return true;
 	}
 
@@ -25,7 +29,8 @@ export class Heights {
 
 	/* The upper edge of a row; of row `count` it is the height of all. */
 	top(index: number): number {
-		let low = 0, high = this.indexes.length;
+		let low = 0,
+			high = this.indexes.length;
 		while (low < high) {
 			const half = (low + high) >> 1;
 			if (this.indexes[half]! < index) low = half + 1;
@@ -40,7 +45,8 @@ export class Heights {
 
 	/* The row at a height, from 0 to count - 1. */
 	at(y: number): number {
-		let low = 0, high = Math.max(0, this.count - 1);
+		let low = 0,
+			high = Math.max(0, this.count - 1);
 		while (low < high) {
 			const half = Math.floor((low + high + 1) / 2);
 			if (this.top(half) <= y) low = half;

@@ -17,21 +17,38 @@ export interface Measured {
 	term: string; /* what an expression says of it; "" for all that was allocated */
 }
 
-const NAMES: Record<Measure, string> = { peak: "alive at the peak", leaked: "never freed", allocated: "allocated", temporary: "temporary", alive: "" };
+const NAMES: Record<Measure, string> = {
+	peak: "alive at the peak",
+	leaked: "never freed",
+	allocated: "allocated",
+	temporary: "temporary",
+	alive: "",
+};
 
 /* When the whole program had most, in nanoseconds; the timeline above asks for the same facts. */
 const usePeak = (id: string): number | undefined => useFacts(id).data?.peak.at_ns;
 
 /* usual: what it is when nothing was chosen. */
 export function useMeasure(usual: Measure = "peak"): Measured {
-	const { id, parameters: { measure: said, at } } = useRoute();
+	const {
+		id,
+		parameters: { measure: said, at },
+	} = useRoute();
 	const peak = usePeak(id);
 	const known = said && said in NAMES ? (said as Measure) : undefined;
 	const measure: Measure = known === "alive" && !at ? usual : (known ?? (at ? "alive" : usual));
 	const query: Query = measure === "alive" ? { measure, at: time(at) } : { measure };
 	const words = measure === "alive" ? `alive at ${duration(Number(at))}` : NAMES[measure];
-	const term = measure === "leaked" ? "leaked" : measure === "temporary" ? "temporary" : measure === "alive" ? `alive_at(${at}s)`
-		: measure === "peak" && peak !== undefined ? `alive_at(${peak}ns)` : "";
+	const term =
+		measure === "leaked"
+			? "leaked"
+			: measure === "temporary"
+				? "temporary"
+				: measure === "alive"
+					? `alive_at(${at}s)`
+					: measure === "peak" && peak !== undefined
+						? `alive_at(${peak}ns)`
+						: "";
 	return { measure, query, words, term };
 }
 
@@ -45,8 +62,18 @@ const OPTIONS: readonly (readonly [Measure, string, string])[] = [
 
 /* Without a moment, alive means the peak's until another is chosen. */
 export function MeasureChoice({ measured }: { measured: Measured }) {
-	const { id, parameters: { at } } = useRoute();
+	const {
+		id,
+		parameters: { at },
+	} = useRoute();
 	const peak = usePeak(id);
 	const moment = at || (peak !== undefined ? nsToSeconds(peak) : "");
-	return <Choice label="Which bytes" value={measured.measure} options={OPTIONS} onChange={(measure) => go(measure === "alive" ? { measure, at: moment } : { measure })} />;
+	return (
+		<Choice
+			label="Which bytes"
+			value={measured.measure}
+			options={OPTIONS}
+			onChange={(measure) => go(measure === "alive" ? { measure, at: moment } : { measure })}
+		/>
+	);
 }

@@ -46,7 +46,8 @@ export function MenuHost() {
 	useEffect(() => {
 		if (!menu) return;
 		const outside = (event: Event): void => {
-			if (!(event.target instanceof Node) || !box.current?.contains(event.target)) set(undefined);
+			if (!(event.target instanceof Node) || !box.current?.contains(event.target))
+				set(undefined);
 		};
 		addEventListener("pointerdown", outside, true);
 		addEventListener("scroll", outside, true);
@@ -59,7 +60,12 @@ export function MenuHost() {
 	const keys = (event: KeyboardEvent): void => {
 		const items = [...(box.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
 		const at = items.indexOf(document.activeElement as HTMLElement);
-		const next: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1 + items.length, Home: 0, End: items.length - 1 };
+		const next: Record<string, number> = {
+			ArrowDown: at + 1,
+			ArrowUp: at - 1 + items.length,
+			Home: 0,
+			End: items.length - 1,
+		};
 		if (event.key in next) items[next[event.key]! % items.length]?.focus();
 		else if (event.key === "Escape" || event.key === "Tab") close();
 		else return;
@@ -72,11 +78,25 @@ export function MenuHost() {
 		item.run?.();
 	};
 	return (
-		<div class="menu" role="menu" aria-label={menu.title} ref={box} onKeyDown={keys} onContextMenu={(event) => event.preventDefault()}>
-			<div class="menu-title" role="presentation">{menu.title}</div>
+		<div
+			class="menu"
+			role="menu"
+			aria-label={menu.title}
+			ref={box}
+			onKeyDown={keys}
+			onContextMenu={(event) => event.preventDefault()}>
+			<div class="menu-title" role="presentation">
+				{menu.title}
+			</div>
 			{menu.items.map((item) => (
-				<button type="button" key={item.label} role="menuitem" tabIndex={-1} onClick={() => pick(item)}>
-					<span>{item.label}</span>{item.hint && <span class="dim">{item.hint}</span>}
+				<button
+					type="button"
+					key={item.label}
+					role="menuitem"
+					tabIndex={-1}
+					onClick={() => pick(item)}>
+					<span>{item.label}</span>
+					{item.hint && <span class="dim">{item.hint}</span>}
 				</button>
 			))}
 		</div>

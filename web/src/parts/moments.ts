@@ -13,10 +13,38 @@ export function momentMenu(at: number, [from, to]: readonly [number, number]): I
 	const list = has("allocations") ? "allocations" : "flame";
 	return [
 		{ label: "Look at this moment", href: href({}, { at: s(at) }) },
-		{ label: "Flame graph of what is alive here", href: href({ view: "flame" }, { at: s(at), measure: "alive" }) },
-		...(moment && Number(moment) !== at ? [{ label: "What changed from here to the moment", hint: duration(Number(moment)), href: href({ view: "flame" }, { measure: "alive", against: s(at) }) }] : []),
-		{ label: "Allocations alive here", href: href({ view: list }, { at: s(at), filter: withTerm(filter, `alive_at(${s(at)}s)`) }) },
-		{ label: "Alive for the whole visible range", hint: range, href: href({ view: list }, { filter: withTerm(filter, `alive_at(${s(from)}s) and alive_at(${s(to)}s)`) }) },
-		{ label: "Allocated within the visible range", hint: range, href: href({ view: list }, { from: s(from), to: s(to) }) },
+		{
+			label: "Flame graph of what is alive here",
+			href: href({ view: "flame" }, { at: s(at), measure: "alive" }),
+		},
+		...(moment && Number(moment) !== at
+			? [
+					{
+						label: "What changed from here to the moment",
+						hint: duration(Number(moment)),
+						href: href({ view: "flame" }, { measure: "alive", against: s(at) }),
+					},
+				]
+			: []),
+		{
+			label: "Allocations alive here",
+			href: href(
+				{ view: list },
+				{ at: s(at), filter: withTerm(filter, `alive_at(${s(at)}s)`) },
+			),
+		},
+		{
+			label: "Alive for the whole visible range",
+			hint: range,
+			href: href(
+				{ view: list },
+				{ filter: withTerm(filter, `alive_at(${s(from)}s) and alive_at(${s(to)}s)`) },
+			),
+		},
+		{
+			label: "Allocated within the visible range",
+			hint: range,
+			href: href({ view: list }, { from: s(from), to: s(to) }),
+		},
 	];
 }

@@ -3,7 +3,13 @@
 import { go, useRoute } from "../app/url";
 import { Empty } from "./states";
 
-export function Nothing({ title, children }: { title: string; children?: preact.ComponentChildren }) {
+export function Nothing({
+	title,
+	children,
+}: {
+	title: string;
+	children?: preact.ComponentChildren;
+}) {
 	const { filter, from, to, at } = useRoute().parameters;
 	const ways: [string, Record<string, string>][] = [];
 	if (filter) ways.push(["without the question", { filter: "" }]);
@@ -12,7 +18,15 @@ export function Nothing({ title, children }: { title: string; children?: preact.
 	return (
 		<Empty title={title}>
 			<p>{ways.length ? "What is asked for above leaves nothing. Look" : children}</p>
-			{ways.length > 0 && <p class="ways">{ways.map(([text, change]) => <button type="button" class="button" key={text} onClick={() => go(change)}>{text}</button>)}</p>}
+			{ways.length > 0 && (
+				<p class="ways">
+					{ways.map(([text, change]) => (
+						<button type="button" class="button" key={text} onClick={() => go(change)}>
+							{text}
+						</button>
+					))}
+				</p>
+			)}
 		</Empty>
 	);
 }

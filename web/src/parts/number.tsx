@@ -5,13 +5,48 @@
 import type { ComponentChildren } from "preact";
 import { bytes, count, exact, plural, short } from "./units";
 
-function Linked({ title, to, children, ...data }: { title?: string; to: string | undefined; children: ComponentChildren; "data-bytes"?: number; "data-blocks"?: number }) {
-	return to ? <a class="number" href={to} title={title} {...data}>{children}</a> : <span class="number" title={title}>{children}</span>;
+function Linked({
+	title,
+	to,
+	children,
+	...data
+}: {
+	title?: string;
+	to: string | undefined;
+	children: ComponentChildren;
+	"data-bytes"?: number;
+	"data-blocks"?: number;
+}) {
+	return to ? (
+		<a class="number" href={to} title={title} {...data}>
+			{children}
+		</a>
+	) : (
+		<span class="number" title={title}>
+			{children}
+		</span>
+	);
 }
 
-export const Bytes = ({ value, to }: { value: number; to?: string | undefined }) => <Linked title={exact(value)} to={to} data-bytes={value}>{bytes(value)}</Linked>;
-export const Count = ({ value, to }: { value: number; to?: string | undefined }) => <Linked to={to} data-blocks={value}>{count(value)}</Linked>;
-export const Short = ({ value, to }: { value: number; to?: string }) => <Linked title={count(value)} to={to}>{short(value)}</Linked>;
+export const Bytes = ({ value, to }: { value: number; to?: string | undefined }) => (
+	<Linked title={exact(value)} to={to} data-bytes={value}>
+		{bytes(value)}
+	</Linked>
+);
+export const Count = ({ value, to }: { value: number; to?: string | undefined }) => (
+	<Linked to={to} data-blocks={value}>
+		{count(value)}
+	</Linked>
+);
+export const Short = ({ value, to }: { value: number; to?: string }) => (
+	<Linked title={count(value)} to={to}>
+		{short(value)}
+	</Linked>
+);
 
 /* What a view is about, in all. */
-export const Sum = ({ bytes: size, blocks }: { bytes: number; blocks: number }) => <span title={exact(size)} data-sum={size} data-sum-blocks={blocks}>{bytes(size)} in {plural(blocks, "block")}</span>;
+export const Sum = ({ bytes: size, blocks }: { bytes: number; blocks: number }) => (
+	<span title={exact(size)} data-sum={size} data-sum-blocks={blocks}>
+		{bytes(size)} in {plural(blocks, "block")}
+	</span>
+);

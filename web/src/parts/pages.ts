@@ -42,7 +42,14 @@ export function useSettled(so: boolean, ms: number): boolean {
 }
 
 /* path null asks nothing.  pick: the rows of an answer and how many there are in all. */
-export function usePages<A, Row>(id: string, path: string | null, query: Query, pick: (answer: A) => { rows: Row[]; count: number }, size = 60, later = false): Pages<A, Row> {
+export function usePages<A, Row>(
+	id: string,
+	path: string | null,
+	query: Query,
+	pick: (answer: A) => { rows: Row[]; count: number },
+	size = 60,
+	later = false,
+): Pages<A, Row> {
 	useRecordings();
 	const subject = path === null ? "" : dataUrl(id, path, query);
 	const held = useRef<Held<A, Row> | undefined>(undefined);
@@ -50,13 +57,19 @@ export function usePages<A, Row>(id: string, path: string | null, query: Query, 
 	const running = useRef(new Map<number, () => void>());
 	const [, redraw] = useState(0);
 	const [turn, setTurn] = useState(0);
-	const state = useRef<{ error: ApiError | undefined; busy: boolean; since: number }>({ error: undefined, busy: false, since: 0 });
-	const address = (page: number): string => dataUrl(id, path!, { ...query, skip: page * size, count: size });
+	const state = useRef<{ error: ApiError | undefined; busy: boolean; since: number }>({
+		error: undefined,
+		busy: false,
+		since: 0,
+	});
+	const address = (page: number): string =>
+		dataUrl(id, path!, { ...query, skip: page * size, count: size });
 
 	useEffect(() => {
 		if (path === null) return;
 		/* The table goes to its top: what was in view before is not asked for again. */
-		if (plainly(subject) !== plainly(held.current?.subject ?? "")) wanted.current = { from: 0, to: size };
+		if (plainly(subject) !== plainly(held.current?.subject ?? ""))
+			wanted.current = { from: 0, to: size };
 		let over = false;
 		state.current.since = performance.now();
 		const slow = setTimeout(() => {
@@ -64,23 +77,27 @@ export function usePages<A, Row>(id: string, path: string | null, query: Query, 
 			redraw((n) => n + 1);
 		}, 200);
 		const { answer, cancel } = ask<A>(address(0), later);
-		answer.then(
-			(first) => {
+		answer
+			.then(
+				(first) => {
+					if (over) return;
+					const { rows, count } = pick(first);
+					held.current = { subject, first, count, pages: new Map([[0, rows]]) };
+					state.current.error = undefined;
+					onRange(wanted.current.from, wanted.current.to);
+				},
+				(error: unknown) => {
+					if (!over)
+						state.current.error =
+							error instanceof ApiError ? error : new ApiError(0, String(error));
+				},
+			)
+			.finally(() => {
+				clearTimeout(slow);
 				if (over) return;
-				const { rows, count } = pick(first);
-				held.current = { subject, first, count, pages: new Map([[0, rows]]) };
-				state.current.error = undefined;
-				onRange(wanted.current.from, wanted.current.to);
-			},
-			(error: unknown) => {
-				if (!over) state.current.error = error instanceof ApiError ? error : new ApiError(0, String(error));
-			},
-		).finally(() => {
-			clearTimeout(slow);
-			if (over) return;
-			state.current.busy = false;
-			redraw((n) => n + 1);
-		});
+				state.current.busy = false;
+				redraw((n) => n + 1);
+			});
 		return () => {
 			over = true;
 			clearTimeout(slow);
@@ -93,49 +110,63 @@ export function usePages<A, Row>(id: string, path: string | null, query: Query, 
 
 	const fetchPage = (page: number): void => {
 		const mine = held.current;
-		if (!mine || mine.subject !== subject || mine.pages.has(page) || running.current.has(page)) return;
+		if (!mine || mine.subject !== subject || mine.pages.has(page) || running.current.has(page))
+			return;
 		const { answer, cancel } = ask<A>(address(page), later);
 		running.current.set(page, cancel);
-		answer.then(
-			(more) => {
-				if (held.current !== mine) return;
-				mine.pages.delete(page);
-				mine.pages.set(page, pick(more).rows);
-				for (const old of mine.pages.keys()) {
-					if (mine.pages.size <= KEPT) break;
-					if (old !== 0) mine.pages.delete(old);
-				}
-			},
-			(error: unknown) => {
-				if (held.current === mine && error instanceof ApiError) state.current.error = error;
-			},
-		).finally(() => {
-			running.current.delete(page);
-			redraw((n) => n + 1);
-		});
+		answer
+			.then(
+				(more) => {
+					if (held.current !== mine) return;
+					mine.pages.delete(page);
+					mine.pages.set(page, pick(more).rows);
+					for (const old of mine.pages.keys()) {
+						if (mine.pages.size <= KEPT) break;
+						if (old !== 0) mine.pages.delete(old);
+					}
+				},
+				(error: unknown) => {
+					if (held.current === mine && error instanceof ApiError)
+						state.current.error = error;
+				},
+			)
+			.finally(() => {
+				running.current.delete(page);
+				redraw((n) => n + 1);
+			});
 	};
 	const timer = useRef(0);
 	useEffect(() => () => clearTimeout(timer.current), []);
-	const onRange = useCallback((from: number, to: number): void => {
-		wanted.current = { from, to };
-		clearTimeout(timer.current);
-		timer.current = window.setTimeout(() => {
-			const first = Math.floor(from / size), last = Math.floor(Math.max(from, to - 1) / size);
-			for (const [page, stop] of running.current) {
-				if (page < first || page > last) {
-					stop();
-					running.current.delete(page);
+	const onRange = useCallback(
+		(from: number, to: number): void => {
+			wanted.current = { from, to };
+			clearTimeout(timer.current);
+			timer.current = window.setTimeout(() => {
+				const first = Math.floor(from / size),
+					last = Math.floor(Math.max(from, to - 1) / size);
+				for (const [page, stop] of running.current) {
+					if (page < first || page > last) {
+						stop();
+						running.current.delete(page);
+					}
 				}
-			}
-			for (let page = first; page <= last; page++) fetchPage(page);
-		}, PAUSE);
-	}, [subject]);
+				for (let page = first; page <= last; page++) fetchPage(page);
+			}, PAUSE);
+		},
+		[subject],
+	);
 
 	const mine = held.current;
 	const load = async (from: number, to: number): Promise<Row[]> => {
 		const rows: Row[] = [];
 		for (let skip = from; skip < to; skip += LOADED) {
-			rows.push(...pick(await ask<A>(dataUrl(id, path!, { ...query, skip, count: Math.min(LOADED, to - skip) })).answer).rows);
+			rows.push(
+				...pick(
+					await ask<A>(
+						dataUrl(id, path!, { ...query, skip, count: Math.min(LOADED, to - skip) }),
+					).answer,
+				).rows,
+			);
 		}
 		return rows;
 	};
@@ -150,7 +181,10 @@ export function usePages<A, Row>(id: string, path: string | null, query: Query, 
 			error: state.current.error,
 			busy: state.current.busy,
 			fresh: mine?.subject === subject && !state.current.error,
-			wait: state.current.busy && path !== null ? { address: address(0), since: state.current.since } : undefined,
+			wait:
+				state.current.busy && path !== null
+					? { address: address(0), since: state.current.since }
+					: undefined,
 			retry: () => {
 				state.current.error = undefined;
 				setTurn((n) => n + 1);

@@ -16,8 +16,21 @@ export function Partial({ recording }: { recording: Recording }) {
 	return (
 		<Banner>
 			{first.text}
-			{modules.length > 0 && <span class="dim"> {modules.slice(0, NAMED).join(", ")}{modules.length > NAMED ? ` and ${modules.length - NAMED} more` : ""}</span>}
-			{more.length > 0 && <> <a class="link" href={href({ view: "overview" })}>{plural(more.length, "more warning")}</a></>}
+			{modules.length > 0 && (
+				<span class="dim">
+					{" "}
+					{modules.slice(0, NAMED).join(", ")}
+					{modules.length > NAMED ? ` and ${modules.length - NAMED} more` : ""}
+				</span>
+			)}
+			{more.length > 0 && (
+				<>
+					{" "}
+					<a class="link" href={href({ view: "overview" })}>
+						{plural(more.length, "more warning")}
+					</a>
+				</>
+			)}
 		</Banner>
 	);
 }

@@ -29,22 +29,33 @@ export interface PlotProps {
 	markers?: readonly { at: number; name: string }[] | undefined;
 	group?: string;
 	axes?: boolean;
-	onBrush?: ((from: number, to: number, first: boolean) => void) | undefined; /* while it is dragged */
+	onBrush?:
+		((from: number, to: number, first: boolean) => void) | undefined; /* while it is dragged */
 	onZoom?: (from: number, to: number) => void; /* once, when a drag is over */
 	onMoment?: (at: number) => void;
 	onMenu?: (x: number, y: number, at: number) => void;
 }
 
-const STEPS = [1e-9, 2e-9, 5e-9, 1e-8, 2e-8, 5e-8, 1e-7, 2e-7, 5e-7, 1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30,
-	60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];
-const LEFT = 72, RIGHT = 24; /* of the picture, for labels */
+const STEPS = [
+	1e-9, 2e-9, 5e-9, 1e-8, 2e-8, 5e-8, 1e-7, 2e-7, 5e-7, 1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4,
+	2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120,
+	300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800,
+];
+const LEFT = 72,
+	RIGHT = 24; /* of the picture, for labels */
 const LETTER = 6.4; /* as wide as letters of the axes are, at most */
 
 /* Labels stand below their ticks, half of them on either side; one that the edge would cut is left out. */
-function ticks(u: uPlot, splits: number[], step: number, { from, to, axes }: PlotProps): (string | null)[] {
+function ticks(
+	u: uPlot,
+	splits: number[],
+	step: number,
+	{ from, to, axes }: PlotProps,
+): (string | null)[] {
 	const width = u.width - RIGHT - (axes === false ? 8 : LEFT);
 	return splits.map((s) => {
-		const text = tick(s, step), room = width * (1 - (s - from) / Math.max(to - from, 1e-9)) + RIGHT;
+		const text = tick(s, step),
+			room = width * (1 - (s - from) / Math.max(to - from, 1e-9)) + RIGHT;
 		return (text.length * LETTER) / 2 <= room ? text : null;
 	});
 }
@@ -54,8 +65,14 @@ const POWERS = Array.from({ length: 60 }, (_, i) => 2 ** i);
 /* A moment on the axis, no finer than the distance of its ticks. */
 function tick(seconds: number, step: number): string {
 	if (seconds === 0) return "0";
-	if (step >= 60 || seconds >= 60) return duration(seconds).replace(" 00s", "").replace(" 00m", "");
-	for (const [unit, name] of [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]] as const) {
+	if (step >= 60 || seconds >= 60)
+		return duration(seconds).replace(" 00s", "").replace(" 00m", "");
+	for (const [unit, name] of [
+		[1, "s"],
+		[1e-3, "ms"],
+		[1e-6, "µs"],
+		[1e-9, "ns"],
+	] as const) {
 		if (step >= unit * 0.999 || unit === 1e-9 || (unit === 1 && step >= 0.05 && seconds >= 1)) {
 			return `${+(seconds / unit).toFixed(Math.max(0, Math.ceil(-Math.log10(step / unit) - 1e-6)))} ${name}`;
 		}
@@ -76,39 +93,84 @@ export function Plot(props: PlotProps) {
 	useLayoutEffect(() => {
 		const element = box.current!;
 		const font = "11px system-ui, sans-serif";
-		const axis = { stroke: token("dim"), font, grid: { stroke: token("line"), width: 1 }, ticks: { show: false } };
+		const axis = {
+			stroke: token("dim"),
+			font,
+			grid: { stroke: token("line"), width: 1 },
+			ticks: { show: false },
+		};
 		const shown = props.axes !== false;
-		const made = new uPlot({
-			width: Math.max(100, element.clientWidth),
-			height: props.height,
-			padding: [6, RIGHT, 0, shown ? 0 : 8],
-			legend: { show: false },
-			cursor: { y: false, drag: { x: false, y: false }, points: { size: 6, width: 1.5 }, ...(props.group ? { sync: { key: props.group } } : {}) },
-			scales: {
-				x: { time: false, range: () => [latest.current.from, Math.max(latest.current.to, latest.current.from + 1e-9)] },
-				y: { range: (_u, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > 0 ? high * 1.06 : (low ?? 0) < 0 ? 0 : 1] },
+		const made = new uPlot(
+			{
+				width: Math.max(100, element.clientWidth),
+				height: props.height,
+				padding: [6, RIGHT, 0, shown ? 0 : 8],
+				legend: { show: false },
+				cursor: {
+					y: false,
+					drag: { x: false, y: false },
+					points: { size: 6, width: 1.5 },
+					...(props.group ? { sync: { key: props.group } } : {}),
+				},
+				scales: {
+					x: {
+						time: false,
+						range: () => [
+							latest.current.from,
+							Math.max(latest.current.to, latest.current.from + 1e-9),
+						],
+					},
+					y: {
+						range: (_u, low, high) => [
+							Math.min(0, low ?? 0),
+							(high ?? 0) > 0 ? high * 1.06 : (low ?? 0) < 0 ? 0 : 1,
+						],
+					},
+				},
+				axes: [
+					{
+						...axis,
+						grid: { show: false },
+						size: 20,
+						gap: 3,
+						space: 90,
+						incrs: STEPS,
+						values: (u, splits, _i, _s, step) => ticks(u, splits, step, latest.current),
+					},
+					{
+						...axis,
+						show: shown,
+						size: LEFT,
+						gap: 6,
+						space: 20,
+						values: (_u, splits) => splits.map((v) => latest.current.format(v)),
+						...(props.binary && !isDecimal() ? { incrs: POWERS } : {}),
+					},
+				],
+				series: [
+					{},
+					...props.lines.map((line) => ({
+						label: line.label,
+						stroke: tone(line),
+						width: line.tone === "quiet" ? 1 : 1.5,
+						points: { show: false },
+						...(line.fill ? { fill: token("curve-fill") } : {}),
+					})),
+				],
+				hooks: {
+					draw: [(u) => drawOver(u, latest.current)],
+					setCursor: [(u) => hover(u, latest.current)],
+				},
 			},
-			axes: [
-				{ ...axis, grid: { show: false }, size: 20, gap: 3, space: 90, incrs: STEPS, values: (u, splits, _i, _s, step) => ticks(u, splits, step, latest.current) },
-				{ ...axis, show: shown, size: LEFT, gap: 6, space: 20, values: (_u, splits) => splits.map((v) => latest.current.format(v)), ...(props.binary && !isDecimal() ? { incrs: POWERS } : {}) },
-			],
-			series: [{}, ...props.lines.map((line) => ({
-				label: line.label,
-				stroke: tone(line),
-				width: line.tone === "quiet" ? 1 : 1.5,
-				points: { show: false },
-				...(line.fill ? { fill: token("curve-fill") } : {}),
-			}))],
-			hooks: {
-				draw: [(u) => drawOver(u, latest.current)],
-				setCursor: [(u) => hover(u, latest.current)],
-			},
-		}, [[0], ...props.lines.map(() => [0])] as unknown as uPlot.AlignedData, element);
+			[[0], ...props.lines.map(() => [0])] as unknown as uPlot.AlignedData,
+			element,
+		);
 		plot.current = made;
 		const undo = listen(made, latest);
 		const watch = new ResizeObserver(() => {
 			const width = element.clientWidth;
-			if (width && width !== made.width) made.setSize({ width, height: latest.current.height });
+			if (width && width !== made.width)
+				made.setSize({ width, height: latest.current.height });
 		});
 		watch.observe(element);
 		return () => {
@@ -120,22 +182,31 @@ export function Plot(props: PlotProps) {
 	}, [shape]);
 
 	useLayoutEffect(() => {
-		plot.current?.setData([props.xs, ...props.lines.map((l) => l.values)] as unknown as uPlot.AlignedData);
+		plot.current?.setData([
+			props.xs,
+			...props.lines.map((l) => l.values),
+		] as unknown as uPlot.AlignedData);
 	}, [shape, props.xs, ...props.lines.map((l) => l.values), props.from, props.to]);
-	useEffect(() => plot.current?.redraw(false, false), [props.brush?.[0], props.brush?.[1], props.moment, props.markers]);
+	useEffect(
+		() => plot.current?.redraw(false, false),
+		[props.brush?.[0], props.brush?.[1], props.moment, props.markers],
+	);
 
 	return <div class="plot" ref={box} />;
 }
 
 function drawOver(u: uPlot, { brush, moment, markers }: PlotProps): void {
-	const { ctx } = u, { left, top, width, height } = u.bbox, ratio = devicePixelRatio;
+	const { ctx } = u,
+		{ left, top, width, height } = u.bbox,
+		ratio = devicePixelRatio;
 	const x = (at: number): number => Math.round(u.valToPos(at, "x", true));
 	ctx.save();
 	ctx.beginPath();
 	ctx.rect(left, top, width, height);
 	ctx.clip();
 	if (brush) {
-		const a = x(brush[0]), b = Math.max(a + ratio, x(brush[1]));
+		const a = x(brush[0]),
+			b = Math.max(a + ratio, x(brush[1]));
 		ctx.fillStyle = token("brush");
 		ctx.fillRect(a, top, b - a, height);
 		ctx.fillStyle = token("accent");
@@ -158,55 +229,93 @@ function drawOver(u: uPlot, { brush, moment, markers }: PlotProps): void {
 	ctx.restore();
 }
 
-let over: uPlot | undefined; /* the graph that the mouse is in: graphs of its group have a cursor too */
+let over:
+	uPlot | undefined; /* the graph that the mouse is in: graphs of its group have a cursor too */
 
 function hover(u: uPlot, props: PlotProps): void {
 	if (over !== u) return;
-	const index = u.cursor.idx, left = u.cursor.left ?? -1;
+	const index = u.cursor.idx,
+		left = u.cursor.left ?? -1;
 	if (index === null || index === undefined || left < 0) return hideTip();
 	const place = u.over.getBoundingClientRect();
 	const near = props.markers?.find((m) => Math.abs(u.valToPos(m.at, "x") - left) < 4);
-	showTip(place.left + left, place.top + (u.cursor.top ?? 0), (
+	showTip(
+		place.left + left,
+		place.top + (u.cursor.top ?? 0),
 		<>
-			<div class="dim">{duration(props.xs[index] ?? 0)}{near ? ` · ${near.name}` : ""}</div>
-			{props.lines.map((line) => <div key={line.label} class="tip-row"><span>{line.label}</span><b>{line.values[index] == null ? "–" : props.format(line.values[index])}</b></div>)}
-		</>
-	));
+			<div class="dim">
+				{duration(props.xs[index] ?? 0)}
+				{near ? ` · ${near.name}` : ""}
+			</div>
+			{props.lines.map((line) => (
+				<div key={line.label} class="tip-row">
+					<span>{line.label}</span>
+					<b>{line.values[index] == null ? "–" : props.format(line.values[index])}</b>
+				</div>
+			))}
+		</>,
+	);
 }
 
 /* The mouse on one graph. */
 function listen(u: uPlot, latest: { current: PlotProps }): () => void {
 	const area = u.over;
 	const at = (event: PointerEvent | MouseEvent): number => {
-		const { from, to } = latest.current, place = area.getBoundingClientRect();
-		return Math.max(from, Math.min(to, from + ((event.clientX - place.left) / place.width) * (to - from)));
+		const { from, to } = latest.current,
+			place = area.getBoundingClientRect();
+		return Math.max(
+			from,
+			Math.min(to, from + ((event.clientX - place.left) / place.width) * (to - from)),
+		);
 	};
 	const grip = (event: PointerEvent): "new" | "left" | "right" | "move" => {
 		const { brush } = latest.current;
 		if (!brush) return "new";
-		const x = event.clientX - area.getBoundingClientRect().left, a = u.valToPos(brush[0], "x"), b = u.valToPos(brush[1], "x");
+		const x = event.clientX - area.getBoundingClientRect().left,
+			a = u.valToPos(brush[0], "x"),
+			b = u.valToPos(brush[1], "x");
 		if (Math.abs(x - a) < 6) return "left";
 		if (Math.abs(x - b) < 6) return "right";
 		return x > a && x < b ? "move" : "new";
 	};
-	let drag: { kind: ReturnType<typeof grip>; x: number; start: number; brush: readonly [number, number]; moved: boolean } | undefined;
+	let drag:
+		| {
+				kind: ReturnType<typeof grip>;
+				x: number;
+				start: number;
+				brush: readonly [number, number];
+				moved: boolean;
+		  }
+		| undefined;
 	let frame = 0;
 	const down = (event: PointerEvent): void => {
 		if (event.button !== 0 || event.ctrlKey) return;
 		const start = at(event);
-		drag = { kind: latest.current.onBrush ? grip(event) : "new", x: event.clientX, start, brush: latest.current.brush ?? [start, start], moved: false };
+		drag = {
+			kind: latest.current.onBrush ? grip(event) : "new",
+			x: event.clientX,
+			start,
+			brush: latest.current.brush ?? [start, start],
+			moved: false,
+		};
 		area.setPointerCapture(event.pointerId);
 	};
 	const move = (event: PointerEvent): void => {
 		if (!drag) {
 			const kind = latest.current.brush && latest.current.onBrush ? grip(event) : "new";
-			area.style.cursor = kind === "left" || kind === "right" ? "ew-resize" : kind === "move" ? "grab" : "crosshair";
+			area.style.cursor =
+				kind === "left" || kind === "right"
+					? "ew-resize"
+					: kind === "move"
+						? "grab"
+						: "crosshair";
 			return;
 		}
 		if (!drag.moved && Math.abs(event.clientX - drag.x) < 4) return;
 		const first = !drag.moved;
 		drag.moved = true;
-		const now = at(event), { from, to } = latest.current;
+		const now = at(event),
+			{ from, to } = latest.current;
 		let [a, b] = drag.brush;
 		if (drag.kind === "new") [a, b] = [drag.start, now];
 		else if (drag.kind === "left") a = now;
@@ -217,8 +326,18 @@ function listen(u: uPlot, latest: { current: PlotProps }): () => void {
 			b += by;
 		}
 		if (latest.current.onZoom) {
-			const place = area.getBoundingClientRect(), left = Math.max(0, Math.min(drag.x, event.clientX) - place.left);
-			u.setSelect({ left, width: Math.min(place.width, Math.max(drag.x, event.clientX) - place.left) - left, top: 0, height: place.height }, false);
+			const place = area.getBoundingClientRect(),
+				left = Math.max(0, Math.min(drag.x, event.clientX) - place.left);
+			u.setSelect(
+				{
+					left,
+					width:
+						Math.min(place.width, Math.max(drag.x, event.clientX) - place.left) - left,
+					top: 0,
+					height: place.height,
+				},
+				false,
+			);
 			return;
 		}
 		const tell = (): void => latest.current.onBrush?.(Math.min(a, b), Math.max(a, b), first);

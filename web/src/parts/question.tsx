@@ -22,7 +22,9 @@ export function Question({ id }: { id: string }) {
 	const { parameters } = useRoute();
 	const filter = parameters["filter"] ?? "";
 	const [draft, setDraft] = useState(filter);
-	const [list, setList] = useState<Completion & { cursor: number }>(); /* cursor: where it was asked for */
+	const [list, setList] = useState<
+		Completion & { cursor: number }
+	>(); /* cursor: where it was asked for */
 	const [chosen, setChosen] = useState(-1);
 	const [panel, setPanel] = useState(false);
 	const [asked, setAsked] = useState(draft);
@@ -40,7 +42,10 @@ export function Question({ id }: { id: string }) {
 		return () => clearTimeout(timer);
 	}, [draft]);
 	const check = useData<Check>(id, asked.trim() ? "check" : null, { filter: asked.trim() });
-	const wrong = asked === draft && draft.trim() && check.fresh && check.data && !check.data.ok ? check.data : undefined;
+	const wrong =
+		asked === draft && draft.trim() && check.fresh && check.data && !check.data.ok
+			? check.data
+			: undefined;
 	/* The check was of the trimmed text. */
 	const place = wrong ? wrong.position + (draft.length - draft.trimStart().length) : -1;
 
@@ -49,27 +54,39 @@ export function Question({ id }: { id: string }) {
 		const element = field.current;
 		if (!element || document.activeElement !== element) return;
 		const cursor = element.selectionStart ?? element.value.length;
-		const { answer, cancel } = ask<Completion>(url(`/data/${id}/complete`, { text: element.value || " ", at: cursor, count: 12 }));
+		const { answer, cancel } = ask<Completion>(
+			url(`/data/${id}/complete`, { text: element.value || " ", at: cursor, count: 12 }),
+		);
 		wanted.current = { cancel };
-		answer.then((found) => {
-			/* An only item that is there already is no help. */
-			const useless = found.items.length === 0 || (found.items.length === 1 && found.items[0]!.text === element.value.slice(found.from, found.to));
-			/* What is chosen stays chosen while more letters arrive. */
-			const kept = latest.current.list?.items[latest.current.chosen]?.text;
-			setList(useless ? undefined : { ...found, cursor });
-			setChosen(kept === undefined ? -1 : found.items.findIndex((item) => item.text === kept));
-		}, () => setList(undefined));
+		answer.then(
+			(found) => {
+				/* An only item that is there already is no help. */
+				const useless =
+					found.items.length === 0 ||
+					(found.items.length === 1 &&
+						found.items[0]!.text === element.value.slice(found.from, found.to));
+				/* What is chosen stays chosen while more letters arrive. */
+				const kept = latest.current.list?.items[latest.current.chosen]?.text;
+				setList(useless ? undefined : { ...found, cursor });
+				setChosen(
+					kept === undefined ? -1 : found.items.findIndex((item) => item.text === kept),
+				);
+			},
+			() => setList(undefined),
+		);
 	};
 	const close = (): void => {
 		wanted.current?.cancel();
 		setList(undefined);
 	};
 	const accept = (index: number): void => {
-		const item = list?.items[index], element = field.current;
+		const item = list?.items[index],
+			element = field.current;
 		if (!item || !list || !element) return;
 		/* Letters that came since the list was made belong to the word too. */
 		const end = list.to + Math.max(0, (element.selectionStart ?? draft.length) - list.cursor);
-		const after = draft.slice(end), text = draft.slice(0, list.from) + item.text + (after.startsWith(" ") ? "" : " ");
+		const after = draft.slice(end),
+			text = draft.slice(0, list.from) + item.text + (after.startsWith(" ") ? "" : " ");
 		setDraft(text + after);
 		close();
 		requestAnimationFrame(() => {
@@ -88,12 +105,12 @@ export function Question({ id }: { id: string }) {
 		else if (event.key === "ArrowUp" && n) setChosen((chosen + n - (chosen < 0 ? 0 : 1)) % n);
 		else if (event.key === "ArrowDown") complete();
 		else if ((event.key === "Enter" || event.key === "Tab") && n && chosen >= 0) accept(chosen);
-		else if (event.key === "Tab" && n && !event.shiftKey && list && list.to > list.from) accept(0);
+		else if (event.key === "Tab" && n && !event.shiftKey && list && list.to > list.from)
+			accept(0);
 		else if (event.key === "Enter") {
 			if (!wrong) commit();
 			else close();
-		}
-		else if (event.key === "Escape" && list) close();
+		} else if (event.key === "Escape" && list) close();
 		else if (event.key === "Escape") {
 			setDraft(filter);
 			field.current?.blur();
@@ -109,31 +126,96 @@ export function Question({ id }: { id: string }) {
 			<div class="question-row">
 				<div class={`question${wrong ? " wrong" : ""}`}>
 					<div class="question-mirror" aria-hidden="true" ref={mirror}>
-						{tokens(draft).map((t) => <span key={t.at} class={`token-${t.kind}${wrong && place >= t.at && place < t.at + t.text.length ? " token-wrong" : ""}`}>{t.text}</span>)}
+						{tokens(draft).map((t) => (
+							<span
+								key={t.at}
+								class={`token-${t.kind}${wrong && place >= t.at && place < t.at + t.text.length ? " token-wrong" : ""}`}>
+								{t.text}
+							</span>
+						))}
 						{wrong && place >= draft.length && <span class="token-wrong">{"  "}</span>}
 					</div>
-					<input ref={field} id="question" type="text" spellcheck={false} autocomplete="off" autocapitalize="off" value={draft} placeholder="Ask about some of the memory: size >= 1k and function ~ parse"
-						role="combobox" aria-label="Which allocations: a filter expression" aria-expanded={!!list} aria-controls="completions" aria-autocomplete="list" aria-activedescendant={chosen >= 0 ? `completion-${chosen}` : undefined}
-						aria-invalid={!!wrong} aria-describedby={wrong ? "question-error" : undefined}
+					<input
+						ref={field}
+						id="question"
+						type="text"
+						spellcheck={false}
+						autocomplete="off"
+						autocapitalize="off"
+						value={draft}
+						placeholder="Ask about some of the memory: size >= 1k and function ~ parse"
+						role="combobox"
+						aria-label="Which allocations: a filter expression"
+						aria-expanded={!!list}
+						aria-controls="completions"
+						aria-autocomplete="list"
+						aria-activedescendant={chosen >= 0 ? `completion-${chosen}` : undefined}
+						aria-invalid={!!wrong}
+						aria-describedby={wrong ? "question-error" : undefined}
 						onInput={(event) => {
 							setDraft(event.currentTarget.value);
 							complete();
 						}}
-						onFocus={complete} onClick={complete} onBlur={() => { close(); }} onKeyDown={keys} onScroll={scroll} />
-					{draft !== filter && !wrong && <span class="question-hint" aria-hidden="true">Enter asks</span>}
-					<ul id="completions" class="completions" role="listbox" aria-label="Completions" hidden={!list}>
+						onFocus={complete}
+						onClick={complete}
+						onBlur={() => {
+							close();
+						}}
+						onKeyDown={keys}
+						onScroll={scroll}
+					/>
+					{draft !== filter && !wrong && (
+						<span class="question-hint" aria-hidden="true">
+							Enter asks
+						</span>
+					)}
+					<ul
+						id="completions"
+						class="completions"
+						role="listbox"
+						aria-label="Completions"
+						hidden={!list}>
 						{list?.items.map((item, i) => (
-							<li key={item.text} id={`completion-${i}`} role="option" aria-selected={i === chosen} class={i === chosen ? "chosen" : ""} onPointerDown={(event) => { event.preventDefault(); accept(i); }}>
-								<code>{item.text}</code><span class="dim">{item.help ?? item.kind}</span>
+							<li
+								key={item.text}
+								id={`completion-${i}`}
+								role="option"
+								aria-selected={i === chosen}
+								class={i === chosen ? "chosen" : ""}
+								onPointerDown={(event) => {
+									event.preventDefault();
+									accept(i);
+								}}>
+								<code>{item.text}</code>
+								<span class="dim">{item.help ?? item.kind}</span>
 							</li>
 						))}
 					</ul>
 				</div>
-				<button type="button" class="button tall" aria-expanded={panel} onClick={() => setPanel(!panel)}>Filters</button>
+				<button
+					type="button"
+					class="button tall"
+					aria-expanded={panel}
+					onClick={() => setPanel(!panel)}>
+					Filters
+				</button>
 			</div>
-			{wrong && <p id="question-error" class="question-error" role="alert">{wrong.error}</p>}
-			<Labels filter={filter} check={filter && asked === filter && check.fresh ? check.data : undefined} />
-			{panel && <Panel filter={filter} onApply={(text) => commit(text)} onClose={() => setPanel(false)} />}
+			{wrong && (
+				<p id="question-error" class="question-error" role="alert">
+					{wrong.error}
+				</p>
+			)}
+			<Labels
+				filter={filter}
+				check={filter && asked === filter && check.fresh ? check.data : undefined}
+			/>
+			{panel && (
+				<Panel
+					filter={filter}
+					onApply={(text) => commit(text)}
+					onClose={() => setPanel(false)}
+				/>
+			)}
 		</div>
 	);
 }
@@ -147,17 +229,31 @@ function Labels({ filter, check }: { filter: string; check: Check | undefined })
 	const label = (key: string, text: string, mono: boolean, remove: () => void) => (
 		<li key={key} class="label">
 			{mono ? <code>{text}</code> : <span>{text}</span>}
-			<button type="button" aria-label={`Remove ${text}`} title="Remove" onClick={remove}>×</button>
+			<button type="button" aria-label={`Remove ${text}`} title="Remove" onClick={remove}>
+				×
+			</button>
 		</li>
 	);
 	return (
 		<div class="labels">
 			<ul aria-label="What is asked">
-				{shown.map((term, i) => label(`t${i}`, term.text, true, () => go({ filter: withoutTerm(filter, i) })))}
-				{(from || to) && label("range", `allocated ${duration(Number(from || 0))} – ${to ? duration(Number(to)) : "end"}`, false, () => go({ from: "", to: "" }))}
+				{shown.map((term, i) =>
+					label(`t${i}`, term.text, true, () => go({ filter: withoutTerm(filter, i) })),
+				)}
+				{(from || to) &&
+					label(
+						"range",
+						`allocated ${duration(Number(from || 0))} – ${to ? duration(Number(to)) : "end"}`,
+						false,
+						() => go({ from: "", to: "" }),
+					)}
 				{at && label("at", `at ${duration(Number(at))}`, false, () => go({ at: "" }))}
 			</ul>
-			{check?.ok && <span class="dim">{count(check.count)} allocations, {bytes(check.bytes)} in all, match</span>}
+			{check?.ok && (
+				<span class="dim">
+					{count(check.count)} allocations, {bytes(check.bytes)} in all, match
+				</span>
+			)}
 		</div>
 	);
 }

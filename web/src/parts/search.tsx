@@ -3,7 +3,15 @@
 import { useEffect, useState } from "preact/hooks";
 import { go, useRoute } from "../app/url";
 
-export function Search({ label, placeholder, name = "search" }: { label: string; placeholder: string; name?: string }) {
+export function Search({
+	label,
+	placeholder,
+	name = "search",
+}: {
+	label: string;
+	placeholder: string;
+	name?: string;
+}) {
 	const said = useRoute().parameters[name] ?? "";
 	const [text, setText] = useState(said);
 	useEffect(() => setText(said), [said]);
@@ -12,5 +20,14 @@ export function Search({ label, placeholder, name = "search" }: { label: string;
 		const timer = setTimeout(() => go({ [name]: text }, true), 150);
 		return () => clearTimeout(timer);
 	}, [text]);
-	return <input class="field search" type="search" aria-label={label} placeholder={placeholder} value={text} onInput={(event) => setText(event.currentTarget.value)} />;
+	return (
+		<input
+			class="field search"
+			type="search"
+			aria-label={label}
+			placeholder={placeholder}
+			value={text}
+			onInput={(event) => setText(event.currentTarget.value)}
+		/>
+	);
 }

@@ -14,7 +14,12 @@ export function Chain({ frames, from = 0 }: { frames: readonly Frame[]; from?: n
 		<span class="chain" title={frames.map(frameName).reverse().join("\n")}>
 			{links.map(({ frame, skipped }, i) => (
 				<span key={i}>
-					{(i > 0 || from > 0) && <span class="arrow" aria-label="called by"> ← </span>}
+					{(i > 0 || from > 0) && (
+						<span class="arrow" aria-label="called by">
+							{" "}
+							←{" "}
+						</span>
+					)}
 					{skipped > 0 && <span class="gap">{skipped} more ← </span>}
 					{middle(shortName(frameName(frame)), 60)}
 				</span>
@@ -24,10 +29,17 @@ export function Chain({ frames, from = 0 }: { frames: readonly Frame[]; from?: n
 }
 
 export const stackText = (frames: readonly Frame[]): string =>
-	[...frames].reverse().map((f) => `${frameName(f)}${framePlace(f) ? ` (${f.source ? `${f.source}:${f.line ?? "?"}` : framePlace(f)})` : ""}`).join("\n");
+	[...frames]
+		.reverse()
+		.map(
+			(f) =>
+				`${frameName(f)}${framePlace(f) ? ` (${f.source ? `${f.source}:${f.line ?? "?"}` : framePlace(f)})` : ""}`,
+		)
+		.join("\n");
 
 const LINE = 20;
-export const stackHeight = (frames: readonly Frame[], title = false): number => (frames.length + (title ? 1 : 0)) * LINE + 8;
+export const stackHeight = (frames: readonly Frame[], title = false): number =>
+	(frames.length + (title ? 1 : 0)) * LINE + 8;
 
 /* All frames, the innermost first. */
 export function Stack({ frames, title }: { frames: readonly Frame[]; title?: string }) {
@@ -37,14 +49,44 @@ export function Stack({ frames, title }: { frames: readonly Frame[]; title?: str
 			{title && <div class="frames-title">{title}</div>}
 			<ol>
 				{[...frames].reverse().map((frame, i) => (
-					<li key={i} class={i === 0 && frame.function === call ? "frames-call" : frame.is_inline ? "frames-inline" : ""}>
-						{frame.function
-							? <a href={adding(functionTerm(frame.function))} title={`${frame.function}\nOnly what goes through this function`}>{middle(frame.function, 110)}</a>
-							: <span class="mono" title={`0x${frame.address_s}`}>{frameName(frame)}</span>}
+					<li
+						key={i}
+						class={
+							i === 0 && frame.function === call
+								? "frames-call"
+								: frame.is_inline
+									? "frames-inline"
+									: ""
+						}>
+						{frame.function ? (
+							<a
+								href={adding(functionTerm(frame.function))}
+								title={`${frame.function}\nOnly what goes through this function`}>
+								{middle(frame.function, 110)}
+							</a>
+						) : (
+							<span class="mono" title={`0x${frame.address_s}`}>
+								{frameName(frame)}
+							</span>
+						)}
 						{frame.is_inline && <span class="frames-note">inlined</span>}
-						{frame.source
-							? <a class="frames-place" href={href({ view: "source" }, { file: frame.source, line: String(frame.line ?? "") })} title={`${frame.source}:${frame.line ?? "?"}`}>{framePlace(frame)}</a>
-							: framePlace(frame) && <span class="frames-place" title={frame.library}>{framePlace(frame)}</span>}
+						{frame.source ? (
+							<a
+								class="frames-place"
+								href={href(
+									{ view: "source" },
+									{ file: frame.source, line: String(frame.line ?? "") },
+								)}
+								title={`${frame.source}:${frame.line ?? "?"}`}>
+								{framePlace(frame)}
+							</a>
+						) : (
+							framePlace(frame) && (
+								<span class="frames-place" title={frame.library}>
+									{framePlace(frame)}
+								</span>
+							)
+						)}
 					</li>
 				))}
 			</ol>

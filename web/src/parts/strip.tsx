@@ -23,57 +23,178 @@ const SERIES: readonly (readonly [Series, string, string])[] = [
 	["rate", "alloc/s", "allocations per second"],
 	["rss", "RSS", "resident memory of the whole process"],
 ];
-const values = (t: Timeline, series: Series): number[] => (series === "bytes" || series === "rss" ? t.allocated_size : series === "blocks" ? t.allocated_count : t.allocations_per_second);
-const FORMAT: Record<Series, (v: number) => string> = { bytes, rss: bytes, blocks: (v) => short(v), rate: (v) => `${short(v)}/s` };
+const values = (t: Timeline, series: Series): number[] =>
+	series === "bytes" || series === "rss"
+		? t.allocated_size
+		: series === "blocks"
+			? t.allocated_count
+			: t.allocations_per_second;
+const FORMAT: Record<Series, (v: number) => string> = {
+	bytes,
+	rss: bytes,
+	blocks: (v) => short(v),
+	rate: (v) => `${short(v)}/s`,
+};
 
 export function Strip({ id }: { id: string }) {
 	const { view, parameters } = useRoute();
 	const { filter, from, to, at } = parameters;
 	const api = useAnswer<Api>("/api");
-	const maps = useData<MapsTimeline>(id, api.data?.endpoints.some((e) => e.path === "/data/{id}/timeline_maps") ? "timeline_maps" : null);
+	const maps = useData<MapsTimeline>(
+		id,
+		api.data?.endpoints.some((e) => e.path === "/data/{id}/timeline_maps")
+			? "timeline_maps"
+			: null,
+	);
 	const mapped = (maps.data?.xs.length ?? 0) > 2 ? maps.data : undefined;
 	const options = SERIES.filter(([key]) => key !== "rss" || mapped);
 	const series = options.find(([key]) => key === parameters["series"])?.[0] ?? "bytes";
 	const whole = useData<Timeline>(id, "timeline");
 	/* In the overview it is what the graphs below show, elsewhere an addition. */
-	const matched = useData<Timeline>(id, filter ? "timeline" : null, { filter }, { later: view !== "overview" });
+	const matched = useData<Timeline>(
+		id,
+		filter ? "timeline" : null,
+		{ filter },
+		{ later: view !== "overview" },
+	);
 	const part = filter && !matched.error ? matched.data : undefined;
 	const start = whole.data?.start_ms ?? 0;
-	const xs = useMemo(() => (series === "rss" && mapped ? mapped.xs.map((ms) => (ms - start) / 1e3) : (part ?? whole.data)?.xs_ns.map((ns) => ns / 1e9) ?? []), [series, mapped, start, part, whole.data]);
+	const xs = useMemo(
+		() =>
+			series === "rss" && mapped
+				? mapped.xs.map((ms) => (ms - start) / 1e3)
+				: ((part ?? whole.data)?.xs_ns.map((ns) => ns / 1e9) ?? []),
+		[series, mapped, start, part, whole.data],
+	);
 
 	return (
-		<Card title={series === "rate" ? "Allocation rate" : series === "rss" ? "Resident memory" : "Live memory"} name="strip" said={<Said id={id} peak={(part ?? whole.data)?.peak} fresh={!filter || (matched.fresh && !matched.error)} />} tools={<>
-			{(from || to || at) && <button type="button" class="button quiet" onClick={() => go({ from: "", to: "", at: "" })}>Whole run</button>}
-			<Choice label="Timeline shows" value={series} options={options} onChange={(key) => go({ series: key === "bytes" ? "" : key })} />
-		</>}>
+		<Card
+			title={
+				series === "rate"
+					? "Allocation rate"
+					: series === "rss"
+						? "Resident memory"
+						: "Live memory"
+			}
+			name="strip"
+			said={
+				<Said
+					id={id}
+					peak={(part ?? whole.data)?.peak}
+					fresh={!filter || (matched.fresh && !matched.error)}
+				/>
+			}
+			tools={
+				<>
+					{(from || to || at) && (
+						<button
+							type="button"
+							class="button quiet"
+							onClick={() => go({ from: "", to: "", at: "" })}>
+							Whole run
+						</button>
+					)}
+					<Choice
+						label="Timeline shows"
+						value={series}
+						options={options}
+						onChange={(key) => go({ series: key === "bytes" ? "" : key })}
+					/>
+				</>
+			}>
 			<Answered what="The timeline" answer={whole} lines={4}>
 				{(t) => {
-					const end = t.to_ns / 1e9, label = SERIES.find(([key]) => key === series)![2];
-					const lines: Line[] = series === "rss" && mapped ? [{ label, values: mapped.rss, tone: "second" }] : part
-						? [{ label: "all", values: values(t, series), tone: "quiet" }, { label: "matching", values: values(part, series), tone: "curve", fill: true }]
-						: [{ label, values: values(t, series), tone: "curve", fill: true }];
+					const end = t.to_ns / 1e9,
+						label = SERIES.find(([key]) => key === series)![2];
+					const lines: Line[] =
+						series === "rss" && mapped
+							? [{ label, values: mapped.rss, tone: "second" }]
+							: part
+								? [
+										{ label: "all", values: values(t, series), tone: "quiet" },
+										{
+											label: "matching",
+											values: values(part, series),
+											tone: "curve",
+											fill: true,
+										},
+									]
+								: [{ label, values: values(t, series), tone: "curve", fill: true }];
 					const moment = at ? Number(at) : undefined;
-					const brush = from || to ? ([Number(from || 0), to ? Number(to) : end] as const) : undefined;
+					const brush =
+						from || to
+							? ([Number(from || 0), to ? Number(to) : end] as const)
+							: undefined;
 					const step = end / 100;
 					const keys = (event: KeyboardEvent): void => {
-						const by = ({ ArrowLeft: -step, ArrowRight: step, PageDown: -10 * step, PageUp: 10 * step } as Record<string, number>)[event.key];
+						const by = (
+							{
+								ArrowLeft: -step,
+								ArrowRight: step,
+								PageDown: -10 * step,
+								PageUp: 10 * step,
+							} as Record<string, number>
+						)[event.key];
 						if (by !== undefined && event.shiftKey && brush) {
-							const [a, b] = brush, move = Math.max(-a, Math.min(end - b, by));
+							const [a, b] = brush,
+								move = Math.max(-a, Math.min(end - b, by));
 							go({ from: seconds(a + move), to: seconds(b + move) }, true);
-						} else if (by !== undefined) go({ at: seconds(Math.max(0, Math.min(end, (moment ?? t.peak.at_ns / 1e9) + by))) }, moment !== undefined);
+						} else if (by !== undefined)
+							go(
+								{
+									at: seconds(
+										Math.max(
+											0,
+											Math.min(end, (moment ?? t.peak.at_ns / 1e9) + by),
+										),
+									),
+								},
+								moment !== undefined,
+							);
 						else if (event.key === "Home") go({ at: "0" });
 						else if (event.key === "End") go({ at: seconds(end) });
-						else if (event.key === "Escape" && (from || to || at)) go({ from: "", to: "", at: "" });
+						else if (event.key === "Escape" && (from || to || at))
+							go({ from: "", to: "", at: "" });
 						else return;
 						event.preventDefault();
 						event.stopPropagation();
 					};
 					return (
-						<div class="strip" role="slider" tabIndex={0} aria-label="The moment that is looked at" aria-valuemin={0} aria-valuemax={end} aria-valuenow={moment ?? end} aria-valuetext={moment === undefined ? "none chosen" : duration(moment)} onKeyDown={keys}>
-							<Plot label={label} xs={xs} lines={lines} from={0} to={end} height={120} format={FORMAT[series]} binary={series === "bytes" || series === "rss"} brush={brush} moment={moment} group={id}
+						<div
+							class="strip"
+							role="slider"
+							tabIndex={0}
+							aria-label="The moment that is looked at"
+							aria-valuemin={0}
+							aria-valuemax={end}
+							aria-valuenow={moment ?? end}
+							aria-valuetext={moment === undefined ? "none chosen" : duration(moment)}
+							onKeyDown={keys}>
+							<Plot
+								label={label}
+								xs={xs}
+								lines={lines}
+								from={0}
+								to={end}
+								height={120}
+								format={FORMAT[series]}
+								binary={series === "bytes" || series === "rss"}
+								brush={brush}
+								moment={moment}
+								group={id}
 								onMoment={(s) => go({ at: seconds(s) })}
-								onBrush={(a, b, first) => go({ from: seconds(a), to: seconds(b) }, !first)}
-								onMenu={(x, y, s) => openMenu(x, y, `At ${duration(s)}`, momentMenu(s, brush ?? [0, end]))} />
+								onBrush={(a, b, first) =>
+									go({ from: seconds(a), to: seconds(b) }, !first)
+								}
+								onMenu={(x, y, s) =>
+									openMenu(
+										x,
+										y,
+										`At ${duration(s)}`,
+										momentMenu(s, brush ?? [0, end]),
+									)
+								}
+							/>
 						</div>
 					);
 				}}
@@ -86,7 +207,15 @@ export function Strip({ id }: { id: string }) {
 export const seconds = (value: number): string => String(+value.toFixed(6));
 
 /* fresh: the peak is that of the question, not yet of the one before. */
-function Said({ id, peak, fresh }: { id: string; peak: Timeline["peak"] | undefined; fresh: boolean }) {
+function Said({
+	id,
+	peak,
+	fresh,
+}: {
+	id: string;
+	peak: Timeline["peak"] | undefined;
+	fresh: boolean;
+}) {
 	const { parameters } = useRoute();
 	const { filter, at } = parameters;
 	const facts = useFacts(id);
@@ -94,12 +223,43 @@ function Said({ id, peak, fresh }: { id: string; peak: Timeline["peak"] | undefi
 	const never = useData<Check>(id, filter ? "check" : null, { filter, lifetime: "only_leaked" });
 	const leaked = filter ? (never.data?.ok ? never.data : undefined) : facts.data?.leaked;
 	/* These are of the whole run: the range does not count. */
-	const flame = (more: Record<string, string>): string => href({ view: "flame" }, { from: "", to: "", ...more });
+	const flame = (more: Record<string, string>): string =>
+		href({ view: "flame" }, { from: "", to: "", ...more });
 	const parts = [];
 	if (at && here.data?.ok) {
-		parts.push(<span key="at"><Bytes value={here.data.bytes} to={flame({ measure: "alive" })} /> in <Count value={here.data.count} /> {here.data.count === 1 ? "block" : "blocks"} at {duration(Number(at))}</span>);
+		parts.push(
+			<span key="at">
+				<Bytes value={here.data.bytes} to={flame({ measure: "alive" })} /> in{" "}
+				<Count value={here.data.count} /> {here.data.count === 1 ? "block" : "blocks"} at{" "}
+				{duration(Number(at))}
+			</span>,
+		);
 	}
-	if (peak) parts.push(<span key="peak" title={`${count(peak.count)} blocks`}>peak <Bytes value={peak.bytes} to={!fresh ? undefined : filter ? flame({ measure: "alive", at: nsToSeconds(peak.at_ns) }) : flame({ measure: "peak" })} /> at <a class="number" href={href({}, { at: nsToSeconds(peak.at_ns) })}>{duration(peak.at_ns / 1e9)}</a></span>);
-	if (leaked) parts.push(<span key="leaked" title={`${count(leaked.count)} blocks`}>never freed <Bytes value={leaked.bytes} to={flame({ measure: "leaked" })} /></span>);
+	if (peak)
+		parts.push(
+			<span key="peak" title={`${count(peak.count)} blocks`}>
+				peak{" "}
+				<Bytes
+					value={peak.bytes}
+					to={
+						!fresh
+							? undefined
+							: filter
+								? flame({ measure: "alive", at: nsToSeconds(peak.at_ns) })
+								: flame({ measure: "peak" })
+					}
+				/>{" "}
+				at{" "}
+				<a class="number" href={href({}, { at: nsToSeconds(peak.at_ns) })}>
+					{duration(peak.at_ns / 1e9)}
+				</a>
+			</span>,
+		);
+	if (leaked)
+		parts.push(
+			<span key="leaked" title={`${count(leaked.count)} blocks`}>
+				never freed <Bytes value={leaked.bytes} to={flame({ measure: "leaked" })} />
+			</span>,
+		);
 	return <>{parts.flatMap((p, i) => (i ? [" · ", p] : [p]))}</>;
 }

@@ -46,8 +46,13 @@ export interface TableProps<Row> {
 	onRange?: (from: number, to: number) => void; /* which rows are in view */
 	onAt?: (row: Row | undefined, index: number) => void; /* the row that the arrows reached */
 	/* Below a row.  Another function is another set of heights: keep it with useCallback. */
-	detail?: ((row: Row, index: number) => { height: number; content: ComponentChildren } | undefined) | undefined;
-	load?: (from: number, to: number) => Promise<Row[]>; /* for files, where row() knows only some */
+	detail?:
+		| ((row: Row, index: number) => { height: number; content: ComponentChildren } | undefined)
+		| undefined;
+	load?: (
+		from: number,
+		to: number,
+	) => Promise<Row[]>; /* for files, where row() knows only some */
 	subject?: string; /* another one starts at the top again */
 	start?: number; /* the row to begin with */
 	rowHeight?: number;
@@ -56,11 +61,13 @@ export interface TableProps<Row> {
 	nouns?: string; /* rows are … */
 }
 
-const widthOf = <Row,>(c: Column<Row>): string => c.width ?? (c.number ? "88px" : "minmax(120px, 1fr)");
+const widthOf = <Row,>(c: Column<Row>): string =>
+	c.width ?? (c.number ? "88px" : "minmax(120px, 1fr)");
 /* The least that a column of the grid may be narrowed to. */
 const leastOf = (width: string): number => Number(/(\d+)px/.exec(width)?.[1] ?? 80);
 
-const quoted = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const quoted = (text: string): string =>
+	/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
 /* What is left of the window below an element, but no less than some rows. */
 function useRest(element: { current: HTMLElement | null }, given: number | undefined): number {
@@ -90,8 +97,14 @@ export function Table<Row>(props: TableProps<Row>) {
 	const [, redraw] = useState(0);
 	const [at, setAt] = useState(-1);
 	const name = useMemo(() => `table-${Math.random().toString(36).slice(2, 8)}`, []);
-	const heights = useMemo(() => new Heights(count, rowHeight), [count, rowHeight, props.subject, props.detail]);
-	const seen = useRef({ y: 0, scrolled: 0 }); /* y: of the whole; scrolled: what we made scrollTop */
+	const heights = useMemo(
+		() => new Heights(count, rowHeight),
+		[count, rowHeight, props.subject, props.detail],
+	);
+	const seen = useRef({
+		y: 0,
+		scrolled: 0,
+	}); /* y: of the whole; scrolled: what we made scrollTop */
 	const grouped = columns.some((c) => c.group);
 	const head = grouped ? HEAD + 20 : HEAD;
 	const room = useRest(scroller, props.height);
@@ -101,9 +114,14 @@ export function Table<Row>(props: TableProps<Row>) {
 	const place = (): { first: number; last: number; view: number; total: number } => {
 		const inside = (): number => Math.max(rowHeight, Math.min(room - head, heights.total));
 		const anchor = heights.at(seen.current.y);
-		let first = Math.max(0, anchor - AROUND), last = first;
+		let first = Math.max(0, anchor - AROUND),
+			last = first;
 		if (props.detail) {
-			for (let i = first; i < count && (i <= anchor || heights.top(i) < seen.current.y + room); i++) {
+			for (
+				let i = first;
+				i < count && (i <= anchor || heights.top(i) < seen.current.y + room);
+				i++
+			) {
 				const data = row(i);
 				const more = data === undefined ? 0 : (props.detail(data, i)?.height ?? 0);
 				const before = heights.extra(i);
@@ -119,7 +137,8 @@ export function Table<Row>(props: TableProps<Row>) {
 	const { first, last, view, total } = place();
 	const space = Math.min(total, SPACE);
 	const scaled = total > SPACE;
-	const toScroll = (y: number): number => (scaled ? Math.round((y / (total - view)) * (space - view)) : Math.round(y));
+	const toScroll = (y: number): number =>
+		scaled ? Math.round((y / (total - view)) * (space - view)) : Math.round(y);
 
 	const move = (y: number): void => {
 		seen.current.y = Math.max(0, Math.min(y, total - view));
@@ -154,7 +173,8 @@ export function Table<Row>(props: TableProps<Row>) {
 		seen.current = { y: 0, scrolled: 0 };
 		if (scroller.current) scroller.current.scrollTop = 0;
 		setAt(props.start ?? -1);
-		if (props.start !== undefined) seen.current.y = Math.max(0, heights.top(props.start) - view / 3);
+		if (props.start !== undefined)
+			seen.current.y = Math.max(0, heights.top(props.start) - view / 3);
 		redraw((n) => n + 1);
 	}, [props.subject, props.start]);
 	useEffect(() => props.onRange?.(first, last), [first, last, props.onRange]);
@@ -165,15 +185,24 @@ export function Table<Row>(props: TableProps<Row>) {
 	};
 	const reveal = (index: number): void => {
 		choose(index);
-		const top = heights.top(index), bottom = top + rowHeight + Math.min(heights.extra(index), view - rowHeight);
+		const top = heights.top(index),
+			bottom = top + rowHeight + Math.min(heights.extra(index), view - rowHeight);
 		if (top < seen.current.y) move(top);
 		else if (bottom > seen.current.y + view) move(bottom - view);
 	};
-	const copyRow = (data: Row): void => void copy(texts.map((c) => c.text!(data)).join("\t"), "Row");
+	const copyRow = (data: Row): void =>
+		void copy(texts.map((c) => c.text!(data)).join("\t"), "Row");
 	const keys = (event: KeyboardEvent): void => {
 		if (event.target !== scroller.current) return;
 		const page = Math.max(1, Math.floor(view / rowHeight) - 1);
-		const steps: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: count - 1 };
+		const steps: Record<string, number> = {
+			ArrowDown: at + 1,
+			ArrowUp: at - 1,
+			PageDown: at + page,
+			PageUp: at - page,
+			Home: 0,
+			End: count - 1,
+		};
 		const here = at >= 0 ? row(at) : undefined;
 		if (here !== undefined && props.onKey?.(event, here, at)) event.preventDefault();
 		else if (event.key in steps && count && !event.ctrlKey && !event.altKey && !event.metaKey) {
@@ -182,11 +211,25 @@ export function Table<Row>(props: TableProps<Row>) {
 		} else if (event.key === "Enter" && here !== undefined) {
 			props.onOpen?.(here, at);
 			event.preventDefault();
-		} else if (here !== undefined && props.onMenu && (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey))) {
+		} else if (
+			here !== undefined &&
+			props.onMenu &&
+			(event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey))
+		) {
 			const box = document.getElementById(`${name}-${at}`)?.getBoundingClientRect();
 			event.preventDefault();
-			props.onMenu(here, at, (box?.left ?? 0) + 24, (box?.top ?? 0) + Math.min(rowHeight, 24));
-		} else if (here !== undefined && event.key === "c" && (event.ctrlKey || event.metaKey) && !String(getSelection())) {
+			props.onMenu(
+				here,
+				at,
+				(box?.left ?? 0) + 24,
+				(box?.top ?? 0) + Math.min(rowHeight, 24),
+			);
+		} else if (
+			here !== undefined &&
+			event.key === "c" &&
+			(event.ctrlKey || event.metaKey) &&
+			!String(getSelection())
+		) {
 			copyRow(here);
 			event.preventDefault();
 		}
@@ -196,66 +239,160 @@ export function Table<Row>(props: TableProps<Row>) {
 	const collect = async (): Promise<Row[]> => {
 		const end = Math.min(count, SAVED);
 		if (props.load) return props.load(0, end);
-		return Array.from({ length: end }, (_, i) => row(i)).filter((r): r is Row => r !== undefined);
+		return Array.from({ length: end }, (_, i) => row(i)).filter(
+			(r): r is Row => r !== undefined,
+		);
 	};
 	const heading = (c: Column<Row>): string => (c.group ? `${c.label} (${c.group})` : c.label);
 	const asText = async (between: string, quote: (text: string) => string): Promise<string> => {
-		const lines = (await collect()).map((r) => texts.map((c) => quote(c.text!(r))).join(between));
+		const lines = (await collect()).map((r) =>
+			texts.map((c) => quote(c.text!(r))).join(between),
+		);
 		return [texts.map((c) => quote(heading(c))).join(between), ...lines].join("\n") + "\n";
 	};
-	const whole = (run: (text: string) => unknown, between: string, quote: (text: string) => string): void => {
-		asText(between, quote).then(run, (error: Error) => notice(`The rows could not be had: ${error.message}`));
+	const whole = (
+		run: (text: string) => unknown,
+		between: string,
+		quote: (text: string) => string,
+	): void => {
+		asText(between, quote).then(run, (error: Error) =>
+			notice(`The rows could not be had: ${error.message}`),
+		);
 	};
 	const some = `${written(Math.min(count, SAVED))} rows`;
-	const copyAll = (): void => whole((text) => copy(text, some), "\t", (t) => t.replace(/[\t\n]/g, " "));
-	const saveAll = (): void => whole((text) => save(`${props.label.toLowerCase().replace(/[^a-z0-9]+/g, "-")}.csv`, "text/csv", text), ",", quoted);
+	const copyAll = (): void =>
+		whole(
+			(text) => copy(text, some),
+			"\t",
+			(t) => t.replace(/[\t\n]/g, " "),
+		);
+	const saveAll = (): void =>
+		whole(
+			(text) =>
+				save(
+					`${props.label.toLowerCase().replace(/[^a-z0-9]+/g, "-")}.csv`,
+					"text/csv",
+					text,
+				),
+			",",
+			quoted,
+		);
 
 	const grid = { gridTemplateColumns: columns.map(widthOf).join(" ") };
 	const bands: { label: string; span: number }[] = [];
-	if (grouped) for (const c of columns) {
-		const previous = bands[bands.length - 1];
-		if (previous && previous.label === (c.group ?? "")) previous.span++;
-		else bands.push({ label: c.group ?? "", span: 1 });
-	}
+	if (grouped)
+		for (const c of columns) {
+			const previous = bands[bands.length - 1];
+			if (previous && previous.label === (c.group ?? "")) previous.span++;
+			else bands.push({ label: c.group ?? "", span: 1 });
+		}
 	const click = (c: Column<Row>): void => {
 		const mine = sort === c.key || sort === `-${c.key}`;
 		onSort?.(mine ? (sort === c.key ? `-${c.key}` : c.key) : c.ascending ? c.key : `-${c.key}`);
 	};
 	return (
 		<div class="table-frame">
-			<div class="table" role="grid" aria-label={props.label} aria-rowcount={count + 1} aria-colcount={columns.length} tabIndex={0} ref={scroller}
+			<div
+				class="table"
+				role="grid"
+				aria-label={props.label}
+				aria-rowcount={count + 1}
+				aria-colcount={columns.length}
+				tabIndex={0}
+				ref={scroller}
 				aria-activedescendant={at >= first && at < last ? `${name}-${at}` : undefined}
-				style={{ height: `${view + head + 1}px` }} onKeyDown={keys} onScroll={scrolls}>
-				<div class="table-top" role="rowgroup" style={{ height: `${head}px`, minWidth: `${wide}px` }}>
+				style={{ height: `${view + head + 1}px` }}
+				onKeyDown={keys}
+				onScroll={scrolls}>
+				<div
+					class="table-top"
+					role="rowgroup"
+					style={{ height: `${head}px`, minWidth: `${wide}px` }}>
 					{grouped && (
-						<div class="table-bands" role="presentation" aria-hidden="true" style={grid}>
-							{bands.map((b, i) => <div key={i} class={b.label ? "band" : ""} style={{ gridColumn: `span ${b.span}` }}>{b.label}</div>)}
+						<div
+							class="table-bands"
+							role="presentation"
+							aria-hidden="true"
+							style={grid}>
+							{bands.map((b, i) => (
+								<div
+									key={i}
+									class={b.label ? "band" : ""}
+									style={{ gridColumn: `span ${b.span}` }}>
+									{b.label}
+								</div>
+							))}
 						</div>
 					)}
 					<div class="table-head" role="row" aria-rowindex={1} style={grid}>
 						{columns.map((c) => {
 							const mine = sort === c.key || sort === `-${c.key}`;
 							return (
-								<div key={c.key} role="columnheader" class={c.number ? "right" : ""} title={c.title} aria-sort={mine ? (sort === c.key ? "ascending" : "descending") : undefined}>
-									{c.sort && onSort
-										? <button type="button" data-sort={c.key} aria-label={grouped && c.group ? heading(c) : undefined} onClick={() => click(c)}>{c.label}{mine ? (sort === c.key ? " ↑" : " ↓") : ""}</button>
-										: c.label}
+								<div
+									key={c.key}
+									role="columnheader"
+									class={c.number ? "right" : ""}
+									title={c.title}
+									aria-sort={
+										mine
+											? sort === c.key
+												? "ascending"
+												: "descending"
+											: undefined
+									}>
+									{c.sort && onSort ? (
+										<button
+											type="button"
+											data-sort={c.key}
+											aria-label={grouped && c.group ? heading(c) : undefined}
+											onClick={() => click(c)}>
+											{c.label}
+											{mine ? (sort === c.key ? " ↑" : " ↓") : ""}
+										</button>
+									) : (
+										c.label
+									)}
 								</div>
 							);
 						})}
 					</div>
 				</div>
-				<div class="table-body" role="rowgroup" style={{ top: `${head}px`, height: `${view}px`, marginBottom: `-${view}px`, minWidth: `${wide}px` }}>
+				<div
+					class="table-body"
+					role="rowgroup"
+					style={{
+						top: `${head}px`,
+						height: `${view}px`,
+						marginBottom: `-${view}px`,
+						minWidth: `${wide}px`,
+					}}>
 					{Array.from({ length: Math.max(0, last - first) }, (_, i) => {
-						const index = first + i, data = row(index);
+						const index = first + i,
+							data = row(index);
 						const detail = data === undefined ? undefined : props.detail?.(data, index);
 						return (
-							<div key={index} id={`${name}-${index}`} role="row" aria-rowindex={index + 2} aria-selected={index === at} data-row={index}
+							<div
+								key={index}
+								id={`${name}-${index}`}
+								role="row"
+								aria-rowindex={index + 2}
+								aria-selected={index === at}
+								data-row={index}
 								class={`table-row${index === at ? " at" : ""}${data !== undefined && props.rowClass ? ` ${props.rowClass(data)}` : ""}`}
-								style={{ transform: `translateY(${heights.top(index) - seen.current.y}px)`, height: `${rowHeight + heights.extra(index)}px` }}
+								style={{
+									transform: `translateY(${heights.top(index) - seen.current.y}px)`,
+									height: `${rowHeight + heights.extra(index)}px`,
+								}}
 								onClick={(event) => {
 									choose(index);
-									if (data !== undefined && !String(getSelection()) && !(event.target as HTMLElement).closest("a, button, input, label")) props.onOpen?.(data, index);
+									if (
+										data !== undefined &&
+										!String(getSelection()) &&
+										!(event.target as HTMLElement).closest(
+											"a, button, input, label",
+										)
+									)
+										props.onOpen?.(data, index);
 								}}
 								onContextMenu={(event) => {
 									if (data === undefined || !props.onMenu) return;
@@ -263,10 +400,28 @@ export function Table<Row>(props: TableProps<Row>) {
 									choose(index);
 									props.onMenu(data, index, event.clientX, event.clientY);
 								}}>
-								<div class="table-cells" role="presentation" style={{ ...grid, height: `${rowHeight - 1}px` }}>
-									{columns.map((c) => <div key={c.key} role="gridcell" class={c.number ? "right" : ""}>{data === undefined ? <span class="bone" /> : c.cell(data, index)}</div>)}
+								<div
+									class="table-cells"
+									role="presentation"
+									style={{ ...grid, height: `${rowHeight - 1}px` }}>
+									{columns.map((c) => (
+										<div
+											key={c.key}
+											role="gridcell"
+											class={c.number ? "right" : ""}>
+											{data === undefined ? (
+												<span class="bone" />
+											) : (
+												c.cell(data, index)
+											)}
+										</div>
+									))}
 								</div>
-								{detail && <div class="table-detail" role="gridcell">{detail.content}</div>}
+								{detail && (
+									<div class="table-detail" role="gridcell">
+										{detail.content}
+									</div>
+								)}
 							</div>
 						);
 					})}
@@ -275,9 +430,29 @@ export function Table<Row>(props: TableProps<Row>) {
 			</div>
 			{texts.length > 0 && (
 				<div class="table-foot">
-					<span class="table-count">{written(count)} {props.nouns ?? (count === 1 ? "row" : "rows")}</span>
-					<button type="button" onClick={copyAll} title={count > SAVED ? `The first ${written(SAVED)} rows` : "All rows, for a spreadsheet"}>Copy</button>
-					<button type="button" onClick={saveAll} title={count > SAVED ? `The first ${written(SAVED)} rows; Download has all of them` : "All rows with exact values"}>CSV</button>
+					<span class="table-count">
+						{written(count)} {props.nouns ?? (count === 1 ? "row" : "rows")}
+					</span>
+					<button
+						type="button"
+						onClick={copyAll}
+						title={
+							count > SAVED
+								? `The first ${written(SAVED)} rows`
+								: "All rows, for a spreadsheet"
+						}>
+						Copy
+					</button>
+					<button
+						type="button"
+						onClick={saveAll}
+						title={
+							count > SAVED
+								? `The first ${written(SAVED)} rows; Download has all of them`
+								: "All rows with exact values"
+						}>
+						CSV
+					</button>
 				</div>
 			)}
 		</div>

@@ -10,7 +10,8 @@ export interface Token {
 	at: number;
 }
 
-const PATTERN = /\s+|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|&&|\|\||[<>!]=|!~|[()<>=~!,]|[^\s()<>=~!,"'&|]+|./gy;
+const PATTERN =
+	/\s+|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|&&|\|\||[<>!]=|!~|[()<>=~!,]|[^\s()<>=~!,"'&|]+|./gy;
 
 export function tokens(text: string): Token[] {
 	const found: Token[] = [];
@@ -37,16 +38,24 @@ export interface Term {
 /* The terms that "and" joins; one term where "or" stands at the top. */
 export function terms(text: string): Term[] {
 	const found: Term[] = [];
-	let depth = 0, from = 0;
+	let depth = 0,
+		from = 0;
 	const close = (to: number): void => {
-		const part = text.slice(from, to), trimmed = part.trim();
-		if (trimmed) found.push({ text: trimmed, from: from + part.indexOf(trimmed), to: from + part.indexOf(trimmed) + trimmed.length });
+		const part = text.slice(from, to),
+			trimmed = part.trim();
+		if (trimmed)
+			found.push({
+				text: trimmed,
+				from: from + part.indexOf(trimmed),
+				to: from + part.indexOf(trimmed) + trimmed.length,
+			});
 	};
 	for (const token of tokens(text)) {
 		if (token.text === "(") depth++;
 		else if (token.text === ")") depth--;
 		else if (depth === 0 && token.kind === "join") {
-			if (/^(or|\|\|)$/i.test(token.text)) return text.trim() ? [{ text: text.trim(), from: 0, to: text.length }] : [];
+			if (/^(or|\|\|)$/i.test(token.text))
+				return text.trim() ? [{ text: text.trim(), from: 0, to: text.length }] : [];
 			if (/^(and|&&)$/i.test(token.text)) {
 				close(token.at);
 				from = token.at + token.text.length;
@@ -79,7 +88,10 @@ export function withTerm(filter: string | undefined, term: string): string {
 }
 
 export function withoutTerm(filter: string, index: number): string {
-	return terms(filter).filter((_, i) => i !== index).map((t) => t.text).join(" and ");
+	return terms(filter)
+		.filter((_, i) => i !== index)
+		.map((t) => t.text)
+		.join(" and ");
 }
 
 /* A text as an expression takes it. */
@@ -88,7 +100,8 @@ export const quote = (text: string): string => `"${text.replace(/[\\"]/g, "\\$&"
 /* A term that is one filter of the table: size_min(1k). */
 export function asRow(term: string): { name: string; value: string } | undefined {
 	const match = /^(\w+)\s*\(([\s\S]*)\)$/.exec(term);
-	if (!match || match[1] === "frame" || match[1] === "not" || needsParentheses(term)) return undefined;
+	if (!match || match[1] === "frame" || match[1] === "not" || needsParentheses(term))
+		return undefined;
 	const inner = match[2]!.trim();
 	const quoted = /^"((?:[^"\\]|\\.)*)"$/.exec(inner);
 	return { name: match[1]!, value: quoted ? quoted[1]!.replace(/\\(.)/g, "$1") : inner };

@@ -22,5 +22,15 @@ export function hideTip(): void {
 
 export function TipHost() {
 	const mine = useRef<HTMLDivElement>(null);
-	return <div class="tip" hidden aria-hidden="true" ref={(element) => { mine.current = element; box = element; }} />;
+	return (
+		<div
+			class="tip"
+			hidden
+			aria-hidden="true"
+			ref={(element) => {
+				mine.current = element;
+				box = element;
+			}}
+		/>
+	);
 }

@@ -21,14 +21,23 @@ export function Working({ wait }: { wait: Wait }) {
 		let timer = 0;
 		const look = async (): Promise<void> => {
 			try {
-				setProgress((await (await send(url("/progress", { of: wait.address.split("#")[0]! }), { signal: abort.signal })).json()) as Progress);
+				setProgress(
+					(await (
+						await send(url("/progress", { of: wait.address.split("#")[0]! }), {
+							signal: abort.signal,
+						})
+					).json()) as Progress,
+				);
 			} catch {
 				if (abort.signal.aborted) return; /* else the time is said alone */
 			}
 			setNow(performance.now());
 			timer = window.setTimeout(() => void look(), EVERY);
 		};
-		timer = window.setTimeout(() => void look(), Math.max(0, PATIENCE - (performance.now() - wait.since)));
+		timer = window.setTimeout(
+			() => void look(),
+			Math.max(0, PATIENCE - (performance.now() - wait.since)),
+		);
 		return () => {
 			abort.abort();
 			clearTimeout(timer);
@@ -36,11 +45,23 @@ export function Working({ wait }: { wait: Wait }) {
 	}, [wait.address, wait.since]);
 	const ms = now - wait.since;
 	if (ms < PATIENCE) return null;
-	const done = progress?.state === "computing" && progress.pass > 0 && progress.done !== null ? progress.done : undefined;
+	const done =
+		progress?.state === "computing" && progress.pass > 0 && progress.done !== null
+			? progress.done
+			: undefined;
 	return (
 		<div class="working" role="status">
-			<span>{progress?.state === "waiting" ? "Waiting for its turn" : "Being worked out"}, {(ms / 1000).toFixed(1)} s{done === undefined ? "" : ` · pass ${progress!.pass} over the recording: ${Math.round(100 * done)} %`}</span>
-			<progress aria-label="This pass" {...(done === undefined ? {} : { value: done, max: 1 })} />
+			<span>
+				{progress?.state === "waiting" ? "Waiting for its turn" : "Being worked out"},{" "}
+				{(ms / 1000).toFixed(1)} s
+				{done === undefined
+					? ""
+					: ` · pass ${progress!.pass} over the recording: ${Math.round(100 * done)} %`}
+			</span>
+			<progress
+				aria-label="This pass"
+				{...(done === undefined ? {} : { value: done, max: 1 })}
+			/>
 		</div>
 	);
 }

@@ -53,65 +53,311 @@ export function AllocationGroups({ id }: ViewProps) {
 	const { parameters } = useRoute();
 	const asked = useAsked();
 	const figures = parameters["figures"] ?? "matched";
-	const parts: Part[] = figures === "both" ? ["only_matched", "all"] : figures === "whole" ? ["all"] : ["only_matched"];
+	const parts: Part[] =
+		figures === "both"
+			? ["only_matched", "all"]
+			: figures === "whole"
+				? ["all"]
+				: ["only_matched"];
 	const sort = parameters["sort"] || `-${parts[0]}.size`;
 	const full = parameters["full"] === "1";
 	const open = useOpen();
 	const query = { ...asked, alive_at: time(parameters["at"]) };
 	const total = useData<{ ok: boolean; bytes: number; count: number }>(id, "check", query);
-	const order = { ...query, sort_by: sort.replace(/^-/, ""), order: sort.startsWith("-") ? "dsc" : "asc" };
-	const pick = (answer: Answer): { rows: Group[]; count: number } => ({ rows: answer.allocations, count: answer.total_count });
+	const order = {
+		...query,
+		sort_by: sort.replace(/^-/, ""),
+		order: sort.startsWith("-") ? "dsc" : "asc",
+	};
+	const pick = (answer: Answer): { rows: Group[]; count: number } => ({
+		rows: answer.allocations,
+		count: answer.total_count,
+	});
 	/* Whole stacks are most of an answer: no more of them than a screen or so. */
 	const pages = usePages<Answer, Group>(id, "allocation_groups", order, pick, 30);
 	/* Curves take the server longer than all the rest, so they come when the rows are there, and stay. */
 	const looking = useSettled(pages.answer.fresh, 200);
-	const curves = usePages<Answer, Group>(id, looking ? "allocation_groups" : null, { ...order, spark: 60, stacks: "false" }, pick, 60, true);
+	const curves = usePages<Answer, Group>(
+		id,
+		looking ? "allocation_groups" : null,
+		{ ...order, spark: 60, stacks: "false" },
+		pick,
+		60,
+		true,
+	);
 	const spark = (g: Group, index: number): number[] | undefined => {
 		const curve = curves.row(index);
 		return curve?.backtrace_id === g.backtrace_id ? curve.spark : undefined;
 	};
-	const onRange = useCallback((from: number, to: number): void => {
-		pages.onRange(from, to);
-		curves.onRange(from, to);
-	}, [pages.onRange, curves.onRange]);
+	const onRange = useCallback(
+		(from: number, to: number): void => {
+			pages.onRange(from, to);
+			curves.onRange(from, to);
+		},
+		[pages.onRange, curves.onRange],
+	);
 	const whole = total.data?.bytes ?? 0;
 	const columns: Column<Group>[] = [
-		{ key: "who", label: "allocated in", width: "minmax(232px, 1.4fr)", cell: (g) => <Who frames={g.backtrace} />, text: (g) => stackText(g.backtrace).replaceAll("\n", " ← ") },
-		{ key: "curve", label: "over the run", title: "Bytes alive over the run", width: "minmax(96px, 1fr)", cell: (g, index) => <Spark values={spark(g, index)} label={`bytes alive over the run, at most ${bytes(g.all.peak_size ?? 0)}`} /> },
+		{
+			key: "who",
+			label: "allocated in",
+			width: "minmax(232px, 1.4fr)",
+			cell: (g) => <Who frames={g.backtrace} />,
+			text: (g) => stackText(g.backtrace).replaceAll("\n", " ← "),
+		},
+		{
+			key: "curve",
+			label: "over the run",
+			title: "Bytes alive over the run",
+			width: "minmax(96px, 1fr)",
+			cell: (g, index) => (
+				<Spark
+					values={spark(g, index)}
+					label={`bytes alive over the run, at most ${bytes(g.all.peak_size ?? 0)}`}
+				/>
+			),
+		},
 		...parts.flatMap((part): Column<Group>[] => {
 			const sums = (g: Group): Sums => g[part];
-			const band = figures === "both" ? { group: part === "all" ? "the whole stack" : "what matches" } : {};
-			const column = (key: string, label: string, width: string, title: string, cell: (s: Sums, g: Group) => preact.ComponentChildren, text: (s: Sums) => string, ascending = false): Column<Group> =>
-				({ key: `${part}.${key}`, label, width, title, number: true, sort: true, ascending, ...band, cell: (g) => cell(sums(g), g), text: (g) => text(sums(g)) });
-			const mine = (g: Group): string => (part === "all" ? alone(stackTerm(g.backtrace_id), "allocations", FLAT) : blocksOf(g.backtrace_id));
-			const never = (g: Group): string => (part === "all" ? alone : adding)(`${stackTerm(g.backtrace_id)} and leaked`, "allocations", FLAT);
+			const band =
+				figures === "both"
+					? { group: part === "all" ? "the whole stack" : "what matches" }
+					: {};
+			const column = (
+				key: string,
+				label: string,
+				width: string,
+				title: string,
+				cell: (s: Sums, g: Group) => preact.ComponentChildren,
+				text: (s: Sums) => string,
+				ascending = false,
+			): Column<Group> => ({
+				key: `${part}.${key}`,
+				label,
+				width,
+				title,
+				number: true,
+				sort: true,
+				ascending,
+				...band,
+				cell: (g) => cell(sums(g), g),
+				text: (g) => text(sums(g)),
+			});
+			const mine = (g: Group): string =>
+				part === "all"
+					? alone(stackTerm(g.backtrace_id), "allocations", FLAT)
+					: blocksOf(g.backtrace_id);
+			const never = (g: Group): string =>
+				(part === "all" ? alone : adding)(
+					`${stackTerm(g.backtrace_id)} and leaked`,
+					"allocations",
+					FLAT,
+				);
 			return [
-				column("size", "bytes", "100px", part === "all" ? "Bytes that were asked for, and what the allocator gave more" : "Bytes that were asked for, and their share", (s, g) => (part === "all"
-					? <Two below={s.usable_size > s.size ? `+ ${bytes(s.usable_size - s.size)}` : ""}><Bytes value={s.size} to={mine(g)} /></Two>
-					: <Share part={s.size} whole={whole}><Bytes value={s.size} to={mine(g)} /></Share>), (s) => String(s.size)),
-				column("allocated_count", "blocks", "84px", "How many, and how large", (s, g) => <Two below={s.min_size === s.max_size ? `${bytes(s.min_size)} each` : `${bytes(s.min_size)}–${bytes(s.max_size)}`}><Count value={s.allocated_count} to={mine(g)} /></Two>, (s) => String(s.allocated_count)),
-				column("leaked_count", "never freed", "84px", "Blocks that were never freed, and their bytes", (s, g) => (s.leaked_count ? <Two below={bytes(s.leaked_size)}><Count value={s.leaked_count} to={never(g)} /></Two> : <span class="dim">0</span>), (s) => String(s.leaked_count)),
-				column("min_timestamp", "first", "72px", "The first allocation, after the start", (s) => <When at={s.min_timestamp_relative} part={s.min_timestamp_relative_p} to={href({}, { at: String(seconds(s.min_timestamp_relative)) })} />, (s) => String(seconds(s.min_timestamp_relative)), true),
-				column("max_timestamp", "last", "72px", "The last allocation", (s) => <When at={s.max_timestamp_relative} part={s.max_timestamp_relative_p} to={href({}, { at: String(seconds(s.max_timestamp_relative)) })} />, (s) => String(seconds(s.max_timestamp_relative))),
-				column("interval", "interval", "72px", "From the first to the last", (s) => duration(seconds(s.interval)), (s) => String(seconds(s.interval))),
-				...(part === "all" ? [column("max_total_usage_first_seen_at", "most at", "88px", "When this stack had most alive, and how much", (s) => (s.max_total_usage_first_seen_at_relative
-					? <Two below={s.peak_size === undefined ? percent(s.max_total_usage_first_seen_at_relative_p ?? 0, 1) : bytes(s.peak_size)}><a class="number" href={href({}, { at: String(seconds(s.max_total_usage_first_seen_at_relative)) })}>{duration(seconds(s.max_total_usage_first_seen_at_relative))}</a></Two>
-					: <span class="dim">–</span>), (s) => String(seconds(s.max_total_usage_first_seen_at_relative ?? undefined)), true)] : []),
+				column(
+					"size",
+					"bytes",
+					"100px",
+					part === "all"
+						? "Bytes that were asked for, and what the allocator gave more"
+						: "Bytes that were asked for, and their share",
+					(s, g) =>
+						part === "all" ? (
+							<Two
+								below={
+									s.usable_size > s.size
+										? `+ ${bytes(s.usable_size - s.size)}`
+										: ""
+								}>
+								<Bytes value={s.size} to={mine(g)} />
+							</Two>
+						) : (
+							<Share part={s.size} whole={whole}>
+								<Bytes value={s.size} to={mine(g)} />
+							</Share>
+						),
+					(s) => String(s.size),
+				),
+				column(
+					"allocated_count",
+					"blocks",
+					"84px",
+					"How many, and how large",
+					(s, g) => (
+						<Two
+							below={
+								s.min_size === s.max_size
+									? `${bytes(s.min_size)} each`
+									: `${bytes(s.min_size)}–${bytes(s.max_size)}`
+							}>
+							<Count value={s.allocated_count} to={mine(g)} />
+						</Two>
+					),
+					(s) => String(s.allocated_count),
+				),
+				column(
+					"leaked_count",
+					"never freed",
+					"84px",
+					"Blocks that were never freed, and their bytes",
+					(s, g) =>
+						s.leaked_count ? (
+							<Two below={bytes(s.leaked_size)}>
+								<Count value={s.leaked_count} to={never(g)} />
+							</Two>
+						) : (
+							<span class="dim">0</span>
+						),
+					(s) => String(s.leaked_count),
+				),
+				column(
+					"min_timestamp",
+					"first",
+					"72px",
+					"The first allocation, after the start",
+					(s) => (
+						<When
+							at={s.min_timestamp_relative}
+							part={s.min_timestamp_relative_p}
+							to={href({}, { at: String(seconds(s.min_timestamp_relative)) })}
+						/>
+					),
+					(s) => String(seconds(s.min_timestamp_relative)),
+					true,
+				),
+				column(
+					"max_timestamp",
+					"last",
+					"72px",
+					"The last allocation",
+					(s) => (
+						<When
+							at={s.max_timestamp_relative}
+							part={s.max_timestamp_relative_p}
+							to={href({}, { at: String(seconds(s.max_timestamp_relative)) })}
+						/>
+					),
+					(s) => String(seconds(s.max_timestamp_relative)),
+				),
+				column(
+					"interval",
+					"interval",
+					"72px",
+					"From the first to the last",
+					(s) => duration(seconds(s.interval)),
+					(s) => String(seconds(s.interval)),
+				),
+				...(part === "all"
+					? [
+							column(
+								"max_total_usage_first_seen_at",
+								"most at",
+								"88px",
+								"When this stack had most alive, and how much",
+								(s) =>
+									s.max_total_usage_first_seen_at_relative ? (
+										<Two
+											below={
+												s.peak_size === undefined
+													? percent(
+															s.max_total_usage_first_seen_at_relative_p ??
+																0,
+															1,
+														)
+													: bytes(s.peak_size)
+											}>
+											<a
+												class="number"
+												href={href(
+													{},
+													{
+														at: String(
+															seconds(
+																s.max_total_usage_first_seen_at_relative,
+															),
+														),
+													},
+												)}>
+												{duration(
+													seconds(
+														s.max_total_usage_first_seen_at_relative,
+													),
+												)}
+											</a>
+										</Two>
+									) : (
+										<span class="dim">–</span>
+									),
+								(s) =>
+									String(
+										seconds(
+											s.max_total_usage_first_seen_at_relative ?? undefined,
+										),
+									),
+								true,
+							),
+						]
+					: []),
 			];
 		}),
 	];
-	const detail = useCallback((g: Group) => (full || open.has(g.backtrace_id) ? { height: stackHeight(g.backtrace), content: <Stack frames={g.backtrace} /> } : undefined), [full, parameters["open"], parameters["filter"]]);
+	const detail = useCallback(
+		(g: Group) =>
+			full || open.has(g.backtrace_id)
+				? { height: stackHeight(g.backtrace), content: <Stack frames={g.backtrace} /> }
+				: undefined,
+		[full, parameters["open"], parameters["filter"]],
+	);
 	return (
-		<Card name="allocations" title="Allocations"
-			said={total.data?.ok && pages.answer.data ? <><Sum bytes={total.data.bytes} blocks={total.data.count} /> of {plural(pages.count, "stack")}{parameters["at"] ? ` alive at ${duration(Number(parameters["at"]))}` : ""}</> : ""}
+		<Card
+			name="allocations"
+			title="Allocations"
+			said={
+				total.data?.ok && pages.answer.data ? (
+					<>
+						<Sum bytes={total.data.bytes} blocks={total.data.count} /> of{" "}
+						{plural(pages.count, "stack")}
+						{parameters["at"] ? ` alive at ${duration(Number(parameters["at"]))}` : ""}
+					</>
+				) : (
+					""
+				)
+			}
 			tools={<Tools full={full} list="grouped" figures={figures} />}>
 			<Answered what="The allocations" answer={pages.answer} lines={12}>
-				{() => pages.count === 0
-					? <Nothing title="No allocation matches">This recording holds no allocations: the program made none, or all were culled.</Nothing>
-					: <Table label="Allocations by stack" columns={columns} count={pages.count} row={pages.row} load={pages.load} onRange={onRange} subject={`${pages.subject} ${full}`} rowHeight={ROW}
-						sort={sort} onSort={(next) => go({ sort: next })} nouns={pages.count === 1 ? "stack" : "stacks"} detail={detail}
-						onOpen={(g) => open.toggle(g.backtrace_id)}
-						onMenu={(g, _, x, y) => openMenu(x, y, "This stack", [{ label: "Its allocations one by one", href: blocksOf(g.backtrace_id) }, ...stackItems(g.backtrace_id, g.backtrace)])} />}
+				{() =>
+					pages.count === 0 ? (
+						<Nothing title="No allocation matches">
+							This recording holds no allocations: the program made none, or all were
+							culled.
+						</Nothing>
+					) : (
+						<Table
+							label="Allocations by stack"
+							columns={columns}
+							count={pages.count}
+							row={pages.row}
+							load={pages.load}
+							onRange={onRange}
+							subject={`${pages.subject} ${full}`}
+							rowHeight={ROW}
+							sort={sort}
+							onSort={(next) => go({ sort: next })}
+							nouns={pages.count === 1 ? "stack" : "stacks"}
+							detail={detail}
+							onOpen={(g) => open.toggle(g.backtrace_id)}
+							onMenu={(g, _, x, y) =>
+								openMenu(x, y, "This stack", [
+									{
+										label: "Its allocations one by one",
+										href: blocksOf(g.backtrace_id),
+									},
+									...stackItems(g.backtrace_id, g.backtrace),
+								])
+							}
+						/>
+					)
+				}
 			</Answered>
 		</Card>
 	);

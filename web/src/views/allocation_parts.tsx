@@ -21,16 +21,43 @@ export function Who({ frames }: { frames: readonly Frame[] }) {
 		<>
 			<span class="who">
 				<strong>{frame ? middle(shortName(frameName(frame)), 90) : "no stack"}</strong>
-				{frame && framePlace(frame) && <> <span class="place">{framePlace(frame)}</span></>}
+				{frame && framePlace(frame) && (
+					<>
+						{" "}
+						<span class="place">{framePlace(frame)}</span>
+					</>
+				)}
 			</span>
-			<span class="who-below"><Chain frames={frames} from={1} /></span>
+			<span class="who-below">
+				<Chain frames={frames} from={1} />
+			</span>
 		</>
 	);
 }
 
 /* When something was: seconds since the start, and how far into the run. */
-export const When = ({ at, part, to }: { at: Timeval | null | undefined; part: number | null | undefined; to?: string }) =>
-	at ? <Two below={percent(part ?? 0, 1)}>{to ? <a class="number" href={to}>{duration(seconds(at))}</a> : duration(seconds(at))}</Two> : <span class="dim">–</span>;
+export const When = ({
+	at,
+	part,
+	to,
+}: {
+	at: Timeval | null | undefined;
+	part: number | null | undefined;
+	to?: string;
+}) =>
+	at ? (
+		<Two below={percent(part ?? 0, 1)}>
+			{to ? (
+				<a class="number" href={to}>
+					{duration(seconds(at))}
+				</a>
+			) : (
+				duration(seconds(at))
+			)}
+		</Two>
+	) : (
+		<span class="dim">–</span>
+	);
 
 /* Rows that are open: in the address, as numbers. */
 export function useOpen(): { has: (id: number) => boolean; toggle: (id: number) => void } {
@@ -54,23 +81,94 @@ export function stackItems(id: number, frames: readonly Frame[]): Item[] {
 	const name = frame?.function;
 	return [
 		{ label: "Only this stack", href: adding(stackTerm(id), undefined, { open: "" }) },
-		{ label: "Without this stack", href: adding(`backtrace != ${id}`, undefined, { open: "" }) },
-		...(name ? [
-			{ label: "Only through", hint: middle(shortName(name), 36), href: adding(functionTerm(name), undefined, { open: "" }) },
-			{ label: "Without", hint: middle(shortName(name), 36), href: adding(`function != ${functionTerm(name).slice("function = ".length)}`, undefined, { open: "" }) },
-		] : []),
+		{
+			label: "Without this stack",
+			href: adding(`backtrace != ${id}`, undefined, { open: "" }),
+		},
+		...(name
+			? [
+					{
+						label: "Only through",
+						hint: middle(shortName(name), 36),
+						href: adding(functionTerm(name), undefined, { open: "" }),
+					},
+					{
+						label: "Without",
+						hint: middle(shortName(name), 36),
+						href: adding(
+							`function != ${functionTerm(name).slice("function = ".length)}`,
+							undefined,
+							{ open: "" },
+						),
+					},
+				]
+			: []),
 		{ label: "Flame graph of this stack", href: adding(stackTerm(id), "flame") },
-		...(frame?.source ? [{ label: "Source", hint: framePlace(frame), href: href({ view: "source" }, { file: frame.source, line: String(frame.line ?? "") }) }] : []),
+		...(frame?.source
+			? [
+					{
+						label: "Source",
+						hint: framePlace(frame),
+						href: href(
+							{ view: "source" },
+							{ file: frame.source, line: String(frame.line ?? "") },
+						),
+					},
+				]
+			: []),
 		{ label: "Copy the stack", run: () => void copy(stackText(frames), "Stack") },
 	];
 }
 
-export function Tools({ full, list, figures }: { full: boolean; list: "grouped" | "flat"; figures: string }) {
+export function Tools({
+	full,
+	list,
+	figures,
+}: {
+	full: boolean;
+	list: "grouped" | "flat";
+	figures: string;
+}) {
 	return (
 		<>
-			{list === "grouped" && <Choice label="Figures" value={figures} options={[["matched", "matching", "Figures of what matches the question"], ["whole", "whole stack", "Figures of all that each stack allocated"], ["both", "both"]]} onChange={(value) => go({ figures: value === "matched" ? "" : value, sort: "" })} />}
-			<Choice label="Stacks" value={full ? "full" : "short"} options={[["short", "short stacks", "Only the frames that tell stacks apart; click a row for all of them"], ["full", "full"]]} onChange={(value) => go({ full: value === "full" ? "1" : "", open: "" })} />
-			<Choice label="List" value={list} options={[["grouped", "by stack"], ["flat", "one by one"]]} onChange={(value) => go({ list: value === "flat" ? "flat" : "", sort: "", open: "" })} />
+			{list === "grouped" && (
+				<Choice
+					label="Figures"
+					value={figures}
+					options={[
+						["matched", "matching", "Figures of what matches the question"],
+						["whole", "whole stack", "Figures of all that each stack allocated"],
+						["both", "both"],
+					]}
+					onChange={(value) =>
+						go({ figures: value === "matched" ? "" : value, sort: "" })
+					}
+				/>
+			)}
+			<Choice
+				label="Stacks"
+				value={full ? "full" : "short"}
+				options={[
+					[
+						"short",
+						"short stacks",
+						"Only the frames that tell stacks apart; click a row for all of them",
+					],
+					["full", "full"],
+				]}
+				onChange={(value) => go({ full: value === "full" ? "1" : "", open: "" })}
+			/>
+			<Choice
+				label="List"
+				value={list}
+				options={[
+					["grouped", "by stack"],
+					["flat", "one by one"],
+				]}
+				onChange={(value) =>
+					go({ list: value === "flat" ? "flat" : "", sort: "", open: "" })
+				}
+			/>
 		</>
 	);
 }

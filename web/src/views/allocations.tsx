@@ -9,5 +9,9 @@ import type { ViewProps } from "./views";
 
 export function Allocations({ id }: ViewProps) {
 	useRecordings();
-	return useRoute().parameters["list"] === "flat" ? <AllocationList id={id} /> : <AllocationGroups id={id} />;
+	return useRoute().parameters["list"] === "flat" ? (
+		<AllocationList id={id} />
+	) : (
+		<AllocationGroups id={id} />
+	);
 }

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What changed: from this recording to another one, or from one moment of it to another.
-import { find, nsToSeconds, programName, seconds, time, useAsked, useRecordings } from "../app/recordings";
+import {
+	find,
+	nsToSeconds,
+	programName,
+	seconds,
+	time,
+	useAsked,
+	useRecordings,
+} from "../app/recordings";
 import { url, useAnswer } from "../app/api";
 import { go, href, useRoute } from "../app/url";
 import { adding, functionTerm } from "../parts/adding";
@@ -14,7 +22,17 @@ import { Bytes, Count } from "../parts/number";
 import { Answered, Empty } from "../parts/states";
 import { Table, type Column } from "../parts/table";
 import { withTerm } from "../parts/terms";
-import { bytes, count, date, duration, exact, middle, percent, plural, signed } from "../parts/units";
+import {
+	bytes,
+	count,
+	date,
+	duration,
+	exact,
+	middle,
+	percent,
+	plural,
+	signed,
+} from "../parts/units";
 import "../style/compare.css";
 import type { ViewProps } from "./views";
 
@@ -45,32 +63,117 @@ interface Diff {
 }
 
 const ROWS = 1000;
-const WORDS: Record<string, string> = { new: "new", gone: "gone", grown: "grown", shrunk: "shrunk", same: "same" };
+const WORDS: Record<string, string> = {
+	new: "new",
+	gone: "gone",
+	grown: "grown",
+	shrunk: "shrunk",
+	same: "same",
+};
 
 /* The innermost first; frames that start threads say nothing here either. */
-const told = (functions: readonly string[]): string[] => [...functions].reverse().filter((f) => !/^(_start|__libc_start|start_thread|clone)/.test(f));
+const told = (functions: readonly string[]): string[] =>
+	[...functions].reverse().filter((f) => !/^(_start|__libc_start|start_thread|clone)/.test(f));
 
 /* A change as a bar to the left (less) or to the right (more). */
-export function Change({ delta, most, children }: { delta: number; most: number; children: preact.ComponentChildren }) {
+export function Change({
+	delta,
+	most,
+	children,
+}: {
+	delta: number;
+	most: number;
+	children: preact.ComponentChildren;
+}) {
 	const width = most ? (50 * Math.abs(delta)) / most : 0;
-	return <span class="share">{children}<span class="change"><span class={delta < 0 ? "less" : "more"} style={{ width: `${width}%` }} /></span></span>;
+	return (
+		<span class="share">
+			{children}
+			<span class="change">
+				<span class={delta < 0 ? "less" : "more"} style={{ width: `${width}%` }} />
+			</span>
+		</span>
+	);
 }
 
-function Chooser({ id, against, at, atOther }: { id: string; against: string; at: string; atOther: string }) {
+function Chooser({
+	id,
+	against,
+	at,
+	atOther,
+}: {
+	id: string;
+	against: string;
+	at: string;
+	atOther: string;
+}) {
 	const { list } = useRecordings();
-	const ready = (list ?? []).filter((r) => r.kind === "recording" && (r.state === "ready" || r.state === "live"));
+	const ready = (list ?? []).filter(
+		(r) => r.kind === "recording" && (r.state === "ready" || r.state === "live"),
+	);
 	const runtime = seconds(find(id)?.runtime);
-	const moment = (text: string): string => (Number.isFinite(Number(text)) ? String(Math.max(0, Number(text))) : "");
+	const moment = (text: string): string =>
+		Number.isFinite(Number(text)) ? String(Math.max(0, Number(text))) : "";
 	return (
 		<form class="compare-form" onSubmit={(event) => event.preventDefault()}>
-			<label>before <select class="field" value={against} onChange={(event) => go({ against: event.currentTarget.value, at_other: "" })}>
-				{!against && <option value="">choose a recording</option>}
-				{ready.map((r) => <option key={r.id} value={r.id}>{r.id === id ? "this recording, at another time" : `${programName(r)}${r.timestamp ? `, ${date(seconds(r.timestamp))}` : ""} (${r.name})`}</option>)}
-			</select></label>
-			<label>at <input class="field moment" type="number" min="0" step="any" aria-label="Moment before, seconds" placeholder={against === id ? "0" : "peak"} value={atOther} onChange={(event) => go({ at_other: moment(event.currentTarget.value) })} /> s</label>
+			<label>
+				before{" "}
+				<select
+					class="field"
+					value={against}
+					onChange={(event) => go({ against: event.currentTarget.value, at_other: "" })}>
+					{!against && <option value="">choose a recording</option>}
+					{ready.map((r) => (
+						<option key={r.id} value={r.id}>
+							{r.id === id
+								? "this recording, at another time"
+								: `${programName(r)}${r.timestamp ? `, ${date(seconds(r.timestamp))}` : ""} (${r.name})`}
+						</option>
+					))}
+				</select>
+			</label>
+			<label>
+				at{" "}
+				<input
+					class="field moment"
+					type="number"
+					min="0"
+					step="any"
+					aria-label="Moment before, seconds"
+					placeholder={against === id ? "0" : "peak"}
+					value={atOther}
+					onChange={(event) => go({ at_other: moment(event.currentTarget.value) })}
+				/>{" "}
+				s
+			</label>
 			<span class="dim">after: this recording</span>
-			<label>at <input class="field moment" type="number" min="0" step="any" aria-label="Moment after, seconds" placeholder={against === id ? String(+runtime.toFixed(3)) : "peak"} value={at} onChange={(event) => go({ at: moment(event.currentTarget.value) })} /> s</label>
-			{against && <button type="button" class="button" onClick={() => { location.hash = href({ id: against }, { against: id, at: atOther, at_other: at }); }}>Swap</button>}
+			<label>
+				at{" "}
+				<input
+					class="field moment"
+					type="number"
+					min="0"
+					step="any"
+					aria-label="Moment after, seconds"
+					placeholder={against === id ? String(+runtime.toFixed(3)) : "peak"}
+					value={at}
+					onChange={(event) => go({ at: moment(event.currentTarget.value) })}
+				/>{" "}
+				s
+			</label>
+			{against && (
+				<button
+					type="button"
+					class="button"
+					onClick={() => {
+						location.hash = href(
+							{ id: against },
+							{ against: id, at: atOther, at_other: at },
+						);
+					}}>
+					Swap
+				</button>
+			)}
 		</form>
 	);
 }
@@ -80,11 +183,14 @@ export function Compare({ id }: ViewProps) {
 	const { list } = useRecordings();
 	const measured = useMeasure();
 	const asked = useAsked();
-	const others = (list ?? []).filter((r) => r.id !== id && r.kind === "recording" && (r.state === "ready" || r.state === "live"));
+	const others = (list ?? []).filter(
+		(r) => r.id !== id && r.kind === "recording" && (r.state === "ready" || r.state === "live"),
+	);
 	const against = parameters["against"] ?? (others.length === 1 ? others[0]!.id : id);
 	const same = against === id;
 	const runtime = seconds(find(id)?.runtime);
-	const at = parameters["at"] ?? "", atOther = parameters["at_other"] ?? "";
+	const at = parameters["at"] ?? "",
+		atOther = parameters["at_other"] ?? "";
 	const by = parameters["by"] === "stack" ? "stack" : "function";
 	const weight = parameters["weight"] === "count" ? "count" : "bytes";
 	/* Two moments are compared by what was alive; otherwise whatever the measure says. */
@@ -93,62 +199,283 @@ export function Compare({ id }: ViewProps) {
 		? { at_a: time(atOther || "0"), at_b: time(at || String(runtime)) }
 		: { measure: measured.measure };
 	const { from: _from, to: _to, ...filters } = asked;
-	const answer = useAnswer<Diff>(id && list ? url("/diff", { a: against, b: id, ...filters, ...query, weight, by, count: ROWS }) : null);
+	const answer = useAnswer<Diff>(
+		id && list
+			? url("/diff", { a: against, b: id, ...filters, ...query, weight, by, count: ROWS })
+			: null,
+	);
 	const data = answer.data;
 	const rows = (by === "stack" ? data?.stacks : data?.functions) ?? [];
 	const sort = parameters["sort"] ?? "-change";
 	const value = (r: Row): Record<string, number | string> => ({
-		change: Math.abs(weight === "bytes" ? r.bytes_delta : r.count_delta), before: weight === "bytes" ? r.before_bytes : r.before_count, after: weight === "bytes" ? r.after_bytes : r.after_count,
-		blocks: Math.abs(r.count_delta), who: r.function ?? told(r.functions ?? [])[0] ?? "", status: r.status,
+		change: Math.abs(weight === "bytes" ? r.bytes_delta : r.count_delta),
+		before: weight === "bytes" ? r.before_bytes : r.before_count,
+		after: weight === "bytes" ? r.after_bytes : r.after_count,
+		blocks: Math.abs(r.count_delta),
+		who: r.function ?? told(r.functions ?? [])[0] ?? "",
+		status: r.status,
 	});
-	const key = sort.replace(/^-/, ""), sign = sort.startsWith("-") ? -1 : 1;
+	const key = sort.replace(/^-/, ""),
+		sign = sort.startsWith("-") ? -1 : 1;
 	const sorted = [...rows].sort((a, b) => {
-		const x = value(a)[key] ?? 0, y = value(b)[key] ?? 0;
+		const x = value(a)[key] ?? 0,
+			y = value(b)[key] ?? 0;
 		return sign * (typeof x === "string" ? x.localeCompare(String(y)) : x - Number(y));
 	});
-	const most = Math.max(1, ...rows.map((r) => Math.abs(weight === "bytes" ? r.bytes_delta : r.count_delta)));
+	const most = Math.max(
+		1,
+		...rows.map((r) => Math.abs(weight === "bytes" ? r.bytes_delta : r.count_delta)),
+	);
 	const name = (r: Row): string => r.function ?? told(r.functions ?? [])[0] ?? "no stack";
-	const one = (r: Row): string => adding(r.function ? functionTerm(r.function) : told(r.functions ?? []).map(functionTerm).join(" and "), "allocations");
+	const one = (r: Row): string =>
+		adding(
+			r.function
+				? functionTerm(r.function)
+				: told(r.functions ?? [])
+						.map(functionTerm)
+						.join(" and "),
+			"allocations",
+		);
 	/* What a function had on one side.  A stack here is one by its names, which no term chooses. */
 	const side = (r: Row, which: "before" | "after"): string | undefined => {
-		const at = data?.[which].at_ns, kind = moments ? "alive" : measured.measure;
-		if (!r.function || ((kind === "alive" || kind === "peak") && at === undefined)) return undefined;
-		const terms = [functionTerm(r.function), kind === "alive" || kind === "peak" ? `alive_at(${at}ns)` : kind === "allocated" ? "" : kind];
-		return href({ view: "allocations", id: which === "before" ? against : id }, { filter: withTerm(parameters["filter"], terms.filter(Boolean).join(" and ")), from: "", to: "", at: "" });
+		const at = data?.[which].at_ns,
+			kind = moments ? "alive" : measured.measure;
+		if (!r.function || ((kind === "alive" || kind === "peak") && at === undefined))
+			return undefined;
+		const terms = [
+			functionTerm(r.function),
+			kind === "alive" || kind === "peak"
+				? `alive_at(${at}ns)`
+				: kind === "allocated"
+					? ""
+					: kind,
+		];
+		return href(
+			{ view: "allocations", id: which === "before" ? against : id },
+			{
+				filter: withTerm(parameters["filter"], terms.filter(Boolean).join(" and ")),
+				from: "",
+				to: "",
+				at: "",
+			},
+		);
 	};
-	const figure = (r: Row, which: "before" | "after"): preact.ComponentChildren => (weight === "bytes" ? <Bytes value={r[`${which}_bytes`]} to={side(r, which)} /> : <Count value={r[`${which}_count`]} to={side(r, which)} />);
-	const numbers = (r: Row): { before: number; after: number; delta: number } => (weight === "bytes" ? { before: r.before_bytes, after: r.after_bytes, delta: r.bytes_delta } : { before: r.before_count, after: r.after_count, delta: r.count_delta });
+	const figure = (r: Row, which: "before" | "after"): preact.ComponentChildren =>
+		weight === "bytes" ? (
+			<Bytes value={r[`${which}_bytes`]} to={side(r, which)} />
+		) : (
+			<Count value={r[`${which}_count`]} to={side(r, which)} />
+		);
+	const numbers = (r: Row): { before: number; after: number; delta: number } =>
+		weight === "bytes"
+			? { before: r.before_bytes, after: r.after_bytes, delta: r.bytes_delta }
+			: { before: r.before_count, after: r.after_count, delta: r.count_delta };
 	const say = weight === "bytes" ? bytes : count;
 	const columns: Column<Row>[] = [
-		{ key: "who", label: by === "stack" ? "allocated in" : "function", width: "minmax(260px, 1fr)", sort: true, ascending: true, text: (r) => (r.functions ? [...r.functions].reverse().join(" ← ") : name(r)),
-			cell: (r) => <><span class="who" title={(r.functions ? [...r.functions].reverse() : [name(r)]).join("\n")}><strong>{middle(shortName(name(r)), 90)}</strong></span>{r.functions && <span class="who-below dim">{told(r.functions).slice(1).map((f) => `← ${middle(shortName(f), 50)}`).join(" ")}</span>}</> },
-		{ key: "change", label: "change", number: true, width: "minmax(132px, 0.35fr)", sort: true, text: (r) => String(numbers(r).delta),
-			cell: (r) => <Change delta={numbers(r).delta} most={most}><span class={`number ${numbers(r).delta > 0 ? "worse" : ""}`} title={weight === "bytes" ? exact(r.bytes_delta) : undefined}>{signed(say(numbers(r).delta))}</span></Change> },
-		{ key: "before", label: "before", number: true, width: "92px", sort: true, text: (r) => String(numbers(r).before), cell: (r) => figure(r, "before") },
-		{ key: "after", label: "after", number: true, width: "92px", sort: true, text: (r) => String(numbers(r).after), cell: (r) => figure(r, "after") },
-		{ key: "blocks", label: weight === "bytes" ? "blocks" : "bytes", number: true, width: "92px", sort: weight === "bytes", text: (r) => String(weight === "bytes" ? r.count_delta : r.bytes_delta), cell: (r) => signed(weight === "bytes" ? count(r.count_delta) : bytes(r.bytes_delta)) },
-		{ key: "status", label: "is", width: "64px", sort: true, ascending: true, text: (r) => r.status, cell: (r) => <span class={r.status === "new" || r.status === "grown" ? "tag bad" : "tag"}>{WORDS[r.status] ?? r.status}</span> },
+		{
+			key: "who",
+			label: by === "stack" ? "allocated in" : "function",
+			width: "minmax(260px, 1fr)",
+			sort: true,
+			ascending: true,
+			text: (r) => (r.functions ? [...r.functions].reverse().join(" ← ") : name(r)),
+			cell: (r) => (
+				<>
+					<span
+						class="who"
+						title={(r.functions ? [...r.functions].reverse() : [name(r)]).join("\n")}>
+						<strong>{middle(shortName(name(r)), 90)}</strong>
+					</span>
+					{r.functions && (
+						<span class="who-below dim">
+							{told(r.functions)
+								.slice(1)
+								.map((f) => `← ${middle(shortName(f), 50)}`)
+								.join(" ")}
+						</span>
+					)}
+				</>
+			),
+		},
+		{
+			key: "change",
+			label: "change",
+			number: true,
+			width: "minmax(132px, 0.35fr)",
+			sort: true,
+			text: (r) => String(numbers(r).delta),
+			cell: (r) => (
+				<Change delta={numbers(r).delta} most={most}>
+					<span
+						class={`number ${numbers(r).delta > 0 ? "worse" : ""}`}
+						title={weight === "bytes" ? exact(r.bytes_delta) : undefined}>
+						{signed(say(numbers(r).delta))}
+					</span>
+				</Change>
+			),
+		},
+		{
+			key: "before",
+			label: "before",
+			number: true,
+			width: "92px",
+			sort: true,
+			text: (r) => String(numbers(r).before),
+			cell: (r) => figure(r, "before"),
+		},
+		{
+			key: "after",
+			label: "after",
+			number: true,
+			width: "92px",
+			sort: true,
+			text: (r) => String(numbers(r).after),
+			cell: (r) => figure(r, "after"),
+		},
+		{
+			key: "blocks",
+			label: weight === "bytes" ? "blocks" : "bytes",
+			number: true,
+			width: "92px",
+			sort: weight === "bytes",
+			text: (r) => String(weight === "bytes" ? r.count_delta : r.bytes_delta),
+			cell: (r) => signed(weight === "bytes" ? count(r.count_delta) : bytes(r.bytes_delta)),
+		},
+		{
+			key: "status",
+			label: "is",
+			width: "64px",
+			sort: true,
+			ascending: true,
+			text: (r) => r.status,
+			cell: (r) => (
+				<span class={r.status === "new" || r.status === "grown" ? "tag bad" : "tag"}>
+					{WORDS[r.status] ?? r.status}
+				</span>
+			),
+		},
 	];
 	const total = data?.total;
 	const counts = data?.stack_counts ?? {};
-	const when = (side: Diff["before"] | undefined): string => (side?.at_ns !== undefined && moments ? ` at ${duration(side.at_ns / 1e9)}` : moments ? "" : ` ${measured.words}`);
+	const when = (side: Diff["before"] | undefined): string =>
+		side?.at_ns !== undefined && moments
+			? ` at ${duration(side.at_ns / 1e9)}`
+			: moments
+				? ""
+				: ` ${measured.words}`;
 	const shown = by === "stack" ? (data?.stack_total ?? 0) : (data?.function_total ?? 0);
 	return (
-		<Card name="compare" title="What changed"
-			said={total ? <>{signed(bytes(total.bytes_delta))} ({total.before_bytes ? signed(percent(total.bytes_delta, total.before_bytes)) : "from nothing"}): {bytes(total.before_bytes)}{when(data?.before)} → {bytes(total.after_bytes)}{when(data?.after)} · stacks: {["new", "gone", "grown", "shrunk"].filter((k) => counts[k]).map((k) => `${count(counts[k]!)} ${k}`).join(", ") || "all the same"}</> : ""}
-			tools={<>
-				<Choice label="Rows are" value={by} options={[["function", "functions"], ["stack", "stacks"]]} onChange={(next) => go({ by: next === "function" ? "" : next })} />
-				<Choice label="Compared by" value={weight} options={[["bytes", "bytes"], ["count", "blocks"]]} onChange={(next) => go({ weight: next === "bytes" ? "" : next })} />
-				{!moments && <MeasureChoice measured={measured} />}
-				<a class="button" href={href({ view: "flame" }, same ? { against: atOther || "0", at: at || nsToSeconds(runtime * 1e9) } : { against })}>Flame graph</a>
-			</>}>
+		<Card
+			name="compare"
+			title="What changed"
+			said={
+				total ? (
+					<>
+						{signed(bytes(total.bytes_delta))} (
+						{total.before_bytes
+							? signed(percent(total.bytes_delta, total.before_bytes))
+							: "from nothing"}
+						): {bytes(total.before_bytes)}
+						{when(data?.before)} → {bytes(total.after_bytes)}
+						{when(data?.after)} · stacks:{" "}
+						{["new", "gone", "grown", "shrunk"]
+							.filter((k) => counts[k])
+							.map((k) => `${count(counts[k]!)} ${k}`)
+							.join(", ") || "all the same"}
+					</>
+				) : (
+					""
+				)
+			}
+			tools={
+				<>
+					<Choice
+						label="Rows are"
+						value={by}
+						options={[
+							["function", "functions"],
+							["stack", "stacks"],
+						]}
+						onChange={(next) => go({ by: next === "function" ? "" : next })}
+					/>
+					<Choice
+						label="Compared by"
+						value={weight}
+						options={[
+							["bytes", "bytes"],
+							["count", "blocks"],
+						]}
+						onChange={(next) => go({ weight: next === "bytes" ? "" : next })}
+					/>
+					{!moments && <MeasureChoice measured={measured} />}
+					<a
+						class="button"
+						href={href(
+							{ view: "flame" },
+							same
+								? { against: atOther || "0", at: at || nsToSeconds(runtime * 1e9) }
+								: { against },
+						)}>
+						Flame graph
+					</a>
+				</>
+			}>
 			<Chooser id={id} against={against} at={at} atOther={atOther} />
 			<Answered what="The comparison" answer={answer} lines={10}>
-				{() => sorted.length === 0
-					? (filters.filter ? <Nothing title="Nothing that matches is in either" /> : <Empty title="Nothing changed">Both sides hold the same. Choose another recording or another moment above.</Empty>)
-					: <Table label="Differences" columns={columns} count={sorted.length} row={(i) => sorted[i]} rowHeight={by === "stack" ? 44 : 36} subject={`${by} ${weight} ${against}`} sort={sort} onSort={(next) => go({ sort: next })}
-						nouns={shown > sorted.length ? `of ${plural(shown, by)}, those that changed most` : sorted.length === 1 ? by : `${by}s`}
-						onMenu={(r, _, x, y) => openMenu(x, y, middle(shortName(name(r)), 40), [{ label: "Its allocations, after", href: one(r) }, ...(r.function ? [{ label: "Only what goes through it", href: adding(functionTerm(r.function)) }] : []), { label: r.functions ? "Copy the stack" : "Copy the name", run: () => void copy((r.functions ? [...r.functions].reverse() : [name(r)]).join("\n"), r.functions ? "Stack" : "Name") }])} />}
+				{() =>
+					sorted.length === 0 ? (
+						filters.filter ? (
+							<Nothing title="Nothing that matches is in either" />
+						) : (
+							<Empty title="Nothing changed">
+								Both sides hold the same. Choose another recording or another moment
+								above.
+							</Empty>
+						)
+					) : (
+						<Table
+							label="Differences"
+							columns={columns}
+							count={sorted.length}
+							row={(i) => sorted[i]}
+							rowHeight={by === "stack" ? 44 : 36}
+							subject={`${by} ${weight} ${against}`}
+							sort={sort}
+							onSort={(next) => go({ sort: next })}
+							nouns={
+								shown > sorted.length
+									? `of ${plural(shown, by)}, those that changed most`
+									: sorted.length === 1
+										? by
+										: `${by}s`
+							}
+							onMenu={(r, _, x, y) =>
+								openMenu(x, y, middle(shortName(name(r)), 40), [
+									{ label: "Its allocations, after", href: one(r) },
+									...(r.function
+										? [
+												{
+													label: "Only what goes through it",
+													href: adding(functionTerm(r.function)),
+												},
+											]
+										: []),
+									{
+										label: r.functions ? "Copy the stack" : "Copy the name",
+										run: () =>
+											void copy(
+												(r.functions
+													? [...r.functions].reverse()
+													: [name(r)]
+												).join("\n"),
+												r.functions ? "Stack" : "Name",
+											),
+									},
+								])
+							}
+						/>
+					)
+				}
 			</Answered>
 		</Card>
 	);

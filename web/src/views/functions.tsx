@@ -41,7 +41,8 @@ interface Answer {
 /* The term that chooses a row; "" where there is none. */
 function termOf(by: string, row: Weighed): string {
 	if (by === "module") return row.module ? `module = ${quote(row.module)}` : "";
-	if (by === "line" && row.file) return row.line ? lineTerm(row.file, row.line) : sourceTerm(row.file);
+	if (by === "line" && row.file)
+		return row.line ? lineTerm(row.file, row.line) : sourceTerm(row.file);
 	return row.function ? functionTerm(row.function) : "";
 }
 
@@ -51,51 +52,203 @@ export function Functions({ id }: ViewProps) {
 	const asked = useAsked();
 	const by = parameters["by"] ?? "function";
 	const sort = parameters["sort"] ?? "-total";
-	const pages = usePages<Answer, Weighed>(id, "functions",
-		{ ...asked, ...measured.query, by, search: parameters["search"], sort_by: sort.replace(/^-/, ""), order: sort.startsWith("-") ? "dsc" : "asc" },
-		(answer) => ({ rows: answer.functions, count: answer.total_count }), 100);
+	const pages = usePages<Answer, Weighed>(
+		id,
+		"functions",
+		{
+			...asked,
+			...measured.query,
+			by,
+			search: parameters["search"],
+			sort_by: sort.replace(/^-/, ""),
+			order: sort.startsWith("-") ? "dsc" : "asc",
+		},
+		(answer) => ({ rows: answer.functions, count: answer.total_count }),
+		100,
+	);
 	const total = pages.answer.data?.total ?? { bytes: 0, count: 0 };
 	/* What stands in no module and has no name cannot be asked for. */
 	const one = (row: Weighed): string | undefined => {
 		const term = termOf(by, row);
-		return term ? adding([term, measured.term].filter(Boolean).join(" and "), "allocations", { at: "" }) : undefined;
+		return term
+			? adding([term, measured.term].filter(Boolean).join(" and "), "allocations", { at: "" })
+			: undefined;
 	};
 	/* What a function asks for itself is a box of the graph from those that allocate. */
-	const self = (row: Weighed): string | undefined => (by === "function" && row.function ? adding(functionTerm(row.function), "flame", { measure: measured.measure, shape: "up", zoom: pathKey(["all", row.function]) }) : undefined);
-	const where = (row: Weighed): string => (row.file ? `${fileName(row.file)}${row.line ? `:${row.line}` : ""}` : row.module ? fileName(row.module) : "");
+	const self = (row: Weighed): string | undefined =>
+		by === "function" && row.function
+			? adding(functionTerm(row.function), "flame", {
+					measure: measured.measure,
+					shape: "up",
+					zoom: pathKey(["all", row.function]),
+				})
+			: undefined;
+	const where = (row: Weighed): string =>
+		row.file
+			? `${fileName(row.file)}${row.line ? `:${row.line}` : ""}`
+			: row.module
+				? fileName(row.module)
+				: "";
 	const columns: Column<Weighed>[] = [
-		{ key: "name", label: by, width: "minmax(240px, 1fr)", sort: true, ascending: true, text: (f) => f.name,
-			cell: (f) => <><span class="who" title={f.name}><strong>{middle(by === "module" ? fileName(f.name) : shortName(f.function ?? f.name), 100)}</strong></span><span class="who-below dim" title={f.file ?? f.module}>{where(f)}</span></> },
-		{ key: "total", label: "total", title: "Bytes of this and all that it calls", number: true, width: "minmax(120px, 0.35fr)", sort: true, cell: (f) => <Share part={f.bytes} whole={total.bytes}><Bytes value={f.bytes} to={one(f)} /></Share>, text: (f) => String(f.bytes) },
-		{ key: "self", label: "self", title: "Bytes that this asked for itself", number: true, width: "minmax(120px, 0.35fr)", sort: true, cell: (f) => (f.self_bytes ? <Share part={f.self_bytes} whole={total.bytes}><Bytes value={f.self_bytes} to={self(f)} /></Share> : <span class="dim">–</span>), text: (f) => String(f.self_bytes) },
-		{ key: "total_count", label: "blocks", title: "Blocks of this and all that it calls", number: true, width: "96px", sort: true, cell: (f) => <Count value={f.count} to={one(f)} />, text: (f) => String(f.count) },
-		{ key: "self_count", label: "self blocks", title: "Blocks that this asked for itself", number: true, width: "96px", sort: true, cell: (f) => (f.self_count ? <Count value={f.self_count} to={self(f)} /> : <span class="dim">–</span>), text: (f) => String(f.self_count) },
+		{
+			key: "name",
+			label: by,
+			width: "minmax(240px, 1fr)",
+			sort: true,
+			ascending: true,
+			text: (f) => f.name,
+			cell: (f) => (
+				<>
+					<span class="who" title={f.name}>
+						<strong>
+							{middle(
+								by === "module"
+									? fileName(f.name)
+									: shortName(f.function ?? f.name),
+								100,
+							)}
+						</strong>
+					</span>
+					<span class="who-below dim" title={f.file ?? f.module}>
+						{where(f)}
+					</span>
+				</>
+			),
+		},
+		{
+			key: "total",
+			label: "total",
+			title: "Bytes of this and all that it calls",
+			number: true,
+			width: "minmax(120px, 0.35fr)",
+			sort: true,
+			cell: (f) => (
+				<Share part={f.bytes} whole={total.bytes}>
+					<Bytes value={f.bytes} to={one(f)} />
+				</Share>
+			),
+			text: (f) => String(f.bytes),
+		},
+		{
+			key: "self",
+			label: "self",
+			title: "Bytes that this asked for itself",
+			number: true,
+			width: "minmax(120px, 0.35fr)",
+			sort: true,
+			cell: (f) =>
+				f.self_bytes ? (
+					<Share part={f.self_bytes} whole={total.bytes}>
+						<Bytes value={f.self_bytes} to={self(f)} />
+					</Share>
+				) : (
+					<span class="dim">–</span>
+				),
+			text: (f) => String(f.self_bytes),
+		},
+		{
+			key: "total_count",
+			label: "blocks",
+			title: "Blocks of this and all that it calls",
+			number: true,
+			width: "96px",
+			sort: true,
+			cell: (f) => <Count value={f.count} to={one(f)} />,
+			text: (f) => String(f.count),
+		},
+		{
+			key: "self_count",
+			label: "self blocks",
+			title: "Blocks that this asked for itself",
+			number: true,
+			width: "96px",
+			sort: true,
+			cell: (f) =>
+				f.self_count ? (
+					<Count value={f.self_count} to={self(f)} />
+				) : (
+					<span class="dim">–</span>
+				),
+			text: (f) => String(f.self_count),
+		},
 	];
 	const menu = (row: Weighed, x: number, y: number): void => {
 		const term = termOf(by, row);
 		const items: Item[] = [];
 		if (term) {
-			items.push({ label: "Only what goes through it", href: adding(term) }, { label: "Without it", href: adding(`not ${term}`) },
-				{ label: "Allocations", href: one(row)! }, { label: "Flame graph", href: adding(term, "flame") }, { label: "Call tree", href: adding(term, "tree") });
+			items.push(
+				{ label: "Only what goes through it", href: adding(term) },
+				{ label: "Without it", href: adding(`not ${term}`) },
+				{ label: "Allocations", href: one(row)! },
+				{ label: "Flame graph", href: adding(term, "flame") },
+				{ label: "Call tree", href: adding(term, "tree") },
+			);
 		}
-		if (row.file) items.push({ label: "Source", hint: where(row), href: href({ view: "source" }, { file: row.file, line: String(row.line ?? "") }) });
+		if (row.file)
+			items.push({
+				label: "Source",
+				hint: where(row),
+				href: href({ view: "source" }, { file: row.file, line: String(row.line ?? "") }),
+			});
 		items.push({ label: "Copy the name", run: () => void copy(row.name, "Name") });
 		openMenu(x, y, middle(shortName(row.name), 40), items);
 	};
 	return (
-		<Card name="functions" title="Functions"
-			said={pages.answer.data ? `${bytes(total.bytes)} ${measured.words} in ${plural(total.count, "block")} · ${plural(pages.count, by)}` : ""}
-			tools={<>
-				<Search label="Search functions" placeholder="part of a name" />
-				<Choice label="Rows are" value={by} options={[["function", "functions"], ["line", "lines"], ["module", "modules"]]} onChange={(value) => go({ by: value === "function" ? "" : value })} />
-				<MeasureChoice measured={measured} />
-			</>}>
+		<Card
+			name="functions"
+			title="Functions"
+			said={
+				pages.answer.data
+					? `${bytes(total.bytes)} ${measured.words} in ${plural(total.count, "block")} · ${plural(pages.count, by)}`
+					: ""
+			}
+			tools={
+				<>
+					<Search label="Search functions" placeholder="part of a name" />
+					<Choice
+						label="Rows are"
+						value={by}
+						options={[
+							["function", "functions"],
+							["line", "lines"],
+							["module", "modules"],
+						]}
+						onChange={(value) => go({ by: value === "function" ? "" : value })}
+					/>
+					<MeasureChoice measured={measured} />
+				</>
+			}>
 			<Answered what="The functions" answer={pages.answer} lines={12}>
-				{() => pages.count === 0
-					? (parameters["search"] ? <Empty search={parameters["search"]} /> : <Nothing title="Nothing matches">No allocation is left to weigh.</Nothing>)
-					: <Table label="Functions" columns={columns} count={pages.count} row={pages.row} load={pages.load} onRange={pages.onRange} subject={pages.subject} rowHeight={44}
-						sort={sort} onSort={(next) => go({ sort: next })} nouns={pages.count === 1 ? by : `${by}s`}
-						onOpen={(row) => { const term = termOf(by, row); if (term) location.hash = adding(term); }} onMenu={(row, _, x, y) => menu(row, x, y)} />}
+				{() =>
+					pages.count === 0 ? (
+						parameters["search"] ? (
+							<Empty search={parameters["search"]} />
+						) : (
+							<Nothing title="Nothing matches">
+								No allocation is left to weigh.
+							</Nothing>
+						)
+					) : (
+						<Table
+							label="Functions"
+							columns={columns}
+							count={pages.count}
+							row={pages.row}
+							load={pages.load}
+							onRange={pages.onRange}
+							subject={pages.subject}
+							rowHeight={44}
+							sort={sort}
+							onSort={(next) => go({ sort: next })}
+							nouns={pages.count === 1 ? by : `${by}s`}
+							onOpen={(row) => {
+								const term = termOf(by, row);
+								if (term) location.hash = adding(term);
+							}}
+							onMenu={(row, _, x, y) => menu(row, x, y)}
+						/>
+					)
+				}
 			</Answered>
 		</Card>
 	);
@@ -105,7 +258,11 @@ function Empty({ search }: { search: string }) {
 	return (
 		<div class="empty" role="status">
 			<p class="empty-title">No name contains “{search}”</p>
-			<p><button type="button" class="button" onClick={() => go({ search: "" })}>Show all</button></p>
+			<p>
+				<button type="button" class="button" onClick={() => go({ search: "" })}>
+					Show all
+				</button>
+			</p>
 		</div>
 	);
 }

@@ -19,36 +19,124 @@ import "../style/heap.css";
 
 function Nothing({ choose }: { choose: () => void }) {
 	return (
-		<Card title="Heap profile" name="no-heap" tools={<button type="button" class="button primary" onClick={choose}>Open a file…</button>}>
+		<Card
+			title="Heap profile"
+			name="no-heap"
+			tools={
+				<button type="button" class="button primary" onClick={choose}>
+					Open a file…
+				</button>
+			}>
 			<Empty title="Drop a heap profile here, or choose one">
-				It is what jemalloc's profiler writes (<code>MALLOC_CONF=prof:true,prof_final:true</code>, or <code>memoir run --agent</code> and <code>memoir jemalloc ctl</code>), or gperftools' heap profiler.
+				It is what jemalloc's profiler writes (
+				<code>MALLOC_CONF=prof:true,prof_final:true</code>, or{" "}
+				<code>memoir run --agent</code> and <code>memoir jemalloc ctl</code>), or
+				gperftools' heap profiler.
 			</Empty>
 		</Card>
 	);
 }
 
 /* Which file, what it is of, and what is asked about it. */
-function Head({ list, recording, facts, choose, children }: { list: readonly Recording[]; recording: Recording; facts: Facts | undefined; choose: () => void; children?: preact.ComponentChildren }) {
+function Head({
+	list,
+	recording,
+	facts,
+	choose,
+	children,
+}: {
+	list: readonly Recording[];
+	recording: Recording;
+	facts: Facts | undefined;
+	choose: () => void;
+	children?: preact.ComponentChildren;
+}) {
 	const { parameters } = useRoute();
 	const all = list.filter((r) => r.kind === "heap");
-	const said = recording.state === "loading" ? `being read: ${percent(recording.progress, 1)}`
-		: facts && <span title={facts.program}>{[programOf(recording), facts.growth ? "how the heap grew" : "", plural(facts.stacks, "stack"), facts.threads.length > 1 ? plural(facts.threads.length, "thread") : "", facts.changed_at ? date(facts.changed_at) : "", `file ${bytes(recording.file_size)}`].filter(Boolean).join(" · ")}</span>;
+	const said =
+		recording.state === "loading"
+			? `being read: ${percent(recording.progress, 1)}`
+			: facts && (
+					<span title={facts.program}>
+						{[
+							programOf(recording),
+							facts.growth ? "how the heap grew" : "",
+							plural(facts.stacks, "stack"),
+							facts.threads.length > 1 ? plural(facts.threads.length, "thread") : "",
+							facts.changed_at ? date(facts.changed_at) : "",
+							`file ${bytes(recording.file_size)}`,
+						]
+							.filter(Boolean)
+							.join(" · ")}
+					</span>
+				);
 	return (
-		<Card title={middle(recording.name, 60)} name="heap" said={said} tools={<>
-			{all.length > 1 && <label class="dim">file <select class="field auto" id="file" value={recording.id} onChange={(event) => goTo(href({ view: "heap", id: event.currentTarget.value }, { ...parameters, zoom: "", thread: "", base: parameters["base"] === event.currentTarget.value ? "" : parameters["base"] ?? "" }))}>
-				{all.map((r) => <option key={r.id} value={r.id}>{r.name}</option>)}
-			</select></label>}
-			<button type="button" class="button" onClick={choose}>Open a file…</button>
-		</>}>{children}</Card>
+		<Card
+			title={middle(recording.name, 60)}
+			name="heap"
+			said={said}
+			tools={
+				<>
+					{all.length > 1 && (
+						<label class="dim">
+							file{" "}
+							<select
+								class="field auto"
+								id="file"
+								value={recording.id}
+								onChange={(event) =>
+									goTo(
+										href(
+											{ view: "heap", id: event.currentTarget.value },
+											{
+												...parameters,
+												zoom: "",
+												thread: "",
+												base:
+													parameters["base"] === event.currentTarget.value
+														? ""
+														: (parameters["base"] ?? ""),
+											},
+										),
+									)
+								}>
+								{all.map((r) => (
+									<option key={r.id} value={r.id}>
+										{r.name}
+									</option>
+								))}
+							</select>
+						</label>
+					)}
+					<button type="button" class="button" onClick={choose}>
+						Open a file…
+					</button>
+				</>
+			}>
+			{children}
+		</Card>
 	);
 }
 
-function Profile({ list, recording, choose }: { list: readonly Recording[]; recording: Recording; choose: () => void }) {
+function Profile({
+	list,
+	recording,
+	choose,
+}: {
+	list: readonly Recording[];
+	recording: Recording;
+	choose: () => void;
+}) {
 	const { parameters } = useRoute();
-	const asked = askedOf(parameters), { id } = recording;
+	const asked = askedOf(parameters),
+		{ id } = recording;
 	const facts = useData<Facts>(id, "facts");
 	const api = useAnswer<Api>("/api");
-	const flame = useData<FlameAnswer>(id, "flame", { ...asked.query, direction: asked.shape === "up" ? "up" : undefined, threads: asked.shape === "thread" ? "true" : undefined });
+	const flame = useData<FlameAnswer>(id, "flame", {
+		...asked.query,
+		direction: asked.shape === "up" ? "up" : undefined,
+		threads: asked.shape === "thread" ? "true" : undefined,
+	});
 	const reports = api.data?.heap_reports ?? [];
 	const [warning, ...more] = recording.warnings;
 	return (
@@ -56,19 +144,60 @@ function Profile({ list, recording, choose }: { list: readonly Recording[]; reco
 			<Head list={list} recording={recording} facts={facts.data} choose={choose}>
 				<Question id={id} facts={facts.data} asked={asked} error={flame.error} />
 			</Head>
-			{warning && <Banner>{warning.text}{warning.modules && <span class="dim"> {warning.modules.slice(0, 4).join(", ")}{warning.modules.length > 4 ? ` and ${warning.modules.length - 4} more` : ""}</span>}{more.map((w) => <span key={w.kind} title={w.modules?.join("\n")}> {w.text}</span>)}</Banner>}
+			{warning && (
+				<Banner>
+					{warning.text}
+					{warning.modules && (
+						<span class="dim">
+							{" "}
+							{warning.modules.slice(0, 4).join(", ")}
+							{warning.modules.length > 4
+								? ` and ${warning.modules.length - 4} more`
+								: ""}
+						</span>
+					)}
+					{more.map((w) => (
+						<span key={w.kind} title={w.modules?.join("\n")}>
+							{" "}
+							{w.text}
+						</span>
+					))}
+				</Banner>
+			)}
 			<HeapGraph id={id} asked={asked} facts={facts.data} answer={flame} reports={reports} />
 			<HeapFunctions id={id} asked={asked} reports={reports} />
-			<HeapDownloads recording={recording} asked={asked} reports={reports} regex={parameters["focus"]} />
+			<HeapDownloads
+				recording={recording}
+				asked={asked}
+				reports={reports}
+				regex={parameters["focus"]}
+			/>
 		</>
 	);
 }
 
-function One({ list, recording, choose }: { list: readonly Recording[]; recording: Recording; choose: () => void }) {
-	if (usable(recording)) return <Profile key={recording.id} list={list} recording={recording} choose={choose} />;
+function One({
+	list,
+	recording,
+	choose,
+}: {
+	list: readonly Recording[];
+	recording: Recording;
+	choose: () => void;
+}) {
+	if (usable(recording))
+		return <Profile key={recording.id} list={list} recording={recording} choose={choose} />;
 	return (
 		<Head list={list} recording={recording} facts={undefined} choose={choose}>
-			{recording.state === "error" ? <div class="failure" role="alert"><p><strong>{recording.name} cannot be shown:</strong> {recording.error}</p></div> : <Skeleton />}
+			{recording.state === "error" ? (
+				<div class="failure" role="alert">
+					<p>
+						<strong>{recording.name} cannot be shown:</strong> {recording.error}
+					</p>
+				</div>
+			) : (
+				<Skeleton />
+			)}
 		</Head>
 	);
 }
@@ -78,12 +207,40 @@ export function HeapView() {
 	const { list, error } = useRecordings();
 	const named = id ? find(id) : undefined;
 	/* Coming from a recording, or from nowhere: the file that was opened last. */
-	const recording = named?.kind === "heap" ? named : id && !named ? undefined : list?.filter((r) => r.kind === "heap").at(-1);
+	const recording =
+		named?.kind === "heap"
+			? named
+			: id && !named
+				? undefined
+				: list?.filter((r) => r.kind === "heap").at(-1);
 	return (
-		<Drop>{(choose) => !list ? (error ? <Failure what="The list of files" error={error} retry={() => location.reload()} /> : <Skeleton />) :
-			recording ? <One list={list} recording={recording} choose={choose} /> :
-				id && !named ? <Card title="Heap profile"><Empty title="The server does not have this file">It may have been started with other files. <a class="link" href={href({ view: "heap", id: "" })}>Those it has</a></Empty></Card> :
-					<Nothing choose={choose} />}
+		<Drop>
+			{(choose) =>
+				!list ? (
+					error ? (
+						<Failure
+							what="The list of files"
+							error={error}
+							retry={() => location.reload()}
+						/>
+					) : (
+						<Skeleton />
+					)
+				) : recording ? (
+					<One list={list} recording={recording} choose={choose} />
+				) : id && !named ? (
+					<Card title="Heap profile">
+						<Empty title="The server does not have this file">
+							It may have been started with other files.{" "}
+							<a class="link" href={href({ view: "heap", id: "" })}>
+								Those it has
+							</a>
+						</Empty>
+					</Card>
+				) : (
+					<Nothing choose={choose} />
+				)
+			}
 		</Drop>
 	);
 }

@@ -32,25 +32,39 @@ interface Group {
 
 const GROUPS: readonly Group[] = [
 	{
-		key: "memory", title: "Memory", path: "timeline", filtered: true,
+		key: "memory",
+		title: "Memory",
+		path: "timeline",
+		filtered: true,
 		curves: [
 			{ key: "size", label: "bytes", field: "allocated_size", kind: "bytes" },
 			{ key: "size_delta", label: "Δ bytes", field: "size_delta", kind: "bytes change" },
 			{ key: "count", label: "blocks", field: "allocated_count", kind: "count" },
 			{ key: "count_delta", label: "Δ blocks", field: "count_delta", kind: "count change" },
 			{ key: "allocations", label: "alloc/s", field: "allocations_per_second", kind: "rate" },
-			{ key: "deallocations", label: "dealloc/s", field: "deallocations_per_second", kind: "rate" },
+			{
+				key: "deallocations",
+				label: "dealloc/s",
+				field: "deallocations_per_second",
+				kind: "rate",
+			},
 		],
 	},
 	{
-		key: "leaked", title: "Never freed", path: "timeline_leaked", filtered: true,
+		key: "leaked",
+		title: "Never freed",
+		path: "timeline_leaked",
+		filtered: true,
 		curves: [
 			{ key: "size", label: "bytes", field: "allocated_size", kind: "bytes" },
 			{ key: "count", label: "blocks", field: "allocated_count", kind: "count" },
 		],
 	},
 	{
-		key: "maps", title: "The process", path: "timeline_maps", filtered: false,
+		key: "maps",
+		title: "The process",
+		path: "timeline_maps",
+		filtered: false,
 		curves: [
 			{ key: "rss", label: "RSS", field: "rss", kind: "bytes" },
 			{ key: "address_space", label: "address space", field: "address_space", kind: "bytes" },
@@ -62,37 +76,110 @@ const GROUPS: readonly Group[] = [
 	},
 ];
 
-const FORMAT: Record<Curve["kind"], (v: number) => string> = { bytes, count: short, rate: (v) => `${short(v)}/s`, "bytes change": (v) => signed(bytes(v)), "count change": (v) => signed(short(v)) };
+const FORMAT: Record<Curve["kind"], (v: number) => string> = {
+	bytes,
+	count: short,
+	rate: (v) => `${short(v)}/s`,
+	"bytes change": (v) => signed(bytes(v)),
+	"count change": (v) => signed(short(v)),
+};
 
 export function Graphs({ id, facts }: { id: string; facts: Facts }) {
 	const api = useAnswer<Api>("/api");
-	const known = (group: Group): boolean => group.path === "timeline" || (api.data?.endpoints.some((e) => e.path === `/data/{id}/${group.path}`) ?? false);
-	return <div class="graphs">{GROUPS.filter(known).map((group) => <Graph key={group.key} id={id} group={group} facts={facts} />)}</div>;
+	const known = (group: Group): boolean =>
+		group.path === "timeline" ||
+		(api.data?.endpoints.some((e) => e.path === `/data/{id}/${group.path}`) ?? false);
+	return (
+		<div class="graphs">
+			{GROUPS.filter(known).map((group) => (
+				<Graph key={group.key} id={id} group={group} facts={facts} />
+			))}
+		</div>
+	);
 }
 
 function Graph({ id, group, facts }: { id: string; group: Group; facts: Facts }) {
 	const { parameters } = useRoute();
 	const { filter, from, to, at } = parameters;
-	const answer = useData<Timeline & Numbers>(id, group.path, group.filtered ? { filter, from: time(from), to: time(to) } : {});
+	const answer = useData<Timeline & Numbers>(
+		id,
+		group.path,
+		group.filtered ? { filter, from: time(from), to: time(to) } : {},
+	);
 	const curve = group.curves.find((c) => c.key === parameters[group.key]) ?? group.curves[0]!;
 	const start = facts.start_ms;
-	const xs = useMemo(() => (answer.data ? answer.data.xs_ns?.map((ns) => ns / 1e9) ?? answer.data["xs"]!.map((ms) => (ms - start) / 1e3) : []), [answer.data, start]);
-	const end = facts.runtime_ns / 1e9, low = from ? Number(from) : 0, high = to ? Number(to) : end;
+	const xs = useMemo(
+		() =>
+			answer.data
+				? (answer.data.xs_ns?.map((ns) => ns / 1e9) ??
+					answer.data["xs"]!.map((ms) => (ms - start) / 1e3))
+				: [],
+		[answer.data, start],
+	);
+	const end = facts.runtime_ns / 1e9,
+		low = from ? Number(from) : 0,
+		high = to ? Number(to) : end;
 	if (answer.data && xs.length <= 2 && !from && !to) return null;
 	const values = answer.data?.[curve.field] ?? [];
-	const most = values.reduce((best, v, i) => (xs[i]! >= low && xs[i]! <= high ? Math.max(best, v) : best), 0);
+	const most = values.reduce(
+		(best, v, i) => (xs[i]! >= low && xs[i]! <= high ? Math.max(best, v) : best),
+		0,
+	);
 	const size = curve.kind.startsWith("bytes");
 	return (
-		<Card title={group.title} name={`graph-${group.key}`} said={values.length > 0 && <>{FORMAT[curve.kind](most)} at most{from || to ? ` within ${duration(low)} – ${duration(high)}` : ""}</>} tools={<>
-			<Choice label={`${group.title}: shown`} value={curve.key} options={group.curves.map((c) => [c.key, c.label] as const)} onChange={(key) => go({ [group.key]: key === group.curves[0]!.key ? "" : key })} />
-		</>}>
+		<Card
+			title={group.title}
+			name={`graph-${group.key}`}
+			said={
+				values.length > 0 && (
+					<>
+						{FORMAT[curve.kind](most)} at most
+						{from || to ? ` within ${duration(low)} – ${duration(high)}` : ""}
+					</>
+				)
+			}
+			tools={
+				<>
+					<Choice
+						label={`${group.title}: shown`}
+						value={curve.key}
+						options={group.curves.map((c) => [c.key, c.label] as const)}
+						onChange={(key) =>
+							go({ [group.key]: key === group.curves[0]!.key ? "" : key })
+						}
+					/>
+				</>
+			}>
 			<Answered what={`The graph of “${group.title}”`} answer={answer} lines={4}>
 				{() => (
-					<Plot label={curve.label} xs={xs} lines={[{ label: curve.label, values, tone: "curve", fill: !curve.kind.endsWith("change") }]} from={low} to={high} height={140} format={FORMAT[curve.kind]} binary={size}
-						moment={at ? Number(at) : undefined} group={id} markers={facts.markers?.map((m) => ({ at: m.at_ns / 1e9, name: m.name || `marker ${m.value}` }))}
+					<Plot
+						label={curve.label}
+						xs={xs}
+						lines={[
+							{
+								label: curve.label,
+								values,
+								tone: "curve",
+								fill: !curve.kind.endsWith("change"),
+							},
+						]}
+						from={low}
+						to={high}
+						height={140}
+						format={FORMAT[curve.kind]}
+						binary={size}
+						moment={at ? Number(at) : undefined}
+						group={id}
+						markers={facts.markers?.map((m) => ({
+							at: m.at_ns / 1e9,
+							name: m.name || `marker ${m.value}`,
+						}))}
 						onMoment={(s) => go({ at: seconds(s) })}
 						onZoom={(a, b) => go({ from: seconds(a), to: seconds(b) })}
-						onMenu={(x, y, s) => openMenu(x, y, `At ${duration(s)}`, momentMenu(s, [low, high]))} />
+						onMenu={(x, y, s) =>
+							openMenu(x, y, `At ${duration(s)}`, momentMenu(s, [low, high]))
+						}
+					/>
 				)}
 			</Answered>
 		</Card>

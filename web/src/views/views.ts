@@ -25,7 +25,8 @@ export interface ViewProps {
 export interface View {
 	name: string; /* in the address: #/NAME/RECORDING */
 	label: string;
-	group: "" | "recording" | "jemalloc" | "this recording"; /* of the left column; "" is not listed */
+	group:
+		"" | "recording" | "jemalloc" | "this recording"; /* of the left column; "" is not listed */
 	component: ComponentType<ViewProps>;
 	recording: boolean; /* speaks about one recording */
 	strip: boolean; /* has the timeline and the question box above it */
@@ -33,21 +34,127 @@ export interface View {
 }
 
 export const VIEWS: readonly View[] = [
-	{ name: "recordings", label: "Recordings", group: "", component: Recordings, recording: false, strip: false },
-	{ name: "overview", label: "Overview", group: "recording", component: Overview, recording: true, strip: true },
-	{ name: "flame", label: "Flame graph", group: "recording", component: FlameView, recording: true, strip: true },
-	{ name: "allocations", label: "Allocations", group: "recording", component: Allocations, recording: true, strip: true },
-	{ name: "functions", label: "Functions", group: "recording", component: Functions, recording: true, strip: true },
-	{ name: "tree", label: "Call tree", group: "recording", component: Tree, recording: true, strip: true },
-	{ name: "source", label: "Source", group: "recording", component: Source, recording: true, strip: true },
-	{ name: "threads", label: "Threads", group: "recording", component: Threads, recording: true, strip: true },
-	{ name: "histograms", label: "Histograms", group: "recording", component: Histograms, recording: true, strip: true },
-	{ name: "address_space", label: "Address space", group: "recording", component: AddressSpace, recording: true, strip: true },
-	{ name: "live", label: "Live", group: "jemalloc", component: LiveView, recording: false, strip: false, running: true },
-	{ name: "statistics", label: "Statistics", group: "jemalloc", component: StatisticsView, recording: false, strip: false },
-	{ name: "heap", label: "Heap profile", group: "jemalloc", component: HeapView, recording: false, strip: false },
-	{ name: "compare", label: "Compare…", group: "this recording", component: Compare, recording: true, strip: true },
-	{ name: "download", label: "Download…", group: "this recording", component: Downloads, recording: true, strip: true },
+	{
+		name: "recordings",
+		label: "Recordings",
+		group: "",
+		component: Recordings,
+		recording: false,
+		strip: false,
+	},
+	{
+		name: "overview",
+		label: "Overview",
+		group: "recording",
+		component: Overview,
+		recording: true,
+		strip: true,
+	},
+	{
+		name: "flame",
+		label: "Flame graph",
+		group: "recording",
+		component: FlameView,
+		recording: true,
+		strip: true,
+	},
+	{
+		name: "allocations",
+		label: "Allocations",
+		group: "recording",
+		component: Allocations,
+		recording: true,
+		strip: true,
+	},
+	{
+		name: "functions",
+		label: "Functions",
+		group: "recording",
+		component: Functions,
+		recording: true,
+		strip: true,
+	},
+	{
+		name: "tree",
+		label: "Call tree",
+		group: "recording",
+		component: Tree,
+		recording: true,
+		strip: true,
+	},
+	{
+		name: "source",
+		label: "Source",
+		group: "recording",
+		component: Source,
+		recording: true,
+		strip: true,
+	},
+	{
+		name: "threads",
+		label: "Threads",
+		group: "recording",
+		component: Threads,
+		recording: true,
+		strip: true,
+	},
+	{
+		name: "histograms",
+		label: "Histograms",
+		group: "recording",
+		component: Histograms,
+		recording: true,
+		strip: true,
+	},
+	{
+		name: "address_space",
+		label: "Address space",
+		group: "recording",
+		component: AddressSpace,
+		recording: true,
+		strip: true,
+	},
+	{
+		name: "live",
+		label: "Live",
+		group: "jemalloc",
+		component: LiveView,
+		recording: false,
+		strip: false,
+		running: true,
+	},
+	{
+		name: "statistics",
+		label: "Statistics",
+		group: "jemalloc",
+		component: StatisticsView,
+		recording: false,
+		strip: false,
+	},
+	{
+		name: "heap",
+		label: "Heap profile",
+		group: "jemalloc",
+		component: HeapView,
+		recording: false,
+		strip: false,
+	},
+	{
+		name: "compare",
+		label: "Compare…",
+		group: "this recording",
+		component: Compare,
+		recording: true,
+		strip: true,
+	},
+	{
+		name: "download",
+		label: "Download…",
+		group: "this recording",
+		component: Downloads,
+		recording: true,
+		strip: true,
+	},
 ];
 
 for (const view of VIEWS) register(view.name);

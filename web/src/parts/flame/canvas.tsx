@@ -36,7 +36,8 @@ const reduced = (): boolean => matchMedia("(prefers-reduced-motion: reduce)").ma
 
 export function Flame(props: FlameProps) {
 	const { tree, zoom, fold, selected } = props;
-	const outer = useRef<HTMLDivElement>(null), canvas = useRef<FlameElement>(null);
+	const outer = useRef<HTMLDivElement>(null),
+		canvas = useRef<FlameElement>(null);
 	const scene = useRef<Scene>();
 	const frame = useRef(0);
 	const latest = useRef(props);
@@ -57,7 +58,8 @@ export function Flame(props: FlameProps) {
 	/* The size of the card, and as much height as leaves the head of the page in sight. */
 	useLayoutEffect(() => {
 		const element = outer.current!;
-		const measure = (): void => setSize({ width: element.clientWidth, limit: Math.max(240, innerHeight - 330) });
+		const measure = (): void =>
+			setSize({ width: element.clientWidth, limit: Math.max(240, innerHeight - 330) });
 		measure();
 		const watch = new ResizeObserver(measure);
 		watch.observe(element);
@@ -68,7 +70,8 @@ export function Flame(props: FlameProps) {
 		};
 	}, []);
 	useLayoutEffect(() => {
-		const element = canvas.current!, ratio = devicePixelRatio || 1;
+		const element = canvas.current!,
+			ratio = devicePixelRatio || 1;
 		element.width = Math.round(size.width * ratio);
 		element.height = Math.round(height * ratio);
 		element.style.width = `${size.width}px`;
@@ -78,16 +81,34 @@ export function Flame(props: FlameProps) {
 	/* From the stretch that is seen to that of the zoomed box. */
 	const seen = useRef<Tree>();
 	useLayoutEffect(() => {
-		const from = tree.left[zoom]!, to = from + Math.max(tree.width[zoom]!, 1e-9), old = scene.current;
-		const next: Scene = { tree, from, to, fold, top: outer.current!.scrollTop, width: size.width, height, selected, hovered: -1, hits: props.hits, dark };
-		const moved = old && seen.current === tree && (old.from !== from || old.to !== to) && !reduced();
+		const from = tree.left[zoom]!,
+			to = from + Math.max(tree.width[zoom]!, 1e-9),
+			old = scene.current;
+		const next: Scene = {
+			tree,
+			from,
+			to,
+			fold,
+			top: outer.current!.scrollTop,
+			width: size.width,
+			height,
+			selected,
+			hovered: -1,
+			hits: props.hits,
+			dark,
+		};
+		const moved =
+			old && seen.current === tree && (old.from !== from || old.to !== to) && !reduced();
 		seen.current = tree;
 		scene.current = next;
 		if (!moved) return draw();
-		const begin = performance.now(), a = old.from, b = old.to;
+		const begin = performance.now(),
+			a = old.from,
+			b = old.to;
 		let running = 0;
 		const step = (now: number): void => {
-			const t = Math.min(1, (now - begin) / 160), ease = 1 - (1 - t) ** 3;
+			const t = Math.min(1, (now - begin) / 160),
+				ease = 1 - (1 - t) ** 3;
 			next.from = a + (from - a) * ease;
 			next.to = b + (to - b) * ease;
 			draw();
@@ -106,28 +127,49 @@ export function Flame(props: FlameProps) {
 		scene.current.hits = props.hits;
 		draw();
 	}, [selected, props.hits]);
-	useEffect(() => () => {
-		cancelAnimationFrame(frame.current);
-		hideTip();
-	}, []);
+	useEffect(
+		() => () => {
+			cancelAnimationFrame(frame.current);
+			hideTip();
+		},
+		[],
+	);
 	useEffect(() => {
 		canvas.current!.boxes = () => {
-			const s = scene.current!, scale = s.width / (s.to - s.from), found = [];
+			const s = scene.current!,
+				scale = s.width / (s.to - s.from),
+				found = [];
 			for (let i = 0; i < s.tree.count; i++) {
-				const x = Math.max(0, (s.tree.left[i]! - s.from) * scale), right = Math.min(s.width, (s.tree.left[i]! + s.tree.width[i]! - s.from) * scale);
-				if (right - x >= 1 && rowOf(s, s.tree.depth(i)) >= 0) found.push({ name: s.tree.text(i), x, y: rowOf(s, s.tree.depth(i)) * ROW - s.top, width: right - x, depth: s.tree.depth(i) });
+				const x = Math.max(0, (s.tree.left[i]! - s.from) * scale),
+					right = Math.min(
+						s.width,
+						(s.tree.left[i]! + s.tree.width[i]! - s.from) * scale,
+					);
+				if (right - x >= 1 && rowOf(s, s.tree.depth(i)) >= 0)
+					found.push({
+						name: s.tree.text(i),
+						x,
+						y: rowOf(s, s.tree.depth(i)) * ROW - s.top,
+						width: right - x,
+						depth: s.tree.depth(i),
+					});
 			}
 			return found;
 		};
 	}, []);
 
 	const boxAt = (event: MouseEvent): number => {
-		const s = scene.current, place = canvas.current!.getBoundingClientRect();
+		const s = scene.current,
+			place = canvas.current!.getBoundingClientRect();
 		if (!s) return -1;
-		return tree.at(depthOf(s, Math.floor((event.clientY - place.top + s.top) / ROW)), s.from + ((event.clientX - place.left) / s.width) * (s.to - s.from));
+		return tree.at(
+			depthOf(s, Math.floor((event.clientY - place.top + s.top) / ROW)),
+			s.from + ((event.clientX - place.left) / s.width) * (s.to - s.from),
+		);
 	};
 	const move = (event: MouseEvent): void => {
-		const box = boxAt(event), s = scene.current;
+		const box = boxAt(event),
+			s = scene.current;
 		if (s && s.hovered !== box) {
 			s.hovered = box;
 			draw();
@@ -142,7 +184,8 @@ export function Flame(props: FlameProps) {
 		draw();
 	};
 	const reveal = (box: number): void => {
-		const element = outer.current!, y = rowOf({ fold }, tree.depth(box)) * ROW;
+		const element = outer.current!,
+			y = rowOf({ fold }, tree.depth(box)) * ROW;
 		if (y < element.scrollTop) element.scrollTop = y;
 		if (y + ROW > element.scrollTop + height) element.scrollTop = y + ROW - height;
 		props.onSelect(box);
@@ -161,24 +204,45 @@ export function Flame(props: FlameProps) {
 		if (step) {
 			let box = step();
 			/* Past what is folded. */
-			while (box > 0 && rowOf({ fold }, tree.depth(box)) < 0) box = event.key === "ArrowUp" ? tree.parent(box) : tree.child(box);
+			while (box > 0 && rowOf({ fold }, tree.depth(box)) < 0)
+				box = event.key === "ArrowUp" ? tree.parent(box) : tree.child(box);
 			if (box >= 0) reveal(box);
 		} else if (event.key === "Enter" || event.key === " ") props.onZoom(at);
 		else if (event.key === "ContextMenu" || (event.shiftKey && event.key === "F10")) {
-			const s = scene.current!, place = canvas.current!.getBoundingClientRect();
-			props.onMenu(at, place.left + Math.max(0, ((tree.left[at]! - s.from) / (s.to - s.from)) * s.width) + 8, place.top + (rowOf(s, tree.depth(at)) + 1) * ROW - s.top);
+			const s = scene.current!,
+				place = canvas.current!.getBoundingClientRect();
+			props.onMenu(
+				at,
+				place.left +
+					Math.max(0, ((tree.left[at]! - s.from) / (s.to - s.from)) * s.width) +
+					8,
+				place.top + (rowOf(s, tree.depth(at)) + 1) * ROW - s.top,
+			);
 		} else if (!props.onKey(event.key, at)) return;
 		event.preventDefault();
 		event.stopPropagation();
 	};
 	return (
-		<div class="flame" ref={outer} style={{ height: `${height}px` }} onScroll={() => {
-			if (scene.current) scene.current.top = outer.current!.scrollTop;
-			draw();
-		}}>
+		<div
+			class="flame"
+			ref={outer}
+			style={{ height: `${height}px` }}
+			onScroll={() => {
+				if (scene.current) scene.current.top = outer.current!.scrollTop;
+				draw();
+			}}>
 			<div class="flame-space" style={{ height: `${full}px` }}>
-				<canvas ref={canvas} class="flame-canvas" tabIndex={0} role="application" aria-roledescription="flame graph" aria-label={props.label} aria-describedby="flame-spoken"
-					onMouseMove={move} onMouseLeave={leave} onKeyDown={keys}
+				<canvas
+					ref={canvas}
+					class="flame-canvas"
+					tabIndex={0}
+					role="application"
+					aria-roledescription="flame graph"
+					aria-label={props.label}
+					aria-describedby="flame-spoken"
+					onMouseMove={move}
+					onMouseLeave={leave}
+					onKeyDown={keys}
 					onClick={(event) => {
 						const box = boxAt(event);
 						if (box < 0) return;
@@ -193,9 +257,12 @@ export function Flame(props: FlameProps) {
 							props.onSelect(box);
 							props.onMenu(box, event.clientX, event.clientY);
 						}
-					}} />
+					}}
+				/>
 			</div>
-			<span id="flame-spoken" class="hidden" aria-live="polite">{selected >= 0 && selected < tree.count ? props.spoken(selected) : ""}</span>
+			<span id="flame-spoken" class="hidden" aria-live="polite">
+				{selected >= 0 && selected < tree.count ? props.spoken(selected) : ""}
+			</span>
 		</div>
 	);
 }

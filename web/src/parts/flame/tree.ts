@@ -10,10 +10,25 @@ export interface FlameAnswer {
 	total: { bytes: number; count: number };
 	node_count: number;
 	hidden_count: number;
-	names: { text: string[]; kind: number[]; module: number[]; file: number[]; line: number[]; colour: number[] };
+	names: {
+		text: string[];
+		kind: number[];
+		module: number[];
+		file: number[];
+		line: number[];
+		colour: number[];
+	};
 	modules: string[];
 	files: string[];
-	nodes: { name: number[]; parent: number[]; depth: number[]; value: number[]; other: number[]; self: number[]; before?: number[] };
+	nodes: {
+		name: number[];
+		parent: number[];
+		depth: number[];
+		value: number[];
+		other: number[];
+		self: number[];
+		before?: number[];
+	};
 	against?: { id?: string; name?: string; measure?: string; at_ns?: number | null };
 }
 
@@ -26,10 +41,11 @@ function hash(text: string, seed: number): number {
 }
 
 /* How Tree.find() knows a box, by the names from the root ("all") on. */
-export const pathKey = (names: readonly string[]): string => names.reduce((h, name) => hash(name, h), 0x811c9dc5).toString(36);
+export const pathKey = (names: readonly string[]): string =>
+	names.reduce((h, name) => hash(name, h), 0x811c9dc5).toString(36);
 
 /* FNV's low bits depend on the last letters only. */
-const mix = (h: number): number => Math.imul(h ^ (h >>> 15), 0x2c1b3c6d) >>> 0 >>> 8;
+const mix = (h: number): number => (Math.imul(h ^ (h >>> 15), 0x2c1b3c6d) >>> 0) >>> 8;
 
 export class Tree {
 	readonly count: number;
@@ -43,7 +59,8 @@ export class Tree {
 	private byPath: Map<number, number> | undefined;
 
 	constructor(readonly answer: FlameAnswer) {
-		const { parent, depth, value, before, name } = answer.nodes, { text } = answer.names;
+		const { parent, depth, value, before, name } = answer.nodes,
+			{ text } = answer.names;
 		const n = (this.count = value.length);
 		this.width = new Float64Array(n);
 		this.left = new Float64Array(n);
@@ -60,9 +77,11 @@ export class Tree {
 		const sizes: number[] = [];
 		for (let i = 0; i < n; i++) sizes[depth[i]!] = (sizes[depth[i]!] ?? 0) + 1;
 		this.levels = sizes.map((size) => new Int32Array(size));
-		const filled = sizes.map(() => 0), next = new Float64Array(n);
+		const filled = sizes.map(() => 0),
+			next = new Float64Array(n);
 		for (let i = 0; i < n; i++) {
-			const d = depth[i]!, p = parent[i]!;
+			const d = depth[i]!,
+				p = parent[i]!;
 			this.levels[d]![filled[d]!++] = i;
 			if (i) {
 				this.left[i] = next[p]!;
@@ -73,10 +92,16 @@ export class Tree {
 		}
 		/* By a hash, so that a module keeps its hue and a function its shade in every picture; the server
 		 * says which are grey (libc, allocators). */
-		const { colour, module, kind } = answer.names, hues = answer.modules.map((m) => mix(hash(m, 0x811c9dc5)) % 24);
-		this.colours = Int16Array.from(text, (t, i) => ((colour[i] ?? -1) < 0 || kind[i] !== KIND.function && kind[i] !== KIND.address ? -1 : hues[module[i] ?? 0]! * 9 + (mix(hash(t, 0x811c9dc5)) % 9)));
+		const { colour, module, kind } = answer.names,
+			hues = answer.modules.map((m) => mix(hash(m, 0x811c9dc5)) % 24);
+		this.colours = Int16Array.from(text, (t, i) =>
+			(colour[i] ?? -1) < 0 || (kind[i] !== KIND.function && kind[i] !== KIND.address)
+				? -1
+				: hues[module[i] ?? 0]! * 9 + (mix(hash(t, 0x811c9dc5)) % 9),
+		);
 		let lead = 0;
-		while (lead + 1 < n && parent[lead + 1] === lead && this.width[lead + 1] === this.width[0]) lead++;
+		while (lead + 1 < n && parent[lead + 1] === lead && this.width[lead + 1] === this.width[0])
+			lead++;
 		this.shared = Math.max(0, lead - 1);
 	}
 
@@ -90,7 +115,9 @@ export class Tree {
 		return this.answer.modules[this.answer.names.module[this.answer.nodes.name[i]!] ?? 0] ?? "";
 	}
 	place(i: number): string {
-		const name = this.answer.nodes.name[i]!, { file, line } = this.answer.names, path = this.answer.files[file[name] ?? 0];
+		const name = this.answer.nodes.name[i]!,
+			{ file, line } = this.answer.names,
+			path = this.answer.files[file[name] ?? 0];
 		return path ? `${path}${line[name] ? `:${line[name]}` : ""}` : "";
 	}
 	parent(i: number): number {
@@ -133,9 +160,11 @@ export class Tree {
 
 	/* Position in a level of the first box that ends right of x. */
 	first(level: Int32Array, x: number): number {
-		let low = 0, high = level.length;
+		let low = 0,
+			high = level.length;
 		while (low < high) {
-			const middle = (low + high) >> 1, i = level[middle]!;
+			const middle = (low + high) >> 1,
+				i = level[middle]!;
 			if (this.left[i]! + this.width[i]! <= x) low = middle + 1;
 			else high = middle;
 		}
@@ -152,7 +181,8 @@ export class Tree {
 	}
 	sibling(i: number, by: number): number {
 		const level = this.levels[this.depth(i)]!;
-		let low = 0, high = level.length - 1; /* nodes of a level are in order of their numbers too */
+		let low = 0,
+			high = level.length - 1; /* nodes of a level are in order of their numbers too */
 		while (low < high) {
 			const middle = (low + high) >> 1;
 			if (level[middle]! < i) low = middle + 1;
@@ -163,9 +193,12 @@ export class Tree {
 
 	/* Boxes whose names fit, and how much of the whole lies below them (each stack once). */
 	search(pattern: RegExp): { hits: Uint8Array; boxes: number; weight: number } {
-		const { text } = this.answer.names, fits = text.map((t) => pattern.test(t));
-		const hits = new Uint8Array(this.count), inside = new Uint8Array(this.count);
-		let boxes = 0, weight = 0;
+		const { text } = this.answer.names,
+			fits = text.map((t) => pattern.test(t));
+		const hits = new Uint8Array(this.count),
+			inside = new Uint8Array(this.count);
+		let boxes = 0,
+			weight = 0;
 		for (let i = 1; i < this.count; i++) {
 			inside[i] = inside[this.parent(i)]!;
 			if (!fits[this.answer.nodes.name[i]!] || this.kind(i) === KIND.others) continue;
