@@ -640,6 +640,7 @@ static void wrong_orders_are_refused(void **context)
 	assert_false(sort_order("down", &descending));
 	assert_true(sort_order("dsc", &descending) && descending);
 	assert_true(is_allocator_function("operator new(unsigned long)"));
+	assert_true(is_allocator_function("zmalloc_usable"));
 	assert_false(is_allocator_function("main"));
 }
 

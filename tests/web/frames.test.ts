@@ -34,6 +34,12 @@ describe("abbreviate", () => {
 		expect(asker(frames)?.function).toBe("serve");
 		expect(callOf(frames)).toBe("malloc");
 	});
+	test("wrappers by other names", () => {
+		for (const name of ["xmalloc", "xcalloc", "zmalloc_usable", "ztrymalloc", "g_malloc0"]) {
+			expect(asker(stack("main", "parse", name, "malloc"))?.function).toBe("parse");
+		}
+		expect(asker(stack("main", "zalloc_nothing", "malloc"))?.function).toBe("zalloc_nothing");
+	});
 	test("the two innermost, the outermost, and where paths part", () => {
 		const frames = stack(
 			["main", 100],

@@ -23,7 +23,7 @@ export interface Frame {
 const START =
 	/^(_start|__libc_start_(main|call_main)\S*|(__)?start_thread|(__)?clone3?|_dl_start\S*|thread_start)$/;
 const PLUMBING =
-	/^(void\* |void )?(std::|__gnu_cxx::|__cxxabi|boost::|operator new|alloc::|core::|hashbrown::|__rust_|__rdl_|_rjem_|je_|g_(m|re|c|slice_)?alloc|g_malloc|g_realloc|g_try_|x(m|c|re)alloc|xstrdup|(__)?strn?dup|v?asprintf|__vasprintf|_IO_)/;
+	/^(void\* |void )?(std::|__gnu_cxx::|__cxxabi|boost::|operator new|alloc::|core::|hashbrown::|__rust_|__rdl_|_rjem_|je_|g_(m|re|c|slice_)?alloc|g_malloc|g_realloc|g_try_|xstrdup|[xz](try)?(m|c|re)alloc|(__)?strn?dup|v?asprintf|__vasprintf|_IO_)/;
 const INNER = 2,
 	BETWEEN = 2;
 
