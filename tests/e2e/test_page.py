@@ -7,6 +7,7 @@ MEMOIR_WALKS=looks and -k looks nothing else).
 import json
 import os
 import re
+import shutil
 import subprocess
 import urllib.parse
 import threading
@@ -56,6 +57,31 @@ def part(folder):
     return {"filter": "size >= 40", "from": round(runtime * 0.2) / 1e9, "to": round(runtime * 0.7) / 1e9}
 
 
+def record_redis(folder):
+    """For the README: redis-server while clients fill it, empty it and fill it again."""
+    program, socket = str(folder / "redis-server"), str(folder / "redis")
+    shutil.copy(shutil.which("redis-server"), program)
+    recording = folder / "redis-server.dat"
+    recorded = subprocess.Popen([harness.MEMOIR, "run", "-q", "-o", str(recording), program, "--port",
+                                 "0", "--unixsocket", socket, "--save", ""], cwd=folder)
+
+    def clients(*options):
+        subprocess.run(["redis-benchmark", "-s", socket, "-q", "-P", "16", "-c", "8", *options],
+                       check=True, stdout=subprocess.DEVNULL)
+
+    harness.wait_for(lambda: os.path.exists(socket))
+    clients("-r", "60000", "-n", "60000", "-d", "200", "-t", "set")
+    clients("-n", "60000", "-d", "200", "-t", "lpush")
+    clients("-r", "40000", "-n", "60000", "-t", "hset,zadd,sadd")
+    subprocess.run(["redis-cli", "-s", socket, "del", "mylist"], check=True)
+    clients("-r", "60000", "-n", "8000", "-d", "2000", "-t", "set")
+    subprocess.run(["redis-cli", "-s", socket, "flushall", "sync"], check=True)
+    clients("-r", "60000", "-n", "60000", "-d", "100", "-t", "set")
+    subprocess.run(["redis-cli", "-s", socket, "shutdown", "nosave"], check=False)
+    assert recorded.wait(60) == 0
+    return recording
+
+
 @pytest.fixture(scope="module")
 def seen(folder, part):
     out = os.environ.get("MEMOIR_SHOTS") or folder
@@ -63,15 +89,12 @@ def seen(folder, part):
     pictures = os.environ.get("MEMOIR_PICTURES")
     extra = []
     if pictures:
-        # Memoir itself, while it makes a page of the demo.
-        extra.append(folder / "memoir.dat")
-        assert harness.record([harness.MEMOIR, "export", "html", "demo.dat", "-o", "demo.html"],
-                              str(extra[0]), cwd=folder).status == 0
+        extra.append(record_redis(folder))
     with serving.Server(folder / "demo.dat", folder / "again.dat", *extra) as server:
         recordings = {r["name"]: r for r in server.ready()}
         first = recordings["demo.dat"]
         facts = server.get(f"/data/{first['id']}/overview")
-        large = recordings.get("memoir.dat")
+        large = recordings.get("redis-server.dat")
         shown = large and {"picture": large["id"], "picture_end": large["runtime"]["secs"] + large["runtime"]["fract_nsecs"] / 1e9}
         return run_walk("page_walk.mjs", {
             "address": server.address, "id": first["id"], "second": recordings["again.dat"]["id"],
