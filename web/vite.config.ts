@@ -24,7 +24,9 @@ function inline(): Plugin {
 			}
 			script = script.replaceAll("</script", "<\\/script").trim();
 			style = style.trim();
-			const policy = `default-src 'none'; script-src ${sha(script)}; style-src ${sha(style)}; img-src data:`;
+			const policy =
+				`default-src 'none'; script-src ${sha(script)}; style-src ${sha(style)}; ` +
+				"img-src data:";
 			for (const item of Object.values(bundle)) {
 				if (item.type !== "asset" || !item.fileName.endsWith(".html")) continue;
 				item.source = String(item.source)
@@ -33,7 +35,8 @@ function inline(): Plugin {
 					.replace(
 						"</head>",
 						() =>
-							`<meta http-equiv="Content-Security-Policy" content="${policy}">\n<style>${style}</style>\n</head>`,
+							`<meta http-equiv="Content-Security-Policy" content="` +
+							`${policy}">\n<style>${style}</style>\n</head>`,
 					)
 					.replace("</body>", () => `<script type="module">${script}</script>\n</body>`);
 			}

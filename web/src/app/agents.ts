@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Programs that run with an agent in them, as the server knows them.  The list is asked for again and
-// again while the page is seen: the column shows "Live" only where there is one.
+// Programs that run with an agent in them, as the server knows them.  The list is asked for again
+// and again while the page is seen: the column shows "Live" only where there is one.
 import { useEffect, useState } from "preact/hooks";
 import { send } from "./api";
 import { route } from "./url";

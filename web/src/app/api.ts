@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Questions to the server.  ask() is one request; answers are kept (the newest CACHE of them) and a
-// request that nobody waits for any more is cancelled.  useAnswer() is what views call: it keeps the
-// last answer on the screen until the next is there, and says "busy" only after 200 ms.  What is no part
-// of the view's own answer is asked "later": the server then has time for the rest first.
+// request that nobody waits for any more is cancelled.  useAnswer() is what views call: it keeps
+// the last answer on the screen until the next is there, and says "busy" only after 200 ms.  What
+// is no part of the view's own answer is asked "later": the server then has time for the rest
+// first.
 import { useEffect, useRef, useState } from "preact/hooks";
 
 export class ApiError extends Error {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What an address of the page means: #/VIEW/RECORDING?key=value&…  Nothing here knows a browser: the
-// present route is what url.ts said last.
+// What an address of the page means: #/VIEW/RECORDING?key=value&…  Nothing here knows a browser:
+// the present route is what url.ts said last.
 //
 // Keys that every view shares: filter (the question), from, to (the brush), at (the moment), as
-// seconds since the start; measure, weight (which bytes, or blocks); units=decimal; series.  A view's
-// own keys are dropped when another is opened.
+// seconds since the start; measure, weight (which bytes, or blocks); units=decimal; series.  A
+// view's own keys are dropped when another is opened.
 export type Parameters = Record<string, string>;
 export interface Route {
 	view: string;

@@ -175,7 +175,9 @@ function Switches() {
 				type="button"
 				class="button tall"
 				title="Sizes in powers of two or of ten"
-				aria-label={`${decimal ? "MB" : "MiB"}: units are ${decimal ? "decimal" : "binary"}`}
+				aria-label={
+					`${decimal ? "MB" : "MiB"}: units are ` + (decimal ? "decimal" : "binary")
+				}
 				onClick={() => go({ units: decimal ? "" : "decimal" })}>
 				{decimal ? "MB" : "MiB"}
 			</button>

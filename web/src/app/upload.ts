@@ -20,7 +20,8 @@ export function upload(
 		};
 		if (limit !== undefined && file.size > limit)
 			return failed(
-				`it has ${bytes(file.size)}; the server takes at most ${bytes(limit)}. Give it to memoir server on the command line instead.`,
+				`it has ${bytes(file.size)}; the server takes at most ${bytes(limit)}. ` +
+					"Give it to memoir server on the command line instead.",
 			);
 		const request = new XMLHttpRequest();
 		request.open("POST", `/upload?${new URLSearchParams({ name: file.name })}`);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Heap profiles: what the server answers (docs/http-api.md), and the question that the address holds.
+// Heap profiles: what the server answers (docs/http-api.md), and the question that the address
+// holds.
 //
 // In the address: measure=alloc (all that was ever allocated; else what is in use), weight=count
 // (blocks; else bytes), by (line, file, address; else functions), thread, focus, ignore, retain,
-// exclude (regular expressions), allocator=1, base (another dump: a difference); shape, zoom, pin, search, unfold, as of
-// the flame graph; find and sort of the table.
+// exclude (regular expressions), allocator=1, base (another dump: a difference); shape, zoom, pin,
+// search, unfold, as of the flame graph; find and sort of the table.
 import type { Answer, ApiError, Query } from "../app/api";
 import type { Recording } from "../app/recordings";
 import type { Parameters } from "../app/url";
@@ -100,7 +101,8 @@ export function asked(parameters: Parameters): Asked {
 	};
 }
 
-/* A regular expression that cannot be read is said at its field, and what was there before stays. */
+/* A regular expression that cannot be read is said at its field, and what was there before
+ * stays. */
 export const isPattern = (error: ApiError | undefined): boolean =>
 	FILTERS.some(([name]) => name === error?.parameter);
 export const calmed = <T>(answer: Answer<T>): Answer<T> =>

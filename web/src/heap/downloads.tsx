@@ -25,7 +25,10 @@ export function HeapDownloads({
 	const rows = reports
 		.filter((r) => !r.whole || !asked.base)
 		.map((r) => {
-			const file = `${base}${["pprof", "text", r.extension].includes(r.name) ? "" : `.${r.name}`}.${r.extension}`;
+			const file =
+				`${base}` +
+				`${["pprof", "text", r.extension].includes(r.name) ? "" : `.${r.name}`}.` +
+				`${r.extension}`;
 			return {
 				...r,
 				file,
@@ -43,7 +46,11 @@ export function HeapDownloads({
 		<Card
 			name="heap-downloads"
 			title="Downloads"
-			said={`${plural(rows.length, "report")}${asked.filtered ? " of what is asked for above" : ""}${asked.base ? ", of what was added since the other dump" : ""}`}>
+			said={
+				`${plural(rows.length, "report")}` +
+				(asked.filtered ? " of what is asked for above" : "") +
+				(asked.base ? ", of what was added since the other dump" : "")
+			}>
 			<ul class="heap-downloads">
 				{rows.map((r) => (
 					<li key={r.name}>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The table of a heap profile: what each function (line, file, address) holds by itself and with all
-// that it calls; of two dumps, how that changed.  Sorted and paged by the server.
+// The table of a heap profile: what each function (line, file, address) holds by itself and with
+// all that it calls; of two dumps, how that changed.  Sorted and paged by the server.
 import type { ComponentChildren } from "preact";
 import { go, href, useRoute } from "../app/url";
 import { Card } from "../parts/card";
@@ -56,7 +56,8 @@ export function HeapFunctions({
 		(r[`${what}_${unit}${before ? "_before" : ""}` as keyof Row] as number) ?? 0;
 	const change = (r: Row, what: "flat" | "cum"): number => value(r, what) - value(r, what, true);
 	const Amount = asked.weight === "bytes" ? Bytes : Count;
-	/* Each number leads to exactly what it counts: all stacks through the name; its own from below. */
+	/* Each number leads to exactly what it counts: all stacks through the name; its own from
+	 * below. */
 	const through = (r: Row): string => href({}, { focus: patternOf(asked.by, r.name), zoom: "" });
 	const own = (r: Row): string | undefined =>
 		asked.by === "line" ? undefined : href({}, ownBox(r.name));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The flame graph of a heap profile: the drawing of recordings, with what can be asked about a dump.
+// The flame graph of a heap profile: the drawing of recordings, with what can be asked about a
+// dump.
 import { useMemo } from "preact/hooks";
 import type { Answer } from "../app/api";
 import { dataUrl } from "../app/recordings";
@@ -141,7 +142,8 @@ export function HeapGraph({
 				{found && tree && (
 					<span class="dim" role="status">
 						{found.boxes
-							? `${percent(found.weight, tree.value(0))} in ${plural(found.boxes, "box", "boxes")}`
+							? `${percent(found.weight, tree.value(0))} in ` +
+								`${plural(found.boxes, "box", "boxes")}`
 							: "no function fits"}
 					</span>
 				)}
@@ -161,12 +163,16 @@ export function HeapGraph({
 					tree &&
 					(tree.count < 2 || tree.width[0] === 0 ? (
 						<Empty
-							title={`Nothing ${asked.words}${asked.filtered ? " that matches" : ""}`}>
+							title={
+								`Nothing ${asked.words}` + (asked.filtered ? " that matches" : "")
+							}>
 							{asked.filtered
 								? "Change or remove what is asked for above."
 								: asked.ever
-									? "The program did not keep count of what it freed: MALLOC_CONF=prof_accum:true does."
-									: "The dump holds no stack. Perhaps profiling was not active, or nothing was sampled yet."}
+									? "The program did not keep count of what it freed: " +
+										"MALLOC_CONF=prof_accum:true does."
+									: "The dump holds no stack. Perhaps profiling was " +
+										"not active, or nothing was sampled yet."}
 						</Empty>
 					) : asTable ? (
 						<FlameTable

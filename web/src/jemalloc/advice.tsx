@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What could be better, with the numbers that say so and the setting that changes it.  The rules are
-// src/jemalloc/advice.c.
+// What could be better, with the numbers that say so and the setting that changes it.  The rules
+// are src/jemalloc/advice.c.
 import { useState } from "preact/hooks";
 import { Card } from "../parts/card";
 import { plural } from "../parts/units";

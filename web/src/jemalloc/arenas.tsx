@@ -28,7 +28,8 @@ export function ArenasPage({
 				name="arena-histograms"
 				said={
 					live.length
-						? `${plural(live.length, "live arena")} · the emptiest uses ${percent(worst, 1)} of its pages`
+						? `${plural(live.length, "live arena")} · the emptiest uses ` +
+							`${percent(worst, 1)} of its pages`
 						: "No arena was printed"
 				}>
 				<div class="jem-pair">

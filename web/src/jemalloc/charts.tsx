@@ -2,8 +2,8 @@
 // Pictures of statistics, drawn as SVG: bars and dots over size classes, one bar that is cut into
 // shares, histograms, and lines over snapshots.
 //
-// They know numbers and labels only.  Every picture has a name for those who do not see it, says the
-// exact value under the pointer, and stands beside a table with the same numbers.
+// They know numbers and labels only.  Every picture has a name for those who do not see it, says
+// the exact value under the pointer, and stands beside a table with the same numbers.
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isDecimal } from "../parts/units";
@@ -37,8 +37,8 @@ export function useWidth(): [RefObject<HTMLDivElement>, number] {
 	return [ref, width];
 }
 
-// Round numbers from 0 (or 1, where the scale is logarithmic) to at least `most`; powers of two where
-// sizes are written in KiB.
+// Round numbers from 0 (or 1, where the scale is logarithmic) to at least `most`; powers of two
+// where sizes are written in KiB.
 export function ticks(most: number, wanted: number, log: boolean, binary = false): number[] {
 	if (!(most > 0)) return [0, 1];
 	if (log) {
@@ -280,7 +280,10 @@ export function Shares({
 						{points.map((p, i) => (
 							<g key={i}>
 								<rect
-									class={`jem-piece ${p.kind ?? ""}${i % 2 ? " odd" : ""}${i === over ? " over" : ""}`}
+									class={
+										`jem-piece ${p.kind ?? ""}${i % 2 ? " odd" : ""}` +
+										(i === over ? " over" : "")
+									}
 									x={pieces[i]!.x}
 									y={2}
 									width={Math.max(

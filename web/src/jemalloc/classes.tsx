@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Size classes: how what is allocated spreads over them (two charts), and how busy they are (three),
-// small and large ones alike, with the tables of both below.
+// Size classes: how what is allocated spreads over them (two charts), and how busy they are
+// (three), small and large ones alike, with the tables of both below.
 import { go, useRoute } from "../app/url";
 import { Card, Choice } from "../parts/card";
 import { bytes, count, percent, plural, short } from "../parts/units";
@@ -49,7 +49,10 @@ export function SizeClasses({ arena, show }: { arena: Arena; show: Shown }) {
 				tools={key}
 				said={
 					top
-						? `${plural(small.length, "bin")} and ${plural(large, "large class", "large classes")} in use · most in ${count(top.size)} bytes: ${percent(top.allocated, whole)}`
+						? `${plural(small.length, "bin")} and ` +
+							`${plural(large, "large class", "large classes")} in use · ` +
+							`most in ${count(top.size)} bytes: ` +
+							`${percent(top.allocated, whole)}`
 						: "No size class is in use"
 				}>
 				<Classes

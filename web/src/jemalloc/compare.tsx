@@ -179,7 +179,8 @@ export function Compare({
 				name="compare-classes"
 				said={
 					top
-						? `${plural(rows.length, "class", "classes")} changed · most: ${top.name} bytes, ${signed(bytes(change(top)!))}`
+						? `${plural(rows.length, "class", "classes")} changed · most: ` +
+							`${top.name} bytes, ${signed(bytes(change(top)!))}`
 						: a && b && classes(a).length + classes(b).length
 							? "No class changed"
 							: "No size class was printed"

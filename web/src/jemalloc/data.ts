@@ -20,8 +20,10 @@ export interface Waterfall {
 		readonly from: string;
 		readonly bytes: number;
 	}[];
-	readonly bins: readonly { readonly size: number; readonly bytes: number }[]; // free in slabs, most first
-	readonly sampled: { readonly count: number; readonly estimated: boolean }; // small blocks that the heap profiler moved
+	// free in slabs, most first
+	readonly bins: readonly { readonly size: number; readonly bytes: number }[];
+	// small blocks that the heap profiler moved
+	readonly sampled: { readonly count: number; readonly estimated: boolean };
 }
 
 export interface Advice {

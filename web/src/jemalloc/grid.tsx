@@ -12,7 +12,8 @@ export interface Column<T> {
 	readonly value: (row: T) => number | string | undefined; // what is sorted by
 	readonly shown?: (row: T) => ComponentChildren; // what is seen; the value itself otherwise
 	readonly exact?: (row: T) => string | undefined; // for the pointer
-	readonly absent?: string; // what is seen where there is no value; the column stays even if there is none at all
+	// what is seen where there is no value; the column stays even if there is none at all
+	readonly absent?: string;
 }
 
 const compare = (a: number | string | undefined, b: number | string | undefined): number => {

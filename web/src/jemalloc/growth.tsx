@@ -15,10 +15,9 @@ export function GrowthCard({ growth, show }: { growth: Growth; show: Shown }) {
 		timed = growth.clock !== "snapshots";
 	const unit = timed ? "hour" : "snapshot";
 	const said = first
-		? `${plural(steady.length, "class grows", "classes grow")} steadily${first.suspect ? " and may be a leak" : ""} · ${count(first.size)} bytes: ${bytes(rate(first))} an ${unit}`.replace(
-				"an snapshot",
-				"a snapshot",
-			)
+		? `${plural(steady.length, "class grows", "classes grow")} steadily` +
+			`${first.suspect ? " and may be a leak" : ""} · ${count(first.size)} bytes: ` +
+			`${bytes(rate(first))} an ${unit}`.replace("an snapshot", "a snapshot")
 		: growth.classes.length
 			? "no class grows steadily"
 			: "";

@@ -65,7 +65,10 @@ export function HugePages({ arena, show }: { arena: Arena; show: Shown }) {
 				id="table-hpa"
 				caption="Counters of the huge page allocator"
 				rows={counters}
-				empty="Nothing was printed about huge pages; jemalloc does from 5.3 on, and not with the option h."
+				empty={
+					"Nothing was printed about huge pages; jemalloc does from 5.3 on, and " +
+					"not with the option h."
+				}
 				columns={[
 					{ key: "name", label: "what", value: (r) => r.name },
 					{

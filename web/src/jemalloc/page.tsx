@@ -44,7 +44,8 @@ function NoArena({ arena }: { arena: string }) {
 			}>
 			{arena
 				? "Choose another arena, or another snapshot."
-				: "malloc_stats_print leaves arenas out with the options a and m; the totals are in the overview."}
+				: "malloc_stats_print leaves arenas out with the options a and m; the " +
+					"totals are in the overview."}
 		</Empty>
 	);
 }
@@ -136,7 +137,11 @@ function ComparePart({
 							)}>{`snapshot ${n + 1} of ${theirs.data!.snapshots}`}</option>
 					))}
 				</select>
-				<span>{`after: snapshot ${at + 1} of ${history.snapshots}${source.files.length > 1 ? ` of ${history.name}` : ""}, the one chosen above`}</span>
+				<span>
+					{`after: snapshot ${at + 1} of ${history.snapshots}` +
+						`${source.files.length > 1 ? ` of ${history.name}` : ""}, the one ` +
+						"chosen above"}
+				</span>
 			</div>
 			{error ? (
 				<Failure
@@ -207,9 +212,9 @@ function PartOf({
 					<AdviceCard snapshot={snapshot} />
 					{history.growth && <GrowthCard growth={history.growth} show={show} />}
 					{snapshot.corrections.length > 0 && (
-						<p
-							class="dim"
-							id="corrections">{`About this snapshot: ${snapshot.corrections.join("; ")}.`}</p>
+						<p class="dim" id="corrections">
+							{"About this snapshot: " + `${snapshot.corrections.join("; ")}.`}
+						</p>
 					)}
 				</>
 			);

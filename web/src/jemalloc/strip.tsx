@@ -174,7 +174,10 @@ export function Curves({
 				</output>
 			</div>
 			{history.kept.length < history.snapshots && (
-				<p class="dim">{`The curves are of all ${count(history.snapshots)} snapshots; ${count(history.kept.length)} of them, evenly spread, can be looked at.`}</p>
+				<p class="dim">
+					{`The curves are of all ${count(history.snapshots)} snapshots; ` +
+						`${count(history.kept.length)} of them, evenly spread, can be looked at.`}
+				</p>
 			)}
 		</div>
 	);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The first card of a snapshot: the eight figures that people ask for, each with what it means here,
-// and the definitions of the words.
+// The first card of a snapshot: the eight figures that people ask for, each with what it means
+// here, and the definitions of the words.
 import { Card } from "../parts/card";
 import { bytes, count, duration, percent, plural } from "../parts/units";
 import { isLive, number, type Arena, type Snapshot } from "./data";
@@ -18,7 +18,10 @@ const ms = (value: number): string => (value < 0 ? "never" : duration(value / 10
 
 function decay(which: string, value: number | undefined): string {
 	if (value === undefined) return "";
-	return `${which} pages: ${value < 0 ? "kept for ever" : value === 0 ? "given back at once" : `within ${ms(value)}`}`;
+	return (
+		`${which} pages: ` +
+		(value < 0 ? "kept for ever" : value === 0 ? "given back at once" : `within ${ms(value)}`)
+	);
 }
 
 // What is said of one arena, or of all of them.
@@ -63,13 +66,17 @@ function facts(s: Snapshot, arena: Arena | undefined, all: boolean, show: Shown)
 			key: "tcache",
 			label: "Thread cache size",
 			...size(s.shape["tcache_max"]),
-			note: `the largest size that threads cache${cached === undefined ? "" : `; ${bytes(cached)} are cached now`}`,
+			note:
+				"the largest size that threads cache" +
+				(cached === undefined ? "" : `; ${bytes(cached)} are cached now`),
 		},
 		{
 			key: "dirty",
 			label: "Number of dirty pages",
 			value: dirty === undefined ? undefined : count(dirty),
-			note: `unused, not given back yet${dirty !== undefined && page ? `: ${bytes(dirty * page)}` : ""}`,
+			note:
+				"unused, not given back yet" +
+				(dirty !== undefined && page ? `: ${bytes(dirty * page)}` : ""),
 		},
 		{
 			key: "fragmentation",
@@ -78,13 +85,23 @@ function facts(s: Snapshot, arena: Arena | undefined, all: boolean, show: Shown)
 				allocated === undefined || active === undefined
 					? undefined
 					: `${(active > 0 ? 100 * (1 - allocated / active) : 0).toFixed(2)} %`,
-			note: `of what is active is not allocated${allocated === undefined || active === undefined ? "" : `: ${bytes(active - allocated)}`}`,
+			note:
+				"of what is active is not allocated" +
+				(allocated === undefined || active === undefined
+					? ""
+					: `: ${bytes(active - allocated)}`),
 		},
 		{
 			key: "interval",
 			label: "Profiling interval",
 			...size(interval),
-			note: `allocated between two samples${prof === "false" ? "; profiling is off" : prof === "true" ? "; profiling is on" : ""}`,
+			note:
+				"allocated between two samples" +
+				(prof === "false"
+					? "; profiling is off"
+					: prof === "true"
+						? "; profiling is on"
+						: ""),
 		},
 		{
 			key: "decay",
@@ -152,36 +169,45 @@ export function Summary({
 const DEFINITIONS: readonly (readonly [string, string])[] = [
 	[
 		"Allocated memory",
-		"Bytes in blocks that the program asked for and has not freed, rounded up to size classes, and what thread caches hold.",
+		"Bytes in blocks that the program asked for and has not freed, rounded up to " +
+			"size classes, and what thread caches hold.",
 	],
 	[
 		"Active (held) memory",
-		"Bytes in pages that have at least one block in use. Always a multiple of the page size, and at least what is allocated.",
+		"Bytes in pages that have at least one block in use. Always a multiple of the " +
+			"page size, and at least what is allocated.",
 	],
 	[
 		"Fragmentation",
-		"The part of active memory that is not allocated: free places in slabs, and what large blocks are padded with. The table of bins says which class has it.",
+		"The part of active memory that is not allocated: free places in slabs, and " +
+			"what large blocks are padded with. The table of bins says which class has it.",
 	],
 	[
 		"Arena",
-		"A heap of its own inside jemalloc. Threads are spread over arenas so that they seldom wait for each other; what one arena has free another cannot use.",
+		"A heap of its own inside jemalloc. Threads are spread over arenas so that " +
+			"they seldom wait for each other; what one arena has free another cannot use.",
 	],
 	[
 		"Bin",
-		"All slabs of one small size class in an arena. A slab is a few pages cut into places of one size.",
+		"All slabs of one small size class in an arena. A slab is a few pages cut into " +
+			"places of one size.",
 	],
 	["Large class", "Sizes beyond the bins; each block has pages of its own."],
 	[
 		"Profiling interval",
-		"How many bytes are allocated, on average, between two samples of jemalloc's heap profiler (2 to the power of lg_prof_sample). It is printed whether the profiler is on or not.",
+		"How many bytes are allocated, on average, between two samples of jemalloc's " +
+			"heap profiler (2 to the power of lg_prof_sample). It is printed whether the " +
+			"profiler is on or not.",
 	],
 	[
 		"Dirty pages",
-		"Pages that were used and are free now, still in memory. They go back to the system after the decay time.",
+		"Pages that were used and are free now, still in memory. They go back to the " +
+			"system after the decay time.",
 	],
 	[
 		"Muzzy pages",
-		"Free pages that the system may take when it needs them (MADV_FREE); until then they count as resident in the system's eyes.",
+		"Free pages that the system may take when it needs them (MADV_FREE); until " +
+			"then they count as resident in the system's eyes.",
 	],
 	[
 		"Resident",
@@ -198,7 +224,8 @@ const DEFINITIONS: readonly (readonly [string, string])[] = [
 	],
 	[
 		"Merged",
-		"The sum over all arenas, as jemalloc prints it. What is shown here unless one arena was chosen.",
+		"The sum over all arenas, as jemalloc prints it. What is shown here unless one " +
+			"arena was chosen.",
 	],
 ];
 

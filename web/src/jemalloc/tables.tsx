@@ -69,14 +69,21 @@ export function Bins({ arena, show }: { arena: Arena; show: Shown }) {
 		<Card
 			title="Bins"
 			name="bins"
-			said={`${plural(live, "live bin")} · ${bytes(sum(rows, (r) => number(r, "allocated")))} allocated · ${bytes(sum(rows, (r) => number(r, "free_bytes")))} free in slabs`}>
+			said={
+				`${plural(live, "live bin")} · ` +
+				`${bytes(sum(rows, (r) => number(r, "allocated")))} allocated · ` +
+				`${bytes(sum(rows, (r) => number(r, "free_bytes")))} free in slabs`
+			}>
 			<Grid
 				id="table-bins"
 				caption="Bins"
 				rows={rows}
 				first="size"
 				down={false}
-				empty="No bins were printed, or none was ever used; malloc_stats_print leaves them out with the option b."
+				empty={
+					"No bins were printed, or none was ever used; malloc_stats_print " +
+					"leaves them out with the option b."
+				}
 				columns={[
 					c("size", "size", "count", "bytes of a place"),
 					c("allocated", "allocated", "bytes"),
@@ -135,7 +142,10 @@ export function Large({ arena, show }: { arena: Arena; show: Shown }) {
 				rows={rows}
 				first="size"
 				down={false}
-				empty="No large classes were printed, or none was ever used; malloc_stats_print leaves them out with the option l."
+				empty={
+					"No large classes were printed, or none was ever used; " +
+					"malloc_stats_print leaves them out with the option l."
+				}
 				columns={[
 					c("size", "size", "bytes"),
 					c("allocated", "allocated", "bytes"),
@@ -164,14 +174,20 @@ export function Extents({ arena, show }: { arena: Arena; show: Shown }) {
 		<Card
 			title="Extents"
 			name="extents"
-			said={`free stretches of pages: ${bytes(of("dirty_bytes"))} dirty · ${bytes(of("muzzy_bytes"))} muzzy · ${bytes(of("retained_bytes"))} retained`}>
+			said={
+				`free stretches of pages: ${bytes(of("dirty_bytes"))} dirty · ` +
+				`${bytes(of("muzzy_bytes"))} muzzy · ${bytes(of("retained_bytes"))} retained`
+			}>
 			<Grid
 				id="table-extents"
 				caption="Extents"
 				rows={rows}
 				first="size"
 				down={false}
-				empty="No extents were printed, or there are none; jemalloc prints them from 5.2 on, and not with the option e."
+				empty={
+					"No extents were printed, or there are none; jemalloc prints them from " +
+					"5.2 on, and not with the option e."
+				}
 				columns={[
 					c("size", "up to", "bytes", "the class of sizes that a stretch is in"),
 					c("ndirty", "dirty", "count"),
@@ -219,12 +235,20 @@ export function Arenas({
 		<Card
 			title="Arenas"
 			name="arenas"
-			said={`${plural(rows.filter(isLive).length, "arena")} in use${rows.some((a) => a.arena === "destroyed") ? "; what destroyed ones did is a row of its own" : ""}`}>
+			said={
+				`${plural(rows.filter(isLive).length, "arena")} in use` +
+				(rows.some((a) => a.arena === "destroyed")
+					? "; what destroyed ones did is a row of its own"
+					: "")
+			}>
 			<Grid<object>
 				id="table-arenas"
 				caption="Arenas"
 				rows={rows}
-				empty="No arenas were printed; malloc_stats_print leaves them out with the options a and m."
+				empty={
+					"No arenas were printed; malloc_stats_print leaves them out with the " +
+					"options a and m."
+				}
 				columns={[
 					{
 						key: "arena",
@@ -331,7 +355,10 @@ export function Mutexes({
 			<Card
 				title={
 					arena
-						? `Mutexes of ${arena.arena === "merged" ? "all arenas together" : `arena ${arena.arena}`}`
+						? "Mutexes of " +
+							(arena.arena === "merged"
+								? "all arenas together"
+								: `arena ${arena.arena}`)
 						: "Mutexes of arenas"
 				}
 				name="mutexes"
@@ -359,7 +386,10 @@ export function Configuration({ snapshot }: { snapshot: Snapshot }) {
 				id="table-configuration"
 				caption="Settings"
 				rows={rows}
-				empty="No settings were printed; malloc_stats_print leaves them out with the option g."
+				empty={
+					"No settings were printed; malloc_stats_print leaves them out with the " +
+					"option g."
+				}
 				columns={[
 					{
 						key: "name",

@@ -55,10 +55,15 @@ export function WaterfallCard({ arena, show }: { arena: Arena; show: Shown }) {
 	const { sampled } = waterfall;
 	const beside = [
 		sampled.count
-			? `the heap profiler keeps ${sampled.estimated ? "about " : ""}${count(sampled.count)} small blocks out of slabs${sampled.estimated ? ", by the sampling interval (memoir jemalloc join counts them)" : ""}`
+			? `the heap profiler keeps ${sampled.estimated ? "about " : ""}` +
+				`${count(sampled.count)} small blocks out of slabs` +
+				(sampled.estimated
+					? ", by the sampling interval (memoir jemalloc join counts them)"
+					: "")
 			: "",
 		waterfall.retained
-			? `${bytes(waterfall.retained)} of address space are retained besides, without memory behind them`
+			? `${bytes(waterfall.retained)} of address space are retained besides, ` +
+				"without memory behind them"
 			: "",
 		waterfall.mapped ? `${bytes(waterfall.mapped)} are mapped` : "",
 	]
@@ -108,9 +113,10 @@ export function WaterfallCard({ arena, show }: { arena: Arena; show: Shown }) {
 				</table>
 			)}
 			{free.length > 0 && (
-				<p
-					class="dim jem-beside"
-					id="free-bins">{`Bins with most free regions: ${free.join(" · ")}${waterfall.bins.length > free.length ? " …" : ""}`}</p>
+				<p class="dim jem-beside" id="free-bins">
+					{`Bins with most free regions: ${free.join(" · ")}` +
+						(waterfall.bins.length > free.length ? " …" : "")}
+				</p>
 			)}
 			{beside && <p class="dim jem-beside">{beside}.</p>}
 		</Card>

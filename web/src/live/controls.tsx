@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What can be changed in the program.  Which controls there are, and what they take, the server says;
-// this has their words and where they stand.  Each shows its answer, or why not, beside it.
+// What can be changed in the program.  Which controls there are, and what they take, the server
+// says; this has their words and where they stand.  Each shows its answer, or why not, beside it.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError, send, url } from "../app/api";
@@ -225,7 +225,9 @@ function One({
 			changed();
 			if (!control.file) return said(await answer.json());
 			const text = await answer.text(),
-				name = `${now.program.split("/").pop() || "program"}.${now.pid}.${control.name.replaceAll("/", "-")}.json`;
+				name =
+					`${now.program.split("/").pop() || "program"}.${now.pid}.` +
+					`${control.name.replaceAll("/", "-")}.json`;
 			save(name, "application/json", text);
 			return `saved as ${name}, ${bytes(text.length)}`;
 		});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Curves that move: the process's memory, and the pages that nobody uses, of all arenas or of one.  Now
-// is at the right, time before it to the left.
+// Curves that move: the process's memory, and the pages that nobody uses, of all arenas or of one.
+// Now is at the right, time before it to the left.
 import { useMemo } from "preact/hooks";
 import { go, useRoute } from "../app/url";
 import { Card, Choice } from "../parts/card";
@@ -91,7 +91,17 @@ export function Curves({ series, arenas }: { series: Series; arenas: readonly st
 	const plot = (lines: readonly Line[], label: string) => (
 		<div
 			role="img"
-			aria-label={`${label}: ${lines.map((l) => `${l.label} ${l.values.at(-1) == null ? "unknown" : bytes(l.values.at(-1)!)}`).join(", ")} now`}>
+			aria-label={
+				`${label}: ` +
+				lines
+					.map(
+						(l) =>
+							`${l.label} ` +
+							(l.values.at(-1) == null ? "unknown" : bytes(l.values.at(-1)!)),
+					)
+					.join(", ") +
+				" now"
+			}>
 			<Plot
 				label={label}
 				xs={xs}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What a running jemalloc says, second by second.  The server asks the agent, and keeps the curves; the
-// page asks for the newest point each second while it is seen, and for what it missed in one go.
+// What a running jemalloc says, second by second.  The server asks the agent, and keeps the curves;
+// the page asks for the newest point each second while it is seen, and for what it missed in one
+// go.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, send } from "../app/api";
 import type { Arena } from "../jemalloc/data";

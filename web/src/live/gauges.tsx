@@ -78,7 +78,15 @@ function gauges(now: Now): Gauge[] {
 			label: "Dirty",
 			value: dirty,
 			bar: of(dirty, resident),
-			note: `unused pages${muzzy ? `, and ${bytes(muzzy)} muzzy` : ""}${decay === undefined ? "" : decay < 0 ? "; never given back" : decay === 0 ? "; given back at once" : `; given back after ${time(decay)}`}`,
+			note:
+				`unused pages${muzzy ? `, and ${bytes(muzzy)} muzzy` : ""}` +
+				(decay === undefined
+					? ""
+					: decay < 0
+						? "; never given back"
+						: decay === 0
+							? "; given back at once"
+							: `; given back after ${time(decay)}`),
 		},
 		{
 			key: "metadata",

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Stacks as the API has them, and what is left of one when it shall fit into a line.
 //
-// The rule.  Frames that start a thread or a program say nothing, nor do those of the language's own
-// library and of wrappers around the allocator, unless nothing else is there.  Of the others these
-// stay: the two innermost (who asks for memory), the outermost (which part of the program), and up to
-// two in between where paths part: a frame through which far fewer allocations go than through its
-// caller decides, one with as many is a corridor.  A gap says how many frames are not shown.
+// The rule.  Frames that start a thread or a program say nothing, nor do those of the language's
+// own library and of wrappers around the allocator, unless nothing else is there.  Of the others
+// these stay: the two innermost (who asks for memory), the outermost (which part of the program),
+// and up to two in between where paths part: a frame through which far fewer allocations go than
+// through its caller decides, one with as many is a corridor.  A gap says how many frames are not
+// shown.
 export interface Frame {
 	address: number;
 	address_s: string;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Which bytes a view speaks about: at the peak, never freed, all that was allocated, freed at once, or
-// alive at the moment of the timeline.  Setting a moment means the last unless another was chosen.
+// Which bytes a view speaks about: at the peak, never freed, all that was allocated, freed at once,
+// or alive at the moment of the timeline.  Setting a moment means the last unless another was
+// chosen.
 import type { Query } from "../app/api";
 import { useFacts } from "../app/facts";
 import { nsToSeconds, time } from "../app/recordings";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Numbers on the page: short with their unit, exact in the tooltip, and a link where they count
-// something that can be looked at.  A link leads to exactly what the number counts (tests follow them:
-// data-bytes and data-blocks here, and Sum at the place that they lead to), or there is none.
+// something that can be looked at.  A link leads to exactly what the number counts (tests follow
+// them: data-bytes and data-blocks here, and Sum at the place that they lead to), or there is none.
 import type { ComponentChildren } from "preact";
 import { bytes, count, exact, plural, short } from "./units";
 

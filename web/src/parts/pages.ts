@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Rows of a long list that the server has sorted: pages are asked for as the table shows them, what
-// was scrolled past is cancelled, and the newest pages are kept.  Rows of the question before stay on
-// the screen until the first page of the new one is there.
+// was scrolled past is cancelled, and the newest pages are kept.  Rows of the question before stay
+// on the screen until the first page of the new one is there.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, ask, type Answer, type Query } from "../app/api";
 import { dataUrl, useRecordings } from "../app/recordings";
 
 const KEPT = 60; /* pages */
 const LOADED = 1000; /* rows of a request that fills a file */
-const PAUSE = 40; /* ms that a range has to stay in view: a scroll bar that is dragged asks little */
+/* ms that a range has to stay in view: a scroll bar that is dragged asks little */
+const PAUSE = 40;
 
 export interface Pages<A, Row> {
 	subject: string; /* what is on the screen belongs to this question */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What a view cannot show, because the recording does not hold it: above every view but the overview,
-// which tells all of it.
+// What a view cannot show, because the recording does not hold it: above every view but the
+// overview, which tells all of it.
 import type { Recording } from "../app/recordings";
 import { href } from "../app/url";
 import { Banner } from "./states";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// One graph over time: uPlot with the page's colours, the brush and the moment drawn into it.  A drag
-// chooses a range (edges of the brush can be taken, its middle moves it), a click a moment, a right
-// click a menu.  Graphs of the same group share their hover line.
+// One graph over time: uPlot with the page's colours, the brush and the moment drawn into it.  A
+// drag chooses a range (edges of the brush can be taken, its middle moves it), a click a moment, a
+// right click a menu.  Graphs of the same group share their hover line.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -45,7 +45,8 @@ const LEFT = 72,
 	RIGHT = 24; /* of the picture, for labels */
 const LETTER = 6.4; /* as wide as letters of the axes are, at most */
 
-/* Labels stand below their ticks, half of them on either side; one that the edge would cut is left out. */
+/* Labels stand below their ticks, half of them on either side; one that the edge would cut is left
+ * out. */
 function ticks(
 	u: uPlot,
 	splits: number[],
@@ -74,7 +75,8 @@ function tick(seconds: number, step: number): string {
 		[1e-9, "ns"],
 	] as const) {
 		if (step >= unit * 0.999 || unit === 1e-9 || (unit === 1 && step >= 0.05 && seconds >= 1)) {
-			return `${+(seconds / unit).toFixed(Math.max(0, Math.ceil(-Math.log10(step / unit) - 1e-6)))} ${name}`;
+			const digits = Math.max(0, Math.ceil(-Math.log10(step / unit) - 1e-6));
+			return `${+(seconds / unit).toFixed(digits)} ${name}`;
 		}
 	}
 	return duration(seconds);
@@ -88,7 +90,9 @@ export function Plot(props: PlotProps) {
 	const latest = useRef(props);
 	latest.current = props;
 	const theme = useTheme();
-	const shape = `${theme}|${isDecimal()}|${props.height}|${props.axes}|${props.group}|${props.lines.map((l) => `${l.label}${l.tone}${l.fill}`).join()}`;
+	const shape =
+		`${theme}|${isDecimal()}|${props.height}|${props.axes}|${props.group}|` +
+		`${props.lines.map((l) => `${l.label}${l.tone}${l.fill}`).join()}`;
 
 	useLayoutEffect(() => {
 		const element = box.current!;

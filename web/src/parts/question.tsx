@@ -129,7 +129,12 @@ export function Question({ id }: { id: string }) {
 						{tokens(draft).map((t) => (
 							<span
 								key={t.at}
-								class={`token-${t.kind}${wrong && place >= t.at && place < t.at + t.text.length ? " token-wrong" : ""}`}>
+								class={
+									`token-${t.kind}` +
+									(wrong && place >= t.at && place < t.at + t.text.length
+										? " token-wrong"
+										: "")
+								}>
 								{t.text}
 							</span>
 						))}
@@ -243,7 +248,8 @@ function Labels({ filter, check }: { filter: string; check: Check | undefined })
 				{(from || to) &&
 					label(
 						"range",
-						`allocated ${duration(Number(from || 0))} – ${to ? duration(Number(to)) : "end"}`,
+						`allocated ${duration(Number(from || 0))} – ` +
+							(to ? duration(Number(to)) : "end"),
 						false,
 						() => go({ from: "", to: "" }),
 					)}

@@ -33,7 +33,10 @@ export const stackText = (frames: readonly Frame[]): string =>
 		.reverse()
 		.map(
 			(f) =>
-				`${frameName(f)}${framePlace(f) ? ` (${f.source ? `${f.source}:${f.line ?? "?"}` : framePlace(f)})` : ""}`,
+				`${frameName(f)}` +
+				(framePlace(f)
+					? ` (${f.source ? `${f.source}:${f.line ?? "?"}` : framePlace(f)})`
+					: ""),
 		)
 		.join("\n");
 

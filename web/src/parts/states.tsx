@@ -46,8 +46,8 @@ export function Banner({ children }: { children: ComponentChildren }) {
 	);
 }
 
-/* The usual frame: error, skeleton, or the view with its last answer dimmed while a new one comes; with how
- * far that is, if it takes long. */
+/* The usual frame: error, skeleton, or the view with its last answer dimmed while a new one comes;
+ * with how far that is, if it takes long. */
 export function Answered<T>({
 	what,
 	answer,

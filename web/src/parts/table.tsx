@@ -4,10 +4,10 @@
 // into view, so that their number does not matter.  Sorting is the caller's (most answers are
 // sorted by the server): sort is "key" or "-key" for descending.
 //
-// A browser draws nothing that is higher than some 30 million pixels.  So the rows stand in a window
-// that stays where it is (sticky), and what is scrolled is an empty space of at most SPACE pixels: up
-// to that height one pixel is one pixel, above it the scroll bar is a share of the whole, and wheel
-// and keys still move by rows.
+// A browser draws nothing that is higher than some 30 million pixels.  So the rows stand in a
+// window that stays where it is (sticky), and what is scrolled is an empty space of at most SPACE
+// pixels: up to that height one pixel is one pixel, above it the scroll bar is a share of the
+// whole, and wheel and keys still move by rows.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { copy, notice, save } from "./clipboard";
@@ -25,7 +25,8 @@ export interface Column<Row> {
 	label: string;
 	title?: string;
 	number?: boolean;
-	width?: string; /* of the grid: 120px, minmax(200px, 1fr); never max-content, each row is a grid */
+	/* of the grid: 120px, minmax(200px, 1fr); never max-content, each row is a grid */
+	width?: string;
 	sort?: boolean;
 	ascending?: boolean; /* the first click sorts so: names, times */
 	group?: string; /* a heading above neighbours that share it */
@@ -378,9 +379,15 @@ export function Table<Row>(props: TableProps<Row>) {
 								aria-rowindex={index + 2}
 								aria-selected={index === at}
 								data-row={index}
-								class={`table-row${index === at ? " at" : ""}${data !== undefined && props.rowClass ? ` ${props.rowClass(data)}` : ""}`}
+								class={
+									`table-row${index === at ? " at" : ""}` +
+									(data !== undefined && props.rowClass
+										? ` ${props.rowClass(data)}`
+										: "")
+								}
 								style={{
-									transform: `translateY(${heights.top(index) - seen.current.y}px)`,
+									transform:
+										`translateY(${heights.top(index) - seen.current.y}` + "px)",
 									height: `${rowHeight + heights.extra(index)}px`,
 								}}
 								onClick={(event) => {

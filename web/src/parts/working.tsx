@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What is said while an answer takes long: for how long, and how far the server is with the pass over
-// the recording that it makes now.  How many passes there will be is not known, so none is promised.
+// What is said while an answer takes long: for how long, and how far the server is with the pass
+// over the recording that it makes now.  How many passes there will be is not known, so none is
+// promised.
 import { useEffect, useState } from "preact/hooks";
 import { send, url, type Wait } from "../app/api";
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The address space over time: how full each stretch of addresses was, and which stacks hold the one
-// that was chosen.  Time goes to the right, addresses upwards; each area is a stretch between gaps.
+// The address space over time: how full each stretch of addresses was, and which stacks hold the
+// one that was chosen.  Time goes to the right, addresses upwards; each area is a stretch between
+// gaps.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { nsToSeconds, time, useAsked, useData } from "../app/recordings";
 import { token, useTheme } from "../app/theme";
@@ -93,7 +94,8 @@ interface Cell {
 	row: number;
 }
 
-/* One area: its picture, a cursor that the mouse and the arrows move, and a stretch that is dragged. */
+/* One area: its picture, a cursor that the mouse and the arrows move, and a stretch that is
+ * dragged. */
 function Picture({
 	area,
 	space,
@@ -148,7 +150,9 @@ function Picture({
 	const low = (row: number): number => area.start + row * area.cell_bytes;
 	const words = (cell: Cell): string[] => [
 		`0x${hex(low(cell.row))} – 0x${hex(Math.min(area.end, low(cell.row + 1)))}`,
-		`${percent(area.cells[cell.row * space.columns + cell.column] ?? 0, 255)} of ${bytes(area.cell_bytes)} in use at ${duration((space.xs_ns[cell.column + 1] ?? space.to_ns) / 1e9)}`,
+		`${percent(area.cells[cell.row * space.columns + cell.column] ?? 0, 255)} of ` +
+			`${bytes(area.cell_bytes)} in use at ` +
+			`${duration((space.xs_ns[cell.column + 1] ?? space.to_ns) / 1e9)}`,
 	];
 	const keys = (event: KeyboardEvent): void => {
 		const here = cursor ?? { column: Math.floor(space.columns / 2), row: 0 };
@@ -193,7 +197,13 @@ function Picture({
 			role="application"
 			aria-roledescription="map"
 			onKeyDown={keys}
-			aria-label={`Addresses 0x${area.start_s.replace(/^0+/, "").toLowerCase()} to 0x${area.end_s.replace(/^0+/, "").toLowerCase()} over time. ${cursor ? words(cursor).join(": ") : "Arrows move a cursor, Enter asks who holds the place."}`}
+			aria-label={
+				`Addresses 0x${area.start_s.replace(/^0+/, "").toLowerCase()} to 0x` +
+				`${area.end_s.replace(/^0+/, "").toLowerCase()} over time. ` +
+				(cursor
+					? words(cursor).join(": ")
+					: "Arrows move a cursor, Enter asks who holds the place.")
+			}
 			onMouseMove={(event) => {
 				const cell = cellAt(event);
 				setCursor(cell);
@@ -538,7 +548,11 @@ export function AddressSpace({ id }: ViewProps) {
 				title="Address space"
 				said={
 					space
-						? `${bytes(total)} of addresses in ${plural(areas.length, "area")} · ${percent(inUse, total)} in use ${at === undefined ? "at the end" : `at ${duration(at / 1e9)}`}${zoom ? " · zoomed in" : ""}`
+						? `${bytes(total)} of addresses in ` +
+							`${plural(areas.length, "area")} · ${percent(inUse, total)} in ` +
+							"use " +
+							(at === undefined ? "at the end" : `at ${duration(at / 1e9)}`) +
+							(zoom ? " · zoomed in" : "")
 						: ""
 				}
 				tools={

@@ -75,7 +75,8 @@ export function AllocationGroups({ id }: ViewProps) {
 	});
 	/* Whole stacks are most of an answer: no more of them than a screen or so. */
 	const pages = usePages<Answer, Group>(id, "allocation_groups", order, pick, 30);
-	/* Curves take the server longer than all the rest, so they come when the rows are there, and stay. */
+	/* Curves take the server longer than all the rest, so they come when the rows are there, and
+	 * stay. */
 	const looking = useSettled(pages.answer.fresh, 200);
 	const curves = usePages<Answer, Group>(
 		id,

@@ -111,7 +111,9 @@ export function AllocationList({ id }: ViewProps) {
 		{
 			key: "timestamp",
 			label: "at",
-			title: "When it was allocated: after the start, and how far into the run; in UTC in the tooltip",
+			title:
+				"When it was allocated: after the start, and how far into the run; in UTC " +
+				"in the tooltip",
 			width: "minmax(76px, 0.3fr)",
 			number: true,
 			sort: true,
@@ -226,7 +228,9 @@ export function AllocationList({ id }: ViewProps) {
 						href={href(
 							{ view: "address_space" },
 							{
-								region: `${a.address.toString(16)}-${(a.address + Math.max(1, a.size)).toString(16)}`,
+								region:
+									`${a.address.toString(16)}-` +
+									`${(a.address + Math.max(1, a.size)).toString(16)}`,
 							},
 						)}>
 						{a.address_s.replace(/^0+(?=.{12})/, "").toLowerCase()}
@@ -298,7 +302,9 @@ export function AllocationList({ id }: ViewProps) {
 				href: href(
 					{ view: "address_space" },
 					{
-						region: `${(a.address - (a.address % 4096)).toString(16)}-${(a.address - (a.address % 4096) + 4096).toString(16)}`,
+						region:
+							`${(a.address - (a.address % 4096)).toString(16)}-` +
+							`${(a.address - (a.address % 4096) + 4096).toString(16)}`,
 						at: String(seconds(a.timestamp_relative)),
 					},
 				),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What both lists of allocations share: who asked for a block, when, the rows that are open, the menu
-// of a stack and the choices above the table.
+// What both lists of allocations share: who asked for a block, when, the rows that are open, the
+// menu of a stack and the choices above the table.
 import { useMemo } from "preact/hooks";
 import { seconds, type Timeval } from "../app/recordings";
 import { go, href, useRoute } from "../app/url";

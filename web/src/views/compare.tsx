@@ -127,7 +127,9 @@ function Chooser({
 						<option key={r.id} value={r.id}>
 							{r.id === id
 								? "this recording, at another time"
-								: `${programName(r)}${r.timestamp ? `, ${date(seconds(r.timestamp))}` : ""} (${r.name})`}
+								: `${programName(r)}` +
+									(r.timestamp ? `, ${date(seconds(r.timestamp))}` : "") +
+									` (${r.name})`}
 						</option>
 					))}
 				</select>

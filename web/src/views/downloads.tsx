@@ -156,7 +156,10 @@ export function Downloads({ id }: ViewProps) {
 			title="Downloads"
 			said={
 				api.data
-					? `${plural(api.data.exports.length, "format")}${filtered ? `, of what ${filtered} above leaves` : ", of the whole recording"}`
+					? `${plural(api.data.exports.length, "format")}` +
+						(filtered
+							? `, of what ${filtered} above leaves`
+							: ", of the whole recording")
 					: ""
 			}
 			tools={

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The flame graph: who holds (or took) the memory that the question, the brush and the moment leave.
-// In the address: measure, weight, shape (down, up, thread), against (a recording or a moment: then it
-// is a difference), zoom and pin (boxes, by a hash of their path, so that they survive another
-// answer), search, as=table.
+// The flame graph: who holds (or took) the memory that the question, the brush and the moment
+// leave. In the address: measure, weight, shape (down, up, thread), against (a recording or a
+// moment: then it is a difference), zoom and pin (boxes, by a hash of their path, so that they
+// survive another answer), search, as=table.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import {
 	useData,
@@ -136,7 +136,10 @@ export function FlameView({ id }: ViewProps) {
 					tree &&
 					(tree.count < 2 || tree.width[0] === 0 ? (
 						<Empty
-							title={`Nothing ${SAID[measure]}${asked["filter"] || asked["from"] ? " that matches" : ""}`}>
+							title={
+								`Nothing ${SAID[measure]}` +
+								(asked["filter"] || asked["from"] ? " that matches" : "")
+							}>
 							{asked["filter"] || asked["from"] || asked["to"] ? (
 								<>
 									Remove a term or the range above, or choose another measure.{" "}
@@ -263,7 +266,8 @@ function Tools({
 			{found && tree && (
 				<span class="dim" role="status">
 					{found.boxes
-						? `${percent(found.weight, tree.value(0))} in ${plural(found.boxes, "box", "boxes")}`
+						? `${percent(found.weight, tree.value(0))} in ` +
+							`${plural(found.boxes, "box", "boxes")}`
 						: "no function fits"}
 				</span>
 			)}
@@ -465,14 +469,16 @@ export function Graph({
 		else return false;
 		return true;
 	};
-	/* Frames that all stacks begin with say nothing; of a zoomed box the nearest callers are enough. */
+	/* Frames that all stacks begin with say nothing; of a zoomed box the nearest callers are
+	 * enough. */
 	const folded = Math.max(
 		tree.shared >= FOLD_FROM ? tree.shared : 0,
 		tree.depth(zoom) > FOLD_FROM + 2 ? tree.depth(zoom) - 3 : 0,
 	);
 	const fold = route().parameters["unfold"] ? 0 : folded;
 	const spoken = (box: number): string =>
-		`${tree.text(box)}: ${weighed(tree, tree.value(box))}, ${percent(tree.value(box), tree.value(0))} of all, depth ${tree.depth(box)}`;
+		`${tree.text(box)}: ${weighed(tree, tree.value(box))}, ` +
+		`${percent(tree.value(box), tree.value(0))} of all, depth ${tree.depth(box)}`;
 	const trail: number[] = [];
 	for (let at = zoom; at > 0; at = tree.parent(at)) trail.unshift(at);
 	return (
@@ -518,7 +524,10 @@ export function Graph({
 			)}
 			<Flame
 				tree={tree}
-				label={`Flame graph, ${plural(tree.count, "box", "boxes")}; arrows move, Enter zooms, Escape zooms out`}
+				label={
+					`Flame graph, ${plural(tree.count, "box", "boxes")}; arrows move, ` +
+					"Enter zooms, Escape zooms out"
+				}
 				zoom={zoom}
 				fold={fold}
 				selected={selected}

@@ -199,7 +199,8 @@ export function Functions({ id }: ViewProps) {
 			title="Functions"
 			said={
 				pages.answer.data
-					? `${bytes(total.bytes)} ${measured.words} in ${plural(total.count, "block")} · ${plural(pages.count, by)}`
+					? `${bytes(total.bytes)} ${measured.words} in ` +
+						`${plural(total.count, "block")} · ${plural(pages.count, by)}`
 					: ""
 			}
 			tools={

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A heap profile: who holds the memory that jemalloc (or gperftools) sampled, as a flame graph and as a
-// table, of one dump or of the difference of two.  heap/data.ts says what is in the address.
+// A heap profile: who holds the memory that jemalloc (or gperftools) sampled, as a flame graph and
+// as a table, of one dump or of the difference of two.  heap/data.ts says what is in the address.
 import { useAnswer } from "../app/api";
 import { find, useData, useRecordings, type Recording } from "../app/recordings";
 import type { Api } from "../app/types";

@@ -209,7 +209,10 @@ function Histogram({
 						/>
 					) : (
 						<Bars
-							label={`${title}: ${weight === "bytes" ? "bytes" : "blocks"} by ${of === "size" ? "size" : "lifetime"}`}
+							label={
+								`${title}: ${weight === "bytes" ? "bytes" : "blocks"} by ` +
+								(of === "size" ? "size" : "lifetime")
+							}
 							bars={list}
 							said={weight === "bytes" ? bytes : count}
 						/>
@@ -294,7 +297,11 @@ function Exact({ id, measured, weight }: { id: string; measured: Measured; weigh
 			title="Exact sizes"
 			said={
 				answer.data?.size_total !== undefined
-					? `${plural(answer.data.size_total, "size")}${answer.data.size_total > sizes.length ? `, the ${count(sizes.length)} with most ${weight === "bytes" ? "bytes" : "blocks"}` : ""}`
+					? `${plural(answer.data.size_total, "size")}` +
+						(answer.data.size_total > sizes.length
+							? `, the ${count(sizes.length)} with most ` +
+								(weight === "bytes" ? "bytes" : "blocks")
+							: "")
 					: ""
 			}>
 			<Answered what="The sizes" answer={answer} lines={6}>

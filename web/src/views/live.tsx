@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A running program's jemalloc: figures and curves that move each second, its arenas, and what can be
-// changed in it.  A heap profile dump, or its statistics in full, is one click away.
+// A running program's jemalloc: figures and curves that move each second, its arenas, and what can
+// be changed in it.  A heap profile dump, or its statistics in full, is one click away.
 import { useEffect } from "preact/hooks";
 import { send } from "../app/api";
 import { agentName, useAgents, type Agent } from "../app/agents";
@@ -124,7 +124,10 @@ function Head({
 						what="snapshot"
 						view="statistics"
 						label="Snapshot and open"
-						title="Its statistics of this moment in full: bins, large classes, extents, mutexes, advice"
+						title={
+							"Its statistics of this moment in full: bins, large classes, " +
+							"extents, mutexes, advice"
+						}
 						gone={gone}
 					/>
 					<Fetch

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The first view of a recording: how much, when, who, why.  The figures that people came for are in
 // words, each leading to what it counts; then who holds the memory, with verdicts; then the graphs,
-// which show the stretch that the brush of the strip chose.  All of them are of what the question and
-// the brush choose, and their links keep both; only the last card is of the recording itself.
+// which show the stretch that the brush of the strip chose.  All of them are of what the question
+// and the brush choose, and their links keep both; only the last card is of the recording itself.
 import type { Answer } from "../app/api";
 import { useFacts, useMatched, useVerdicts } from "../app/facts";
 import type { Overview as Facts, Top, Verdict } from "../app/types";
@@ -138,7 +138,8 @@ function Glance({
 							<a
 								class="number"
 								href={adding(
-									`leaked and backtrace = ${grows.map((v) => v.backtrace_id).join(",")}`,
+									"leaked and backtrace = " +
+										`${grows.map((v) => v.backtrace_id).join(",")}`,
 									list(),
 								)}>
 								{growing} growing
@@ -312,7 +313,11 @@ function Who({
 		<Card
 			title="Who holds it"
 			name="who"
-			said={`${plural(f.stacks, "stack")} ${part ? (f.stacks === 1 ? "matches" : "match") : "in all"}, the heaviest ${rows.length}`}
+			said={
+				`${plural(f.stacks, "stack")} ` +
+				`${part ? (f.stacks === 1 ? "matches" : "match") : "in all"}, the heaviest ` +
+				`${rows.length}`
+			}
 			tools={
 				<>
 					<Choice
@@ -415,11 +420,13 @@ function About({ facts: f }: { facts: Facts }) {
 		["Executable", <code key="e">{f.executable}</code>],
 		[
 			"Process",
-			`pid ${f.pid}${f.hostname ? ` on ${f.hostname}` : ""}, ${f.architecture}${f.allocator ? `, allocator in ${f.allocator.split("/").pop()}` : ""}`,
+			`pid ${f.pid}${f.hostname ? ` on ${f.hostname}` : ""}, ${f.architecture}` +
+				(f.allocator ? `, allocator in ${f.allocator.split("/").pop()}` : ""),
 		],
 		[
 			"Started",
-			`${date(f.start_ms / 1000)}, ran ${duration(f.runtime_ns / 1e9)}${end ? `, ${end}` : ""}`,
+			`${date(f.start_ms / 1000)}, ran ${duration(f.runtime_ns / 1e9)}` +
+				(end ? `, ${end}` : ""),
 		],
 		[
 			"Threads",
@@ -433,11 +440,14 @@ function About({ facts: f }: { facts: Facts }) {
 		],
 		[
 			"Events",
-			`${count(f.events)}: ${count(f.allocations)} allocations, ${count(f.reallocations)} reallocations, ${count(f.deallocations)} deallocations`,
+			`${count(f.events)}: ${count(f.allocations)} allocations, ` +
+				`${count(f.reallocations)} reallocations, ${count(f.deallocations)} ` +
+				"deallocations",
 		],
 		[
 			"Stacks",
-			`${count(f.stacks)} different, at most ${f.deepest_stack} deep${f.without_stack ? `; ${count(f.without_stack)} allocations without one` : ""}`,
+			`${count(f.stacks)} different, at most ${f.deepest_stack} deep` +
+				(f.without_stack ? `; ${count(f.without_stack)} allocations without one` : ""),
 		],
 		[
 			"File",

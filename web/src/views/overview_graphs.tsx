@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The groups of graphs of the overview.  All show the stretch of the brush (a drag in any of them is
-// a new one, so they zoom together), share the hover line, and ask about moments by a right click.
-// A group is a row of the table below; one without figures is left out.
+// The groups of graphs of the overview.  All show the stretch of the brush (a drag in any of them
+// is a new one, so they zoom together), share the hover line, and ask about moments by a right
+// click.  A group is a row of the table below; one without figures is left out.
 import { useMemo } from "preact/hooks";
 import { useAnswer } from "../app/api";
 import { time, useData } from "../app/recordings";
@@ -26,7 +26,8 @@ interface Group {
 	key: string; /* in the address: which curve is shown */
 	title: string;
 	path: string;
-	filtered: boolean; /* the question and the range are asked for; else all is here, and a part is shown */
+	/* the question and the range are asked for; else all is here, and a part is shown */
+	filtered: boolean;
 	curves: readonly Curve[];
 }
 

@@ -41,10 +41,10 @@ export function Recordings() {
 	const rows = useMemo(() => {
 		const words = search.toLowerCase().split(/\s+/).filter(Boolean);
 		const found = (list ?? []).filter((r) =>
-			words.every((w) =>
-				`${r.name} ${r.executable || r.heap?.program} ${about(r)} ${r.cmdline} ${r.hostname} ${r.pid}`
-					.toLowerCase()
-					.includes(w),
+			words.every(
+				(w) =>
+					`${r.name} ${r.executable || r.heap?.program} ${about(r)} ${r.cmdline} ` +
+					`${r.hostname} ${r.pid}`.toLowerCase().includes(w),
 			),
 		);
 		const by = ORDER[sort.replace("-", "")] ?? ORDER["started"]!,
@@ -274,7 +274,8 @@ export function Recordings() {
 const stamp = (list: Recording[] | undefined, id: string): number =>
 	seconds(list?.find((r) => r.id === id)?.timestamp);
 
-/* What is no recording says what it is, and what is known of it across the columns of recordings. */
+/* What is no recording says what it is, and what is known of it across the columns of
+ * recordings. */
 const KINDS: Record<string, string> = { heap: "heap profile", statistics: "jemalloc statistics" };
 const about = (r: Recording): string => KINDS[r.kind] ?? r.kind;
 const facts = (r: Recording): string =>
@@ -286,7 +287,8 @@ const facts = (r: Recording): string =>
 			]
 		: r.heap
 			? [
-					`${bytes(r.heap.inuse_space)} in use in ${plural(r.heap.inuse_objects, "block")}`,
+					`${bytes(r.heap.inuse_space)} in use in ` +
+						`${plural(r.heap.inuse_objects, "block")}`,
 					r.heap.rate > 1 ? `a sample every ${bytes(r.heap.rate)}` : "everything counted",
 					plural(r.heap.stacks, "stack"),
 					r.heap.threads > 1 && plural(r.heap.threads, "thread"),

@@ -127,7 +127,8 @@ function Files({ id }: ViewProps) {
 			title="Source files"
 			said={
 				pages.answer.data
-					? `${plural(pages.count, "file")} that stacks go through, by bytes ${measured.words}`
+					? `${plural(pages.count, "file")} that stacks go through, by bytes ` +
+						`${measured.words}`
 					: ""
 			}
 			tools={
@@ -283,7 +284,8 @@ function One({ id, file, measured }: { id: string; file: string; measured: Measu
 			title={fileName(file)}
 			said={
 				data
-					? `${bytes(data.bytes)} ${measured.words} in ${plural(data.count, "block")} go through it`
+					? `${bytes(data.bytes)} ${measured.words} in ` +
+						`${plural(data.count, "block")} go through it`
 					: ""
 			}
 			tools={

@@ -187,7 +187,11 @@ export function Threads({ id }: ViewProps) {
 			title="Threads"
 			said={
 				pages.answer.data && busiest
-					? `${plural(pages.count, "thread")}, ${bytes(whole)} allocated${pages.count > 1 ? ` · most by ${busiest.name || busiest.thread}, ${bytes(busiest.allocated_bytes)}` : ""}`
+					? `${plural(pages.count, "thread")}, ${bytes(whole)} allocated` +
+						(pages.count > 1
+							? ` · most by ${busiest.name || busiest.thread}, ` +
+								bytes(busiest.allocated_bytes)
+							: "")
 					: ""
 			}>
 			<Answered what="The threads" answer={pages.answer} lines={6}>
@@ -238,7 +242,8 @@ export function Threads({ id }: ViewProps) {
 									{
 										label: "What it freed of others",
 										href: adding(
-											`deallocation_thread = ${t.thread} and freed_by_other_thread`,
+											`deallocation_thread = ${t.thread} and ` +
+												"freed_by_other_thread",
 											"allocations",
 										),
 									},

@@ -39,8 +39,8 @@ interface Flame {
 const THREAD = 2,
 	FUNCTION = 1;
 
-/* Which nodes are open is in the address: a number for each that depends on the names above it only,
- * so that it holds when figures change. */
+/* Which nodes are open is in the address: a number for each that depends on the names above it
+ * only, so that it holds when figures change. */
 interface Shape {
 	key: string[];
 	next: number[]; /* the first node behind a branch */
@@ -211,7 +211,8 @@ export function Tree({ id }: ViewProps) {
 				<span
 					class="branch"
 					style={{
-						paddingLeft: `${Math.min(flame!.nodes.depth[i]! - (i ? hidden : 0), 60) * 14}px`,
+						paddingLeft:
+							Math.min(flame!.nodes.depth[i]! - (i ? hidden : 0), 60) * 14 + "px",
 					}}>
 					{shape!.leaf[i] ? (
 						<span class="twig" />
@@ -221,7 +222,10 @@ export function Tree({ id }: ViewProps) {
 							class="twig"
 							tabIndex={-1}
 							aria-expanded={open.has(shape!.key[i]!)}
-							aria-label={`${open.has(shape!.key[i]!) ? "Close" : "Open"} ${middle(text(i), 40)}`}
+							aria-label={
+								`${open.has(shape!.key[i]!) ? "Close" : "Open"} ` +
+								`${middle(text(i), 40)}`
+							}
 							onClick={() => turn(i)}>
 							{open.has(shape!.key[i]!) ? "▾" : "▸"}
 						</button>
@@ -328,7 +332,12 @@ export function Tree({ id }: ViewProps) {
 			title="Call tree"
 			said={
 				flame
-					? `${bytes(total.bytes)} ${measured.words} in ${plural(total.count, "block")} · ${plural(flame.node_count, "node")}${flame.hidden_count ? ` and ${count(flame.hidden_count)} lighter ones summed` : ""}`
+					? `${bytes(total.bytes)} ${measured.words} in ` +
+						`${plural(total.count, "block")} · ` +
+						`${plural(flame.node_count, "node")}` +
+						(flame.hidden_count
+							? ` and ${count(flame.hidden_count)} lighter ones summed`
+							: "")
 					: ""
 			}
 			tools={

@@ -130,7 +130,8 @@ export function paint(ctx: CanvasRenderingContext2D, scene: Scene): number {
 						ctx,
 						i || !scene.fold
 							? name
-							: `${name}   ⋯ ${scene.fold} frames that all of this begins with are folded`,
+							: `${name}   ⋯ ${scene.fold} frames that all of this begins ` +
+									"with are folded",
 						box - 10,
 					);
 				if (shown) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The server's flat flame answer, laid out: where each box begins and how wide it is, in the unit of
-// the answer, so that any stretch of it can be drawn.  Nodes come in the order of a walk (parents
-// first, heaviest child first), so the boxes of one depth are in order from left to right.
+// The server's flat flame answer, laid out: where each box begins and how wide it is, in the unit
+// of the answer, so that any stretch of it can be drawn.  Nodes come in the order of a walk
+// (parents first, heaviest child first), so the boxes of one depth are in order from left to right.
 export interface FlameAnswer {
 	measure: string;
 	at_ns: number | null;
@@ -53,9 +53,11 @@ export class Tree {
 	readonly width: Float64Array;
 	readonly levels: Int32Array[] = [];
 	readonly colours: Int16Array; /* by name: hue * 9 + shade, or -1 for grey */
-	readonly path: Uint32Array; /* of the names from the root: finds the same box in the next answer */
+	/* of the names from the root: finds the same box in the next answer */
+	readonly path: Uint32Array;
 	readonly largest: number = 0; /* change, in a difference */
-	readonly shared: number = 0; /* levels below the root that all stacks have in common, but the last */
+	/* levels below the root that all stacks have in common, but the last */
+	readonly shared: number = 0;
 	private byPath: Map<number, number> | undefined;
 
 	constructor(readonly answer: FlameAnswer) {
@@ -66,7 +68,8 @@ export class Tree {
 		this.left = new Float64Array(n);
 		this.path = new Uint32Array(n);
 		if (before) {
-			/* What is gone is to be seen too: a box is as wide as the larger of both, and as its children. */
+			/* What is gone is to be seen too: a box is as wide as the larger of both, and as its
+			 * children. */
 			const children = new Float64Array(n);
 			for (let i = n - 1; i >= 0; i--) {
 				this.width[i] = Math.max(value[i]!, before[i]!, children[i]!);
@@ -90,8 +93,8 @@ export class Tree {
 			next[i] = this.left[i]!;
 			this.path[i] = hash(text[name[i]!] ?? "", i ? this.path[p]! : 0x811c9dc5);
 		}
-		/* By a hash, so that a module keeps its hue and a function its shade in every picture; the server
-		 * says which are grey (libc, allocators). */
+		/* By a hash, so that a module keeps its hue and a function its shade in every picture; the
+		 * server says which are grey (libc, allocators). */
 		const { colour, module, kind } = answer.names,
 			hues = answer.modules.map((m) => mix(hash(m, 0x811c9dc5)) % 24);
 		this.colours = Int16Array.from(text, (t, i) =>
@@ -213,7 +216,8 @@ export class Tree {
 	}
 }
 
-/* As a regular expression where it is one, else as it stands; case matters only where it is mixed. */
+/* As a regular expression where it is one, else as it stands; case matters only where it is
+ * mixed. */
 export function searchPattern(text: string): RegExp | undefined {
 	if (!text) return undefined;
 	const flags = text === text.toLowerCase() ? "i" : "";
