@@ -4,7 +4,8 @@
  *
  * Files are found by the module records and the memory maps, opened at once where possible (the
  * program may be gone or the file replaced a moment later), and written a small piece at a time
- * when the rings leave time for it.  Each build id is embedded once; see
+ * when the rings leave time for it.  Of tables, only those of files that a frame was found in are
+ * written: the recorder makes a module record for no other.  Each build id is embedded once; see
  * embed.c for how it gets into the file. */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,19 +38,20 @@
 #define CLAIM_NS 2000000000ull
 #define CLAIM_LOOK_NS 2000000
 
-static bool known(const struct collector *c, const char *path, const uint8_t *id, size_t id_size)
+static struct collector_file *known_file(const struct collector *c, const char *path,
+					 const uint8_t *id, size_t id_size)
 {
 	for (size_t i = 0; i < c->file_count; i++) {
-		const struct collector_file *f = &c->files[i];
+		struct collector_file *f = &c->files[i];
 
 		if (f->included)
 			continue;
 		if (id_size && f->build_id_size == id_size && !memcmp(f->build_id, id, id_size))
-			return true;
+			return f;
 		if (!strcmp(f->path, path) && (!id_size || !f->build_id_size))
-			return true;
+			return f;
 	}
-	return false;
+	return NULL;
 }
 
 static int open_file(const struct collector *c, const struct collector_file *f)
@@ -79,24 +81,41 @@ static struct collector_file *add(struct collector *c, const char *path)
 	return f;
 }
 
+static void forget_source(struct collector_file *f)
+{
+	if (f->source.fd >= 0)
+		close(f->source.fd);
+	f->source.fd = -1;
+}
+
 static void open_early(const struct collector *c, struct collector_file *f)
 {
-	if (c->file_count - c->next_file <= OPEN_AT_ONCE)
+	size_t opened = 0;
+
+	for (size_t i = 0; i < c->file_count; i++)
+		opened += c->files[i].source.fd >= 0;
+	if (opened < (f->wanted ? 2 : 1) * OPEN_AT_ONCE)
 		f->source.fd = open_file(c, f);
 }
 
 void binaries_add(struct collector *c, const struct mapping *m)
 {
-	struct collector_file *f;
+	struct collector_file *f = known_file(c, m->path, NULL, 0);
 
 	if (c->control->options.write_binaries == BINARIES_NONE ||
-	    (!m->inode && strcmp(m->path, VDSO)) || known(c, m->path, NULL, 0))
+	    (!m->inode && strcmp(m->path, VDSO)) ||
+	    (f && (f->wanted || (f->inode == m->inode && f->start == m->start))))
 		return;
-	f = add(c, m->path);
+	if (f)
+		forget_source(f); /* another file has its name now, or it is elsewhere */
+	else
+		f = add(c, m->path);
 	if (!f)
 		return;
+	f->wanted = c->control->options.write_binaries == BINARIES_FULL;
 	f->start = m->start;
 	f->end = m->end;
+	f->inode = m->inode;
 	if (!m->inode) {
 		f->source.memory = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
 		f->source.size = m->end - m->start;
@@ -104,8 +123,7 @@ void binaries_add(struct collector *c, const struct mapping *m)
 	}
 	open_early(c, f);
 	/* The path of a file that was replaced leads to another one. */
-	if (f->source.fd < 0 && m->deleted)
-		f->state = FILE_DONE;
+	f->state = f->source.fd < 0 && m->deleted ? FILE_DONE : FILE_NEW;
 }
 
 void binaries_add_module(struct collector *c, const char *path, const uint8_t *build_id,
@@ -113,15 +131,29 @@ void binaries_add_module(struct collector *c, const char *path, const uint8_t *b
 {
 	struct collector_file *f;
 
-	if (c->control->options.write_binaries == BINARIES_NONE || path[0] != '/' ||
-	    known(c, path, build_id, build_id_size))
+	if (c->control->options.write_binaries == BINARIES_NONE)
 		return;
-	f = add(c, path);
-	if (!f)
+	f = known_file(c, path, build_id, build_id_size);
+	if (!f && path[0] == '/')
+		f = add(c, path);
+	if (!f || f->wanted)
 		return;
+	f->wanted = true;
 	f->build_id_size = (uint8_t)build_id_size;
 	memcpy(f->build_id, build_id, build_id_size);
-	open_early(c, f);
+	if (f->source.fd < 0 && f->state == FILE_NEW)
+		open_early(c, f);
+}
+
+void binaries_let_go(struct collector *c)
+{
+	for (size_t i = 0; i < c->file_count; i++) {
+		struct collector_file *f = &c->files[i];
+		const struct mapping *m = maps_find(&c->maps, f->start);
+
+		if (!f->wanted && (!m || m->inode != f->inode))
+			forget_source(f);
+	}
 }
 
 static void include(struct collector *c, const char *name)
@@ -140,7 +172,7 @@ static void include(struct collector *c, const char *name)
 	f = add(c, path);
 	if (!f)
 		return;
-	f->included = true;
+	f->included = f->wanted = true;
 	f->source.fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (f->source.fd < 0)
 		log_line(LOG_WARN, "%s is not embedded: %s", path, strerror(errno));
@@ -277,10 +309,14 @@ static struct collector_file *next_file(struct collector *c)
 	while (c->next_file < c->file_count && c->files[c->next_file].state == FILE_DONE)
 		c->next_file++;
 	for (size_t i = c->next_file; i < c->file_count; i++) {
-		if (c->files[i].state == FILE_WAITING && !waiting)
-			waiting = &c->files[i];
-		if (c->files[i].state != FILE_WAITING && c->files[i].state != FILE_DONE)
-			return &c->files[i];
+		struct collector_file *f = &c->files[i];
+
+		if (!f->wanted || f->state == FILE_DONE)
+			continue;
+		if (f->state != FILE_WAITING)
+			return f;
+		if (!waiting)
+			waiting = f;
 	}
 	return waiting;
 }

@@ -155,6 +155,8 @@ bool modules_poll(struct collector *c);
 
 /* binaries.c: files of modules, a piece at a time. */
 void binaries_add(struct collector *c, const struct mapping *m);
+/* Closes files that have left the address space before a frame was found in them. */
+void binaries_let_go(struct collector *c);
 void binaries_add_module(struct collector *c, const char *path, const uint8_t *build_id,
 			 size_t build_id_size);
 /* Files that a pattern matches, relative to the working directory. */

@@ -24,9 +24,11 @@ struct collector_file {
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_size; /* what it must be; once checked, what it is */
 	bool checked;
+	bool wanted;		     /* a frame is in it, or it was asked for */
 	bool included;		     /* asked for: whatever it is, it is embedded, whole */
 	struct reduce_source source; /* fd -1: not opened yet; memory: the vdso, ours is the same */
 	uint64_t start, end;	     /* a mapping of it, or 0 */
+	uint64_t inode;		     /* there */
 
 	enum file_state state;
 	struct reduced image;

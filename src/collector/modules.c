@@ -146,6 +146,7 @@ static void use_maps(struct collector *c)
 	for (size_t i = 0; i < c->maps.count; i++)
 		if (c->maps.list[i].executable)
 			binaries_add(c, &c->maps.list[i]);
+	binaries_let_go(c);
 	inplace_look_again(c);
 }
 

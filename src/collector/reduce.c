@@ -181,7 +181,16 @@ static bool names_debug_file(const struct headers *h)
 	return false;
 }
 
-static bool is_small_table(const struct headers *h, uint32_t section, bool packaged)
+/* Unwind tables and their index stay together: an index alone leads nowhere. */
+static bool frames_stay(const struct headers *h, bool packaged)
+{
+	for (uint32_t i = 1; packaged && i < h->section_count; i++)
+		if (!strcmp(name_of(h, i), ".eh_frame"))
+			return h->sections[i].sh_size <= FRAMES_MAX;
+	return true;
+}
+
+static bool is_small_table(const struct headers *h, uint32_t section, bool frames)
 {
 	const Elf64_Shdr *row = &h->sections[section];
 	const char *name = name_of(h, section);
@@ -189,7 +198,7 @@ static bool is_small_table(const struct headers *h, uint32_t section, bool packa
 	if (row->sh_type == SHT_NOTE)
 		return !strncmp(name, ".note", 5) && row->sh_size <= NOTES_MAX;
 	if (!strcmp(name, ".eh_frame") || !strcmp(name, ".eh_frame_hdr"))
-		return !packaged || row->sh_size <= FRAMES_MAX;
+		return frames;
 	return section == h->names_section || !strcmp(name, ".gnu_debuglink") ||
 	       !strcmp(name, ".gnu_debugaltlink");
 }
@@ -208,14 +217,14 @@ static void choose(const struct headers *h, const struct reduce_source *s,
 	bool exported = has_type(h, s, SHT_DYNSYM);
 	bool only_exported = extent == REDUCE_EXPORTED && exported;
 	bool whole = has_type(h, s, SHT_SYMTAB) && !only_exported;
-	bool packaged = extent == REDUCE_EXPORTED || names_debug_file(h);
+	bool frames = frames_stay(h, extent == REDUCE_EXPORTED || names_debug_file(h));
 
 	for (uint32_t i = 1; i < h->section_count; i++) {
 		const char *name = name_of(h, i);
 
 		if (h->sections[i].sh_type == (whole ? SHT_SYMTAB : SHT_DYNSYM))
 			keep_with_texts(h, i, keep);
-		else if (is_small_table(h, i, packaged) ||
+		else if (is_small_table(h, i, frames) ||
 			 (!only_exported && is_debug_section(name)) ||
 			 (!whole && !only_exported && !strcmp(name, ".gnu_debugdata")))
 			keep[i] = true;

@@ -233,3 +233,59 @@ def test_shared_binaries_that_are_gone(family, tmp_path):
     # Put back, they are found again; so they are in the copy that had nothing to embed.
     run = execute([MEMOIR, "report", "--debug-symbols", str(tmp_path / "away"), str(recordings[0])])
     assert b"inlined.cpp" in run.stdout
+
+
+LIBRARIES = [f"idle{number}" for number in range(12)] + ["used", "late", "other"]
+MAIN = """
+#include <stdio.h>
+#include <unistd.h>
+void *used(void), *late(void);
+int main(void)
+{
+	void *volatile p = used();
+	usleep(200000); /* the maps are looked at */
+	if (rename("libother.so", "liblate.so"))
+		return 2;
+	p = late();
+	return 0;
+}
+"""
+
+
+@pytest.fixture
+def crowd(tmp_path):
+    """A program that has more libraries than it calls, one of which is replaced before it is called."""
+    def gcc(text, *flags):
+        subprocess.run(["gcc", "-O1", "-g", "-x", "c", *flags, "-"], input=text, text=True, check=True, cwd=tmp_path)
+    for name in LIBRARIES:
+        gcc(f"#include <stdlib.h>\nvoid *{name}(void) {{ void *volatile p = malloc({len(name)}); return p; }}\n",
+            "-shared", "-fPIC", "-o", f"lib{name}.so")
+    gcc(MAIN, "-o", "crowd", "-L.", "-Wl,-rpath,$ORIGIN", "-Wl,--no-as-needed",
+        *(f"-l:lib{name}.so" for name in LIBRARIES if name != "other"))
+    return tmp_path / "crowd"
+
+
+@pytest.mark.parametrize("mode", ["run", "preload"])
+def test_files_that_no_frame_is_in_are_not_embedded(crowd, record, tmp_path, mode):
+    """Naming needs no tables of them: neither the recording nor the cache has any, and nothing is missing."""
+    env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    recording = record([crowd], mode=mode, env=env, cwd=tmp_path)
+    assert recording.status == 0
+    files = listed(recording.path)
+    ours = {os.path.basename(path) for path in files if path.startswith(str(tmp_path))}
+    assert ours == {"crowd", "libused.so", "liblate.so"} and all(file["complete"] for file in files.values())
+    modules = ask("info", "--json", recording.path)["modules"]
+    assert {module["path"] for module in modules} == set(files)
+    assert len(os.listdir(tmp_path / "cache/memoir")) == len(files), "one file of the cache for each, nothing else"
+    before = frames(recording.path)
+    for name in ("used", "late", "main"):
+        assert any(f'"function": "{name}"' in stack for stack in before), name
+    shutil.rmtree(tmp_path / "cache")
+    for path in [crowd, *tmp_path.glob("lib*.so")]:
+        path.unlink()
+    assert frames(recording.path) == before
+
+
+def test_whole_files_are_those_of_all_libraries(crowd, record, tmp_path):
+    recording = record([crowd], options=["--write-binaries", "full"], cwd=tmp_path)
+    assert {f"lib{name}.so" for name in LIBRARIES[:-1]} <= {os.path.basename(path) for path in listed(recording.path)}

@@ -94,6 +94,36 @@ static void test_sections(void **state)
 	free(image);
 }
 
+static Elf64_Shdr *section_named(uint8_t *bytes, const char *name)
+{
+	const Elf64_Ehdr *h = (const void *)bytes;
+	Elf64_Shdr *rows = (void *)(bytes + h->e_shoff);
+
+	for (unsigned i = 1; i < h->e_shnum; i++)
+		if (!strcmp((char *)bytes + rows[h->e_shstrndx].sh_offset + rows[i].sh_name, name))
+			return &rows[i];
+	return NULL;
+}
+
+/* Large unwind tables of a file that can be had again are left out, and their index with them. */
+static void test_frames_and_their_index(void **state)
+{
+	const size_t large = (1u << 20) + 16, room = program_size + large;
+	uint8_t *copy = xcalloc(1, room), *image;
+	uint64_t size;
+
+	memcpy(copy, program, program_size);
+	for (unsigned i = 0; i < 2; i++) {
+		image = image_of(copy, room, REDUCE_EXPORTED, &size);
+		assert_non_null(image);
+		assert_int_equal(section_named(image, ".eh_frame")->sh_type == SHT_NOBITS, i);
+		assert_int_equal(section_named(image, ".eh_frame_hdr")->sh_type == SHT_NOBITS, i);
+		free(image);
+		section_named(copy, ".eh_frame")->sh_size = large;
+	}
+	free(copy);
+}
+
 /* Nothing in a header is believed. */
 static void test_broken_headers(void **state)
 {
@@ -205,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sections),
+		cmocka_unit_test(test_frames_and_their_index),
 		cmocka_unit_test(test_broken_headers),
 		cmocka_unit_test(test_pieces),
 	};
