@@ -27,7 +27,7 @@ CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 # What a program under test sees of the environment: little, and always the same.
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-    "HOME": "/nonexistent", "LANG": "C.UTF-8", "TZ": "UTC", "TERM": "dumb", "USER": "nobody",
+    "HOME": "/dev/null/home", "LANG": "C.UTF-8", "TZ": "UTC", "TERM": "dumb", "USER": "nobody",
 }
 # Lets SIGUSR1 and SIGUSR2 switch recording under `memoir run` too.
 SIGNALS = {"MEMORY_PROFILER_REGISTER_SIGUSR1": "1", "MEMORY_PROFILER_REGISTER_SIGUSR2": "1"}
