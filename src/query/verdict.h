@@ -48,6 +48,7 @@ struct verdict {
 	uint32_t steps;		     /* different moments at which it grew, at most 50 */
 	uint32_t drops;		     /* times that it lost half or more */
 	uint64_t later_count;	     /* allocations after it was grown */
+	bool level;		     /* moves to the end, and has no more then than before */
 };
 
 struct verdicts {

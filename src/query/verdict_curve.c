@@ -300,9 +300,11 @@ void curve_judge(struct verdict *v, const struct curve *c, const struct work *w,
 
 		v->class = VERDICT_BOUNDED;
 		v->confidence = limited(pause * 2);
-		if ((is_level(c) || (is_slowing(c) && v->grown_share < SLOWED)) &&
-		    v->confidence < LEVEL_SURE)
-			v->confidence = LEVEL_SURE;
+		if (v->confidence < LEVEL_SURE) {
+			v->level = is_level(c);
+			if (v->level || (is_slowing(c) && v->grown_share < SLOWED))
+				v->confidence = LEVEL_SURE;
+		}
 	}
 	if (v->confidence < SURE_ENOUGH)
 		v->class = VERDICT_UNCLEAR;

@@ -33,6 +33,12 @@ void verdict_evidence(struct buf *out, const struct verdict *v, uint64_t run_ns)
 		buf_text(out, "; record twice as much of the same work and look again");
 		break;
 	case VERDICT_BOUNDED:
+		if (v->level) {
+			buf_printf(out, "goes up and down, at the end no higher than before; "
+					"never more than %s",
+				   human_size(&c, v->most_bytes));
+			break;
+		}
 		buf_printf(out, "grew until %s (%.0f %% of the run)",
 			   human_duration(&a, v->grown_ns), v->grown_share * 100);
 		buf_printf(out, ", %s allocation%s since; never more than %s",

@@ -132,6 +132,7 @@ static void what_grows_late_is_not_bounded(void **context)
 {
 	struct drawing d = { 0 };
 	uint64_t random = 7;
+	struct buf words = { 0 };
 	double level = 0;
 	struct verdict v;
 
@@ -154,7 +155,11 @@ static void what_grows_late_is_not_bounded(void **context)
 		event(&d, t, change);
 		level += change;
 	}
-	assert_int_equal(judged(&d).class, VERDICT_BOUNDED);
+	v = judged(&d);
+	assert_int_equal(v.class, VERDICT_BOUNDED);
+	verdict_evidence(&words, &v, 1000000000);
+	assert_non_null(strstr(words.data, "at the end no higher than before"));
+	buf_release(&words);
 }
 
 static void saws_fall(void **context)
