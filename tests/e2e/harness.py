@@ -24,7 +24,7 @@ PROGRAMS = os.path.join(HERE, "programs")
 # The one without windows takes a third of the time for each page that is opened.
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 
-# What a program under test sees of the environment: little, and always the same.
+# What a program under test sees of the environment: little, and always the same.  Nobody can make this home.
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/dev/null/home", "LANG": "C.UTF-8", "TZ": "UTC", "TERM": "dumb", "USER": "nobody",
@@ -54,7 +54,7 @@ class Run:
 def own_agents(env):
     """The same environment, in which memoir sees the agents of its own run-time folder only, not who else runs."""
     if "XDG_RUNTIME_DIR" not in env:
-        return dict({"MEMOIR_AGENT_FOLDER": "/nonexistent"}, **env)
+        return dict({"MEMOIR_AGENT_FOLDER": "/proc/nonexistent"}, **env)
     return dict({"MEMOIR_AGENT_FOLDER": os.path.join(env["XDG_RUNTIME_DIR"], "memoir")}, **env)
 
 

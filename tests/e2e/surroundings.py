@@ -24,4 +24,4 @@ def restore_signals():
 os.environ.setdefault("MEMOIR_TESTS_CACHE", os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
 os.environ["XDG_CACHE_HOME"] = os.path.join(os.path.abspath(os.environ.get("MEMOIR_BUILD", "build")), "test-cache")
 # No agent but the test's own.
-os.environ["MEMOIR_AGENT_FOLDER"] = "/nonexistent"
+os.environ["MEMOIR_AGENT_FOLDER"] = "/proc/nonexistent"

@@ -200,7 +200,7 @@ def test_our_commands_ask_an_agent_with_a_token(program, tmp_path, nobodys_folde
 
         def nobody(*words, **env):
             return harness.execute(another_user.command(harness.MEMOIR, "jemalloc", *words), cwd="/tmp",
-                                   env={"XDG_RUNTIME_DIR": "/nonexistent", **env})
+                                   env={"XDG_RUNTIME_DIR": "/proc/nonexistent", **env})
         for words in (("metrics", target.address), ("watch", "--once", "-n", "1", target.address), ("record", "-n", "1", "-o", "-", target.address),
                       ("ctl", target.address, "status"), ("join", target.address)):
             done = nobody(*words)
@@ -390,7 +390,7 @@ def test_sources_only_below_what_is_allowed(tmp_path):
         assert "plain" in lines(server, f"{folder}/pipe.c")["hidden"]
         assert "8 MiB" in lines(server, f"{folder}/large.c")["hidden"]
         assert not lines(server, "/etc/shadow")["lines"]
-    with Server(recording, env={**env, "MEMOIR_SOURCE_ROOT": f"/nonexistent:{tmp_path}"}) as server:
+    with Server(recording, env={**env, "MEMOIR_SOURCE_ROOT": f"/proc/nonexistent:{tmp_path}"}) as server:
         server.loaded()
         assert lines(server, f"{tmp_path}/beside.c")["lines"] == ["a secret"]
     # Everybody may ask: only what was named.
@@ -418,5 +418,5 @@ def test_sources_only_below_what_is_allowed(tmp_path):
 
 
 def test_source_root_has_to_be_a_folder(recording):
-    done = harness.execute([harness.MEMOIR, "server", "--source-root", "/nonexistent", recording])
+    done = harness.execute([harness.MEMOIR, "server", "--source-root", "/proc/nonexistent", recording])
     assert done.status == 2 and b"--source-root" in done.stderr

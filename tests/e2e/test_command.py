@@ -51,10 +51,10 @@ def test_not_a_recording(tmp_path, command, content):
 
 
 def test_missing_file():
-    run = memoir("info", "/nonexistent/file")
+    run = memoir("info", "/proc/nonexistent/file")
     assert run.status == 1
     assert len(run.stderr.splitlines()) == 1
-    assert b"/nonexistent/file" in run.stderr
+    assert b"/proc/nonexistent/file" in run.stderr
 
 
 def test_program_not_found(tmp_path):

@@ -295,7 +295,7 @@ def test_d3_raw(place):
     before = table(run([harness.MEMOIR, "jemalloc", "heap"], place, [*words, "prof", "out.heap"]))
     raw = run([harness.MEMOIR, "jemalloc", "heap"], place, ["--raw", "prof", "out.heap"])
     # Paths of another machine.
-    (elsewhere / "raw.heap").write_text(raw.replace(f"{place}/", "/nonexistent/").replace("/usr/lib/", "/nonexistent/"))
+    (elsewhere / "raw.heap").write_text(raw.replace(f"{place}/", "/proc/nonexistent/").replace("/usr/lib/", "/proc/nonexistent/"))
     assert raw.startswith(f"--- symbol\nbinary={place}/prof\n0x")
     assert re.search(r"^0x[0-9a-f]{16} worker--inl$", raw, re.MULTILINE)
     assert raw.endswith("---\n--- heap\n" + (place / "out.heap").read_text())

@@ -190,8 +190,8 @@ def test_d3_disasm_for_programs(dump):
 
 def test_d3_disasm_without_the_file(dump, tmp_path):
     away = tmp_path / "away.heap"
-    away.write_text(re.sub(r"/\S*/heap_lines$", "/nonexistent/heap_lines", dump.read_text(), flags=re.MULTILINE))
+    away.write_text(re.sub(r"/\S*/heap_lines$", "/proc/nonexistent/heap_lines", dump.read_text(), flags=re.MULTILINE))
     done = heap("--disasm=heap_lines", away)
     assert done.returncode == 1
     assert done.stderr == ("memoir jemalloc heap: the code of what matches 'heap_lines' is not there: "
-                           "/nonexistent/heap_lines\n")
+                           "/proc/nonexistent/heap_lines\n")

@@ -217,7 +217,7 @@ def test_record_says_what_is_wrong(tmp_path):
                                 (["--rotate", "many", "x"], "--rotate is a size", 2),
                                 (["http://127.0.0.1:1/"], "Connection refused", 1),
                                 (["--", "false"], "false failed with status 1", 1),
-                                (["--", "/nonexistent/x"], "No such file", 1)):
+                                (["--", "/proc/nonexistent/x"], "No such file", 1)):
         done = jemalloc("record", "-o", tmp_path / "none", *words)
         assert done.returncode == status and says in done.stderr and done.stderr.count("\n") == 1, done.stderr
 

@@ -125,7 +125,7 @@ def test_report_bad_input(tmp_path):
         assert page.exists() == name.startswith("no_")
         if page.exists():
             assert sentence in embedded(page)["files"][0]["problems"][0]
-    for words in (["/nonexistent"], [tmp_path], [os.devnull]):
+    for words in (["/proc/nonexistent"], [tmp_path], [os.devnull]):
         done = report(*words, "-o", tmp_path / "x.html")
         assert done.returncode == 1 and done.stderr.count("\n") == 1 and not (tmp_path / "x.html").exists(), done
     # One bad file of two does not take the other with it.

@@ -38,7 +38,7 @@ def ways(program):
     return {
         "direct": ([program], False),
         "env": (["env", program], False),
-        "in the path": (["env", f"PATH=/bin:/usr/bin:/nonexistent:{folder}", "env", name], False),
+        "in the path": (["env", f"PATH=/bin:/usr/bin:/proc/nonexistent:{folder}", "env", name], False),
         "sh exec": (["sh", "-c", f"exec {program}"], False),
         "sh": (["sh", "-c", f"{program}; exit $?"], True),
         "two": (["sh", "-c", f"{program}; env {program}; exit $?"], True),
@@ -65,7 +65,7 @@ def test_runs_untouched(unrecordable, tmp_path, children):
         assert run.stderr.count(b"which was not recorded") == 0, (name, run)
 
 
-@pytest.mark.parametrize("environment", [{"LD_PRELOAD": "/nonexistent/a.so:/nonexistent/b.so"}, {}])
+@pytest.mark.parametrize("environment", [{"LD_PRELOAD": "/proc/nonexistent/a.so:/proc/nonexistent/b.so"}, {}])
 def test_other_libraries_stay(unrecordable, tmp_path, environment):
     """Only our own entry is taken out of LD_PRELOAD."""
     program, _ = unrecordable
@@ -160,8 +160,8 @@ def test_agent_is_not_put_in(compile_program):
 
 
 @pytest.mark.parametrize("line,missing", [
-    ("#!/nonexistent/sh\n", b"its interpreter /nonexistent/sh is not there"),
-    ("#! /nonexistent/sh -e\n", b"its interpreter /nonexistent/sh is not there"),
+    ("#!/proc/nonexistent/sh\n", b"its interpreter /proc/nonexistent/sh is not there"),
+    ("#! /proc/nonexistent/sh -e\n", b"its interpreter /proc/nonexistent/sh is not there"),
 ])
 def test_missing_interpreter(tmp_path, line, missing):
     """Not the script is what cannot be found."""
@@ -182,9 +182,9 @@ def test_missing_interpreter(tmp_path, line, missing):
 def test_missing_loader(compile_program, tmp_path):
     program = str(tmp_path / "program")
     subprocess.run(["gcc", os.path.join(harness.PROGRAMS, "shows_environment.c"), "-o", program,
-                    "-Wl,--dynamic-linker=/nonexistent/ld.so"], check=True)
+                    "-Wl,--dynamic-linker=/proc/nonexistent/ld.so"], check=True)
     run = harness.execute([harness.MEMOIR, "run", "-o", str(tmp_path / "out.dat"), program])
-    assert run.status == 127 and b"its loader /nonexistent/ld.so is not there" in run.stderr, run
+    assert run.status == 127 and b"its loader /proc/nonexistent/ld.so is not there" in run.stderr, run
 
 
 def test_loader_elsewhere(tmp_path):

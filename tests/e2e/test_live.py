@@ -338,7 +338,7 @@ def test_given_addresses(program, tmp_path):
 
 @pytest.mark.parametrize("words, status, sentence", [
     (["http://"], 1, "is no address"), (["unix:relative"], 1, "is no address"), (["--agent", "http://127.0.0.1:1/stats"], 1, "has no path"),
-    (["--agent", "99999999"], 1, "there is no process"), (["--agent", "x" * 400], 1, "too long"), (["--agent-token-file", "/nonexistent"], 1, "No such file"),
+    (["--agent", "99999999"], 1, "there is no process"), (["--agent", "x" * 400], 1, "too long"), (["--agent-token-file", "/proc/nonexistent"], 1, "No such file"),
 ])
 def test_usage(words, status, sentence):
     done = subprocess.run([harness.MEMOIR, "server", "--any-port", *words], capture_output=True, text=True, timeout=LONG)

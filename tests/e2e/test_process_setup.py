@@ -238,7 +238,7 @@ class TestCollector:
 
     def test_missing_collector(self, compile_program, tmp_path):
         run = harness.execute([compile_program("flood"), "100000"], env={
-            "LD_PRELOAD": harness.LIBRARY, "MEMOIR_COLLECTOR": "/nonexistent/collector",
+            "LD_PRELOAD": harness.LIBRARY, "MEMOIR_COLLECTOR": "/proc/nonexistent/collector",
             "MEMORY_PROFILER_OUTPUT": str(tmp_path / "out.dat")})
         assert run.status == 0
         assert run.stdout == b"done\n"

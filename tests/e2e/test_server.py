@@ -83,15 +83,15 @@ def test_takes_the_next_port(recording):
 
 
 @pytest.mark.parametrize("arguments, status, words", [
-    (["--token-file", "/nonexistent"], 1, b"No such file"),
+    (["--token-file", "/proc/nonexistent"], 1, b"No such file"),
     (["--token-file", "/dev/null"], 1, b"empty"),
     (["--token-file", "/dev/null", "--password-file", "/dev/null"], 2, b"not both"),
-    (["--password-file", "/nonexistent"], 1, b"No such file"),
+    (["--password-file", "/proc/nonexistent"], 1, b"No such file"),
     (["--password-file", "/dev/null"], 1, b"empty"),
     (["-p", "70000"], 2, b"65535"),
     (["-i", "no.such.address.invalid"], 1, b"no address"),
     (["--upload-limit", "much"], 2, b"size"),
-    (["/nonexistent.dat"], 1, b"No such file"),
+    (["/proc/nonexistent.dat"], 1, b"No such file"),
     ([__file__], 1, b"no recording"),
     (["--prot", "1"], 2, b"--port"),
 ])
