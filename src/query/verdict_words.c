@@ -34,8 +34,9 @@ void verdict_evidence(struct buf *out, const struct verdict *v, uint64_t run_ns)
 		break;
 	case VERDICT_BOUNDED:
 		if (v->level) {
-			buf_printf(out, "goes up and down, at the end no higher than before; "
-					"never more than %s",
+			buf_printf(out,
+				   "goes up and down, at the end no higher than before; "
+				   "never more than %s",
 				   human_size(&c, v->most_bytes));
 			break;
 		}

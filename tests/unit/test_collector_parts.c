@@ -165,7 +165,7 @@ static void test_program_find(void **state)
 
 	assert_non_null(mkdtemp(directory));
 	snprintf(file, sizeof(file), "%s/prog", directory);
-	snprintf(search, sizeof(search), "/nonexistent:%s", directory);
+	snprintf(search, sizeof(search), "/proc/nonexistent:%s", directory);
 	setenv("PATH", search, 1);
 	assert_int_equal(program_find("prog", path, sizeof(path)), -ENOENT);
 	fd = open(file, O_WRONLY | O_CREAT, 0600);
@@ -180,7 +180,7 @@ static void test_program_find(void **state)
 	assert_int_equal(program_find(directory, path, sizeof(path)), -EACCES);
 	/* An empty part means here. */
 	assert_int_equal(chdir(directory), 0);
-	setenv("PATH", "/nonexistent:", 1);
+	setenv("PATH", "/proc/nonexistent:", 1);
 	assert_int_equal(program_find("prog", path, sizeof(path)), 0);
 	assert_string_equal(path, "./prog");
 	setenv("PATH", before, 1);
@@ -196,8 +196,8 @@ static void test_program_obstacle(void **state)
 	int fd = mkstemp(script);
 
 	assert_null(program_obstacle("/proc/self/exe"));
-	assert_null(program_obstacle("/nonexistent"));
-	assert_int_equal(dprintf(fd, "#! /nonexistent/shell -x\n"), 25);
+	assert_null(program_obstacle("/proc/nonexistent"));
+	assert_int_equal(dprintf(fd, "#! /proc/nonexistent/shell -x\n"), 30);
 	assert_null(program_obstacle(script));
 	close(fd);
 	unlink(script);
@@ -246,8 +246,8 @@ static void test_program_look(void **state)
 	assert_int_equal(look_at(path, "echo\n", 5, &look), LOADABLE_UNKNOWN);
 	assert_int_equal(look_at(path, "#!\n", 3, &look), LOADABLE_UNKNOWN);
 	assert_int_equal(look_at(path, "", 0, &look), LOADABLE_UNKNOWN);
-	assert_int_equal(look_at(path, "#! /nonexistent\n", 16, &look), LOADABLE_NO_INTERPRETER);
-	assert_string_equal(look.interpreter, "/nonexistent");
+	assert_int_equal(look_at(path, "#! /proc/none\n", 14, &look), LOADABLE_NO_INTERPRETER);
+	assert_string_equal(look.interpreter, "/proc/none");
 	assert_int_equal(look_at(path, "#!/bin/sh -e\n", 13, &look), LOADABLE_YES);
 	/* One that names itself. */
 	snprintf(line, sizeof(line), "#!%s\n", path);
