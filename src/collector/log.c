@@ -32,8 +32,8 @@ static struct {
 static struct {
 	int pidfd;
 	pid_t in_proc;
-	bool used, known;
-	struct stat stderr_then;
+	bool used;
+	const struct shm_control *control;
 } owner = { .pidfd = -1 };
 
 static bool open_file(void)
@@ -64,24 +64,21 @@ static void rotate(void)
 	close(before);
 }
 
-void log_note_stderr(int inherited_fd)
-{
-	owner.known = !fstat(inherited_fd, &owner.stderr_then);
-}
-
-void log_to_program(int pidfd, pid_t in_proc)
+void log_to_program(int pidfd, pid_t in_proc, const struct shm_control *control)
 {
 	owner.pidfd = pidfd;
 	owner.in_proc = in_proc;
-	owner.used = owner.known && log_fd < 0;
+	owner.control = control;
+	owner.used = control->stderr_inode && log_fd < 0;
 }
 
 static bool is_what_it_was(int fd)
 {
+	const struct shm_control *then = owner.control;
 	struct stat now;
 
-	return !fstat(fd, &now) && now.st_dev == owner.stderr_then.st_dev &&
-	       now.st_ino == owner.stderr_then.st_ino && now.st_rdev == owner.stderr_then.st_rdev;
+	return !fstat(fd, &now) && now.st_dev == then->stderr_device &&
+	       now.st_ino == then->stderr_inode && now.st_rdev == then->stderr_special;
 }
 
 /* The program's own descriptor where that is allowed, else the file anew: behind what is there. */

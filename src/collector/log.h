@@ -10,15 +10,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "wire/options.h"
+#include "wire/shm.h"
 
 /* `fallback_fd` is used where no log file is named; -1: nowhere.  A log file that cannot be opened
  * leaves the fallback. */
 void log_start(const struct options *options, pid_t pid, const char *program, int fallback_fd);
 /* Where there is neither a file nor a descriptor: lines go to the program's descriptor 2, if that
- * is still the file that `inherited_fd` is now. */
-void log_note_stderr(int inherited_fd);
-void log_to_program(int pidfd, pid_t in_proc);
+ * is still the file that it was when the collector was started.  `control` stays mapped. */
+void log_to_program(int pidfd, pid_t in_proc, const struct shm_control *control);
 /* What is not as it would be by itself. */
 void log_options(const struct options *options);
 bool log_is_on(enum log_level level);

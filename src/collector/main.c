@@ -167,7 +167,6 @@ int main(int argc, char **argv)
 				       "to record a program, use: memoir run PROGRAM\n");
 		return 2;
 	}
-	log_note_stderr(STDERR_FILENO);
 	daemonize(&fd);
 	error = collector_init(&c, fd);
 	if (error) {
@@ -189,7 +188,7 @@ int main(int argc, char **argv)
 		c.control->family.directory[0] = 0;
 	program = program_name(c.in_proc ? c.in_proc : target, buffer, sizeof(buffer));
 	log_start(&c.control->options, target, program, -1);
-	log_to_program(c.pidfd, c.in_proc ? c.in_proc : target);
+	log_to_program(c.pidfd, c.in_proc ? c.in_proc : target, c.control);
 	log_options(&c.control->options);
 	if (collector_open(&c, target, program))
 		return 1;

@@ -197,6 +197,7 @@ char *text_number(char *out, uint64_t v) HIDDEN;
 
 /* say.c: lines on stderr, if that is still what it was at the start. */
 void say_init(void) HIDDEN;
+void say_describe_stderr(struct shm_control *control) HIDDEN;
 void say(const char *text, const char *more) HIDDEN;
 
 /* memory.c: the slow path's lock, private memory, segments of the shared memory. */

@@ -23,6 +23,17 @@ void say_init(void)
 	have_start = look(&start);
 }
 
+void say_describe_stderr(struct shm_control *control)
+{
+	struct stat now;
+
+	if (!look(&now))
+		return;
+	control->stderr_device = now.st_dev;
+	control->stderr_inode = now.st_ino;
+	control->stderr_special = now.st_rdev;
+}
+
 void say(const char *text, const char *more)
 {
 	char line[512] = "memoir: ";

@@ -5,6 +5,12 @@
  * vfork: nothing is copied, no handler of pthread_atfork runs, and the program's memory is only
  * borrowed until the collector executes.  Then there are two ways.
  *
+ * Neither may have the program's descriptors, not even until it runs for the first time: who kills
+ * the program and waits for the end of a pipe would wait for that, a tenth of a second where the
+ * machine is busy.  A process begins with all of its parent's, so the helper's parent is a thread
+ * of the program with a table of its own, which closes them there and makes the helper then.  Who
+ * kills the program kills that thread too, and sees the program's end after the thread's.
+ *
  * Mostly the helper ends, and init adopts the collector.  But whoever adopts gets a child that
  * wait() sees and that he never made.  Where that would be the program itself, or somebody who
  * counts (process 1 of a container, a subreaper), the helper stays as the collector's parent: it
@@ -26,8 +32,11 @@
 
 #define STACK_SIZE 16384
 #define PLACE_SIZE 4096
-#define TOTAL_SIZE (PLACE_SIZE + 2 * STACK_SIZE)
+#define TOTAL_SIZE (PLACE_SIZE + 3 * STACK_SIZE)
+/* Untraced: a debugger would announce it as a thread of the program. */
+#define THREAD_FLAGS (CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_VFORK | CLONE_UNTRACED)
 #define LOOK_NS 50000000ull		     /* the helper has not answered: is it there? */
+#define THREAD_LOOK_NS 20000ull		     /* the thread has ended, but for the last of it */
 #define INITIAL_NAMESPACE "pid:[4026531836]" /* the same number on every machine */
 
 /* At the start of the memory that the helper keeps. */
@@ -35,9 +44,10 @@ struct spawn {
 	const char *path;
 	char *const *arguments, *const *environment;
 	int memfd;
-	bool stay;   /* the helper does not end before the collector */
-	char *stack; /* of the collector until it executes */
+	bool stay;    /* the helper does not end before the collector */
+	char *stacks; /* of the collector until it executes, the helper and the thread */
 	uint64_t signals;
+	long helper; /* its pid, or -errno */
 	long pid, error;
 	_Atomic uint32_t started, ended; /* futexes: the collector has executed, or is gone */
 };
@@ -69,15 +79,12 @@ static void leave_everything(void)
 	SYS(SYS_prctl, PR_SET_NAME, "memoir-waiter");
 }
 
-/* Before anything else, and not when the collector has come as far as its own code: as long as a
- * pipe is held open here, who writes to it takes a program that was killed for a living one.  The
- * standard ones are the collector's to replace.  A kernel without the call leaves it to the
- * collector. */
+/* All but the memory's.  A kernel without the call leaves it to the collector. */
 static void leave_descriptors(int memfd)
 {
-	if (memfd > 3)
-		sys_call(SYS_close_range, 3, memfd - 1, 0, 0, 0, 0);
-	sys_call(SYS_close_range, memfd >= 3 ? memfd + 1 : 3, ~0u, 0, 0, 0, 0);
+	if (memfd > 0)
+		sys_call(SYS_close_range, 0, memfd - 1, 0, 0, 0, 0);
+	sys_call(SYS_close_range, memfd + 1, ~0u, 0, 0, 0, 0);
 }
 
 /* The memory is the program's, which may say any time that it makes no system calls any more
@@ -87,7 +94,7 @@ static void be_helper(void *context)
 	struct spawn *s = context;
 
 	leave_descriptors(s->memfd);
-	s->pid = clone_call(CLONE_VM | CLONE_VFORK, s->stack + STACK_SIZE, become_collector, s);
+	s->pid = clone_call(CLONE_VM | CLONE_VFORK, s->stacks + STACK_SIZE, become_collector, s);
 	if (s->stay && !sys_failed(s->pid) && !s->error)
 		leave_everything();
 	else
@@ -100,6 +107,34 @@ static void be_helper(void *context)
 	sys_call(SYS_futex, (long)&s->ended, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
 	for (;;)
 		sys_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+}
+
+/* Where no thread can be had the program makes it, and it has the descriptors until it runs. */
+static void make_helper(struct spawn *s)
+{
+	/* One that stays is not for tracers: they would take it for a thread. */
+	s->helper = clone_call(s->stay ? CLONE_VM | CLONE_UNTRACED : CLONE_VM | CLONE_VFORK,
+			       s->stacks + 2 * STACK_SIZE, be_helper, s);
+}
+
+static void be_thread(void *context)
+{
+	struct spawn *s = context;
+
+	leave_descriptors(s->memfd);
+	make_helper(s);
+	for (;;)
+		sys_call(SYS_exit, 0, 0, 0, 0, 0, 0);
+}
+
+/* It has let our memory go, but it counts as long as it has a number: there are system calls that
+ * only a program of one thread may make. */
+static void wait_for_thread(long tid)
+{
+	_Atomic uint32_t nobody = 0;
+
+	while (!SYS(SYS_tgkill, sys_getpid(), tid, 0))
+		sys_futex_wait(&nobody, 0, THREAD_LOOK_NS);
 }
 
 /* Would an orphan be adopted by somebody who notices?  In a namespace of processes other than the
@@ -149,8 +184,7 @@ long spawn_collector(const char *path, int memfd, char *const *environment,
 	char *arguments[] = { (char *)"memoir-collector", (char *)"--shm-fd", fd_text,
 			      (char *)"--target",	  pid_text,	      NULL };
 	struct spawn *s = sys_map_private(TOTAL_SIZE);
-	char *stacks = (char *)s + PLACE_SIZE;
-	long pid, result;
+	long thread, result;
 
 	helper.pid = 0;
 	if (!s)
@@ -160,22 +194,25 @@ long spawn_collector(const char *path, int memfd, char *const *environment,
 			     .environment = environment,
 			     .memfd = memfd,
 			     .stay = orphan_is_noticed(control),
-			     .stack = stacks };
+			     .stacks = (char *)s + PLACE_SIZE,
+			     .helper = -EAGAIN };
 	text_number(fd_text, (uint64_t)memfd);
 	text_number(pid_text, (uint64_t)sys_getpid());
 	sys_block_signals(&s->signals);
-	/* One that stays is not for tracers: they would take it for a thread. */
-	pid = clone_call(s->stay ? CLONE_VM | CLONE_UNTRACED : CLONE_VM | CLONE_VFORK,
-			 stacks + 2 * STACK_SIZE, be_helper, s);
-	if (!sys_failed(pid)) {
-		wait_until_started(s, pid);
+	thread = clone_call(THREAD_FLAGS, s->stacks + 3 * STACK_SIZE, be_thread, s);
+	if (!sys_failed(thread))
+		wait_for_thread(thread);
+	if (sys_failed(s->helper))
+		make_helper(s);
+	if (!sys_failed(s->helper)) {
+		wait_until_started(s, s->helper);
 		result = s->error ? s->error : s->pid;
 		if (s->stay)
-			helper.pid = pid;
+			helper.pid = s->helper;
 		else
-			reap(pid, 0);
+			reap(s->helper, 0);
 	} else {
-		result = pid;
+		result = s->helper;
 		s->stay = false;
 	}
 	helper.place = s;

@@ -194,6 +194,7 @@ struct shm_control *rt_new_recording(const struct shm_control *like)
 	control->start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
 	atomic_store(&control->next_offset, SHM_CONTROL_SIZE);
 	family_describe(control, like);
+	say_describe_stderr(control);
 	atomic_store(&control->target_pid, sys_getpid());
 	pid = spawn_collector(path, (int)fd, env, control);
 	if (sys_failed(pid))

@@ -210,6 +210,9 @@ struct shm_control {
 	uint64_t start_stamp; /* ticks, monotonic and real time at attach */
 	uint64_t start_monotonic_ns, start_realtime_ns;
 	char output[4200]; /* (collector) the recording's path */
+	/* What the program's stderr is, for the log of a collector that it started itself; inode 0:
+	 * there is none. */
+	uint64_t stderr_device, stderr_inode, stderr_special;
 	struct options options;
 	struct shm_family family;
 	struct shm_plan plan; /* (collector) allocators inside the executable */

@@ -302,3 +302,17 @@ class TestCollector:
         # pthread_create's own allocations are there too: at least, not exactly.
         assert info["events"] + info["lost_events"] >= 4000000
         assert info["events"] + info["lost_events"] <= 4000100
+
+
+@pytest.mark.parametrize("child", ["exec 7", "exec 1", "fork 7", "exec 7 adopts", "preloaded exec 7"])
+def test_pipe_of_a_program_that_is_killed_while_it_starts(compile_program, tmp_path, child):
+    """Its end is there as soon as the program is gone: no collector that is being started holds it open."""
+    preloaded, *words = child.split() if child.startswith("preloaded") else ["", *child.split()]
+    command = [compile_program("killed_early"), "100", *words]
+    if preloaded:
+        run = harness.execute(command, env={"LD_PRELOAD": harness.LIBRARY, "MEMORY_PROFILER_OUTPUT": f"{tmp_path}/",
+                                            "MEMORY_PROFILER_TRACK_CHILD_PROCESSES": "1"})
+    else:
+        run = harness.execute([harness.MEMOIR, "run", "-q", "--children", "-o", f"{tmp_path}/", "--", *command])
+    caught, held = map(int, run.stdout.decode().replace(" held", "").split(" caught, "))
+    assert run.status == 0 and caught and not held, run
