@@ -133,14 +133,14 @@ static size_t whole_size(const char *head, size_t size)
 static int ask(const struct request *r)
 {
 	static char in[1 << 20];
-	static int kept = -1;
-	int fd = kept >= 0 ? kept : open_connection();
+	static int connection = -1;
+	int fd = connection >= 0 ? connection : open_connection();
 	bool may_stay = memmem(r->bytes, r->size, "keep-alive", 10);
 	size_t sent = 0, got = 0, whole = 0;
 	unsigned status = 0;
 	ssize_t n;
 
-	kept = -1;
+	connection = -1;
 	if (fd < 0)
 		return 0;
 	while (sent < r->size && (n = send(fd, r->bytes + sent, r->size - sent, MSG_NOSIGNAL)) > 0)
@@ -155,7 +155,7 @@ static int ask(const struct request *r)
 		got += (size_t)n;
 	}
 	if (whole && got == whole)
-		kept = fd;
+		connection = fd;
 	else
 		close(fd);
 	bytes_read += got;

@@ -61,12 +61,13 @@ static void join(const struct profile *p, const void *text, size_t size)
 
 static void series(const struct profile *p)
 {
-	size_t ends[] = { p->sample_count / 2, p->sample_count };
+	size_t sample_ends[] = { p->sample_count / 2, p->sample_count };
 
 	for (int kind = DUMP_SERIES_FLAT; kind <= DUMP_SERIES_STACKS; kind++) {
 		struct dump_series s;
 
-		dump_series_make(&s, p, ends, 2, (enum dump_series_kind)kind, HEAP_INUSE_SPACE);
+		dump_series_make(&s, p, sample_ends, 2, (enum dump_series_kind)kind,
+				 HEAP_INUSE_SPACE);
 		for (size_t i = 0; i < s.row_count; i++)
 			if (s.rows[i].change != 0 && fabs(s.rows[i].change) < 1e300)
 				abort();

@@ -22,11 +22,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snapshots_memory(&r, data, size);
 	error = history_read(&h, &r, NULL, NULL, &err);
 	snapshots_close(&r);
-	if (!error != (h.snapshots > 0) || (error && !*err.text) || h.kept_count > 5 ||
+	if (!error != (h.snapshots > 0) || (error && !*err.text) || h.document_count > 5 ||
 	    h.point_count > HISTORY_POINTS + 1)
 		abort();
 	if (!error) {
-		if (h.kept[h.kept_count - 1].number != h.snapshots - 1 ||
+		if (h.documents[h.document_count - 1].number != h.snapshots - 1 ||
 		    !history_document(&h, h.snapshots - 1))
 			abort();
 		json_init(&j, &out);

@@ -22,7 +22,7 @@ struct exchange {
 	/* Answered later: when `wait_ms` are over, again() is called with the same exchange. */
 	int64_t wait_ms;
 	void (*again)(struct exchange *x);
-	struct text kept; /* between the two */
+	struct text earlier; /* between the two */
 };
 
 /* An answer that is one line of text.  A wrong one is the same with another status. */

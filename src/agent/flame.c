@@ -262,7 +262,7 @@ void picture_heading(struct exchange *x, const struct profile *p, bool allocs)
 	picture_text(out, slash ? slash + 1 : path, 60);
 	text_printf(out, " (%d): %s%s, by bytes", (int)getpid(),
 		    allocs && p->accum ? "allocated" : "alive",
-		    x->kept.size ? ": what was added" : "");
+		    x->earlier.size ? ": what was added" : "");
 }
 
 static void draw(struct flame *f, struct exchange *x, bool allocs)

@@ -40,7 +40,7 @@ static void read_mappings(struct locations *p, const char *at, const char *end)
 static void collect(struct locations *p, const struct profile *profile)
 {
 	const uint64_t *pcs = (const uint64_t *)profile->pcs.data;
-	size_t count = profile->pcs.size / sizeof(*pcs), kept = 0;
+	size_t count = profile->pcs.size / sizeof(*pcs), remaining = 0;
 	struct object_name *list;
 
 	for (size_t i = 0; i < count; i++)
@@ -51,9 +51,9 @@ static void collect(struct locations *p, const struct profile *profile)
 	list = (struct object_name *)p->list.data;
 	objects_sort(list, count);
 	for (size_t i = 0; i < count; i++)
-		if (!kept || list[kept - 1].address != list[i].address)
-			list[kept++] = list[i];
-	p->count = kept;
+		if (!remaining || list[remaining - 1].address != list[i].address)
+			list[remaining++] = list[i];
+	p->count = remaining;
 }
 
 void locations_init(struct locations *p, const struct profile *profile)

@@ -251,7 +251,7 @@ static void answer_profile(struct exchange *x, const struct profile *p, bool all
 
 	x->type = "application/octet-stream";
 	x->header = "Content-Disposition: attachment; filename=\"heap.pb.gz\"\r\n";
-	write_profile(&plain, p, allocs, x->kept.size ? x->wait_ms : 0);
+	write_profile(&plain, p, allocs, x->earlier.size ? x->wait_ms : 0);
 	if (plain.failed)
 		x->out.failed = true;
 	else
@@ -274,8 +274,8 @@ static void answer(struct exchange *x)
 		return;
 	}
 	profile_read(&now, dump.data, dump.size, jemalloc.file[0] != 0);
-	if (x->kept.size) {
-		profile_read(&before, x->kept.data, x->kept.size, jemalloc.file[0] != 0);
+	if (x->earlier.size) {
+		profile_read(&before, x->earlier.data, x->earlier.size, jemalloc.file[0] != 0);
 		profile_subtract(&now, &before);
 	}
 	if (now.failed || before.failed)
@@ -291,7 +291,7 @@ static void answer(struct exchange *x)
 	profile_release(&now);
 	profile_release(&before);
 	text_release(&dump);
-	text_release(&x->kept);
+	text_release(&x->earlier);
 }
 
 void pprof_heap(struct exchange *x)
@@ -321,7 +321,7 @@ void pprof_heap(struct exchange *x)
 		answer_line(x, 429, "%u others wait for such a profile already", WAITING_MAX);
 		return;
 	}
-	e = dump_take(&x->kept);
+	e = dump_take(&x->earlier);
 	if (e) {
 		answer_line(x, 500, "the dump failed: %s", strerror(e));
 		return;

@@ -12,15 +12,15 @@
 #define CREDIT_MAX_NS 50000000ll /* what was not spent before, at most; and what may be owed */
 #define AGE_MAX_MS 500
 #define CHEAP_NS 100000ll /* less is not worth keeping */
-#define KEPT_MAX 8u
+#define CACHE_MAX 8u
 #define SIZE_MAX_KEPT (1u << 20)
 
-static struct kept {
+static struct cached {
 	char question[512];
 	const char *type, *header; /* neither is ever made for one answer */
 	struct text answer;	   /* data NULL: this place is free */
 	int64_t made_ms;
-} kept[KEPT_MAX];
+} cache[CACHE_MAX];
 
 static int64_t credit = CREDIT_MAX_NS, credit_ms, began_ns;
 
@@ -40,9 +40,9 @@ static bool question(const struct exchange *x, char *out, size_t room)
 	return n > 0 && (size_t)n < room;
 }
 
-static struct kept *find(const char *wanted)
+static struct cached *find(const char *wanted)
 {
-	for (struct kept *k = kept; k < kept + KEPT_MAX; k++)
+	for (struct cached *k = cache; k < cache + CACHE_MAX; k++)
 		if (k->answer.data && !strcmp(k->question, wanted))
 			return k;
 	return NULL;
@@ -51,9 +51,9 @@ static struct kept *find(const char *wanted)
 bool repeat_given(struct exchange *x)
 {
 	static char header[256];
-	char wanted[sizeof(kept->question)];
+	char wanted[sizeof(cache->question)];
 	int64_t now = agent_now_ms();
-	struct kept *k;
+	struct cached *k;
 
 	credit += (now - credit_ms) * 1000000 / SHARE;
 	credit_ms = now;
@@ -74,14 +74,14 @@ bool repeat_given(struct exchange *x)
 }
 
 /* The place of the same question, a free one, or the oldest. */
-static struct kept *place(const char *wanted)
+static struct cached *slot_for(const char *wanted)
 {
-	struct kept *best = find(wanted);
+	struct cached *best = find(wanted);
 
-	for (struct kept *k = kept; !best && k < kept + KEPT_MAX; k++)
+	for (struct cached *k = cache; !best && k < cache + CACHE_MAX; k++)
 		if (!k->answer.data)
 			best = k;
-	for (struct kept *k = best ? kept + KEPT_MAX : kept; k < kept + KEPT_MAX; k++)
+	for (struct cached *k = best ? cache + CACHE_MAX : cache; k < cache + CACHE_MAX; k++)
 		if (!best || k->made_ms < best->made_ms)
 			best = k;
 	return best;
@@ -90,8 +90,8 @@ static struct kept *place(const char *wanted)
 void repeat_made(struct exchange *x)
 {
 	int64_t cost = spent_ns() - began_ns;
-	char wanted[sizeof(kept->question)];
-	struct kept *k;
+	char wanted[sizeof(cache->question)];
+	struct cached *k;
 
 	credit -= cost;
 	if (credit < -CREDIT_MAX_NS)
@@ -99,7 +99,7 @@ void repeat_made(struct exchange *x)
 	if (credit > 0 || cost < CHEAP_NS || x->again || x->status != 200 || x->out.failed ||
 	    !x->out.size || x->out.size > SIZE_MAX_KEPT || !question(x, wanted, sizeof(wanted)))
 		return;
-	k = place(wanted);
+	k = slot_for(wanted);
 	k->answer.size = 0;
 	text_add(&k->answer, x->out.data, x->out.size);
 	if (k->answer.failed) {
@@ -114,7 +114,7 @@ void repeat_made(struct exchange *x)
 
 void repeat_forget(void)
 {
-	for (struct kept *k = kept; k < kept + KEPT_MAX; k++)
+	for (struct cached *k = cache; k < cache + CACHE_MAX; k++)
 		text_release(&k->answer);
 }
 
@@ -122,7 +122,7 @@ int64_t repeat_until(void)
 {
 	int64_t first = INT64_MAX;
 
-	for (struct kept *k = kept; k < kept + KEPT_MAX; k++)
+	for (struct cached *k = cache; k < cache + CACHE_MAX; k++)
 		if (k->answer.data && k->made_ms + AGE_MAX_MS + 1 < first)
 			first = k->made_ms + AGE_MAX_MS + 1;
 	return first;
@@ -130,7 +130,7 @@ int64_t repeat_until(void)
 
 void repeat_expire(int64_t now)
 {
-	for (struct kept *k = kept; k < kept + KEPT_MAX; k++)
+	for (struct cached *k = cache; k < cache + CACHE_MAX; k++)
 		if (k->answer.data && now - k->made_ms > AGE_MAX_MS)
 			text_release(&k->answer);
 }

@@ -54,7 +54,7 @@ static void release(struct client *c)
 	text_release(&c->in);
 	text_release(&c->head);
 	text_release(&c->x.out);
-	text_release(&c->x.kept);
+	text_release(&c->x.earlier);
 	memset(c, 0, sizeof(*c));
 	c->socket.fd = -1;
 }
@@ -222,7 +222,7 @@ static void next_request(struct client *c)
 
 	text_release(&c->head);
 	text_release(&c->x.out);
-	text_release(&c->x.kept);
+	text_release(&c->x.earlier);
 	memcpy(fresh.from, c->x.from, sizeof(fresh.from));
 	c->x = fresh;
 	c->sent = 0;

@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 
-#define KEPT_MAX 3 /* of a character of four bytes */
+#define HELD_MAX 3 /* of a character of four bytes */
 
 size_t harmless_next(const char *bytes, size_t size, bool *ret_control)
 {
@@ -57,7 +57,7 @@ void harmless_add(struct buf *out, const char *bytes, size_t size, bool ours)
 
 size_t harmless_unfinished(const char *bytes, size_t size)
 {
-	for (size_t n = 1; n <= KEPT_MAX && n <= size; n++) {
+	for (size_t n = 1; n <= HELD_MAX && n <= size; n++) {
 		unsigned char c = (unsigned char)bytes[size - n];
 
 		if (c >= 0xc2)
@@ -71,8 +71,8 @@ size_t harmless_unfinished(const char *bytes, size_t size)
 /* What a stream was given and could not be judged yet. */
 struct stream {
 	int fd;
-	char kept[KEPT_MAX];
-	size_t kept_size;
+	char held[HELD_MAX];
+	size_t held_size;
 };
 
 static ssize_t stream_write(void *cookie, const char *bytes, size_t size)
@@ -81,11 +81,11 @@ static ssize_t stream_write(void *cookie, const char *bytes, size_t size)
 	struct buf in = { 0 }, out = { 0 };
 	int error;
 
-	buf_add(&in, s->kept, s->kept_size);
+	buf_add(&in, s->held, s->held_size);
 	buf_add(&in, bytes, size);
-	s->kept_size = harmless_unfinished(in.data, in.size);
-	memcpy(s->kept, in.data + in.size - s->kept_size, s->kept_size);
-	harmless_add(&out, in.data, in.size - s->kept_size, false);
+	s->held_size = harmless_unfinished(in.data, in.size);
+	memcpy(s->held, in.data + in.size - s->held_size, s->held_size);
+	harmless_add(&out, in.data, in.size - s->held_size, false);
 	error = buf_write(&out, s->fd);
 	buf_release(&in);
 	buf_release(&out);

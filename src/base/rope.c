@@ -28,14 +28,14 @@ void rope_keep(struct rope *r, const char *bytes, size_t size)
 	}
 	rope_end(r);
 	add(r, bytes, size);
-	r->kept += size;
+	r->borrowed += size;
 }
 
 void rope_clear(struct rope *r)
 {
 	buf_clear(&r->text);
 	r->count = r->cut = 0;
-	r->kept = 0;
+	r->borrowed = 0;
 }
 
 void rope_release(struct rope *r)

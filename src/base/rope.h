@@ -21,8 +21,8 @@ struct rope {
 	struct buf text;
 	struct rope_piece *pieces;
 	size_t count, room;
-	size_t cut;    /* how much of `text` is in pieces */
-	uint64_t kept; /* bytes that are not in `text` */
+	size_t cut;	   /* how much of `text` is in pieces */
+	uint64_t borrowed; /* bytes that are not in `text` */
 };
 
 #define ROPE_SMALL 192u /* is copied: a piece would cost more */
@@ -36,5 +36,5 @@ void rope_release(struct rope *r);
 
 static inline uint64_t rope_size(const struct rope *r)
 {
-	return r->text.size + r->kept;
+	return r->text.size + r->borrowed;
 }

@@ -214,18 +214,18 @@ static int serve(const struct server_options *o, int argc, char **argv, const ch
 	struct server *s;
 	struct err err = { .offset = ERR_NO_OFFSET };
 	char *leader;
-	sigset_t ends;
+	sigset_t signals;
 	int which;
 
 	/* Before any thread is made, so that none of them takes the signals. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGCHLD, SIG_IGN);
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGHUP);
-	pthread_sigmask(SIG_BLOCK, &ends, NULL);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	s = server_new(o, &err);
 	if (!add_all(s, argc, argv, agent_token)) {
 		server_free(s);
@@ -237,7 +237,7 @@ static int serve(const struct server_options *o, int argc, char **argv, const ch
 		return 1;
 	}
 	leader = say_address(s);
-	sigwait(&ends, &which);
+	sigwait(&signals, &which);
 	end_soon();
 	if (leader)
 		unlink(leader);

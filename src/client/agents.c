@@ -53,10 +53,10 @@ static unsigned folders_of(uid_t user, char folders[FOLDERS][300])
 
 static void take_line(const char **text, char *out, size_t room)
 {
-	size_t n = strcspn(*text, "\r\n"), kept = n < room ? n : room - 1;
+	size_t n = strcspn(*text, "\r\n"), copied = n < room ? n : room - 1;
 
-	memcpy(out, *text, kept);
-	out[kept] = 0;
+	memcpy(out, *text, copied);
+	out[copied] = 0;
 	*text += n;
 	*text += strspn(*text, "\r\n");
 }

@@ -136,14 +136,14 @@ static int read_all(int fd, int timeout_ms, struct buf *body, struct err *err)
 static int run_command(const struct fetch *f, struct buf *body, struct err *err)
 {
 	auto_close int in = -1;
-	int ends[2], e, status = 0;
+	int pipe_fds[2], e, status = 0;
 	pid_t pid;
 
-	if (pipe2(ends, O_CLOEXEC))
+	if (pipe2(pipe_fds, O_CLOEXEC))
 		return err_set(err, -errno, "%s", strerror(errno));
-	in = ends[0];
-	e = spawn_command(f->command, ends[1], &pid);
-	close(ends[1]);
+	in = pipe_fds[0];
+	e = spawn_command(f->command, pipe_fds[1], &pid);
+	close(pipe_fds[1]);
 	if (e)
 		return err_set(err, e, "%s: %s", f->command[0], strerror(-e));
 	e = read_all(in, f->timeout_ms, body, err);

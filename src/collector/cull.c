@@ -256,7 +256,7 @@ static void begins(struct cull *c, uint32_t row, uint64_t at)
 	extra_of(c, row)->alive = true;
 }
 
-static void ends(struct cull *c, uint32_t row)
+static void row_ends(struct cull *c, uint32_t row)
 {
 	struct stack_sum *s;
 
@@ -366,7 +366,7 @@ static void freed(struct cull *c, const struct event *e, uint32_t ring, uint32_t
 	bool temporary =
 		row != NO_ALLOCATION && (tags_flags(c->columns.tags[row]) & TAG_TEMPORARY) != 0;
 
-	ends(c, row);
+	row_ends(c, row);
 	count_free_stack(c, event_stack(e));
 	if (chain != NONE && e->stamp - c->chains[chain].began < c->threshold &&
 	    !was_inherited(c, c->chains[chain].began, e->stamp)) {
@@ -388,7 +388,7 @@ static void allocated(struct cull *c, const struct event *e, uint32_t ring, uint
 		if (old == NO_ALLOCATION) {
 			odd = true;
 		} else {
-			ends(c, old);
+			row_ends(c, old);
 			count_free_stack(c, event_stack(e));
 			chain = extra_of(c, old)->chain;
 			c->extras[old].chain = NONE;
@@ -418,7 +418,7 @@ static void displaced(void *context, uint32_t row, uint32_t by)
 
 	keep(c, extra_of(c, row)->chain);
 	keep(c, extra_of(c, by)->chain);
-	ends(c, row);
+	row_ends(c, row);
 	c->displaces = true;
 }
 
@@ -427,7 +427,7 @@ static void came_early(struct cull *c, uint32_t row, bool closed)
 {
 	keep(c, extra_of(c, row)->chain);
 	if (closed)
-		ends(c, row);
+		row_ends(c, row);
 }
 
 /* Events get the times that they were paired at, all different: the reader then has them in the

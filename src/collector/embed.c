@@ -82,9 +82,9 @@ bool embed_plan(const struct collector *c, struct collector_file *f, const struc
 
 void embed_end(struct collector *c, struct collector_file *f)
 {
-	if (f->kept)
+	if (f->storing)
 		binary_store_end(c->store, f->key, &f->build, false);
-	f->kept = false;
+	f->storing = false;
 	if (f->source.fd >= 0)
 		close(f->source.fd);
 	if (f->stored >= 0)
@@ -156,13 +156,13 @@ static void begin_making(struct collector *c, struct collector_file *f)
 		f->state = FILE_WAITING;
 		return;
 	}
-	f->kept = !error;
-	f->beside = f->kept && binary_store_shares(c->store);
+	f->storing = !error;
+	f->beside = f->storing && binary_store_shares(c->store);
 	f->state = FILE_MADE;
 	/* It may have been completed between the look and the claim. */
-	if (f->kept && use_stored(c, f) && f->kept) {
+	if (f->storing && use_stored(c, f) && f->storing) {
 		binary_store_end(c->store, f->key, &f->build, false);
-		f->kept = false;
+		f->storing = false;
 	}
 }
 
@@ -191,9 +191,9 @@ static void copy_piece(struct collector *c, struct collector_file *f)
 /* Everything is made: for the others, and perhaps beside this recording. */
 static void end_making(struct collector *c, struct collector_file *f)
 {
-	bool whole = f->kept && !binary_store_end(c->store, f->key, &f->build, true);
+	bool whole = f->storing && !binary_store_end(c->store, f->key, &f->build, true);
 
-	f->kept = false;
+	f->storing = false;
 	if (!f->beside) {
 		embed_end(c, f);
 		return;
@@ -233,7 +233,7 @@ static void make_piece(struct collector *c, struct collector_file *f)
 	}
 	if (!f->beside)
 		write_frame(c, f, frame, n, size);
-	if (f->kept)
+	if (f->storing)
 		pieces_add(&f->build.writer, frame, n, size);
 	f->offset += size;
 	if (f->offset >= f->image.size)

@@ -37,8 +37,8 @@ struct collector_file {
 	int stored; /* tables that are there, or -1 */
 	struct pieces pieces;
 	struct binary_build build;
-	bool kept;   /* `build` is open */
-	bool beside; /* what is made is not in the recording, but beside it */
+	bool storing; /* `build` is open */
+	bool beside;  /* what is made is not in the recording, but beside it */
 };
 
 /* Which of its bytes are wanted, and the key of that; false if its headers make no sense. */

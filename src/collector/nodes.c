@@ -97,7 +97,7 @@ static uint32_t write_range(struct collector *c, uint32_t first, uint32_t end)
 
 static void write_unfinished(struct collector *c)
 {
-	size_t kept = 0, i = 0;
+	size_t remaining = 0, i = 0;
 
 	while (i < c->unfinished_count) {
 		uint32_t first = c->unfinished[i], end = first + 1, reached;
@@ -107,9 +107,9 @@ static void write_unfinished(struct collector *c)
 		reached = write_range(c, first, end);
 		i += reached - first;
 		if (reached < end)
-			c->unfinished[kept++] = c->unfinished[i++];
+			c->unfinished[remaining++] = c->unfinished[i++];
 	}
-	c->unfinished_count = kept;
+	c->unfinished_count = remaining;
 }
 
 void nodes_write(struct collector *c)

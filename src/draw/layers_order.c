@@ -62,7 +62,7 @@ static void order_first(struct layers_plan *p)
 }
 
 /* Pairs of links between two rows that cross: of those that end before one that began earlier. */
-static uint64_t crossings_below(const struct layers_plan *p, uint32_t row, uint32_t *ends,
+static uint64_t crossings_below(const struct layers_plan *p, uint32_t row, uint32_t *positions,
 				uint32_t *tree)
 {
 	const struct layers_row *upper = &p->rows[row];
@@ -75,18 +75,18 @@ static uint64_t crossings_below(const struct layers_plan *p, uint32_t row, uint3
 
 		for (uint32_t k = p->down.start[v]; k < p->down.start[v + 1]; k++)
 			if (p->vertices[p->down.other[k]].row == row + 1)
-				ends[n++] = p->vertices[p->down.other[k]].at;
+				positions[n++] = p->vertices[p->down.other[k]].at;
 		if (n > 1)
-			qsort(ends, n, sizeof(*ends), by_place);
+			qsort(positions, n, sizeof(*positions), by_place);
 		for (uint32_t k = 0; k < n; k++) {
 			uint64_t left = 0;
 
-			for (uint32_t t = ends[k] + 1; t; t &= t - 1)
+			for (uint32_t t = positions[k] + 1; t; t &= t - 1)
 				left += tree[t];
 			sum += before - left;
 		}
 		for (uint32_t k = 0; k < n; k++)
-			for (uint32_t t = ends[k] + 1; t <= width; t += t & -t)
+			for (uint32_t t = positions[k] + 1; t <= width; t += t & -t)
 				tree[t]++;
 		before += n;
 	}
@@ -95,12 +95,12 @@ static uint64_t crossings_below(const struct layers_plan *p, uint32_t row, uint3
 
 static uint64_t crossings(const struct layers_plan *p)
 {
-	auto_free uint32_t *ends = xcalloc(p->link_count + 1, sizeof(*ends));
+	auto_free uint32_t *positions = xcalloc(p->link_count + 1, sizeof(*positions));
 	auto_free uint32_t *tree = xcalloc((size_t)p->count + 2, sizeof(*tree));
 	uint64_t sum = 0;
 
 	for (uint32_t r = 0; r < p->row_count; r++)
-		sum += crossings_below(p, r, ends, tree);
+		sum += crossings_below(p, r, positions, tree);
 	return sum;
 }
 

@@ -26,13 +26,13 @@ static size_t names_size(struct page *p)
 	struct flame_source source;
 	size_t size = 0;
 
-	p->kept = 0;
+	p->node_count = 0;
 	for (size_t i = 0; i < p->tree->count; i++) {
 		uint32_t function = p->tree->nodes[i].function;
 
 		if (!is_kept(p, i))
 			continue;
-		p->kept++;
+		p->node_count++;
 		if (!i || seen[function])
 			continue;
 		seen[function] = 1;
@@ -231,7 +231,7 @@ void page_tree(struct page *p, const char *const *measures)
 	number_nodes(p, &n);
 	json_object(&p->j, "tree");
 	json_number(&p->j, "all", p->tree->count);
-	json_number(&p->j, "kept", p->kept);
+	json_number(&p->j, "kept", p->node_count);
 	json_real(&p->j, "cut", p->cut, 9);
 	put_nodes(p, &n);
 	json_array(&p->j, "weights");

@@ -22,7 +22,7 @@ struct page {
 	const struct flame_tree *tree;
 	const struct flame_names *names;
 	double cut; /* nodes with no larger share are not in the page */
-	size_t kept;
+	size_t node_count;
 	uint32_t *function_ids; /* by function: plus one */
 	size_t id_room;
 	uint32_t function_count;

@@ -13,7 +13,7 @@
 
 struct marking {
 	const struct view *v;
-	bool ends;
+	bool of_frees;
 	uint8_t *used;
 };
 
@@ -33,7 +33,7 @@ static void mark_block(void *context, unsigned worker, uint64_t first, uint64_t 
 	VIEW_EACH(m->v, first, count, row)
 	{
 		mark(m, c->stack[row]);
-		if (!m->ends)
+		if (!m->of_frees)
 			continue;
 		mark(m, c->free_stack[row]);
 		/* A row tells of the end of its chain too. */
@@ -114,10 +114,10 @@ static void write_calls(struct stack_texts *t)
 	}
 }
 
-void stack_texts_init(struct stack_texts *t, const struct view *v, bool ends)
+void stack_texts_init(struct stack_texts *t, const struct view *v, bool of_frees)
 {
 	const struct nodes *nodes = &v->model->tables.nodes;
-	struct marking m = { .v = v, .ends = ends };
+	struct marking m = { .v = v, .of_frees = of_frees };
 
 	memset(t, 0, sizeof(*t));
 	m.used = t->used = xcalloc((size_t)nodes->count + 1, sizeof(*t->used));

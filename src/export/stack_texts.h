@@ -25,8 +25,8 @@ struct stack_texts {
 	size_t *call_at;  /* by call; one more */
 };
 
-/* Stacks of the view's allocations, and of their ends too where `ends`. */
-void stack_texts_init(struct stack_texts *t, const struct view *v, bool ends);
+/* Stacks of the view's allocations, and of their frees too where `of_frees`. */
+void stack_texts_init(struct stack_texts *t, const struct view *v, bool of_frees);
 void stack_texts_release(struct stack_texts *t);
 
 /* "key": [frames], outermost first, the last one being the call; `j` writes into r->text. */

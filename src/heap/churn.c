@@ -254,7 +254,7 @@ static void add_up(struct churn *c, const size_t *of)
 int churn_finish(struct churn *c, struct err *err)
 {
 	auto_free size_t *of = NULL;
-	size_t kept = 0;
+	size_t remaining = 0;
 	int error = profile_finish(&c->profile, err);
 
 	if (error)
@@ -265,9 +265,9 @@ int churn_finish(struct churn *c, struct err *err)
 	/* Stacks that only free have no blocks of their own. */
 	for (size_t i = 0; i < c->stack_count; i++)
 		if (c->stacks[i].objects)
-			c->stacks[kept++] = c->stacks[i];
-	c->stack_count = kept;
-	if (kept > 1)
-		qsort(c->stacks, kept, sizeof(*c->stacks), by_all_bytes);
+			c->stacks[remaining++] = c->stacks[i];
+	c->stack_count = remaining;
+	if (remaining > 1)
+		qsort(c->stacks, remaining, sizeof(*c->stacks), by_all_bytes);
 	return 0;
 }

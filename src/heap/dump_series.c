@@ -59,7 +59,7 @@ static int by_change(const void *a, const void *b)
 	return (x->what > y->what) - (x->what < y->what);
 }
 
-void dump_series_make(struct dump_series *s, const struct profile *p, const size_t *ends,
+void dump_series_make(struct dump_series *s, const struct profile *p, const size_t *sample_ends,
 		      size_t dump_count, enum dump_series_kind kind, enum heap_measure measure)
 {
 	size_t rows = kind == DUMP_SERIES_STACKS ? p->stack_count : strings_count(&p->names);
@@ -72,7 +72,7 @@ void dump_series_make(struct dump_series *s, const struct profile *p, const size
 				   .values = xcalloc(rows * dump_count + 1, sizeof(*s->values)),
 				   .rows = xcalloc(rows + 1, sizeof(*s->rows)) };
 	for (size_t i = 0; i < dump_count; i++)
-		for (; sample < ends[i]; sample++)
+		for (; sample < sample_ends[i]; sample++)
 			add(s, p, i, sample, heap_amount(profile_amounts_of(p, sample), measure),
 			    seen);
 	for (size_t i = 0; i < rows; i++) {

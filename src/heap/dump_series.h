@@ -35,6 +35,6 @@ struct dump_series {
 
 /* `p` is finished; ends[i] was its sample_count when dump i had been added.  There is at least one
  * dump. */
-void dump_series_make(struct dump_series *s, const struct profile *p, const size_t *ends,
+void dump_series_make(struct dump_series *s, const struct profile *p, const size_t *sample_ends,
 		      size_t dump_count, enum dump_series_kind kind, enum heap_measure measure);
 void dump_series_release(struct dump_series *s);

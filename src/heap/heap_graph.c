@@ -93,7 +93,7 @@ static void choose_edges(struct heap_graph *g, const struct heap_report_options 
 {
 	auto_free uint64_t *in = xcalloc(g->nodes + 1, sizeof(*in));
 	auto_free uint64_t *from = xcalloc(g->nodes + 1, sizeof(*from));
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	g->calls = g->edge_count;
 	if (g->edge_count > 1)
@@ -106,9 +106,9 @@ static void choose_edges(struct heap_graph *g, const struct heap_report_options 
 			continue;
 		from[e.caller]++;
 		in[e.callee]++;
-		g->edges[kept++] = e;
+		g->edges[remaining++] = e;
 	}
-	g->edge_count = kept;
+	g->edge_count = remaining;
 }
 
 void heap_graph_init(struct heap_graph *g, const struct profile *p,

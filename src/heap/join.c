@@ -356,19 +356,19 @@ static int by_stack(const void *a, const void *b)
 /* Lines that are one stack and one class are one part. */
 static void merge_parts(struct join *j)
 {
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	if (j->part_count)
 		qsort(j->parts, j->part_count, sizeof(*j->parts), by_stack);
 	for (size_t i = 0; i < j->part_count; i++) {
-		if (kept && !by_stack(&j->parts[kept - 1], &j->parts[i])) {
-			j->parts[kept - 1].objects += j->parts[i].objects;
-			j->parts[kept - 1].sampled += j->parts[i].sampled;
+		if (remaining && !by_stack(&j->parts[remaining - 1], &j->parts[i])) {
+			j->parts[remaining - 1].objects += j->parts[i].objects;
+			j->parts[remaining - 1].sampled += j->parts[i].sampled;
 		} else {
-			j->parts[kept++] = j->parts[i];
+			j->parts[remaining++] = j->parts[i];
 		}
 	}
-	j->part_count = kept;
+	j->part_count = remaining;
 }
 
 /* What shares are of: the regions in use, or those that the dump has, where these are more, or

@@ -498,7 +498,7 @@ static void note_order(struct profile *p, size_t count)
 int profile_finish(struct profile *p, struct err *err)
 {
 	struct map known = { 0 };
-	size_t kept = 0, made;
+	size_t remaining = 0, made;
 	int error;
 
 	heap_locations_resolve(&p->locations);
@@ -534,9 +534,9 @@ int profile_finish(struct profile *p, struct err *err)
 		if (p->options.drop_negative && heap_amount(&s->amounts, p->options.measure) < 0)
 			continue;
 		dump_amounts_add(&p->total, &s->amounts, 1);
-		p->stacks[kept++] = *s;
+		p->stacks[remaining++] = *s;
 	}
-	p->stack_count = kept;
+	p->stack_count = remaining;
 	qsort(p->stacks, p->stack_count, sizeof(*p->stacks), by_bytes);
 	note_order(p, made);
 	for (size_t i = 0; i < p->sample_count; i++)

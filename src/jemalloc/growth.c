@@ -35,14 +35,14 @@ static void start(struct growth *g)
 /* Every second one, from the first on. */
 static void thin(struct growth *g)
 {
-	size_t kept = 0;
+	size_t remaining = 0;
 
-	for (size_t i = 0; i < g->sample_count; i += 2, kept++) {
-		g->times[kept] = g->times[i];
-		if (kept != i)
-			memcpy(row(g, kept), row(g, i), GROWTH_CLASSES * sizeof(*g->bytes));
+	for (size_t i = 0; i < g->sample_count; i += 2, remaining++) {
+		g->times[remaining] = g->times[i];
+		if (remaining != i)
+			memcpy(row(g, remaining), row(g, i), GROWTH_CLASSES * sizeof(*g->bytes));
 	}
-	g->sample_count = kept;
+	g->sample_count = remaining;
 	g->skip = g->skip ? g->skip * 2 : 2;
 	g->skipped = 0;
 }

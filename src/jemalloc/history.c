@@ -29,20 +29,20 @@ static const int totals[] = {
 	[HISTORY_UPTIME_NS] = -1,
 };
 
-void history_init(struct history *h, const char *name, size_t kept, size_t bytes)
+void history_init(struct history *h, const char *name, size_t most, size_t bytes)
 {
 	memset(h, 0, sizeof(*h));
 	h->name = xstrdup(name);
-	h->point_stride = h->kept_stride = 1;
-	h->kept_max = kept > 2 ? kept : 2;
+	h->point_stride = h->document_stride = 1;
+	h->document_max = most > 2 ? most : 2;
 	h->bytes_max = bytes;
 }
 
 void history_release(struct history *h)
 {
-	for (size_t i = 0; i < h->kept_count; i++)
-		free(h->kept[i].json);
-	free(h->kept);
+	for (size_t i = 0; i < h->document_count; i++)
+		free(h->documents[i].json);
+	free(h->documents);
 	free(h->points);
 	free(h->name);
 	buf_release(&h->problems);
@@ -62,18 +62,18 @@ static bool is_idle(const uint64_t *row, unsigned width, uint64_t shape)
 
 static void trim_rows(struct stats_rows *r, uint64_t shape)
 {
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	for (size_t i = 0; i < r->count; i++) {
 		uint64_t *row = stats_row(r, i);
 
 		if (is_idle(row, r->width, shape))
 			continue;
-		if (kept != i)
-			memcpy(stats_row(r, kept), row, r->width * sizeof(*row));
-		kept++;
+		if (remaining != i)
+			memcpy(stats_row(r, remaining), row, r->width * sizeof(*row));
+		remaining++;
 	}
-	r->count = kept;
+	r->count = remaining;
 }
 
 #define BIT(n) (UINT64_C(1) << (n))
@@ -89,20 +89,20 @@ static void trim(struct stats *s)
 }
 
 /* Lets go of those that are not on the stride. */
-static void thin_kept(struct history *h)
+static void thin_documents(struct history *h)
 {
 	size_t count = 0;
 
-	h->kept_stride *= 2;
-	for (size_t i = 0; i < h->kept_count; i++) {
-		if (h->kept[i].number % h->kept_stride) {
-			h->kept_bytes -= h->kept[i].size;
-			free(h->kept[i].json);
+	h->document_stride *= 2;
+	for (size_t i = 0; i < h->document_count; i++) {
+		if (h->documents[i].number % h->document_stride) {
+			h->document_bytes -= h->documents[i].size;
+			free(h->documents[i].json);
 		} else {
-			h->kept[count++] = h->kept[i];
+			h->documents[count++] = h->documents[i];
 		}
 	}
-	h->kept_count = count;
+	h->document_count = count;
 }
 
 static void keep_document(struct history *h, struct stats *s, const struct stats_origin *from,
@@ -115,11 +115,12 @@ static void keep_document(struct history *h, struct stats *s, const struct stats
 	j.compact = true;
 	trim(s);
 	stats_write(&j, NULL, s, from);
-	h->kept = xgrow(h->kept, h->kept_count, &h->kept_room, sizeof(*h->kept));
-	h->kept[h->kept_count++] = (struct history_document){
+	h->documents =
+		xgrow(h->documents, h->document_count, &h->document_room, sizeof(*h->documents));
+	h->documents[h->document_count++] = (struct history_document){
 		.number = number, .json = xmemdup0(text.data, text.size), .size = text.size
 	};
-	h->kept_bytes += text.size;
+	h->document_bytes += text.size;
 	buf_release(&text);
 }
 
@@ -164,7 +165,7 @@ static void add_problem(struct history *h, const struct err *err)
 struct last {
 	struct stats stats;
 	struct stats_origin from;
-	bool kept;
+	bool is_document;
 };
 
 static void take(struct history *h, struct snapshots *r, struct last *last)
@@ -186,13 +187,14 @@ static void take(struct history *h, struct snapshots *r, struct last *last)
 	memcpy(h->version, last->stats.version, sizeof(h->version));
 	growth_add(&h->growth, &last->stats, stats_merge(&last->stats), r->time_ns);
 	add_point(h, &last->stats, r->time_ns);
-	last->kept = !(h->snapshots % h->kept_stride);
-	if (last->kept)
+	last->is_document = !(h->snapshots % h->document_stride);
+	if (last->is_document)
 		keep_document(h, &last->stats, &last->from, h->snapshots);
 	h->snapshots++;
-	while (h->kept_count > 2 && (h->kept_count > h->kept_max || h->kept_bytes > h->bytes_max)) {
-		thin_kept(h);
-		last->kept = !((h->snapshots - 1) % h->kept_stride);
+	while (h->document_count > 2 &&
+	       (h->document_count > h->document_max || h->document_bytes > h->bytes_max)) {
+		thin_documents(h);
+		last->is_document = !((h->snapshots - 1) % h->document_stride);
 	}
 }
 
@@ -201,7 +203,7 @@ static void finish(struct history *h, struct last *last)
 {
 	struct json j;
 
-	if (!last->kept)
+	if (!last->is_document)
 		keep_document(h, &last->stats, &last->from, h->snapshots - 1);
 	if (h->points[h->point_count - 1].number != h->last.number)
 		push_point(h);
@@ -217,7 +219,7 @@ int history_read(struct history *h, struct snapshots *r, bool (*go_on)(void *con
 		 void *context, struct err *err)
 {
 	struct err problem = { .offset = ERR_NO_OFFSET };
-	struct last last = { .kept = true };
+	struct last last = { .is_document = true };
 	int n;
 
 	stats_init(&last.stats);
@@ -292,8 +294,8 @@ void history_write(struct json *j, const char *key, const struct history *h, boo
 	json_text(j, "name", h->name);
 	json_number(j, "snapshots", h->snapshots);
 	json_array(j, "kept");
-	for (size_t i = 0; i < h->kept_count; i++)
-		json_number(j, NULL, h->kept[i].number);
+	for (size_t i = 0; i < h->document_count; i++)
+		json_number(j, NULL, h->documents[i].number);
 	json_end_array(j);
 	write_problems(j, h);
 	write_series(j, h);
@@ -301,8 +303,8 @@ void history_write(struct json *j, const char *key, const struct history *h, boo
 		json_written(j, "growth", h->grown.data, h->grown.size);
 	if (documents) {
 		json_array(j, "documents");
-		for (size_t i = 0; i < h->kept_count; i++)
-			json_written(j, NULL, h->kept[i].json, h->kept[i].size);
+		for (size_t i = 0; i < h->document_count; i++)
+			json_written(j, NULL, h->documents[i].json, h->documents[i].size);
 		json_end_array(j);
 	}
 	json_end_object(j);
@@ -310,8 +312,8 @@ void history_write(struct json *j, const char *key, const struct history *h, boo
 
 const struct history_document *history_document(const struct history *h, uint64_t number)
 {
-	for (size_t i = 0; i < h->kept_count; i++)
-		if (h->kept[i].number == number)
-			return &h->kept[i];
+	for (size_t i = 0; i < h->document_count; i++)
+		if (h->documents[i].number == number)
+			return &h->documents[i];
 	return NULL;
 }

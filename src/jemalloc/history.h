@@ -45,10 +45,10 @@ struct history {
 	struct history_point *points;
 	size_t point_count, point_room;
 	uint64_t point_stride;
-	struct history_document *kept; /* by number */
-	size_t kept_count, kept_room, kept_bytes;
-	uint64_t kept_stride;
-	size_t kept_max, bytes_max;
+	struct history_document *documents; /* by number */
+	size_t document_count, document_room, document_bytes;
+	uint64_t document_stride;
+	size_t document_max, bytes_max;
 	struct buf problems; /* texts, each with its NUL */
 	uint64_t problem_count;
 	bool missing; /* it was said what snapshots lack */
@@ -59,8 +59,8 @@ struct history {
 
 extern const char *const history_curves[]; /* their names */
 
-/* At most `kept` snapshots (and the last one), and so many bytes of them. */
-void history_init(struct history *h, const char *name, size_t kept, size_t bytes);
+/* At most `most` snapshots (and the last one), and so many bytes of them. */
+void history_init(struct history *h, const char *name, size_t most, size_t bytes);
 void history_release(struct history *h);
 /* Reads all that is in `r`.  0, also where some of it is broken (see problems); -EBADMSG with one
  * sentence where there is no snapshot in it, or -errno.  `go_on` may be NULL; false stops, as

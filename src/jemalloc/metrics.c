@@ -19,7 +19,7 @@ struct metric {
 	double divisor; /* 1: an integer */
 };
 
-static bool ends(const char *name, const char *with)
+static bool ends_with(const char *name, const char *with)
 {
 	size_t n = strlen(name), m = strlen(with);
 
@@ -65,15 +65,15 @@ static struct metric metric_of(const char *group, const char *name)
 	const char *unit = "";
 	size_t size = strlen(field);
 
-	if (ends(field, "_ns") || ends(field, "_ms")) {
+	if (ends_with(field, "_ns") || ends_with(field, "_ms")) {
 		unit = "_seconds";
-		m.divisor = ends(field, "_ns") ? 1e9 : 1e3;
+		m.divisor = ends_with(field, "_ns") ? 1e9 : 1e3;
 		size -= 3;
-	} else if (ends(field, "_wait_time") || !strcmp(field, "run_interval")) {
+	} else if (ends_with(field, "_wait_time") || !strcmp(field, "run_interval")) {
 		unit = "_seconds";
 		m.divisor = 1e9;
-		size -= ends(field, "_time") ? 5 : 0;
-	} else if (fields_bytes(field) && !ends(field, "_bytes")) {
+		size -= ends_with(field, "_time") ? 5 : 0;
+	} else if (fields_bytes(field) && !ends_with(field, "_bytes")) {
 		unit = "_bytes";
 	}
 	if (counter)

@@ -538,7 +538,7 @@ static size_t read_sample(struct builder *b, const struct map_sample *sample,
  * somebody unseen.  One sample may be too early: an event may reach the collector late. */
 static void miss_unconfirmed(struct builder *b, const struct map_sample *sample)
 {
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	for (size_t i = 0; i < b->unconfirmed_count; i++) {
 		uint32_t region = b->unconfirmed[i];
@@ -550,10 +550,10 @@ static void miss_unconfirmed(struct builder *b, const struct map_sample *sample)
 			b->region_states[region].unsure = false;
 			miss(b, r->address, r->address + r->length, sample);
 		} else {
-			b->unconfirmed[kept++] = region;
+			b->unconfirmed[remaining++] = region;
 		}
 	}
-	b->unconfirmed_count = kept;
+	b->unconfirmed_count = remaining;
 }
 
 static void take_sample(struct builder *b, const struct map_sample *sample)
@@ -583,27 +583,27 @@ static void gather(struct builder *b)
 {
 	struct map_history *m = b->maps;
 	uint32_t *place = xcalloc((size_t)m->count + 1, sizeof(*place));
-	uint32_t kept = 0, regions = 0, usages = 0;
+	uint32_t remaining = 0, regions = 0, usages = 0;
 	struct map_region *sorted =
 		xreallocarray(NULL, (size_t)m->region_count + 1, sizeof(*sorted));
 	struct map_usage *ordered =
 		xreallocarray(NULL, (size_t)m->usage_count + 1, sizeof(*ordered));
 
 	for (uint32_t i = 0; i < m->count; i++) {
-		struct map_row *row = &m->rows[kept];
+		struct map_row *row = &m->rows[remaining];
 
 		place[i] = UINT32_MAX;
 		if (b->states[i].dropped)
 			continue;
-		place[i] = kept;
+		place[i] = remaining;
 		*row = m->rows[i];
 		row->first_region = regions;
 		row->first_usage = usages;
 		regions += b->states[i].region_count;
 		usages += b->states[i].usage_count;
-		kept++;
+		remaining++;
 	}
-	m->count = kept;
+	m->count = remaining;
 	for (uint32_t i = 0; i < m->region_count; i++) {
 		struct map_region *r = &m->regions[i];
 		struct map_row *row;

@@ -18,7 +18,7 @@ void merge_release(struct merge *m)
 {
 	for (size_t i = 0; i < m->ring_count; i++) {
 		free(m->rings[i].spans);
-		free(m->rings[i].kept);
+		free(m->rings[i].held);
 	}
 	free(m->rings);
 	free(m->active);
@@ -154,17 +154,17 @@ static void age(struct merge_ring *r, size_t consumed, size_t left, bool moved)
  * the horizon did. */
 static void keep(struct merge_ring *r, bool moved)
 {
-	size_t left = 0, done = 0, consumed = r->kept_count;
-	struct event *to = r->kept;
+	size_t left = 0, done = 0, consumed = r->held_count;
+	struct event *to = r->held;
 
-	if (r->kept_count && r->span == 0)
+	if (r->held_count && r->span == 0)
 		consumed -= (size_t)(r->spans[0].end - r->spans[0].next);
 
 	for (uint32_t i = r->span; i < r->span_count; i++)
 		left += (size_t)(r->spans[i].end - r->spans[i].next);
-	if (left > r->kept_room) {
-		r->kept_room = left * 2;
-		to = xreallocarray(NULL, r->kept_room, sizeof(*to));
+	if (left > r->held_room) {
+		r->held_room = left * 2;
+		to = xreallocarray(NULL, r->held_room, sizeof(*to));
 	}
 	for (uint32_t i = r->span; i < r->span_count; i++) {
 		size_t n = (size_t)(r->spans[i].end - r->spans[i].next);
@@ -173,11 +173,11 @@ static void keep(struct merge_ring *r, bool moved)
 			memmove(to + done, r->spans[i].next, n * sizeof(*to));
 		done += n;
 	}
-	if (to != r->kept) {
-		free(r->kept);
-		r->kept = to;
+	if (to != r->held) {
+		free(r->held);
+		r->held = to;
 	}
-	r->kept_count = left;
+	r->held_count = left;
 	age(r, consumed, left, moved);
 	r->span = 0;
 	r->span_count = left ? 1 : 0;
@@ -202,8 +202,8 @@ static void keep_rest(struct merge *m, bool moved)
 static void let_go(struct merge_ring *r, uint64_t horizon)
 {
 	for (size_t i = 0; i < r->aged[1]; i++)
-		if (r->kept[i].stamp >= horizon)
-			r->kept[i].stamp = horizon - 1;
+		if (r->held[i].stamp >= horizon)
+			r->held[i].stamp = horizon - 1;
 }
 
 void merge_run(struct merge *m, uint64_t horizon)

@@ -24,8 +24,8 @@ struct merge_ring {
 	struct merge_span *spans; /* in order; the first may be what was kept */
 	uint32_t span, span_count;
 	size_t span_room;
-	struct event *kept;
-	size_t kept_count, kept_room;
+	struct event *held;
+	size_t held_count, held_room;
 	size_t aged[2]; /* how many of them, from the first, saw the horizon move once, and twice */
 };
 

@@ -142,7 +142,7 @@ static bool is_inside_itself(const struct diff *d, uint32_t node)
 
 static void list_functions(struct diff *d)
 {
-	uint32_t count = strings_count(&d->names), kept = 0;
+	uint32_t count = strings_count(&d->names), remaining = 0;
 	struct diff_function *all = xcalloc(count, sizeof(*all));
 
 	for (uint32_t i = 1; i < d->node_count; i++) {
@@ -156,11 +156,11 @@ static void list_functions(struct diff *d)
 	}
 	for (uint32_t i = 0; i < count; i++)
 		if (all[i].total.before.count || all[i].total.after.count)
-			all[kept++] = all[i];
-	if (kept)
-		qsort_r(all, kept, sizeof(*all), compare_functions, d);
+			all[remaining++] = all[i];
+	if (remaining)
+		qsort_r(all, remaining, sizeof(*all), compare_functions, d);
 	d->functions = all;
-	d->function_count = kept;
+	d->function_count = remaining;
 }
 
 void diff_init(struct diff *d, const struct view *before, const struct measuring *how_before,

@@ -251,7 +251,7 @@ void group_frames(struct groups *out, const struct summary *sum, const struct su
 	struct spreading s = {
 		.out = out, .p = out->view->locations, .sum = sum, .matched = matched
 	};
-	uint32_t kept = 0;
+	uint32_t remaining = 0;
 
 	locations_resolve_all(s.p);
 	s.locations = xcalloc(locations_count(s.p) + 1, sizeof(*s.locations));
@@ -260,8 +260,8 @@ void group_frames(struct groups *out, const struct summary *sum, const struct su
 	add_without_stack(&s, nodes);
 	for (uint32_t i = 0; i < out->count; i++)
 		if (out->rows[i].matched.count)
-			out->rows[kept++] = out->rows[i];
-	out->count = kept;
+			out->rows[remaining++] = out->rows[i];
+	out->count = remaining;
 	map_release(&s.ids);
 	free(s.locations);
 	free(s.wrapper);

@@ -149,20 +149,20 @@ static size_t thin_out(struct map_point *points, size_t n, size_t count)
 {
 	uint64_t from = points[0].at, to = points[n - 1].at;
 	double part = (double)(to - from) / (double)count;
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		double next = (double)(kept + 1) * part;
+		double next = (double)(remaining + 1) * part;
 
 		/* The next one is in the same part. */
 		if (i + 1 < n && (double)(points[i + 1].at - from) < next)
 			continue;
-		points[kept] = points[i];
-		if (++kept == count)
+		points[remaining] = points[i];
+		if (++remaining == count)
 			break;
 	}
-	points[kept - 1] = points[n - 1];
-	return kept;
+	points[remaining - 1] = points[n - 1];
+	return remaining;
 }
 
 size_t map_series(const struct map_list *l, size_t count, struct map_point **ret_points)

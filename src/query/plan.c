@@ -81,7 +81,7 @@ static bool none_set(const struct step *s)
 static void merge_sets(struct step *s)
 {
 	struct step *first = NULL;
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	for (size_t i = 0; i < s->child_count; i++) {
 		struct step *child = s->children[i];
@@ -89,7 +89,7 @@ static void merge_sets(struct step *s)
 		if (!is_set(child) || !first) {
 			if (is_set(child))
 				first = child;
-			s->children[kept++] = child;
+			s->children[remaining++] = child;
 			continue;
 		}
 		for (uint32_t w = 0; w <= child->bit_count / 64; w++)
@@ -100,7 +100,7 @@ static void merge_sets(struct step *s)
 		s->cost -= child->cost;
 		step_free(child);
 	}
-	s->child_count = kept;
+	s->child_count = remaining;
 	if (first && none_set(first))
 		first->kind = STEP_NOTHING;
 }

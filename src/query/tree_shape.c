@@ -100,7 +100,7 @@ static void keep_siblings(struct shaping *s, uint32_t parent)
 {
 	struct tree_options *o = &s->t->options;
 	struct branch others = { .name = s->g->others };
-	uint32_t kept = 0, limit = o->max_children ? o->max_children : UINT32_MAX;
+	uint32_t remaining = 0, limit = o->max_children ? o->max_children : UINT32_MAX;
 	bool threads = o->by_thread && !parent;
 	/* Where very many weigh just what the lightest does that may stay. */
 	bool full = o->max_nodes && s->t->count + s->todo_count >= 2ull * o->max_nodes + TIES_MAX;
@@ -113,15 +113,15 @@ static void keep_siblings(struct shaping *s, uint32_t parent)
 		return;
 	}
 	qsort_r(s->siblings, s->sibling_count, sizeof(*s->siblings), by_weight, o);
-	while (!full && kept < s->sibling_count && (kept < limit || threads) &&
-	       tree_weight(o, &s->siblings[kept].total) >= s->least)
-		kept++;
-	for (size_t i = kept; i < s->sibling_count; i++)
+	while (!full && remaining < s->sibling_count && (remaining < limit || threads) &&
+	       tree_weight(o, &s->siblings[remaining].total) >= s->least)
+		remaining++;
+	for (size_t i = remaining; i < s->sibling_count; i++)
 		join(&others, &s->siblings[i]);
 	if (others.to)
 		push(s, &others, parent);
-	while (kept--)
-		push(s, &s->siblings[kept], parent);
+	while (remaining--)
+		push(s, &s->siblings[remaining], parent);
 	s->sibling_count = 0;
 }
 

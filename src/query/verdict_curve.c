@@ -93,9 +93,9 @@ void curve_draw(struct curve *c, const struct work *w, const struct curve_event 
 		c->most = now > c->most ? now : c->most;
 	}
 	c->last = now;
-	c->kept[CURVE_BUCKETS] = now;
+	c->floors[CURVE_BUCKETS] = now;
 	for (unsigned i = CURVE_BUCKETS; i-- > 0;)
-		c->kept[i] = c->low[i] < c->kept[i + 1] ? c->low[i] : c->kept[i + 1];
+		c->floors[i] = c->low[i] < c->floors[i + 1] ? c->low[i] : c->floors[i + 1];
 	count_drops(c, events, count);
 }
 
@@ -137,7 +137,7 @@ static void find_growth(struct growth *g, const struct curve *c)
 	for (unsigned q = 0; q < QUANTILES; q++) {
 		double level = c->last * (q + 0.5) / QUANTILES;
 
-		while (bucket < CURVE_BUCKETS && c->kept[bucket + 1] < level)
+		while (bucket < CURVE_BUCKETS && c->floors[bucket + 1] < level)
 			bucket++;
 		g->at[q] = (bucket + 0.5) / CURVE_BUCKETS;
 		if (!q)
@@ -194,7 +194,7 @@ static bool still_growing(const struct curve *c, const struct growth *g, double 
 	unsigned half = CURVE_BUCKETS / 2;
 	struct line line = fit_line(c->middle + half, half);
 	double rise = line.slope * half / c->most, pause = 1 - g->at[QUANTILES - 1];
-	double last_step = c->kept[g->last + 1] - c->kept[g->last];
+	double last_step = c->floors[g->last + 1] - c->floors[g->last];
 
 	if (g->steps < 3)
 		return false;
@@ -213,11 +213,11 @@ static bool still_growing(const struct curve *c, const struct growth *g, double 
 static bool is_steady(const struct curve *c)
 {
 	unsigned half = CURVE_BUCKETS / 2, quarter = CURVE_BUCKETS * 3 / 4, rising = 0;
-	double before = c->kept[quarter] - c->kept[half];
-	double last = c->kept[CURVE_BUCKETS] - c->kept[quarter];
+	double before = c->floors[quarter] - c->floors[half];
+	double last = c->floors[CURVE_BUCKETS] - c->floors[quarter];
 
 	for (unsigned i = half; i < CURVE_BUCKETS; i++)
-		rising += c->kept[i + 1] > c->kept[i];
+		rising += c->floors[i + 1] > c->floors[i];
 	return rising >= half * STEADY_BUCKETS && last >= before * STEADY_PACE &&
 	       before + last >= c->last * STEADY_LEAST;
 }
@@ -244,9 +244,9 @@ static bool is_level(const struct curve *c)
 static bool is_slowing(const struct curve *c)
 {
 	unsigned quarter = CURVE_BUCKETS / 4;
-	double second = c->kept[2 * quarter] - c->kept[quarter];
-	double third = c->kept[3 * quarter] - c->kept[2 * quarter];
-	double last = c->kept[4 * quarter] - c->kept[3 * quarter];
+	double second = c->floors[2 * quarter] - c->floors[quarter];
+	double third = c->floors[3 * quarter] - c->floors[2 * quarter];
+	double last = c->floors[4 * quarter] - c->floors[3 * quarter];
 
 	return third <= second * SLOWING && last <= third * SLOWING;
 }
@@ -266,7 +266,7 @@ void curve_judge(struct verdict *v, const struct curve *c, const struct work *w,
 	find_growth(&g, c);
 	find_times(v, c, w, events, count);
 	line = fit_line(c->middle + g.first, CURVE_BUCKETS - g.first);
-	late = c->last > 0 ? (c->last - c->kept[CURVE_BUCKETS * 2 / 3]) / c->last : 0;
+	late = c->last > 0 ? (c->last - c->floors[CURVE_BUCKETS * 2 / 3]) / c->last : 0;
 	v->late_share = late < 0 ? 0 : late;
 	v->steps = g.steps;
 	v->drops = c->drops;
@@ -283,11 +283,12 @@ void curve_judge(struct verdict *v, const struct curve *c, const struct work *w,
 		v->confidence = limited(1 - v->grown_share / START_UP_SHARE / 2);
 	} else if (is_steady(c) && !still_growing(c, &g, late)) {
 		v->class = VERDICT_GROWING;
-		line = fit_line(c->kept + CURVE_BUCKETS / 2, CURVE_BUCKETS / 2 + 1);
+		line = fit_line(c->floors + CURVE_BUCKETS / 2, CURVE_BUCKETS / 2 + 1);
 		v->fit = line.fit;
 		v->bytes_per_second = seconds > 0 ? line.slope * CURVE_BUCKETS / seconds : 0;
 		v->confidence = limited(line.fit);
-	} else if (c->drops >= SAW_DROPS && c->kept[CURVE_BUCKETS * 6 / 10] <= c->most * SAW_KEPT) {
+	} else if (c->drops >= SAW_DROPS &&
+		   c->floors[CURVE_BUCKETS * 6 / 10] <= c->most * SAW_KEPT) {
 		v->class = VERDICT_SAWTOOTH;
 		v->confidence = limited(c->drops / 6.0);
 	} else if (still_growing(c, &g, late)) {

@@ -16,7 +16,7 @@ struct work {
 
 struct curve {
 	double low[CURVE_BUCKETS], middle[CURVE_BUCKETS]; /* alive, by bucket of active time */
-	double kept[CURVE_BUCKETS + 1]; /* that it never fell below again, at each border */
+	double floors[CURVE_BUCKETS + 1]; /* that it never fell below again, at each border */
 	double most, last;
 	uint32_t drops;
 };

@@ -16,8 +16,8 @@
 #include <string.h>
 
 #define ON_STACK 16384 /* more than this is mapped */
-#define KEPT_BYTES 16384
-#define KEPT_MAX 64
+#define SAVED_BYTES 16384
+#define SAVED_MAX 64
 
 extern char **environ;
 
@@ -25,15 +25,15 @@ char exec_parent[112] = SHM_PARENT_ENV "=";
 static char shm_entry[128];
 static char preload_entry[4096 + 16] = "LD_PRELOAD=";
 /* The options of a recording without a launcher, as they were at the start. */
-static char *kept[KEPT_MAX];
-static unsigned kept_count;
+static char *saved[SAVED_MAX];
+static unsigned saved_count;
 
 static void keep_options(void)
 {
-	static char bytes[KEPT_BYTES];
+	static char bytes[SAVED_BYTES];
 	size_t used = 0;
 
-	for (char **e = rt_environment(); *e && kept_count < KEPT_MAX; e++) {
+	for (char **e = rt_environment(); *e && saved_count < SAVED_MAX; e++) {
 		size_t n = strlen(*e) + 1;
 
 		if ((strncmp(*e, "MEMORY_PROFILER_", 16) && strncmp(*e, "MEMOIR_", 7)) ||
@@ -41,7 +41,7 @@ static void keep_options(void)
 		    used + n > sizeof(bytes))
 			continue;
 		memcpy(bytes + used, *e, n);
-		kept[kept_count++] = bytes + used;
+		saved[saved_count++] = bytes + used;
 		used += n;
 	}
 }
@@ -187,8 +187,8 @@ static void build_followed(struct builder *b, char *const *env)
 	put(b, exec_parent, true);
 	if (shm_entry[0])
 		put(b, memory_to_attach_to(b), true);
-	for (unsigned i = 0; i < kept_count; i++)
-		put(b, kept[i], false);
+	for (unsigned i = 0; i < saved_count; i++)
+		put(b, saved[i], false);
 	b->env[b->count] = NULL;
 }
 
@@ -239,7 +239,7 @@ static __attribute__((noinline)) int make_with(const struct exec_call *c, char *
 	for (; env && env[n]; n++)
 		if (same_variable(env[n], preload_entry))
 			bytes += strlen(env[n]);
-	pointers = (n + kept_count + 4) * sizeof(char *);
+	pointers = (n + saved_count + 4) * sizeof(char *);
 	if (pointers + bytes <= ON_STACK)
 		b.env = alloca(pointers + bytes);
 	else

@@ -152,7 +152,7 @@ static const struct run *run_of(const struct module *m, uint64_t address)
 static size_t mapping_link(char *out, size_t size, uint64_t start, uint64_t end)
 {
 	static const char folder[] = "/proc/self/map_files/", digits[] = "0123456789abcdef";
-	uint64_t ends[] = { start, end };
+	uint64_t bounds[] = { start, end };
 	size_t n = sizeof(folder) - 1;
 
 	if (size < sizeof(folder) + 2 * 17)
@@ -161,10 +161,10 @@ static size_t mapping_link(char *out, size_t size, uint64_t start, uint64_t end)
 	for (int i = 0; i < 2; i++) {
 		int shift = 60;
 
-		while (shift && !(ends[i] >> shift))
+		while (shift && !(bounds[i] >> shift))
 			shift -= 4;
 		for (; shift >= 0; shift -= 4)
-			out[n++] = digits[ends[i] >> shift & 15];
+			out[n++] = digits[bounds[i] >> shift & 15];
 		out[n++] = i ? 0 : '-';
 	}
 	return n - 1;

@@ -43,7 +43,7 @@ struct taking {
 	uint64_t now;
 	/* What a loader will see. */
 	struct pair pair;
-	struct columns kept;
+	struct columns written;
 	struct threads threads;
 	struct markers markers;
 };
@@ -181,7 +181,7 @@ static void release(struct taking *t)
 		free(t->rings[i].events);
 	free(t->rings);
 	pair_release(&t->pair);
-	columns_release(&t->kept);
+	columns_release(&t->written);
 	threads_release(&t->threads);
 	markers_release(&t->markers);
 }
@@ -202,7 +202,7 @@ static int take_events(const char *path, const struct removal *plan, struct outp
 	if (error)
 		return error;
 	t.columns = &m->allocations;
-	pair_init(&t.pair, &t.kept, &t.threads, &t.markers);
+	pair_init(&t.pair, &t.written, &t.threads, &t.markers);
 	model_load(m, &how);
 	model_finish(m);
 	write_chunk(&t);

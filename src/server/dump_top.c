@@ -89,14 +89,14 @@ static int compare(const void *a, const void *b, void *listing)
 /* Those that are asked for, in order. */
 static void choose(struct listing *l, const char *search)
 {
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	for (size_t i = 0; i < l->count; i++)
 		if (l->rows[i].name && (!search || strcasestr(l->rows[i].name, search)))
-			l->rows[kept++] = l->rows[i];
-	l->count = kept;
-	if (kept > 1)
-		qsort_r(l->rows, kept, sizeof(*l->rows), compare, l);
+			l->rows[remaining++] = l->rows[i];
+	l->count = remaining;
+	if (remaining > 1)
+		qsort_r(l->rows, remaining, sizeof(*l->rows), compare, l);
 }
 
 static void write_amounts(struct json *j, const struct dump_question *q, const char *keys[2],

@@ -47,7 +47,7 @@ struct gather {
 	struct source **sources;
 	size_t count, room;
 	uint64_t now_ns, ended;
-	uint64_t kept; /* bytes, of all sources */
+	uint64_t kept_bytes; /* bytes, of all sources */
 	int announce_fd;
 	char *piece;
 	struct pollfd *polls;
@@ -230,9 +230,9 @@ static int take_within_limit(struct gather *g, struct source *s, const void *byt
 	size_t room = size;
 	int error;
 
-	if (limit && size > limit - g->kept)
-		room = (size_t)(limit - g->kept);
-	g->kept += room;
+	if (limit && size > limit - g->kept_bytes)
+		room = (size_t)(limit - g->kept_bytes);
+	g->kept_bytes += room;
 	error = keep_add(&s->keep, bytes, room, !limit, err);
 	if (!error && room < size)
 		error = err_set(err, -EFBIG,
@@ -441,7 +441,7 @@ static bool goes_on(const struct gather *g)
  * never said one are forgotten. */
 static void sweep(struct gather *g)
 {
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	for (size_t i = 0; i < g->count; i++) {
 		struct source *s = g->sources[i];
@@ -449,9 +449,9 @@ static void sweep(struct gather *g)
 		if (s->state == SOURCE_ENDED && !s->receiver.greeted && !s->refused)
 			free(s);
 		else
-			g->sources[kept++] = s;
+			g->sources[remaining++] = s;
 	}
-	g->count = kept;
+	g->count = remaining;
 }
 
 static void release(struct gather *g)

@@ -84,16 +84,16 @@ static int compare(const void *a, const void *b)
 
 void names_sort(struct names *n)
 {
-	size_t kept = 0;
+	size_t remaining = 0;
 	uint64_t reach = 0;
 
 	if (n->count)
 		qsort(n->rows, n->count, sizeof(*n->rows), compare);
 	for (size_t i = 0; i < n->count; i++)
-		if (!kept || n->rows[kept - 1].start != n->rows[i].start)
-			n->rows[kept++] = n->rows[i];
-	n->count = kept;
-	for (size_t i = 0; i < kept; i++) {
+		if (!remaining || n->rows[remaining - 1].start != n->rows[i].start)
+			n->rows[remaining++] = n->rows[i];
+	n->count = remaining;
+	for (size_t i = 0; i < remaining; i++) {
 		uint64_t end = n->rows[i].start + n->rows[i].size;
 
 		if (end > reach && end >= n->rows[i].start)

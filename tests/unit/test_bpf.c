@@ -100,11 +100,11 @@ static unsigned make_program(struct sock_filter *rows)
 static long ask_kernel(struct sock_filter *rows, unsigned count, const __u64 *arguments)
 {
 	struct sock_fprog filter = { (unsigned short)count, rows };
-	int ends[2], status;
+	int pipe_fds[2], status;
 	long answer = -1;
 	pid_t pid;
 
-	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(pipe(pipe_fds), 0);
 	pid = fork();
 	if (!pid) {
 		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
@@ -115,17 +115,17 @@ static long ask_kernel(struct sock_filter *rows, unsigned count, const __u64 *ar
 			    arguments[4], arguments[5]) != -1)
 			errno = 0;
 		answer = errno;
-		if (write(ends[1], &answer, sizeof(answer)) < 0)
+		if (write(pipe_fds[1], &answer, sizeof(answer)) < 0)
 			_exit(1);
 		_exit(0);
 	}
-	close(ends[1]);
+	close(pipe_fds[1]);
 	waitpid(pid, &status, 0);
-	if (WIFEXITED(status) && read(ends[0], &answer, sizeof(answer)) != sizeof(answer))
+	if (WIFEXITED(status) && read(pipe_fds[0], &answer, sizeof(answer)) != sizeof(answer))
 		answer = -1;
 	if (WIFSIGNALED(status))
 		answer = 0;
-	close(ends[0]);
+	close(pipe_fds[0]);
 	return answer;
 }
 

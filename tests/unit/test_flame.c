@@ -78,11 +78,11 @@ static void check_tree(const struct flame_tree *f, unsigned measure, const struc
 static void check_cut(const struct flame_tree *f, size_t limit)
 {
 	double cut = flame_tree_cut(f, limit);
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	for (size_t i = 0; i < f->count; i++)
-		kept += flame_tree_share(f, i) > cut;
-	assert_true(kept <= limit || (cut == 0 && f->count <= limit));
+		remaining += flame_tree_share(f, i) > cut;
+	assert_true(remaining <= limit || (cut == 0 && f->count <= limit));
 	if (f->count <= limit)
 		assert_true(cut == 0);
 }

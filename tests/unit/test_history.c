@@ -23,13 +23,13 @@ static void put(struct buf *b, uint64_t allocated, unsigned padding)
 		padding, "", (unsigned long long)allocated, (unsigned long long)allocated);
 }
 
-static int read_all(struct history *h, const struct buf *text, size_t kept, size_t bytes,
+static int read_all(struct history *h, const struct buf *text, size_t most, size_t bytes,
 		    struct err *err)
 {
 	struct snapshots r;
 	int error;
 
-	history_init(h, "a.json", kept, bytes);
+	history_init(h, "a.json", most, bytes);
 	snapshots_memory(&r, text->data, text->size);
 	error = history_read(h, &r, NULL, NULL, err);
 	snapshots_close(&r);
@@ -41,16 +41,16 @@ static void expect_whole(const struct history *h, uint64_t count)
 	char told[64];
 
 	assert_int_equal(h->snapshots, count);
-	assert_int_equal(h->kept[0].number, 0);
-	assert_int_equal(h->kept[h->kept_count - 1].number, count - 1);
+	assert_int_equal(h->documents[0].number, 0);
+	assert_int_equal(h->documents[h->document_count - 1].number, count - 1);
 	assert_int_equal(h->points[0].number, 0);
 	assert_int_equal(h->points[h->point_count - 1].number, count - 1);
-	for (size_t i = 0; i < h->kept_count; i++) {
-		assert_true(!i || h->kept[i].number > h->kept[i - 1].number);
+	for (size_t i = 0; i < h->document_count; i++) {
+		assert_true(!i || h->documents[i].number > h->documents[i - 1].number);
 		snprintf(told, sizeof(told), "\"allocated\":%llu,",
-			 (unsigned long long)(1000 + h->kept[i].number));
-		assert_non_null(strstr(h->kept[i].json, told));
-		assert_ptr_equal(history_document(h, h->kept[i].number), &h->kept[i]);
+			 (unsigned long long)(1000 + h->documents[i].number));
+		assert_non_null(strstr(h->documents[i].json, told));
+		assert_ptr_equal(history_document(h, h->documents[i].number), &h->documents[i]);
 	}
 	for (size_t i = 0; i < h->point_count; i++)
 		assert_int_equal(h->points[i].value[HISTORY_ALLOCATED], 1000 + h->points[i].number);
@@ -70,7 +70,7 @@ static void test_bounded(void **state)
 			put(&text, 1000 + k, 1);
 		assert_int_equal(read_all(&h, &text, 16, 1 << 20, &err), 0);
 		expect_whole(&h, counts[i]);
-		assert_in_range(h.kept_count, counts[i] < 8 ? counts[i] : 8, 17);
+		assert_in_range(h.document_count, counts[i] < 8 ? counts[i] : 8, 17);
 		assert_in_range(h.point_count, counts[i] < 2048 ? counts[i] : 2048,
 				HISTORY_POINTS + 1);
 		assert_int_equal(h.problem_count, 0);
@@ -78,7 +78,7 @@ static void test_bounded(void **state)
 		/* By bytes: two and the last one always stay. */
 		assert_int_equal(read_all(&h, &text, 1000, 1, &err), 0);
 		expect_whole(&h, counts[i]);
-		assert_in_range(h.kept_count, counts[i] < 2 ? counts[i] : 2, 3);
+		assert_in_range(h.document_count, counts[i] < 2 ? counts[i] : 2, 3);
 		history_release(&h);
 		buf_release(&text);
 	}
@@ -96,8 +96,8 @@ static void test_json(void **state)
 	assert_int_equal(read_all(&h, &text, 16, 1 << 20, &err), 0);
 	assert_string_equal(h.version, "5.3.0");
 	/* The idle bin has no row. */
-	assert_non_null(strstr(h.kept[0].json, "\"size\":8,"));
-	assert_null(strstr(h.kept[0].json, "\"size\":16,"));
+	assert_non_null(strstr(h.documents[0].json, "\"size\":8,"));
+	assert_null(strstr(h.documents[0].json, "\"size\":16,"));
 	json_init(&j, &out);
 	j.compact = true;
 	history_write(&j, NULL, &h, false);

@@ -199,15 +199,15 @@ static void dumps_in_a_row(void **state)
 	struct err err = { .text = "" };
 	struct dump_series s;
 	struct profile p;
-	size_t ends[3];
+	size_t sample_ends[3];
 
 	profile_init(&p, &how, &where);
 	for (unsigned i = 0; i < 3; i++) {
 		add(&p, dumps[i]);
-		ends[i] = p.sample_count;
+		sample_ends[i] = p.sample_count;
 	}
 	assert_int_equal(profile_finish(&p, &err), 0);
-	dump_series_make(&s, &p, ends, 3, DUMP_SERIES_FLAT, HEAP_INUSE_SPACE);
+	dump_series_make(&s, &p, sample_ends, 3, DUMP_SERIES_FLAT, HEAP_INUSE_SPACE);
 	assert_int_equal(s.row_count, 2);
 	near(s.rows[0].change, 128);
 	near(s.rows[0].slope, 64);
@@ -217,12 +217,12 @@ static void dumps_in_a_row(void **state)
 	near(s.rows[1].fit, 0.75);
 	near(s.total[1], 192);
 	dump_series_release(&s);
-	dump_series_make(&s, &p, ends, 3, DUMP_SERIES_CUM, HEAP_INUSE_OBJECTS);
+	dump_series_make(&s, &p, sample_ends, 3, DUMP_SERIES_CUM, HEAP_INUSE_OBJECTS);
 	assert_int_equal(s.row_count, 3);
 	near(s.rows[1].values[0], 2); /* the caller of both */
 	near(s.rows[1].values[2], 3);
 	dump_series_release(&s);
-	dump_series_make(&s, &p, ends, 3, DUMP_SERIES_STACKS, HEAP_INUSE_SPACE);
+	dump_series_make(&s, &p, sample_ends, 3, DUMP_SERIES_STACKS, HEAP_INUSE_SPACE);
 	assert_int_equal(s.row_count, 2);
 	dump_series_release(&s);
 	profile_release(&p);

@@ -62,7 +62,7 @@ static void events_come_in_order(void **context)
 		struct model *m = round_model(i);
 		uint64_t from = 1200 + i * 100, to = i % 3 ? from + i * 700 : NEVER, last = 0;
 		struct event_iterator t = event_iterator_between(m, from, to);
-		uint32_t starts = 0, ends = 0, starts_due = 0, ends_due = 0;
+		uint32_t starts = 0, frees = 0, starts_due = 0, frees_due = 0;
 		const struct columns *c = &m->allocations;
 
 		while (event_iterator_next(&t)) {
@@ -70,14 +70,14 @@ static void events_come_in_order(void **context)
 			assert_int_equal(t.at,
 					 t.is_free ? c->freed_at[t.row] : c->allocated_at[t.row]);
 			last = t.at;
-			*(t.is_free ? &ends : &starts) += 1;
+			*(t.is_free ? &frees : &starts) += 1;
 		}
 		for (uint32_t row = 0; row < c->count; row++) {
 			starts_due += c->allocated_at[row] >= from && c->allocated_at[row] < to;
-			ends_due += c->freed_at[row] >= from && c->freed_at[row] < to;
+			frees_due += c->freed_at[row] >= from && c->freed_at[row] < to;
 		}
 		assert_int_equal(starts, starts_due);
-		assert_int_equal(ends, ends_due);
+		assert_int_equal(frees, frees_due);
 		model_free(m);
 	}
 }

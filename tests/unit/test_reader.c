@@ -22,13 +22,13 @@ static const struct model_options alone = { .workers = 0 };
 static struct {
 	size_t offset;
 	uint64_t events;
-} ends[32];
+} chunk_ends[32];
 static unsigned end_count;
 
 static void note(const struct writer *w, uint64_t events)
 {
-	ends[end_count].offset = w->out.size;
-	ends[end_count++].events = events;
+	chunk_ends[end_count].offset = w->out.size;
+	chunk_ends[end_count++].events = events;
 }
 
 /* A small recording with a chunk of every type. */
@@ -144,15 +144,15 @@ static void cut_anywhere(void **context)
 			continue;
 		}
 		assert_non_null(m);
-		while (last + 1 < end_count && ends[last + 1].offset <= n)
+		while (last + 1 < end_count && chunk_ends[last + 1].offset <= n)
 			last++;
-		assert_int_equal(m->totals.events, ends[last].events);
+		assert_int_equal(m->totals.events, chunk_ends[last].events);
 		if (m->reader.ended) {
 			/* Only the index or the trailer is missing. */
 			assert_int_equal(m->totals.events, 4);
 		} else {
 			assert_int_equal(m->loss.kind, LOSS_CUT);
-			assert_int_equal(m->loss.err.offset, ends[last].offset);
+			assert_int_equal(m->loss.err.offset, chunk_ends[last].offset);
 		}
 		model_free(m);
 		free(copy);
@@ -181,10 +181,10 @@ static void every_flip_is_noticed(void **context)
 				assert_null(m);
 			} else if (m) {
 				assert_int_equal(m->loss.kind, LOSS_DAMAGED);
-				while (last + 1 < end_count && ends[last + 1].offset <= i)
+				while (last + 1 < end_count && chunk_ends[last + 1].offset <= i)
 					last++;
 				if (i >= sizeof(struct format_header))
-					assert_int_equal(m->totals.events, ends[last].events);
+					assert_int_equal(m->totals.events, chunk_ends[last].events);
 			}
 			model_free(m);
 			w.out.data[i] ^= (char)(1 << bit);
@@ -319,7 +319,7 @@ static void grows_while_it_is_read(void **context)
 	int fd;
 
 	make_recording(&w, CODEC_ZSTD);
-	half = ends[5].offset + 7;
+	half = chunk_ends[5].offset + 7;
 	fd = file_with(&w, half, path);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
 	assert_int_equal(model_open(&m, path, &err), 0);
@@ -349,7 +349,7 @@ static void shrinks_while_it_is_read(void **context)
 	int fd;
 
 	make_recording(&w, CODEC_ZSTD);
-	fd = file_with(&w, ends[5].offset + 7, path);
+	fd = file_with(&w, chunk_ends[5].offset + 7, path);
 	assert_int_equal(model_open(&m, path, &err), 0);
 	model_load(m, &alone);
 	assert_int_equal(ftruncate(fd, 10), 0);

@@ -66,7 +66,7 @@ static void test_sections(void **state)
 	const Elf64_Shdr *old, *new;
 	uint64_t size;
 	uint8_t *image = image_of(program, program_size, REDUCE_TABLES, &size);
-	unsigned kept = 0;
+	unsigned remaining = 0;
 
 	assert_non_null(image);
 	assert_true(size < program_size);
@@ -81,12 +81,12 @@ static void test_sections(void **state)
 		assert_true(!(new[i].sh_flags &SHF_EXECINSTR) || new[i].sh_type == SHT_NOBITS);
 		if (new[i].sh_type == SHT_NOBITS)
 			continue;
-		kept++;
+		remaining++;
 		assert_true(new[i].sh_offset + new[i].sh_size <= size);
 		assert_memory_equal(image + new[i].sh_offset, program + old[i].sh_offset,
 				    new[i].sh_size);
 	}
-	assert_true(kept > 4);
+	assert_true(remaining > 4);
 	free(image);
 	image = image_of(program, program_size, REDUCE_NOTHING, &size);
 	assert_int_equal(size, program_size);

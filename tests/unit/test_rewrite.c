@@ -355,7 +355,7 @@ static struct strip_result do_strip(const char *from, const char *to, uint64_t t
 static bool *brute_force(const struct model *m, uint64_t threshold)
 {
 	const struct columns *c = &m->allocations;
-	bool *kept = xcalloc(c->count + 1, sizeof(*kept)), more = true;
+	bool *remaining = xcalloc(c->count + 1, sizeof(*remaining)), more = true;
 
 	for (uint32_t i = 0; i < c->count; i++) {
 		uint32_t first = i, last = i;
@@ -365,15 +365,15 @@ static bool *brute_force(const struct model *m, uint64_t threshold)
 		for (uint32_t k = i; k < c->count; k++)
 			if (c->previous[k] == last)
 				last = k;
-		kept[i] = c->freed_at[last] == NEVER ||
-			  c->freed_at[last] - c->allocated_at[first] > threshold;
+		remaining[i] = c->freed_at[last] == NEVER ||
+			       c->freed_at[last] - c->allocated_at[first] > threshold;
 		/* Ended by a realloc that lost what it made. */
 		if (tags_flags(c->tags[last]) & TAG_REALLOCATED)
-			kept[i] = false;
+			remaining[i] = false;
 		/* Its end came first, and was believed later. */
 		if (model_counters(m, "switched_o") &&
 		    c->freed_at[last] == c->allocated_at[last] + 1)
-			kept[i] = false;
+			remaining[i] = false;
 	}
 	/* What ends a kept row only by taking its address stays, and its chain. */
 	while (more) {
@@ -384,20 +384,20 @@ static bool *brute_force(const struct model *m, uint64_t threshold)
 					      (tags_flags(c->tags[i]) & TAG_FREE_LOST &&
 					       c->allocated_at[k] == c->freed_at[i]);
 
-				if (kept[i] && !kept[k] && joined)
-					kept[k] = more = true;
+				if (remaining[i] && !remaining[k] && joined)
+					remaining[k] = more = true;
 			}
 	}
-	return kept;
+	return remaining;
 }
 
-static void check_statistics(const struct model *m, const bool *kept, const struct removed *r)
+static void check_statistics(const struct model *m, const bool *remaining, const struct removed *r)
 {
 	const struct columns *c = &m->allocations;
 	uint64_t rows = 0;
 
 	for (uint32_t i = 0; i < c->count; i++)
-		rows += !kept[i];
+		rows += !remaining[i];
 	for (size_t i = 0; i < r->count; i++) {
 		const struct statistics *s = &r->rows[i];
 		struct statistics want = { .stack = s->stack, .call = s->call };
@@ -407,7 +407,7 @@ static void check_statistics(const struct model *m, const bool *kept, const stru
 
 			if (c->stack[k] != s->stack)
 				continue;
-			if (!kept[k]) {
+			if (!remaining[k]) {
 				statistics_count(&want, columns_size(c, k), columns_slack(c, k), t,
 						 statistics_bucket(c->freed_at[k] - t));
 				want.reallocs += c->previous[k] != NO_ALLOCATION;
@@ -441,14 +441,14 @@ static void check_statistics(const struct model *m, const bool *kept, const stru
 	assert_int_equal(rows, 0);
 }
 
-static void check_rows(const struct model *a, const bool *kept, const struct model *b)
+static void check_rows(const struct model *a, const bool *remaining, const struct model *b)
 {
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < a->allocations.count; i++) {
 		uint32_t previous = a->allocations.previous[i];
 
-		if (!kept[i])
+		if (!remaining[i])
 			continue;
 		assert_true(at < b->allocations.count);
 		same_row(&a->allocations, i, &b->allocations, at);
@@ -472,21 +472,21 @@ static void stripped_adds_up(void **context)
 		char *from = write_chaos("chaos", seed, 1 + seed % 60 * 12, seed % 3 == 0,
 					 seed % 4 ? seed % 60 * 20 : 0);
 		struct model *a = load(from), *b, *c;
-		bool *kept = brute_force(a, threshold);
+		bool *remaining = brute_force(a, threshold);
 		struct strip_result result = do_strip(from, to, threshold);
 
 		b = load(to);
 		assert_int_equal(b->loss.kind, LOSS_NONE);
 		assert_int_equal(result.allocations, a->allocations.count);
-		check_rows(a, kept, b);
-		check_statistics(a, kept, &b->tables.removed);
+		check_rows(a, remaining, b);
+		check_statistics(a, remaining, &b->tables.removed);
 		same_totals(&a->totals, &b->totals);
 		same_stacks(a, b);
 		same_markers(&a->tables.markers, &b->tables.markers);
 		assert_int_equal(a->tables.threads.count, b->tables.threads.count);
 		assert_int_equal(a->tables.nodes.known, b->tables.nodes.known);
 		assert_int_equal(model_counters(b, "dropped_"), 5);
-		free(kept);
+		free(remaining);
 
 		/* Once more, with the same or another threshold. */
 		do_strip(to, again, more);
@@ -497,10 +497,10 @@ static void stripped_adds_up(void **context)
 		if (threshold == more)
 			assert_int_equal(c->allocations.count, b->allocations.count);
 		if (more == STRIP_ALL || (threshold != STRIP_ALL && more >= threshold)) {
-			kept = brute_force(a, more);
-			check_statistics(a, kept, &c->tables.removed);
-			check_rows(a, kept, c);
-			free(kept);
+			remaining = brute_force(a, more);
+			check_statistics(a, remaining, &c->tables.removed);
+			check_rows(a, remaining, c);
+			free(remaining);
 		}
 		model_free(a);
 		model_free(b);

@@ -269,7 +269,7 @@ static void flame_layouts_add_up(void **state)
 	for (uint32_t limit = 1; limit < 4000; limit = limit * 3 + 1) {
 		struct flame_layout d;
 		struct tree t;
-		uint64_t kept = 0;
+		uint64_t remaining = 0;
 
 		tree_init(&t, v, &o);
 		flame_layout_init(&d, false);
@@ -282,10 +282,10 @@ static void flame_layouts_add_up(void **state)
 				below += d.nodes[k].parent == i ? d.nodes[k].total[0].bytes : 0;
 			assert_int_equal(below, d.nodes[i].total[0].bytes);
 			assert_true(!i || d.nodes[i].parent < i);
-			kept += d.names[d.nodes[i].name].kind != FLAME_LAYOUT_OTHERS;
+			remaining += d.names[d.nodes[i].name].kind != FLAME_LAYOUT_OTHERS;
 		}
-		assert_true(kept <= limit);
-		assert_int_equal(kept + d.hidden, t.count);
+		assert_true(remaining <= limit);
+		assert_int_equal(remaining + d.hidden, t.count);
 		assert_int_equal(d.nodes[0].total[0].bytes, t.nodes[0].total.bytes);
 		flame_layout_release(&d);
 		tree_release(&t);

@@ -131,7 +131,7 @@ static void zstandard(void **state)
 }
 
 /* The same lines, most of them out of a text that is kept. */
-static void fill_with_ropes(struct sink *s, const struct buf *kept, const size_t *at)
+static void fill_with_ropes(struct sink *s, const struct buf *source, const size_t *at)
 {
 	struct rope r = { 0 };
 	int i = 0;
@@ -144,7 +144,7 @@ static void fill_with_ropes(struct sink *s, const struct buf *kept, const size_t
 		if (i % 4)
 			buf_printf(&r.text, "line %d\n", i), i++;
 		else
-			rope_keep(&r, kept->data + at[i], at[end] - at[i]), i = end;
+			rope_keep(&r, source->data + at[i], at[end] - at[i]), i = end;
 		if (rope_size(&r) > SINK_BLOCK)
 			sink_rope(s, &r);
 	}
@@ -162,23 +162,23 @@ static int add_to(void *context, const void *bytes, size_t size)
 static void ropes(void **state)
 {
 	static const char *const names[] = { "out.txt", "out.gz", "out.zst" };
-	struct buf kept = { 0 }, b = { 0 };
+	struct buf source = { 0 }, b = { 0 };
 	size_t *at = xcalloc(LINES + 1, sizeof(*at));
 	char *text = xmalloc(LINES * 16);
 	struct sink s;
 	struct err err;
 
 	for (int i = 0; i < LINES; i++) {
-		at[i] = kept.size;
-		buf_printf(&kept, "line %d\n", i);
+		at[i] = source.size;
+		buf_printf(&source, "line %d\n", i);
 	}
-	at[LINES] = kept.size;
+	at[LINES] = source.size;
 	for (unsigned i = 0; i < 3; i++) {
 		char *path = xasprintf("%s/%s", folder, names[i]);
 		gzFile f;
 
 		assert_int_equal(sink_to_file(&s, path, sink_codec_of(path), &err), 0);
-		fill_with_ropes(&s, &kept, at);
+		fill_with_ropes(&s, &source, at);
 		assert_int_equal(sink_finish(&s, &err), 0);
 		if (i < 2) { /* what is not packed is read as it is */
 			f = gzopen(path, "r");
@@ -192,18 +192,18 @@ static void ropes(void **state)
 		free(path);
 	}
 	sink_to_function(&s, add_to, &b, SINK_PLAIN);
-	fill_with_ropes(&s, &kept, at);
+	fill_with_ropes(&s, &source, at);
 	assert_int_equal(s.error, 0);
 	assert_int_equal(sink_finish(&s, &err), 0);
 	expect_lines(b.data, b.size);
 	buf_release(&b);
 	/* A full disk: one error, and an end. */
 	sink_to_fd(&s, open("/dev/full", O_WRONLY | O_CLOEXEC), SINK_PLAIN);
-	fill_with_ropes(&s, &kept, at);
+	fill_with_ropes(&s, &source, at);
 	assert_int_equal(s.error, -ENOSPC);
 	close(s.fd);
 	sink_cancel(&s);
-	buf_release(&kept);
+	buf_release(&source);
 	free(text);
 	free(at);
 }

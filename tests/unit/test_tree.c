@@ -89,7 +89,7 @@ static unsigned path_of(const struct view *v, enum tree_key key, uint32_t row, u
 {
 	const struct nodes *nodes = &v->model->tables.nodes;
 	uint32_t id = v->model->allocations.stack[row];
-	unsigned n = 0, kept = 0;
+	unsigned n = 0, remaining = 0;
 
 	if (!node_is_known(nodes, id)) {
 		path[0] = NO_STACK_HASH;
@@ -114,9 +114,9 @@ static unsigned path_of(const struct view *v, enum tree_key key, uint32_t row, u
 		path[n - 1 - i] = swap;
 	}
 	for (unsigned i = 0; i < n; i++)
-		if (key != TREE_BY_MODULE || !kept || path[kept - 1] != path[i])
-			path[kept++] = path[i];
-	return kept;
+		if (key != TREE_BY_MODULE || !remaining || path[remaining - 1] != path[i])
+			path[remaining++] = path[i];
+	return remaining;
 }
 
 struct brute_node {

@@ -60,7 +60,7 @@ struct shown {
 	struct profile profile;
 	struct dump_series series;
 	struct dump_order *dumps;
-	size_t *ends;
+	size_t *sample_ends;
 	size_t count;
 	bool named; /* ordered by names */
 	enum heap_measure measure;
@@ -272,13 +272,13 @@ static int show(struct shown *s, int argc, char **argv)
 
 	s->count = (size_t)argc;
 	s->dumps = xcalloc(s->count, sizeof(*s->dumps));
-	s->ends = xcalloc(s->count, sizeof(*s->ends));
+	s->sample_ends = xcalloc(s->count, sizeof(*s->sample_ends));
 	s->named = dump_order_make(s->dumps, argv, s->count);
 	for (size_t i = 0; i < s->count; i++) {
 		if (as_given)
 			s->dumps[i].path = argv[i];
 		status |= heap_input_add(&s->profile, NAME, s->dumps[i].path, 1);
-		s->ends[i] = s->profile.sample_count;
+		s->sample_ends[i] = s->profile.sample_count;
 	}
 	/* A dump that is missing would look like memory that was freed. */
 	if (status)
@@ -289,7 +289,7 @@ static int show(struct shown *s, int argc, char **argv)
 	}
 	heap_naming_warn(NAME, &s->profile.locations);
 	s->measure = measure();
-	dump_series_make(&s->series, &s->profile, s->ends, s->count,
+	dump_series_make(&s->series, &s->profile, s->sample_ends, s->count,
 			 by_stacks ? DUMP_SERIES_STACKS
 			 : by_cum  ? DUMP_SERIES_CUM
 				   : DUMP_SERIES_FLAT,
@@ -332,7 +332,7 @@ static int run(int argc, char **argv)
 	pattern_free((struct pattern *)how.ignore);
 	dump_series_release(&s.series);
 	free(s.dumps);
-	free(s.ends);
+	free(s.sample_ends);
 	buf_release(&s.out);
 	return status;
 }

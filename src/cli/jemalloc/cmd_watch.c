@@ -46,7 +46,7 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-struct watch {
+struct watching {
 	struct fetch fetch;
 	const char *file; /* followed instead of asking */
 	struct snapshots follow;
@@ -64,7 +64,7 @@ struct watch {
 	bool raw;
 };
 
-static void take(struct watch *w, struct snapshots *r, int64_t time_ns)
+static void take(struct watching *w, struct snapshots *r, int64_t time_ns)
 {
 	struct stats other = w->last;
 
@@ -81,7 +81,7 @@ static void take(struct watch *w, struct snapshots *r, int64_t time_ns)
 }
 
 /* All snapshots of an answer.  True: there was one. */
-static bool ask(struct watch *w)
+static bool ask(struct watching *w)
 {
 	int64_t time = live_now();
 	struct snapshots r;
@@ -102,7 +102,7 @@ static bool ask(struct watch *w)
 }
 
 /* A file that was cut or replaced begins anew. */
-static bool reopen(struct watch *w)
+static bool reopen(struct watching *w)
 {
 	struct stat st;
 	bool there = !stat(w->file, &st);
@@ -123,7 +123,7 @@ static bool reopen(struct watch *w)
 	return w->following;
 }
 
-static bool read_on(struct watch *w)
+static bool read_on(struct watching *w)
 {
 	bool any = false;
 	int n;
@@ -140,7 +140,7 @@ static bool read_on(struct watch *w)
 	return any;
 }
 
-static void one_tick(struct watch *w)
+static void one_tick(struct watching *w)
 {
 	w->err.text[0] = 0;
 	if (w->file ? read_on(w) : ask(w)) {
@@ -165,7 +165,7 @@ static void screen_size(unsigned *width, unsigned *height)
 }
 
 /* Everything is written over, line by line, so that nothing flickers. */
-static void draw(struct watch *w)
+static void draw(struct watching *w)
 {
 	struct buf screen = { 0 }, out = { 0 };
 	unsigned width, height;
@@ -185,7 +185,7 @@ static void draw(struct watch *w)
 	buf_release(&screen);
 }
 
-static void enter(struct watch *w)
+static void enter(struct watching *w)
 {
 	struct termios raw;
 
@@ -200,7 +200,7 @@ static void enter(struct watch *w)
 		w->clock.stop = true;
 }
 
-static void leave(struct watch *w)
+static void leave(struct watching *w)
 {
 	if (write(1, "\033[?25h\033[?1049l", 14) < 0)
 		w->failures = FAILURES_MAX;
@@ -208,7 +208,7 @@ static void leave(struct watch *w)
 		tcsetattr(0, TCSANOW, &w->before);
 }
 
-static void keys(struct watch *w)
+static void keys(struct watching *w)
 {
 	char text[32];
 	ssize_t n = read(0, text, sizeof(text));
@@ -242,7 +242,7 @@ static void keys(struct watch *w)
 	}
 }
 
-static int full_screen(struct watch *w)
+static int full_screen(struct watching *w)
 {
 	bool lost = false;
 
@@ -264,7 +264,7 @@ static int full_screen(struct watch *w)
 	return lost;
 }
 
-static void print_json(struct watch *w, struct buf *out)
+static void print_json(struct watching *w, struct buf *out)
 {
 	struct json j;
 
@@ -280,7 +280,7 @@ static void print_json(struct watch *w, struct buf *out)
 }
 
 /* Enough to see what grows; of a file, what is there may be enough. */
-static int print_once(struct watch *w)
+static int print_once(struct watching *w)
 {
 	struct buf out = { 0 };
 	int status = 0;
@@ -315,7 +315,7 @@ static int print_once(struct watch *w)
 	return status;
 }
 
-static const char *wrong_usage(struct watch *w, uint64_t *interval)
+static const char *wrong_usage(struct watching *w, uint64_t *interval)
 {
 	static const char *const sorts[] = { "size", "growth", "free" };
 
@@ -342,7 +342,7 @@ static bool is_file(int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
-	struct watch w = { .view.time_ns = WHEN_NONE };
+	struct watching w = { .view.time_ns = WHEN_NONE };
 	uint64_t interval = 0;
 	const char *what = wrong_usage(&w, &interval);
 	int status = what ? 2 : 0;
