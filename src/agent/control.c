@@ -66,7 +66,8 @@ static bool ready_for(struct exchange *x, const char *name)
 		       : answer_needs_prof(x);
 }
 
-static void set(struct exchange *x, const struct ctl_row *row, const char *name, const char *text)
+static void control_set(struct exchange *x, const struct ctl_row *row, const char *name,
+			const char *text)
 {
 	union ctl_value value = { .u64 = 0 };
 	size_t size = ctl_parse(row, text, &value);
@@ -132,7 +133,7 @@ void control_write(struct exchange *x)
 		return;
 	}
 	if (x->status == 200)
-		set(x, row, name, value);
+		control_set(x, row, name, value);
 }
 
 /* Paths that are one name each. */
@@ -163,7 +164,7 @@ void control_single(struct exchange *x)
 		return;
 	if (row->type != CTL_ACTION && !answer_param(x, "value", value, sizeof(value), true))
 		return;
-	set(x, row, name, value);
+	control_set(x, row, name, value);
 }
 
 /* prof.reset, which forgets all samples, with another rate if one is given. */

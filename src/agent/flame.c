@@ -88,7 +88,7 @@ static void add_stack(struct flame *f, const struct profile_sample *s, bool allo
 	node_at(f, at)->weight += weight;
 }
 
-static void grow(struct flame *f, bool allocs)
+static void build_nodes(struct flame *f, bool allocs)
 {
 	const struct profile_sample *samples =
 		(const struct profile_sample *)f->profile->samples.data;
@@ -120,7 +120,7 @@ static uint64_t parts_of(uint64_t weight, uint64_t total)
 }
 
 /* Children from their parent's left edge on, the widest first. */
-static void place(struct flame *f)
+static void place_boxes(struct flame *f)
 {
 	uint64_t total = node_at(f, 0)->weight;
 	struct object_name *order;
@@ -265,7 +265,7 @@ void picture_heading(struct exchange *x, const struct profile *p, bool allocs)
 		    x->earlier.size ? ": what was added" : "");
 }
 
-static void draw(struct flame *f, struct exchange *x, bool allocs)
+static void draw_flame(struct flame *f, struct exchange *x, bool allocs)
 {
 	const struct object_name *order = (const struct object_name *)f->order.data;
 	unsigned height = TOP + f->rows * ROW + BOTTOM;
@@ -306,13 +306,13 @@ void flame_draw(struct exchange *x, const struct profile *p, bool allocs)
 	struct flame f = { .profile = p };
 
 	locations_init(&f.locations, p);
-	grow(&f, allocs);
+	build_nodes(&f, allocs);
 	if (!f.failed)
-		place(&f);
+		place_boxes(&f);
 	if (f.failed)
 		x->out.failed = true;
 	else
-		draw(&f, x, allocs);
+		draw_flame(&f, x, allocs);
 	locations_release(&f.locations);
 	text_release(&f.nodes);
 	text_release(&f.table);

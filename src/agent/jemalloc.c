@@ -129,7 +129,7 @@ void jemalloc_reset(void)
 	looked_at = 0;
 }
 
-static int get(const char *name, void *value, size_t size)
+static int jemalloc_get(const char *name, void *value, size_t size)
 {
 	size_t n = size;
 	int e = jemalloc.mallctl ? jemalloc.mallctl(name, value, &n, NULL, 0) : ENOSYS;
@@ -139,32 +139,32 @@ static int get(const char *name, void *value, size_t size)
 
 int jemalloc_bool(const char *name, bool *ret)
 {
-	return get(name, ret, sizeof(*ret));
+	return jemalloc_get(name, ret, sizeof(*ret));
 }
 
 int jemalloc_u32(const char *name, uint32_t *ret)
 {
-	return get(name, ret, sizeof(*ret));
+	return jemalloc_get(name, ret, sizeof(*ret));
 }
 
 int jemalloc_u64(const char *name, uint64_t *ret)
 {
-	return get(name, ret, sizeof(*ret));
+	return jemalloc_get(name, ret, sizeof(*ret));
 }
 
 int jemalloc_size(const char *name, size_t *ret)
 {
-	return get(name, ret, sizeof(*ret));
+	return jemalloc_get(name, ret, sizeof(*ret));
 }
 
 int jemalloc_ssize(const char *name, ssize_t *ret)
 {
-	return get(name, ret, sizeof(*ret));
+	return jemalloc_get(name, ret, sizeof(*ret));
 }
 
 int jemalloc_str(const char *name, const char **ret)
 {
-	return get(name, ret, sizeof(*ret));
+	return jemalloc_get(name, ret, sizeof(*ret));
 }
 
 void jemalloc_number_find(struct jemalloc_number *n, const char *name, size_t size)
@@ -220,7 +220,7 @@ bool jemalloc_has_arena(unsigned arena)
 	if (jemalloc.release >= FIRST_WITH_ALL_ARENAS)
 		return !jemalloc_bool(name, &one) && one;
 	if (jemalloc_u32("arenas.narenas", &count) || arena >= count || count > ARENAS_MAX ||
-	    get("arenas.initialized", there, count * sizeof(*there)))
+	    jemalloc_get("arenas.initialized", there, count * sizeof(*there)))
 		return false;
 	return there[arena];
 }
@@ -233,7 +233,7 @@ void jemalloc_be_known(void)
 	jemalloc.known = true;
 }
 
-static void take(void *out, const char *piece)
+static void stats_take_piece(void *out, const char *piece)
 {
 	text_str(out, piece);
 }
@@ -241,5 +241,5 @@ static void take(void *out, const char *piece)
 void jemalloc_print(struct text *out, const char *letters)
 {
 	if (jemalloc.stats_print)
-		jemalloc.stats_print(take, out, letters);
+		jemalloc.stats_print(stats_take_piece, out, letters);
 }

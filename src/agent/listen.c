@@ -36,7 +36,7 @@ static void say_cannot(const char *why)
 }
 
 /* HOST:PORT; HOST is an address, in brackets if it is of IPv6. */
-static bool parse(union address *a, socklen_t *ret_size)
+static bool parse_host_port(union address *a, socklen_t *ret_size)
 {
 	char host[64];
 	const char *colon = strrchr(agent.listen, ':');
@@ -81,7 +81,7 @@ static int open_port(void)
 	int fd, one = 1, e = 0;
 	unsigned first;
 
-	if (!parse(&a, &size)) {
+	if (!parse_host_port(&a, &size)) {
 		say_cannot("that is neither ADDRESS:PORT nor unix:PATH");
 		return -1;
 	}

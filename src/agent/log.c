@@ -21,7 +21,7 @@
 
 static pid_t logging; /* the process that a log is being written of; 0: none */
 
-static void take(void *context, const char *piece)
+static void log_take_piece(void *context, const char *piece)
 {
 	text_str(context, piece);
 }
@@ -66,7 +66,7 @@ void log_recent(struct exchange *x)
 	struct {
 		void (*write)(void *, const char *);
 		void *context;
-	} to = { take, &x->out };
+	} to = { log_take_piece, &x->out };
 	ssize_t max = 0;
 	int e;
 

@@ -72,7 +72,7 @@ static void head(struct text *out, const struct metric *m, const char *of)
 
 static struct jemalloc_number total_numbers[TOTALS], arena_numbers[ARENAS], initialized;
 
-static void find(struct jemalloc_number *n, const char *prefix, const char *name)
+static void metrics_find_number(struct jemalloc_number *n, const char *prefix, const char *name)
 {
 	char full[sizeof(n->name)];
 	const struct ctl_row *row;
@@ -87,9 +87,9 @@ static void find_all(void)
 	if (initialized.name[0])
 		return;
 	for (size_t i = 0; i < TOTALS; i++)
-		find(&total_numbers[i], "stats.", totals[i].name);
+		metrics_find_number(&total_numbers[i], "stats.", totals[i].name);
 	for (size_t i = 0; i < ARENAS; i++)
-		find(&arena_numbers[i], "stats.arenas.0.", arenas[i].name);
+		metrics_find_number(&arena_numbers[i], "stats.arenas.0.", arenas[i].name);
 	jemalloc_number_find(&initialized, "arena.0.initialized", sizeof(bool));
 }
 

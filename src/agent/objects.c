@@ -39,7 +39,7 @@ void objects_after_fork(void)
 		pthread_mutex_unlock(&walking);
 }
 
-static void walk(int (*take)(struct dl_phdr_info *, size_t, void *), void *context)
+static void each_object(int (*take)(struct dl_phdr_info *, size_t, void *), void *context)
 {
 	pthread_mutex_lock(&walking);
 	dl_iterate_phdr(take, context);
@@ -58,7 +58,7 @@ bool objects_changed(unsigned long long *seen)
 {
 	unsigned long long now = 0;
 
-	walk(count_loaded, &now);
+	each_object(count_loaded, &now);
 	if (now == *seen)
 		return false;
 	*seen = now;
@@ -130,7 +130,7 @@ void objects_list(struct objects *ret)
 	if (ret->objects == MAP_FAILED)
 		ret->objects = NULL;
 	else
-		walk(take_object, ret);
+		each_object(take_object, ret);
 }
 
 void objects_release(struct objects *o)

@@ -63,7 +63,7 @@ static void bytes_field(struct text *t, unsigned number, const void *bytes, size
 }
 
 /* The message that was made becomes a field of the profile. */
-static void put(struct writer *w, unsigned number)
+static void pprof_put_message(struct writer *w, unsigned number)
 {
 	if (w->message.failed)
 		w->out->failed = true;
@@ -86,7 +86,7 @@ static void value_type(struct writer *w, unsigned number, uint64_t type, uint64_
 {
 	field(&w->message, 1, type);
 	field(&w->message, 2, unit);
-	put(w, number);
+	pprof_put_message(w, number);
 }
 
 static uint64_t rounded(double v)
@@ -125,7 +125,7 @@ static void put_samples(struct writer *w, const struct profile *p, uint64_t byte
 		field(&packed, 1, bytes_word);
 		field(&packed, 3, s->block);
 		bytes_field(&w->message, 3, packed.data, packed.size);
-		put(w, 2);
+		pprof_put_message(w, 2);
 	}
 	if (packed.failed)
 		w->out->failed = true;
@@ -162,7 +162,7 @@ static void put_locations(struct writer *w)
 			bytes_field(&w->message, 4, line.data, line.size);
 			text_release(&line);
 		}
-		put(w, 4);
+		pprof_put_message(w, 4);
 	}
 	for (size_t i = 0; i < w->locations.count; i++) {
 		uint64_t name;
@@ -173,7 +173,7 @@ static void put_locations(struct writer *w)
 		field(&w->message, 1, list[i].function);
 		field(&w->message, 2, name);
 		field(&w->message, 3, name);
-		put(w, 5);
+		pprof_put_message(w, 5);
 	}
 }
 
@@ -201,7 +201,7 @@ static void put_mappings(struct writer *w)
 		field(&w->message, 5, path);
 		field(&w->message, 6, build);
 		field(&w->message, 7, 1); /* functions, as far as symbols are there; no lines */
-		put(w, 3);
+		pprof_put_message(w, 3);
 	}
 }
 
@@ -260,7 +260,7 @@ static void answer_profile(struct exchange *x, const struct profile *p, bool all
 }
 
 /* x->kept is the first dump of two, if that was asked for. */
-static void answer(struct exchange *x)
+static void pprof_answer(struct exchange *x)
 {
 	bool allocs = !strncmp(x->request.path, "/debug/pprof/allocs", 19);
 	const char *ending = strrchr(x->request.path, '/');
@@ -303,7 +303,7 @@ void pprof_heap(struct exchange *x)
 		return;
 	if (!answer_param(x, "seconds", seconds, sizeof(seconds), false)) {
 		if (x->status == 200)
-			answer(x);
+			pprof_answer(x);
 		return;
 	}
 	x->wait_ms = (int64_t)strtoull(seconds, &end, 10) * 1000;
@@ -313,7 +313,7 @@ void pprof_heap(struct exchange *x)
 		return;
 	}
 	if (!x->wait_ms) {
-		answer(x);
+		pprof_answer(x);
 		return;
 	}
 	if (serve_waiting() >= WAITING_MAX) {
@@ -326,5 +326,5 @@ void pprof_heap(struct exchange *x)
 		answer_line(x, 500, "the dump failed: %s", strerror(e));
 		return;
 	}
-	x->again = answer;
+	x->again = pprof_answer;
 }

@@ -40,7 +40,7 @@ static bool question(const struct exchange *x, char *out, size_t room)
 	return n > 0 && (size_t)n < room;
 }
 
-static struct cached *find(const char *wanted)
+static struct cached *repeat_find(const char *wanted)
 {
 	for (struct cached *k = cache; k < cache + CACHE_MAX; k++)
 		if (k->answer.data && !strcmp(k->question, wanted))
@@ -62,7 +62,7 @@ bool repeat_given(struct exchange *x)
 	began_ns = spent_ns();
 	if (credit > 0 || !question(x, wanted, sizeof(wanted)))
 		return false;
-	k = find(wanted);
+	k = repeat_find(wanted);
 	if (!k || now - k->made_ms > AGE_MAX_MS)
 		return false;
 	text_add(&x->out, k->answer.data, k->answer.size);
@@ -76,7 +76,7 @@ bool repeat_given(struct exchange *x)
 /* The place of the same question, a free one, or the oldest. */
 static struct cached *slot_for(const char *wanted)
 {
-	struct cached *best = find(wanted);
+	struct cached *best = repeat_find(wanted);
 
 	for (struct cached *k = cache; !best && k < cache + CACHE_MAX; k++)
 		if (!k->answer.data)

@@ -75,7 +75,7 @@ static bool is(struct piece p, const char *word)
 	return p.size == strlen(word) && !strncasecmp(p.at, word, p.size);
 }
 
-static bool keep(struct piece p, char *out, size_t room)
+static bool request_copy_piece(struct piece p, char *out, size_t room)
 {
 	if (p.size >= room)
 		return false;
@@ -99,7 +99,7 @@ static int first_line(struct request *r, struct piece line, const char **ret_why
 			return refuse(ret_why, 400, "this is no HTTP request");
 	if (!method.size)
 		return refuse(ret_why, 400, "this is no HTTP request");
-	if (!keep(method, r->method, sizeof(r->method)))
+	if (!request_copy_piece(method, r->method, sizeof(r->method)))
 		return refuse(ret_why, 501, "this method is not known");
 	last = memrchr(blank + 1, ' ', (size_t)(end - blank - 1));
 	if (!last || end - last < 8 || memcmp(last + 1, "HTTP/", 5))
@@ -115,7 +115,7 @@ static int first_line(struct request *r, struct piece line, const char **ret_why
 		path.size = (size_t)(mark - target.at);
 		query = (struct piece){ mark + 1, target.size - path.size - 1 };
 	}
-	if (path.size >= sizeof(r->path) || !keep(query, r->query, sizeof(r->query)))
+	if (path.size >= sizeof(r->path) || !request_copy_piece(query, r->query, sizeof(r->query)))
 		return refuse(ret_why, 414, "the target is too long");
 	if (!decode(path, false, r->path, sizeof(r->path)))
 		return refuse(ret_why, 400, "the path is not encoded as it must be");
@@ -154,7 +154,7 @@ static int header(struct request *r, struct piece line, bool *has_length, const 
 		if ((unsigned char)value.at[i] < 0x20 && value.at[i] != '\t')
 			return refuse(ret_why, 400, "a header has a control character");
 	if (is(name, "host")) {
-		if (*r->host || !keep(value, r->host, sizeof(r->host)))
+		if (*r->host || !request_copy_piece(value, r->host, sizeof(r->host)))
 			return refuse(ret_why, 400, "the Host header is wrong");
 	} else if (is(name, "content-length")) {
 		if (!number(value, &size) || (*has_length && size != r->body_size))
@@ -167,7 +167,7 @@ static int header(struct request *r, struct piece line, bool *has_length, const 
 		return refuse(ret_why, 501, "bodies must come with Content-Length");
 	} else if (is(name, "origin")) {
 		r->has_origin = true;
-		if (!keep(value, r->origin, sizeof(r->origin)))
+		if (!request_copy_piece(value, r->origin, sizeof(r->origin)))
 			r->origin[0] = 0;
 	} else if (is(name, "sec-fetch-site")) {
 		r->foreign |= is(value, "cross-site") || is(value, "same-site");
@@ -184,7 +184,7 @@ static int header(struct request *r, struct piece line, bool *has_length, const 
 			value = trim((struct piece){ value.at + 7, value.size - 7 });
 		}
 		r->has_token = true;
-		if (!keep(value, r->token, sizeof(r->token)))
+		if (!request_copy_piece(value, r->token, sizeof(r->token)))
 			r->token[0] = 0;
 	}
 	return 0;

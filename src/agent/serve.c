@@ -169,7 +169,7 @@ static void go_on(struct client *c)
 }
 
 /* As much of a request as has come. */
-static void look(struct client *c)
+static void read_request(struct client *c)
 {
 	const char *why;
 	int e = request_parse(&c->x.request, c->in.data, c->in.size, &why);
@@ -209,7 +209,7 @@ static void read_some(struct client *c)
 		return;
 	}
 	c->in.size += (size_t)n;
-	look(c);
+	read_request(c);
 }
 
 /* The answer was taken, and the connection stays. */
@@ -231,7 +231,7 @@ static void next_request(struct client *c)
 	c->state = READING;
 	c->until = agent_now_ms() + REQUEST_TIME_MS;
 	if (c->in.size)
-		look(c);
+		read_request(c);
 }
 
 static void write_some(struct client *c)
@@ -430,7 +430,7 @@ static bool alone(void)
 	return fd >= 0 && !n && entries <= 2;
 }
 
-static unsigned fill(struct pollfd *polls, struct client **whose, int64_t *ret_until)
+static unsigned fill_polls(struct pollfd *polls, struct client **whose, int64_t *ret_until)
 {
 	unsigned n = 2;
 
@@ -479,7 +479,7 @@ void serve(void)
 	for (;;) {
 		bool leaving = atomic_load(&agent.main_left);
 		int64_t until, now = agent_now_ms(), wait;
-		unsigned n = fill(polls, whose, &until);
+		unsigned n = fill_polls(polls, whose, &until);
 		uint64_t rung;
 		int ready;
 

@@ -107,7 +107,7 @@ void agent_say(const char *format, ...)
 		return;
 }
 
-static void *run(void *unused)
+static void *agent_thread(void *unused)
 {
 	prctl(PR_SET_NAME, "memoir-agent");
 	if (!listen_open()) {
@@ -150,7 +150,7 @@ void agent_trigger(bool maybe_in_handler)
 	/* The thread inherits the mask.  libc keeps its own signals out of it. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (waits_create_thread(run)) {
+	if (waits_create_thread(agent_thread)) {
 		agent_say("the agent cannot start: no thread");
 		agent_fd_close(&agent.bell);
 		atomic_store(&agent.state, AGENT_OFF);

@@ -76,7 +76,7 @@ void stats_status(struct exchange *x)
 	text_str(out, "}}\n");
 }
 
-static void print(struct exchange *x, const char *letters)
+static void stats_print_letters(struct exchange *x, const char *letters)
 {
 	if (!answer_needs_jemalloc(x))
 		return;
@@ -105,10 +105,10 @@ void stats_print(struct exchange *x)
 				    : "that");
 		return;
 	}
-	print(x, letters);
+	stats_print_letters(x, letters);
 }
 
 void stats_json(struct exchange *x)
 {
-	print(x, "J");
+	stats_print_letters(x, "J");
 }

@@ -59,7 +59,7 @@ static bool take_spare(struct text *t, size_t size)
 	return true;
 }
 
-static bool grow(struct text *t, size_t more)
+static bool text_grow(struct text *t, size_t more)
 {
 	size_t room = t->room ? t->room : FIRST_ROOM;
 	void *p;
@@ -81,7 +81,7 @@ static bool grow(struct text *t, size_t more)
 
 bool text_reserve(struct text *t, size_t more)
 {
-	if (t->room - t->size < more && !grow(t, more)) {
+	if (t->room - t->size < more && !text_grow(t, more)) {
 		t->failed = true;
 		return false;
 	}

@@ -10,7 +10,7 @@
 #include "base/harmless.h"
 
 /* Names of files and of what is in them are part of it. */
-static void fill(struct err *err, const char *format, va_list args)
+static void err_fill(struct err *err, const char *format, va_list args)
 {
 	char *p = err->text;
 	bool control;
@@ -31,7 +31,7 @@ int err_at(struct err *err, int code, uint64_t offset, const char *format, ...)
 		return code;
 	err->offset = offset;
 	va_start(args, format);
-	fill(err, format, args);
+	err_fill(err, format, args);
 	va_end(args);
 	return code;
 }
@@ -44,7 +44,7 @@ int err_set(struct err *err, int code, const char *format, ...)
 		return code;
 	err->offset = ERR_NO_OFFSET;
 	va_start(args, format);
-	fill(err, format, args);
+	err_fill(err, format, args);
 	va_end(args);
 	return code;
 }

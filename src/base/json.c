@@ -58,7 +58,7 @@ static void quoted(struct buf *out, const char *text, size_t size)
 	buf_char(out, '"');
 }
 
-static void start(struct json *j, const char *key)
+static void json_start_value(struct json *j, const char *key)
 {
 	if (j->filled)
 		buf_char(j->out, ',');
@@ -73,7 +73,7 @@ static void start(struct json *j, const char *key)
 
 static void open_level(struct json *j, const char *key, char bracket)
 {
-	start(j, key);
+	json_start_value(j, key);
 	buf_char(j->out, bracket);
 	j->depth++;
 	j->filled = false;
@@ -121,13 +121,13 @@ void json_text(struct json *j, const char *key, const char *text)
 
 void json_bytes(struct json *j, const char *key, const char *text, size_t size)
 {
-	start(j, key);
+	json_start_value(j, key);
 	quoted(j->out, text, size);
 }
 
 void json_number(struct json *j, const char *key, uint64_t value)
 {
-	start(j, key);
+	json_start_value(j, key);
 	buf_decimal(j->out, value);
 }
 
@@ -147,7 +147,7 @@ void json_real(struct json *j, const char *key, double value, unsigned digits)
 		json_null(j, key);
 		return;
 	}
-	start(j, key);
+	json_start_value(j, key);
 	if (value < 0 || value > 1e6 || digits > 9) {
 		buf_printf(j->out, "%.*f", (int)digits, value);
 		return;
@@ -165,18 +165,18 @@ void json_real(struct json *j, const char *key, double value, unsigned digits)
 
 void json_bool(struct json *j, const char *key, bool value)
 {
-	start(j, key);
+	json_start_value(j, key);
 	buf_text(j->out, value ? "true" : "false");
 }
 
 void json_null(struct json *j, const char *key)
 {
-	start(j, key);
+	json_start_value(j, key);
 	buf_text(j->out, "null");
 }
 
 void json_written(struct json *j, const char *key, const char *text, size_t size)
 {
-	start(j, key);
+	json_start_value(j, key);
 	buf_add(j->out, text, size);
 }

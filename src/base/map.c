@@ -43,7 +43,7 @@ bool map_get(const struct map *m, uint64_t key, uint64_t *ret_value)
 	return true;
 }
 
-static void grow(struct map *m)
+static void map_grow(struct map *m)
 {
 	struct map larger = { .room = m->room ? m->room * 2 : 64,
 			      .count = m->count,
@@ -67,7 +67,7 @@ void map_set(struct map *m, uint64_t key, uint64_t value)
 	size_t i;
 
 	if (m->count * 2 >= m->room)
-		grow(m);
+		map_grow(m);
 	i = slot_of(m, key);
 	m->count += !m->entries[i].value;
 	m->entries[i] = (struct map_entry){ .key = key, .value = value + 1 };

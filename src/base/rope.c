@@ -7,7 +7,7 @@
 
 #include "base/xalloc.h"
 
-static void add(struct rope *r, const char *bytes, size_t size)
+static void rope_add_piece(struct rope *r, const char *bytes, size_t size)
 {
 	r->pieces = xgrow(r->pieces, r->count, &r->room, sizeof(*r->pieces));
 	r->pieces[r->count++] = (struct rope_piece){ .bytes = bytes, .size = size };
@@ -16,7 +16,7 @@ static void add(struct rope *r, const char *bytes, size_t size)
 void rope_end(struct rope *r)
 {
 	if (r->text.size > r->cut)
-		add(r, NULL, r->text.size - r->cut);
+		rope_add_piece(r, NULL, r->text.size - r->cut);
 	r->cut = r->text.size;
 }
 
@@ -27,7 +27,7 @@ void rope_keep(struct rope *r, const char *bytes, size_t size)
 		return;
 	}
 	rope_end(r);
-	add(r, bytes, size);
+	rope_add_piece(r, bytes, size);
 	r->borrowed += size;
 }
 

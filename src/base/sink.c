@@ -205,7 +205,7 @@ static int pack_zstd(struct sink *s, ZSTD_EndDirective end)
 	return 0;
 }
 
-static int put(struct sink *s, bool last)
+static int sink_put(struct sink *s, bool last)
 {
 	int error = 0;
 
@@ -230,7 +230,7 @@ static int put(struct sink *s, bool last)
 
 int sink_flush(struct sink *s)
 {
-	return put(s, false);
+	return sink_put(s, false);
 }
 
 /* Everything in the vectors, which are changed. */
@@ -321,7 +321,7 @@ static void release(struct sink *s)
 
 int sink_finish(struct sink *s, struct err *err)
 {
-	int error = put(s, true);
+	int error = sink_put(s, true);
 
 	if (!error && s->unnamed)
 		error = give_name(s);

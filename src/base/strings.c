@@ -25,7 +25,7 @@ static uint32_t hash_of(const char *text, size_t size)
 	return (uint32_t)(h >> 32);
 }
 
-static const char *copy(struct strings *s, const char *text, size_t size)
+static const char *strings_copy(struct strings *s, const char *text, size_t size)
 {
 	char *at;
 
@@ -48,7 +48,7 @@ static const char *copy(struct strings *s, const char *text, size_t size)
 	return at;
 }
 
-static void grow(struct strings *s)
+static void strings_grow(struct strings *s)
 {
 	uint32_t count = s->slot_count ? s->slot_count * 2 : 1024;
 	uint32_t *slots = xcalloc(count, sizeof(*slots)), *hashes = xcalloc(count, sizeof(*hashes));
@@ -99,7 +99,7 @@ uint32_t strings_add(struct strings *s, const char *text)
 	if (!text)
 		return 0;
 	if (s->count >= s->slot_count / 2)
-		grow(s);
+		strings_grow(s);
 	hash = hash_of(text, size);
 	for (at = hash & (s->slot_count - 1); s->slots[at]; at = (at + 1) & (s->slot_count - 1))
 		if (s->hashes[at] == hash && !strcmp(strings_at(s, s->slots[at] - 1), text))
@@ -109,7 +109,7 @@ uint32_t strings_add(struct strings *s, const char *text)
 	block = &s->blocks[id >> STRINGS_BLOCK_BITS];
 	if (!*block)
 		*block = xcalloc(BLOCK_MASK + 1, sizeof(**block));
-	(*block)[id & BLOCK_MASK] = copy(s, text, size);
+	(*block)[id & BLOCK_MASK] = strings_copy(s, text, size);
 	s->slots[at] = id + 1;
 	s->hashes[at] = hash;
 	__atomic_store_n(&s->count, id + 1, __ATOMIC_RELEASE);

@@ -101,7 +101,7 @@ static int refill(struct unpack *u, struct err *err)
 	return 0;
 }
 
-static int start(struct unpack *u, struct err *err)
+static int unpack_start(struct unpack *u, struct err *err)
 {
 	int e = 0;
 
@@ -204,7 +204,7 @@ static ssize_t unzstd(struct unpack *u, void *to, size_t size, struct err *err)
 ssize_t unpack_read(struct unpack *u, void *to, size_t size, struct err *err)
 {
 	ssize_t n = 0;
-	int e = u->codec == UNPACK_UNKNOWN ? start(u, err) : 0;
+	int e = u->codec == UNPACK_UNKNOWN ? unpack_start(u, err) : 0;
 
 	if (e || !size)
 		return e;

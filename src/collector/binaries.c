@@ -60,7 +60,7 @@ static int open_file(const struct collector *c, const struct collector_file *f)
 			 collector_in_proc(c));
 }
 
-static struct collector_file *add(struct collector *c, const char *path)
+static struct collector_file *binaries_add_file(struct collector *c, const char *path)
 {
 	struct collector_file *f;
 
@@ -109,7 +109,7 @@ void binaries_add(struct collector *c, const struct mapping *m)
 	if (f)
 		forget_source(f); /* another file has its name now, or it is elsewhere */
 	else
-		f = add(c, m->path);
+		f = binaries_add_file(c, m->path);
 	if (!f)
 		return;
 	f->wanted = c->control->options.write_binaries == BINARIES_FULL;
@@ -135,7 +135,7 @@ void binaries_add_module(struct collector *c, const char *path, const uint8_t *b
 		return;
 	f = known_file(c, path, build_id, build_id_size);
 	if (!f && path[0] == '/')
-		f = add(c, path);
+		f = binaries_add_file(c, path);
 	if (!f || f->wanted)
 		return;
 	f->wanted = true;
@@ -169,7 +169,7 @@ static void include(struct collector *c, const char *name)
 	if (n + strlen(name) >= sizeof(path))
 		return;
 	memcpy(path + n, name, strlen(name) + 1);
-	f = add(c, path);
+	f = binaries_add_file(c, path);
 	if (!f)
 		return;
 	f->included = f->wanted = true;
@@ -230,7 +230,7 @@ static bool fits(const struct collector *c, uint64_t size)
 }
 
 /* Is it an ELF file, the one that the module was, and not embedded yet? */
-static bool check(struct collector *c, struct collector_file *f, struct stat *st)
+static bool binaries_check_file(struct collector *c, struct collector_file *f, struct stat *st)
 {
 	uint8_t id[BUILD_ID_MAX];
 	ssize_t head;
@@ -280,7 +280,7 @@ static void begin_file(struct collector *c, struct collector_file *f)
 
 	if (!c->store)
 		c->store = make_store(c);
-	if (!check(c, f, &st)) {
+	if (!binaries_check_file(c, f, &st)) {
 		f->build_id_size = 0; /* another file may still be the right one */
 		embed_end(c, f);
 		return;

@@ -201,7 +201,7 @@ static void free_chain(struct cull *c, uint32_t chain)
 }
 
 /* All that it did is to be written, and what it will do. */
-static void keep(struct cull *c, uint32_t chain)
+static void cull_keep_chain(struct cull *c, uint32_t chain)
 {
 	if (chain == NONE)
 		return;
@@ -275,7 +275,7 @@ static bool allocates(const struct event *e)
 }
 
 /* One allocation of a chain that is left out; it ended at `end`. */
-static struct statistics *count(struct cull *c, const struct event *e, uint64_t end)
+static struct statistics *cull_count_allocation(struct cull *c, const struct event *e, uint64_t end)
 {
 	struct stack_sum *s = stack_of(c, event_stack(e));
 	uint64_t ticks = end > e->stamp ? end - e->stamp : 0;
@@ -304,14 +304,14 @@ static void leave_out(struct cull *c, uint32_t chain, const struct event *e, boo
 		next = it->next;
 		if (allocates(&it->event)) {
 			if (last.word1)
-				count(c, &last, it->event.stamp);
+				cull_count_allocation(c, &last, it->event.stamp);
 			last = it->event;
 		}
 		c->failures += event_op(&it->event) == OP_REALLOC_FAILED;
 		c->events++;
 		drop_item(c, i);
 	}
-	s = count(c, &last, e->stamp);
+	s = cull_count_allocation(c, &last, e->stamp);
 	s->frees++;
 	c->events++;
 	c->frees++;
@@ -374,7 +374,7 @@ static void freed(struct cull *c, const struct event *e, uint32_t ring, uint32_t
 		leave_out(c, chain, e, temporary);
 		return;
 	}
-	keep(c, chain);
+	cull_keep_chain(c, chain);
 	add_item(c, e, ring, NONE, temporary);
 }
 
@@ -396,7 +396,7 @@ static void allocated(struct cull *c, const struct event *e, uint32_t ring, uint
 		}
 	}
 	if (odd)
-		keep(c, chain), chain = NONE;
+		cull_keep_chain(c, chain), chain = NONE;
 	else if (chain == NONE)
 		chain = new_chain(c, row, e->stamp);
 	extra_of(c, row)->chain = chain;
@@ -416,8 +416,8 @@ static void displaced(void *context, uint32_t row, uint32_t by)
 {
 	struct cull *c = context;
 
-	keep(c, extra_of(c, row)->chain);
-	keep(c, extra_of(c, by)->chain);
+	cull_keep_chain(c, extra_of(c, row)->chain);
+	cull_keep_chain(c, extra_of(c, by)->chain);
 	row_ends(c, row);
 	c->displaces = true;
 }
@@ -425,7 +425,7 @@ static void displaced(void *context, uint32_t row, uint32_t by)
 /* What came before its block's allocation is told of twice: then the block is odd. */
 static void came_early(struct cull *c, uint32_t row, bool closed)
 {
-	keep(c, extra_of(c, row)->chain);
+	cull_keep_chain(c, extra_of(c, row)->chain);
 	if (closed)
 		row_ends(c, row);
 }
@@ -549,7 +549,7 @@ static void write_decided(struct cull *c, uint64_t now, bool all)
 
 			if (!old && !many && !all)
 				break;
-			keep(c, chain);
+			cull_keep_chain(c, chain);
 		}
 		write_item(c, &c->items[i]);
 		drop_item(c, i);

@@ -90,7 +90,7 @@ void drain_close_chunk(struct collector *c)
 	codec_start(&c->encoder, c->scratch);
 }
 
-static uint64_t take(struct collector *c, uint32_t i, struct drain_result *result)
+static uint64_t drain_ring(struct collector *c, uint32_t i, struct drain_result *result)
 {
 	struct collector_ring *r = &c->rings[i];
 	uint64_t capacity = 1ull << r->order, taken = 0;
@@ -151,7 +151,7 @@ struct drain_result drain_pass(struct collector *c)
 	find_rings(c);
 	for (uint32_t i = 0; i < c->ring_count; i++)
 		if (c->rings[i].ring)
-			result.taken += take(c, i, &result);
+			result.taken += drain_ring(c, i, &result);
 	/* A chunk that was closed half way through has the horizon of the pass before: what other
 	 * rings held at `start` came after it. */
 	c->horizon = start;

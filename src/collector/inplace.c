@@ -174,7 +174,7 @@ static unsigned classify(const struct inplace_file *f, const char *name, size_t 
 	return *ret_family == FAMILY_PLAIN && !f->executable ? NEVER : row;
 }
 
-static void note(struct search *s, const Elf64_Sym *symbol, unsigned row, enum family family)
+static void note_symbol(struct search *s, const Elf64_Sym *symbol, unsigned row, enum family family)
 {
 	const struct inplace_row *r = &inplace_rows[row];
 
@@ -259,7 +259,7 @@ static void look_at_symbol(struct search *s, const Elf64_Sym *symbol, const char
 		return;
 	row = classify(s->file, name, length, &family);
 	if (row != NEVER)
-		note(s, symbol, row, family);
+		note_symbol(s, symbol, row, family);
 }
 
 static bool counts(const struct search *s, enum family family)

@@ -28,7 +28,7 @@
 #define TRIPLET "x86_64-linux-gnu"
 #endif
 
-static bool find(const char *name, const char *variable, char *path, size_t size)
+static bool find_installed(const char *name, const char *variable, char *path, size_t size)
 {
 	static const char *const folders[] = { "", "../lib/memoir/", "../lib/" TRIPLET "/memoir/" };
 	const char *chosen = getenv(variable);
@@ -68,12 +68,12 @@ static bool find(const char *name, const char *variable, char *path, size_t size
 
 bool launch_find_library(char *path, size_t size)
 {
-	return find("libmemoir.so", "MEMOIR_LIBRARY", path, size);
+	return find_installed("libmemoir.so", "MEMOIR_LIBRARY", path, size);
 }
 
 bool launch_find_agent(char *path, size_t size)
 {
-	return find("libmemoir-jemalloc.so", "MEMOIR_AGENT_LIBRARY", path, size);
+	return find_installed("libmemoir-jemalloc.so", "MEMOIR_AGENT_LIBRARY", path, size);
 }
 
 /* What a library says about itself in its note. */

@@ -21,7 +21,7 @@
 #include "collector/log.h"
 #include "stream/serve.h"
 
-static bool parse(int argc, char **argv, int *ret_fd, int *ret_target)
+static bool parse_arguments(int argc, char **argv, int *ret_fd, int *ret_target)
 {
 	*ret_fd = *ret_target = -1;
 	for (int i = 1; i + 1 < argc; i += 2) {
@@ -162,7 +162,7 @@ int main(int argc, char **argv)
 	int fd, target, error, status = -1;
 	bool ok;
 
-	if (!parse(argc, argv, &fd, &target)) {
+	if (!parse_arguments(argc, argv, &fd, &target)) {
 		dprintf(STDERR_FILENO, "memoir-collector: it is started by libmemoir.so; "
 				       "to record a program, use: memoir run PROGRAM\n");
 		return 2;

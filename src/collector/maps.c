@@ -68,7 +68,7 @@ static uint64_t hex(char **p)
 }
 
 /* start-end perms offset major:minor inode   path */
-static bool parse(char *p, char *end, struct mapping *r)
+static bool parse_mapping(char *p, char *end, struct mapping *r)
 {
 	static const char deleted[] = " (deleted)";
 	const size_t deleted_size = sizeof(deleted) - 1;
@@ -118,7 +118,7 @@ int maps_read(struct maps *m, pid_t pid)
 			m->list_room = room;
 		}
 		*end = 0;
-		m->count += parse(line, end, &m->list[m->count]);
+		m->count += parse_mapping(line, end, &m->list[m->count]);
 	}
 	return 0;
 }

@@ -83,7 +83,7 @@ static const char *module_path(struct collector *c, const struct shm_module *m,
 	return buffer;
 }
 
-static void put(struct collector *c, uint32_t index, const struct shm_module *m)
+static void put_module(struct collector *c, uint32_t index, const struct shm_module *m)
 {
 	const struct mapping *found = maps_find(&c->maps, m->start);
 	size_t id_size = m->build_id_size;
@@ -181,7 +181,7 @@ void modules_write(struct collector *c)
 								  [i % SHM_MODULES_PER_SEGMENT];
 
 			if (m->end > m->start)
-				put(c, i, m);
+				put_module(c, i, m);
 			else
 				c->modules[i] = (struct collector_module){ .gone = true };
 		}

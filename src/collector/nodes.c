@@ -49,8 +49,8 @@ static bool postpone(struct collector *c, uint32_t id)
 	return true;
 }
 
-static void put(struct payload *p, const struct shm_node *n, uint32_t id, uint64_t pc,
-		uint64_t *previous)
+static void nodes_put(struct payload *p, const struct shm_node *n, uint32_t id, uint64_t pc,
+		      uint64_t *previous)
 {
 	uint64_t address = pc & ((1ull << ADDRESS_BITS) - 1);
 	uint32_t parent = n->parent < id ? n->parent : 0;
@@ -77,7 +77,7 @@ static uint32_t write_range(struct collector *c, uint32_t first, uint32_t end)
 		pc = atomic_load_explicit(&n->pc, memory_order_acquire);
 		if (!pc)
 			break;
-		put(p, n, id, pc, &previous);
+		nodes_put(p, n, id, pc, &previous);
 	}
 	count = id - first;
 	if (!count)

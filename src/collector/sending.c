@@ -84,7 +84,7 @@ static struct stream_text get_name(const struct collector *c, struct stream_text
 	return text_of(out);
 }
 
-static int start(struct collector *c, struct err *err)
+static int start_sending(struct collector *c, struct err *err)
 {
 	const struct options *o = &c->control->options;
 	struct serve_options options = {
@@ -122,10 +122,10 @@ static int start(struct collector *c, struct err *err)
 }
 
 /* What could not be done is said where the launcher says such things, and in the log. */
-static void begin(struct collector *c)
+static void begin_sending(struct collector *c)
 {
 	struct err err = { "" };
-	int error = start(c, &err);
+	int error = start_sending(c, &err);
 
 	c->may_send = !error;
 	if (!error) {
@@ -155,7 +155,7 @@ void sending_start(struct collector *c)
 			log_line(LOG_WARN, "%s", err.text);
 	}
 	if (c->may_send && !collector_never_on(c))
-		begin(c);
+		begin_sending(c);
 }
 
 void sending_look(struct collector *c)
@@ -163,7 +163,7 @@ void sending_look(struct collector *c)
 	if (c->serve)
 		serve_grow(c->serve, c->recording.size);
 	else if (c->may_send && !collector_never_on(c))
-		begin(c);
+		begin_sending(c);
 }
 
 void sending_end(struct collector *c, bool whole)

@@ -133,7 +133,7 @@ static double label_width(const struct callgraph_edge *e)
 	return ceil((double)columns * LABEL_SIZE * CHARACTER + line_width(e));
 }
 
-static void place(struct drawing *d)
+static void place_boxes(struct drawing *d)
 {
 	const struct callgraph *g = d->graph;
 	struct layers *l = &d->layers;
@@ -326,7 +326,7 @@ int callgraph_draw(const struct callgraph *g, struct sink *out)
 {
 	struct drawing d = { .graph = g };
 
-	place(&d);
+	place_boxes(&d);
 	put_head(&d, &out->buf);
 	buf_text(&out->buf, "<g id=\"lines\" fill=\"none\" stroke=\"#98a2ae\">\n");
 	/* The heaviest come first, and are drawn last, above the others. */

@@ -103,7 +103,7 @@ static void choose(struct picture *p)
 		qsort_r(p->boxes + 1, p->count - 1, sizeof(*p->boxes), by_parent, p);
 }
 
-static void place(struct picture *p)
+static void place_boxes(struct picture *p)
 {
 	uint32_t *box_of = xcalloc(p->tree->count, sizeof(*box_of));
 	double scale = p->total ? (WIDTH - 2.0 * MARGIN) / (double)p->total : 0;
@@ -210,7 +210,7 @@ static void put_line(struct buf *out, const char *id, double y, const char *text
 }
 
 /* What of the tree is not in the picture. */
-static void note(struct picture *p, struct buf *text)
+static void put_note(struct picture *p, struct buf *text)
 {
 	struct human a, b;
 
@@ -249,7 +249,7 @@ static void put_head(struct picture *p, struct buf *out)
 	put_line(out, "heading", 24, p->x->heading);
 	buf_text(out, "</g>");
 	put_line(out, "total", 43, p->x->subheading);
-	note(p, &line);
+	put_note(p, &line);
 	put_line(out, "note", height - BOTTOM + 24, line.data);
 	buf_text(out, "</g>\n<g id=\"boxes\">\n");
 	buf_release(&line);
@@ -336,7 +336,7 @@ int flame_draw(const struct flame_picture *x, struct sink *out)
 
 	p.total = weight_of(&p, FLAME_ROOT);
 	choose(&p);
-	place(&p);
+	place_boxes(&p);
 	put_head(&p, &out->buf);
 	for (size_t i = 0; i < p.count && !sink_turn(out); i++) {
 		put_box(&p, &p.boxes[i], &out->buf);

@@ -170,7 +170,7 @@ static bool change_neighbours(struct layers_plan *p)
 	return better;
 }
 
-static void keep(const struct layers_plan *p, uint32_t *best)
+static void keep_order(const struct layers_plan *p, uint32_t *best)
 {
 	for (uint32_t i = 0; i < p->count; i++)
 		best[i] = p->vertices[i].at;
@@ -185,7 +185,7 @@ void layers_order(struct layers_plan *p)
 
 	order_first(p);
 	least = crossings(p);
-	keep(p, best);
+	keep_order(p, best);
 	for (unsigned i = 0; i < sweeps && least; i++) {
 		uint64_t now;
 
@@ -195,7 +195,7 @@ void layers_order(struct layers_plan *p)
 		now = crossings(p);
 		if (now < least) {
 			least = now;
-			keep(p, best);
+			keep_order(p, best);
 		}
 	}
 	for (uint32_t i = 0; i < p->count; i++) {

@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 
 /* Bytes of the character at s, at least one. */
-static size_t step(const unsigned char *s, size_t left)
+static size_t character_size(const unsigned char *s, size_t left)
 {
 	size_t n = utf8_sequence(s, left);
 
@@ -20,7 +20,7 @@ static int is_forbidden(const unsigned char *s, size_t n)
 	return n == 3 && s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe;
 }
 
-static void put(struct buf *out, const unsigned char *s, size_t left)
+static void put_character(struct buf *out, const unsigned char *s, size_t left)
 {
 	size_t n = utf8_sequence(s, left);
 
@@ -53,7 +53,7 @@ static size_t columns_of(const unsigned char *s, size_t size)
 	size_t columns = 0;
 
 	for (size_t i = 0, n; i < size; i += n) {
-		n = step(s + i, size - i);
+		n = character_size(s + i, size - i);
 		columns += width(n);
 	}
 	return columns;
@@ -67,9 +67,9 @@ static void put_parts(struct buf *out, const char *text, size_t from, size_t to)
 	int said = 0;
 
 	for (size_t i = 0, n; i < size; i += n) {
-		n = step(s + i, size - i);
+		n = character_size(s + i, size - i);
 		if (column + width(n) <= from || column >= to)
-			put(out, s + i, size - i);
+			put_character(out, s + i, size - i);
 		else if (!said++)
 			buf_text(out, "\xe2\x80\xa6");
 		column += width(n);

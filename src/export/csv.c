@@ -81,7 +81,7 @@ static void put_where(struct buf *out, struct wheres *w, uint32_t stack)
 }
 
 /* A number and a comma. */
-static void put(struct buf *out, uint64_t number)
+static void csv_put_number(struct buf *out, uint64_t number)
 {
 	buf_decimal(out, number);
 	buf_char(out, ',');
@@ -93,24 +93,24 @@ static void put_allocation(struct buf *out, const struct answer *a, uint32_t row
 	const struct thread *threads = a->view->model->tables.threads.rows;
 	uint64_t size = columns_size(c, row);
 
-	put(out, row);
-	put(out, clock_ns(&a->clock, c->allocated_at[row]));
+	csv_put_number(out, row);
+	csv_put_number(out, clock_ns(&a->clock, c->allocated_at[row]));
 	if (c->freed_at[row] != NEVER) {
-		put(out, clock_ns(&a->clock, c->freed_at[row]));
-		put(out, answer_lifetime_ns(a, row));
+		csv_put_number(out, clock_ns(&a->clock, c->freed_at[row]));
+		csv_put_number(out, answer_lifetime_ns(a, row));
 	} else {
 		buf_add(out, ",,", 2);
 	}
-	put(out, size);
-	put(out, size + columns_slack_of(c, row));
+	csv_put_number(out, size);
+	csv_put_number(out, size + columns_slack_of(c, row));
 	buf_add(out, "0x", 2);
 	buf_hexadecimal(out, c->address[row]);
 	buf_char(out, ',');
-	put(out, threads[tags_thread(c->tags[row])].tid);
+	csv_put_number(out, threads[tags_thread(c->tags[row])].tid);
 	put_text(out, locations_call(a->view->locations, tags_call(c->tags[row])));
 	buf_char(out, ',');
-	put(out, answer_stack(a->view->model, c->stack[row]));
-	put(out, answer_stack(a->view->model, c->free_stack[row]));
+	csv_put_number(out, answer_stack(a->view->model, c->stack[row]));
+	csv_put_number(out, answer_stack(a->view->model, c->free_stack[row]));
 }
 
 /* Lines are written on all cores, blocks of them in order. */
@@ -178,15 +178,15 @@ static void put_groups(const struct export *x, struct sink *out)
 	for (uint32_t i = 0; i < g->count && !sink_turn(out); i++) {
 		const struct summary_sums *s = &g->rows[i].matched;
 
-		put(&out->buf, g->rows[i].id);
-		put(&out->buf, s->count);
-		put(&out->buf, s->bytes);
-		put(&out->buf, s->leaked_count);
-		put(&out->buf, s->leaked_bytes);
-		put(&out->buf, s->min_size);
-		put(&out->buf, s->max_size);
-		put(&out->buf, clock_ns(&clock, s->first_at));
-		put(&out->buf, clock_ns(&clock, s->last_at));
+		csv_put_number(&out->buf, g->rows[i].id);
+		csv_put_number(&out->buf, s->count);
+		csv_put_number(&out->buf, s->bytes);
+		csv_put_number(&out->buf, s->leaked_count);
+		csv_put_number(&out->buf, s->leaked_bytes);
+		csv_put_number(&out->buf, s->min_size);
+		csv_put_number(&out->buf, s->max_size);
+		csv_put_number(&out->buf, clock_ns(&clock, s->first_at));
+		csv_put_number(&out->buf, clock_ns(&clock, s->last_at));
 		put_where(&out->buf, &wheres, g->rows[i].id);
 		export_progress(x, i, g->count);
 	}

@@ -17,7 +17,7 @@ struct marking {
 	uint8_t *used;
 };
 
-static void mark(struct marking *m, uint32_t stack)
+static void mark_stack(struct marking *m, uint32_t stack)
 {
 	/* Several threads may say the same of one stack. */
 	if (stack < m->v->model->tables.nodes.count)
@@ -32,13 +32,13 @@ static void mark_block(void *context, unsigned worker, uint64_t first, uint64_t 
 
 	VIEW_EACH(m->v, first, count, row)
 	{
-		mark(m, c->stack[row]);
+		mark_stack(m, c->stack[row]);
 		if (!m->of_frees)
 			continue;
-		mark(m, c->free_stack[row]);
+		mark_stack(m, c->free_stack[row]);
 		/* A row tells of the end of its chain too. */
 		if (c->chain[row] != NO_CHAIN)
-			mark(m, c->free_stack[model->chains[c->chain[row]].last]);
+			mark_stack(m, c->free_stack[model->chains[c->chain[row]].last]);
 	}
 }
 
@@ -142,7 +142,7 @@ void stack_texts_release(struct stack_texts *t)
 }
 
 /* Texts with a comma before them, which the first one of an array does not have. */
-static void put(struct rope *r, struct json *j, const char *text, size_t size)
+static void put_stack_text(struct rope *r, struct json *j, const char *text, size_t size)
 {
 	size_t skip = !j->filled;
 
@@ -160,7 +160,7 @@ static void put_runs(const struct stack_texts *t, struct rope *r, struct json *j
 		uint32_t first = runs[i].first;
 		uint64_t from = first ? t->at[first - 1] : 0;
 
-		put(r, j, text + from, t->at[first + runs[i].count - 1] - from);
+		put_stack_text(r, j, text + from, t->at[first + runs[i].count - 1] - from);
 	}
 }
 
@@ -170,7 +170,8 @@ void stack_texts_put(const struct stack_texts *t, struct rope *r, struct json *j
 	json_array(j, key);
 	put_runs(t, r, j, stack);
 	call %= CALLS_MAX;
-	put(r, j, t->calls.data + t->call_at[call], t->call_at[call + 1] - t->call_at[call]);
+	put_stack_text(r, j, t->calls.data + t->call_at[call],
+		       t->call_at[call + 1] - t->call_at[call]);
 	json_end_array(j);
 }
 

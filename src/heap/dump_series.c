@@ -8,8 +8,8 @@
 #include "base/xalloc.h"
 
 /* Adds a sample to the rows that it belongs to; a name that is in a stack twice counts once. */
-static void add(struct dump_series *s, const struct profile *p, size_t dump, size_t sample,
-		double value, size_t *seen)
+static void dump_series_add_sample(struct dump_series *s, const struct profile *p, size_t dump,
+				   size_t sample, double value, size_t *seen)
 {
 	size_t number = profile_stack_of(p, sample);
 	const struct profile_stack *k;
@@ -73,8 +73,9 @@ void dump_series_make(struct dump_series *s, const struct profile *p, const size
 				   .rows = xcalloc(rows + 1, sizeof(*s->rows)) };
 	for (size_t i = 0; i < dump_count; i++)
 		for (; sample < sample_ends[i]; sample++)
-			add(s, p, i, sample, heap_amount(profile_amounts_of(p, sample), measure),
-			    seen);
+			dump_series_add_sample(s, p, i, sample,
+					       heap_amount(profile_amounts_of(p, sample), measure),
+					       seen);
 	for (size_t i = 0; i < rows; i++) {
 		struct dump_series_row r = { .what = i, .values = s->values + i * dump_count };
 		bool any = false;

@@ -155,7 +155,7 @@ static void refuse_id(struct hunt *h, const char *path, const struct elf_file *e
 	buf_release(&found);
 }
 
-static bool take(void *context, const char *path)
+static bool take_candidate(void *context, const char *path)
 {
 	struct hunt *h = context;
 	struct heap_file *f = h->file;
@@ -194,7 +194,7 @@ static bool take_under(struct hunt *h, const char *folder, const char *path)
 {
 	auto_free char *whole = xasprintf("%s%s%s", folder, *path == '/' ? "" : "/", path);
 
-	return take(h, whole);
+	return take_candidate(h, whole);
 }
 
 /* What the user calls the program: by its name, or whatever it is called if no module has that. */
@@ -221,7 +221,7 @@ static bool take_at_path(struct hunt *h)
 			return true;
 	if (o->sysroot)
 		return take_under(h, o->sysroot, path);
-	if (!take(h, path))
+	if (!take_candidate(h, path))
 		return false;
 	h->stale = h->module->deleted && !*h->module->build_id;
 	return true;
@@ -254,7 +254,7 @@ void heap_files_find(struct heap_locations *p, size_t module, struct search *sea
 
 	take_id(ret, m->build_id);
 	h.insist = is_program(p, module);
-	if (h.insist && take(&h, p->options.program))
+	if (h.insist && take_candidate(&h, p->options.program))
 		return;
 	h.insist = false;
 	if (take_at_path(&h)) {
@@ -265,16 +265,17 @@ void heap_files_find(struct heap_locations *p, size_t module, struct search *sea
 		ret->insisted |= h.stale;
 		return;
 	}
-	if (*m->build_id && search_by_build_id(search, ret->build_id, ret->build_id_size, take, &h))
+	if (*m->build_id &&
+	    search_by_build_id(search, ret->build_id, ret->build_id_size, take_candidate, &h))
 		return;
-	(void)(take_beside(&h) || search_by_name(search, base_name(m->path), take, &h));
+	(void)(take_beside(&h) || search_by_name(search, base_name(m->path), take_candidate, &h));
 }
 
 void heap_files_use(struct heap_locations *p, size_t module, const char *path, struct heap_file *f)
 {
 	struct hunt h = { .p = p, .module = &p->modules[module], .file = f };
 
-	take(&h, path);
+	take_candidate(&h, path);
 }
 
 uint64_t heap_files_address(const struct heap_file *f, uint64_t offset)

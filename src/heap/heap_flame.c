@@ -34,7 +34,7 @@ struct steps {
 	uint64_t given;
 };
 
-static uint64_t step(struct steps *s, double value)
+static uint64_t step_of(struct steps *s, double value)
 {
 	uint64_t before = s->given;
 
@@ -51,10 +51,10 @@ struct sums {
 static struct flame_change change_of(struct sums *s, double bytes, double count)
 {
 	return (struct flame_change){
-		bytes < 0 ? -(int64_t)step(&s->less_bytes, -bytes)
-			  : (int64_t)step(&s->more_bytes, bytes),
-		count < 0 ? -(int64_t)step(&s->less_count, -count)
-			  : (int64_t)step(&s->more_count, count),
+		bytes < 0 ? -(int64_t)step_of(&s->less_bytes, -bytes)
+			  : (int64_t)step_of(&s->more_bytes, bytes),
+		count < 0 ? -(int64_t)step_of(&s->less_count, -count)
+			  : (int64_t)step_of(&s->more_count, count),
 	};
 }
 

@@ -127,8 +127,8 @@ static const char *name_given(const struct dump *d, uint64_t pc)
 }
 
 /* Open addressing of our own on top of the map: another location may have the key. */
-static bool find(const struct heap_locations *p, uint32_t module, uint64_t offset,
-		 uint64_t *ret_location, uint64_t *ret_key)
+static bool find_location(const struct heap_locations *p, uint32_t module, uint64_t offset,
+			  uint64_t *ret_location, uint64_t *ret_key)
 {
 	uint64_t key = (offset ^ (uint64_t)module << 40 ^ module) * 0x9e3779b97f4a7c15ull >> 1;
 
@@ -145,7 +145,7 @@ bool heap_locations_find(const struct heap_locations *p, uint32_t module, uint64
 {
 	uint64_t found, key;
 
-	if (!find(p, module, offset, &found, &key))
+	if (!find_location(p, module, offset, &found, &key))
 		return false;
 	*ret_location = (uint32_t)found;
 	return true;
@@ -169,7 +169,7 @@ uint32_t heap_locations_add(struct heap_locations *p, const struct dump *d, uint
 		location.offset = at - map->start + map->offset;
 		location.loaded = map->has_bias ? at - map->bias : 0;
 	}
-	if (find(p, location.module, location.offset, &found, &key))
+	if (find_location(p, location.module, location.offset, &found, &key))
 		return (uint32_t)found;
 	p->locations = xgrow(p->locations, p->count, &p->room, sizeof(*p->locations));
 	given = name_given(d, at);
@@ -373,7 +373,7 @@ static void choose(struct resolving *r)
 			p->locations);
 }
 
-static void keep(struct resolving *r)
+static void keep_found(struct resolving *r)
 {
 	for (size_t i = 0; i < r->wanted; i++) {
 		const struct heap_location *location = &r->p->locations[r->order[i]];
@@ -440,7 +440,7 @@ static void resolve(struct heap_locations *p)
 	choose(&r);
 	open_files(&r);
 	parallel_for(r.wanted, WORK, resolve_some, &r);
-	keep(&r);
+	keep_found(&r);
 	for (size_t i = 0; i < p->count; i++) {
 		struct heap_location *location = &p->locations[i];
 

@@ -348,8 +348,8 @@ static uint64_t hash_of(const uint32_t *frames, size_t count)
 }
 
 /* Adds a sample to the stack that has the same names; which one that is. */
-static size_t merge(struct profile *p, struct map *known, size_t first,
-		    const struct dump_amounts *a)
+static size_t merge_sample(struct profile *p, struct map *known, size_t first,
+			   const struct dump_amounts *a)
 {
 	size_t count = p->frame_count - first;
 	uint64_t key = hash_of(p->frames + first, count), at;
@@ -524,7 +524,7 @@ int profile_finish(struct profile *p, struct err *err)
 		name_sample(p, s, from);
 		/* A stack of which no frame is left is gone. */
 		if (p->frame_count > first || !s->site_count)
-			s->stack = merge(p, &known, first, &s->amounts);
+			s->stack = merge_sample(p, &known, first, &s->amounts);
 	}
 	map_release(&known);
 	made = p->stack_count;

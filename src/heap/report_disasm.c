@@ -300,7 +300,7 @@ static void put_csv(struct disasm *d, size_t function)
 	}
 }
 
-static void begin(struct disasm *d)
+static void disasm_begin(struct disasm *d)
 {
 	struct buf *out = &d->out->buf;
 
@@ -345,7 +345,7 @@ static void put_all(struct disasm *d)
 		if (d->routines[i].seen) /* in a stack that is wanted */
 			order[count++] = i;
 	qsort_r(order, count, sizeof(*order), by_amount, d);
-	begin(d);
+	disasm_begin(d);
 	for (size_t i = 0; i < count && i < d->o->rows && !d->out->error; i++)
 		forms[d->o->form](d, order[i]);
 	if (d->o->form == HEAP_JSON) {

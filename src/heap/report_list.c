@@ -328,7 +328,7 @@ static void put_csv(struct list *l, const struct routine *r)
 	}
 }
 
-static void begin(struct list *l)
+static void list_begin(struct list *l)
 {
 	struct buf *out = &l->out->buf;
 
@@ -354,7 +354,7 @@ static void put_all(struct list *l)
 	};
 	uint64_t shown = 0;
 
-	begin(l);
+	list_begin(l);
 	for (size_t i = 0; i < l->count && shown < l->o->rows && !sink_turn(l->out); i++) {
 		struct routine *r = &l->routines[i];
 

@@ -34,7 +34,7 @@ struct writer {
 	struct json json;
 };
 
-static void add(struct around *a, uint32_t name, const struct dump_amounts *amounts)
+static void add_neighbour(struct around *a, uint32_t name, const struct dump_amounts *amounts)
 {
 	size_t i = 0;
 
@@ -58,7 +58,7 @@ static int by_amount(const void *a, const void *b, void *context)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static void sort(struct around *a, const struct heap_report_options *o)
+static void sort_neighbours(struct around *a, const struct heap_report_options *o)
 {
 	if (a->count > 1)
 		qsort_r(a->rows, a->count, sizeof(*a->rows), by_amount, (void *)o);
@@ -75,14 +75,14 @@ static void tie(struct writer *w, struct knot *k)
 		for (size_t n = 0; n < s->frame_count; n++)
 			if (frames[n] == k->row->name) {
 				if (n + 1 < s->frame_count)
-					add(&k->callers, frames[n + 1], &s->amounts);
+					add_neighbour(&k->callers, frames[n + 1], &s->amounts);
 				if (n)
-					add(&k->callees, frames[n - 1], &s->amounts);
+					add_neighbour(&k->callees, frames[n - 1], &s->amounts);
 				break;
 			}
 	}
-	sort(&k->callers, w->o);
-	sort(&k->callees, w->o);
+	sort_neighbours(&k->callers, w->o);
+	sort_neighbours(&k->callees, w->o);
 }
 
 static void put_row(struct writer *w, const char *sign, uint32_t name, const struct dump_amounts *a)
@@ -161,7 +161,7 @@ static void put_csv(struct writer *w, const struct knot *k)
 		csv_line(w, k, "callee", k->callees.rows[i].name, &k->callees.rows[i].amounts);
 }
 
-static void begin(struct writer *w)
+static void tree_begin(struct writer *w)
 {
 	struct buf *out = &w->out->buf;
 
@@ -207,7 +207,7 @@ static int write_tree(const struct profile *p, const struct heap_report_options 
 	int found = 0;
 
 	top_make(&t, p, o->measure, true);
-	begin(&w);
+	tree_begin(&w);
 	for (size_t i = 0; i < t.count && shown < o->rows && found >= 0 && !sink_turn(out); i++) {
 		found = o->about ? pattern_match(o->about, strings_at(&p->names, t.rows[i].name),
 						 err)

@@ -118,7 +118,7 @@ static bool read_from_root(struct source *f, const char *root, const char *path)
 	return false;
 }
 
-static void look(const struct sources *s, struct source *f, const char *path)
+static void source_look(const struct sources *s, struct source *f, const char *path)
 {
 	const struct source_options *o = &s->options;
 
@@ -139,7 +139,7 @@ const struct source *sources_open(struct sources *s, const char *path)
 		at = s->count;
 		s->files = xgrow(s->files, s->count, &s->room, sizeof(*s->files));
 		s->files[s->count] = xcalloc(1, sizeof(**s->files));
-		look(s, s->files[s->count++], path);
+		source_look(s, s->files[s->count++], path);
 		map_set(&s->known, id, at);
 	}
 	return s->files[at];

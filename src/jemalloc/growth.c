@@ -20,12 +20,12 @@
 /* Fewer are no line, and what a program does when it starts fits one. */
 #define STEADY_SAMPLES 8
 
-static uint64_t *row(const struct growth *g, size_t sample)
+static uint64_t *growth_row(const struct growth *g, size_t sample)
 {
 	return g->bytes + sample * GROWTH_CLASSES;
 }
 
-static void start(struct growth *g)
+static void growth_start(struct growth *g)
 {
 	g->class_count = g->sample_count = 0;
 	g->skip = g->skipped = 0;
@@ -40,7 +40,8 @@ static void thin(struct growth *g)
 	for (size_t i = 0; i < g->sample_count; i += 2, remaining++) {
 		g->times[remaining] = g->times[i];
 		if (remaining != i)
-			memcpy(row(g, remaining), row(g, i), GROWTH_CLASSES * sizeof(*g->bytes));
+			memcpy(growth_row(g, remaining), growth_row(g, i),
+			       GROWTH_CLASSES * sizeof(*g->bytes));
 	}
 	g->sample_count = remaining;
 	g->skip = g->skip ? g->skip * 2 : 2;
@@ -53,11 +54,13 @@ static void drop_oldest(struct growth *g, size_t limit)
 
 	g->sample_count -= drop;
 	memmove(g->times, g->times + drop, g->sample_count * sizeof(*g->times));
-	memmove(g->bytes, row(g, drop), g->sample_count * GROWTH_CLASSES * sizeof(*g->bytes));
+	memmove(g->bytes, growth_row(g, drop),
+		g->sample_count * GROWTH_CLASSES * sizeof(*g->bytes));
 }
 
 /* `at` is where the last one was found: they come in the same order each time. */
-static void take(struct growth *g, uint64_t size, uint64_t bytes, bool large, size_t *at)
+static void growth_take_class(struct growth *g, uint64_t size, uint64_t bytes, bool large,
+			      size_t *at)
 {
 	size_t seen = 0;
 
@@ -72,20 +75,21 @@ static void take(struct growth *g, uint64_t size, uint64_t bytes, bool large, si
 		*at = g->class_count++;
 		g->classes[*at] = (struct growth_class){ .size = size, .large = large };
 		for (size_t s = 0; s < g->sample_count; s++)
-			row(g, s)[*at] = 0;
+			growth_row(g, s)[*at] = 0;
 	}
-	row(g, g->sample_count)[*at] = bytes;
+	growth_row(g, g->sample_count)[*at] = bytes;
 }
 
 /* False: this snapshot has no place in time. */
-static bool place(struct growth *g, const struct stats *s, int64_t time_ns, double *ret_time)
+static bool time_of_snapshot(struct growth *g, const struct stats *s, int64_t time_ns,
+			     double *ret_time)
 {
 	uint64_t age = stats_uptime(s);
 
 	if (age < STATS_NONE) {
 		if (age < g->uptime) {
 			g->restarts++;
-			start(g);
+			growth_start(g);
 		}
 		g->uptime = age;
 	}
@@ -103,12 +107,12 @@ static bool place(struct growth *g, const struct stats *s, int64_t time_ns, doub
 }
 
 /* Room for one more sample; false: this one is left out. */
-static bool begin(struct growth *g, const struct stats *s, int64_t time_ns)
+static bool growth_begin_sample(struct growth *g, const struct stats *s, int64_t time_ns)
 {
 	size_t limit = g->limit && g->limit < GROWTH_SAMPLES ? g->limit : GROWTH_SAMPLES;
 	double time;
 
-	if (!place(g, s, time_ns, &time))
+	if (!time_of_snapshot(g, s, time_ns, &time))
 		return false;
 	g->seen++;
 	if (g->skip && ++g->skipped < g->skip)
@@ -121,7 +125,7 @@ static bool begin(struct growth *g, const struct stats *s, int64_t time_ns)
 	else if (g->sample_count >= limit)
 		thin(g);
 	g->times[g->sample_count] = time;
-	memset(row(g, g->sample_count), 0, GROWTH_CLASSES * sizeof(*g->bytes));
+	memset(growth_row(g, g->sample_count), 0, GROWTH_CLASSES * sizeof(*g->bytes));
 	return true;
 }
 
@@ -142,20 +146,21 @@ void growth_add(struct growth *g, const struct stats *s, const struct stats_aren
 	struct sampled profiler;
 	size_t at = 0;
 
-	if (!whole || !begin(g, s, time_ns))
+	if (!whole || !growth_begin_sample(g, s, time_ns))
 		return;
 	sampled_make(&profiler, s, whole, false);
 	for (size_t i = 0; i < whole->bins.count; i++) {
 		const uint64_t *b = stats_row(&whole->bins, i);
 
-		take(g, b[STATS_BIN_SIZE], b[STATS_BIN_ALLOCATED], false, &at);
+		growth_take_class(g, b[STATS_BIN_SIZE], b[STATS_BIN_ALLOCATED], false, &at);
 	}
 	for (size_t i = 0; i < whole->large.count; i++) {
 		const uint64_t *l = stats_row(&whole->large, i);
 
-		take(g, l[STATS_LARGE_SIZE],
-		     less(l[STATS_LARGE_ALLOCATED], profiler_bytes(&profiler, l[STATS_LARGE_SIZE])),
-		     true, &at);
+		growth_take_class(g, l[STATS_LARGE_SIZE],
+				  less(l[STATS_LARGE_ALLOCATED],
+				       profiler_bytes(&profiler, l[STATS_LARGE_SIZE])),
+				  true, &at);
 	}
 	g->sample_count++;
 }
@@ -164,7 +169,7 @@ void growth_add_arenas(struct growth *g, const struct stats *s, int64_t time_ns)
 {
 	size_t at = 0;
 
-	if (!begin(g, s, time_ns))
+	if (!growth_begin_sample(g, s, time_ns))
 		return;
 	for (size_t i = 0; i < s->arena_count; i++) {
 		const struct stats_arena *a = &s->arenas[i];
@@ -173,8 +178,9 @@ void growth_add_arenas(struct growth *g, const struct stats *s, int64_t time_ns)
 		if (a->id < 0)
 			continue;
 		sampled_make(&profiler, s, a, false);
-		take(g, (uint64_t)a->id,
-		     less(a->value[STATS_ARENA_TOTAL_ALLOCATED], profiler.allocated), false, &at);
+		growth_take_class(g, (uint64_t)a->id,
+				  less(a->value[STATS_ARENA_TOTAL_ALLOCATED], profiler.allocated),
+				  false, &at);
 	}
 	g->sample_count++;
 }
@@ -200,12 +206,12 @@ static void fit(const struct growth *g, size_t class, size_t from, double *ret_s
 
 	for (size_t i = from; i < g->sample_count; i++) {
 		t += g->times[i] - g->times[0];
-		y += (double)row(g, i)[class];
+		y += (double)growth_row(g, i)[class];
 	}
 	t /= n;
 	y /= n;
 	for (size_t i = from; i < g->sample_count; i++) {
-		double dt = g->times[i] - g->times[0] - t, dy = (double)row(g, i)[class] - y;
+		double dt = g->times[i] - g->times[0] - t, dy = (double)growth_row(g, i)[class] - y;
 
 		tt += dt * dt;
 		ty += dt * dy;
@@ -237,12 +243,12 @@ bool growth_is_early(const struct growth *g)
 
 static void judge(const struct growth *g, struct growth_class *c, size_t class)
 {
-	c->first = row(g, 0)[class];
-	c->last = row(g, g->sample_count - 1)[class];
+	c->first = growth_row(g, 0)[class];
+	c->last = growth_row(g, g->sample_count - 1)[class];
 	c->rises = c->falls = 0;
 	for (size_t i = 1; i < g->sample_count; i++) {
-		c->rises += row(g, i)[class] > row(g, i - 1)[class];
-		c->falls += row(g, i)[class] < row(g, i - 1)[class];
+		c->rises += growth_row(g, i)[class] > growth_row(g, i - 1)[class];
+		c->falls += growth_row(g, i)[class] < growth_row(g, i - 1)[class];
 	}
 	fit(g, class, 0, &c->slope, &c->fit);
 	c->steady = grows_steadily(g, c, class);

@@ -168,7 +168,7 @@ struct last {
 	bool is_document;
 };
 
-static void take(struct history *h, struct snapshots *r, struct last *last)
+static void history_take_snapshot(struct history *h, struct snapshots *r, struct last *last)
 {
 	const char *missing = stats_missing(&r->stats);
 	struct stats other = last->stats;
@@ -199,7 +199,7 @@ static void take(struct history *h, struct snapshots *r, struct last *last)
 }
 
 /* The last one is always there, whatever was thinned out. */
-static void finish(struct history *h, struct last *last)
+static void history_finish(struct history *h, struct last *last)
 {
 	struct json j;
 
@@ -225,7 +225,7 @@ int history_read(struct history *h, struct snapshots *r, bool (*go_on)(void *con
 	stats_init(&last.stats);
 	while ((n = snapshots_next(r, &problem)) == 1 || n == -EBADMSG) {
 		if (n == 1)
-			take(h, r, &last);
+			history_take_snapshot(h, r, &last);
 		else
 			add_problem(h, &problem);
 		if (go_on && !go_on(context, r->document)) {
@@ -234,7 +234,7 @@ int history_read(struct history *h, struct snapshots *r, bool (*go_on)(void *con
 		}
 	}
 	if (h->snapshots)
-		finish(h, &last);
+		history_finish(h, &last);
 	stats_release(&last.stats);
 	if (n == -ECANCELED)
 		return n;

@@ -43,7 +43,8 @@ static enum how how_any(unsigned field)
 	return ADD;
 }
 
-static void add(uint64_t *to, const uint64_t *from, unsigned count, enum how (*how)(unsigned))
+static void merge_values(uint64_t *to, const uint64_t *from, unsigned count,
+			 enum how (*how)(unsigned))
 {
 	for (unsigned i = 0; i < count; i++) {
 		enum how what = how(i);
@@ -83,7 +84,7 @@ static void add_rows(struct stats_rows *to, const struct stats_rows *from, unsig
 			stats_add_row(to);
 			at = to->count - 1;
 		}
-		add(stats_row(to, at), row, to->width, how);
+		merge_values(stats_row(to, at), row, to->width, how);
 	}
 }
 
@@ -97,7 +98,7 @@ static void add_mutexes(struct stats_mutexes *to, const struct stats_mutexes *fr
 				m = &to->list[k];
 		if (!m)
 			m = stats_add_mutex(to, from->list[i].name, strlen(from->list[i].name));
-		add(m->value, from->list[i].value, STATS_MUTEX_COUNT, how_mutex);
+		merge_values(m->value, from->list[i].value, STATS_MUTEX_COUNT, how_mutex);
 	}
 }
 
@@ -118,8 +119,8 @@ const struct stats_arena *stats_merge(struct stats *s)
 
 		if (a->id < 0)
 			continue;
-		add(sum->value, a->value, STATS_ARENA_COUNT, how_arena);
-		add(sum->hpa, a->hpa, STATS_HPA_COUNT, how_any);
+		merge_values(sum->value, a->value, STATS_ARENA_COUNT, how_arena);
+		merge_values(sum->hpa, a->hpa, STATS_HPA_COUNT, how_any);
 		add_rows(&sum->bins, &a->bins, STATS_BIN_SIZE, STATS_BIN_INDEX, how_bin);
 		add_rows(&sum->large, &a->large, STATS_LARGE_SIZE, STATS_LARGE_INDEX, how_class);
 		add_rows(&sum->extents, &a->extents, STATS_EXTENT_SIZE, STATS_EXTENT_INDEX,

@@ -44,7 +44,7 @@ void snapshots_close(struct snapshots *r)
 
 /* Drops what is before `keep` and reads as much again as there is, or a window full.  What cannot
  * be read is told later: what came before it is looked at first. */
-static int fill(struct snapshots *r, size_t keep, struct err *err)
+static int snapshots_fill(struct snapshots *r, size_t keep, struct err *err)
 {
 	size_t rest = r->window.size - keep, more = rest > WINDOW ? rest : WINDOW;
 	ssize_t n = 1;
@@ -111,7 +111,7 @@ static void read_time(struct snapshots *r, size_t from)
 }
 
 /* Moves r->at to the next document in the window: '{' or '_', or 0 when there is none. */
-static char find(struct snapshots *r)
+static char find_document(struct snapshots *r)
 {
 	const char *from, *end, *word, *start;
 
@@ -180,7 +180,7 @@ static int take_text(struct snapshots *r, struct err *err)
 int snapshots_next(struct snapshots *r, struct err *err)
 {
 	for (;;) {
-		char kind = find(r);
+		char kind = find_document(r);
 		size_t keep = r->at, size;
 		int e = 0;
 
@@ -200,7 +200,7 @@ int snapshots_next(struct snapshots *r, struct err *err)
 			return e;
 		}
 		size = r->window.size - keep;
-		e = fill(r, keep, err);
+		e = snapshots_fill(r, keep, err);
 		if (e)
 			return e;
 		if (r->follow && r->window.size == size)

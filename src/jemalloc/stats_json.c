@@ -144,7 +144,7 @@ static bool word(struct parser *p, struct key *k)
 	return false;
 }
 
-static bool skip(struct parser *p)
+static bool skip_value(struct parser *p)
 {
 	unsigned depth = 0;
 	struct key k;
@@ -194,7 +194,7 @@ static bool number(struct parser *p, uint64_t *ret)
 	minus = at < p->end && *at == '-';
 	at += minus;
 	if (at == p->end || *at < '0' || *at > '9')
-		return skip(p);
+		return skip_value(p);
 	for (; at < p->end && *at >= '0' && *at <= '9'; at++)
 		value = value * 10 + (uint64_t)(*at - '0');
 	if (at == p->end) {
@@ -203,14 +203,14 @@ static bool number(struct parser *p, uint64_t *ret)
 	}
 	*ret = minus ? -value : value;
 	p->at = at;
-	return *at == '.' || *at == 'e' || *at == 'E' ? skip(p) : true;
+	return *at == '.' || *at == 'e' || *at == 'E' ? skip_value(p) : true;
 }
 
 static bool opens(struct parser *p, char c)
 {
 	if (peek(p) != c) {
 		if (p->status == FINE)
-			skip(p);
+			skip_value(p);
 		return false;
 	}
 	p->at++;
@@ -224,12 +224,12 @@ static bool field(struct parser *p, const struct stats_field *fields, struct key
 	int f = stats_find(fields, false, k.text, k.size, *hint);
 
 	if (f < 0)
-		return skip(p);
+		return skip_value(p);
 	*hint = f;
 	if (values[f] == STATS_NONE)
 		return number(p, &values[f]);
 	p->s->duplicates++;
-	return skip(p);
+	return skip_value(p);
 }
 
 static void mend_mutex(struct parser *p, uint64_t *v)
@@ -345,7 +345,7 @@ static void read_settings(struct parser *p, const char *prefix)
 		char c = peek(p);
 
 		if (c == '{' || c == '[') {
-			if (!skip(p))
+			if (!skip_value(p))
 				return;
 			continue;
 		}
@@ -390,7 +390,7 @@ static void read_calls(struct parser *p, struct stats_arena *a, unsigned first, 
 			if (key_is(k, name))
 				break;
 		}
-		if (!(f < STATS_CALLS_COUNT ? number(p, &a->value[first + f]) : skip(p)))
+		if (!(f < STATS_CALLS_COUNT ? number(p, &a->value[first + f]) : skip_value(p)))
 			return;
 	}
 }
@@ -406,7 +406,7 @@ static void read_old_metadata(struct parser *p, struct stats_arena *a)
 		bool fine = key_is(k, "mapped") ? number(p, &a->value[STATS_ARENA_METADATA_MAPPED])
 			    : key_is(k, "allocated")
 				    ? number(p, &a->value[STATS_ARENA_METADATA_ALLOCATED])
-				    : skip(p);
+				    : skip_value(p);
 
 		if (!fine)
 			return;
@@ -432,7 +432,7 @@ static void read_slabs(struct parser *p, struct stats_arena *a, unsigned first, 
 			to = &a->hpa[first + f];
 		else if (f < STATS_SLABS_COUNT)
 			p->s->duplicates++;
-		if (!(f < STATS_SLABS_COUNT ? number(p, to) : skip(p)))
+		if (!(f < STATS_SLABS_COUNT ? number(p, to) : skip_value(p)))
 			return;
 	}
 }
@@ -516,7 +516,7 @@ static void read_arenas(struct parser *p)
 			for (size_t i = 0; i < k.size; i++)
 				id = id * 10 + (k.text[i] & 15);
 		} else if (id == STATS_DESTROYED && !key_is(k, "destroyed")) {
-			if (!skip(p))
+			if (!skip_value(p))
 				return;
 			continue;
 		}
@@ -564,7 +564,7 @@ static void read_document(struct parser *p)
 			read_totals(p, true);
 		} else if (key_is(k, "stats.arenas")) {
 			read_arenas(p);
-		} else if (!skip(p)) {
+		} else if (!skip_value(p)) {
 			return;
 		}
 	}

@@ -356,7 +356,7 @@ static void check_rows(void *context, unsigned worker, uint64_t first, uint64_t 
 		k->wrong = true;
 }
 
-static bool check(const struct model *m)
+static bool check_model(const struct model *m)
 {
 	const struct stack_sums *sums = &m->derived->sums;
 	const struct summary *s = m->summary;
@@ -388,7 +388,7 @@ bool cache_map(struct model *m, int fd, const struct cache_key *key)
 	}
 	m->derived = xcalloc(1, sizeof(*m->derived));
 	if (read_tables(m, fd, &h) && map_nodes(m, fd, &h) && map_rest(m, fd, &h) &&
-	    map_summary(m, fd, &h) && check(m))
+	    map_summary(m, fd, &h) && check_model(m))
 		return true;
 	model_empty(m);
 	m->reader = before;

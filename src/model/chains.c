@@ -14,7 +14,7 @@ struct filling {
 	_Atomic uint32_t linked; /* rows that realloc made of others */
 };
 
-static void fill(void *context, unsigned worker, uint64_t first, uint64_t count)
+static void fill_chains(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct filling *f = context;
 	struct columns *c = f->columns;
@@ -69,7 +69,7 @@ void chains_build(struct model *m)
 	struct columns *c = &m->allocations;
 	struct filling f = { .columns = c };
 
-	parallel_for(c->count, BLOCK, fill, &f);
+	parallel_for(c->count, BLOCK, fill_chains, &f);
 	make_room(m, f.linked);
 	for (uint32_t i = 0; i < c->count; i++)
 		if (c->previous[i] != NO_ALLOCATION)

@@ -100,7 +100,7 @@ static void lose(struct model *m, enum loss_kind kind, const struct err *err)
 }
 
 /* Takes a prepared chunk into the model; false when that was the last. */
-static bool use(struct loader *l, struct job *j)
+static bool model_use_chunk(struct loader *l, struct job *j)
 {
 	struct model *m = l->model;
 	const struct event *events = j->events;
@@ -174,7 +174,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-static void tell(const struct model *m, const struct model_options *o, const struct job *j)
+static void tell_progress(const struct model *m, const struct model_options *o, const struct job *j)
 {
 	if (o->progress && j->status == READER_CHUNK)
 		o->progress(o->context, j->chunk.offset + j->chunk.head.stored_size,
@@ -195,8 +195,8 @@ static void load_with(struct loader *l, const struct model_options *o, pthread_t
 			continue;
 		}
 		pthread_mutex_unlock(&l->lock);
-		more = use(l, j);
-		tell(l->model, o, j);
+		more = model_use_chunk(l, j);
+		tell_progress(l->model, o, j);
 		pthread_mutex_lock(&l->lock);
 		j->state = JOB_EMPTY;
 		l->next_use++;
@@ -216,8 +216,8 @@ static void load_alone(struct loader *l, const struct model_options *o)
 	do {
 		j->status = reader_next(&l->model->reader, &j->chunk, &j->err);
 		prepare(j);
-		tell(l->model, o, j);
-	} while (use(l, j));
+		tell_progress(l->model, o, j);
+	} while (model_use_chunk(l, j));
 }
 
 static unsigned worker_count(const struct model *m, unsigned wanted)

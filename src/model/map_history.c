@@ -72,7 +72,7 @@ static void add_usage(struct region_usage *to, const struct region_usage *what, 
 #undef X
 }
 
-static void mark(struct builder *b, uint32_t map)
+static void mark_map(struct builder *b, uint32_t map)
 {
 	if (b->states[map].dirty)
 		return;
@@ -147,7 +147,7 @@ static void update_usage(struct builder *b, uint32_t region)
 	add_usage(&s->usage, &b->region_states[region].usage, true);
 	add_usage(&s->usage, &now, false);
 	b->region_states[region].usage = now;
-	mark(b, r->map);
+	mark_map(b, r->map);
 }
 
 static uint32_t add_map(struct builder *b, uint64_t at, uint32_t call)
@@ -209,7 +209,7 @@ static void end_region(struct builder *b, uint32_t region, uint64_t at, uint32_t
 	ranges_remove(&b->live, r->address);
 	add_usage(&s->usage, &b->region_states[region].usage, true);
 	s->address_space -= r->length;
-	mark(b, r->map);
+	mark_map(b, r->map);
 	if (!--s->live) {
 		b->maps->rows[r->map].ended = at;
 		b->maps->rows[r->map].end_call = call;
@@ -413,7 +413,7 @@ static void show_unknown(struct builder *b, const struct piece *p, uint64_t star
 	add_region(b, r, true, false);
 }
 
-static void show(struct builder *b, const struct piece *p, uint64_t now)
+static void show_piece(struct builder *b, const struct piece *p, uint64_t now)
 {
 	uint64_t end = p->start + p->length, from = p->start, gap = p->start;
 	struct range at;
@@ -567,7 +567,7 @@ static void take_sample(struct builder *b, const struct map_sample *sample)
 
 		if (p && p->changed) {
 			p->changed = false;
-			show(b, p, sample->ended);
+			show_piece(b, p, sample->ended);
 		}
 	}
 	for (size_t i = 0; i < gone_count; i++)

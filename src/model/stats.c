@@ -12,7 +12,8 @@
 #define SCAN_BLOCK (1u << 16)
 
 /* Marks every stack of a column; bytes rather than bits, since this is the only pass over them. */
-static void mark(uint8_t *used, const struct nodes *nodes, const uint32_t *column, uint32_t count)
+static void mark_stacks(uint8_t *used, const struct nodes *nodes, const uint32_t *column,
+			uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (column[i] < nodes->count)
@@ -82,8 +83,8 @@ void stats_count_stacks(const struct model *m, struct stack_counts *ret_counts)
 		free(used_too);
 		return;
 	}
-	mark(used, nodes, c->stack, c->count);
-	mark(used_too, nodes, c->free_stack, c->count);
+	mark_stacks(used, nodes, c->stack, c->count);
+	mark_stacks(used_too, nodes, c->free_stack, c->count);
 	for (uint32_t i = 0; i < c->count; i++)
 		without += !node_is_known(nodes, c->stack[i]);
 	without += mark_removed(used, m);

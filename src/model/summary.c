@@ -42,7 +42,7 @@ static uint32_t known(const struct nodes *nodes, uint32_t stack)
 	return node_is_known(nodes, stack) ? stack : STACK_NONE;
 }
 
-static void find(void *context, unsigned worker, uint64_t first, uint64_t count)
+static void find_block(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct finding *f = context;
 	const uint32_t *stack = f->m->allocations.stack + first;
@@ -65,7 +65,7 @@ static void number_stacks(const struct model *m, struct summary *s)
 
 	s->node_count = nodes->count ? nodes->count : 1;
 	f.used = xcalloc(s->node_count, 1);
-	parallel_for(m->allocations.count, BLOCK, find, &f);
+	parallel_for(m->allocations.count, BLOCK, find_block, &f);
 	for (size_t i = 0; i < m->tables.removed.count; i++)
 		if (m->tables.removed.rows[i].count)
 			f.used[known(nodes, m->tables.removed.rows[i].stack)] = 1;
@@ -91,7 +91,7 @@ struct summing {
 	uint32_t **first;	    /* by worker: each stack's first row */
 };
 
-static void sum(void *context, unsigned worker, uint64_t first, uint64_t count)
+static void sum_block(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct summing *t = context;
 	const struct columns *c = &t->m->allocations;
@@ -123,7 +123,7 @@ static void sum_rows(const struct model *m, struct summary *s)
 			t.first[w][i] = UINT32_MAX;
 		}
 	}
-	parallel_for(m->allocations.count, BLOCK, sum, &t);
+	parallel_for(m->allocations.count, BLOCK, sum_block, &t);
 	for (uint32_t i = 0; i < s->count; i++) {
 		uint32_t first = UINT32_MAX;
 

@@ -111,8 +111,8 @@ struct position {
 	uint32_t row;
 };
 
-static inline bool find(const struct live *l, const struct columns *c, uint64_t address,
-			struct position *ret_position)
+static inline bool live_find_position(const struct live *l, const struct columns *c,
+				      uint64_t address, struct position *ret_position)
 {
 	uint64_t hash = live_hash(address), home = hash >> (64 - l->bucket_bits), at = home;
 	uint64_t last = (1ull << l->bucket_bits) - 1;
@@ -142,7 +142,7 @@ uint32_t live_find(const struct live *l, const struct columns *c, uint64_t addre
 {
 	struct position p;
 
-	return find(l, c, address, &p) ? p.row : NO_ALLOCATION;
+	return live_find_position(l, c, address, &p) ? p.row : NO_ALLOCATION;
 }
 
 uint32_t live_take(struct live *l, const struct columns *c, uint64_t address)
@@ -150,7 +150,7 @@ uint32_t live_take(struct live *l, const struct columns *c, uint64_t address)
 	uint64_t last = (1ull << l->bucket_bits) - 1;
 	struct position p;
 
-	if (!find(l, c, address, &p))
+	if (!live_find_position(l, c, address, &p))
 		return NO_ALLOCATION;
 	l->buckets[p.bucket].entries[p.entry] = 0;
 	for (uint64_t at = p.home; at != p.bucket; at = (at + 1) & last)
@@ -159,7 +159,7 @@ uint32_t live_take(struct live *l, const struct columns *c, uint64_t address)
 	return p.row;
 }
 
-static void put(struct live *l, uint64_t hash, uint32_t row)
+static void live_put(struct live *l, uint64_t hash, uint32_t row)
 {
 	uint64_t at = hash >> (64 - l->bucket_bits), last = (1ull << l->bucket_bits) - 1;
 	unsigned free_entries;
@@ -171,7 +171,7 @@ static void put(struct live *l, uint64_t hash, uint32_t row)
 	l->buckets[at].entries[__builtin_ctz(free_entries)] = tag_of(l, hash) | (row + 1);
 }
 
-static void grow(struct live *l, const struct columns *c)
+static void live_grow(struct live *l, const struct columns *c)
 {
 	struct live old = *l;
 
@@ -182,7 +182,7 @@ static void grow(struct live *l, const struct columns *c)
 			uint32_t row = (entry & row_mask(l)) - 1;
 
 			if (entry)
-				put(l, live_hash(c->address[row]), row);
+				live_put(l, live_hash(c->address[row]), row);
 		}
 	}
 	live_release(&old);
@@ -210,13 +210,13 @@ uint32_t live_add(struct live *l, const struct columns *c, uint32_t row)
 
 	while (row + 1 > row_mask(l))
 		widen(l);
-	if (find(l, c, address, &p)) {
+	if (live_find_position(l, c, address, &p)) {
 		l->buckets[p.bucket].entries[p.entry] = tag_of(l, hash) | (row + 1);
 		return p.row;
 	}
 	if (l->count >= l->limit)
-		grow(l, c);
-	put(l, hash, row);
+		live_grow(l, c);
+	live_put(l, hash, row);
 	l->count++;
 	return NO_ALLOCATION;
 }

@@ -152,7 +152,7 @@ static void age(struct merge_ring *r, size_t consumed, size_t left, bool moved)
 
 /* Copies what a ring has left to its own memory, since the chunk's will be used again.  `moved`:
  * the horizon did. */
-static void keep(struct merge_ring *r, bool moved)
+static void hold_rest(struct merge_ring *r, bool moved)
 {
 	size_t left = 0, done = 0, consumed = r->held_count;
 	struct event *to = r->held;
@@ -192,7 +192,7 @@ static void keep_rest(struct merge *m, bool moved)
 	for (size_t i = 0; i < m->active_count; i++) {
 		struct merge_ring *r = &m->rings[m->active[i]];
 
-		keep(r, moved);
+		hold_rest(r, moved);
 		if (r->span_count)
 			m->active[still++] = m->active[i];
 	}

@@ -65,8 +65,8 @@ static uint64_t mend_time(struct pair *p, uint64_t stamp)
 	return p->now;
 }
 
-static inline void tell(const struct pair *p, const struct event *e, uint32_t ring, uint64_t at,
-			uint32_t row)
+static inline void tell_observer(const struct pair *p, const struct event *e, uint32_t ring,
+				 uint64_t at, uint32_t row)
 {
 	if (__builtin_expect(p->observe != NULL, 0))
 		p->observe(p->observer, e, ring, at, row);
@@ -186,7 +186,7 @@ static uint32_t displaced_by(struct pair *p, uint32_t by, uint32_t ring)
 }
 
 /* The block that an event ends; it is no longer in the table then. */
-static uint32_t take(struct pair *p, const struct event *e, uint32_t ring, uint64_t at)
+static uint32_t pair_take_row(struct pair *p, const struct event *e, uint32_t ring, uint64_t at)
 {
 	uint64_t address = event_address(e);
 	uint32_t row = live_take(&p->live, p->columns, address), before;
@@ -360,13 +360,13 @@ static void end_early(struct pair *p, uint32_t row, const struct event *e, uint3
 	if (event_op(e) == OP_FREE) {
 		free_row(p, r, e, at, row);
 		p->totals.unknown_frees--;
-		tell(p, e, ring, at, row);
+		tell_observer(p, e, ring, at, row);
 		return;
 	}
 	for (uint32_t i = r->pending_count; i-- > 0;)
 		if (r->pending[i] == NO_ALLOCATION) {
 			r->pending[i] = row;
-			tell(p, e, ring, at, row);
+			tell_observer(p, e, ring, at, row);
 			return;
 		}
 	/* The realloc has come to its end already; only the link to what it became is lost. */
@@ -374,7 +374,7 @@ static void end_early(struct pair *p, uint32_t row, const struct event *e, uint3
 	ended = *e;
 	ended.word1 = event_address(e) | (uint64_t)OP_FREE << 56;
 	ended.word3 = STACK_NONE;
-	tell(p, &ended, ring, at, row);
+	tell_observer(p, &ended, ring, at, row);
 }
 
 static __attribute__((noinline)) void look_for_early_end(struct pair *p, uint32_t row,
@@ -450,19 +450,19 @@ static void other_event(struct pair *p, struct pair_ring *r, const struct event 
 {
 	switch (event_op(e)) {
 	case OP_REALLOC_FROM: {
-		uint32_t row = take(p, e, ring, at);
+		uint32_t row = pair_take_row(p, e, ring, at);
 
 		if (row == NO_ALLOCATION)
 			keep_early(p, e, ring, at);
 		push_pending(p, r, row, at);
-		tell(p, e, ring, at, row);
+		tell_observer(p, e, ring, at, row);
 		break;
 	}
 	case OP_REALLOC_TO: {
 		uint32_t row = reallocated(p, r, e, at);
 
 		look_at_peak(&p->totals, at);
-		tell(p, e, ring, at, row);
+		tell_observer(p, e, ring, at, row);
 		if (at < p->early_until)
 			look_for_early_end(p, row, ring, at);
 		return; /* what it allocated is the ring's last */
@@ -471,7 +471,7 @@ static void other_event(struct pair *p, struct pair_ring *r, const struct event 
 		uint32_t row = pop_pending(r);
 
 		free_row(p, r, e, at, row);
-		tell(p, e, ring, at, row);
+		tell_observer(p, e, ring, at, row);
 		break;
 	}
 	case OP_REALLOC_FAILED: {
@@ -479,24 +479,24 @@ static void other_event(struct pair *p, struct pair_ring *r, const struct event 
 
 		put_back(p, row, at);
 		p->totals.realloc_failures++;
-		tell(p, e, ring, at, row);
+		tell_observer(p, e, ring, at, row);
 		break;
 	}
 	case OP_THREAD:
 		thread_starts(p, r, e, at);
-		tell(p, e, ring, at, NO_ALLOCATION);
+		tell_observer(p, e, ring, at, NO_ALLOCATION);
 		break;
 	case OP_MARKER:
 		marker_is_set(p, r, e, at);
-		tell(p, e, ring, at, NO_ALLOCATION);
+		tell_observer(p, e, ring, at, NO_ALLOCATION);
 		return; /* what is freed next may still be temporary */
 	case OP_MAP:
 	case OP_UNMAP:
 		memory_is_mapped(p, r, e);
-		tell(p, e, ring, at, NO_ALLOCATION);
+		tell_observer(p, e, ring, at, NO_ALLOCATION);
 		return;
 	default:
-		tell(p, e, ring, at, NO_ALLOCATION);
+		tell_observer(p, e, ring, at, NO_ALLOCATION);
 		break;
 	}
 	r->last = NO_ALLOCATION;
@@ -518,16 +518,16 @@ static inline void one_event(struct pair *p, const struct event *e, uint32_t rin
 		uint32_t row = open_row(p, r, e, at);
 
 		look_at_peak(&p->totals, at);
-		tell(p, e, ring, at, row);
+		tell_observer(p, e, ring, at, row);
 		if (at < p->early_until)
 			look_for_early_end(p, row, ring, at);
 	} else if (op == OP_FREE) {
-		uint32_t row = take(p, e, ring, at);
+		uint32_t row = pair_take_row(p, e, ring, at);
 
 		if (row == NO_ALLOCATION)
 			keep_early(p, e, ring, at);
 		free_row(p, r, e, at, row);
-		tell(p, e, ring, at, row);
+		tell_observer(p, e, ring, at, row);
 		r->last = NO_ALLOCATION;
 	} else {
 		other_event(p, r, e, ring, at);

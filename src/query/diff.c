@@ -29,7 +29,7 @@ static uint32_t child_of(struct merging *m, uint32_t parent, uint32_t name)
 	return d->node_count++;
 }
 
-static void add(struct weight *to, const struct weight *w)
+static void diff_add_weight(struct weight *to, const struct weight *w)
 {
 	to->bytes += w->bytes;
 	to->count += w->count;
@@ -37,8 +37,8 @@ static void add(struct weight *to, const struct weight *w)
 
 static void add_pair(struct diff_pair *to, const struct diff_pair *p)
 {
-	add(&to->before, &p->before);
-	add(&to->after, &p->after);
+	diff_add_weight(&to->before, &p->before);
+	diff_add_weight(&to->after, &p->after);
 }
 
 /* Puts a tree into the one of both. */
@@ -59,7 +59,7 @@ static void merge_tree(struct merging *m, const struct tree *t, bool after)
 
 		place[i] = i ? child_of(m, place[n->parent], names[n->name]) : 0;
 		to = &m->d->nodes[place[i]];
-		add(after ? &to->self.after : &to->self.before, &n->self);
+		diff_add_weight(after ? &to->self.after : &to->self.before, &n->self);
 	}
 	buf_release(&text);
 	free(names);

@@ -121,7 +121,7 @@ static void read_text(struct parser *p, char quote)
 }
 
 /* Reads the next token; at the end again and again the end. */
-static void next(struct parser *p)
+static void expr_next_token(struct parser *p)
 {
 	const char *text = p->text;
 
@@ -182,14 +182,14 @@ static char *take_value(struct parser *p)
 					  : "a value is missing here");
 		return NULL;
 	}
-	next(p);
+	expr_next_token(p);
 	if (digits && p->kind == TOKEN_WORD && !filter_field_find(p->word.data) &&
 	    !filter_row_find(p->word.data)) { /* 10 ms */
 		char *both = xasprintf("%s%s", text, p->word.data);
 
 		free(text);
 		text = both;
-		next(p);
+		expr_next_token(p);
 	}
 	return text;
 }
@@ -202,7 +202,7 @@ static char *take_values(struct parser *p, bool several)
 	while (text && several && p->kind == TOKEN_COMMA) {
 		char *more, *both;
 
-		next(p);
+		expr_next_token(p);
 		more = take_value(p);
 		both = more ? xasprintf("%s,%s", text, more) : NULL;
 		free(text);
@@ -284,7 +284,7 @@ static struct condition *parse_call(struct parser *p, const struct filter_field 
 	do {
 		char *value;
 
-		next(p);
+		expr_next_token(p);
 		value = take_value(p);
 		if (value) {
 			struct condition *c = make_test(p, f, OP_EQ, value, at);
@@ -295,7 +295,7 @@ static struct condition *parse_call(struct parser *p, const struct filter_field 
 	} while (!p->failed && p->kind == TOKEN_COMMA);
 	if (!p->failed && p->kind != TOKEN_CLOSE)
 		fail(p, p->start, "%s", "')' is missing");
-	next(p);
+	expr_next_token(p);
 	return p->failed ? condition_free(all) : all;
 }
 
@@ -310,11 +310,11 @@ static struct condition *parse_row(struct parser *p, const struct filter_row *ro
 	if (!call && p->op != OP_EQ)
 		return fail(p, p->start,
 			    "'%s' is a filter with a value: = or parentheses follow it", row->name);
-	next(p);
+	expr_next_token(p);
 	value = take_values(p, row->type == ARG_IDS);
 	if (value && call) {
 		if (p->kind == TOKEN_CLOSE)
-			next(p);
+			expr_next_token(p);
 		else
 			fail(p, p->start, "%s", "')' is missing");
 	}
@@ -351,14 +351,14 @@ static struct condition *parse_comparison(struct parser *p, const struct filter_
 	/* A row may share a field's name: lifetime = only_leaked. */
 	ahead.word = (struct buf){ 0 };
 	ahead.err = NULL;
-	next(&ahead);
+	expr_next_token(&ahead);
 	choice = op == OP_EQ && ahead.kind != TOKEN_END && has_choice(row, ahead.word.data);
 	buf_release(&ahead.word);
 	if (choice)
 		return parse_row(p, row, at);
 	if (!op_fits(f, op))
 		return fail(p, op_at, "'%s' cannot be compared like this", f->name);
-	next(p);
+	expr_next_token(p);
 	value_at = p->start;
 	value = take_values(p, f->type == ARG_IDS);
 	return value ? make_test(p, f, op, value, value_at) : NULL;
@@ -368,7 +368,7 @@ static struct condition *parse_frame(struct parser *p)
 {
 	struct condition *frame = condition_new(CONDITION_FRAME), *inner;
 
-	next(p);
+	expr_next_token(p);
 	p->in_frame = true;
 	inner = parse_or(p);
 	p->in_frame = false;
@@ -376,7 +376,7 @@ static struct condition *parse_frame(struct parser *p)
 		condition_add(frame, inner);
 	if (!p->failed && p->kind != TOKEN_CLOSE)
 		fail(p, p->start, "%s", "')' is missing");
-	next(p);
+	expr_next_token(p);
 	return p->failed ? condition_free(frame) : frame;
 }
 
@@ -401,7 +401,7 @@ static struct condition *parse_name(struct parser *p)
 	const struct filter_row *row = filter_row_find(name);
 	size_t at = p->start;
 
-	next(p);
+	expr_next_token(p);
 	if (!strcmp(name, "frame") && p->kind == TOKEN_OPEN) {
 		if (p->in_frame)
 			return fail(p, at, "%s", "there is no frame() in a frame()");
@@ -432,11 +432,11 @@ static struct condition *parse_primary(struct parser *p)
 		return fail(p, p->start, "%s",
 			    p->kind == TOKEN_END ? "a condition is missing at the end"
 						 : "a condition is missing here");
-	next(p);
+	expr_next_token(p);
 	c = parse_or(p);
 	if (!p->failed && p->kind != TOKEN_CLOSE)
 		fail(p, p->start, "%s", "')' is missing");
-	next(p);
+	expr_next_token(p);
 	return p->failed ? condition_free(c) : c;
 }
 
@@ -448,7 +448,7 @@ static struct condition *parse_not(struct parser *p)
 		return fail(p, p->start, "%s", "nested too deeply");
 	p->depth++;
 	if (p->kind == TOKEN_NOT) {
-		next(p);
+		expr_next_token(p);
 		c = condition_new(CONDITION_NOT);
 		inner = parse_not(p);
 		if (inner)
@@ -471,7 +471,7 @@ static struct condition *parse_list(struct parser *p, enum token_kind between,
 	list = condition_new(kind);
 	condition_add(list, c);
 	while (!p->failed && p->kind == between) {
-		next(p);
+		expr_next_token(p);
 		c = part(p);
 		if (c)
 			condition_add(list, c);
@@ -499,7 +499,7 @@ struct condition *expr_parse(const char *text, const char *argument, unsigned *c
 		err_at(err, -E2BIG, 0, "an expression has at most %d bytes", EXPRESSION_MAX);
 		return NULL;
 	}
-	next(&p);
+	expr_next_token(&p);
 	if (p.kind == TOKEN_END)
 		c = condition_new(CONDITION_TRUE);
 	else

@@ -161,7 +161,7 @@ static bool join_frame(struct filter *f, struct condition *frame)
 	return false;
 }
 
-static void add(struct filter *f, struct condition *c, bool same_frame)
+static void filter_add_condition(struct filter *f, struct condition *c, bool same_frame)
 {
 	if (c->kind == CONDITION_TRUE) {
 		condition_free(c);
@@ -190,7 +190,7 @@ int filter_add(struct filter *f, const char *name, const char *value, struct err
 	c = filter_row_condition(row, value, &f->count, err);
 	if (!c)
 		return -EINVAL;
-	add(f, c, row->same_frame);
+	filter_add_condition(f, c, row->same_frame);
 	return 0;
 }
 
@@ -200,7 +200,7 @@ int filter_parse(struct filter *f, const char *expression, struct err *err)
 
 	if (!c)
 		return -EINVAL;
-	add(f, c, false);
+	filter_add_condition(f, c, false);
 	return 0;
 }
 

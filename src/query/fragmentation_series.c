@@ -71,7 +71,7 @@ static void change(struct counting *n, unsigned level, uint64_t region, uint32_t
 	*count += bytes;
 }
 
-static void take(struct counting *n, const struct columns *c, uint32_t row, bool is_free)
+static void count_event(struct counting *n, const struct columns *c, uint32_t row, bool is_free)
 {
 	uint64_t requested = columns_size(c, row), usable = requested + columns_slack(c, row);
 	uint64_t address = c->address[row], end = address + usable;
@@ -129,7 +129,7 @@ void fragmentation_series(const struct model *m, uint64_t from, uint64_t to, uin
 			edge = from +
 			       (uint64_t)((unsigned __int128)(to - from) * (bucket + 2) / count);
 		}
-		take(&n, &m->allocations, t.row, t.is_free);
+		count_event(&n, &m->allocations, t.row, t.is_free);
 	}
 	for (; bucket < count; bucket++) {
 		edge = from + (uint64_t)((unsigned __int128)(to - from) * (bucket + 1) / count);

@@ -138,7 +138,7 @@ static inline __attribute__((always_inline)) void sum_kind(const struct grouping
 	}
 }
 
-static void sum(void *context, unsigned worker, uint64_t from, uint64_t rows)
+static void group_sum_block(void *context, unsigned worker, uint64_t from, uint64_t rows)
 {
 	struct grouping *g = context;
 	struct summary_sums *sums = g->sums[worker];
@@ -196,7 +196,7 @@ static struct summary_sums *sum_view(struct grouping *g)
 		for (uint32_t i = 0; i < entries; i++)
 			g->sums[w][i] = SUMMARY_NOTHING;
 	}
-	parallel_for(g->v->model->allocations.count, VIEW_BLOCK, sum, g);
+	parallel_for(g->v->model->allocations.count, VIEW_BLOCK, group_sum_block, g);
 	total = g->sums[0];
 	for (unsigned w = 0; w < workers; w++) {
 		for (uint32_t i = w ? 0 : g->classes; i < entries; i++)

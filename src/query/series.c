@@ -56,7 +56,7 @@ static uint32_t bucket_of(const struct series *s, uint64_t stamp)
 	return b;
 }
 
-static void look(struct part *p, const struct sum *now, uint64_t at)
+static void note_most(struct part *p, const struct sum *now, uint64_t at)
 {
 	if (!p->any || now->bytes > p->most_bytes) {
 		p->most_bytes = now->bytes;
@@ -68,8 +68,8 @@ static void look(struct part *p, const struct sum *now, uint64_t at)
 	p->any = true;
 }
 
-static void add(struct part *p, struct sum *now, const struct columns *c, uint32_t row,
-		bool is_free)
+static void add_event(struct part *p, struct sum *now, const struct columns *c, uint32_t row,
+		      bool is_free)
 {
 	int64_t size = (int64_t)columns_size(c, row);
 
@@ -112,7 +112,7 @@ static void fill_piece(const struct filling *f, unsigned index)
 			uint64_t end = edge < to ? edge : to;
 
 			if (looked_at < end)
-				look(p, &now, looked_at);
+				note_most(p, &now, looked_at);
 			p->end = now;
 			looked_at = end;
 			p++;
@@ -122,13 +122,13 @@ static void fill_piece(const struct filling *f, unsigned index)
 		if (!more)
 			break;
 		if (looked_at < t.at)
-			look(p, &now, looked_at);
+			note_most(p, &now, looked_at);
 		looked_at = t.at;
-		add(p, &now, c, t.row, t.is_free);
+		add_event(p, &now, c, t.row, t.is_free);
 	} while (more);
 }
 
-static void fill(void *context, unsigned worker, uint64_t first, uint64_t count)
+static void fill_part(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	for (uint64_t i = first; i < first + count; i++)
 		fill_piece(context, (unsigned)i);
@@ -241,7 +241,7 @@ void series_init(struct series *s, const struct view *v, uint64_t from, uint64_t
 		piece->parts = xcalloc(piece->count, sizeof(*piece->parts));
 	}
 	parallel_for(columns_from(&v->model->allocations, from), ROWS_BLOCK, sum_before, f);
-	parallel_for(pieces, 1, fill, f);
+	parallel_for(pieces, 1, fill_part, f);
 	put_together(s, f, pieces);
 	free(f->before);
 	free(f);

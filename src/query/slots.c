@@ -27,7 +27,7 @@ void slots_release(struct slots *s)
 	memset(s, 0, sizeof(*s));
 }
 
-static void add(struct slots *s, uint32_t row, uint32_t slot)
+static void slots_add(struct slots *s, uint32_t row, uint32_t slot)
 {
 	if (row >= s->room) {
 		s->room = s->room ? s->room : ROOM_FIRST;
@@ -39,7 +39,7 @@ static void add(struct slots *s, uint32_t row, uint32_t slot)
 	s->of[row] = slot + 1;
 }
 
-static uint32_t take(struct slots *s, uint32_t row)
+static uint32_t slots_take(struct slots *s, uint32_t row)
 {
 	uint32_t slot;
 
@@ -77,22 +77,22 @@ uint32_t slots_begin(struct slots *s, uint32_t row, uint32_t pool)
 		more(s, pool);
 	slot = s->heads[pool];
 	s->heads[pool] = s->next[slot];
-	add(s, row, slot);
+	slots_add(s, row, slot);
 	return slot;
 }
 
 uint32_t slots_move(struct slots *s, uint32_t old, uint32_t row)
 {
-	uint32_t slot = take(s, old);
+	uint32_t slot = slots_take(s, old);
 
 	if (slot != SLOT_NONE)
-		add(s, row, slot);
+		slots_add(s, row, slot);
 	return slot;
 }
 
 uint32_t slots_end(struct slots *s, uint32_t row, uint32_t pool)
 {
-	uint32_t slot = take(s, row);
+	uint32_t slot = slots_take(s, row);
 
 	if (slot != SLOT_NONE)
 		give(s, slot, pool);

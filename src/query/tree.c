@@ -82,7 +82,7 @@ static void forget_ways(struct growing *g)
 	g->known_count = 0;
 }
 
-static void grow(struct growing *g, const struct stack_weights *w, bool by_thread)
+static void grow_tree(struct growing *g, const struct stack_weights *w, bool by_thread)
 {
 	uint32_t root = add_node(&g->tree, TREE_NONE, tree_names_add(&g->names, TREE_ROOT, 0));
 	uint32_t others = tree_names_add(&g->names, TREE_OTHERS, 0);
@@ -122,7 +122,7 @@ void tree_init(struct tree *t, const struct view *v, const struct tree_options *
 	weigh_stacks(&weights, v, &o->measuring, o->by_thread);
 	tree_names_init(&g.names, v->locations, o->key);
 	g.grown_of = xcalloc(g.stacks->count + 1, sizeof(*g.grown_of));
-	grow(&g, &weights, o->by_thread);
+	grow_tree(&g, &weights, o->by_thread);
 	stack_weights_release(&weights);
 	free(g.grown_of);
 	free(g.path);

@@ -83,7 +83,7 @@ static void join(struct branch *into, const struct branch *b)
 	into->to++;
 }
 
-static void push(struct shaping *s, const struct branch *b, uint32_t parent)
+static void push_branch(struct shaping *s, const struct branch *b, uint32_t parent)
 {
 	s->todo = xgrow(s->todo, s->todo_count, &s->todo_room, sizeof(*s->todo));
 	if (s->parents_room < s->todo_room) {
@@ -119,17 +119,17 @@ static void keep_siblings(struct shaping *s, uint32_t parent)
 	for (size_t i = remaining; i < s->sibling_count; i++)
 		join(&others, &s->siblings[i]);
 	if (others.to)
-		push(s, &others, parent);
+		push_branch(s, &others, parent);
 	while (remaining--)
-		push(s, &s->siblings[remaining], parent);
+		push_branch(s, &s->siblings[remaining], parent);
 	s->sibling_count = 0;
 }
 
 /* Writes node after node; `find` finds the children of one. */
-static void walk(struct shaping *s, const struct branch *root,
-		 void (*find)(struct shaping *s, const struct branch *b, uint32_t node,
-			      void *context),
-		 void *context)
+static void walk_branches(struct shaping *s, const struct branch *root,
+			  void (*find)(struct shaping *s, const struct branch *b, uint32_t node,
+				       void *context),
+			  void *context)
 {
 	uint32_t *last_child = NULL;
 	size_t last_room = 0;
@@ -138,7 +138,7 @@ static void walk(struct shaping *s, const struct branch *root,
 
 	if (least > s->least)
 		s->least = least;
-	push(s, root, TREE_NONE);
+	push_branch(s, root, TREE_NONE);
 	while (s->todo_count) {
 		struct branch b = s->todo[--s->todo_count];
 		uint32_t parent = s->parents[s->todo_count], node = emit(s, &b, parent);
@@ -266,7 +266,7 @@ void tree_shape_top_down(struct tree *t, struct grown_tree *g)
 	find_families(&f, g);
 	root = branch_of(g, 0);
 	s.least = weigh_cut(g, &t->options, t->options.max_nodes);
-	walk(&s, &root, find_children, &f);
+	walk_branches(&s, &root, find_children, &f);
 	free(f.start);
 	free(f.children);
 }
@@ -449,6 +449,6 @@ void tree_shape_bottom_up(struct tree *t, struct grown_tree *g)
 	root.from = 0;
 	root.to = (uint32_t)turning.count;
 	s.least = find_cut(&s, &root, &turning);
-	walk(&s, &root, find_callers, &turning);
+	walk_branches(&s, &root, find_callers, &turning);
 	free(turning.cursors);
 }

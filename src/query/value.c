@@ -215,7 +215,7 @@ static bool field(const char **p, unsigned most, int low, int high, int *ret_fie
 	return n && value >= low && value <= high;
 }
 
-static bool take(const char **p, const char *any_of)
+static bool take_character(const char **p, const char *any_of)
 {
 	if (!**p || !strchr(any_of, **p))
 		return false;
@@ -230,12 +230,12 @@ static bool read_zone(const char **p, bool *ret_local, int *ret_seconds)
 
 	*ret_local = !**p;
 	*ret_seconds = 0;
-	if (!**p || take(p, "Zz"))
+	if (!**p || take_character(p, "Zz"))
 		return true;
 	sign = **p == '-' ? -1 : 1;
-	if (!take(p, "+-") || !field(p, 2, 0, 14, &hours))
+	if (!take_character(p, "+-") || !field(p, 2, 0, 14, &hours))
 		return false;
-	take(p, ":");
+	take_character(p, ":");
 	if (**p && !field(p, 2, 0, 59, &minutes))
 		return false;
 	*ret_seconds = sign * (hours * 3600 + minutes * 60);
@@ -252,22 +252,23 @@ static bool read_date(const char *text, struct value *v)
 	bool local;
 	time_t t;
 
-	if (!field(&p, 4, 1970, 2200, &tm.tm_year) || !take(&p, "-") ||
-	    !field(&p, 2, 1, 12, &tm.tm_mon) || !take(&p, "-") || !field(&p, 2, 1, 31, &tm.tm_mday))
+	if (!field(&p, 4, 1970, 2200, &tm.tm_year) || !take_character(&p, "-") ||
+	    !field(&p, 2, 1, 12, &tm.tm_mon) || !take_character(&p, "-") ||
+	    !field(&p, 2, 1, 31, &tm.tm_mday))
 		return false;
 	tm.tm_year -= 1900;
 	tm.tm_mon--;
-	if (take(&p, "Tt ")) {
+	if (take_character(&p, "Tt ")) {
 		width = 60 * SECOND_NS;
-		if (!field(&p, 2, 0, 23, &tm.tm_hour) || !take(&p, ":") ||
+		if (!field(&p, 2, 0, 23, &tm.tm_hour) || !take_character(&p, ":") ||
 		    !field(&p, 2, 0, 59, &tm.tm_min))
 			return false;
-		if (take(&p, ":")) {
+		if (take_character(&p, ":")) {
 			width = SECOND_NS;
 			if (!field(&p, 2, 0, 60, &tm.tm_sec))
 				return false;
 		}
-		if (width == SECOND_NS && take(&p, "."))
+		if (width == SECOND_NS && take_character(&p, "."))
 			for (; isdigit((unsigned char)*p) && width > 1; p++) {
 				width /= 10;
 				fraction += width * (uint64_t)(*p - '0');

@@ -32,7 +32,7 @@ struct weighing {
 	struct sums *sums; /* by worker */
 };
 
-static void merge(struct stack_weight *into, const struct stack_weight *s)
+static void merge_weights(struct stack_weight *into, const struct stack_weight *s)
 {
 	if (!s->weight.count)
 		return;
@@ -166,7 +166,7 @@ static void add_removed(struct weighing *w)
 		for (unsigned k = 0; w->how.measure == MEASURE_PEAK && k < parallel_workers(); k++)
 			if (w->sums[k].rows)
 				w->sums[k].rows[stack].weight = (struct weight){ 0 };
-		merge(&w->sums[0].rows[stack], &more);
+		merge_weights(&w->sums[0].rows[stack], &more);
 	}
 }
 
@@ -181,7 +181,7 @@ static void gather_arrays(struct weighing *w, struct stack_weights *out)
 
 		for (unsigned i = 0; i < parallel_workers(); i++)
 			if (w->sums[i].rows)
-				merge(&sum, &w->sums[i].rows[slot]);
+				merge_weights(&sum, &w->sums[i].rows[slot]);
 		if (sum.weight.count)
 			add_row(out, &room, &sum);
 	}
@@ -207,7 +207,8 @@ static void gather_tables(struct weighing *w, struct stack_weights *out)
 		struct sums *s = &w->sums[i];
 
 		for (size_t k = 0; k < s->count; k++)
-			merge(row_of(all, s->rows[k].thread, s->rows[k].stack), &s->rows[k]);
+			merge_weights(row_of(all, s->rows[k].thread, s->rows[k].stack),
+				      &s->rows[k]);
 		map_release(&s->row_index);
 		free(s->rows);
 	}

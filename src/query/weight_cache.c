@@ -58,7 +58,8 @@ struct weight_cache *weight_cache_free(struct weight_cache *cache)
 	return NULL;
 }
 
-static struct row *find(struct weight_cache *cache, const struct measuring *how, bool by_thread)
+static struct row *weight_cache_find(struct weight_cache *cache, const struct measuring *how,
+				     bool by_thread)
 {
 	for (struct row *r = cache->rows; r < cache->rows + WEIGHT_CACHE_COUNT; r++)
 		if (r->used && r->how.measure == how->measure && r->how.at == how->at &&
@@ -67,7 +68,7 @@ static struct row *find(struct weight_cache *cache, const struct measuring *how,
 	return NULL;
 }
 
-static void forget(struct weight_cache *cache, struct row *r)
+static void weight_cache_forget(struct weight_cache *cache, struct row *r)
 {
 	cache->bytes -= cost(&r->weights);
 	stack_weights_release(&r->weights);
@@ -98,7 +99,8 @@ static struct row *oldest_with_weights(struct weight_cache *cache)
 }
 
 /* With the lock held: what was made is kept as far as there is room. */
-static void keep(struct weight_cache *cache, struct row *r, const struct stack_weights *w)
+static void weight_cache_keep(struct weight_cache *cache, struct row *r,
+			      const struct stack_weights *w)
 {
 	struct row *old;
 
@@ -109,7 +111,7 @@ static void keep(struct weight_cache *cache, struct row *r, const struct stack_w
 	}
 	/* `r` has no weights yet, so each turn gives back what a row has. */
 	while (cache->bytes + cost(w) > WEIGHT_CACHE_BYTES && (old = oldest_with_weights(cache)))
-		forget(cache, old);
+		weight_cache_forget(cache, old);
 	r->weights = copy_of(w);
 	cache->bytes += cost(w);
 }
@@ -122,7 +124,7 @@ void weight_cache_get(struct weight_cache *cache, struct stack_weights *ret_weig
 	struct row *r;
 
 	pthread_mutex_lock(&cache->lock);
-	while ((r = find(cache, how, by_thread)) && r->making)
+	while ((r = weight_cache_find(cache, how, by_thread)) && r->making)
 		pthread_cond_wait(&cache->made, &cache->lock);
 	if (r) {
 		r->used = ++cache->turn;
@@ -132,7 +134,7 @@ void weight_cache_get(struct weight_cache *cache, struct stack_weights *ret_weig
 	}
 	r = row_for_new_weights(cache);
 	if (r) {
-		forget(cache, r);
+		weight_cache_forget(cache, r);
 		*r = (struct row){
 			.how = *how, .by_thread = by_thread, .making = true, .used = ++cache->turn
 		};
@@ -142,7 +144,7 @@ void weight_cache_get(struct weight_cache *cache, struct stack_weights *ret_weig
 	if (!r)
 		return;
 	pthread_mutex_lock(&cache->lock);
-	keep(cache, r, ret_weights);
+	weight_cache_keep(cache, r, ret_weights);
 	pthread_cond_broadcast(&cache->made);
 	pthread_mutex_unlock(&cache->lock);
 }

@@ -102,7 +102,8 @@ static uint32_t jump(struct machine *m, const struct sock_filter *i)
 	return yes ? i->jt : i->jf;
 }
 
-static void load(struct machine *m, const struct sock_filter *i, const struct seccomp_data *call)
+static void bpf_load(struct machine *m, const struct sock_filter *i,
+		     const struct seccomp_data *call)
 {
 	uint32_t *to = BPF_CLASS(i->code) == BPF_LD ? &m->a : &m->x;
 
@@ -127,13 +128,13 @@ static void load(struct machine *m, const struct sock_filter *i, const struct se
 	}
 }
 
-static void finish(struct machine *m, const struct sock_filter *i)
+static void bpf_return(struct machine *m, const struct sock_filter *i)
 {
 	m->bad |= i->code != (BPF_RET | BPF_K) && i->code != (BPF_RET | BPF_A);
 	end_with(m, BPF_RVAL(i->code) == BPF_A ? m->a : i->k);
 }
 
-static void move(struct machine *m, const struct sock_filter *i)
+static void bpf_move(struct machine *m, const struct sock_filter *i)
 {
 	if (i->code == (BPF_MISC | BPF_TAX))
 		m->x = m->a;
@@ -154,7 +155,7 @@ uint32_t bpf_answer(const struct sock_filter *program, unsigned count,
 		switch (BPF_CLASS(i->code)) {
 		case BPF_LD:
 		case BPF_LDX:
-			load(&m, i, call);
+			bpf_load(&m, i, call);
 			break;
 		case BPF_ST:
 			*memory_word(&m, i->k) = m.a;
@@ -169,10 +170,10 @@ uint32_t bpf_answer(const struct sock_filter *program, unsigned count,
 			at += jump(&m, i);
 			break;
 		case BPF_RET:
-			finish(&m, i);
+			bpf_return(&m, i);
 			break;
 		default:
-			move(&m, i);
+			bpf_move(&m, i);
 		}
 	}
 	return m.over && !m.bad ? m.answer : NO_PROGRAM;

@@ -65,7 +65,7 @@ static void wait_while(_Atomic uint32_t *word, uint32_t value, struct patience *
 	}
 }
 
-static void ask(struct shm_control *shm, enum shm_ending what, int status)
+static void ask_collector(struct shm_control *shm, enum shm_ending what, int status)
 {
 	atomic_store(&shm->exit_status, status);
 	atomic_store(&shm->ending, what);
@@ -79,14 +79,14 @@ static bool wait_for_collector(int status)
 	struct patience patience = patience_of(spawn_stays() ? CLOSE_LIMIT_NS : WRITE_LIMIT_NS);
 
 	if (!spawn_stays()) {
-		ask(shm, ENDING_WRITE, status);
+		ask_collector(shm, ENDING_WRITE, status);
 		/* Reading what a forked child inherited takes as long as the parent's recording is
 		 * large; the collector outlives us here, and readers wait for it. */
 		if (!atomic_load(&shm->family.inheriting))
 			wait_while(&shm->written, 0, &patience);
 		return false;
 	}
-	ask(shm, ENDING_CLOSE, status);
+	ask_collector(shm, ENDING_CLOSE, status);
 	wait_while(&shm->state, SHM_READY, &patience);
 	/* Once it has closed the file it ends, and so does one that was killed before; one that
 	 * does not go on is given up. */
@@ -135,7 +135,7 @@ bool end_before_exec(void)
 	return is_recorded() && spawn_stays() && wait_for_collector(-1);
 }
 
-static _Noreturn void leave(void (*function)(int), int status)
+static _Noreturn void leave_process(void (*function)(int), int status)
 {
 	at_end((status & 0xff) << 8);
 	if (function)
@@ -146,12 +146,12 @@ static _Noreturn void leave(void (*function)(int), int status)
 
 void hook__exit(int status)
 {
-	leave(real._exit, status);
+	leave_process(real._exit, status);
 }
 
 void hook__Exit(int status)
 {
-	leave(real._Exit, status);
+	leave_process(real._Exit, status);
 }
 
 #define HOOK(name, class)

@@ -86,7 +86,7 @@ void exec_init(void)
 		keep_options();
 }
 
-static int make(const struct exec_call *c, char *const *env)
+static int call_real_exec(const struct exec_call *c, char *const *env)
 {
 	switch (c->kind) {
 	case EXECVE:
@@ -135,7 +135,7 @@ struct builder {
 	long handed_over; /* a descriptor; not one where it is not positive */
 };
 
-static void put(struct builder *b, char *entry, bool replace)
+static void put_variable(struct builder *b, char *entry, bool replace)
 {
 	for (size_t i = 0; i < b->given; i++) {
 		if (!same_variable(b->env[i], entry))
@@ -184,11 +184,11 @@ static void build_followed(struct builder *b, char *const *env)
 		b->env[b->count] = env[b->count];
 	b->given = b->count;
 	put_preload(b);
-	put(b, exec_parent, true);
+	put_variable(b, exec_parent, true);
 	if (shm_entry[0])
-		put(b, memory_to_attach_to(b), true);
+		put_variable(b, memory_to_attach_to(b), true);
 	for (unsigned i = 0; i < saved_count; i++)
-		put(b, saved[i], false);
+		put_variable(b, saved[i], false);
 	b->env[b->count] = NULL;
 }
 
@@ -245,10 +245,10 @@ static __attribute__((noinline)) int make_with(const struct exec_call *c, char *
 	else
 		b.env = mapped = sys_map_private(pointers + bytes);
 	if (!b.env)
-		return make(c, env);
+		return call_real_exec(c, env);
 	b.text = (char *)b.env + pointers;
 	build_environment(&b, env);
-	result = make(c, b.env);
+	result = call_real_exec(c, b.env);
 	error = errno;
 	if (b.handed_over > 0)
 		SYS(SYS_close, b.handed_over);
@@ -280,14 +280,14 @@ static bool may_succeed(const struct exec_call *c)
 	return c->kind != EXECVE || !c->path || !SYS(SYS_access, c->path, 1 /* X_OK */);
 }
 
-static int start(const struct exec_call *c, char *const *env)
+static int exec_start(const struct exec_call *c, char *const *env)
 {
 	bool spawns = c->kind == SPAWN || c->kind == SPAWNP, same, follow, closed = false;
 	int result, error;
 
 	env = environment_to_hand_over(env);
 	if (!rt.shm || !preload_entry[11])
-		return make(c, env);
+		return call_real_exec(c, env);
 	same = !spawns && sys_getpid() == rt.pid;
 	follow = rt.shm->options.track_children || (same && rt.launched);
 	if (!follow)
@@ -297,7 +297,7 @@ static int start(const struct exec_call *c, char *const *env)
 		closed = may_succeed(c) && end_before_exec();
 	}
 	if (!follow)
-		result = make(c, env);
+		result = call_real_exec(c, env);
 	else if (!sandbox_allows_start() || exec_must_be_left_alone(c))
 		result = make_with(c, env, build_without_us);
 	else
@@ -315,45 +315,46 @@ static int start(const struct exec_call *c, char *const *env)
 
 int hook_execve(const char *path, char *const argv[], char *const env[])
 {
-	return start(&(struct exec_call){ EXECVE, path, argv }, env);
+	return exec_start(&(struct exec_call){ EXECVE, path, argv }, env);
 }
 
 int hook_execv(const char *path, char *const argv[])
 {
-	return start(&(struct exec_call){ EXECVE, path, argv }, environ);
+	return exec_start(&(struct exec_call){ EXECVE, path, argv }, environ);
 }
 
 int hook_execvp(const char *path, char *const argv[])
 {
-	return start(&(struct exec_call){ EXECVPE, path, argv }, environ);
+	return exec_start(&(struct exec_call){ EXECVPE, path, argv }, environ);
 }
 
 int hook_execvpe(const char *path, char *const argv[], char *const env[])
 {
-	return start(&(struct exec_call){ EXECVPE, path, argv }, env);
+	return exec_start(&(struct exec_call){ EXECVPE, path, argv }, env);
 }
 
 int hook_fexecve(int fd, char *const argv[], char *const env[])
 {
-	return start(&(struct exec_call){ FEXECVE, NULL, argv, .fd = fd }, env);
+	return exec_start(&(struct exec_call){ FEXECVE, NULL, argv, .fd = fd }, env);
 }
 
 int hook_execveat(int fd, const char *path, char *const argv[], char *const env[], int flags)
 {
-	return start(&(struct exec_call){ EXECVEAT, path, argv, fd, flags }, env);
+	return exec_start(&(struct exec_call){ EXECVEAT, path, argv, fd, flags }, env);
 }
 
 int hook_posix_spawn(pid_t *pid, const char *path, const void *actions, const void *attributes,
 		     char *const argv[], char *const env[])
 {
-	return start(&(struct exec_call){ SPAWN, path, argv, 0, 0, pid, actions, attributes }, env);
+	return exec_start(&(struct exec_call){ SPAWN, path, argv, 0, 0, pid, actions, attributes },
+			  env);
 }
 
 int hook_posix_spawnp(pid_t *pid, const char *path, const void *actions, const void *attributes,
 		      char *const argv[], char *const env[])
 {
-	return start(&(struct exec_call){ SPAWNP, path, argv, 0, 0, pid, actions, attributes },
-		     env);
+	return exec_start(&(struct exec_call){ SPAWNP, path, argv, 0, 0, pid, actions, attributes },
+			  env);
 }
 
 /* The arguments up to NULL as an array, on the caller's stack as libc has them too. */
@@ -381,7 +382,7 @@ int hook_execl(const char *path, const char *first, ...)
 
 	COLLECT(first, argv, list, unused);
 	(void)unused;
-	return start(&(struct exec_call){ EXECVE, path, argv }, environ);
+	return exec_start(&(struct exec_call){ EXECVE, path, argv }, environ);
 }
 
 int hook_execlp(const char *path, const char *first, ...)
@@ -390,7 +391,7 @@ int hook_execlp(const char *path, const char *first, ...)
 
 	COLLECT(first, argv, list, unused);
 	(void)unused;
-	return start(&(struct exec_call){ EXECVPE, path, argv }, environ);
+	return exec_start(&(struct exec_call){ EXECVPE, path, argv }, environ);
 }
 
 int hook_execle(const char *path, const char *first, ...)
@@ -398,7 +399,7 @@ int hook_execle(const char *path, const char *first, ...)
 	char **argv, **env;
 
 	COLLECT(first, argv, list, env);
-	return start(&(struct exec_call){ EXECVE, path, argv }, env);
+	return exec_start(&(struct exec_call){ EXECVE, path, argv }, env);
 }
 
 #define HOOK(name, class)

@@ -31,7 +31,7 @@ static inline struct rt_thread *enter_if(enum rt_need need, const uint64_t *fram
 	return t;
 }
 
-static inline struct rt_thread *enter(const uint64_t *frame)
+static inline struct rt_thread *hook_enter(const uint64_t *frame)
 {
 	return enter_if(NEED_ON, frame);
 }
@@ -262,7 +262,7 @@ static __attribute__((noinline)) struct rt_thread *begin_unseen(enum event_call 
 
 #define ALLOCATED(call, p, size, flags)                                                            \
 	do {                                                                                       \
-		struct rt_thread *t_ = enter(FRAME);                                               \
+		struct rt_thread *t_ = hook_enter(FRAME);                                          \
 		if (likely(t_ && (p)))                                                             \
 			record_alloc(t_, CALL_##call, p, size, flags, FRAME, OP_ALLOC);            \
 	} while (0)
@@ -277,7 +277,7 @@ static __attribute__((noinline)) struct rt_thread *begin_unseen(enum event_call 
 void *hook_malloc(size_t size)
 {
 	void *p = real.malloc(size);
-	struct rt_thread *t = enter(FRAME);
+	struct rt_thread *t = hook_enter(FRAME);
 
 	if (likely(t && p))
 		put_alloc(t, CALL_malloc, p, size, 0, FRAME, OP_ALLOC);
@@ -306,7 +306,7 @@ void *hook_calloc(size_t n, size_t size)
 
 void *hook_realloc(void *old, size_t size)
 {
-	struct rt_thread *t = enter(FRAME);
+	struct rt_thread *t = hook_enter(FRAME);
 	void *p;
 
 	if (unlikely(!t || !old)) {
@@ -333,7 +333,7 @@ void *hook_reallocarray(void *old, size_t n, size_t size)
 
 	if (unlikely(real_own))
 		return real.reallocarray(old, n, size); /* it calls the executable's realloc */
-	t = enter(FRAME);
+	t = hook_enter(FRAME);
 	if (unlikely(__builtin_mul_overflow(n, size, &bytes)))
 		bytes = SIZE_MAX; /* fails */
 	if (unlikely(!t || !old)) {
@@ -534,7 +534,7 @@ void *hook_mallocx(size_t size, int flags)
 
 void *hook_rallocx(void *old, size_t size, int flags)
 {
-	struct rt_thread *t = enter(FRAME), *unseen = NULL;
+	struct rt_thread *t = hook_enter(FRAME), *unseen = NULL;
 	void *p;
 
 	if (t)
@@ -552,7 +552,7 @@ void *hook_rallocx(void *old, size_t size, int flags)
 /* Resizes in place; what it returns is the size that the block has now. */
 size_t hook_xallocx(void *p, size_t size, size_t extra, int flags)
 {
-	struct rt_thread *t = enter(FRAME), *unseen = t ? NULL : enter_to_end(FRAME);
+	struct rt_thread *t = hook_enter(FRAME), *unseen = t ? NULL : enter_to_end(FRAME);
 	size_t before = t || unseen ? real.sallocx(p, flags) : 0;
 	size_t now = real.xallocx(p, size, extra, flags);
 

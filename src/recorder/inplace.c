@@ -347,7 +347,7 @@ static unsigned install_file(const struct shm_plan *plan, unsigned from, unsigne
 }
 
 /* Asks the collector, and waits for it as long as it lives. */
-static struct shm_plan *ask(void)
+static struct shm_plan *ask_for_plan(void)
 {
 	struct shm_control *shm = rt.shm;
 	uint64_t deadline = sys_clock_ns(CLOCK_MONOTONIC) + ANSWER_NS;
@@ -367,7 +367,7 @@ static struct shm_plan *ask(void)
 
 void inplace_install(void)
 {
-	struct shm_plan *plan = ask();
+	struct shm_plan *plan = ask_for_plan();
 	unsigned count = plan ? plan->site_count : 0, done = 0;
 
 	if (count > INPLACE_SITES)

@@ -27,7 +27,7 @@
 #endif
 
 /* An allocator may come here while it starts, so nothing is started for this. */
-static inline struct rt_thread *enter(enum rt_need need)
+static inline struct rt_thread *map_enter(enum rt_need need)
 {
 	struct rt_thread *t = rt_self;
 
@@ -43,8 +43,9 @@ static uint64_t whole_pages(size_t length)
 	return ((uint64_t)length + PAGE - 1) & ~(PAGE - 1);
 }
 
-static void put(struct rt_thread *t, enum event_op op, enum event_call call, uint64_t stamp,
-		const void *p, size_t length, unsigned how, unsigned flags, uint32_t stack)
+static void put_map_event(struct rt_thread *t, enum event_op op, enum event_call call,
+			  uint64_t stamp, const void *p, size_t length, unsigned how,
+			  unsigned flags, uint32_t stack)
 {
 	if (ring_has_room(t))
 		ring_put(t, stamp, ((uint64_t)p & EVENT_ADDRESS_MASK) | (uint64_t)op << 56,
@@ -86,7 +87,7 @@ static void name_map(const void *p, size_t length)
 static __attribute__((noinline)) void mapped(enum event_call call, void *p, size_t length, int prot,
 					     int flags, const uint64_t *frame)
 {
-	struct rt_thread *t = enter(NEED_ON);
+	struct rt_thread *t = map_enter(NEED_ON);
 	unsigned how;
 	uint64_t stamp;
 
@@ -94,7 +95,8 @@ static __attribute__((noinline)) void mapped(enum event_call call, void *p, size
 		return;
 	stamp = rt_now();
 	how = how_mapped(prot, flags, frame);
-	put(t, OP_MAP, call, stamp, p, length, how, (unsigned)flags, hooks_stack(t, frame));
+	put_map_event(t, OP_MAP, call, stamp, p, length, how, (unsigned)flags,
+		      hooks_stack(t, frame));
 	if (rt.name_maps && (how & (MAP_IS_ANONYMOUS | MAP_IS_SHARED)) == MAP_IS_ANONYMOUS)
 		name_map(p, length);
 }
@@ -119,13 +121,13 @@ void *hook_mmap64(void *hint, size_t length, int prot, int flags, int fd, off_t 
 
 int hook_munmap(void *p, size_t length)
 {
-	struct rt_thread *t = enter(NEED_END);
+	struct rt_thread *t = map_enter(NEED_END);
 	uint64_t stamp = t ? rt_now() : 0;
 	int result = real.munmap(p, length);
 
 	if (t && !result)
-		put(t, OP_UNMAP, CALL_munmap, stamp, p, length, 0, 0,
-		    rt.stacks_on_free ? hooks_stack(t, FRAME) : STACK_NONE);
+		put_map_event(t, OP_UNMAP, CALL_munmap, stamp, p, length, 0, 0,
+			      rt.stacks_on_free ? hooks_stack(t, FRAME) : STACK_NONE);
 	return result;
 }
 
@@ -141,21 +143,21 @@ static __attribute__((noinline)) void remapped(struct rt_thread *t, uint64_t bef
 	if (p == old && is == was)
 		return;
 	if (p == old && is < was) {
-		put(t, OP_UNMAP, CALL_mremap, before, old + is, was - is, 0, (unsigned)flags,
-		    rt.stacks_on_free ? stack : STACK_NONE);
+		put_map_event(t, OP_UNMAP, CALL_mremap, before, old + is, was - is, 0,
+			      (unsigned)flags, rt.stacks_on_free ? stack : STACK_NONE);
 		return;
 	}
 	/* The old one stays where it is if its size was said to be 0, which only duplicates it. */
 	if (was && !(flags & MREMAP_DONTUNMAP))
-		put(t, OP_UNMAP, CALL_mremap, before, old, was, 0, (unsigned)flags,
-		    rt.stacks_on_free ? stack : STACK_NONE);
+		put_map_event(t, OP_UNMAP, CALL_mremap, before, old, was, 0, (unsigned)flags,
+			      rt.stacks_on_free ? stack : STACK_NONE);
 	if (atomic_load_explicit(&rt_live.on, memory_order_relaxed) == MODE_ON)
-		put(t, OP_MAP, CALL_mremap, rt_now(), p, is, 0, (unsigned)flags, stack);
+		put_map_event(t, OP_MAP, CALL_mremap, rt_now(), p, is, 0, (unsigned)flags, stack);
 }
 
 void *hook_mremap(void *old, size_t old_length, size_t length, int flags, ...)
 {
-	struct rt_thread *t = enter(NEED_END);
+	struct rt_thread *t = map_enter(NEED_END);
 	uint64_t stamp = t ? rt_now() : 0;
 	void *to = NULL, *p;
 	va_list list;

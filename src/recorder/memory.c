@@ -77,7 +77,7 @@ void rt_unlock(const struct rt_lock_state *s)
 }
 
 /* Tells the collector that it is ours. */
-static void note(void *p, size_t size)
+static void note_own_memory(void *p, size_t size)
 {
 	uint32_t i = rt.shm ? atomic_fetch_add(&rt.shm->own_count, 1) : SHM_OWN_RANGES;
 
@@ -93,7 +93,7 @@ static void *counted(void *p, size_t size)
 		return NULL;
 	limits_taken(p, (int64_t)size);
 	rt_count(COUNTER_private_bytes, size);
-	note(p, size);
+	note_own_memory(p, size);
 	return p;
 }
 

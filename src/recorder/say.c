@@ -13,21 +13,21 @@
 static struct stat start;
 static bool have_start;
 
-static bool look(struct stat *ret)
+static bool stat_stderr(struct stat *ret)
 {
 	return !sys_failed(SYS(SYS_fstat, 2, ret));
 }
 
 void say_init(void)
 {
-	have_start = look(&start);
+	have_start = stat_stderr(&start);
 }
 
 void say_describe_stderr(struct shm_control *control)
 {
 	struct stat now;
 
-	if (!look(&now))
+	if (!stat_stderr(&now))
 		return;
 	control->stderr_device = now.st_dev;
 	control->stderr_inode = now.st_ino;
@@ -40,7 +40,7 @@ void say(const char *text, const char *more)
 	size_t n = strlen(line);
 	struct stat now;
 
-	if (!have_start || !look(&now) || now.st_dev != start.st_dev ||
+	if (!have_start || !stat_stderr(&now) || now.st_dev != start.st_dev ||
 	    now.st_ino != start.st_ino || now.st_rdev != start.st_rdev)
 		return;
 	/* A line too many for a limit on the file that stderr is would end the program. */

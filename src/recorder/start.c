@@ -244,7 +244,7 @@ bool rt_use(struct shm_control *control)
 	return false;
 }
 
-static bool start(void)
+static bool recorder_start(void)
 {
 	const char *shared = rt_variable(SHM_ENV), *why_not;
 	struct shm_control *control;
@@ -289,7 +289,7 @@ bool rt_start(void)
 	if (!atomic_compare_exchange_strong(&rt.state, &expected, RT_STARTING))
 		return expected == RT_ON;
 	begin = sys_clock_ns(CLOCK_MONOTONIC);
-	if (!start()) {
+	if (!recorder_start()) {
 		atomic_store(&rt.state, RT_OFF);
 		return false;
 	}

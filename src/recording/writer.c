@@ -344,7 +344,7 @@ static void make_id(uint8_t *id, size_t size)
 }
 
 /* What is needed to write chunks, and the header. */
-static int begin(struct recording *r, size_t payload_room)
+static int recording_begin(struct recording *r, size_t payload_room)
 {
 	struct format_header header = { .version = FORMAT_VERSION, .size = sizeof(header) };
 	struct iovec part = { &header, sizeof(header) };
@@ -376,7 +376,7 @@ int recording_open(struct recording *r, const char *pattern, pid_t pid, const ch
 	if (fd < 0)
 		return fd;
 	r->fd = fd;
-	return begin(r, payload_room);
+	return recording_begin(r, payload_room);
 }
 
 int recording_open_nameless(struct recording *r, size_t payload_room)
@@ -394,7 +394,7 @@ int recording_open_nameless(struct recording *r, size_t payload_room)
 	if (r->fd < 0)
 		return -errno;
 	snprintf(r->path, sizeof(r->path), "/proc/%d/fd/%d", (int)getpid(), r->fd);
-	return begin(r, payload_room);
+	return recording_begin(r, payload_room);
 }
 
 int recording_create(struct recording *r, const char *path, size_t payload_room)
@@ -405,7 +405,7 @@ int recording_create(struct recording *r, const char *path, size_t payload_room)
 		return -ENAMETOOLONG;
 	strcpy(r->path, path);
 	r->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
-	return r->fd < 0 ? -errno : begin(r, payload_room);
+	return r->fd < 0 ? -errno : recording_begin(r, payload_room);
 }
 
 void recording_use_codec(struct recording *r, enum format_codec codec, int level)

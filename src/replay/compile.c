@@ -120,7 +120,7 @@ static void find_main_thread(struct compile *p)
 		}
 }
 
-static void put(struct compile *p, uint32_t thread, struct plan_op op)
+static void put_op(struct compile *p, uint32_t thread, struct plan_op op)
 {
 	struct compile_thread *t = &p->threads[thread];
 	struct plan_thread *rows;
@@ -140,7 +140,8 @@ static void pass_gate(struct compile *p, uint32_t thread, uint32_t stretch)
 
 	if (p->one_thread || t->stretch == stretch)
 		return;
-	put(p, thread, (struct plan_op){ .kind = PLAN_GATE, .slot = t->stretch, .turn = stretch });
+	put_op(p, thread,
+	       (struct plan_op){ .kind = PLAN_GATE, .slot = t->stretch, .turn = stretch });
 	t->stretch = stretch;
 	if (!p->plan && stretch != PLAN_NONE)
 		p->stretches[stretch]++;
@@ -247,10 +248,10 @@ static void put_call(struct compile *p, const struct call *c, uint32_t thread)
 		op.kind |= PLAN_PUBLISH;
 		p->turns[op.slot]++;
 	}
-	put(p, thread, op);
+	put_op(p, thread, op);
 }
 
-static void walk(struct compile *p)
+static void compile_calls(struct compile *p)
 {
 	const struct columns *columns = &p->view->model->allocations;
 	struct calls calls = calls_of(p->view);
@@ -296,7 +297,7 @@ void compile_start(struct compile *p, const struct view *v, bool one_thread,
 	memset(p->thread_of, 0xff, threads * sizeof(*p->thread_of));
 	find_main_thread(p);
 	learn_alignments(p);
-	walk(p);
+	compile_calls(p);
 }
 
 static uint64_t op_count(const struct compile *p)
@@ -367,7 +368,7 @@ int compile_finish(struct compile *p, struct err *err)
 	memcpy((char *)p->plan + head.stretches_at, p->stretches,
 	       p->stretch_count * sizeof(*p->stretches));
 	slots_init(&p->slots, p->thread_count + 1, SLOT_RUN);
-	walk(p);
+	compile_calls(p);
 	for (uint32_t i = 0; i < p->thread_count; i++)
 		threads[i].count = p->threads[i].filled;
 	p->plan->slot_count = p->slots.count;

@@ -90,8 +90,8 @@ static void environment_release(struct environment *e)
 	free(e->rows);
 }
 
-static int start(const struct allocator *a, const char *helper, int plan_fd, int result_fd,
-		 enum plan_touch touch, pid_t *ret_pid)
+static int start_runner(const struct allocator *a, const char *helper, int plan_fd, int result_fd,
+			enum plan_touch touch, pid_t *ret_pid)
 {
 	char plan_text[16], result_text[16], touch_text[16];
 	char *const argv[] = { (char *)HELPER, plan_text, result_text, touch_text, NULL };
@@ -174,7 +174,7 @@ int launch_replay(const struct allocator *a, int plan_fd, enum plan_touch touch,
 	plan_copy = fcntl(plan_fd, F_DUPFD_CLOEXEC, RESULT_FD + 1);
 	result_copy = fcntl(pipe_fds[1], F_DUPFD_CLOEXEC, RESULT_FD + 1);
 	close(pipe_fds[1]);
-	error = start(a, helper, plan_copy, result_copy, touch, &pid);
+	error = start_runner(a, helper, plan_copy, result_copy, touch, &pid);
 	close(plan_copy);
 	close(result_copy);
 	if (error) {

@@ -72,7 +72,7 @@ static void number_name(char *name, const char *part, unsigned n)
 
 /* A folder of this name, made if need be; where something else has it, another name is taken.
  * Returns its descriptor. */
-static int enter(const struct extract *x, int at, const char *part, char *name)
+static int enter_folder(const struct extract *x, int at, const char *part, char *name)
 {
 	for (unsigned n = 0; n < SAME_NAMES; n++) {
 		int fd;
@@ -136,7 +136,7 @@ static int write_pieces(const struct extract *x, const struct embedded_file *f, 
 }
 
 /* Down to the folder that the file is to be in, then the file; *ret_at is that folder. */
-static int place(const struct extract *x, const char *path, struct buf *out, int *ret_at)
+static int create_file(const struct extract *x, const char *path, struct buf *out, int *ret_at)
 {
 	char part[NAME_ROOM], next[NAME_ROOM], name[NAME_ROOM + SUFFIX_ROOM];
 	int at = dup(x->folder), fd;
@@ -147,7 +147,7 @@ static int place(const struct extract *x, const char *path, struct buf *out, int
 	if (!next_part(&path, part))
 		strcpy(part, "unnamed");
 	while (next_part(&path, next)) {
-		fd = enter(x, at, part, name);
+		fd = enter_folder(x, at, part, name);
 		if (fd < 0)
 			return fd;
 		close(at);
@@ -171,7 +171,7 @@ int extract_file(struct extract *x, const struct embedded_file *f, struct buf *o
 	if (!f->key && f->held_size < f->total_size)
 		return err_set(err, -ENODATA, "only %llu of its %llu bytes are in the recording",
 			       (unsigned long long)f->held_size, (unsigned long long)f->total_size);
-	fd = place(x, f->path, out, &at);
+	fd = create_file(x, f->path, out, &at);
 	if (fd < 0) {
 		error = err_set(err, fd, "cannot be written: %s", strerror(-fd));
 	} else {

@@ -172,7 +172,7 @@ static void take_events(struct work *w, struct source_events *e)
 	output_flush(w->output);
 }
 
-static bool visit(void *visitor, const struct chunk *c, struct source_events *events)
+static bool postprocess_visit(void *visitor, const struct chunk *c, struct source_events *events)
 {
 	struct work *w = visitor;
 
@@ -253,7 +253,7 @@ static void write_marks(struct work *w)
 
 static void write_all(struct work *w, struct source *s, const struct model *m, struct locations *p)
 {
-	s->visit = visit;
+	s->visit = postprocess_visit;
 	s->visitor = w;
 	s->until = m->loss.kind == LOSS_NONE ? 0 : m->loss.err.offset;
 	s->progress = NULL;

@@ -28,7 +28,7 @@ static void keep_row(struct removal *p, uint32_t row)
 }
 
 /* Marks a row with its chain, and what is needed for it to end as it did. */
-static void keep(struct removal *p, const struct model *m, uint32_t row)
+static void removal_keep_row(struct removal *p, const struct model *m, uint32_t row)
 {
 	const struct columns *c = &m->allocations;
 
@@ -70,7 +70,7 @@ static void decide(struct removal *p, const struct model *m, const struct model_
 			continue;
 		if (c->freed_at[last] == NEVER ||
 		    clock_duration_ns(clock, c->freed_at[last] - c->allocated_at[i]) > threshold_ns)
-			keep(p, m, i);
+			removal_keep_row(p, m, i);
 	}
 }
 
@@ -107,7 +107,7 @@ static void count_row(struct removal *p, const struct columns *c, uint32_t row,
 }
 
 /* Sums of what goes, in a row for each stack that there is. */
-static void sum(struct removal *p, const struct model *m, const struct model_clock *clock)
+static void removal_sum(struct removal *p, const struct model *m, const struct model_clock *clock)
 {
 	const struct columns *c = &m->allocations;
 
@@ -178,7 +178,7 @@ void removal_plan(struct removal *p, const struct model *m, uint64_t threshold_n
 	p->rows = m->allocations.count;
 	p->keep = xcalloc(p->rows / 64 + 1, sizeof(*p->keep));
 	decide(p, m, &clock, threshold_ns);
-	sum(p, m, &clock);
+	removal_sum(p, m, &clock);
 	see_whole(p, m);
 	add_earlier(p, &m->tables.removed);
 }

@@ -22,7 +22,7 @@ static void copy_events(struct output *o, const struct source_events *e)
 	output_flush(o);
 }
 
-static bool visit(void *visitor, const struct chunk *c, struct source_events *events)
+static bool repack_visit(void *visitor, const struct chunk *c, struct source_events *events)
 {
 	struct repacking *r = visitor;
 
@@ -41,7 +41,7 @@ void repack(struct source *s, struct output *o, struct repack_result *ret_result
 	struct repacking r = { o, ret_result };
 
 	memset(ret_result, 0, sizeof(*ret_result));
-	s->visit = visit;
+	s->visit = repack_visit;
 	s->visitor = &r;
 	s->embed = true;
 	ret_result->loss = source_each(s);

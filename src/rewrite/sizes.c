@@ -146,7 +146,7 @@ static void measure_events(struct measuring *m, const struct chunk *c)
 	}
 }
 
-static bool visit(void *visitor, const struct chunk *c, struct source_events *events)
+static bool sizes_visit(void *visitor, const struct chunk *c, struct source_events *events)
 {
 	struct measuring *m = visitor;
 	struct sizes_row *row = &m->sizes->types[c->head.type];
@@ -167,7 +167,7 @@ void sizes_measure(struct sizes *z, struct source *s)
 	memset(z, 0, sizeof(*z));
 	m->sizes = z;
 	z->file_bytes = z->rest_bytes = s->reader.size;
-	s->visit = visit;
+	s->visit = sizes_visit;
 	s->visitor = m;
 	s->visit_ends = true;
 	z->loss = source_each(s);

@@ -60,7 +60,7 @@ struct walk {
 };
 
 /* Unpacks and checks; false with `err` when the chunk is not what its type asks for. */
-static bool check(struct walk *w, struct err *err)
+static bool check_chunk(struct walk *w, struct err *err)
 {
 	if (!chunk_unpack(&w->chunk, err))
 		return false;
@@ -119,7 +119,7 @@ static struct loss each(struct source *s, struct walk *w)
 		}
 		if (type == CHUNK_EVENTS && s->skip_events)
 			continue;
-		if (!check(w, &loss.err)) {
+		if (!check_chunk(w, &loss.err)) {
 			loss.kind = LOSS_DAMAGED;
 			break;
 		}

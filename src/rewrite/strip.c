@@ -62,7 +62,7 @@ static struct ring *ring_of(struct taking *t, uint32_t ring)
 	return &t->rings[ring];
 }
 
-static void add(struct taking *t, uint32_t ring, struct event e, uint64_t at)
+static void strip_add_event(struct taking *t, uint32_t ring, struct event e, uint64_t at)
 {
 	struct ring *r = &t->rings[ring];
 
@@ -86,7 +86,7 @@ static void add_owner(struct taking *t, uint32_t ring, uint64_t at)
 
 	if (!e.word1)
 		e.word1 = (uint64_t)OP_THREAD << 56;
-	add(t, ring, e, at);
+	strip_add_event(t, ring, e, at);
 }
 
 /* An allocation is the last of the ring, and more came after it: a free would make it temporary.
@@ -170,7 +170,7 @@ static void observe(void *context, const struct event *e, uint32_t ring, uint64_
 		r->open++;
 	else if (op > OP_REALLOC_FROM && op <= OP_REALLOC_FAILED && r->open)
 		r->open--;
-	add(t, ring, copy, at);
+	strip_add_event(t, ring, copy, at);
 	if (op == OP_ALLOC || op == OP_REALLOC_TO)
 		r->last = row;
 }

@@ -62,7 +62,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
 }
 
-static struct source *add(struct gather *g, struct target target, uint64_t wait_ns)
+static struct source *gather_add_source(struct gather *g, struct target target, uint64_t wait_ns)
 {
 	struct source *s = xcalloc(1, sizeof(*s));
 
@@ -84,8 +84,8 @@ static void hang_up(struct source *s)
 }
 
 /* Keeps what there is, if it is the beginning of a recording, and tells. */
-static void end(struct gather *g, struct source *s, enum gather_outcome outcome,
-		const struct err *why)
+static void gather_end_source(struct gather *g, struct source *s, enum gather_outcome outcome,
+			      const struct err *why)
 {
 	struct gather_result result = {
 		.outcome = outcome,
@@ -119,7 +119,7 @@ static void fail(struct gather *g, struct source *s, const char *text)
 	struct err err;
 
 	err_at(&err, 0, s->receiver.offset ? s->receiver.offset : ERR_NO_OFFSET, "%s", text);
-	end(g, s, GATHER_BROKEN, &err);
+	gather_end_source(g, s, GATHER_BROKEN, &err);
 }
 
 /* Nobody is there: the next address, or all of them again later, or never. */
@@ -140,7 +140,7 @@ static void refused(struct gather *g, struct source *s, int error)
 	if (s->retry_ns < s->deadline_ns && !s->announced)
 		return;
 	err_set(&err, 0, "nobody sends there: %s", strerror(s->refusal));
-	end(g, s, GATHER_BROKEN, &err);
+	gather_end_source(g, s, GATHER_BROKEN, &err);
 }
 
 /* A port that nobody listens on may be given to our own end of the connection, which then talks to
@@ -240,7 +240,7 @@ static int take_within_limit(struct gather *g, struct source *s, const void *byt
 	return error;
 }
 
-static int take(void *context, const void *bytes, size_t size, struct err *err)
+static int gather_take_bytes(void *context, const void *bytes, size_t size, struct err *err)
 {
 	struct taking *t = context;
 	struct source *s = t->s;
@@ -283,21 +283,22 @@ static void receive(struct gather *g, struct source *s)
 			ended(g, s, n ? errno : 0);
 			return;
 		}
-		error = receiver_feed(&s->receiver, g->piece, (size_t)n, take, &context, &err);
+		error = receiver_feed(&s->receiver, g->piece, (size_t)n, gather_take_bytes,
+				      &context, &err);
 		s->refused = error == -EACCES;
 		if (error == -EALREADY)
 			s->receiver.greeted = s->receiver.known = false;
 		if (error) {
-			end(g, s, GATHER_BROKEN, &err);
+			gather_end_source(g, s, GATHER_BROKEN, &err);
 			return;
 		}
 		if (s->receiver.state == RECEIVER_DONE && s->receiver.whole) {
-			end(g, s, GATHER_WHOLE, NULL);
+			gather_end_source(g, s, GATHER_WHOLE, NULL);
 			return;
 		}
 		if (s->receiver.state == RECEIVER_DONE) {
 			err_set(&err, 0, "the collector could not write its end");
-			end(g, s, GATHER_UNFINISHED, &err);
+			gather_end_source(g, s, GATHER_UNFINISHED, &err);
 			return;
 		}
 	}
@@ -338,7 +339,7 @@ static void hear(struct gather *g)
 		snprintf(where, sizeof(where), "%s:%" PRIu32, text, hello.port);
 		if (target_parse(&target, where, &err))
 			continue;
-		s = add(g, target, 0);
+		s = gather_add_source(g, target, 0);
 		s->announced = true;
 		memcpy(s->id, hello.id, sizeof(s->id));
 	}
@@ -409,7 +410,7 @@ static void look_at(struct gather *g, struct source *s, short events)
 	}
 }
 
-static void tell(struct gather *g)
+static void gather_tell(struct gather *g)
 {
 	struct gather_progress p = { 0 };
 
@@ -458,7 +459,7 @@ static void release(struct gather *g)
 {
 	for (size_t i = 0; i < g->count; i++) {
 		if (g->sources[i]->state != SOURCE_ENDED)
-			end(g, g->sources[i], GATHER_STOPPED, NULL);
+			gather_end_source(g, g->sources[i], GATHER_STOPPED, NULL);
 		free(g->sources[i]);
 	}
 	if (g->announce_fd >= 0)
@@ -480,7 +481,7 @@ int gather_run(const struct gather_options *options, struct target *targets, siz
 	}
 	g.piece = xmalloc(PIECE);
 	for (size_t i = 0; i < count; i++)
-		add(&g, targets[i], options->wait_s * SECOND_NS);
+		gather_add_source(&g, targets[i], options->wait_s * SECOND_NS);
 	while (goes_on(&g)) {
 		size_t polled = g.count;
 
@@ -490,7 +491,7 @@ int gather_run(const struct gather_options *options, struct target *targets, siz
 			look_at(&g, g.sources[i], g.polls[i].revents);
 		if (g.announce_fd >= 0 && g.polls[polled].revents)
 			hear(&g);
-		tell(&g);
+		gather_tell(&g);
 		sweep(&g);
 	}
 	release(&g);

@@ -55,7 +55,7 @@ static bool is_folder(const char *path)
 
 /* May what the user named be replaced?  Not a device, and not a recording that is being written:
  * that may well be the one that is being received. */
-static int check(const char *path, struct err *err)
+static int check_output(const char *path, struct err *err)
 {
 	struct stat st;
 	auto_close int fd = -1;
@@ -82,7 +82,7 @@ int keep_open(struct keep *k, const char *output, const struct stream_hello *hel
 	int error;
 
 	*k = (struct keep){ .fd = -1, .replaces = output && !is_folder(output) };
-	if (k->replaces && (error = check(output, err)))
+	if (k->replaces && (error = check_output(output, err)))
 		return error;
 	if (k->replaces)
 		k->path = realpath(output, NULL);

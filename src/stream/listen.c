@@ -21,7 +21,7 @@ union address {
 	struct sockaddr_in6 v6;
 };
 
-static bool parse(const char *text, union address *a)
+static bool parse_address(const char *text, union address *a)
 {
 	memset(a, 0, sizeof(*a));
 	if (inet_pton(AF_INET, text, &a->v4.sin_addr) == 1)
@@ -87,7 +87,7 @@ int listen_open(const char *address, uint64_t port, unsigned ports, uint16_t *re
 	socklen_t size = sizeof(a);
 	int fd = -EADDRINUSE;
 
-	if (!parse(address, &a))
+	if (!parse_address(address, &a))
 		return err_set(err, -EINVAL, "%s is not an address such as 127.0.0.1 or ::1",
 			       address);
 	if (port > 65535)

@@ -21,8 +21,8 @@ static void put_text(struct buf *out, struct stream_text text, size_t limit)
 		buf_add(out, text.data, size);
 }
 
-static void put(struct buf *out, const char *magic, const struct stream_hello *h,
-		struct stream_text arguments, size_t limit)
+static void put_hello(struct buf *out, const char *magic, const struct stream_hello *h,
+		      struct stream_text arguments, size_t limit)
 {
 	size_t start = out->size;
 	uint8_t fixed[STREAM_HEAD + FIXED];
@@ -67,7 +67,7 @@ void stream_put_refusal(struct buf *out)
 
 void stream_put_hello(struct buf *out, const struct stream_hello *h)
 {
-	put(out, STREAM_MAGIC, h, h->arguments, STREAM_TEXT_MAX);
+	put_hello(out, STREAM_MAGIC, h, h->arguments, STREAM_TEXT_MAX);
 }
 
 void stream_put_announcement(struct buf *out, const struct stream_hello *h)
@@ -76,8 +76,8 @@ void stream_put_announcement(struct buf *out, const struct stream_hello *h)
 
 	/* Everybody may hear this: not what the program was told, nor where it is. */
 	brief.executable = stream_base_name(h->executable);
-	put(out, STREAM_ANNOUNCEMENT_MAGIC, &brief, (struct stream_text){ NULL, 0 },
-	    ANNOUNCED_TEXT);
+	put_hello(out, STREAM_ANNOUNCEMENT_MAGIC, &brief, (struct stream_text){ NULL, 0 },
+		  ANNOUNCED_TEXT);
 }
 _Static_assert(STREAM_HEAD + FIXED + 4 * (ANNOUNCED_TEXT + 2) < STREAM_ANNOUNCEMENT_MAX,
 	       "an announcement is one datagram");

@@ -112,7 +112,7 @@ static int take_data(struct receiver *r, const uint8_t *bytes, size_t size, rece
 }
 
 /* Keeps up to `size` bytes of a head; more than that of an END is for later versions. */
-static void keep(struct receiver *r, const uint8_t *bytes, size_t size)
+static void receiver_keep(struct receiver *r, const uint8_t *bytes, size_t size)
 {
 	size_t n = sizeof(r->head) - r->have;
 
@@ -122,15 +122,15 @@ static void keep(struct receiver *r, const uint8_t *bytes, size_t size)
 	r->have += n;
 }
 
-static int step(struct receiver *r, const uint8_t *bytes, size_t size, receiver_take take,
-		void *context, struct err *err)
+static int receiver_step(struct receiver *r, const uint8_t *bytes, size_t size, receiver_take take,
+			 void *context, struct err *err)
 {
 	int error = 0;
 
 	if (r->state == RECEIVER_HEAD || r->state == RECEIVER_HELLO)
 		buf_add(&r->part, bytes, size);
 	else if (r->state == RECEIVER_FRAME || r->state == RECEIVER_END)
-		keep(r, bytes, size);
+		receiver_keep(r, bytes, size);
 	else if (r->state == RECEIVER_DATA)
 		error = take_data(r, bytes, size, take, context, err);
 	r->offset += size;
@@ -163,7 +163,7 @@ int receiver_feed(struct receiver *r, const void *bytes, size_t size, receiver_t
 
 		if (r->state == RECEIVER_FAILED)
 			return -EPROTO;
-		error = step(r, p, n, take, context, err);
+		error = receiver_step(r, p, n, take, context, err);
 		if (error) {
 			r->state = RECEIVER_FAILED;
 			return error;

@@ -373,7 +373,7 @@ static void wait_for_something(struct serve *s, uint64_t now)
 		(void)!read(s->wake_fd, &count, sizeof(count));
 }
 
-static void *run(void *argument)
+static void *serve_thread(void *argument)
 {
 	struct serve *s = argument;
 
@@ -418,7 +418,7 @@ static int start_thread(struct serve *s)
 	/* The launcher's signals are its first thread's. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&s->thread, &attributes, run, s);
+	error = pthread_create(&s->thread, &attributes, serve_thread, s);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 	return -error;

@@ -24,7 +24,7 @@ struct output {
 	jmp_buf full;
 };
 
-static void take(const char *piece, size_t size, void *context)
+static void demangle_take_piece(const char *piece, size_t size, void *context)
 {
 	struct output *o = context;
 	size_t left = DEMANGLED_MAX - sizeof(ELLIPSIS) - o->text.size;
@@ -50,13 +50,13 @@ static bool convert(const char *name, int more, struct output *o)
 	const int options = DMGL_PARAMS | DMGL_ANSI | more;
 
 	o->rust = true;
-	if (rust_demangle_callback(name, options, take, o))
+	if (rust_demangle_callback(name, options, demangle_take_piece, o))
 		return true;
 	o->rust = false;
 	buf_clear(&o->text);
 	if (!strncmp(name, "__Z", 3) || !strncmp(name, "___Z", 4))
 		name = strchr(name, 'Z') - 1;
-	return cplus_demangle_v3_callback(name, options, take, o);
+	return cplus_demangle_v3_callback(name, options, demangle_take_piece, o);
 }
 
 struct spelling {

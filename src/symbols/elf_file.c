@@ -160,7 +160,7 @@ static void read_build_id(struct elf_file *f, const Elf64_Ehdr *h)
 	}
 }
 
-static bool begin(struct elf_file *f)
+static bool elf_begin_file(struct elf_file *f)
 {
 	Elf64_Ehdr h;
 
@@ -190,7 +190,7 @@ bool elf_file_descriptor(struct elf_file *f, int fd)
 	f->size = (uint64_t)st.st_size;
 	f->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 	f->inode = st.st_ino;
-	return begin(f);
+	return elf_begin_file(f);
 }
 
 bool elf_file_open(struct elf_file *f, const char *path)
@@ -216,7 +216,7 @@ bool elf_file_memory(struct elf_file *f, struct buf *memory)
 	f->memory = *memory;
 	f->size = memory->size;
 	memset(memory, 0, sizeof(*memory));
-	return begin(f);
+	return elf_begin_file(f);
 }
 
 void elf_file_release(struct elf_file *f)

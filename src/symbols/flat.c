@@ -30,7 +30,7 @@ struct part {
 	uint64_t at;   /* in the image */
 };
 
-static const Elf64_Shdr *find(const struct elf_file *f, const char *word, bool *ret_old)
+static const Elf64_Shdr *find_section(const struct elf_file *f, const char *word, bool *ret_old)
 {
 	char name[32] = ".debug_";
 	const Elf64_Shdr *s;
@@ -50,7 +50,7 @@ bool flat_possible(const struct elf_file *f)
 {
 	bool old;
 
-	return find(f, "info", &old) != NULL;
+	return find_section(f, "info", &old) != NULL;
 }
 
 static bool measure(const struct elf_file *f, const char *word, struct part *p)
@@ -58,7 +58,7 @@ static bool measure(const struct elf_file *f, const char *word, struct part *p)
 	Elf64_Chdr head;
 	uint8_t old_head[OLD_HEAD];
 	bool old;
-	const Elf64_Shdr *s = find(f, word, &old);
+	const Elf64_Shdr *s = find_section(f, word, &old);
 
 	memset(p, 0, sizeof(*p));
 	p->section = s;
@@ -86,7 +86,7 @@ static bool measure(const struct elf_file *f, const char *word, struct part *p)
 	return p->size <= SIZE_LIMIT;
 }
 
-static bool fill(const struct elf_file *f, const struct part *p, char *image)
+static bool fill_image(const struct elf_file *f, const struct part *p, char *image)
 {
 	auto_free uint8_t *packed = NULL;
 	size_t size = p->section->sh_size - p->skip;
@@ -169,7 +169,7 @@ bool flat_read(struct flat *flat, const struct elf_file *f)
 		if (parts[i].section)
 			elf_file_foresee(f, parts[i].section);
 	for (unsigned i = 0; i < DEBUG_SECTIONS; i++)
-		if (parts[i].section && !fill(f, &parts[i], flat->bytes)) {
+		if (parts[i].section && !fill_image(f, &parts[i], flat->bytes)) {
 			flat_release(flat);
 			return false;
 		}

@@ -59,7 +59,7 @@ static void add_ranges(struct lines_ranges *r, Dwarf_Die *die, uint64_t what, ui
 	}
 }
 
-static void sort(struct lines_ranges *r)
+static void sort_ranges(struct lines_ranges *r)
 {
 	uint64_t reach = 0;
 
@@ -73,7 +73,7 @@ static void sort(struct lines_ranges *r)
 }
 
 /* The range that holds an address and starts last, which of nested ones is the inner. */
-static const struct lines_range *find(const struct lines_ranges *r, uint64_t address)
+static const struct lines_range *find_lines_range(const struct lines_ranges *r, uint64_t address)
 {
 	size_t low = 0, high = r->count;
 
@@ -94,7 +94,7 @@ static const struct lines_range *find(const struct lines_ranges *r, uint64_t add
 	return NULL;
 }
 
-static bool begin(const struct flat *flat, Elf **ret_elf, Dwarf **ret_dwarf)
+static bool begin_dwarf(const struct flat *flat, Elf **ret_elf, Dwarf **ret_dwarf)
 {
 	elf_version(EV_CURRENT);
 	*ret_elf = elf_memory(flat->bytes, flat->size);
@@ -109,9 +109,9 @@ struct lines_reader *lines_reader_new(const struct lines *l)
 	r->lines = l;
 	r->unit_count = l->unit_count;
 	r->units = xcalloc(l->unit_count, sizeof(*r->units));
-	if (!begin(l->flat, &r->elf, &r->dwarf))
+	if (!begin_dwarf(l->flat, &r->elf, &r->dwarf))
 		return lines_reader_free(r);
-	if (l->alt && begin(l->alt, &r->alt_elf, &r->alt))
+	if (l->alt && begin_dwarf(l->alt, &r->alt_elf, &r->alt))
 		dwarf_setalt(r->dwarf, r->alt);
 	return r;
 }
@@ -168,7 +168,7 @@ bool lines_read(struct lines *l, const struct flat *flat, const struct flat *alt
 		l->units[l->unit_count++] =
 			(struct lines_unit){ offset, 0, type == DW_UT_skeleton };
 	}
-	sort(&l->ranges);
+	sort_ranges(&l->ranges);
 	lines_reader_free(r);
 	return true;
 }
@@ -227,13 +227,13 @@ static struct reader_unit *open_unit(struct lines_reader *r, uint64_t position)
 		return u;
 	describe_unit(&u->about, shared->skeleton);
 	index_functions(r, u, &u->about.die, 0);
-	sort(&u->functions);
+	sort_ranges(&u->functions);
 	return u;
 }
 
 bool lines_find(struct lines_reader *r, uint64_t address, struct symbol *ret_symbol)
 {
-	const struct lines_range *range = find(&r->lines->ranges, address), *at;
+	const struct lines_range *range = find_lines_range(&r->lines->ranges, address), *at;
 	struct reader_unit *u;
 	Dwarf_Die function;
 
@@ -242,7 +242,7 @@ bool lines_find(struct lines_reader *r, uint64_t address, struct symbol *ret_sym
 	u = open_unit(r, range->what);
 	if (!u->about.die.cu)
 		return false;
-	at = find(&u->functions, address);
+	at = find_lines_range(&u->functions, address);
 	if (at && !dwarf_offdie(dwarf_cu_getdwarf(u->about.die.cu), at->what, &function))
 		at = NULL;
 	describe(&u->about, at ? &function : NULL, address, r->lines->names, ret_symbol);
@@ -251,7 +251,7 @@ bool lines_find(struct lines_reader *r, uint64_t address, struct symbol *ret_sym
 
 void lines_steps(struct lines_reader *r, uint64_t start, uint64_t end, struct symbols_steps *steps)
 {
-	const struct lines_range *range = find(&r->lines->ranges, start);
+	const struct lines_range *range = find_lines_range(&r->lines->ranges, start);
 	struct reader_unit *u = range ? open_unit(r, range->what) : NULL;
 	Dwarf_Lines *lines;
 	Dwarf_Die die;

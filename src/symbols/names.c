@@ -22,7 +22,7 @@ static bool is_function(const Elf64_Sym *sym, const char *text)
 	       (type == STT_NOTYPE && sym->st_shndx < SHN_LORESERVE);
 }
 
-static void add(struct names *n, const Elf64_Sym *sym, const char *text)
+static void names_add_symbol(struct names *n, const Elf64_Sym *sym, const char *text)
 {
 	n->rows = xgrow(n->rows, n->count, &n->room, sizeof(*n->rows));
 	n->rows[n->count++] = (struct name){
@@ -56,7 +56,7 @@ bool names_add(struct names *n, const struct elf_file *f, uint32_t table)
 
 		memcpy(&sym, symbols + i * sizeof(sym), sizeof(sym));
 		if (sym.st_name < t->sh_size && is_function(&sym, texts + sym.st_name))
-			add(n, &sym, texts + sym.st_name);
+			names_add_symbol(n, &sym, texts + sym.st_name);
 	}
 	if (table == SHT_SYMTAB && n->count > before)
 		n->full = true;

@@ -54,7 +54,7 @@ struct search *search_free(struct search *s)
 	return NULL;
 }
 
-static void add(struct search *s, const char *path)
+static void search_add_file(struct search *s, const char *path)
 {
 	struct elf_file f;
 	struct candidate c = { 0 };
@@ -84,7 +84,7 @@ static void scan(struct search *s, const char *path)
 			fts_set(walk, e, FTS_SKIP);
 		if (e->fts_info == FTS_F || (e->fts_info == FTS_SL &&
 					     stat(e->fts_accpath, &st) == 0 && S_ISREG(st.st_mode)))
-			add(s, e->fts_accpath);
+			search_add_file(s, e->fts_accpath);
 	}
 	if (walk)
 		fts_close(walk);

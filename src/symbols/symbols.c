@@ -60,7 +60,7 @@ struct symbols *symbols_new(const struct symbols_module *modules, size_t count,
 	return s;
 }
 
-static void forget(struct symbols *s, struct loaded *l)
+static void symbols_forget(struct symbols *s, struct loaded *l)
 {
 	__atomic_sub_fetch(&s->held, l->flat.size + l->alt.size, __ATOMIC_RELAXED);
 	while (l->idle_count)
@@ -77,7 +77,7 @@ struct symbols *symbols_free(struct symbols *s)
 	if (!s)
 		return NULL;
 	for (size_t i = 0; i < s->count; i++) {
-		forget(s, &s->loaded[i]);
+		symbols_forget(s, &s->loaded[i]);
 		found_release(&s->loaded[i].found);
 		pthread_mutex_destroy(&s->loaded[i].lock);
 	}
@@ -175,7 +175,7 @@ static void make_room(struct symbols *s, size_t but)
 		if (i == but || pthread_mutex_trylock(&l->lock) != 0)
 			continue;
 		if (l->read && !l->busy_count)
-			forget(s, l);
+			symbols_forget(s, l);
 		pthread_mutex_unlock(&l->lock);
 	}
 }
@@ -299,7 +299,7 @@ void symbols_close(struct symbols *s, size_t module)
 	l = &s->loaded[module];
 	pthread_mutex_lock(&l->lock);
 	if (!l->busy_count)
-		forget(s, l);
+		symbols_forget(s, l);
 	pthread_mutex_unlock(&l->lock);
 }
 

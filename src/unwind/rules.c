@@ -26,7 +26,7 @@ struct table {
 static struct rules_host host;
 static _Atomic(struct table *) current;
 
-static uint64_t place(uint64_t key)
+static uint64_t hash_of_key(uint64_t key)
 {
 	return (key * 0x9e3779b97f4a7c15ull) >> 20;
 }
@@ -47,7 +47,7 @@ static struct table *table_new(uint64_t size)
 
 static void table_put(struct table *t, uint64_t key, unwind_rule rule)
 {
-	uint64_t i = place(key) & t->mask, k;
+	uint64_t i = hash_of_key(key) & t->mask, k;
 
 	while ((k = atomic_load_explicit(&t->entries[i].key, memory_order_relaxed)) && k != key)
 		i = (i + 1) & t->mask;
@@ -57,7 +57,7 @@ static void table_put(struct table *t, uint64_t key, unwind_rule rule)
 	atomic_store_explicit(&t->entries[i].key, key, memory_order_release);
 }
 
-static struct table *grow(struct table *old)
+static struct table *grow_table(struct table *old)
 {
 	struct table *t = table_new(old ? (old->mask + 1) * 2 : FIRST_SIZE);
 
@@ -86,7 +86,7 @@ static __attribute__((noinline)) unwind_rule learn(uint64_t key)
 	rule = host.decode(key);
 	t = atomic_load_explicit(&current, memory_order_relaxed);
 	if (!t || t->count * 2 >= t->mask) {
-		larger = grow(t);
+		larger = grow_table(t);
 		/* Where there is no memory for it, it becomes fuller, and slower. */
 		t = larger || !t || t->count >= t->mask - t->mask / 8 ? larger : t;
 	}
@@ -101,7 +101,7 @@ void rules_prepare(void)
 	struct table *t = atomic_load_explicit(&current, memory_order_relaxed);
 
 	while (!t || t->mask < PREPARED_SIZE)
-		if (!(t = grow(t)))
+		if (!(t = grow_table(t)))
 			return;
 }
 
@@ -119,7 +119,7 @@ unwind_rule rules_find(uint64_t key)
 	unwind_rule rule = 0;
 
 	if (t) {
-		uint64_t i = place(key) & t->mask, k;
+		uint64_t i = hash_of_key(key) & t->mask, k;
 
 		while ((k = atomic_load_explicit(&t->entries[i].key, memory_order_acquire))) {
 			if (k == key) {

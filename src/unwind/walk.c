@@ -224,7 +224,7 @@ static __attribute__((noinline)) bool step_rarely(struct walk *w, struct walk_fr
 
 /* From frame f, whose rule is known, to the one outside it.  False at the end or if it cannot be;
  * a pc of 0 is an end. */
-static inline bool step(struct walk *w, struct walk_fresh *f, uint64_t *sp)
+static inline bool walk_step(struct walk *w, struct walk_fresh *f, uint64_t *sp)
 {
 	unwind_rule rule = f->rule;
 	uint64_t cfa, saved = rule_saved(rule);
@@ -293,8 +293,8 @@ static inline uint32_t put_outermost(struct walk *w, const struct walk_fresh *be
 }
 
 /* Puts the fresh frames on top of `met`, the innermost one that stays. */
-static inline void keep(struct walk *w, struct walk_frame *met, const struct walk_fresh *as,
-			uint32_t fresh)
+static inline void walk_keep(struct walk *w, struct walk_frame *met, const struct walk_fresh *as,
+			     uint32_t fresh)
 {
 	struct walk_frame *f = met;
 	uint64_t hash;
@@ -351,7 +351,7 @@ static bool is_end(const struct walk_fresh *f)
 
 /* One walk; with `reuse` the last stack may be met.  Returns false if the result would have to be
  * cut or extended at its outer end, which only a walk without reuse can do. */
-static inline bool take(struct walk *w, struct walk_regs regs, bool reuse)
+static inline bool walk_take(struct walk *w, struct walk_regs regs, bool reuse)
 {
 	struct walk_fresh f = { .slot = regs.sp - 8, .pc = regs.pc, .fp = regs.fp };
 	struct walk_frame *m = reuse ? w->top : w->frames - 1;
@@ -387,7 +387,7 @@ static inline bool take(struct walk *w, struct walk_regs regs, bool reuse)
 		}
 		f.rule = find_rule(w, f.pc + (f.flags & FRAME_EXACT ? 1 : 0));
 		w->fresh[fresh++] = f;
-		if (!step(w, &f, &sp)) {
+		if (!walk_step(w, &f, &sp)) {
 			outcome = is_end(&f) ? WALK_COMPLETE : WALK_BROKEN;
 			break;
 		}
@@ -403,7 +403,7 @@ static inline bool take(struct walk *w, struct walk_regs regs, bool reuse)
 		w->outcome = outcome;
 		w->careful = w->elsewhere;
 	}
-	keep(w, m, &f, fresh);
+	walk_keep(w, m, &f, fresh);
 	return true;
 }
 
@@ -415,8 +415,8 @@ __attribute__((noinline)) void walk_slowly(struct walk *w, struct walk_regs regs
 			identity_of(w->identities[w->top - 1 - w->frames], w->top);
 		w->stale = false;
 	}
-	if (unlikely(!take(w, regs, true)))
-		take(w, regs, false);
+	if (unlikely(!walk_take(w, regs, true)))
+		walk_take(w, regs, false);
 }
 
 bool walk_leads_to(struct walk *w, struct walk_regs regs, uint64_t through, uint64_t slot)
@@ -433,7 +433,7 @@ bool walk_leads_to(struct walk *w, struct walk_regs regs, uint64_t through, uint
 		f.rule = find_rule(w, f.pc + (f.flags & FRAME_EXACT ? 1 : 0));
 		if (rule_kind(f.rule) == RULE_SIGNAL)
 			return false;
-		if (!step(w, &f, &sp))
+		if (!walk_step(w, &f, &sp))
 			return true;
 	}
 	return f.slot == slot && inner == through;

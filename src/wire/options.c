@@ -36,7 +36,7 @@ static bool same(const char *a, const char *b)
 	return *a == *b;
 }
 
-static int find(const char *const *names, const char *value)
+static int find_name(const char *const *names, const char *value)
 {
 	for (int i = 0; names[i]; i++)
 		if (same(names[i], value))
@@ -86,7 +86,7 @@ static bool looks_like_address(const char *s)
 
 bool options_is_true(const char *value)
 {
-	return find(true_names, value) >= 0;
+	return find_name(true_names, value) >= 0;
 }
 
 bool options_set(struct options *o, const struct option_row *row, const char *value)
@@ -103,7 +103,7 @@ bool options_set(struct options *o, const struct option_row *row, const char *va
 	case OPTION_BOOL:
 		if (options_is_true(value))
 			*(bool *)field = true;
-		else if (find(false_names, value) >= 0)
+		else if (find_name(false_names, value) >= 0)
 			*(bool *)field = false;
 		else
 			return false;
@@ -122,16 +122,16 @@ bool options_set(struct options *o, const struct option_row *row, const char *va
 		return true;
 	case OPTION_CHOICE_BINARIES:
 		/* It was a switch, and other tools' settings have it as one. */
-		choice = find(true_names, value) >= 0	 ? BINARIES_TABLES
-			 : find(false_names, value) >= 0 ? BINARIES_NONE
-							 : find(binaries_names, value);
+		choice = find_name(true_names, value) >= 0    ? BINARIES_TABLES
+			 : find_name(false_names, value) >= 0 ? BINARIES_NONE
+							      : find_name(binaries_names, value);
 		if (choice < 0)
 			return false;
 		*(uint32_t *)field = (uint32_t)choice;
 		return true;
 	case OPTION_CHOICE_LOG:
 	case OPTION_CHOICE_FULL:
-		choice = find(row->type == OPTION_CHOICE_LOG ? log_names : full_names, value);
+		choice = find_name(row->type == OPTION_CHOICE_LOG ? log_names : full_names, value);
 		if (choice < 0)
 			return false;
 		*(uint32_t *)field = (uint32_t)choice;

@@ -28,7 +28,7 @@ static bool decode(const struct plan *p, size_t at, size_t end, ZydisDecodedInst
 				   &p->decoder, NULL, p->code->bytes + at, end - at, ret));
 }
 
-static bool put(struct shm_site *s, const void *bytes, size_t size)
+static bool put_code(struct shm_site *s, const void *bytes, size_t size)
 {
 	if (size > sizeof(s->code) - s->code_size)
 		return false;
@@ -51,7 +51,7 @@ static bool put_jump(struct shm_site *s, uint64_t target)
 {
 	static const uint8_t jump[] = { 0xe9, 0, 0, 0, 0 };
 
-	return put(s, jump, sizeof(jump)) && put_fix(s, s->code_size - 4u, target);
+	return put_code(s, jump, sizeof(jump)) && put_fix(s, s->code_size - 4u, target);
 }
 
 /* push, as two halves: the instruction has room for one. */
@@ -62,7 +62,7 @@ static bool put_push(struct shm_site *s, uint64_t value)
 
 	memcpy(push + 1, &low, 4);
 	memcpy(upper + 4, &high, 4);
-	return put(s, push, sizeof(push)) && put(s, upper, sizeof(upper));
+	return put_code(s, push, sizeof(push)) && put_code(s, upper, sizeof(upper));
 }
 
 static bool uses_rip(const ZydisDecodedInstruction *i)
@@ -112,7 +112,8 @@ static const char *move_branch(struct plan *p, const ZydisDecodedInstruction *i,
 		/* Not loop and jrcxz, which reach no further than a byte's distance. */
 		condition[1] |= i->opcode & 15;
 		ok = (i->opcode & 0xf0) == (i->opcode_map == ZYDIS_OPCODE_MAP_0F ? 0x80 : 0x70) &&
-		     put(s, condition, sizeof(condition)) && put_fix(s, s->code_size - 4u, target);
+		     put_code(s, condition, sizeof(condition)) &&
+		     put_fix(s, s->code_size - 4u, target);
 		break;
 	default:
 		ok = false;
@@ -128,13 +129,15 @@ static const char *move_indirect_call(struct plan *p, const ZydisDecodedInstruct
 	struct shm_site *s = p->site;
 
 	p->ended = true;
-	return put_push(s, p->code->address + p->at + i->length) && put(s, jump, sizeof(jump)) &&
+	return put_push(s, p->code->address + p->at + i->length) &&
+			       put_code(s, jump, sizeof(jump)) &&
 			       put_fix(s, s->code_size - 4u, target)
 		       ? NULL
 		       : "its start does not fit";
 }
 
-static const char *move(struct plan *p, const ZydisDecodedInstruction *i, bool shadow_stack)
+static const char *move_instruction(struct plan *p, const ZydisDecodedInstruction *i,
+				    bool shadow_stack)
 {
 	struct shm_site *s = p->site;
 	uint64_t here = p->code->address + p->at, target;
@@ -152,7 +155,7 @@ static const char *move(struct plan *p, const ZydisDecodedInstruction *i, bool s
 		return "it starts with an indirect call";
 	if (call)
 		return move_indirect_call(p, i, target);
-	if (!put(s, p->code->bytes + p->at, i->length) ||
+	if (!put_code(s, p->code->bytes + p->at, i->length) ||
 	    (uses_rip(i) && !put_fix(s, start + i->raw.disp.offset, target)))
 		return "its start does not fit";
 	return NULL;
@@ -204,7 +207,7 @@ const char *relocate_entry(const struct relocate_code *code, bool shadow_stack,
 	for (p.at = start; p.at < start + INPLACE_JUMP && !p.ended; p.at += i.length) {
 		if (p.at >= end || !decode(&p, p.at, end, &i))
 			return "its code is not understood";
-		why = move(&p, &i, shadow_stack);
+		why = move_instruction(&p, &i, shadow_stack);
 		if (why)
 			return why;
 		p.ended |= ends_flow(&i);
