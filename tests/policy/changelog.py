@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""scripts/changelog, on a small tree: notes come under their headings, once, and are removed only by
---release.  And every note of changes/ is one that it can fold in."""
+"""scripts/changelog, on a small tree: notes come under their headings, once, and are removed only
+by --release.  And every note of changes/ is one that it can fold in."""
 import os
 import subprocess
 import sys
@@ -38,7 +38,8 @@ with tempfile.TemporaryDirectory() as tree:
             return file.read()
 
     write("meson.build", "project('memoir', 'c',\n  version: '0.2.0',\n")
-    write("CHANGELOG.md", "# Changes\n\nIntroduction.\n\n## Unreleased\n\n- Said before,\n  on two lines."
+    write("CHANGELOG.md", "# Changes\n\nIntroduction.\n\n## Unreleased\n\n- Said before,\n  on "
+          "two lines."
                           "\n\n## 0.1\n\n### The page\n\n- Old.\n")
     write("changes/README.md", "- How to write one.\n")
     write("changes/page-b.md", "A `view`\nmore.\n")
@@ -46,7 +47,8 @@ with tempfile.TemporaryDirectory() as tree:
     write("changes/recorder-long.md", "word " * 60 + "\n")
     write("changes/unheard-of.md", "Somewhere else.\n")
     first = fold()
-    expected = ("# Changes\n\nIntroduction.\n\n## 0.2\n\n- Said before, on two lines.\n\n### Recording\n\n"
+    expected = ("# Changes\n\nIntroduction.\n\n## 0.2\n\n- Said before, on two lines.\n\n### "
+                "Recording\n\n"
                 f"- {' '.join(['word'] * 19)}\n")
     check(f"the beginning of\n{first}", first.startswith(expected))
     check(f"the end of\n{first}", first.endswith(

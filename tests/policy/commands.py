@@ -27,7 +27,8 @@ def read(path):
 
 
 def listed(text):
-    """Rows of a list of commands: what is typed, and what it is for, which may be on the next line."""
+    """Rows of a list of commands: what is typed, and what it is for, which may be on the next
+    line."""
     text = re.sub(r"\n {34,}", "  ", text)
     return re.findall(r"^  (\S.*?) {2,}(\S.*)$", text, flags=re.M)
 
@@ -38,7 +39,8 @@ def table_row(usage, what):
 
 help_text = said("help")
 commands = listed(help_text.split("\n\n")[2] + "\n")
-members = listed(re.search(r"^Commands:\n(.*?)\n\n", said("jemalloc", "--help"), re.S | re.M)[1] + "\n")
+members = listed(re.search(r"^Commands:\n(.*?)\n\n", said("jemalloc", "--help"), re.S | re.M)[1] +
+                 "\n")
 bad = []
 
 # The lists.
@@ -73,14 +75,17 @@ for path in ("README.md", PAGE):
                 continue
             key = " ".join(name)
             if key not in options:
-                options[key] = set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", said(*name, "--help")))
+                options[key] = set(
+                    re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", said(*name, "--help")))
             ours = words[:words.index("--")] if "--" in words else words
             # What follows the program's name is the program's.
             if key == "run":
-                ours = re.match(r"memoir run((?: -o \S+| --?[a-z][\w-]*)*)", " ".join(ours))[1].split()
+                ours = re.match(r"memoir run((?: -o \S+| --?[a-z][\w-]*)*)",
+                                " ".join(ours))[1].split()
             bad += [f"{path}: {key} has no option {word}: {line}" for word in ours
                     if re.fullmatch(r"--?[a-zA-Z][\w-]*", word) and word not in options[key]]
 for line in bad:
     print(line)
-print(f"{len(commands)} commands, {len(members)} of jemalloc, {examples} examples, {len(bad)} faults")
+print(f"{len(commands)} commands, {len(members)} of jemalloc, {examples} examples, "
+      f"{len(bad)} faults")
 sys.exit(1 if bad or len(commands) < 20 or len(members) < 10 or examples < 20 else 0)
