@@ -41,10 +41,13 @@ export function Recordings() {
 	const rows = useMemo(() => {
 		const words = search.toLowerCase().split(/\s+/).filter(Boolean);
 		const found = (list ?? []).filter((r) =>
-			words.every(
-				(w) =>
+			words.every((w) =>
+				(
 					`${r.name} ${r.executable || r.heap?.program} ${about(r)} ${r.cmdline} ` +
-					`${r.hostname} ${r.pid}`.toLowerCase().includes(w),
+					`${r.hostname} ${r.pid}`
+				)
+					.toLowerCase()
+					.includes(w),
 			),
 		);
 		const by = ORDER[sort.replace("-", "")] ?? ORDER["started"]!,
