@@ -133,7 +133,7 @@ void json_number(struct json *j, const char *key, uint64_t value)
 
 void json_signed(struct json *j, const char *key, int64_t value)
 {
-	start(j, key);
+	json_start_value(j, key);
 	if (value < 0)
 		buf_char(j->out, '-');
 	buf_decimal(j->out, value < 0 ? -(uint64_t)value : (uint64_t)value);
