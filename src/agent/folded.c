@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* /debug/pprof/heap/folded, /debug/pprof/allocs/folded: stacks as text, for flame graphs and
- * Pyroscope.  See pictures.h.
+ * Pyroscope.  See folded.h.
  *
  * Readers cut a line at its last blank and a stack at each ';': one in a name becomes ':'. */
+#include "agent/folded.h"
+
 #include <string.h>
 
-#include "agent/pictures.h"
+#include "agent/locations.h"
 
-uint64_t folded_weight(const struct profile *p, const struct profile_sample *s, bool allocs)
+/* What a stack counts for. */
+static uint64_t weight_of(const struct profile *p, const struct profile_sample *s, bool allocs)
 {
 	double value = s->value[allocs && p->accum ? 1 : 3];
 
 	return value > 0.5 && value < 9e18 ? (uint64_t)(value + 0.5) : 0;
 }
 
-size_t folded_first(const struct locations *locations, const struct profile *p,
-		    const struct profile_sample *s)
+/* The innermost of its frames that is not the allocator's; pc_count if there is none. */
+static size_t first_frame(const struct locations *locations, const struct profile *p,
+			  const struct profile_sample *s)
 {
 	const uint64_t *pcs = (const uint64_t *)p->pcs.data + s->pc;
 
@@ -52,8 +56,8 @@ void folded_answer(struct exchange *x, const struct profile *p, bool allocs)
 	for (size_t i = 0; i < p->sample_count && !locations.failed && !x->out.failed; i++) {
 		const struct profile_sample *s = &samples[i];
 		const uint64_t *pcs = (const uint64_t *)p->pcs.data + s->pc;
-		size_t first = folded_first(&locations, p, s);
-		uint64_t weight = folded_weight(p, s, allocs);
+		size_t first = first_frame(&locations, p, s);
+		uint64_t weight = weight_of(p, s, allocs);
 
 		if (!weight)
 			continue;

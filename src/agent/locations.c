@@ -107,14 +107,6 @@ size_t locations_find(const struct locations *p, uint64_t pc)
 	return low;
 }
 
-uint32_t locations_function(const struct locations *p, size_t location)
-{
-	uint32_t name = locations_at(p, location)->name;
-
-	/* Names are less than 2 GiB, or these are all strangers. */
-	return name && name < 1u << 31 ? name : 1u << 31 | (uint32_t)location;
-}
-
 const char *locations_name(const struct locations *p, size_t location, char *small, size_t room)
 {
 	const struct object_name *n = locations_at(p, location);

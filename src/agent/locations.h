@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* The addresses of a profile, each once, with names: what profiles for others and pictures are
- * written from.  Addresses are those of calls: a return address is behind its call, and may be
- * another function's. */
+/* The addresses of a profile, each once, with names: what profiles are written from.  Addresses are
+ * those of calls: a return address is behind its call, and may be another function's. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,8 +39,6 @@ static inline struct object_name *locations_at(const struct locations *p, size_t
 size_t locations_find(const struct locations *p, uint64_t pc);
 /* The mapping that an address is in, or NULL. */
 struct mapping *locations_mapping(const struct locations *p, uint64_t address);
-/* The same number for all locations of one function, another for each that has no name. */
-uint32_t locations_function(const struct locations *p, size_t location);
 /* "main", "[libx.so+0x12]", "0x12": in `small`, or in the names. */
 const char *locations_name(const struct locations *p, size_t location, char *small, size_t room);
 /* Is it a function that allocates for its caller? */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* /debug/pprof/heap and /debug/pprof/allocs: a dump, or what changed between two, as a profile of
- * Go's pprof, which Parca and Pyroscope read too; below them the same as text and as a picture
- * (pictures.h).
+ * Go's pprof, which Parca and Pyroscope read too; below them the same as text (folded.h).
  *
  * Amounts are estimated for each line of the dump before anything is added up (profile.c).  Frames
  * of the allocator's own library are left out.  Addresses are those of calls: a return address is
@@ -14,10 +13,10 @@
 #include "agent/agent.h"
 #include "agent/answer.h"
 #include "agent/dump.h"
+#include "agent/folded.h"
 #include "agent/gzip.h"
 #include "agent/jemalloc.h"
 #include "agent/locations.h"
-#include "agent/pictures.h"
 #include "agent/profile.h"
 
 #define SECONDS_MAX 3600
@@ -282,10 +281,6 @@ static void pprof_answer(struct exchange *x)
 		x->out.failed = true;
 	else if (!strcmp(ending, "/folded"))
 		folded_answer(x, &now, allocs);
-	else if (!strcmp(ending, "/flamegraph"))
-		flame_answer(x, &now, allocs);
-	else if (!strcmp(ending, "/html"))
-		html_answer(x, &now, allocs);
 	else
 		answer_profile(x, &now, allocs);
 	profile_release(&now);

@@ -2,6 +2,7 @@
 /* What can be asked: one row for each path.  A new one is a row here and a function. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/agent.h"
 #include "agent/answer.h"
@@ -36,10 +37,6 @@ static const struct route routes[] = {
 	{ "/debug/pprof/allocs", pprof_heap, "the same, allocations first" },
 	{ "/debug/pprof/heap/folded", pprof_heap, "the same as text: main;run;make BYTES" },
 	{ "/debug/pprof/allocs/folded", pprof_heap, "the same, of all that was allocated" },
-	{ "/debug/pprof/heap/flamegraph", pprof_heap, "the same as a picture (SVG)" },
-	{ "/debug/pprof/allocs/flamegraph", pprof_heap, "the same, of all that was allocated" },
-	{ "/debug/pprof/heap/html", pprof_heap, "the same as a page, with a table of functions" },
-	{ "/debug/pprof/allocs/html", pprof_heap, "the same, of all that was allocated" },
 	{ "/debug/pprof/symbol", symbol_names, "as /pprof/symbol", POSTS },
 	{ "/debug/pprof/cmdline", symbol_cmdline, "the program's words" },
 	{ "/prof/recent", log_recent,
@@ -101,6 +98,20 @@ static bool take_form(struct exchange *x)
 	return true;
 }
 
+static void answer_unknown(struct exchange *x)
+{
+	const char *path = x->request.path, *ending = strrchr(path, '/');
+
+	/* Older agents drew; the program's own process is no place for that. */
+	if (!strncmp(path, "/debug/pprof/", 13) &&
+	    (!strcmp(ending, "/flamegraph") || !strcmp(ending, "/html")))
+		answer_line(x, 404, "the agent draws nothing: memoir jemalloc heap --%s%s %d does",
+			    ending + 1, strncmp(path + 13, "allocs/", 7) ? "" : " --alloc_space",
+			    (int)getpid());
+	else
+		answer_line(x, 404, "there is no %s here; / lists what there is", path);
+}
+
 void routes_answer(struct exchange *x)
 {
 	const struct request *r = &x->request;
@@ -141,5 +152,5 @@ void routes_answer(struct exchange *x)
 			repeat_made(x);
 		return;
 	}
-	answer_line(x, 404, "there is no %s here; / lists what there is", r->path);
+	answer_unknown(x);
 }

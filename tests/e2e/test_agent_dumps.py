@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Heap profiles from the agent, with the clients that people have: jeprof, go tool pprof."""
-import html
+import itertools
+import json
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import harness
-from agent import Answer, JEMALLOC, LIBRARY, LONG, Target, memoir
+from agent import JEMALLOC, LIBRARY, LONG, Target, memoir
 from pprof import Profile
 
 pytestmark = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")
@@ -134,44 +135,30 @@ def folded(answer):
     return [(stack.split(";"), int(weight)) for stack, weight in (line.rsplit(" ", 1) for line in answer.text.splitlines())]
 
 
-def drawn(answer):
-    """{name: bytes} of a picture, as a viewer shows it, and its whole; boxes are inside their parents."""
-    assert answer.status == 200 and answer.headers["Content-Type"] == "image/svg+xml"
-    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
-    root = ElementTree.fromstring(answer.body)
-    assert {e.tag for e in root.iter()} <= {SVG + tag for tag in ("svg", "g", "rect", "text", "title")}
-    boxes, sums, rows = root.find(f"{SVG}g[@id='boxes']"), {}, {}
-    for box in boxes:
+def drawn(tmp_path, *words):
+    """{name: bytes} of a flame graph that memoir draws of an agent, and its heading."""
+    picture = tmp_path / "now.svg"
+    done = memoir(tmp_path, "heap", "--flamegraph", "-o", str(picture), *map(str, words))
+    assert done.status == 0 and done.stderr == b"", done
+    root, sums = ElementTree.parse(picture).getroot(), {}
+    for box in root.find(f"{SVG}g[@id='boxes']"):
         name, figures = box.find(SVG + "title").text.split("\n")
-        sums[name] = sums.get(name, 0) + int(re.search(r"(\d+) bytes", figures)[1])
-        rect = box.find(SVG + "rect")
-        left, width, y = (float(rect.get(key)) for key in ("x", "width", "y"))
-        rows.setdefault(y, []).append((left, left + width))
-    for row in rows.values():
-        row.sort()
-        assert all(a[1] <= b[0] + 0.011 for a, b in zip(row, row[1:]))
-    for upper, lower in zip(sorted(rows), sorted(rows)[1:]):
-        assert all(any(a[0] <= b[0] + 0.011 and b[1] <= a[1] + 0.6 for a in rows[upper]) for b in rows[lower])
-    return sums, re.search(r"(\d+) bytes", root.find(f".//{SVG}text[@id='total']").text)[1]
+        name = re.sub(r" \([^()]*\)(  .*)?$", "", name)
+        sums[name] = sums.get(name, 0) + int(re.search(r"([\d,]+) bytes", figures)[1].replace(",", ""))
+    return sums, root.find(f".//{SVG}text[@id='heading']").text
 
 
-def drawn_of(page):
-    """The picture inside of a page."""
-    svg = re.search(rb"<svg.*</svg>", page.body, re.DOTALL)[0]
-    return drawn(Answer(page.status, dict(page.headers, **{"Content-Type": "image/svg+xml"}), svg))
-
-
-def table_of(page):
-    """{function: (bytes with what it called, its own)} of a page."""
-    rows = re.findall(rb"<tr><td>(.*?)<td>(.*?)<td>[\d.]+ %<td>(.*?)<td>[\d.]+ %\n", page.body)
-    sizes = [[int(re.search(rb"(\d+) bytes", part)[1]) for part in row[1:]] for row in rows]
-    assert rows and sizes == sorted(sizes, key=lambda pair: -pair[0])
-    return {html.unescape(row[0].decode()): tuple(pair) for row, pair in zip(rows, sizes)}
+def page_of(tmp_path, *words):
+    """The data in the page that memoir makes of an agent."""
+    page = tmp_path / "now.html"
+    done = memoir(tmp_path, "heap", "--html", "-o", str(page), *map(str, words))
+    assert done.status == 0 and done.stderr == b"", done
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text("utf-8"), re.S)[1])
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_a2_folded_and_flamegraph(target, tmp_path):
-    """Stacks as text and as a picture add up to the profile's total, without a frame of the allocator."""
+def test_folded(target, tmp_path):
+    """Stacks as text add up to the profile's total, without a frame of the allocator."""
     for path, column in ("heap", 3), ("allocs", 1):
         profile = Profile(target.get(f"/debug/pprof/{path}").body)
         stacks = folded(target.get(f"/debug/pprof/{path}/folded"))
@@ -181,40 +168,70 @@ def test_a2_folded_and_flamegraph(target, tmp_path):
         assert abs(small - profile.total(column, "keep_small")) <= near and small > 5000 * 1024 * 4 / 5
         assert all(names[0] in ("_start", "clone3", "__clone3") or names[0].startswith("[") for names, _ in stacks), stacks
         assert not any(name in ("malloc", "calloc") or "jemalloc" in name for names, _ in stacks for name in names)
-        sums, total = drawn(target.get(f"/debug/pprof/{path}/flamegraph"))
-        assert sums["all"] == int(total) and abs(sums["all"] - profile.total(column)) <= near
-        assert abs(sums["keep_small"] - small) <= near
-        page = target.get(f"/debug/pprof/{path}/html")
-        assert page.headers["Content-Type"].startswith("text/html") and "default-src 'none'" in page.headers["Content-Security-Policy"]
-        total, self_ = table_of(page)["keep_small"]
-        assert abs(total - small) <= near and 0 < self_ <= total
-        assert drawn_of(page)[0].keys() == sums.keys()
     (tmp_path / "dump.heap").write_bytes(target.get("/pprof/heap").body)
     ours = memoir(tmp_path, "heap", "--collapsed", str(tmp_path / "dump.heap")).stdout.decode()
     assert abs(sum(int(line.rsplit(" ", 1)[1]) for line in ours.splitlines()) - Profile(target.get("/debug/pprof/heap").body).total()) <= near
-    head = target.ask("/debug/pprof/heap/flamegraph", method="HEAD")
+    head = target.ask("/debug/pprof/heap/folded", method="HEAD")
     assert head.status == 200 and not head.body
 
 
-def test_a2_what_was_added(target):
+@pytest.mark.usefixtures("each_jemalloc")
+def test_memoir_draws_a_running_process(target, tmp_path):
+    """By its number and by its address, also where it is not known here: what its own profile says."""
+    for words, path, column, kind in ([], "heap", 3, "alive"), (["--alloc_space"], "allocs", 1, "allocated"):
+        profile = Profile(target.get(f"/debug/pprof/{path}").body)
+        near = len(profile.samples) + 1
+        small = profile.total(column, "keep_small")
+        for who in (target.pid, target.address, f"{target.address}/pprof/heap"):
+            sums, heading = drawn(tmp_path, *words, who)
+            assert abs(sums["all"] - profile.total(column)) <= near and abs(sums["keep_small"] - small) <= near
+            assert not {"malloc", "calloc"} & sums.keys()
+            name = who if str(who).endswith("/pprof/heap") else f"agent_target ({target.pid})"
+            assert heading == f"{name}: {kind}, by bytes"
+        weights = {w["name"]: w["bytes"] for w in page_of(tmp_path, *words, target.pid)["tree"]["weights"]}
+        assert abs(sum(weights[kind]) - profile.total(column)) <= near
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    done = harness.execute([harness.MEMOIR, "jemalloc", "heap", target.address], timeout=LONG,
+                           env={"XDG_RUNTIME_DIR": str(elsewhere), "MEMOIR_AGENT_TOKEN": target.token})
+    assert done.status == 0 and b"keep_small" in done.stdout, done
+
+
+def test_what_was_added(target, tmp_path):
     found = []
-    threads = [threading.Thread(target=lambda kind=kind: found.append((kind, target.get(f"/debug/pprof/heap/{kind}?seconds=4"))))
-               for kind in ("folded", "flamegraph")]
-    for thread in threads:
-        thread.start()
-    harness.wait_for(lambda: target.get("/status").json["waiting"] == 2, LONG)
+    threads = [threading.Thread(target=lambda: found.append(folded(target.get("/debug/pprof/heap/folded?seconds=4")))),
+               threading.Thread(target=lambda: found.append(drawn(tmp_path, "--seconds", 4, target.pid)))]
+    threads[0].start()
+    harness.wait_for(lambda: target.get("/status").json["waiting"] == 1, LONG)
+    ours = itertools.count(target.get("/status").json["requests"] + 1)
+    threads[1].start()
+    harness.wait_for(lambda: target.get("/status").json["requests"] > next(ours), LONG, "the first dump")
     assert target.do("keep 3000") == "done"
     for thread in threads:
         thread.join(LONG)
-    answers = dict(found)
-    sums, _ = drawn(answers["flamegraph"])
-    added = sum(weight for names, weight in folded(answers["folded"]) if "keep_small" in names)
+    lines, (sums, heading) = sorted(found, key=lambda one: isinstance(one, tuple))
+    added = sum(weight for names, weight in lines if "keep_small" in names)
     for amount in added, sums["keep_small"]:
         assert abs(amount - 3000 * 1024) < 3000 * 1024 / 4
-    heading = f"agent_target ({target.pid}): alive: what was added, by bytes"
-    assert heading.encode() in answers["flamegraph"].body
+    assert heading == f"agent_target ({target.pid}), compared with 4 s before: alive, by bytes"
     assert target.get("/debug/pprof/allocs/folded?seconds=x").status == 400
     assert target.get("/debug/pprof/heap/other").status == 404
+    for words in (["--seconds", "1", "x.heap"], ["--seconds", "1", "--base", "x.heap", str(target.pid)],
+                  ["--seconds", "1", str(target.pid), str(target.pid)]):
+        done = memoir(tmp_path, "heap", *words)
+        assert done.status == 2 and b"--seconds is for one agent" in done.stderr, done
+
+
+@pytest.mark.parametrize("path,words", [("heap/flamegraph", "--flamegraph"), ("allocs/flamegraph", "--flamegraph --alloc_space"),
+                                        ("heap/html", "--html"), ("allocs/html", "--html --alloc_space")])
+def test_the_agent_says_who_draws(target, tmp_path, path, words):
+    """And that command does."""
+    answer = target.get(f"/debug/pprof/{path}?seconds=1")
+    assert answer.status == 404
+    assert answer.text == f"the agent draws nothing: memoir jemalloc heap {words} {target.pid} does\n"
+    command = re.search(r"memoir jemalloc (.*) does", answer.text)[1].split()
+    done = memoir(tmp_path, *command)
+    assert done.status == 0 and b"keep_small" in done.stdout, done
 
 
 def test_hostile_names(program, tmp_path):
@@ -227,10 +244,9 @@ def test_hostile_names(program, tmp_path):
     odd.chmod(0o755)
     with Target([str(odd)], tmp_path, PROF) as target:
         target.do("keep 2000")
-        sums, _ = drawn(target.get("/debug/pprof/heap/flamegraph"))
-        assert sums['#<b>&"?;? '] > 1 << 20
-        page = target.get("/debug/pprof/heap/html")
-        assert table_of(page)['#<b>&"?;? '][1] > 1 << 20 and b"<b>" not in page.body
+        sums, _ = drawn(tmp_path, target.pid)
+        assert any(name.startswith('#<b>&"') and size > 1 << 20 for name, size in sums.items()), sums
+        assert page_of(tmp_path, target.pid) and "<b>" not in (tmp_path / "now.html").read_text("utf-8")
         lines = target.get("/debug/pprof/heap/folded").body.split(b"\n")
         assert any(b';_<b>&"\xff:?  ' in line for line in lines) and all(re.search(rb" \d+$", line) for line in lines[:-1])
 
@@ -275,8 +291,7 @@ def test_a8_dumps_at_the_same_time(target, tmp_path):
 @pytest.mark.usefixtures("each_jemalloc")
 def test_profiling_was_not_enabled(program, tmp_path):
     with Target([program], tmp_path) as target:
-        for path in ("/pprof/heap", "/debug/pprof/heap", "/debug/pprof/allocs?seconds=1", "/debug/pprof/heap/folded",
-                     "/debug/pprof/allocs/flamegraph"):
+        for path in ("/pprof/heap", "/debug/pprof/heap", "/debug/pprof/allocs?seconds=1", "/debug/pprof/heap/folded"):
             answer = target.get(path)
             assert answer.status == 409 and "start with MALLOC_CONF=prof:true" in answer.text
 

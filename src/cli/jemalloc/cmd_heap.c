@@ -2,6 +2,7 @@
 /* memoir jemalloc heap: who holds the memory of a heap profile dump; what jeprof is asked for.
  *
  * Reports are rows of heap/report.h, each an option of its name. */
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "base/pattern.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
+#include "cli/jemalloc/agent_token.h"
 #include "cli/jemalloc/heap_input.h"
 #include "cli/jemalloc/heap_naming.h"
 #include "cli/jemalloc/heap_symbols.h"
@@ -26,7 +28,7 @@ static bool inuse_space, inuse_objects, alloc_space, alloc_objects, drop_negativ
 	whole;
 static const char *base_path, *thread_word, *output, *about_word;
 static const char *focus_word, *ignore_word, *retain_word, *exclude_word;
-static uint64_t top_rows = UINT64_MAX, node_count = 80, max_degree = 8;
+static uint64_t seconds, top_rows = UINT64_MAX, node_count = 80, max_degree = 8;
 static double node_fraction = .005, edge_fraction = .001;
 static const char *source_roots[SOURCES_MAX];
 static size_t source_root_count;
@@ -83,6 +85,8 @@ static const struct command_option options[] = {
 	{ "whole", 0, NULL, "round each stack's estimate: sums are then those of go tool pprof",
 	  COMMAND_FLAG, &whole },
 	{ "base", 0, "DUMP", "show what was added since this dump", COMMAND_TEXT, &base_path },
+	{ "seconds", 's', "N", "of an agent: show what was added in so many seconds",
+	  COMMAND_NUMBER, &seconds },
 	{ "drop_negative", 0, NULL, "with --base: leave out what became less", COMMAND_FLAG,
 	  &drop_negative },
 	{ "thread", 0, "N", "only what this thread allocated", COMMAND_TEXT, &thread_word },
@@ -100,6 +104,7 @@ static const struct command_option options[] = {
 	  &max_degree },
 	{ "allocator", 0, NULL, "keep the allocator's own frames", COMMAND_FLAG, &keep_allocator },
 	HEAP_NAMING_ROWS,
+	AGENT_TOKEN_ROWS,
 	{ "source", 0, "[FROM=]FOLDER", "where sources are; may be repeated", COMMAND_CALL, NULL,
 	  add_source_root },
 	{ "symbols", 0, NULL, "no dump: name the addresses on standard input, which has maps, too",
@@ -258,11 +263,26 @@ static int add_dump(struct profile *p, const char *path, struct buf *bytes, bool
 	return status;
 }
 
+/* "redis-server (1234)" of an agent, the name of a file. */
+static const char *title_of(const char *word)
+{
+	static char title[400];
+	struct agents_entry agent;
+
+	if (!heap_input_is_agent(word))
+		return text_base_name(word);
+	if (agents_find(word, &agent, NULL) || !*agent.program)
+		return word;
+	snprintf(title, sizeof(title), "%s (%d)", text_base_name(agent.program), (int)agent.pid);
+	return title;
+}
+
 static int show(struct question *q, int argc, char **argv)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 	const char *program = NULL;
 	struct buf bytes = { 0 };
+	char before[40];
 	bool usable = true;
 	struct profile p;
 	int status = 0;
@@ -272,14 +292,26 @@ static int show(struct question *q, int argc, char **argv)
 		program = *argv++;
 		argc--;
 	}
-	if (report->whole && (argc > 1 || base_path)) {
+	if (seconds && (argc > 1 || base_path || !heap_input_is_agent(argv[0]))) {
+		fprintf(stderr, NAME ": --seconds is for one agent, without --base\n");
+		return 2;
+	}
+	if (report->whole && (argc > 1 || base_path || seconds)) {
 		fprintf(stderr, NAME ": --%s is made of one dump\n", report->name);
 		return 2;
 	}
 	q->where = heap_naming_options(NAME, program, argv, argc);
-	q->report.title = text_base_name(program ? program : argv[0]);
+	q->report.title = program ? text_base_name(program) : title_of(argv[0]);
 	q->report.base = base_path ? text_base_name(base_path) : NULL;
 	profile_init(&p, &q->profile, &q->where);
+	if (seconds) {
+		snprintf(before, sizeof(before), "%llu s before", (unsigned long long)seconds);
+		q->report.base = before;
+		status = heap_input_add(&p, NAME, argv[0], -1);
+		usable = !status;
+		if (usable)
+			sleep(seconds < UINT_MAX ? (unsigned)seconds : UINT_MAX);
+	}
 	for (int i = 0; i < argc && usable; i++)
 		status |= add_dump(&p, argv[i], &bytes, &usable);
 	/* Against part of a base, what was there before would look new. */
@@ -342,13 +374,15 @@ static int run(int argc, char **argv)
 
 const struct command command_jemalloc_heap = {
 	.name = "jemalloc heap",
-	.args = "[PROGRAM] DUMP…",
+	.args = "[PROGRAM] DUMP… | PID | ADDRESS",
 	.help = "who holds the memory of a heap profile dump, as jeprof",
 	.examples =
 		"  memoir jemalloc heap jeprof.12.0.i0.heap\n"
 		"  memoir jemalloc heap --cum --lines ./server out.heap\n"
 		"  memoir jemalloc heap -d /srv/builds --sysroot /srv/image --debuginfod out.heap\n"
 		"  memoir jemalloc heap --base first.heap second.heap\n"
+		"  memoir jemalloc heap --flamegraph -o now.svg 1234\n"
+		"  memoir jemalloc heap --html -s 60 -o added.html http://localhost:7790\n"
 		"  memoir jemalloc heap --pprof -o out.pb.gz out.heap\n"
 		"  memoir jemalloc heap --svg -o calls.svg ./server out.heap\n"
 		"  memoir jemalloc heap --list parse_ --source ~/src out.heap\n"

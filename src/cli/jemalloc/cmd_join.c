@@ -105,19 +105,13 @@ static int read_stats(struct stats *stats, const char *path)
 	return status;
 }
 
-static int ask(const struct agents_entry *agent, const char *target, struct buf *body)
-{
-	struct err err = { .offset = ERR_NO_OFFSET };
-	int e = agents_ask(agent, "GET", target, TIMEOUT_MS, body, &err);
-
-	return e == -EINVAL ? wrong(err.text) : e ? say(agent->address, &err) : 0;
-}
-
 static int ask_stats(const struct agents_entry *agent, struct stats *stats)
 {
+	struct err err = { .offset = ERR_NO_OFFSET };
 	struct buf body = { 0 };
 	struct snapshots r;
-	int status = ask(agent, "/stats?J", &body);
+	int e = agents_ask(agent, "GET", "/stats?J", TIMEOUT_MS, &body, &err);
+	int status = e == -EINVAL ? wrong(err.text) : e ? say(agent->address, &err) : 0;
 
 	if (!status) {
 		snapshots_memory(&r, body.data, body.size);
@@ -157,7 +151,7 @@ static int from_agent(struct shown *s, const char *word)
 	stats_init(&before);
 	status = ask_stats(&agent, &before);
 	if (!status)
-		status = ask(&agent, agent.pid ? "/pprof/heap" : "/pprof/heap?symbols=1", &dump);
+		status = heap_input_ask(&dump, &agent, &err) ? say(agent.address, &err) : 0;
 	if (!status)
 		status = ask_stats(&agent, &s->stats);
 	if (!status) {

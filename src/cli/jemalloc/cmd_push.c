@@ -175,11 +175,7 @@ static int fetch(struct push *u)
 				 ? say(u, u->agent.address, &err)
 				 : 0;
 	} else {
-		/* A process of this machine has its files here, which know lines and inlined
-		 * functions too. */
-		status = agents_ask(&u->agent, "GET",
-				    u->agent.pid ? "/pprof/heap" : "/pprof/heap?symbols=1",
-				    TIMEOUT_MS, &u->dump, &err)
+		status = heap_input_ask(&u->dump, &u->agent, &err)
 				 ? say(u, u->agent.address, &err)
 				 : convert(u, u->agent.address, &u->dump);
 	}
@@ -232,9 +228,8 @@ static int repeat(struct push *u, uint64_t interval_ns)
 static int find_source(struct push *u, const char *word)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
-	bool number = *word && word[strspn(word, "0123456789")] == 0;
 
-	if (!http_is_address(word) && (!number || !access(word, F_OK))) {
+	if (!heap_input_is_agent(word)) {
 		u->path = word;
 		return 0;
 	}

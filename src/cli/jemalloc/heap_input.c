@@ -3,10 +3,15 @@
 #include "cli/jemalloc/heap_input.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/unpack.h"
 #include "base/xalloc.h"
+#include "client/http.h"
 #include "heap/dump.h"
+
+#define TIMEOUT_MS 60000
 
 static int say(const char *command, const char *path, const struct err *err)
 {
@@ -18,8 +23,29 @@ static int say(const char *command, const char *path, const struct err *err)
 	return 1;
 }
 
+bool heap_input_is_agent(const char *word)
+{
+	return http_is_address(word) ||
+	       (*word && !word[strspn(word, "0123456789")] && access(word, F_OK));
+}
+
+int heap_input_ask(struct buf *b, const struct agents_entry *agent, struct err *err)
+{
+	/* A process of this machine has its files here, which know lines and inlined functions
+	 * too. */
+	return agents_ask(agent, "GET", agent->pid ? "/pprof/heap" : "/pprof/heap?symbols=1",
+			  TIMEOUT_MS, b, err);
+}
+
 int heap_input_read(struct buf *b, const char *path, struct err *err)
 {
+	struct agents_entry agent;
+	int e;
+
+	if (heap_input_is_agent(path)) {
+		e = agents_find(path, &agent, err);
+		return e ? e : heap_input_ask(b, &agent, err);
+	}
 	return unpack_text(b, path, unpack_memory_limit(), "any heap profile", err);
 }
 
