@@ -16,7 +16,7 @@ static void check(const struct shm_plan *plan)
 	for (unsigned i = 0; i < plan->site_count; i++) {
 		const struct shm_site *s = &plan->sites[i];
 
-		if (s->row >= inplace_row_count || s->displaced < INPLACE_JUMP ||
+		if (s->row >= inplace_row_count || s->displaced < ARCH_JUMP ||
 		    s->displaced > INPLACE_DISPLACED_MAX || s->code_size > INPLACE_CODE_MAX ||
 		    s->fix_count > INPLACE_FIXES)
 			abort();

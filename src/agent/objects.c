@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "wire/page.h"
+
 #define TABLE_MAX ((uint64_t)512 << 20) /* of symbols, or of their names */
 
 struct file_symbols {
@@ -105,7 +107,7 @@ static int take_object(struct dl_phdr_info *info, size_t size, void *context)
 		uint64_t at = info->dlpi_addr + p->p_vaddr;
 
 		if (p->p_type == PT_LOAD && (!o->start || at < o->start))
-			o->start = at & ~(uint64_t)4095;
+			o->start = page_down(at);
 		if (p->p_type == PT_LOAD && p->p_flags & PF_X) {
 			if (!o->code_start)
 				o->code_start = at;

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "wire/arch.h"
 #include "wire/shm.h"
 
 static inline uint64_t clock_ns(clockid_t id)
@@ -18,21 +19,8 @@ static inline uint64_t clock_ns(clockid_t id)
  * ring is found to hold then is no older than the stamp. */
 static inline uint64_t clock_stamp(uint32_t clock)
 {
-#if defined(__x86_64__)
-	if (clock == CLOCK_TSC) {
-		uint64_t stamp = __builtin_ia32_rdtsc();
-
-		__asm__ volatile("lfence" ::: "memory");
-		return stamp;
-	}
-#elif defined(__aarch64__)
-	if (clock == CLOCK_TSC) {
-		uint64_t stamp;
-
-		__asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(stamp)::"memory");
-		return stamp;
-	}
-#endif
+	if (clock == CLOCK_TICKS)
+		return arch_ticks_before_loads();
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
@@ -57,7 +45,7 @@ static inline struct clock_reading clock_read(uint32_t clock)
 		narrowest = after - before;
 		best.stamp = stamp;
 		best.realtime_ns = realtime;
-		best.monotonic_ns = clock == CLOCK_TSC ? before + (after - before) / 2 : stamp;
+		best.monotonic_ns = clock == CLOCK_TICKS ? before + (after - before) / 2 : stamp;
 	}
 	return best;
 }

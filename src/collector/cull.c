@@ -571,7 +571,7 @@ static void measure_clock(struct cull *c, uint64_t stamp)
 	const struct shm_control *control = c->collector->control;
 	uint64_t ns = clock_ns(CLOCK_MONOTONIC);
 
-	if (control->clock == CLOCK_TSC && stamp > control->start_stamp &&
+	if (control->clock == CLOCK_TICKS && stamp > control->start_stamp &&
 	    ns > control->start_monotonic_ns + MS)
 		c->ns_per_tick = (double)(ns - control->start_monotonic_ns) /
 				 (double)(stamp - control->start_stamp);

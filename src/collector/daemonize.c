@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "wire/page.h"
 #include "wire/shm.h"
 
 #define KEPT_FD 3
@@ -87,7 +88,7 @@ int daemonize_size_memory(int fd)
 		limit.rlim_cur = limit.rlim_max = before.rlim_max;
 		setrlimit(RLIMIT_FSIZE, &limit);
 		if (before.rlim_max < size)
-			size = before.rlim_max & ~4095ull;
+			size = page_down(before.rlim_max);
 	}
 	sigaction(SIGXFSZ, &action, &old);
 	if (size < SHM_FILE_SIZE_MIN)

@@ -23,7 +23,7 @@ static void map_ring(struct collector *c, uint32_t i)
 	uint64_t offset = c->control->ring_offset[i];
 	struct shm_ring *ring;
 
-	if (offset % 4096 || offset >= SHM_FILE_SIZE - sizeof(*ring))
+	if (offset % ARCH_PAGE_MAX || offset >= SHM_FILE_SIZE - sizeof(*ring))
 		goto bad;
 	ring = mmap(NULL, sizeof(*ring), PROT_READ, MAP_SHARED, c->shm_fd, (off_t)offset);
 	if (ring == MAP_FAILED)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* ELF headers and notes.  See elf.h. */
 #include "collector/elf.h"
-#include "wire/machine.h"
+#include "wire/arch.h"
 
 #include <elf.h>
 #include <string.h>
@@ -33,7 +33,7 @@ enum elf_kind elf_kind_of(const uint8_t *bytes, size_t size)
 	if (!header(bytes, size, &h))
 		return ELF_NONE;
 	if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    h.e_machine != MACHINE_ELF)
+	    h.e_machine != ARCH_ELF_MACHINE)
 		return ELF_FOREIGN;
 	for (unsigned i = 0; segment(bytes, size, &h, i, &s); i++) {
 		if (s.p_type == PT_INTERP)

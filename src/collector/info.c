@@ -17,12 +17,6 @@
 
 #define CMDLINE_MAX 65536
 
-#if defined(__x86_64__)
-#define ARCH "x86_64"
-#elif defined(__aarch64__)
-#define ARCH "aarch64"
-#endif
-
 static void put_bytes(struct payload *p, const char *key, const void *value, size_t size)
 {
 	if (!payload_fits(p, 2 * VARINT_MAX + strlen(key) + size))
@@ -59,7 +53,7 @@ void info_write_start(struct collector *c)
 
 	p->used = 0;
 	put_text(p, "version", MEMOIR_VERSION);
-	put_text(p, "arch", ARCH);
+	put_text(p, "arch", ARCH_NAME);
 	put_number(p, "page_size", (uint64_t)sysconf(_SC_PAGESIZE));
 	put_number(p, "pointer_size", sizeof(void *));
 	if (!gethostname(host, sizeof(host) - 1))
@@ -185,7 +179,7 @@ void info_write_attached(struct collector *c)
 	p->used = 0;
 	put_number(p, "pid", (uint64_t)c->target);
 	put_number(p, "ppid", parent_of(collector_in_proc(c)));
-	put_text(p, "clock", control->clock == CLOCK_TSC ? "tsc" : "ns");
+	put_text(p, "clock", control->clock == CLOCK_TICKS ? "tsc" : "ns");
 	put_allocator(p, control);
 	put_number(p, "start_stamp", control->start_stamp);
 	put_number(p, "start_monotonic_ns", control->start_monotonic_ns);
@@ -285,7 +279,7 @@ static uint64_t recording_ns(const struct collector *c)
 	uint64_t stamp = clock_stamp(control->clock), now_ns = clock_ns(CLOCK_MONOTONIC);
 	double ns_per_tick = 1;
 
-	if (control->clock == CLOCK_TSC && stamp > control->start_stamp)
+	if (control->clock == CLOCK_TICKS && stamp > control->start_stamp)
 		ns_per_tick = (double)(now_ns - control->start_monotonic_ns) /
 			      (double)(stamp - control->start_stamp);
 	if (!samples)

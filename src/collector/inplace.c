@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 
 #include "collector/relocate.h"
+#include "wire/page.h"
 
 #define NAME_LONGEST 48
 #define FOUND_MAX 1024
@@ -67,7 +68,7 @@ static bool read_header(const struct inplace_file *f, Elf64_Ehdr *h)
 		return false;
 	memcpy(h, f->bytes, sizeof(*h));
 	return !memcmp(h->e_ident, ELFMAG, SELFMAG) && h->e_ident[EI_CLASS] == ELFCLASS64 &&
-	       h->e_ident[EI_DATA] == ELFDATA2LSB && h->e_machine == EM_X86_64;
+	       h->e_ident[EI_DATA] == ELFDATA2LSB && h->e_machine == ARCH_ELF_MACHINE;
 }
 
 static bool segment(const struct inplace_file *f, const Elf64_Ehdr *h, unsigned i, Elf64_Phdr *ret)
@@ -105,14 +106,14 @@ bool inplace_base(const uint8_t *bytes, size_t size, uint64_t *ret_base, uint64_
 	for (unsigned i = 0; segment(&f, &h, i, &s); i++) {
 		if (s.p_type != PT_LOAD)
 			continue;
-		if (!found && s.p_offset < 4096) {
+		if (!found && s.p_offset < ARCH_PAGE_MAX) {
 			*ret_base = s.p_vaddr - s.p_offset;
 			found = true;
 		}
 		if (s.p_vaddr + s.p_memsz > high)
 			high = s.p_vaddr + s.p_memsz;
 	}
-	*ret_span = found && high > *ret_base ? ((high + 4095) & ~4095ull) - *ret_base : 0;
+	*ret_span = found && high > *ret_base ? page_up(high) - *ret_base : 0;
 	return *ret_span > 0;
 }
 
@@ -376,7 +377,7 @@ static void drop_overlapped(struct search *s, const Elf64_Sym *symbol, const cha
 	(void)name;
 	(void)room;
 	for (unsigned i = s->first; i < s->plan->site_count; i++)
-		if (address - s->plan->sites[i].address - 1 < INPLACE_JUMP - 1)
+		if (address - s->plan->sites[i].address - 1 < ARCH_JUMP - 1)
 			drop(s, i--, "another function starts inside its start");
 }
 

@@ -14,6 +14,7 @@
 #include "collector/futex.h"
 #include "collector/inplace.h"
 #include "collector/log.h"
+#include "collector/relocate.h"
 
 /* A line of /proc/PID/status, from behind its name. */
 static bool status_line(pid_t pid, const char *name, char *line, size_t size)
@@ -44,8 +45,7 @@ static bool has_shadow_stack(pid_t pid)
 {
 	char line[100];
 
-	return status_line(pid, "x86_Thread_features:", line, sizeof(line)) &&
-	       strstr(line, "shstk");
+	return status_line(pid, relocate_features, line, sizeof(line)) && strstr(line, "shstk");
 }
 
 /* A program that was replaced on disk can still be opened through its process. */

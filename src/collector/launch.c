@@ -22,15 +22,10 @@
 #include "wire/layout.h"
 #include "wire/shm.h"
 
-#if defined(__aarch64__)
-#define TRIPLET "aarch64-linux-gnu"
-#else
-#define TRIPLET "x86_64-linux-gnu"
-#endif
-
 static bool find_installed(const char *name, const char *variable, char *path, size_t size)
 {
-	static const char *const folders[] = { "", "../lib/memoir/", "../lib/" TRIPLET "/memoir/" };
+	static const char *const folders[] = { "", "../lib/memoir/",
+					       "../lib/" ARCH_TRIPLET "/memoir/" };
 	const char *chosen = getenv(variable);
 	char self[PATH_MAX], *slash;
 	ssize_t n;
@@ -130,7 +125,7 @@ const char *launch_library_differs(const char *path)
  * system call that no hook sees, as Go does it. */
 static void guard_from_musl(const char *library, char *out, size_t size)
 {
-	bool known = !access("/lib/" TRIPLET, F_OK) ||
+	bool known = !access("/lib/" ARCH_TRIPLET, F_OK) ||
 		     (!access("/lib64", F_OK) && !access("/lib", F_OK));
 
 	snprintf(out, size, "%s%s", known ? "/$LIB/../../../.." : "", library);

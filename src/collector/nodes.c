@@ -16,7 +16,7 @@ static bool map_segment(struct collector *c)
 	uint64_t offset = c->control->node_segment_offset[i];
 	void *p = MAP_FAILED;
 
-	if (offset % 4096 == 0 && offset < SHM_FILE_SIZE - SHM_NODE_SEGMENT_SIZE)
+	if (offset % ARCH_PAGE_MAX == 0 && offset < SHM_FILE_SIZE - SHM_NODE_SEGMENT_SIZE)
 		p = mmap(NULL, SHM_NODE_SEGMENT_SIZE, PROT_READ, MAP_SHARED, c->shm_fd,
 			 (off_t)offset);
 	if (p == MAP_FAILED) {

@@ -16,9 +16,12 @@ struct relocate_code {
 	uint64_t address;
 };
 
-/* Plans a jump at the function's entry: fills everything in `site` that depends on the code, and
- * returns NULL; or says why it cannot be done.  `shadow_stack`: the processor checks that returns
+/* The line of /proc/PID/status that has the word "shstk" where the processor checks that returns
  * match calls. */
+extern const char relocate_features[];
+
+/* Plans a jump at the function's entry: fills everything in `site` that depends on the code, and
+ * returns NULL; or says why it cannot be done.  `shadow_stack`: that is so. */
 const char *relocate_entry(const struct relocate_code *code, bool shadow_stack,
 			   struct shm_site *site);
 /* Does a long jump somewhere in these bytes lead into the displaced instructions of a site, behind

@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "base/xalloc.h"
+#include "heap/instructions.h"
 #include "heap/stubs.h"
 #include "symbols/elf_file.h"
 
@@ -159,7 +160,7 @@ uint8_t *code_bytes(struct code *c, size_t function, size_t *ret_size)
 	uint64_t size = f->end - f->start, rest;
 	uint8_t *bytes;
 
-	if (!s || file->machine != EM_X86_64 || f->end <= f->start)
+	if (!s || !instruction_knows(file->machine) || f->end <= f->start)
 		return NULL;
 	rest = s->sh_size - (f->start - s->sh_addr);
 	if (size > rest) /* a label has no end of its own */

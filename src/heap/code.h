@@ -34,5 +34,6 @@ void code_steps(struct code *c, size_t function, struct symbols_steps *ret);
 /* The function that begins at or holds an address; "name" or "name+0x12", or NULL.  The caller
  * frees it. */
 char *code_target(struct code *c, uint32_t module, uint64_t address);
-/* A function's bytes, NULL if they cannot be read or are not x86-64's; the caller frees them. */
+/* A function's bytes, NULL if they cannot be read or are another processor's than instructions.h
+ * knows; the caller frees them. */
 uint8_t *code_bytes(struct code *c, size_t function, size_t *ret_size);

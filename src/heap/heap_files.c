@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/xalloc.h"
 
-#define PAGE 4096u
+#define SMALLEST 4096u /* page of any system */
 #define REFUSED_MAX 8
 
 /* One module that a file is looked for. */
@@ -75,7 +75,7 @@ static void take_loads(struct heap_file *f, const struct elf_file *elf)
 /* The segment without its part of a page. */
 static uint64_t first_page(const Elf64_Phdr *h)
 {
-	return h->p_offset & ~(uint64_t)(PAGE - 1);
+	return h->p_offset & ~(uint64_t)(SMALLEST - 1);
 }
 
 /* Pages of segments with code, as they are in the dump; which may come from a machine with larger
@@ -83,7 +83,7 @@ static uint64_t first_page(const Elf64_Phdr *h)
 static bool holds(const Elf64_Phdr *h, const Elf64_Phdr *end,
 		  const struct heap_locations_code *code)
 {
-	static const uint64_t pages[] = { PAGE, 4 * PAGE, 16 * PAGE };
+	static const uint64_t pages[] = { SMALLEST, 4 * SMALLEST, 16 * SMALLEST };
 
 	for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
 		const uint64_t mask = pages[i] - 1, first = h->p_offset & ~mask;
@@ -118,9 +118,9 @@ static bool fits_debug_file(struct heap_file *f, const struct heap_locations_mod
 		}
 	if (!only || m->code_count != 1)
 		return false;
-	within = only->p_vaddr & (PAGE - 1);
-	if (only->p_memsz > UINT64_MAX / 2 ||
-	    ((only->p_memsz + within + PAGE - 1) & ~(uint64_t)(PAGE - 1)) != m->code[0].size)
+	within = only->p_vaddr & (SMALLEST - 1);
+	if (only->p_memsz > UINT64_MAX / 2 || ((only->p_memsz + within + SMALLEST - 1) &
+					       ~(uint64_t)(SMALLEST - 1)) != m->code[0].size)
 		return false;
 	only->p_offset = m->code[0].offset + within;
 	only->p_filesz = only->p_memsz;

@@ -13,5 +13,7 @@ struct instruction {
 	uint64_t target;
 };
 
+/* Is there a decoder for code of this processor, as ELF files number it? */
+bool instruction_knows(unsigned machine);
 /* The first instruction of `size` bytes (at least 1), which are at `address`. */
 void instruction_read(struct instruction *i, const uint8_t *bytes, size_t size, uint64_t address);

@@ -241,7 +241,7 @@ static void put_text(struct disasm *d, size_t function)
 	buf_printf(out, " %s (flat, cumulative) %.1f%% of total\n", heap_unit(d->o),
 		   total ? heap_amount(&r->cum, d->o->measure) * 100 / total : 0);
 	if (!r->count)
-		buf_text(out, "(its code cannot be read, or is not x86-64's)\n");
+		buf_text(out, "(its code cannot be read, or is another processor's)\n");
 	for (size_t i = 0, end = 0; i < r->count && !sink_turn(d->out); i++) {
 		if (i == end)
 			end = put_source(d, r, i);

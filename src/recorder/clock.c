@@ -2,13 +2,13 @@
 /* The clock where it is not just the processor's counter: CLOCK_MONOTONIC, no clock at all (a
  * sandbox), or a time that the program gave itself for its next event.
  *
- * The hooks look at one word, rt.use_tsc; everything here is behind it. */
+ * The hooks look at one word, rt.use_ticks; everything here is behind it. */
 #include "recorder/rt.h"
 #include "recorder/sys.h"
 
 #define MEASURED_NS 20000000ull /* what the counter's rate is measured over, at least */
 
-static bool have_tsc;		   /* rt.use_tsc may be off only for a moment */
+static bool have_ticks;		   /* rt.use_ticks may be off only for a moment */
 static _Atomic uint64_t last_time; /* of a program without clocks: it stands still, nearly */
 static _Atomic uint32_t overrides; /* threads whose next event has a time of its own */
 static _Atomic uint64_t shift_ns;  /* see override_ticks() */
@@ -16,14 +16,14 @@ static __thread uint64_t next_stamp __attribute__((tls_model("initial-exec")));
 
 void clock_init(void)
 {
-	rt.use_tsc = have_tsc = arch_ticks_usable();
+	rt.use_ticks = have_ticks = arch_ticks_usable();
 }
 
 static uint64_t true_time(void)
 {
 	if (unlikely(atomic_load_explicit(&last_time, memory_order_relaxed)))
 		return atomic_fetch_add(&last_time, 1);
-	return have_tsc ? arch_ticks() : sys_clock_ns(CLOCK_MONOTONIC);
+	return have_ticks ? arch_ticks() : sys_clock_ns(CLOCK_MONOTONIC);
 }
 
 uint64_t rt_now_slow(void)
@@ -33,8 +33,8 @@ uint64_t rt_now_slow(void)
 	if (likely(!stamp))
 		return true_time();
 	next_stamp = 0;
-	if (atomic_fetch_sub(&overrides, 1) == 1 && have_tsc)
-		rt.use_tsc = true;
+	if (atomic_fetch_sub(&overrides, 1) == 1 && have_ticks)
+		rt.use_ticks = true;
 	return stamp;
 }
 
@@ -46,12 +46,12 @@ uint64_t rt_now_first(void)
 void rt_lose_clock(void)
 {
 	atomic_store(&last_time, true_time());
-	rt.use_tsc = have_tsc = false;
+	rt.use_ticks = have_ticks = false;
 }
 
 void rt_lose_clock_call(void)
 {
-	if (!have_tsc)
+	if (!have_ticks)
 		rt_lose_clock();
 }
 
@@ -86,7 +86,7 @@ static uint64_t override_ticks(uint64_t ns)
 	if (ns < start)
 		atomic_compare_exchange_strong(&shift_ns, &none, now - ns);
 	ns += atomic_load(&shift_ns);
-	if (!have_tsc)
+	if (!have_ticks)
 		return ns;
 	ns = ns > start ? ns - start : 0;
 	return rt.shm->start_stamp + (uint64_t)((unsigned __int128)ns * tick_rate() >> 20);
@@ -103,5 +103,5 @@ void clock_override(uint64_t microseconds)
 	if (!next_stamp)
 		atomic_fetch_add(&overrides, 1);
 	next_stamp = stamp ? stamp : 1;
-	rt.use_tsc = false;
+	rt.use_ticks = false;
 }

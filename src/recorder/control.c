@@ -6,8 +6,8 @@
  * on for the first time nothing is. */
 #include "recorder/hooks.h"
 #include "recorder/ring.h"
+#include "recorder/signal.h"
 #include "recorder/sys.h"
-#include "recorder/x86_64/signal.h"
 
 #include <signal.h>
 

@@ -23,7 +23,6 @@ struct registration {
 
 #define BLOCK 256u
 #define MAX_BLOCKS 512u
-#define PAGE 4096ull
 
 static struct registration *blocks[MAX_BLOCKS];
 static uint32_t count; /* entries in use, and free ones between them */
@@ -134,8 +133,8 @@ void frames_remove(const void *records)
 
 static bool all_readable(const struct registration *r)
 {
-	for (uint64_t page = (uint64_t)r->records & ~(PAGE - 1); page < (uint64_t)r->end;
-	     page += PAGE)
+	for (uint64_t page = page_down((uint64_t)r->records); page < (uint64_t)r->end;
+	     page += arch_page())
 		if (!readable((const void *)page))
 			return false;
 	return true;

@@ -203,7 +203,7 @@ void hooks_record_free(struct rt_thread *t, enum event_call call, void *p, const
 
 static void record_realloc_from(struct rt_thread *t, enum event_call call, void *p)
 {
-	uint64_t stamp = likely(rt.use_tsc) ? arch_ticks() : rt_now_first();
+	uint64_t stamp = likely(rt.use_ticks) ? arch_ticks() : rt_now_first();
 
 	if (ring_has_room(t))
 		ring_put(t, stamp,

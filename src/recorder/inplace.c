@@ -13,21 +13,15 @@
  * and so do other files' functions that it calls: an exception that it throws is a block too. */
 #include "recorder/inplace.h"
 #include "recorder/hooks.h"
+#include "recorder/patch.h"
 #include "recorder/sys.h"
 #include "target/elf.h"
 
 #include <string.h>
 
 #define ANSWER_NS 5000000000ull
-#define STUB_SIZE 128u /* of a stub with its displaced instructions */
-#define STUB_CODE 24u  /* where those start */
-#define REACH (1ull << 30)
 #define NEAR_STEP (1ull << 20)
 #define NEAR_TRIES 900u
-
-struct inplace_call {
-	uint64_t arguments[6], rax, r10, r11, site, fp, pc;
-};
 
 typedef uint64_t (*original_function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
@@ -176,8 +170,9 @@ static uint64_t record(struct rt_thread *t, const struct site *s, const struct i
 		if (p)
 			hooks_record_free(t, s->row->call, (void *)p, &c->fp);
 		call_original(s, c);
-		return c->rax; /* it returns nothing, and may be known to leave the register alone
-				*/
+		return c->result; /* it returns nothing, and may be known to leave the register
+				   * alone
+				   */
 	}
 }
 
@@ -192,7 +187,7 @@ uint64_t inplace_dispatch(struct inplace_call *c)
 		t = hooks_enter_slow(NEED_END);
 	if (unlikely(!t || inplace_nested(t, &c->fp))) {
 		result = call_original(s, c);
-		return s->row->op == INPLACE_END ? c->rax : result;
+		return s->row->op == INPLACE_END ? c->result : result;
 	}
 	/* A handler that interrupts here has a call of its own inside ours, and puts back what it
 	 * found. */
@@ -214,12 +209,12 @@ static uint8_t *map_near(uint64_t low, uint64_t high, size_t size)
 
 	for (unsigned i = 0; i < 2 * NEAR_TRIES; i++) {
 		uint64_t at = i < NEAR_TRIES ? first - i * NEAR_STEP
-					     : ((high + 4095) & ~4095ull) + REACH -
+					     : page_up(high) + ARCH_JUMP_REACH -
 						       (i - NEAR_TRIES) * NEAR_STEP;
 		long p;
 
-		if (i < NEAR_TRIES ? at > low || high - at > 2 * REACH - size
-				   : at + size - low > 2 * REACH)
+		if (i < NEAR_TRIES ? at > low || high - at > 2 * ARCH_JUMP_REACH - size
+				   : at + size - low > 2 * ARCH_JUMP_REACH)
 			continue;
 		p = SYS(SYS_mmap, at, size, PROT_READ | PROT_WRITE, flags, -1, 0);
 		if (p == (long)at)
@@ -232,48 +227,10 @@ static uint8_t *map_near(uint64_t low, uint64_t high, size_t size)
 	return NULL;
 }
 
-static bool put_distance(uint8_t *at, uint64_t from, uint64_t to)
-{
-	int64_t distance = (int64_t)(to - from);
-	int32_t narrow = (int32_t)distance;
-
-	memcpy(at, &narrow, sizeof(narrow));
-	return narrow == distance;
-}
-
-static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-
-/* The stub of a site, and behind it the displaced instructions.  `page` starts with the address of
- * our entry. */
-static bool write_stub(uint8_t *page, uint8_t *stub, const struct shm_site *plan, uint32_t number)
-{
-	uint8_t head[] = { 0x55, /* push %rbp */ 0x68,
-			   0,	 0,
-			   0,	 0, /* push $number */
-			   0xff, 0x25,
-			   0,	 0,
-			   0,	 0 /* jmp *entry(%rip) */ };
-	uint8_t *code = stub + STUB_CODE + sizeof(endbr64);
-
-	memcpy(head + 2, &number, 4);
-	memcpy(stub, head, sizeof(head));
-	memcpy(stub + STUB_CODE, endbr64, sizeof(endbr64));
-	memcpy(code, plan->code, plan->code_size);
-	if (!put_distance(stub + 8, (uint64_t)stub + sizeof(head), (uint64_t)page))
-		return false;
-	for (unsigned i = 0; i < plan->fix_count; i++) {
-		const struct shm_fix *f = &plan->fixes[i];
-
-		if (!put_distance(code + f->at, (uint64_t)code + f->end, f->target))
-			return false;
-	}
-	return true;
-}
-
 /* Is it a plan that makes sense, for what is there? */
 static bool agrees(const struct shm_site *plan)
 {
-	bool ok = plan->displaced >= INPLACE_JUMP && plan->displaced <= INPLACE_DISPLACED_MAX &&
+	bool ok = plan->displaced >= ARCH_JUMP && plan->displaced <= INPLACE_DISPLACED_MAX &&
 		  plan->code_size <= INPLACE_CODE_MAX && plan->fix_count <= INPLACE_FIXES &&
 		  plan->row < inplace_row_count &&
 		  plan->address - plan->low < plan->high - plan->low;
@@ -285,13 +242,13 @@ static bool agrees(const struct shm_site *plan)
 
 static bool write_jump(const struct shm_site *plan, const uint8_t *stub)
 {
-	uint64_t page = plan->address & ~4095ull;
-	uint64_t size = ((plan->address + INPLACE_JUMP + 4095) & ~4095ull) - page;
-	uint8_t jump[INPLACE_JUMP] = { 0xe9 };
+	uint64_t page = page_down(plan->address);
+	uint64_t size = page_up(plan->address + ARCH_JUMP) - page;
+	uint8_t jump[ARCH_JUMP];
 
 	/* Executable all the time: where code may not be changed, this is refused, and not the way
 	 * back. */
-	if (!put_distance(jump + 1, plan->address + sizeof(jump), (uint64_t)stub) ||
+	if (!patch_jump(jump, plan->address, stub) ||
 	    sys_failed(SYS(SYS_mprotect, page, size, PROT_READ | PROT_WRITE | PROT_EXEC)))
 		return false;
 	memcpy((void *)plan->address, jump, sizeof(jump));
@@ -311,7 +268,7 @@ static void replace_real(uint64_t entry, const uint8_t *original)
 static unsigned install_file(const struct shm_plan *plan, unsigned from, unsigned to)
 {
 	const struct shm_site *first = &plan->sites[from];
-	size_t size = (STUB_SIZE * (to - from + 1) + 4095) & ~(size_t)4095;
+	size_t size = page_up(PATCH_STUB_SIZE * (to - from + 1));
 	uint8_t *page = map_near(first->low, first->high, size);
 	const char *entry = inplace_entry;
 	unsigned done = 0;
@@ -322,17 +279,18 @@ static unsigned install_file(const struct shm_plan *plan, unsigned from, unsigne
 	memcpy(page, &entry, sizeof(entry));
 	for (unsigned i = from; i < to; i++)
 		good[i] = agrees(&plan->sites[i]) &&
-			  write_stub(page, page + STUB_SIZE * (i - from + 1), &plan->sites[i], i);
+			  patch_stub(page, page + PATCH_STUB_SIZE * (i - from + 1), &plan->sites[i],
+				     i);
 	if (sys_failed(SYS(SYS_mprotect, page, size, PROT_READ | PROT_EXEC)))
 		return 0;
 	for (unsigned i = from; i < to; i++) {
 		const struct shm_site *p = &plan->sites[i];
-		uint8_t *stub = page + STUB_SIZE * (i - from + 1);
+		uint8_t *stub = page + PATCH_STUB_SIZE * (i - from + 1);
 
 		if (!good[i])
 			continue;
 		sites[i] = (struct site){
-			.original = (original_function)(void *)(stub + STUB_CODE),
+			.original = (original_function)(void *)(stub + PATCH_STUB_CODE),
 			.usable = (size_t(*)(const void *, int))(void *)p->usable,
 			.row = &inplace_rows[p->row],
 			.low = p->low,
@@ -340,7 +298,7 @@ static unsigned install_file(const struct shm_plan *plan, unsigned from, unsigne
 		};
 		if (!write_jump(p, stub))
 			continue;
-		replace_real(p->entry, stub + STUB_CODE);
+		replace_real(p->entry, stub + PATCH_STUB_CODE);
 		done++;
 	}
 	return done;

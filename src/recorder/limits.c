@@ -16,7 +16,6 @@
 #include <sys/resource.h>
 
 #define SHARE 8
-#define PAGE 4096ull
 
 static _Atomic int64_t own_bytes;
 static bool locks_future; /* what is mapped will be locked */
@@ -43,7 +42,7 @@ static uint64_t statm_field(unsigned field)
 	SYS(SYS_close, fd);
 	for (long i = 0; i < n; i++) {
 		if (text[i] == ' ' && !field--)
-			return pages * PAGE;
+			return pages * arch_page();
 		pages = text[i] == ' ' ? 0 : pages * 10 + (uint64_t)(text[i] - '0');
 	}
 	return 0;

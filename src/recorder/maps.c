@@ -17,7 +17,6 @@
 #include <stdarg.h>
 
 #define FRAME ((const uint64_t *)__builtin_frame_address(0))
-#define PAGE 4096ull
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
 #define PR_SET_VMA_ANON_NAME 0
@@ -38,18 +37,13 @@ static inline struct rt_thread *map_enter(enum rt_need need)
 	return t;
 }
 
-static uint64_t whole_pages(size_t length)
-{
-	return ((uint64_t)length + PAGE - 1) & ~(PAGE - 1);
-}
-
 static void put_map_event(struct rt_thread *t, enum event_op op, enum event_call call,
 			  uint64_t stamp, const void *p, size_t length, unsigned how,
 			  unsigned flags, uint32_t stack)
 {
 	if (ring_has_room(t))
 		ring_put(t, stamp, ((uint64_t)p & EVENT_ADDRESS_MASK) | (uint64_t)op << 56,
-			 (whole_pages(length) & EVENT_SIZE_MASK) | (uint64_t)call << 48 |
+			 (page_up(length) & EVENT_SIZE_MASK) | (uint64_t)call << 48 |
 				 (uint64_t)how << 56,
 			 stack | (uint64_t)flags << 32);
 }
@@ -81,7 +75,7 @@ static void name_map(const void *p, size_t length)
 	while (i)
 		name[at++] = digits[--i];
 	name[at] = 0;
-	SYS(SYS_prctl, PR_SET_VMA, PR_SET_VMA_ANON_NAME, p, whole_pages(length), name);
+	SYS(SYS_prctl, PR_SET_VMA, PR_SET_VMA_ANON_NAME, p, page_up(length), name);
 }
 
 static __attribute__((noinline)) void mapped(enum event_call call, void *p, size_t length, int prot,
@@ -137,7 +131,7 @@ static __attribute__((noinline)) void remapped(struct rt_thread *t, uint64_t bef
 					       size_t old_length, void *p, size_t length, int flags,
 					       const uint64_t *frame)
 {
-	uint64_t was = whole_pages(old_length), is = whole_pages(length);
+	uint64_t was = page_up(old_length), is = page_up(length);
 	uint32_t stack = hooks_stack(t, frame);
 
 	if (p == old && is == was)

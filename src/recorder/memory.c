@@ -37,7 +37,7 @@ static bool lock_wait(uint32_t seen, uint32_t *spins)
 		atomic_store(&lock_lost, 1);
 		return false;
 	}
-	__builtin_ia32_pause();
+	arch_pause();
 	return true;
 }
 
@@ -99,13 +99,13 @@ static void *counted(void *p, size_t size)
 
 void *rt_map(size_t size)
 {
-	size = (size + 4095) & ~(size_t)4095;
+	size = page_up(size);
 	return size <= limits_room() ? counted(sys_map_private(size), size) : NULL;
 }
 
 void rt_unmap(void *p, size_t size)
 {
-	size = (size + 4095) & ~(size_t)4095;
+	size = page_up(size);
 	sys_unmap(p, size);
 	limits_taken(p, -(int64_t)size);
 }

@@ -229,7 +229,7 @@ static void describe(struct shm_module *record, const struct module *m)
 		uint64_t at = m->map->l_addr + p->p_vaddr;
 
 		if (p->p_type == PT_LOAD && !first_end)
-			first_end = (at + p->p_memsz + 4095) & ~4095ull;
+			first_end = page_up(at + p->p_memsz);
 		if (p->p_type == PT_NOTE && run_of(m, at) && at + p->p_memsz <= run_of(m, at)->end)
 			find_build_id(record, (const uint8_t *)at, p->p_memsz);
 	}
@@ -258,11 +258,11 @@ static void find_runs(struct module *m)
 
 	for (uint32_t i = 0; i < m->segment_count; i++) {
 		const ElfW(Phdr) *p = &m->segments[i];
-		uint64_t start = (m->map->l_addr + p->p_vaddr) & ~4095ull;
+		uint64_t start = page_down(m->map->l_addr + p->p_vaddr);
 
 		if (p->p_type != PT_LOAD)
 			continue;
-		if (!last || (start > ((last->end + 4095) & ~4095ull) && m->run_count < MAX_RUNS)) {
+		if (!last || (start > page_up(last->end) && m->run_count < MAX_RUNS)) {
 			last = &m->runs[m->run_count++];
 			last->start = start;
 		}

@@ -11,7 +11,7 @@
 struct sigaction;
 
 struct real {
-	long (*syscall)(long, ...); /* first: x86_64/entry.S jumps there */
+	long (*syscall)(long, ...); /* first: entry.S jumps there */
 	void *(*malloc)(size_t);
 	void *(*calloc)(size_t, size_t);
 	void *(*realloc)(void *, size_t);

@@ -25,10 +25,10 @@ static const struct hook_row *row_named(const char *name)
 
 static void write_slot(uint64_t *slot, void *value)
 {
-	uint64_t page = (uint64_t)slot & ~4095ull;
+	uint64_t page = page_down((uint64_t)slot);
 
 	/* After relocation most tables are read-only; those that are not stay writable. */
-	if (SYS(SYS_mprotect, page, 4096, PROT_READ | PROT_WRITE))
+	if (SYS(SYS_mprotect, page, arch_page(), PROT_READ | PROT_WRITE))
 		return;
 	*slot = (uint64_t)value;
 }
@@ -46,8 +46,7 @@ static bool in_relro(const struct link_map *map, uint64_t at)
 	for (p = segments; p < segments + count; p++) {
 		uint64_t start = map->l_addr + p->p_vaddr;
 
-		if (p->p_type == PT_GNU_RELRO && at >= start &&
-		    at < ((start + p->p_memsz) & ~4095ull))
+		if (p->p_type == PT_GNU_RELRO && at >= start && at < page_down(start + p->p_memsz))
 			return true;
 	}
 	return false;
@@ -64,8 +63,8 @@ static void redirect_image(const struct link_map *map, const struct elf_image *i
 			const struct hook_row *row;
 			uint64_t *slot;
 
-			if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT &&
-			    (type != R_X86_64_64 || r->r_addend))
+			if (type != ARCH_RELOCATION_CALL && type != ARCH_RELOCATION_SLOT &&
+			    (type != ARCH_RELOCATION_DATA || r->r_addend))
 				continue;
 			row = row_named(image->strings +
 					image->symbols[ELF64_R_SYM(r->r_info)].st_name);
@@ -73,13 +72,14 @@ static void redirect_image(const struct link_map *map, const struct elf_image *i
 				continue;
 			slot = (uint64_t *)(map->l_addr + r->r_offset);
 			/* Bound elsewhere: the program's own, or another version. */
-			if (*slot != (uint64_t)*row->real && type != R_X86_64_JUMP_SLOT)
+			if (*slot != (uint64_t)*row->real && type != ARCH_RELOCATION_CALL)
 				continue;
 			if (*slot == (uint64_t)row->hook)
 				continue;
 			write_slot(slot, row->hook);
 			if (in_relro(map, (uint64_t)slot))
-				SYS(SYS_mprotect, (uint64_t)slot & ~4095ull, 4096, PROT_READ);
+				SYS(SYS_mprotect, page_down((uint64_t)slot), arch_page(),
+				    PROT_READ);
 		}
 	}
 }

@@ -98,7 +98,7 @@ static bool poll_again(uint32_t drained, uint32_t *polls)
 
 	if (atomic_load_explicit(&given_up, memory_order_relaxed) == (1ull << 32 | drained))
 		return false;
-	__builtin_ia32_pause();
+	arch_pause();
 	if (++*polls < PATIENCE_POLLS)
 		return true;
 	atomic_store_explicit(&given_up, 1ull << 32 | drained, memory_order_relaxed);

@@ -11,9 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "recorder/x86_64/arch.h"
+#include "recorder/arch.h"
 #include "target/attributes.h"
 #include "unwind/walk.h"
+#include "wire/page.h"
 #include "wire/shm.h"
 
 /* The first threads of a program get more memory than the many that may follow. */
@@ -59,7 +60,7 @@ enum rt_state { RT_NEW, RT_STARTING, RT_ON, RT_OFF };
 struct rt {
 	_Atomic uint32_t state;
 	struct shm_control *shm;
-	uint32_t use_tsc;
+	uint32_t use_ticks;
 	uint32_t stack_depth;
 	bool launched;	       /* by `memoir run` */
 	bool own_collector;    /* not the launcher, but one that we started */
@@ -97,7 +98,7 @@ struct rt_live {
 	_Atomic uint32_t
 		stopped;       /* recording ended before the program did: what is missed counts */
 	_Atomic uint32_t here; /* 1 in the process that is recorded, 0 in a forked child */
-	char pad[4096 - 3 * sizeof(uint32_t)];
+	char pad[ARCH_PAGE_MAX - 3 * sizeof(uint32_t)];
 };
 
 extern struct rt rt HIDDEN;
@@ -124,7 +125,7 @@ void rt_lose_clock_call(void) HIDDEN;
 
 static inline uint64_t rt_now(void)
 {
-	return likely(rt.use_tsc) ? arch_ticks() : rt_now_slow();
+	return likely(rt.use_ticks) ? arch_ticks() : rt_now_slow();
 }
 
 /* environment.c: the environment that the kernel put on the stack. */

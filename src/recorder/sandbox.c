@@ -45,7 +45,7 @@ static bool lets_through(const struct sock_fprog *filter, const struct sandbox_r
 {
 	struct seccomp_data call = {
 		.nr = row->number,
-		.arch = AUDIT_ARCH_X86_64,
+		.arch = ARCH_AUDIT,
 		.instruction_pointer = (uint64_t)lets_through,
 	};
 	uint32_t answer;
@@ -59,7 +59,7 @@ static bool is_readable(const void *from, uint64_t size)
 {
 	const uint64_t first = (uint64_t)from & ~7ull, end = (uint64_t)from + size;
 
-	for (uint64_t p = first; p < end; p = (p | 4095) + 1)
+	for (uint64_t p = first; p < end; p = page_down(p) + arch_page())
 		if (!sys_readable((const void *)p))
 			return false;
 	return sys_readable((const void *)((end - 1) & ~7ull));
@@ -69,7 +69,7 @@ static bool is_readable(const void *from, uint64_t size)
 static void wait_for_blocked(void)
 {
 	for (uint32_t i = 0; atomic_load(&sys_blocking) && i < PATIENCE; i++)
-		__builtin_ia32_pause();
+		arch_pause();
 }
 
 /* What this thread will need while nothing more can be had. */

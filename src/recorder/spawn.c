@@ -28,7 +28,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "recorder/x86_64/clone.h"
+#include "recorder/clone.h"
 
 #define STACK_SIZE 16384
 #define PLACE_SIZE 4096

@@ -16,7 +16,7 @@
 #define START_TIMEOUT_NS 10000000000ull
 
 struct rt rt;
-struct rt_live rt_live __attribute__((aligned(4096)));
+struct rt_live rt_live __attribute__((aligned(ARCH_PAGE_MAX)));
 __thread struct rt_thread *rt_self;
 
 /* For `memoir run`, which must be of the same version. */
@@ -188,7 +188,7 @@ struct shm_control *rt_new_recording(const struct shm_control *like)
 		options_init(&control->options);
 		options_from_environment(&control->options, rt_environment(), warn_option, NULL);
 	}
-	control->clock = rt.use_tsc ? CLOCK_TSC : CLOCK_NANOSECONDS;
+	control->clock = rt.use_ticks ? CLOCK_TICKS : CLOCK_NANOSECONDS;
 	control->start_stamp = rt_now();
 	control->start_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	control->start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
@@ -269,7 +269,7 @@ static bool recorder_start(void)
 	rt.launched = shared;
 	rt.own_collector = atomic_load(&control->target_pid) != -1;
 	if (atomic_load(&control->target_pid) == -1) { /* the launcher's */
-		control->clock = rt.use_tsc ? CLOCK_TSC : CLOCK_NANOSECONDS;
+		control->clock = rt.use_ticks ? CLOCK_TICKS : CLOCK_NANOSECONDS;
 		control->start_stamp = rt_now();
 		control->start_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
 		control->start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);

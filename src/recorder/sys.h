@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "recorder/x86_64/syscall.h"
+#include "recorder/syscall.h"
 #include "target/attributes.h"
 
 /* A bit for each call that is made anywhere: SYS() takes no other. */

@@ -259,7 +259,7 @@ static void grow_known(struct rt_thread *t)
 	*(struct rt_known_stack *volatile *)&t->known = bigger;
 	*(volatile uint64_t *)&t->known_mask = size * 4 - 1;
 	thread_tell_walks(t);
-	rt_unmap(old, (size * sizeof(*old) + 4095) & ~4095ull);
+	rt_unmap(old, page_up(size * sizeof(*old)));
 }
 
 static void remember(struct rt_thread *t, uint64_t hash, uint32_t node)

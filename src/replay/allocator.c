@@ -11,17 +11,12 @@
 
 #include "base/buf.h"
 #include "base/xalloc.h"
-
-#if defined(__aarch64__)
-#define TRIPLET "aarch64-linux-gnu"
-#else
-#define TRIPLET "x86_64-linux-gnu"
-#endif
+#include "wire/arch.h"
 
 /* Before these, the folders of LD_LIBRARY_PATH. */
 #define FOLDERS                                                                                    \
-	"/usr/local/lib:/usr/local/lib/" TRIPLET ":/usr/local/lib64:/usr/lib/" TRIPLET             \
-	":/lib/" TRIPLET ":/usr/lib64:/lib64:/usr/lib:/lib"
+	"/usr/local/lib:/usr/local/lib/" ARCH_TRIPLET ":/usr/local/lib64:/usr/lib/" ARCH_TRIPLET   \
+	":/lib/" ARCH_TRIPLET ":/usr/lib64:/lib64:/usr/lib:/lib"
 
 /* The plainest name first; Debian has tcmalloc without its profiler as tcmalloc_minimal. */
 static const char *const patterns[] = { "lib%s.so",	      "lib%s.so.*", "lib%s_minimal.so",

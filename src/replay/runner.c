@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 #include "replay/plan.h"
+#include "wire/arch.h"
 
-#define PAGE 4096u
 #define LINE 64
 #define LOOKS 200	 /* at a word before sleeping on it */
 #define FLUSH (64 << 10) /* bytes that a thread may be ahead of the common sum */
@@ -74,15 +74,6 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void relax(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#else
-	__asm__ volatile("yield" ::: "memory");
-#endif
-}
-
 /* Looks a few times, then sleeps: the other thread may need this processor. */
 static void wait_for(struct word *w, uint32_t value)
 {
@@ -91,7 +82,7 @@ static void wait_for(struct word *w, uint32_t value)
 	for (unsigned i = 0; i < LOOKS; i++) {
 		if (atomic_load_explicit(&w->value, memory_order_acquire) == value)
 			return;
-		relax();
+		arch_pause();
 	}
 	atomic_fetch_add(&w->waiting, 1);
 	while ((seen = atomic_load(&w->value)) != value)
@@ -142,8 +133,8 @@ static void touch(void *block, uint64_t from, uint64_t size)
 		return;
 	}
 	p[from] = 0x5a;
-	for (uintptr_t at = ((uintptr_t)p + from) / PAGE * PAGE + PAGE; at < (uintptr_t)p + size;
-	     at += PAGE)
+	for (uintptr_t at = ((uintptr_t)p + from) / arch_page() * arch_page() + arch_page();
+	     at < (uintptr_t)p + size; at += arch_page())
 		*(volatile char *)at = 0x5a;
 }
 
@@ -246,7 +237,7 @@ static __attribute__((noinline)) void touch_stack(void)
 {
 	volatile char bytes[STACK_TOUCHED];
 
-	for (size_t i = 0; i < sizeof(bytes); i += PAGE)
+	for (size_t i = 0; i < sizeof(bytes); i += arch_page())
 		bytes[i] = 0;
 }
 

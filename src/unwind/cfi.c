@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "unwind/x86_64/registers.h"
+#include "unwind/arch.h"
 
 enum pointer_encoding {
 	PE_ABSPTR = 0x00,
@@ -281,7 +281,6 @@ static bool search_records(const struct cfi_image *image, uint64_t at, uint64_t 
 }
 
 #define SPAN_MAX (64ull << 20)
-#define SPAN_PAGE 4096ull
 
 /* Makes sure that the image reaches to `to`, page by page. */
 static bool extend(struct cfi_image *image, const uint8_t *to, bool (*readable)(const void *p))
@@ -291,7 +290,7 @@ static bool extend(struct cfi_image *image, const uint8_t *to, bool (*readable)(
 
 		if (next - image->low > (int64_t)SPAN_MAX || !readable(next))
 			return false;
-		image->high = next + SPAN_PAGE;
+		image->high = next + ARCH_PAGE;
 	}
 	return true;
 }
@@ -299,7 +298,7 @@ static bool extend(struct cfi_image *image, const uint8_t *to, bool (*readable)(
 bool cfi_span(const uint8_t *frames, bool (*readable)(const void *p), struct cfi_scratch *s,
 	      struct cfi_span *ret_span)
 {
-	struct cfi_image image = { .low = frames, .high = frames - (uint64_t)frames % SPAN_PAGE };
+	struct cfi_image image = { .low = frames, .high = frames - (uint64_t)frames % ARCH_PAGE };
 	struct cfi_span span = { .end = frames, .low = UINT64_MAX };
 	struct cfi_cursor c;
 
@@ -569,7 +568,8 @@ static unwind_rule rule_of(const struct cfi_image *image, const struct cfi_row *
 
 	if (row->ra == WHERE_UNDEFINED)
 		return rule_make(RULE_END, 0, 0);
-	if (row->ra != WHERE_OFFSET || row->ra_offset != -8)
+	if (row->ra != WHERE_OFFSET || row->ra_offset & 7 ||
+	    row->ra_offset > 8 * -ARCH_RETURN_MIN || row->ra_offset < 8 * -ARCH_RETURN_MAX)
 		return broken;
 	if (row->cfa_expression) {
 		int64_t at;
@@ -598,7 +598,8 @@ static unwind_rule rule_of(const struct cfi_image *image, const struct cfi_row *
 		return broken;
 	if (saved & 7 || saved < 0 || saved / 8 > RULE_SAVED_MAX)
 		return broken;
-	return rule_make(kind, offset / 8, (uint64_t)saved / 8);
+	return rule_with_return(rule_make(kind, offset / 8, (uint64_t)saved / 8),
+				(uint64_t)-row->ra_offset / 8);
 }
 
 unwind_rule cfi_rule(const struct cfi_image *image, uint64_t address, struct cfi_scratch *s)

@@ -9,9 +9,12 @@
  *   bits  0..3   kind
  *   bits  4..25  offset / 8, signed: of the CFA from its register
  *   bits 26..39  where the caller's frame register was saved: 8-byte words below the CFA, 0 = not
+ *   bits 40..47  where the return address was saved: words below the CFA, less ARCH_RETURN_MIN
  *   bits 48..63  index of the module that the address is in, 0 = none known */
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "unwind/arch.h"
 
 typedef uint64_t unwind_rule;
 
@@ -49,6 +52,17 @@ static inline int64_t rule_offset(unwind_rule r)
 static inline uint64_t rule_saved(unwind_rule r)
 {
 	return (r >> 26 & 0x3fff) << 3;
+}
+
+/* In words below the CFA. */
+static inline uint64_t rule_return(unwind_rule r)
+{
+	return (r >> 40 & 0xff) + ARCH_RETURN_MIN;
+}
+
+static inline unwind_rule rule_with_return(unwind_rule r, uint64_t words)
+{
+	return (r & ~(0xffull << 40)) | (words - ARCH_RETURN_MIN) << 40;
 }
 
 static inline unsigned rule_module(unwind_rule r)

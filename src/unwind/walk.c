@@ -21,12 +21,10 @@
 #include <string.h>
 
 #include "unwind/rules.h"
-#include "unwind/x86_64/registers.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-#define PAGE 4096ull
 #define MAX_FRAME (1ull << 20)	    /* a guessed frame is not larger */
 #define MAX_EXTENSION (16ull << 20) /* a stack does not grow by more between two events */
 #define CHECKS_PER_FRAME 3
@@ -99,12 +97,12 @@ void walk_forget(struct walk *w)
  * touched, which are in use. */
 static bool on_own_stack(struct walk *w, uint64_t sp)
 {
-	uint64_t low = w->stack_low, page = sp & ~(PAGE - 1);
+	uint64_t low = w->stack_low, page = sp & ~(ARCH_PAGE - 1);
 
 	if (sp >= w->stack_high || sp < w->gap || low - sp > MAX_EXTENSION)
 		return false;
 	while (low > page) {
-		uint64_t next = (low - 1) & ~(PAGE - 1);
+		uint64_t next = (low - 1) & ~(ARCH_PAGE - 1);
 
 		if (!w->probe((const void *)next)) {
 			w->gap = next;
@@ -121,11 +119,11 @@ static __attribute__((noinline)) bool readable_elsewhere(struct walk *w, uint64_
 	if (at & 7)
 		return false;
 	w->elsewhere = true;
-	if (at / PAGE == w->ok_page)
+	if (at / ARCH_PAGE == w->ok_page)
 		return true;
 	if (!w->probe((const void *)at))
 		return false;
-	w->ok_page = at / PAGE;
+	w->ok_page = at / ARCH_PAGE;
 	return true;
 }
 
@@ -185,7 +183,7 @@ static __attribute__((noinline)) bool step_rarely(struct walk *w, struct walk_fr
 			return false;
 		f->sp_at = at;
 		at = word_at(at); /* the CFA */
-		if (at <= *sp || !readable(w, at - 8))
+		if (at <= *sp || !readable(w, arch_return_slot(at, f->rule)))
 			return false;
 		f->fp_at = rule_saved(f->rule) ? f->fp : 0;
 		f->fp = rule_saved(f->rule) ? word_at(f->fp) : f->fp;
@@ -216,7 +214,7 @@ static __attribute__((noinline)) bool step_rarely(struct walk *w, struct walk_fr
 	default:
 		return false;
 	}
-	f->slot = *sp - 8;
+	f->slot = arch_return_slot(*sp, f->rule);
 	f->pc = word_at(f->slot);
 	f->flags = 0;
 	return f->pc != 0;
@@ -235,7 +233,7 @@ static inline bool walk_step(struct walk *w, struct walk_fresh *f, uint64_t *sp)
 		cfa = f->fp + (uint64_t)rule_offset(rule);
 	else
 		return step_rarely(w, f, sp);
-	if (unlikely(cfa <= *sp || !readable(w, cfa - 8)))
+	if (unlikely(cfa <= *sp || !readable(w, arch_return_slot(cfa, rule))))
 		return false;
 	if (saved) {
 		if (unlikely(!readable(w, cfa - saved)))
@@ -245,7 +243,7 @@ static inline bool walk_step(struct walk *w, struct walk_fresh *f, uint64_t *sp)
 	} else {
 		f->fp_at = 0;
 	}
-	f->slot = cfa - 8;
+	f->slot = arch_return_slot(cfa, rule);
 	f->pc = word_at(f->slot);
 	f->sp_at = 0;
 	f->flags = 0;
@@ -353,7 +351,7 @@ static bool is_end(const struct walk_fresh *f)
  * cut or extended at its outer end, which only a walk without reuse can do. */
 static inline bool walk_take(struct walk *w, struct walk_regs regs, bool reuse)
 {
-	struct walk_fresh f = { .slot = regs.sp - 8, .pc = regs.pc, .fp = regs.fp };
+	struct walk_fresh f = { .slot = arch_entry_slot(regs.sp), .pc = regs.pc, .fp = regs.fp };
 	struct walk_frame *m = reuse ? w->top : w->frames - 1;
 	uint64_t sp = regs.sp;
 	uint32_t fresh = 0, depth;
@@ -363,7 +361,7 @@ static inline bool walk_take(struct walk *w, struct walk_regs regs, bool reuse)
 	w->elsewhere = false;
 	if (unlikely(sp - w->stack_low >= w->stack_high - w->stack_low)) {
 		w->elsewhere = !on_own_stack(w, sp);
-		w->ok_page = (sp - 8) / PAGE; /* in use */
+		w->ok_page = arch_entry_slot(sp) / ARCH_PAGE; /* in use */
 	}
 	while (fresh < w->limit) {
 		while (m->slot < f.slot)
@@ -421,12 +419,12 @@ __attribute__((noinline)) void walk_slowly(struct walk *w, struct walk_regs regs
 
 bool walk_leads_to(struct walk *w, struct walk_regs regs, uint64_t through, uint64_t slot)
 {
-	struct walk_fresh f = { .slot = regs.sp - 8, .pc = regs.pc, .fp = regs.fp };
+	struct walk_fresh f = { .slot = arch_entry_slot(regs.sp), .pc = regs.pc, .fp = regs.fp };
 	uint64_t sp = regs.sp, inner = 0;
 
 	if (sp - w->stack_low >= w->stack_high - w->stack_low) {
 		on_own_stack(w, sp);
-		w->ok_page = (sp - 8) / PAGE;
+		w->ok_page = arch_entry_slot(sp) / ARCH_PAGE;
 	}
 	for (uint32_t i = 0; i < w->limit && f.slot < slot; i++) {
 		inner = f.pc;

@@ -8,10 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unwind/arch.h"
 #include "unwind/rule.h"
 
 struct walk_regs {
-	uint64_t pc; /* return address, found at sp - 8 */
+	uint64_t pc; /* return address, found at arch_entry_slot(sp) */
 	uint64_t sp; /* after the return */
 	uint64_t fp;
 };
@@ -178,8 +179,8 @@ static inline uint32_t walk_stack(struct walk *w, struct walk_regs regs)
 {
 	struct walk_frame *top = w->top;
 
-	if (top->slot == regs.sp - 8 && (top->fp == regs.fp || !(top->flags & FRAME_NEEDS_FP)) &&
-	    !w->careful) {
+	if (top->slot == arch_entry_slot(regs.sp) &&
+	    (top->fp == regs.fp || !(top->flags & FRAME_NEEDS_FP)) && !w->careful) {
 		if (top->pc == regs.pc) {
 			if (__builtin_expect(walk_checks_hold(w->checks, top->checks), 1))
 				return top->node;

@@ -37,7 +37,7 @@ static inline uint64_t found_by(const struct walk *w, struct walk_regs regs)
 			break;
 		if (saved)
 			regs.fp = *(const uint64_t *)(cfa - saved);
-		regs.pc = *(const uint64_t *)(cfa - 8);
+		regs.pc = *(const uint64_t *)arch_return_slot(cfa, c->rule);
 		regs.sp = cfa;
 		hash = (hash ^ hash >> 32 ^ regs.pc) * GOLDEN;
 	}

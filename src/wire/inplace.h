@@ -11,6 +11,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "wire/arch.h"
+
 enum inplace_group { INPLACE_STANDARD, INPLACE_CXX, INPLACE_MI, INPLACE_TC };
 
 enum inplace_op {
@@ -37,7 +39,6 @@ struct inplace_row {
 extern const struct inplace_row inplace_rows[] __attribute__((visibility("hidden")));
 extern const unsigned inplace_row_count __attribute__((visibility("hidden")));
 
-#define INPLACE_JUMP 5		 /* bytes of the jump that is written */
 #define INPLACE_DISPLACED_MAX 20 /* the last instruction may start in its last byte */
 #define INPLACE_CODE_MAX 64
 #define INPLACE_FIXES 5
@@ -51,9 +52,9 @@ struct shm_fix {
 };
 
 struct shm_site {
-	uint64_t entry;	    /* what a pointer to the function holds */
-	uint64_t address;   /* of the bytes to overwrite: behind an endbr64 */
-	uint64_t usable;    /* the function that tells the size of its blocks, 0 if there is none */
+	uint64_t entry;	  /* what a pointer to the function holds */
+	uint64_t address; /* of the bytes to overwrite: behind what marks it as a target of jumps */
+	uint64_t usable;  /* the function that tells the size of its blocks, 0 if there is none */
 	uint64_t low, high; /* where its file is mapped: the stub must be near all of that */
 	struct shm_fix fixes[INPLACE_FIXES];
 	uint8_t row, protection, fix_count, code_size, displaced;

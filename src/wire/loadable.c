@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What kind of program a file is.  See loadable.h. */
 #include "wire/loadable.h"
-#include "wire/machine.h"
+#include "wire/arch.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -148,7 +148,7 @@ static bool read_header(struct elf_file *f)
 	return read_all(f, 0, &f->header, sizeof(f->header)) &&
 	       !memcmp(f->header.e_ident, ELFMAG, SELFMAG) &&
 	       f->header.e_ident[EI_CLASS] == ELFCLASS64 &&
-	       f->header.e_ident[EI_DATA] == ELFDATA2LSB && f->header.e_machine == MACHINE_ELF;
+	       f->header.e_ident[EI_DATA] == ELFDATA2LSB && f->header.e_machine == ARCH_ELF_MACHINE;
 }
 
 static bool is_named_like_musl(const char *path)
@@ -181,7 +181,7 @@ static enum loadable look_at_program(struct elf_file *f, struct loadable_look *r
 		return LOADABLE_UNKNOWN;
 	ret->machine = f->header.e_machine;
 	if (f->header.e_ident[EI_CLASS] == ELFCLASS32 &&
-	    (f->header.e_machine == EM_386 || f->header.e_machine == MACHINE_ELF))
+	    (f->header.e_machine == EM_386 || f->header.e_machine == ARCH_ELF_MACHINE))
 		return LOADABLE_32_BIT;
 	if (!read_header(f))
 		return LOADABLE_OTHER_MACHINE;

@@ -71,7 +71,7 @@ struct shm_ring {
 	struct event events[];
 };
 
-enum shm_clock { CLOCK_TSC, CLOCK_NANOSECONDS /* CLOCK_MONOTONIC */ };
+enum shm_clock { CLOCK_TICKS, CLOCK_NANOSECONDS /* CLOCK_MONOTONIC */ };
 
 enum shm_state {
 	SHM_STARTING,

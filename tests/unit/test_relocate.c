@@ -71,7 +71,7 @@ static void install(const struct shm_site *s)
 		memcpy(code + s->fixes[i].at, &distance, 4);
 	}
 	assert_memory_equal((const void *)s->address, s->original, s->displaced);
-	memset((void *)s->address, 0xcc, INPLACE_JUMP);
+	memset((void *)s->address, 0xcc, ARCH_JUMP);
 }
 
 static uint64_t call(const void *code, uint64_t argument)

@@ -9,6 +9,8 @@
 #include <Zydis/Zydis.h>
 #include <string.h>
 
+const char relocate_features[] = "x86_Thread_features:";
+
 static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 
 #define ALIGNMENT 16 /* of functions; what is before it and no code is padding */
@@ -204,7 +206,7 @@ const char *relocate_entry(const struct relocate_code *code, bool shadow_stack,
 		return "its size is not known";
 	if (end > sizeof(endbr64) && !memcmp(code->bytes, endbr64, sizeof(endbr64)))
 		start = sizeof(endbr64);
-	for (p.at = start; p.at < start + INPLACE_JUMP && !p.ended; p.at += i.length) {
+	for (p.at = start; p.at < start + ARCH_JUMP && !p.ended; p.at += i.length) {
 		if (p.at >= end || !decode(&p, p.at, end, &i))
 			return "its code is not understood";
 		why = move_instruction(&p, &i, shadow_stack);
@@ -212,11 +214,11 @@ const char *relocate_entry(const struct relocate_code *code, bool shadow_stack,
 			return why;
 		p.ended |= ends_flow(&i);
 	}
-	if (p.at < start + INPLACE_JUMP) {
-		if (p.at != end || start + INPLACE_JUMP > code->room ||
-		    !padded(&p, p.at, start + INPLACE_JUMP))
+	if (p.at < start + ARCH_JUMP) {
+		if (p.at != end || start + ARCH_JUMP > code->room ||
+		    !padded(&p, p.at, start + ARCH_JUMP))
 			return "it is too short for a jump";
-		p.at = start + INPLACE_JUMP;
+		p.at = start + ARCH_JUMP;
 	}
 	site->entry = code->address;
 	site->address = code->address + start;

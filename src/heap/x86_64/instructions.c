@@ -3,8 +3,14 @@
 #include "heap/instructions.h"
 
 #include <Zydis/Zydis.h>
+#include <elf.h>
 #include <stdio.h>
 #include <string.h>
+
+bool instruction_knows(unsigned machine)
+{
+	return machine == EM_X86_64;
+}
 
 static void setup(ZydisDecoder *decoder, ZydisFormatter *formatter)
 {

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* What the recorder needs from x86-64: the clock, the frame of a hook, the thread pointer, and a
- * counter that a signal handler cannot tear. */
+/* What the recorder needs from x86-64: whether its clock can be used, the frame of a hook, the
+ * thread pointer, and a counter that a signal handler cannot tear. */
 #include <cpuid.h>
+#include <elf.h>
+#include <linux/audit.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "unwind/walk.h"
+#include "wire/arch.h"
 
-#define ARCH_NAME "x86_64"
+#define ARCH_AUDIT AUDIT_ARCH_X86_64 /* what filters of system calls know it by */
 
-static inline uint64_t arch_ticks(void)
-{
-	return __builtin_ia32_rdtsc();
-}
+/* Slots that hold the address of a function of another file: bound at the first call, at once, and
+ * in data. */
+#define ARCH_RELOCATION_CALL R_X86_64_JUMP_SLOT
+#define ARCH_RELOCATION_SLOT R_X86_64_GLOB_DAT
+#define ARCH_RELOCATION_DATA R_X86_64_64
 
 /* Does the counter run at one rate on all processors, whatever they sleep or throttle? */
 static inline bool arch_ticks_usable(void)

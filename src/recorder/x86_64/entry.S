@@ -5,7 +5,7 @@
  * has pushed the caller's frame register and the number of the site.
  *
  * The callers are in the same file as the function, and the compiler may know which registers it
- * leaves alone: all are kept.  What is pushed is struct inplace_call (recorder/inplace.c). */
+ * leaves alone: all are kept.  What is pushed is struct inplace_call (patch.h). */
 #include <cet.h>
 #include <sys/syscall.h>
 
