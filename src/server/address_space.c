@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/words.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "query/allocator.h"
 #include "query/series.h"
 #include "server/areas.h"
 #include "server/request.h"
-#include "server/words.h"
 
 #define GAP (32ull << 20) /* that separates two areas */
 #define COLUMNS_MOST 1000

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/words.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/sort.h"
 #include "server/request.h"
-#include "server/words.h"
 
 #define CACHED_ROWS 2000 /* more are streamed */
 

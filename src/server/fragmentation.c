@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/words.h"
 #include "base/xalloc.h"
 #include "query/series.h"
 #include "server/request.h"
-#include "server/words.h"
 
 #define POINTS_MAX 2000
 

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/words.h"
 #include "base/xalloc.h"
 #include "query/group.h"
+#include "query/spark.h"
 #include "server/request.h"
-#include "server/spark.h"
-#include "server/words.h"
 
 #define CACHED_GROUPS 2000 /* more are streamed */
 #define SPARKS_MAX 1000	   /* groups with curves */

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "answer/words.h"
 #include "server/request.h"
-#include "server/words.h"
 
 void leaks_verdict(struct json *j, const struct model *m, const struct verdict *v)
 {

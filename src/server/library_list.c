@@ -2,13 +2,13 @@
 /* What is open, as JSON.  See library.h. */
 #include <string.h>
 
+#include "answer/words.h"
 #include "base/buf.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "server/dumps.h"
 #include "server/library_internal.h"
 #include "server/statistics.h"
-#include "server/words.h"
 
 static const char *state_name(const struct entry *e, const struct snapshot *s)
 {

@@ -2,9 +2,9 @@
 /* GET /data/{id}/maps and /timeline_maps: memory maps, and what they used over time. */
 #include <stdlib.h>
 
+#include "answer/words.h"
 #include "query/map_answer.h"
 #include "server/request.h"
-#include "server/words.h"
 
 #define CACHED_ROWS 2000 /* more are streamed */
 

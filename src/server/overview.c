@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/words.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "server/leaks.h"
 #include "server/request.h"
-#include "server/words.h"
 
 #define VERDICTS_SHOWN 5
 #define TOP_SHOWN 5

@@ -5,8 +5,8 @@
 
 #include "base/parallel.h"
 #include "base/xalloc.h"
+#include "query/spark.h"
 #include "server/request.h"
-#include "server/spark.h"
 
 #define SPARK_MAX 200
 

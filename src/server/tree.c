@@ -3,11 +3,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "answer/words.h"
 #include "base/human.h"
 #include "query/tree.h"
 #include "server/request.h"
 #include "server/tree_json.h"
-#include "server/words.h"
 
 /* From the inside every frame of every stack may be a node of its own: a million stacks would make
  * a hundred million. */

@@ -7,17 +7,17 @@
 
 #include "answer/param.h"
 #include "answer/views.h"
+#include "answer/words.h"
 #include "base/xalloc.h"
 #include "query/allocator.h"
 #include "query/series.h"
+#include "query/spark.h"
 #include "random_recording.h"
 #include "server/areas.h"
 #include "server/complete.h"
 #include "server/flame_layout.h"
 #include "server/guard.h"
 #include "server/route.h"
-#include "server/spark.h"
-#include "server/words.h"
 
 static void decodes_addresses(void **state)
 {

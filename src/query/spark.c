@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Small curves.  See spark.h. */
-#include "server/spark.h"
+#include "query/spark.h"
 
 #include <stdlib.h>
 

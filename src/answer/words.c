@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Small texts.  See words.h. */
-#include "server/words.h"
+#include "answer/words.h"
 
 #include <inttypes.h>
 #include <stdio.h>
