@@ -17,8 +17,8 @@ import time
 QUESTIONS = [
     ("overview", "overview"), ("timeline", "timeline?points=1000"), ("flame, peak", "flame"), ("flame, leaked", "flame?measure=leaked"),
     ("flame, at a moment", "flame?at=50%25"), ("flame, difference", "flame?at=80%25&against=20%25"), ("flame, allocated", "flame?measure=allocated"),
-    ("functions", "functions"), ("groups", "allocation_groups?count=50&sort_by=all.leaked_size&order=dsc"),
-    ("groups with curves", "allocation_groups?count=50&spark=40&sort_by=only_matched.size&order=dsc"),
+    ("functions", "functions"), ("groups", "groups?count=50&sort_by=all.leaked_size&order=dsc"),
+    ("groups with curves", "groups?count=50&spark=40&sort_by=only_matched.size&order=dsc"),
     ("allocations by size", "allocations?count=50&sort_by=size&order=dsc"), ("threads", "threads"), ("histogram", "histogram"),
     ("leaks", "leaks?count=20"), ("fragmentation", "fragmentation"), ("address space", "address_space"), ("regions", "regions?at=50%25"),
     ("sources", "sources"), ("filter: size", "check?filter=size+%3E%3D+1k"), ("filter: regex", "check?filter=function+~+%22a%22"),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/human.h"
 #include "base/xalloc.h"
 #include "cli/filtering.h"
 #include "cli/open.h"
@@ -156,6 +157,24 @@ const struct command_option *answering_options(const struct answering *a)
 bool answering_turn(struct printing *p)
 {
 	return p->out->size < FLUSH_SIZE || !buf_flush(p->out, 1);
+}
+
+void answering_page(struct printing *p, const char *one, const char *many, uint32_t shown,
+		    uint32_t total)
+{
+	uint64_t skip = ask_count(p->ask, "skip");
+	struct human a, b, c;
+
+	if (!total)
+		buf_printf(p->out, "no %s", one);
+	else if (shown == total || (!shown && skip < total)) /* all of them, or --count 0 */
+		buf_printf(p->out, "%s %s", human_count(&a, total), total == 1 ? one : many);
+	else if (!shown)
+		buf_printf(p->out, "nothing behind the last of %s %s", human_count(&a, total),
+			   total == 1 ? one : many);
+	else
+		buf_printf(p->out, "%s to %s of %s %s", human_count(&a, skip + 1),
+			   human_count(&b, skip + shown), human_count(&c, total), many);
 }
 
 /* What is wrong, in the words of the command line. */

@@ -41,6 +41,14 @@ const char *answering_set(const struct command_option *row, const char *value);
 	{                                                                                          \
 		name, letter, NULL, help, COMMAND_CALL, NULL, answering_set, parameters            \
 	}
+/* A command's own --full, into a static bool. */
+#define ANSWERING_FULL(target)                                                                     \
+	{                                                                                          \
+		"full", 0, NULL, "show whole stacks", COMMAND_FLAG, &(target)                      \
+	}
 int answering_run(const struct command *c, int argc, char **argv);
 /* Writes what has gathered once it is much; false if it cannot be written. */
 bool answering_turn(struct printing *p);
+/* "21 to 40 of 1,234 …": the line above a table of what skip and count chose. */
+void answering_page(struct printing *p, const char *one, const char *many, uint32_t shown,
+		    uint32_t total);

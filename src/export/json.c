@@ -108,7 +108,9 @@ static uint32_t put_groups(struct json_export *e)
 	init_writer(&w, e);
 	j = row_writer(&w.rope);
 	for (uint32_t i = 0; i < count && !e->out->error; i++) {
+		json_object(&j, NULL);
 		answer_group(&w.answer, &j, g, &g->rows[i]);
+		json_end_object(&j);
 		if (rope_size(&w.rope) >= SINK_BLOCK)
 			sink_rope(e->out, &w.rope);
 		export_progress(e->x, i, count);

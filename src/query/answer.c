@@ -362,12 +362,8 @@ void answer_allocation(struct answer *a, struct json *j, uint32_t row)
 /* Where the curve of a stack, or of what of it matches, is to be had. */
 static void graphs(const struct answer *a, struct json *j, const struct group *stack, bool matched)
 {
-	if (a->graph && stack) {
+	if (a->graph && stack)
 		a->graph(a, j, stack->id, matched);
-		return;
-	}
-	json_null(j, "graph_preview_url");
-	json_null(j, "graph_url");
 }
 
 /* `stack`: of groups by stack, else NULL. */
@@ -441,7 +437,6 @@ void answer_group(struct answer *a, struct json *j, const struct groups *g,
 	bool stacks = g->key->kind == GROUP_STACK;
 	const struct stack_peak *peaks = stacks ? model_peaks(a->view->model) : NULL;
 
-	json_object(j, NULL);
 	if (!stacks)
 		identity(a, j, g, group);
 	sums(a, j, "all", &group->all, stacks ? &peaks[group->id] : NULL, stacks ? group : NULL);
@@ -452,7 +447,4 @@ void answer_group(struct answer *a, struct json *j, const struct groups *g,
 		json_number(j, "backtrace_id", group->id);
 		put_stack(a, j, "backtrace", group->id, group->call);
 	}
-	if (a->more)
-		a->more(a, j, group);
-	json_end_object(j);
 }

@@ -37,9 +37,7 @@ struct answer {
 	void (*shorten)(const char *name, struct buf *out);   /* names of functions */
 	void (*graph)(const struct answer *a, struct json *j, /* graph_url, graph_preview_url */
 		      uint32_t stack, bool matched);
-	void (*more)(const struct answer *a, struct json *j,
-		     const struct group *g); /* of a group */
-	void *context;			     /* theirs */
+	void *context; /* its own */
 };
 
 void answer_init(struct answer *a, const struct view *v);
@@ -67,6 +65,7 @@ void answer_put_stack(struct answer *a, struct json *j, const char *key, uint32_
 		      unsigned call);
 
 void answer_allocation(struct answer *a, struct json *j, uint32_t row);
+/* The fields of a group, in an object that the caller opens and closes. */
 void answer_group(struct answer *a, struct json *j, const struct groups *g,
 		  const struct group *group);
 /* Counts what frames tell of; done when it is needed, unless several threads are to write. */

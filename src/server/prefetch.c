@@ -22,7 +22,7 @@ static const char *const questions[] = {
 	"timeline_leaked",
 	"flame?measure=peak",
 	"check",
-	"allocation_groups?sort_by=only_matched.size&order=dsc&skip=0&count=30",
+	"groups?sort_by=only_matched.size&order=dsc&skip=0&count=30",
 	"functions?measure=peak&count=100",
 	"flame?measure=leaked",
 	"flame?measure=allocated",
@@ -34,7 +34,7 @@ static const char *const questions[] = {
 	"histogram?measure=allocated&of=lifetime",
 	"address_space?columns=300&rows=320",
 	"holders?skip=0&count=50",
-	("allocation_groups?sort_by=only_matched.size&order=dsc&spark=60&stacks=false&skip=0&count="
+	("groups?sort_by=only_matched.size&order=dsc&spark=60&stacks=false&skip=0&count="
 	 "60"),
 	"overview",
 };

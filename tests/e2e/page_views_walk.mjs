@@ -275,7 +275,7 @@ await walk({
 		}
 		await close(page);
 		/* The server fails once, then answers. */
-		const pages = { allocations: "allocation_groups", functions: "functions", tree: "flame", threads: "threads", histograms: "histogram", source: "sources", address_space: "address_space", compare: "diff", download: "api" };
+		const pages = { allocations: "groups", functions: "functions", tree: "flame", threads: "threads", histograms: "histogram", source: "sources", address_space: "address_space", compare: "diff", download: "api" };
 		is.failures = {};
 		const failing = await open("#/recordings", { quiet: true });
 		for (const [view, path] of Object.entries(pages)) {
@@ -315,7 +315,7 @@ await walk({
 		await settled(slow);
 		let go;
 		const held = new Promise((resolve) => { go = resolve; });
-		await slow.route(/allocation_groups/, async (route) => {
+		await slow.route(/\/groups\?/, async (route) => {
 			await held;
 			await route.continue();
 		});

@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def groups(folder):
     """Stacks by bytes, as the command line tells them."""
-    return harness.ask("groups", "--json", folder / "demo.dat", "-n", "1000")["allocations"]
+    return harness.ask("groups", "--json", folder / "demo.dat", "-n", "1000")["groups"]
 
 
 @pytest.fixture(scope="module")

@@ -44,7 +44,7 @@ interface Group {
 	spark?: number[];
 }
 interface Answer {
-	allocations: Group[];
+	groups: Group[];
 	total_count: number;
 }
 type Part = "only_matched" | "all";
@@ -70,17 +70,17 @@ export function AllocationGroups({ id }: ViewProps) {
 		order: sort.startsWith("-") ? "dsc" : "asc",
 	};
 	const pick = (answer: Answer): { rows: Group[]; count: number } => ({
-		rows: answer.allocations,
+		rows: answer.groups,
 		count: answer.total_count,
 	});
 	/* Whole stacks are most of an answer: no more of them than a screen or so. */
-	const pages = usePages<Answer, Group>(id, "allocation_groups", order, pick, 30);
+	const pages = usePages<Answer, Group>(id, "groups", order, pick, 30);
 	/* Curves take the server longer than all the rest, so they come when the rows are there, and
 	 * stay. */
 	const looking = useSettled(pages.answer.fresh, 200);
 	const curves = usePages<Answer, Group>(
 		id,
-		looking ? "allocation_groups" : null,
+		looking ? "groups" : null,
 		{ ...order, spark: 60, stacks: "false" },
 		pick,
 		60,

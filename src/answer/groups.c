@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The question groups: allocations put together. */
+#include "answer/groups.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/words.h"
+#include "base/nearest.h"
+#include "base/xalloc.h"
+
+#define CACHED_GROUPS 2000 /* more are not kept */
+#define SPARKS_MAX 1000	   /* groups with curves */
+
+static bool groups_are_many(const struct ask *a)
+{
+	return ask_count(a, "count") > CACHED_GROUPS;
+}
+
+static void draw_sparks(struct answer_groups *ret, uint32_t points)
+{
+	const struct groups *g = ret->groups;
+	uint32_t nodes = g->view->model->tables.nodes.count + 1;
+
+	ret->curve_of = xmalloc(nodes * sizeof(*ret->curve_of));
+	memset(ret->curve_of, 0xff, nodes * sizeof(*ret->curve_of));
+	for (uint32_t i = 0; i < ret->page.count; i++)
+		ret->curve_of[g->rows[ret->page.rows[i]].id] = i;
+	ret->sparks = (struct sparks){ .view = g->view,
+				       .curve_of = ret->curve_of,
+				       .curves = ret->page.count,
+				       .points = points };
+	sparks_draw(&ret->sparks);
+}
+
+static int wrong_sort(struct ask *a, const struct group_key *key, const char *by)
+{
+	struct nearest near = nearest_to(by);
+	const char *best;
+
+	for (unsigned i = 0; i < NUMBERS; i++)
+		nearest_consider(&near, group_numbers[i]);
+	best = nearest_found(&near);
+	return ask_fail(a, 400, "sort_by", "groups by %s cannot be sorted by '%.60s'%s%s%s",
+			key->name, by, best ? "; did you mean '" : "", best ? best : "",
+			best ? "'?" : "");
+}
+
+int groups_by(struct ask *a, const struct group_key *key, struct answer_groups *ret)
+{
+	uint32_t count = ask_count(a, "count"), points = ask_count(a, "spark");
+	const char *by = ask_text(a, "sort_by");
+	struct group_sort sort;
+	const struct view *v;
+
+	if (!by)
+		by = key->ordered ? "key" : "size";
+	if (!group_sort_find(key, by, &sort))
+		return wrong_sort(a, key, by);
+	if (points && count > SPARKS_MAX)
+		return ask_fail(a, 400, "spark", "with count=%u at most", SPARKS_MAX);
+	v = ask_view(a);
+	if (!v)
+		return -EINVAL;
+	ret->descending = ask_text(a, "order") ? ask_descending(a) : sort.number != NUMBER_KEY;
+	ret->groups = groups_new(v, key);
+	ret->page = groups_page(ret->groups, sort, ret->descending, ask_count(a, "skip"), count);
+	if (points && key->kind == GROUP_STACK)
+		draw_sparks(ret, points);
+	return 0;
+}
+
+static int groups_compute(struct ask *a, void *answer)
+{
+	return groups_by(a, group_key_find(ask_text(a, "by")), answer);
+}
+
+static void write_spark(const struct answer_groups *g, struct json *j, uint32_t curve)
+{
+	const struct sparks *s = &g->sparks;
+
+	json_array(j, "spark");
+	for (uint32_t i = 0; i < s->points; i++)
+		json_real(j, NULL, (double)s->values[(size_t)curve * s->points + i], 0);
+	json_end_array(j);
+}
+
+int groups_write(struct ask *a, const struct answer_groups *g, struct answer *written,
+		 const char *title, struct json *j, struct sink *out)
+{
+	int error = 0;
+
+	written->no_stacks = !ask_bool(a, "stacks");
+	if (ask_bool(a, "strip_template_args"))
+		written->shorten = words_strip_templates;
+	json_object(j, NULL);
+	json_array(j, title);
+	for (uint32_t i = 0; i < g->page.count && !error; i++) {
+		json_object(j, NULL);
+		answer_group(written, j, g->groups, &g->groups->rows[g->page.rows[i]]);
+		if (g->sparks.points)
+			write_spark(g, j, i);
+		json_end_object(j);
+		error = sink_turn(out);
+	}
+	json_end_array(j);
+	json_number(j, "total_count", g->groups->count);
+	json_end_object(j);
+	return error;
+}
+
+static int groups_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+{
+	const struct answer_groups *g = answer;
+	struct answer written;
+	int error;
+
+	snapshot_answer(a->snapshot, &written, g->groups->view);
+	error = groups_write(a, g, &written, "groups", j, out);
+	snapshot_answer_release(&written);
+	return error;
+}
+
+void groups_drop(void *answer)
+{
+	struct answer_groups *g = answer;
+
+	groups_free(g->groups);
+	free(g->page.rows);
+	sparks_release(&g->sparks);
+	free(g->curve_of);
+}
+
+static const struct param_row params[] = {
+	{ "by", PARAM_CHOICE, "stack", "what makes a group",
+	  .values = "stack|function|source|module|thread|call|size|size_class|lifetime",
+	  .letter = 'b' },
+	PARAMS_PAGE("all"),
+	{ "sort_by", PARAM_TEXT, NULL,
+	  "size, count, leaked_size, leaked_count, min_size, max_size, usable_size, min_timestamp, "
+	  "max_timestamp, interval or key, with all. or self. in front of it too; by stack also "
+	  "peak_size, peak_count and max_total_usage_first_seen_at (size; key of sizes and "
+	  "lifetimes)",
+	  .option = "sort", .letter = 's' },
+	PARAM_ORDER(NULL),
+	{ "spark", PARAM_COUNT, "0", "figures of each stack's bytes alive over the run",
+	  .max = SPARK_MAX },
+	{ "stacks", PARAM_BOOL, "true", "with frames" },
+	PARAM_STRIP,
+	{ 0 },
+};
+
+const struct question question_groups = {
+	.name = "groups",
+	.help = "allocations by stack, function, thread, size …",
+	.params = params,
+	.filters = true,
+	.is_long = groups_are_many,
+	.size = sizeof(struct answer_groups),
+	.compute = groups_compute,
+	.write_json = groups_json,
+	.release = groups_drop,
+};
