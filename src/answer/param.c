@@ -188,10 +188,10 @@ static int check_real(const char *value, struct err *err)
 static int wrong_choice(const struct param_row *row, const char *value, struct err *err)
 {
 	struct nearest near = nearest_to(value);
-	char words[8][32];
+	char words[16][32];
 	unsigned count = 0;
 
-	for (const char *at = row->values; *at && count < 8; at += *at == '|') {
+	for (const char *at = row->values; *at && count < 16; at += *at == '|') {
 		size_t n = strcspn(at, "|");
 
 		snprintf(words[count], sizeof(*words), "%.*s", (int)n, at);

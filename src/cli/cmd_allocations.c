@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir allocations: the single allocations of a recording, chosen, sorted, page by page. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
+#include "answer/allocations.h"
 #include "base/human.h"
-#include "cli/about.h"
-#include "cli/paging.h"
+#include "cli/answering.h"
 #include "cli/table.h"
 #include "cli/where.h"
-#include "query/answer.h"
-#include "query/sort.h"
 
-static struct paging paging = { .count = PAGING_ALL };
+static bool full;
 
 static const struct command_option options[] = {
-	PAGING_OPTIONS(paging,
-		       "timestamp (default), address, size, usable_size, lifetime,\n"
-		       "                              deallocated, chain_lifetime, chain_length "
-		       "or thread"),
+	ANSWERING_FULL(full),
 	{ 0 },
 };
 
@@ -36,8 +29,18 @@ static const struct table_column columns[] = {
 	{ 0 },
 };
 
-static void add_row(struct table *t, const struct answer *a, uint32_t row)
+struct listing {
+	struct printing *p;
+	struct answer answer;
+	struct table table;
+	uint32_t count;
+};
+
+static int add_row(void *context, uint32_t row)
 {
+	struct listing *l = context;
+	struct table *t = &l->table;
+	const struct answer *a = &l->answer;
 	const struct view *v = a->view;
 	const struct model *m = v->model;
 	const struct columns *c = &m->allocations;
@@ -64,59 +67,40 @@ static void add_row(struct table *t, const struct answer *a, uint32_t row)
 		table_cellf(t, "%u/%u", c->position[row] + 1, m->chains[chain].length);
 	table_cell(t, locations_call(v->locations, tags_call(c->tags[row])));
 	table_cellf(t, "#%u", answer_stack(m, c->stack[row]));
-	if (paging.full)
+	if (full)
 		where_lines(v, c->stack[row], tags_call(c->tags[row]), &where);
 	else
 		where_line(v, c->stack[row], 3, &where);
 	table_cell(t, where.data);
 	buf_release(&where);
+	l->count++;
+	return 0;
 }
 
-static bool print_table(const struct view *v, const struct page *page, struct answer *a)
+static void print_allocations(struct printing *p, const void *answer)
 {
-	struct table t;
-	struct buf out = { 0 };
+	const struct answer_allocations *shown = answer;
+	struct listing l = { .p = p };
 	struct human h;
-	bool written;
 
-	table_init(&t, columns);
-	for (uint32_t i = 0; i < page->count; i++)
-		add_row(&t, a, page->rows[i]);
-	paging_title(&paging, "allocation", "allocations", page->count, v->count, &out);
-	buf_printf(&out, ", %s\n", human_size(&h, v->bytes));
-	if (page->count) {
-		buf_char(&out, '\n');
-		table_print(&t, &paging.term, paging.full, &out);
+	answer_init(&l.answer, shown->view);
+	table_init(&l.table, columns);
+	allocations_each(shown, add_row, &l);
+	answering_page(p, "allocation", "allocations", l.count, shown->view->count);
+	buf_printf(p->out, ", %s\n", human_size(&h, shown->view->bytes));
+	if (l.count) {
+		buf_char(p->out, '\n');
+		table_print(&l.table, &p->term, full, p->out);
 	}
-	table_release(&t);
-	written = paging_flush(&out, true);
-	buf_release(&out);
-	return written;
+	table_release(&l.table);
+	answer_release(&l.answer);
 }
 
-static bool print_json(const struct view *v, const struct page *page, struct answer *a)
+static int csv_row(void *context, uint32_t row)
 {
-	struct buf out = { 0 };
-	struct json j;
-	bool written = true;
-
-	json_init(&j, &out);
-	json_object(&j, NULL);
-	json_array(&j, "allocations");
-	for (uint32_t i = 0; i < page->count && written; i++) {
-		answer_allocation(a, &j, page->rows[i]);
-		written = paging_flush(&out, false);
-	}
-	json_end_array(&j);
-	json_number(&j, "total_count", v->count);
-	json_end_object(&j);
-	written = written && paging_flush(&out, true);
-	buf_release(&out);
-	return written;
-}
-
-static void csv_row(const struct answer *a, uint32_t row, struct buf *out)
-{
+	struct listing *l = context;
+	const struct answer *a = &l->answer;
+	struct buf *out = l->p->out;
 	const struct view *v = a->view;
 	const struct model *m = v->model;
 	const struct columns *c = &m->allocations;
@@ -143,65 +127,36 @@ static void csv_row(const struct answer *a, uint32_t row, struct buf *out)
 	csv_number(out, c->chain[row] == NO_CHAIN ? 1 : m->chains[c->chain[row]].length);
 	csv_number(out, answer_stack(m, c->stack[row]));
 	csv_number(out, by ? answer_stack(m, c->free_stack[row]) : 0);
-	if (paging.full)
+	if (full)
 		where_lines(v, c->stack[row], tags_call(tags), &where);
 	else
 		where_line(v, c->stack[row], 3, &where);
 	csv_cell(out, where.data);
 	csv_end(out);
 	buf_release(&where);
+	return !answering_turn(l->p);
 }
 
-static bool print_csv(const struct view *v, const struct page *page, struct answer *a)
+static void csv_allocations(struct printing *p, const void *answer)
 {
-	struct buf out = { 0 };
-	bool written = true;
+	const struct answer_allocations *shown = answer;
+	struct listing l = { .p = p };
 
-	buf_text(&out, "id,timestamp_ns,deallocated_ns,lifetime_ns,size,usable_size,address,thread,"
-		       "thread_name,call,deallocation_call,position_in_chain,chain_length,"
-		       "backtrace_id,deallocation_backtrace_id,where\n");
-	for (uint32_t i = 0; i < page->count && written; i++) {
-		csv_row(a, page->rows[i], &out);
-		written = paging_flush(&out, false);
-	}
-	written = written && paging_flush(&out, true);
-	buf_release(&out);
-	return written;
+	answer_init(&l.answer, shown->view);
+	buf_text(p->out,
+		 "id,timestamp_ns,deallocated_ns,lifetime_ns,size,usable_size,address,thread,"
+		 "thread_name,call,deallocation_call,position_in_chain,chain_length,"
+		 "backtrace_id,deallocation_backtrace_id,where\n");
+	allocations_each(shown, csv_row, &l);
+	answer_release(&l.answer);
 }
 
-static int run(int argc, char **argv)
-{
-	const struct sort_key *key = sort_key_find(paging.sort ? paging.sort : "timestamp");
-	struct open_options how;
-	struct answer a;
-	struct opened o;
-	struct page page;
-	bool written;
-
-	if (!paging_check(&paging, "allocations", false))
-		return 2;
-	if (!key) {
-		struct nearest near = nearest_to(paging.sort);
-
-		for (const struct sort_key *k = sort_keys; k->name; k++)
-			nearest_consider(&near, k->name);
-		paging_complain("allocations", &near);
-		return 2;
-	}
-	how = paging_open(&paging);
-	if (!open_view("allocations", argc, argv, &how, &o))
-		return o.status;
-	page = sort_page(o.view, key, paging.descending, paging_skip(&paging),
-			 paging_count(&paging));
-	answer_init(&a, o.view);
-	written = paging.json  ? print_json(o.view, &page, &a)
-		  : paging.csv ? print_csv(o.view, &page, &a)
-			       : print_table(o.view, &page, &a);
-	answer_release(&a);
-	free(page.rows);
-	opened_release(&o);
-	return written ? o.status : 1;
-}
+static const struct answering answering = {
+	.question = &question_allocations,
+	.defaults = "count=20",
+	.print = print_allocations,
+	.csv = csv_allocations,
+};
 
 const struct command command_allocations = {
 	.name = "allocations",
@@ -212,6 +167,5 @@ const struct command command_allocations = {
 		    "  memoir allocations app.dat --lifetime only_leaked --csv > leaks.csv\n"
 		    "  memoir allocations app.dat --thread worker --json | jq .total_count\n",
 	.options = options,
-	.takes_filters = true,
-	.run = run,
+	.answers = &answering,
 };

@@ -2,10 +2,15 @@
 /* What Bytehound's scripts and pages ask by other paths, or expect under other names: the questions
  * of src/answer, renamed on the way out.  Paths that both have in the same shape (allocations,
  * maps, …) are the questions' own.  Any thread. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "answer/groups.h"
+#include "answer/words.h"
 #include "base/xalloc.h"
+#include "model/stats.h"
 #include "server/request.h"
 
 /* The filters of a request, for the address of a picture. */
@@ -67,9 +72,147 @@ static int answer_allocation_groups(struct request *r, struct sink *out)
 	return error;
 }
 
-static bool groups_are_many(struct request *r)
+static bool rows_are_many(struct request *r)
 {
 	return question_groups.is_long(&r->ask);
+}
+
+static void begin_stacks(struct request *r, struct answer *written, const struct view *v)
+{
+	snapshot_answer(r->ask.snapshot, written, v);
+	if (ask_bool(&r->ask, "strip_template_args"))
+		written->shorten = words_strip_templates;
+}
+
+static int answer_raw(struct request *r, struct sink *out)
+{
+	const struct view *v = ask_view(&r->ask);
+	const struct model *m = r->ask.snapshot->model;
+	const struct nodes *nodes = &m->tables.nodes;
+	uint32_t *path = NULL;
+	size_t room = 0;
+	struct json j;
+	int error = 0;
+	char text[17];
+
+	if (!v)
+		return -1;
+	request_json(&j, out);
+	json_array(&j, NULL);
+	VIEW_EACH(v, 0, m->allocations.count, row)
+	{
+		size_t n = 0;
+
+		for (uint32_t id = m->allocations.stack[row]; node_is_known(nodes, id);
+		     id = nodes->parent[id]) {
+			path = xgrow(path, n, &room, sizeof(*path));
+			path[n++] = id;
+		}
+		json_object(&j, NULL);
+		json_array(&j, "backtrace");
+		while (n--) {
+			snprintf(text, sizeof(text), "%016" PRIX64,
+				 (uint64_t)(nodes->frame[path[n]] & NODE_ADDRESS_MASK));
+			json_text(&j, NULL, text);
+		}
+		json_end_array(&j);
+		json_end_object(&j);
+		error = sink_turn(out);
+		if (error)
+			break;
+	}
+	json_end_array(&j);
+	free(path);
+	return error;
+}
+
+/* The stacks that a view's rows have, by number, each with the call of its first row. */
+static uint32_t *stacks_of(const struct view *v, uint32_t *ret_count, uint8_t **ret_calls)
+{
+	const struct model *m = v->model;
+	uint32_t nodes = m->tables.nodes.count, n = 0;
+	uint8_t *call = xcalloc((size_t)nodes + 1, 1); /* plus one; 0: not met */
+	uint32_t *stacks;
+
+	VIEW_EACH(v, 0, m->allocations.count, row)
+	{
+		uint32_t stack = m->allocations.stack[row];
+
+		if (node_is_known(&m->tables.nodes, stack) && !call[stack]) {
+			call[stack] = (uint8_t)(tags_call(m->allocations.tags[row]) + 1);
+			n++;
+		}
+	}
+	stacks = xmalloc(((size_t)n + 1) * sizeof(*stacks));
+	n = 0;
+	for (uint32_t i = 0; i < nodes; i++)
+		if (call[i])
+			stacks[n++] = i;
+	*ret_count = n;
+	*ret_calls = call;
+	return stacks;
+}
+
+static int answer_backtraces(struct request *r, struct sink *out)
+{
+	const struct view *v = ask_view(&r->ask);
+	uint32_t skip = ask_count(&r->ask, "skip"), most = ask_count(&r->ask, "count"), count, end;
+	uint32_t *stacks;
+	uint8_t *calls;
+	struct answer written;
+	struct json j;
+	int error = 0;
+
+	if (!v)
+		return -1;
+	stacks = stacks_of(v, &count, &calls);
+	skip = skip < count ? skip : count;
+	end = count - skip < most ? count : skip + most;
+	begin_stacks(r, &written, v);
+	request_json(&j, out);
+	json_object(&j, NULL);
+	json_array(&j, "backtraces");
+	for (uint32_t i = skip; i < end && !error; i++) {
+		answer_backtrace(&written, &j, NULL, stacks[i], calls[stacks[i]] - 1u);
+		error = sink_turn(out);
+	}
+	json_end_array(&j);
+	json_array(&j, "ids");
+	for (uint32_t i = skip; i < end && !error; i++) {
+		json_number(&j, NULL, stacks[i]);
+		error = sink_turn(out);
+	}
+	json_end_array(&j);
+	json_number(&j, "total_count", count);
+	json_end_object(&j);
+	snapshot_answer_release(&written);
+	free(stacks);
+	free(calls);
+	return error;
+}
+
+static int answer_one_backtrace(struct request *r, struct sink *out)
+{
+	const struct model *m = r->ask.snapshot->model;
+	const struct view *v = ask_view(&r->ask);
+	char *end;
+	unsigned long id = strtoul(r->args[1], &end, 10);
+	struct answer written;
+	struct json j;
+
+	if (!v)
+		return -1;
+	if (*end || r->args[1][0] == '-' || id >= m->tables.nodes.count ||
+	    !node_is_known(&m->tables.nodes, (uint32_t)id))
+		return ask_fail(&r->ask, 404, NULL, "there is no stack '%.40s'", r->args[1]);
+	begin_stacks(r, &written, v);
+	request_json(&j, out);
+	json_object(&j, NULL);
+	json_number(&j, "id", id);
+	answer_backtrace(&written, &j, "frames", (uint32_t)id, words_call(m, (uint32_t)id));
+	json_end_object(&j);
+	snapshot_answer_release(&written);
+	return 0;
 }
 
 static const struct param_row group_params[] = {
@@ -85,9 +228,27 @@ static const struct param_row group_params[] = {
 	{ 0 },
 };
 
+static const struct param_row backtraces_params[] = {
+	PARAMS_PAGE("all"),
+	PARAM_STRIP,
+	{ 0 },
+};
+
+static const struct param_row backtrace_params[] = {
+	PARAM_STRIP,
+	{ 0 },
+};
+
 const struct route routes_compat_bytehound[] = {
 	{ "/data/{id}/allocation_groups", METHOD_GET, "allocations by stack",
-	  .params = group_params, .filters = true, .streams = groups_are_many,
+	  .params = group_params, .filters = true, .streams = rows_are_many,
 	  .answer = answer_allocation_groups },
+	{ "/data/{id}/raw_allocations", METHOD_GET, "the addresses of each allocation's stack",
+	  .filters = true, .way = ROUTE_STREAM, .answer = answer_raw },
+	{ "/data/{id}/backtraces", METHOD_GET, "all stacks that allocated",
+	  .params = backtraces_params, .filters = true, .streams = rows_are_many,
+	  .answer = answer_backtraces },
+	{ "/data/{id}/backtrace/{backtrace_id}", METHOD_GET, "one stack",
+	  .params = backtrace_params, .answer = answer_one_backtrace },
 	{ 0 },
 };
