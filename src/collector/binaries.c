@@ -98,16 +98,21 @@ static void open_early(const struct collector *c, struct collector_file *f)
 		f->source.fd = open_file(c, f);
 }
 
+/* A file may be mapped several times, and one that is open is not opened again for that. */
+static bool mapping_tells_nothing(const struct collector_file *f, const struct mapping *m)
+{
+	return f->wanted || (f->inode == m->inode && (f->source.fd >= 0 || f->state == FILE_DONE));
+}
+
 void binaries_add(struct collector *c, const struct mapping *m)
 {
 	struct collector_file *f = known_file(c, m->path, NULL, 0);
 
 	if (c->control->options.write_binaries == BINARIES_NONE ||
-	    (!m->inode && strcmp(m->path, VDSO)) ||
-	    (f && (f->wanted || (f->inode == m->inode && f->start == m->start))))
+	    (!m->inode && strcmp(m->path, VDSO)) || (f && mapping_tells_nothing(f, m)))
 		return;
 	if (f)
-		forget_source(f); /* another file has its name now, or it is elsewhere */
+		forget_source(f); /* another file has its name now */
 	else
 		f = binaries_add_file(c, m->path);
 	if (!f)
