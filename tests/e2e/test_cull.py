@@ -178,7 +178,7 @@ def test_forked_child(compile_program, tmp_path):
 
 
 @pytest.mark.soak
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_hundred_million(compile_program, record):
     program = compile_program("cull")
     recording = culled(record, [program, "many", "100000000"], 10000, timeout=1200)

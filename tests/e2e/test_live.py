@@ -427,7 +427,17 @@ def test_slow_agent(fake, target, runtime):
             sockets.append(client)
             # The first is asked before the others come: then they fill the queue.
             harness.wait_for(lambda: fake.posts, LONG, "the first of them")
-        answer = server.ask(f"/agents/{slow}/stats")
+        found = []
+
+        def is_refused():
+            """One more that waits, as long as the server has not read them all."""
+            try:
+                found[:] = [server.ask(f"/agents/{slow}/stats", timeout=5)]
+            except TimeoutError:
+                return False
+            return True
+        harness.wait_for(is_refused, LONG, "a refusal")
+        answer, = found
         assert answer.status == 503 and "too much to ask" in answer.json["error"] and answer.headers["Retry-After"]
         assert Asked(server, target.pid).get("stats").status == 200 and server.ask("/list").status == 200
         assert len(listed(server)) == 2

@@ -33,11 +33,13 @@ def counts(path):
 
 KILLS_PER_TEST = 10
 KILL_TESTS = 20
+KILL_TESTS_AT_ONCE = 5  # the others are among the long ones
 
 
 @pytest.mark.slow
 @pytest.mark.soak
-@pytest.mark.parametrize("part", range(KILL_TESTS))
+@pytest.mark.parametrize("part", [
+    pytest.param(part, marks=[pytest.mark.long] if part >= KILL_TESTS_AT_ONCE else []) for part in range(KILL_TESTS)])
 def test_kill_at_any_instant(compile_program, tmp_path, part):
     """200 times in all: SIGKILL in a storm of eight threads; every event that a thread had
     counted, but its last, is in the recording."""

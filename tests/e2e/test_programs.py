@@ -275,7 +275,7 @@ def test_redis(tmp_path, mode):
     assert info["allocations"] > 40000
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_preload_into_everything(tmp_path):
     """--version or --help of two hundred programs in /usr/bin: the status is the same."""
     candidates = []

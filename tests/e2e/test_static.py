@@ -147,6 +147,7 @@ def test_tcmalloc_calls(compile_program, record):
     check(record([program, 2, 20000]))
 
 
+@pytest.mark.xdist_group("mimalloc")
 @pytest.mark.parametrize("pie", PIE)
 @pytest.mark.parametrize("mode", MODES)
 def test_mimalloc_inside(compile_program, record, mimalloc, pie, mode):
@@ -159,6 +160,7 @@ def test_mimalloc_inside(compile_program, record, mimalloc, pie, mode):
     assert recording.info["unknown_frees"] == 0
 
 
+@pytest.mark.xdist_group("mimalloc")
 @pytest.mark.parametrize("threads", [1, 4])
 def test_mimalloc_calls_inside(compile_program, record, mimalloc, threads):
     """mi_malloc and its like inside the executable, beside libc's own."""

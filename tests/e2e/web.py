@@ -68,10 +68,10 @@ class Server:
     def connect(self):
         return socket.create_connection((self.host, self.port), timeout=LONG)
 
-    def ask(self, path, method="GET", body=None, headers=None, **parameters):
+    def ask(self, path, method="GET", body=None, headers=None, timeout=LONG, **parameters):
         if parameters:
             path += ("&" if "?" in path else "?") + urllib.parse.urlencode(parameters, doseq=True)
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=LONG)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
         try:
             connection.request(method, path, body=body, headers=headers or {})
             answer = connection.getresponse()
