@@ -559,6 +559,7 @@ await walk({
 		const page = await open(`#/download/${id}?filter=${encodeURIComponent("size >= 1000")}`, { height: 2000 });
 		await settled(page);
 		is.said = await said(page, "downloads");
+		is.counted = await text(page, "[data-card=downloads] .table-count");
 		is.links = await page.locator(".table-row a.button").evaluateAll((list) => list.map((a) => [a.download, a.getAttribute("href")]));
 		is.answers = [];
 		for (const [file, address] of is.links) {

@@ -232,6 +232,8 @@ def test_compare(seen):
 def test_downloads(seen):
     is_ = walked(seen, "downloads")
     assert "the question" in is_["said"] and len(is_["links"]) == len(is_["answers"]) >= 15
+    # The heading and the table's foot say the same.
+    assert is_["said"].split(",")[0] == is_["counted"] == f"{len(is_['links'])} files"
     for file, status, length in is_["answers"]:
         assert status == 200 and length > 0, file
     assert all("filter=size" in address for _, address in is_["links"])

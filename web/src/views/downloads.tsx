@@ -156,7 +156,7 @@ export function Downloads({ id }: ViewProps) {
 			title="Downloads"
 			said={
 				api.data
-					? `${plural(api.data.exports.length, "format")}` +
+					? plural(rows(api.data).length, "file") +
 						(filtered
 							? `, of what ${filtered} above leaves`
 							: ", of the whole recording")
