@@ -2,7 +2,9 @@
 """Programs and libraries as different linkers lay them out, with gaps between their segments too: stacks reach main, and
 every frame has its name."""
 import os
+import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -63,18 +65,42 @@ def test_stacks_reach_main(compile_program, compare, layout, mode):
     assert recording.total("layout_outer")["allocations"] == 100
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_names_of_a_heap_dump(compile_program, tmp_path, layout):
+def dumped(program, folder):
+    """The heap profile dump of a run."""
     if not os.path.exists(JEMALLOC):
         pytest.skip("no jemalloc")
-    conf = f"prof:true,prof_final:true,lg_prof_sample:0,prof_prefix:{tmp_path}/p"
-    run = harness.execute([linked(compile_program, layout)], env={"LD_PRELOAD": JEMALLOC, "MALLOC_CONF": conf})
+    conf = f"prof:true,prof_final:true,lg_prof_sample:0,prof_prefix:{folder}/p"
+    run = harness.execute([program], env={"LD_PRELOAD": JEMALLOC, "MALLOC_CONF": conf})
     assert run.status == 0, run
-    dump, = tmp_path.glob("p*.heap")
-    found = harness.execute([harness.MEMOIR, "jemalloc", "heap", "--cum", str(dump)])
-    assert not found.stderr, found
+    dump, = folder.glob("p*.heap")
+    return dump
+
+
+def has_names(dump, *options):
+    found = harness.execute([harness.MEMOIR, "jemalloc", "heap", "--cum", *options, str(dump)])
     names = {line.split()[-1] for line in found.stdout.decode().splitlines()}
-    assert {"layout_inner", "layout_outer", "main", "_start"} <= names
+    return not found.stderr and {"layout_inner", "layout_outer", "main", "_start"} <= names
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_names_of_a_heap_dump(compile_program, tmp_path, layout):
+    assert has_names(dumped(linked(compile_program, layout), tmp_path))
+
+
+def test_a_file_in_the_gap_of_another(compile_program, tmp_path):
+    """A dump as the agent writes it, of a program that is elsewhere now: all of its maps have its build id."""
+    program = tmp_path / "program"
+    shutil.copy(linked(compile_program, "gap"), program)
+    dump = dumped(program, tmp_path)
+    notes = subprocess.run(["readelf", "-n", program], check=True, capture_output=True, text=True).stdout
+    build_id = re.search(r"Build ID: (\w+)", notes)[1]
+    program.rename(tmp_path / "elsewhere")
+    text, count = re.subn(rf"^(?=0*800000-.* {program}$)", "00500000-00501000 r-xp 00000000 08:01 999 /nowhere/other.so\n",
+                          dump.read_text(), flags=re.M)
+    assert count == 1
+    assert not has_names(dump, "-d", str(tmp_path))
+    dump.write_text(f"{text}# build-id {build_id} 400000 0 {program}\n# build-id {'ab' * 20} 500000 500000 /nowhere/other.so\n")
+    assert has_names(dump, "-d", str(tmp_path))
 
 
 @pytest.mark.parametrize("layout", ["plain", "gap"])
