@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+import agent
 import harness
 
 ARCHIVE = "/usr/lib/x86_64-linux-gnu/libjemalloc.a"
@@ -101,6 +102,19 @@ def test_a_file_in_the_gap_of_another(compile_program, tmp_path):
     assert not has_names(dump, "-d", str(tmp_path))
     dump.write_text(f"{text}# build-id {build_id} 400000 0 {program}\n# build-id {'ab' * 20} 500000 500000 /nowhere/other.so\n")
     assert has_names(dump, "-d", str(tmp_path))
+
+
+@pytest.mark.parametrize("layout", ["plain", "gap", "two-gaps"])
+def test_names_of_the_agent(compile_program, tmp_path, layout):
+    """It looks for functions in all segments with code, not in the first only."""
+    if not os.path.exists(JEMALLOC) or not os.path.exists(agent.LIBRARY):
+        pytest.skip("no jemalloc, or no agent")
+    program = linked(compile_program, layout, name="agent_target")
+    with agent.Target([program], tmp_path, "prof:true,lg_prof_sample:10") as target:
+        target.do("keep 3000")
+        stacks = target.get("/debug/pprof/heap/folded").text.splitlines()
+    own = [line for line in stacks if "keep_small" in line]
+    assert own and all(line.startswith("_start;") and ";main;" in line for line in own), stacks
 
 
 @pytest.mark.parametrize("layout", ["plain", "gap"])
