@@ -179,7 +179,7 @@ class TestCollector:
 
     def start(self, program, path, mode):
         env = dict(harness.ENVIRONMENT)
-        command = [program, "400000", "2", "20000"]
+        command = [program, "400000", "2", "10000"]
         if mode == "run":
             command = [harness.MEMOIR, "run", "-o", path, "--", *command]
         else:
