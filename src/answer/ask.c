@@ -297,7 +297,8 @@ static struct filter *filter_again(const struct ask *a)
 bool ask_other(struct ask *a, const char *parameter, const char *name, struct other *ret_other)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
-	struct other o = { .snapshot = a->open(a, parameter, name) };
+	struct other o = { .snapshot = name ? a->open(a, parameter, name)
+					    : snapshot_hold(a->snapshot) };
 
 	if (!o.snapshot)
 		return false;

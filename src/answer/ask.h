@@ -74,8 +74,8 @@ int ask_measuring(struct ask *a, const struct model *m, struct measuring *ret_me
 void ask_measuring_json(struct json *j, const struct model *m, const struct measuring *how);
 /* The allocations that its filters choose; NULL after ask_fail(). */
 const struct view *ask_view(struct ask *a);
-/* Another recording, with the same filters: the caller gives both back with ask_give().  False
- * after ask_fail(). */
+/* Another recording (NULL: the same once more), with the same filters: the caller gives both back
+ * with ask_give().  False after ask_fail(). */
 struct other {
 	struct snapshot *snapshot;
 	struct held_view *held;

@@ -6,8 +6,6 @@
 #include "query/group.h"
 #include "query/spark.h"
 
-#define SPARK_MAX 200 /* points of a curve */
-
 struct answer_groups {
 	struct groups *groups;
 	struct page page;

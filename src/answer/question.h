@@ -21,6 +21,7 @@
 struct question {
 	const char *name; /* "histogram": /data/{id}/histogram, question_histogram, a script's
 			     function */
+	const char *path; /* over HTTP, where <name> is something else there; NULL: <name> */
 	const char *help; /* one line */
 	const char *kind; /* of file that it is about; NULL: a recording */
 	const struct param_row *params; /* ends with a row without a name; may be NULL */

@@ -257,6 +257,15 @@ static bool take_params(const struct command *c, struct ask *a)
 		params_add(&a->params, filters->rows[i].name, filters->rows[i].value, &err);
 	if (c->answers->defaults && !as_json && !as_csv)
 		params_decode_query(&defaults, c->answers->defaults, &err);
+	if (c->answers->fit && !as_json && !as_csv) {
+		struct buf text = { 0 };
+		struct term term;
+
+		term_init(&term, 1, color);
+		c->answers->fit(&term, &text);
+		params_decode_query(&defaults, text.data, &err);
+		buf_release(&text);
+	}
 	for (size_t i = 0; i < defaults.count; i++)
 		if (!ask_has(a, defaults.rows[i].name))
 			params_add(&a->params, defaults.rows[i].name, defaults.rows[i].value, &err);

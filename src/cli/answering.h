@@ -26,6 +26,8 @@ struct answering {
 	const char *const *words;
 	/* What a table is asked with unless the options say otherwise: "count=20&order=dsc". */
 	const char *defaults;
+	/* The same where it depends on the terminal; NULL: it does not. */
+	void (*fit)(const struct term *term, struct buf *defaults);
 	bool all_names;	     /* finds every name first, with a progress bar */
 	bool (*check)(void); /* of the command's own options; false after saying what is wrong */
 	void (*print)(struct printing *p, const void *answer);

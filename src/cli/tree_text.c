@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Trees for a terminal, and as JSON.  See tree_text.h. */
+/* Trees for a terminal.  See tree_text.h. */
 #include "cli/tree_text.h"
 
 #include <stdlib.h>
@@ -137,106 +137,22 @@ void tree_text_branches(struct buf *out, const struct tree_text *how, const stru
 	free(open);
 }
 
-void tree_text_flat(struct buf *out, const struct tree_text *how, const struct tree *t,
-		    uint32_t top)
+void tree_text_functions(struct buf *out, const struct tree_text *how,
+			 const struct answer_functions *f)
 {
-	uint32_t count;
-	struct function_total *all = tree_functions(t, &count);
-	struct human a, b;
+	const struct tree *t = &f->tree;
+	struct human a, b, c;
 
 	buf_printf(out, "%s%8s %10s %11s %11s%s\n", term_style(&how->term, STYLE_DIM), "share",
-		   "bytes", "blocks", t->options.by_count ? "own blocks" : "own bytes",
-		   term_style(&how->term, STYLE_PLAIN));
-	for (uint32_t i = 0; i < count && i < top; i++) {
-		const struct function_total *f = &all[i];
+		   "bytes", "blocks", "own bytes", term_style(&how->term, STYLE_PLAIN));
+	for (uint32_t i = 0; i < f->shown; i++) {
+		const struct function_total *row = &f->rows[f->order[f->skip + i]];
 
-		human_share(&a, tree_weight(&t->options, &f->total),
-			    tree_weight(&t->options, &t->nodes[0].total));
+		human_share(&a, row->total.bytes, t->nodes[0].total.bytes);
 		buf_printf(out, "%s%8s%s", term_style(&how->term, STYLE_NUMBER), a.text,
 			   term_style(&how->term, STYLE_PLAIN));
-		buf_printf(out, " %10s %11s", human_size(&a, f->total.bytes),
-			   human_count(&b, f->total.count));
-		buf_printf(out, " %11s  ",
-			   t->options.by_count ? human_count(&a, f->self.count)
-					       : human_size(&a, f->self.bytes));
-		print_name(out, how, t, f->name, 0, 45);
+		buf_printf(out, " %10s %11s %11s  ", human_size(&a, row->total.bytes),
+			   human_count(&b, row->total.count), human_size(&c, row->self.bytes));
+		print_name(out, how, t, row->name, 0, 45);
 	}
-	if (count > top)
-		buf_printf(out, "%s         %s more; --top shows them%s\n",
-			   term_style(&how->term, STYLE_DIM), human_count(&a, count - top),
-			   term_style(&how->term, STYLE_PLAIN));
-	free(all);
-}
-
-static void json_name(struct json *j, const struct tree *t, uint32_t name)
-{
-	const struct tree_name *n = &t->names[name];
-	struct buf text = { 0 };
-
-	tree_name_text(t, name, &text);
-	json_text(j, "name", text.data);
-	buf_release(&text);
-	if (n->kind != TREE_FRAME)
-		return;
-	if (n->function)
-		json_text(j, "function", locations_string(t->locations, n->function));
-	if (n->function && n->file)
-		json_text(j, "file", locations_string(t->locations, n->file));
-	if (n->line)
-		json_number(j, "line", n->line);
-	if (n->module)
-		json_text(j, "module", locations_module_path(t->locations, n->module));
-	if (n->address)
-		json_number(j, "address", n->address);
-}
-
-static void json_weights(struct json *j, const struct weight *total, const struct weight *self)
-{
-	json_number(j, "bytes", total->bytes);
-	json_number(j, "count", total->count);
-	json_number(j, "self_bytes", self->bytes);
-	json_number(j, "self_count", self->count);
-}
-
-void tree_json_branches(struct json *j, const struct tree *t)
-{
-	uint32_t depth = 0;
-
-	for (uint32_t i = 0; i < t->count; i++) {
-		const struct tree_node *n = &t->nodes[i];
-
-		for (; i && depth >= n->depth; depth--) {
-			json_end_array(j);
-			json_end_object(j);
-		}
-		json_object(j, i ? NULL : "tree");
-		json_name(j, t, n->name);
-		json_weights(j, &n->total, &n->self);
-		json_number(j, "first_ns", n->total.count ? model_ns(t->model, n->first) : 0);
-		json_number(j, "last_ns", n->total.count ? model_ns(t->model, n->last) : 0);
-		if (n->hidden)
-			json_number(j, "hidden", n->hidden);
-		json_array(j, "children");
-		depth = n->depth;
-	}
-	for (uint32_t i = 0; t->count && i <= depth; i++) {
-		json_end_array(j);
-		json_end_object(j);
-	}
-}
-
-void tree_json_flat(struct json *j, const struct tree *t, uint32_t top)
-{
-	uint32_t count;
-	struct function_total *all = tree_functions(t, &count);
-
-	json_array(j, "functions");
-	for (uint32_t i = 0; i < count && i < top; i++) {
-		json_object(j, NULL);
-		json_name(j, t, all[i].name);
-		json_weights(j, &all[i].total, &all[i].self);
-		json_end_object(j);
-	}
-	json_end_array(j);
-	free(all);
 }

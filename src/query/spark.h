@@ -7,6 +7,8 @@
 
 #define SPARK_NONE UINT32_MAX
 
+#define SPARK_MAX 200 /* points of a curve that can be asked for */
+
 struct sparks {
 	const struct view *view;
 	const uint32_t *curve_of; /* by stack, or by thread: its curve, or SPARK_NONE */

@@ -8,9 +8,13 @@
 #include <string.h>
 
 #include "answer/groups.h"
+#include "answer/timeline.h"
+#include "answer/tree.h"
 #include "answer/words.h"
+#include "base/human.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
+#include "query/stacks.h"
 #include "server/request.h"
 
 /* The filters of a request, for the address of a picture. */
@@ -215,6 +219,118 @@ static int answer_one_backtrace(struct request *r, struct sink *out)
 	return 0;
 }
 
+/* What is known of a node as a frame. */
+static void write_tree_frame(struct json *j, const struct tree *t, const struct tree_node *node)
+{
+	const struct tree_name *n = &t->names[node->name];
+
+	json_object(j, "value");
+	json_number(j, "address", n->address);
+	words_address(j, "address_s", n->address);
+	json_number(j, "count", node->total.count);
+	if (n->module)
+		json_text(j, "library", path_base(locations_module_path(t->locations, n->module)));
+	if (n->function) {
+		json_text(j, "function", locations_string(t->locations, n->function));
+		if (n->raw_function)
+			json_text(j, "raw_function",
+				  locations_string(t->locations, n->raw_function));
+	}
+	if (n->file)
+		json_text(j, "source", locations_string(t->locations, n->file));
+	if (n->line)
+		json_number(j, "line", n->line);
+	json_bool(j, "is_inline", false);
+	json_end_object(j);
+}
+
+static void write_tree_node(struct json *j, const struct tree *t, const struct tree_node *n)
+{
+	const struct model *m = t->model;
+	uint64_t start = model_start_ns(m);
+	struct buf text = { 0 };
+
+	json_number(j, "size", n->total.bytes);
+	json_number(j, "count", n->total.count);
+	json_number(j, "first", n->total.count ? (start + model_ns(m, n->first)) / 1000000000 : 0);
+	json_number(j, "last", n->total.count ? (start + model_ns(m, n->last)) / 1000000000 : 0);
+	json_number(j, "self_size", n->self.bytes);
+	json_number(j, "self_count", n->self.count);
+	tree_name_text(t, n->name, &text);
+	json_text(j, "name", text.data);
+	buf_release(&text);
+	if (n->hidden)
+		json_number(j, "hidden", n->hidden);
+	if (t->names[n->name].kind == TREE_FRAME)
+		write_tree_frame(j, t, n);
+}
+
+static int answer_tree(struct request *r, struct sink *out)
+{
+	struct tree t = { 0 };
+	struct json j;
+	int error = tree_compute(&r->ask, &t);
+
+	if (!error) {
+		request_json(&j, out);
+		error = tree_write_nodes(&t, NULL, &j, out, write_tree_node);
+	}
+	tree_release(&t);
+	return error;
+}
+
+static void write_tree_line(struct buf *out, const struct tree *t, const struct tree_node *n)
+{
+	const struct tree_name *name = &t->names[n->name];
+	struct human size, first, last;
+
+	buf_printf(out, "%10s %10" PRIu64 " %10s %10s ", human_size(&size, n->total.bytes),
+		   n->total.count,
+		   human_duration(&first, n->total.count ? model_ns(t->model, n->first) : 0),
+		   human_duration(&last, n->total.count ? model_ns(t->model, n->last) : 0));
+	for (uint32_t i = 0; i < n->depth; i++)
+		buf_text(out, i % 4 == 3 ? "| " : "  ");
+	if (name->kind == TREE_FRAME && name->file && name->line) {
+		buf_printf(out, "%s:%u", path_base(locations_string(t->locations, name->file)),
+			   name->line);
+		if (name->function)
+			buf_printf(out, " [%s]", locations_string(t->locations, name->function));
+	} else {
+		tree_name_text(t, n->name, out);
+	}
+	buf_char(out, '\n');
+}
+
+static int answer_ascii_tree(struct request *r, struct sink *out)
+{
+	struct tree_options o = { .key = TREE_BY_LINE,
+				  .measuring = measuring_of(r->ask.snapshot->model,
+							    MEASURE_ALLOCATED, 0) };
+	const struct view *v = ask_view(&r->ask);
+	struct tree t;
+	int error = 0;
+
+	if (!v)
+		return -1;
+	tree_init(&t, v, &o);
+	buf_printf(&out->buf, "%10s %10s %10s %10s %s\n", "SIZE", "COUNT", "FIRST", "LAST",
+		   "SOURCE");
+	for (uint32_t i = 0; i < t.count && !error; i++) {
+		write_tree_line(&out->buf, &t, &t.nodes[i]);
+		error = sink_turn(out);
+	}
+	tree_release(&t);
+	return error;
+}
+
+static int answer_timeline_leaked(struct request *r, struct sink *out)
+{
+	if (!r->ask.filter)
+		r->ask.filter = filter_new();
+	filter_parse(r->ask.filter, "leaked", NULL);
+	return question_answer(&question_timeline, &r->ask, out);
+}
+
 static const struct param_row group_params[] = {
 	PARAMS_PAGE("all"),
 	{ "sort_by", PARAM_TEXT, "only_matched.min_timestamp",
@@ -234,6 +350,11 @@ static const struct param_row backtraces_params[] = {
 	{ 0 },
 };
 
+static const struct param_row tree_params[] = {
+	TREE_PARAMS("allocated"),
+	{ 0 },
+};
+
 static const struct param_row backtrace_params[] = {
 	PARAM_STRIP,
 	{ 0 },
@@ -243,6 +364,13 @@ const struct route routes_compat_bytehound[] = {
 	{ "/data/{id}/allocation_groups", METHOD_GET, "allocations by stack",
 	  .params = group_params, .filters = true, .streams = rows_are_many,
 	  .answer = answer_allocation_groups },
+	{ "/data/{id}/timeline_leaked", METHOD_GET, "the timeline of what is never freed",
+	  .params = timeline_params, .filters = true, .answer = answer_timeline_leaked },
+	{ "/data/{id}/tree", METHOD_GET, "the call tree of what matches, as Bytehound has it",
+	  .params = tree_params, .filters = true, .way = ROUTE_STREAM, .answer = answer_tree },
+	{ "/data/{id}/allocation_ascii_tree", METHOD_GET, "the call tree as text",
+	  .type = "text/plain; charset=utf-8", .filters = true, .way = ROUTE_STREAM,
+	  .answer = answer_ascii_tree },
 	{ "/data/{id}/raw_allocations", METHOD_GET, "the addresses of each allocation's stack",
 	  .filters = true, .way = ROUTE_STREAM, .answer = answer_raw },
 	{ "/data/{id}/backtraces", METHOD_GET, "all stacks that allocated",

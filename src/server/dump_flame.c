@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/flame_layout.h"
 #include "base/xalloc.h"
 #include "server/dump_question.h"
-#include "server/flame_layout.h"
 
 #define LIMIT_MAX 200000
 

@@ -42,7 +42,8 @@ __attribute__((constructor)) static void make_question_routes(void)
 {
 	for (unsigned i = 0; i < QUESTIONS_MAX && questions[i]; i++)
 		question_routes[i] = (struct route){
-			.path = xasprintf("/data/{id}/%s", questions[i]->name),
+			.path = xasprintf("/data/{id}/%s", questions[i]->path ? questions[i]->path
+									      : questions[i]->name),
 			.methods = METHOD_GET,
 			.help = questions[i]->help,
 			.kind = questions[i]->kind,

@@ -544,10 +544,9 @@ def test_answers_are_the_command_lines(server, made, recordings, seed):
 
 def check_shapes(made, path, parameters, rng, note):
     measure = rng.choice(["leaked", "peak", "allocated", "temporary"])
-    flat = cli(path, "tree", "--flat", "-n", "1000000", "-m", measure, parameters=parameters)
-    mine = made("functions", measure=measure, count=1000000, **parameters)
-    assert [(f["name"], f["bytes"], f["count"], f["self_bytes"], f["self_count"]) for f in mine["functions"]] == [
-        (f["name"], f["bytes"], f["count"], f["self_bytes"], f["self_count"]) for f in flat["functions"]], note
+    theirs = cli(path, "functions", "-n", "1000000", "-m", measure, parameters=parameters)
+    assert made("functions", measure=measure, count=1000000, **parameters) == theirs, note
+    assert made("threads", **parameters) == cli(path, "threads", parameters=parameters), note
     tree = cli(path, "tree", "-m", measure, parameters=parameters)["tree"]
     flame = made("flame", measure=measure, limit=200000, **parameters)
     check_flame(flame)
@@ -557,6 +556,7 @@ def check_shapes(made, path, parameters, rng, note):
         for child in node["children"]:
             yield from walk(child)
     assert sorted(walk(tree)) == sorted(zip(flame["nodes"]["value"], flame["nodes"]["other"])), note
+    assert made("call_tree", measure=measure, **parameters)["tree"] == tree, note
     nested = made("tree", measure=measure, **parameters)
 
     def walk_nested(node):
@@ -565,12 +565,7 @@ def check_shapes(made, path, parameters, rng, note):
             yield from walk_nested(child)
     assert [w[:2] for w in walk_nested(nested)] == list(walk(tree)), note
     stretch = {k: v for k, v in parameters.items() if k not in ("from", "to")}
-    series = cli(path, "timeline", "-n", "40", parameters=stretch)
-    mine = made("timeline", points=40, **stretch)
-    for ours, name in (("allocated_size", "most_bytes"), ("allocated_count", "most_count"), ("end_size", "bytes"),
-                       ("allocations", "allocated_count"), ("deallocations", "freed_count"), ("leaked_size", "leaked_bytes"),
-                       ("size_delta", "bytes_delta"), ("allocations_per_second", "allocations_per_second")):
-        assert mine[ours][:-1] == [p[name] for p in series["points"]], (note, ours)
+    assert made("timeline", points=40, **stretch) == cli(path, "timeline", "-n", "40", parameters=stretch), note
     for of in ("size", "lifetime"):
         theirs = harness.ask("histogram", "--json", "-m", measure, "--bytes", "-n", "20", *as_options(parameters), of, path)
         mine = made("histogram", of=of, measure=measure, top=20, **parameters)

@@ -58,7 +58,7 @@ def test_tree_bottom_up(path):
 
 
 def test_tree_recursion_counts_once(path):
-    functions = {f["name"]: f for f in harness.ask("tree", "--json", "--flat", "-m", "leaked", path)["functions"]}
+    functions = {f["name"]: f for f in harness.ask("functions", "--json", "-m", "leaked", path)["functions"]}
     assert functions["recurse"]["bytes"] == 300
     assert functions["work"]["bytes"] == 110300
     assert functions["work"]["self_bytes"] == 0
@@ -112,23 +112,35 @@ def test_tree_fits(path, width):
 def test_timeline(path):
     info = harness.flatten(harness.ask("info", "--json", path))
     series = harness.ask("timeline", "--json", "-n", "50", path)
-    points = series["points"]
-    assert len(points) == 50
-    assert max(p["most_bytes"] for p in points) == info["peak_bytes"]
-    assert sum(p["allocated_bytes"] for p in points) == info["allocated_bytes"]
-    assert points[-1]["bytes"] == points[-1]["leaked_bytes"]
-    assert sum(p["bytes_delta"] for p in points) == points[-1]["bytes"] - series["before"]["bytes"]
-    assert all(a["to_ns"] == b["from_ns"] for a, b in zip(points, points[1:]))
+    assert {len(v) for v in series.values() if isinstance(v, list)} == {51}
+    assert max(series["allocated_size"]) == series["peak"]["bytes"] == info["peak_bytes"]
+    assert sum(series["allocated_bytes"]) == info["allocated_bytes"]
+    assert series["end_size"][-1] == series["leaked_size"][-1]
+    assert sum(series["size_delta"]) == series["end_size"][-1] - series["before"]["bytes"]
+    assert (series["xs_ns"][0], series["xs_ns"][-1]) == (series["from_ns"], series["to_ns"])
     rows = list(csv.DictReader(io.StringIO(memoir("timeline", "--csv", "-n", "50", path).stdout.decode())))
-    assert [int(r["most_bytes"]) for r in rows] == [p["most_bytes"] for p in points]
-    only = harness.ask("timeline", "--json", "-n", "4", "--filter", "size = 3000000", path)["points"]
-    assert max(p["most_bytes"] for p in only) == 3000000 and only[-1]["bytes"] == 0
+    assert [int(r["most_bytes"]) for r in rows] == series["allocated_size"][:-1]
+    assert [int(r["bytes"]) for r in rows] == series["end_size"][:-1]
+    assert all(a["to_ns"] == b["from_ns"] for a, b in zip(rows, rows[1:]))
+    only = harness.ask("timeline", "--json", "-n", "4", "--filter", "size = 3000000", path)
+    assert max(only["allocated_size"]) == 3000000 and only["end_size"][-1] == 0
     half = harness.ask("timeline", "--json", "--from", "50%", "-n", "3", path)
-    assert half["before"]["bytes"] > 0 and len(half["points"]) == 3
+    assert half["before"]["bytes"] > 0 and len(half["xs"]) == 4
     text = memoir("timeline", path).stdout.decode()
     assert "█" in text and "leaked" in text
     assert max(map(len, text.splitlines()[6:])) <= 80
     assert memoir("timeline", "--from", "60%", "--to", "40%", path).status == 2
+
+
+def test_threads(path):
+    info = harness.flatten(harness.ask("info", "--json", path))
+    answer = harness.ask("threads", "--json", path)
+    assert answer["total_count"] == len(answer["threads"])
+    assert sum(t["allocated_bytes"] for t in answer["threads"]) == info["allocated_bytes"]
+    assert sum(t["peak_bytes"] for t in answer["threads"]) == info["peak_bytes"]
+    text = memoir("threads", path, env={"COLUMNS": "150"}).stdout.decode()
+    assert "FREED BY OTHERS" in text and str(answer["threads"][0]["thread"]) in text
+    assert memoir("threads", "--sort", "size", path).status == 2
 
 
 def test_histogram(path):

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answer/flame_layout.h"
 #include "answer/param.h"
 #include "answer/views.h"
 #include "answer/words.h"
@@ -15,7 +16,6 @@
 #include "random_recording.h"
 #include "server/areas.h"
 #include "server/complete.h"
-#include "server/flame_layout.h"
 #include "server/guard.h"
 #include "server/route.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* GET /data/{id}/flame: a call tree in flat arrays, for drawing; also the difference of two. */
+/* The question flame: a call tree in flat arrays, for drawing; also the difference of two. */
+#include <errno.h>
 #include <string.h>
 
-#include "server/flame_layout.h"
-#include "server/request.h"
+#include "answer/flame_layout.h"
+#include "answer/question.h"
 
 #define LIMIT_MAX 200000
 
@@ -79,47 +80,49 @@ struct against {
 	bool given;
 };
 
+struct answer_flame {
+	struct tree_options options;
+	struct flame_layout layout;
+	struct against against;
+};
+
 /* What it is compared with: another recording, or another moment of this one. */
-static int find_against(struct request *r, const struct measuring *how, struct against *ret)
+static int find_against(struct ask *a, const struct measuring *how, struct against *ret)
 {
-	const char *text = ask_text(&r->ask, "against");
-	const struct model *m = r->ask.snapshot->model;
+	const char *text = ask_text(a, "against");
+	const struct model *m = a->snapshot->model;
 	bool moment = how->measure == MEASURE_ALIVE_AT || how->measure == MEASURE_PEAK;
 	uint64_t ns;
 
 	ret->given = text != NULL;
 	if (!text) {
-		if (ask_has(&r->ask, "against_at"))
-			return ask_fail(&r->ask, 400, "against_at",
-					"it is for against=<recording>");
+		if (ask_has(a, "against_at"))
+			return ask_fail(a, 400, "against_at", "it is for against=<recording>");
 		return 0;
 	}
 	if (strlen(text) != ID_SIZE - 1 && strcmp(text, "last") != 0) {
 		if (!ask_time_text(text, m, &ns))
-			return ask_fail(&r->ask, 400, "against",
+			return ask_fail(a, 400, "against",
 					"'%.40s' is neither a recording nor a moment", text);
 		if (!moment)
-			return ask_fail(&r->ask, 400, "against",
+			return ask_fail(a, 400, "against",
 					"a moment can be compared with measure=alive or peak");
-		if (ask_has(&r->ask, "against_at"))
-			return ask_fail(&r->ask, 400, "against_at",
-					"it is for against=<recording>");
+		if (ask_has(a, "against_at"))
+			return ask_fail(a, 400, "against_at", "it is for against=<recording>");
 		ret->how = measuring_of(m, MEASURE_ALIVE_AT, ns);
-		return ask_other(&r->ask, "against", r->ask.snapshot->id, &ret->other) ? 0 : -1;
+		return ask_other(a, "against", NULL, &ret->other) ? 0 : -EINVAL;
 	}
-	if (!ask_other(&r->ask, "against", text, &ret->other))
-		return -1;
+	if (!ask_other(a, "against", text, &ret->other))
+		return -EINVAL;
 	m = ret->other.snapshot->model;
-	if (ask_time(&r->ask, "against_at", m, &ns))
+	if (ask_time(a, "against_at", m, &ns))
 		ret->how = measuring_of(m, MEASURE_ALIVE_AT, ns);
 	else if (how->measure == MEASURE_ALIVE_AT)
-		ret->how = measuring_of(m, MEASURE_ALIVE_AT,
-					model_ns(r->ask.snapshot->model, how->at));
+		ret->how = measuring_of(m, MEASURE_ALIVE_AT, model_ns(a->snapshot->model, how->at));
 	else if (how->measure == MEASURE_SHORT_LIVED)
-		ret->how =
-			measuring_of(m, MEASURE_SHORT_LIVED,
-				     model_ns(r->ask.snapshot->model,
-					      measure_stamp(r->ask.snapshot->model, 0) + how->at));
+		ret->how = measuring_of(m, MEASURE_SHORT_LIVED,
+					model_ns(a->snapshot->model,
+						 measure_stamp(a->snapshot->model, 0) + how->at));
 	else
 		ret->how = measuring_of(m, how->measure, 0);
 	return 0;
@@ -144,70 +147,69 @@ static void write_against(struct json *j, const struct against *a)
 	json_end_object(j);
 }
 
-static void write_flame(struct request *r, struct sink *out, const struct tree_options *o,
-			const struct flame_layout *f, const struct against *against)
+static int flame_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
-	const struct weight *all = &f->nodes[0].total[0];
-	struct json j;
+	const struct answer_flame *f = answer;
+	const struct tree_options *o = &f->options;
+	const struct flame_layout_node *root = &f->layout.nodes[0];
 
-	request_json(&j, out);
-	json_object(&j, NULL);
-	ask_measuring_json(&j, r->ask.snapshot->model, &o->measuring);
-	json_text(&j, "weight", o->by_count ? "count" : "bytes");
-	json_text(&j, "direction", o->bottom_up ? "up" : "down");
-	json_text(&j, "by", tree_keys[o->key]);
-	json_bool(&j, "threads", o->by_thread);
-	json_object(&j, "total");
-	json_number(&j, "bytes", all->bytes);
-	json_number(&j, "count", all->count);
-	if (against->given) {
-		json_number(&j, "before_bytes", f->nodes[0].total[1].bytes);
-		json_number(&j, "before_count", f->nodes[0].total[1].count);
+	json_object(j, NULL);
+	ask_measuring_json(j, a->snapshot->model, &o->measuring);
+	json_text(j, "weight", o->by_count ? "count" : "bytes");
+	json_text(j, "direction", o->bottom_up ? "up" : "down");
+	json_text(j, "by", tree_keys[o->key]);
+	json_bool(j, "threads", o->by_thread);
+	json_object(j, "total");
+	json_number(j, "bytes", root->total[0].bytes);
+	json_number(j, "count", root->total[0].count);
+	if (f->against.given) {
+		json_number(j, "before_bytes", root->total[1].bytes);
+		json_number(j, "before_count", root->total[1].count);
 	}
-	json_end_object(&j);
-	if (against->given)
-		write_against(&j, against);
-	flame_layout_json(&j, f, against->given, out);
-	json_end_object(&j);
+	json_end_object(j);
+	if (f->against.given)
+		write_against(j, &f->against);
+	flame_layout_json(j, &f->layout, f->against.given, out);
+	json_end_object(j);
+	return 0;
 }
 
-static int answer(struct request *r, struct sink *out)
+static int flame_compute(struct ask *a, void *answer)
 {
-	const char *by = ask_text(&r->ask, "by");
-	struct tree_options o = { .bottom_up = !strcmp(ask_text(&r->ask, "direction"), "up"),
-				  .by_count = ask_by_count(&r->ask),
-				  .by_thread =
-					  ask_bool(&r->ask, "threads") || !strcmp(by, "thread") };
-	struct against against = { 0 };
+	struct answer_flame *f = answer;
+	const char *by = ask_text(a, "by");
+	struct tree_options *o = &f->options;
 	const struct view *v;
-	struct flame_layout f;
 
-	for (unsigned i = 0; i < TREE_KEYS; i++)
-		if (!strcmp(by, tree_keys[i]))
-			o.key = (enum tree_key)i;
-	if (ask_measuring(&r->ask, r->ask.snapshot->model, &o.measuring) ||
-	    find_against(r, &o.measuring, &against))
-		return -1;
-	v = ask_view(&r->ask);
-	if (!v) {
-		ask_give(&against.other);
-		return -1;
-	}
-	if (!against.given) /* two trees are laid over each other before the heaviest are known */
-		o.max_nodes = ask_count(&r->ask, "limit") ? ask_count(&r->ask, "limit") : 1;
-	flame_layout_init(&f, o.by_count);
-	add_tree(&f, v, &o, 0, against.given);
-	if (against.given) {
-		struct tree_options before = o;
+	*o = (struct tree_options){ .bottom_up = !strcmp(ask_text(a, "direction"), "up"),
+				    .by_count = ask_by_count(a),
+				    .by_thread = ask_bool(a, "threads") || !strcmp(by, "thread") };
+	if (strcmp(by, "thread") != 0)
+		o->key = ask_choice(a, "by", tree_keys, TREE_KEYS);
+	flame_layout_init(&f->layout, o->by_count);
+	if (ask_measuring(a, a->snapshot->model, &o->measuring) ||
+	    find_against(a, &o->measuring, &f->against) || !(v = ask_view(a)))
+		return -EINVAL;
+	if (!f->against
+		     .given) /* two trees are laid over each other before the heaviest are known */
+		o->max_nodes = ask_count(a, "limit") ? ask_count(a, "limit") : 1;
+	add_tree(&f->layout, v, o, 0, f->against.given);
+	if (f->against.given) {
+		struct tree_options before = *o;
 
-		before.measuring = against.how;
-		add_tree(&f, against.other.held->view, &before, 1, true);
+		before.measuring = f->against.how;
+		add_tree(&f->layout, f->against.other.held->view, &before, 1, true);
 	}
-	flame_layout_order(&f, ask_count(&r->ask, "limit"));
-	write_flame(r, out, &o, &f, &against);
-	flame_layout_release(&f);
-	ask_give(&against.other);
+	flame_layout_order(&f->layout, ask_count(a, "limit"));
 	return 0;
+}
+
+static void flame_drop(void *answer)
+{
+	struct answer_flame *f = answer;
+
+	flame_layout_release(&f->layout);
+	ask_give(&f->against.other);
 }
 
 static const struct param_row params[] = {
@@ -225,8 +227,13 @@ static const struct param_row params[] = {
 	{ 0 },
 };
 
-const struct route routes_flame[] = {
-	{ "/data/{id}/flame", METHOD_GET, "a call tree in flat arrays, for drawing",
-	  .params = params, .filters = true, .answer = answer },
-	{ 0 },
+const struct question question_flame = {
+	.name = "flame",
+	.help = "a call tree in flat arrays, for drawing",
+	.params = params,
+	.filters = true,
+	.size = sizeof(struct answer_flame),
+	.compute = flame_compute,
+	.write_json = flame_json,
+	.release = flame_drop,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The layout of a flame graph.  See flame_layout.h. */
-#include "server/flame_layout.h"
+#include "answer/flame_layout.h"
 
 #include <stdlib.h>
 #include <string.h>
