@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Shared tables of binaries (base/pieces.h) on any bytes: whoever has a recording may have put
+/* Shared tables of binaries (base/pieces.h) on any bytes: the sender of a recording may have put
  * anything beside it.  What opens is unpacked within its limit, or refused. */
 #include <stdlib.h>
 #include <sys/mman.h>

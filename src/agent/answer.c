@@ -93,7 +93,7 @@ bool answer_may_read(struct exchange *x)
 {
 	const struct request *r = &x->request;
 
-	/* Who asks through the socket did not go by a name. */
+	/* A client of the socket used no host name. */
 	if (!x->trusted && !request_host_allowed(r->host, agent.host, agent.everywhere) &&
 	    !request_host_listed(r->host, agent.allowed_hosts)) {
 		answer_line(x, 403,
@@ -131,7 +131,7 @@ bool answer_param(struct exchange *x, const char *name, char *out, size_t room, 
 	int found = request_param(&x->request, name, out, room);
 
 	if (found < 0)
-		answer_line(x, 400, "%s: this is no value", name);
+		answer_line(x, 400, "%s: not a value", name);
 	else if (!found && needed)
 		answer_line(x, 400, "%s= is missing", name);
 	return found > 0;

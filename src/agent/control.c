@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* /control/…: changes, each with what it reads back; and /mallctl, which only reads.
  *
- * Whoever comes here may change the program (answer_may_change), and each change is one line in
+ * Callers may change the program (answer_may_change), and each change is one line in
  * the program's log. */
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +74,8 @@ static void control_set(struct exchange *x, const struct ctl_row *row, const cha
 	int e;
 
 	if (!size && row->type != CTL_ACTION) {
-		answer_line(x, 400, "%s: '%.60s' is no %s", name, text, ctl_type_name(row->type));
+		answer_line(x, 400, "%s: '%.60s' is not a %s", name, text,
+			    ctl_type_name(row->type));
 		return;
 	}
 	e = jemalloc_set(name, size ? &value : NULL, size);

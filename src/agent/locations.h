@@ -14,7 +14,7 @@ struct mapping {
 	uint64_t start, end, offset;
 	const char *path; /* in the dump */
 	size_t path_size;
-	unsigned id; /* for who writes it; 0 at first */
+	unsigned id; /* for the writer; 0 at first */
 };
 
 struct locations {

@@ -27,7 +27,7 @@ static const struct {
 	{ "experimental.prof_recent.", 50300, NULL },
 };
 
-/* Not a mistake of who asks: another version could. */
+/* Not the client's mistake: another version could. */
 void answer_missing(struct exchange *x, const char *name)
 {
 	const char *part = strncmp(name, "arena", 5) ? name : strrchr(name, '.') + 1;

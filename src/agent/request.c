@@ -92,23 +92,23 @@ static int first_line(struct request *r, struct piece line, const char **ret_why
 	const char *mark;
 
 	if (!blank)
-		return refuse(ret_why, 400, "this is no HTTP request");
+		return refuse(ret_why, 400, "this is not an HTTP request");
 	method = (struct piece){ line.at, (size_t)(blank - line.at) };
 	for (size_t i = 0; i < method.size; i++)
 		if (!is_token_char(method.at[i]))
-			return refuse(ret_why, 400, "this is no HTTP request");
+			return refuse(ret_why, 400, "this is not an HTTP request");
 	if (!method.size)
-		return refuse(ret_why, 400, "this is no HTTP request");
+		return refuse(ret_why, 400, "this is not an HTTP request");
 	if (!request_copy_piece(method, r->method, sizeof(r->method)))
 		return refuse(ret_why, 501, "this method is not known");
 	last = memrchr(blank + 1, ' ', (size_t)(end - blank - 1));
 	if (!last || end - last < 8 || memcmp(last + 1, "HTTP/", 5))
-		return refuse(ret_why, 400, "this is no HTTP request");
+		return refuse(ret_why, 400, "this is not an HTTP request");
 	if (end - last != 9 || memcmp(last + 1, "HTTP/1.", 7))
-		return refuse(ret_why, 505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+		return refuse(ret_why, 505, "only HTTP/1.0 and HTTP/1.1 are supported");
 	target = (struct piece){ blank + 1, (size_t)(last - blank - 1) };
 	if (!target.size || *target.at != '/')
-		return refuse(ret_why, 400, "the target is no path");
+		return refuse(ret_why, 400, "the target is not a path");
 	mark = memchr(target.at, '?', target.size);
 	path = target;
 	if (mark) {
@@ -158,7 +158,7 @@ static int header(struct request *r, struct piece line, bool *has_length, const 
 			return refuse(ret_why, 400, "the Host header is wrong");
 	} else if (is(name, "content-length")) {
 		if (!number(value, &size) || (*has_length && size != r->body_size))
-			return refuse(ret_why, 400, "Content-Length is no number");
+			return refuse(ret_why, 400, "Content-Length is not a number");
 		*has_length = true;
 		r->body_size = size;
 		if (size > REQUEST_BODY_MAX)

@@ -32,7 +32,7 @@ int request_param(const struct request *r, const char *name, char *out, size_t r
 /* Is there a parameter in the query that is none of these words, which have blanks between them?
  * Its name, cut, is in out. */
 bool request_unknown_param(const struct request *r, const char *words, char *out, size_t room);
-/* Does a page that is not ours ask?  Its answer would be for others than who looks at it. */
+/* Does a page that is not ours ask?  Its answer would go to others than the user. */
 bool request_from_elsewhere(const struct request *r);
 /* May a client have meant us by this Host?  Names of other machines are refused: a page in a
  * browser may have been told that its own name is our address. */

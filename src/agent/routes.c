@@ -134,7 +134,7 @@ void routes_answer(struct exchange *x)
 			return;
 		}
 		if (route->method == CHECKS && !take_form(x)) {
-			answer_line(x, 400, "the body is no list of parameters");
+			answer_line(x, 400, "the body is not a list of parameters");
 			return;
 		}
 		/* A name that is mistyped must not mean everything. */

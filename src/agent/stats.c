@@ -92,14 +92,14 @@ void stats_print(struct exchange *x)
 
 	if (request_param(&x->request, "opts", letters, sizeof(letters)) < 0 ||
 	    (!letters[0] && strlen(x->request.query) >= sizeof(letters))) {
-		answer_line(x, 400, "these are no option letters");
+		answer_line(x, 400, "these are not option letters");
 		return;
 	}
 	if (!letters[0] && strncmp(x->request.query, "opts=", 5))
 		strcpy(letters, x->request.query);
 	known = strspn(letters, LETTERS);
 	if (letters[known]) {
-		answer_line(x, 400, "%s is no option letter; they are " LETTERS,
+		answer_line(x, 400, "%s is not an option letter; they are " LETTERS,
 			    letters[known] > 0x20 && letters[known] < 0x7f
 				    ? (char[]){ letters[known], 0 }
 				    : "that");

@@ -4,7 +4,7 @@
  *
  * The agent lives in somebody else's process: what it needs is mapped, never allocated, so that
  * the allocator's statistics are the program's alone.  Where there is no memory the text is marked
- * as failed and keeps what it has; who sends it looks at that once. */
+ * as failed and keeps what it has; the sender checks that once. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -303,7 +303,7 @@ bool ask_other(struct ask *a, const char *parameter, const char *name, struct ot
 	if (!o.snapshot)
 		return false;
 	if (!o.snapshot->model) {
-		ask_fail(a, 404, parameter, "'%s' is no recording", o.snapshot->name);
+		ask_fail(a, 404, parameter, "'%s' is not a recording", o.snapshot->name);
 		snapshot_drop(o.snapshot);
 		return false;
 	}

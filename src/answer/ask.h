@@ -15,7 +15,7 @@
 
 /* Why there is no answer. */
 struct fault {
-	int status; /* as HTTP has them: 400 can be mended by who asks; 0: there is none */
+	int status; /* as HTTP has them: 400 can be mended by the client; 0: there is none */
 	char text[400];
 	char parameter[64]; /* "": none */
 	int64_t position;   /* in its value, in UTF-16 units; -1: none */

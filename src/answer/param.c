@@ -58,7 +58,7 @@ static char *decode(const char *text, size_t size, bool plus, struct err *err)
 		if (high < 0 || low < 0 || !(high | low)) {
 			err_set(err, -EINVAL, "%s",
 				high < 0 || low < 0
-					? "a '%' must have two hexadecimal digits behind it"
+					? "'%' must be followed by two hexadecimal digits"
 					: "there is a zero byte in the address");
 			buf_release(&out);
 			return NULL;
@@ -182,7 +182,7 @@ static int check_real(const char *value, struct err *err)
 
 	if (end != value && !*end && number >= 0 && number <= 100)
 		return 0;
-	return err_set(err, -EINVAL, "'%.40s' is no percentage from 0 to 100", value);
+	return err_set(err, -EINVAL, "'%.40s' is not a percentage from 0 to 100", value);
 }
 
 static int wrong_choice(const struct param_row *row, const char *value, struct err *err)

@@ -113,7 +113,7 @@ int cache_dir_open(const char *path, bool make)
 
 int cache_dir_temporary(int dir, const char *name, char *ret_temporary)
 {
-	/* Whoever tidies up between open and lock takes it for a dead builder's. */
+	/* A process that tidies up between open and lock takes it for a dead builder's. */
 	for (unsigned attempt = 0; attempt < 16; attempt++) {
 		uint64_t random = (uint64_t)getpid() << 32 | attempt;
 		struct stat st;
@@ -153,7 +153,7 @@ int cache_dir_claim(int dir, const char *name)
 			close(fd);
 			return error;
 		}
-		/* Whoever had it before may have removed it meanwhile. */
+		/* Its last owner may have removed it meanwhile. */
 		if (fstat(fd, &st) == 0 && st.st_nlink)
 			return fd;
 		close(fd);

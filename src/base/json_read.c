@@ -212,7 +212,7 @@ static bool escape(struct json_reader *r, struct buf *out)
 		return escaped_code(r, out);
 	}
 	if (!found)
-		return json_wrong(r, "this is no escape");
+		return json_wrong(r, "unknown escape sequence");
 	buf_char(out, meant[found - letters]);
 	r->at++;
 	return true;

@@ -2,10 +2,10 @@
 #pragma once
 /* Does what a file is written of still live?
  *
- * Who writes a recording holds a lock on the whole file (flock) until he has finished, and one on
- * its first byte only while the recorded program lives.  A reader so knows whether it is worth to
- * wait, whatever namespace, user or machine's number the program has.  The second lock belongs to
- * the open file (F_OFD_SETLK), like the first: it goes with its holder. */
+ * The writer of a recording holds a lock on the whole file (flock) until it has finished, and one
+ * on its first byte only while the recorded program lives.  A reader so knows whether it is worth
+ * to wait, whatever namespace, user or machine's number the program has.  The second lock belongs
+ * to the open file (F_OFD_SETLK), like the first: it goes with its holder. */
 #include <fcntl.h>
 #include <stdbool.h>
 

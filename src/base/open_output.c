@@ -108,7 +108,7 @@ const char *open_output_error(int error)
 	case ENXIO:
 		return "nobody reads from this pipe";
 	case ETIMEDOUT:
-		return "nobody takes what is written";
+		return "the reader takes nothing";
 	default:
 		return strerror(error < 0 ? -error : error);
 	}

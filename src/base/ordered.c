@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The ordered loop.  See ordered.h.
  *
- * Blocks are begun in order, so whoever waits for its turn waits for blocks that others are at
- * work on already: somebody can always go on. */
+ * Blocks are begun in order, so a thread that waits for its turn waits for blocks that others are
+ * at work on already: somebody can always go on. */
 #include "base/ordered.h"
 
 #include <pthread.h>

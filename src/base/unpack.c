@@ -264,7 +264,7 @@ static ssize_t add_piece(struct unpack *u, struct buf *out, uint64_t limit, cons
 		return n;
 	out->size += (size_t)n;
 	if (before < LOOK && out->size >= LOOK && memchr(out->data, 0, out->size))
-		return err_set(err, -EINVAL, "bytes that are no text: it is not %s", what);
+		return err_set(err, -EINVAL, "bytes that are not text: it is not %s", what);
 	return out->size > limit ? too_large(0, limit, what, err) : n;
 }
 

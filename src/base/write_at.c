@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* pwrite() until everything is written; for whoever puts a file together out of order: columns, the
- * cache, extracted files.  Any thread. */
+/* pwrite() until everything is written; for writers that put a file together out of order: columns,
+ * the cache, extracted files.  Any thread. */
 #include "base/write_at.h"
 
 #include <errno.h>

@@ -30,15 +30,14 @@ static const struct command_option options[] = {
 	{ "output", 'o', "FILE",
 	  "the file to write, or the folder (the recording's own name, here)", COMMAND_TEXT,
 	  &output },
-	{ "wait", 'w', "SECONDS", "how long nobody may be there to send (10)", COMMAND_NUMBER,
-	  &wait_s },
+	{ "wait", 'w', "SECONDS", "seconds to wait for a sender (10)", COMMAND_NUMBER, &wait_s },
 	{ "count", 'n', "N", "without HOST:PORT: leave after so many recordings", COMMAND_NUMBER,
 	  &count },
 	{ "port", 'p', "PORT", "the UDP port to hear announcements on (43512)", COMMAND_NUMBER,
 	  &announce_port },
 	{ "token-file", 0, "FILE",
-	  "what senders of other users want: its first line (MEMOIR_STREAM_TOKEN)", COMMAND_TEXT,
-	  &token_file },
+	  "the token for senders of other users: its first line (MEMOIR_STREAM_TOKEN)",
+	  COMMAND_TEXT, &token_file },
 	{ "max-size", 0, "SIZE",
 	  "how much to keep at most: 500M, 4G (what leaves 5 % of the disk or 1 GiB free)",
 	  COMMAND_TEXT, &max_size },
@@ -60,7 +59,7 @@ struct shown {
 static void on_signal(int number)
 {
 	stop = 1;
-	signal(number, SIG_DFL); /* whoever loses patience with that too */
+	signal(number, SIG_DFL); /* for the user who loses patience with that too */
 }
 
 /* Signals come while the loop waits, and at no other time. */
@@ -304,7 +303,7 @@ static int run(int argc, char **argv)
 	else if (output && !*output)
 		error = wrong("an empty name for the output");
 	else if (argc && count)
-		error = wrong("--count is for whoever announces himself, not for HOST:PORT");
+		error = wrong("--count is for senders that announce themselves, not for HOST:PORT");
 	for (int i = 0; i < argc && !error; i++) {
 		error = target_parse(&targets[i], argv[i], &err);
 		if (error == -EINVAL)
@@ -335,10 +334,10 @@ const struct command command_gather = {
 	.name = "gather",
 	.args = "[HOST:PORT…]",
 	.help = "receive recordings from programs that run with --stream",
-	.examples =
-		"  memoir gather localhost:8100            from a program on this machine\n"
-		"  memoir gather -o web.dat web1:8100      under this name\n"
-		"  memoir gather -o recordings/            whoever announces himself, until ^C\n",
+	.examples = "  memoir gather localhost:8100            from a program on this machine\n"
+		    "  memoir gather -o web.dat web1:8100      under this name\n"
+		    "  memoir gather -o recordings/            senders that announce themselves, "
+		    "until ^C\n",
 	.options = options,
 	.run = run,
 };

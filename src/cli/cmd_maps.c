@@ -267,8 +267,9 @@ static void print_text(struct shown *s, struct buf *out)
 	paging_title(&paging, "memory map", "memory maps", s->count, s->list->view->count, out);
 	buf_printf(out, ", %s of addresses\n", human_size(&h, s->list->view->bytes));
 	if (!s->maps->count)
-		buf_text(out, "The program made none, and nobody looked at those it had: it ended "
-			      "too soon, or\nMEMORY_PROFILER_GATHER_MAPS was 0.\n");
+		buf_text(out,
+			 "The program made none, and those that it had were not sampled: it ended "
+			 "too soon, or\nMEMORY_PROFILER_GATHER_MAPS was 0.\n");
 	if (!s->count)
 		return;
 	print_table(s, out, map_columns);

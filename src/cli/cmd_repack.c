@@ -76,7 +76,7 @@ static int run(int argc, char **argv)
 const struct command command_repack = {
 	.name = "repack",
 	.args = "FILE",
-	.help = "write a recording anew: compressed otherwise, or what is whole of a broken one",
+	.help = "rewrite a recording: compressed differently, or the intact part of a broken one",
 	.examples = "  memoir repack -o small.dat app.dat\n"
 		    "  memoir repack -c zstd:19 -o smallest.dat app.dat\n"
 		    "  memoir repack -o whole.dat cut.dat      everything up to the damage\n",

@@ -330,7 +330,7 @@ static void on_interrupt(int sig)
 	lost_patience = 1;
 }
 
-/* Whoever receives the recording gets the rest; serve.c has a limit for that, the user may have
+/* Receivers of the recording get the rest; serve.c has a limit for that, the user may have
  * less patience. */
 static void send_rest(struct run *r)
 {
@@ -607,7 +607,7 @@ static const struct command_option rows[] = {
 	  .type = COMMAND_TEXT,
 	  .target = &listen_on },
 	{ .name = "agent-open-to-all",
-	  .help = "with --agent: whoever can connect may read, without a token",
+	  .help = "with --agent: anyone who can connect may read, without a token",
 	  .type = COMMAND_FLAG,
 	  .target = &agent_open },
 	{ .name = "agent-allow-host",

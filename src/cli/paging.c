@@ -67,7 +67,7 @@ void paging_title(const struct paging *p, const char *one, const char *many, uin
 	else if (shown == total || (!shown && p->skip < total)) /* all of them, or --count 0 */
 		buf_printf(out, "%s %s", human_count(&a, total), total == 1 ? one : many);
 	else if (!shown)
-		buf_printf(out, "nothing behind the last of %s %s", human_count(&a, total),
+		buf_printf(out, "nothing after the last of %s %s", human_count(&a, total),
 			   total == 1 ? one : many);
 	else
 		buf_printf(out, "%s to %s of %s %s", human_count(&a, first),

@@ -65,7 +65,7 @@ int http_parse_address(struct http_address *a, const char *text, struct err *err
 	    (is_unix && !copy_part(a->socket, sizeof(a->socket), text, parts[2])) ||
 	    !copy_part(a->target, sizeof(a->target), text, parts[5]))
 		return err_set(err, -EINVAL,
-			       "'%.100s' is no address: http://HOST:PORT, https://HOST:PORT or "
+			       "'%.100s' is not an address: http://HOST:PORT, https://HOST:PORT or "
 			       "unix:/SOCKET",
 			       text);
 	if (*a->target == '?') {

@@ -5,7 +5,7 @@
  * beside the recordings of one family, so that they are there once for all.
  *
  * Any number of collectors use both at once: a file appears under its name when it is complete, and
- * is never changed.  Whoever makes one has a claim meanwhile, so that the others do not make it
+ * is never changed.  The maker of one has a claim meanwhile, so that the others do not make it
  * too.  Neither place is needed: where it cannot be used, tables go into the recording. */
 #include <stdbool.h>
 #include <stdint.h>

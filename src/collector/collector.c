@@ -101,7 +101,7 @@ static void set_state(struct collector *c, enum shm_state state)
 	futex_wake(&control->state);
 	if (state == SHM_READY)
 		return;
-	/* Whoever waits for anything finds out now rather than at its timeout. */
+	/* Threads that wait find out now rather than at their timeout. */
 	atomic_fetch_add(&control->drained, 1);
 	futex_wake(&control->drained);
 	futex_wake(&control->flush_done);
@@ -179,7 +179,7 @@ static void flush(struct collector *c)
 	if (fdatasync(c->recording.fd) < 0 && errno != EINVAL && errno != EROFS)
 		c->recording.error = errno;
 	if (c->recording.error)
-		return; /* the run ends: whoever waits sees the state */
+		return; /* the run ends: a thread that waits sees the state */
 	atomic_store(&c->control->flush_done, request);
 	futex_wake(&c->control->flush_done);
 }

@@ -107,7 +107,8 @@ static uint64_t drain_ring(struct collector *c, uint32_t i, struct drain_result 
 		uint32_t room = c->cull ? STEP : codec_room(&c->encoder);
 
 		if (!room) {
-			/* Who waits has room again: do not let it wait for the compressor. */
+			/* A thread that waits has room again: do not let it wait for the
+			 * compressor. */
 			wake_waiting(c);
 			drain_close_chunk(c);
 			continue;

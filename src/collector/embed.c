@@ -29,7 +29,7 @@ static void hex(char *out, const uint8_t *bytes, size_t size)
 		snprintf(out + 2 * i, 3, "%02x", bytes[i]);
 }
 
-/* Does the system have the debug file of this build?  Then whoever reads the recording here has
+/* Does the system have the debug file of this build?  Then a reader of the recording here has
  * names and lines from there, and elsewhere from the same package. */
 static bool system_has_debug_file(const struct collector_file *f)
 {

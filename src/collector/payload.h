@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* A chunk's payload while it is put together.  The memory belongs to the collector and is used
- * again for every chunk; whoever adds checks payload_fits() before a record, so that a chunk always
+ * again for every chunk; callers check payload_fits() before a record, so that a chunk always
  * ends between two records. */
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 /* Stacks joined to a tree of functions, weighed by several measures at once: what flame graphs are
  * drawn from.
  *
- * Whoever has stacks puts them in from the root on (flame_tree_child), adds each one's amount where
+ * The caller puts stacks in from the root on (flame_tree_child), adds each one's amount where
  * it ends, and sums up once.  What a function is called only its maker knows, who answers through
  * struct flame_names when a picture is drawn. */
 #include <stddef.h>

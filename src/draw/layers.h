@@ -2,7 +2,7 @@
 #pragma once
 /* Where boxes and arrows of a directed graph go: in rows, callers above what they call.
  *
- * Who wants a picture fills in sizes and edges, calls layers_place() once, and reads the places. No
+ * The caller fills in sizes and edges, calls layers_place() once, and reads the places. No
  * two boxes, labels or lines that pass a row overlap: an edge has a place of its own in each row
  * that it passes, and rows of boxes alternate with rows of labels.  Nothing here knows what is
  * drawn. The same graph gets the same places.  One thread. */

@@ -73,7 +73,7 @@ static uint32_t module_id(struct heaptrack *h, uint32_t module)
 }
 
 /* Address, module, then function, file and line of the innermost inlined function and outwards.
- * Whoever has no file has no line, and nothing may follow. */
+ * A frame without a file has no line, and nothing may follow. */
 static uint32_t ip_id(struct heaptrack *h, uint32_t id)
 {
 	struct locations *locations = h->x->view->locations;

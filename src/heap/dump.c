@@ -363,7 +363,7 @@ static int plain_head(struct reader *r, char *p)
 	blanks(&p);
 	if (literal(&p, "heap_v2")) {
 		if (!rate(r, p))
-			return wrong(r, p, "the sampling rate is no number");
+			return wrong(r, p, "the sampling rate is not a number");
 	} else if (literal(&p, "heapprofile")) {
 		d->rate = 1;
 	} else if (literal(&p, "growth")) {
@@ -371,7 +371,7 @@ static int plain_head(struct reader *r, char *p)
 		d->rate = 1;
 	} else if (literal(&p, "heap")) {
 		if (!rate(r, p))
-			return wrong(r, p, "the sampling rate is no number");
+			return wrong(r, p, "the sampling rate is not a number");
 		if (d->rate > UINT64_MAX / 2)
 			return wrong(r, p, "the sampling rate is too large");
 		d->rate *= 2;
@@ -434,13 +434,13 @@ int dump_read(struct dump *d, const void *bytes, size_t size, struct err *err)
 		return wrong(&r, r.end, "no profile follows the symbols");
 	} else if (literal(&p, "heap_v2")) {
 		if (!rate(&r, p))
-			return wrong(&r, p, "the sampling rate is no number");
+			return wrong(&r, p, "the sampling rate is not a number");
 		error = threaded(&r);
 	} else if (literal(&p, "heap profile:")) {
 		error = plain_head(&r, p);
 	} else {
 		return wrong(&r, line,
-			     "this is no heap profile: it begins neither with heap_v2/ nor with "
+			     "this is not a heap profile: it begins neither with heap_v2/ nor with "
 			     "\"heap profile:\"");
 	}
 	if (d->name_count > 1)

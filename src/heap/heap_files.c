@@ -181,7 +181,7 @@ static bool take_candidate(void *context, const char *path)
 	if (good) {
 		memcpy(f->build_id, elf.build_id, elf.build_id_size);
 		f->build_id_size = elf.build_id_size;
-		/* Who looks for symbols takes whole paths only. */
+		/* The search for symbols takes whole paths only. */
 		h->module->file = realpath(path, NULL);
 		if (!h->module->file)
 			h->module->file = xstrdup(path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Names that were looked up before, for whoever asks about the same dump again and again. */
+/* Names that were looked up before, for callers that ask about the same dump again and again. */
 #include <stddef.h>
 
 #include "heap/heap_locations.h"

@@ -351,7 +351,7 @@ int log_read(struct log *l, const void *bytes, size_t size, struct err *err)
 	if (!p.json.failed && !found) {
 		p.json.at = p.json.begin;
 		json_wrong(&p.json,
-			   "it has neither allocations nor recent_alloc: this is no log of "
+			   "it has neither allocations nor recent_alloc: this is not a log of "
 			   "jemalloc's profiler");
 	}
 	buf_release(&p.key);

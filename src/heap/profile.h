@@ -92,9 +92,9 @@ void profile_keep_since(struct profile *p, size_t from);
  * with err for a pattern that takes too long. */
 int profile_finish(struct profile *p, struct err *err);
 
-/* After profile_finish(), for who needs each dump or each line by itself: samples are in the order
- * in which dumps were added, a line each.  Which of the stacks one is part of, or PROFILE_NO_STACK:
- * it was left out. */
+/* After profile_finish(), for callers that need each dump or each line by itself: samples are in
+ * the order in which dumps were added, a line each.  Which of the stacks one is part of, or
+ * PROFILE_NO_STACK: it was left out. */
 #define PROFILE_NO_STACK SIZE_MAX
 size_t profile_stack_of(const struct profile *p, size_t sample);
 const struct dump_amounts *profile_amounts_of(const struct profile *p, size_t sample);

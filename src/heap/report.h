@@ -30,7 +30,7 @@ struct heap_report_options {
 	 * is left out. */
 	const void *dump;
 	size_t dump_size;
-	/* Where sources are; NULL: none is read, which is for whoever shows reports to others. */
+	/* Where sources are; NULL: none is read, for callers that show reports to others. */
 	const struct source_options *sources;
 	/* Of graphs: how much of the whole a node or an edge is at least, and how many there are.
 	 */

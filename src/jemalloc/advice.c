@@ -326,7 +326,7 @@ static bool profiler(const struct facts *f, struct advice *r)
 	    lg ? ", lg_prof_sample is " : "", lg ? lg : "");
 	if (lg)
 		SAY(r->setting, "lg_prof_sample:%lu", strtoul(lg, NULL, 10) + 2);
-	SAY(r->control, "prof.reset with a larger number begins anew while it runs");
+	SAY(r->control, "prof.reset with a larger number starts over while it runs");
 	return true;
 }
 
@@ -339,7 +339,7 @@ static bool retained(const struct facts *f, struct advice *r)
 		return false;
 	r->weight = ADVICE_INFO;
 	r->bytes = bytes;
-	SAY(r->what, "%s of address space is retained; that is no memory, and harmless.",
+	SAY(r->what, "%s of address space is retained; that is not memory, and harmless.",
 	    human_size(&size, bytes));
 	SAY(r->evidence, "retained %s, resident %s", human_size(&size, bytes),
 	    human_size(&other, largest(f)));
@@ -424,7 +424,7 @@ static bool contended(const struct facts *f, struct advice *r)
 		SAY(r->setting, "narenas:%lu", now && now < 1000 ? now * 2 : 16);
 	if (timed)
 		SAY(r->control, "only at the start of the process; stats.mutexes.reset begins "
-				"counting anew");
+				"counting from zero");
 	else
 		SAY(r->control, "measure for how long: this version's JSON does not say, its text "
 				"does (total_wait_ns); a setting is for the start of the process");

@@ -238,7 +238,7 @@ const char *stats_missing(const struct stats *s)
 		return "no arenas are in it (\"stats.arenas\"): there are only totals";
 	if (s->shape[STATS_SHAPE_PAGE] == STATS_NONE)
 		return "the general part is missing (it was printed with option g): neither sizes "
-		       "of bins nor bytes of pages can be told";
+		       "of bins nor bytes of pages can be computed";
 	if (s->total[STATS_TOTAL_ALLOCATED] == STATS_NONE)
 		return "the totals are missing (\"stats\"): there are only arenas";
 	return NULL;

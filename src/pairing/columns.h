@@ -156,7 +156,7 @@ int columns_map(struct columns *c, int fd, uint64_t file_size, const struct colu
 /* While rows are added: where they are more than fit into memory, sends those that were added some
  * time ago to the disk, so that the kernel need not wait for it when it needs their pages. */
 void columns_write_behind(struct columns *c);
-/* While rows are added, now and then: makes the pages of those that come next. */
+/* While rows are added, now and then: pre-faults the pages of the next rows. */
 void columns_write_ahead(struct columns *c);
 /* No more will be added: gives back the room that the last group has beyond `count`. */
 void columns_trim(struct columns *c);

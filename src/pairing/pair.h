@@ -118,7 +118,7 @@ struct pair_item {
 void pair_init(struct pair *p, struct columns *columns, struct threads *threads,
 	       struct markers *markers);
 void pair_release(struct pair *p);
-/* From now on rows are used again: for who looks at them only while their blocks live. */
+/* From now on rows are used again: for callers that look at them only while their blocks live. */
 void pair_recycle(struct pair *p);
 /* Takes n events; those of one ring in that ring's order, altogether in order of time. */
 void pair_events(struct pair *p, const struct pair_item *items, size_t n);

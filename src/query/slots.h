@@ -3,9 +3,9 @@
 /* Small numbers for blocks while they live, used again afterwards.
  *
  * There are as many as blocks are alive at once, not as ever were.  A slot goes back to the pool
- * that is named when its block ends, and whoever begins one in that pool gets it: with a pool for
- * each thread, no thread is handed what another one may still be busy with.  New slots are given to
- * pools in runs, so that those of two pools do not lie side by side.
+ * that is named when its block ends, and the next one that begins in that pool gets it: with a pool
+ * for each thread, no thread is handed what another one may still be busy with.  New slots are
+ * given to pools in runs, so that those of two pools do not lie side by side.
  *
  * What is found by row is an array: rows that are alive are mostly the latest ones, which a table
  * of those alone would spread over all of it.  It is in a file when it is large (scratch.h). */

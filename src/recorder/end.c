@@ -5,10 +5,10 @@
  * manager kills what is left.  So a process that ends by itself (it returns from main, calls exit,
  * quick_exit or _exit) says so and waits until everything is in the file: a fraction of a
  * millisecond, as a rule.  Where the collector stays below this process (spawn.c) the wait is for
- * the whole file and for the collector's own end; there exec waits as well, since whoever comes
- * after would have a child that he does not know.  Who is killed by a signal waits for nothing.
- * The launcher as the collector outlives the program, and is waited for only where libraries were
- * opened while it ran: their files can be had as long as they are mapped.
+ * the whole file and for the collector's own end; there exec waits as well, since the next
+ * program would have a child that it does not know.  A process that a signal kills waits for
+ * nothing. The launcher as the collector outlives the program, and is waited for only where
+ * libraries were opened while it ran: their files can be had as long as they are mapped.
  *
  * Every wait is bounded, and none is made for a collector that is dead or stopped.  Nothing here
  * takes a lock, so a handler may end the process anywhere.  The process that ends may be a child of

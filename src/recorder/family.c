@@ -128,7 +128,8 @@ void family_describe(struct shm_control *control, const struct shm_control *like
 	family->first_pid = rt.pid;
 	if (read_parent(family)) {
 		family->origin = ORIGIN_EXEC;
-		/* Only who is recorded with his children says so, unless there is a launcher. */
+		/* Only a program that is recorded with its children says so, unless there is a
+		 * launcher. */
 		if (!like)
 			control->options.track_children = true;
 	}

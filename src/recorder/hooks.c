@@ -42,7 +42,8 @@ static inline struct rt_thread *enter_to_end(const uint64_t *frame)
 	return enter_if(NEED_END, frame);
 }
 
-/* Keeps the call before it from becoming a jump: the hook must stay on the stack, see enter(). */
+/* Keeps the call before it from becoming a jump: the hook must stay on the stack, see hook_enter().
+ */
 #define STAY() __asm__ volatile("")
 
 /* A hook runs inside another one on the same thread: a signal handler, or what was interrupted has
@@ -441,7 +442,7 @@ int hook_dlclose(void *handle)
 	return result;
 }
 
-/* To the program its signals are what they were: whoever looks, and puts back what it saw, gets
+/* To the program its signals are what they were: code that looks, and puts back what it saw, gets
  * that. */
 int hook_sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {

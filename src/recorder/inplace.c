@@ -256,7 +256,7 @@ static bool write_jump(const struct shm_site *plan, const uint8_t *stub)
 	return true;
 }
 
-/* Whoever has the function's address gets to the original without us. */
+/* Callers that have the function's address reach the original without us. */
 static void replace_real(uint64_t entry, const uint8_t *original)
 {
 	for (unsigned i = 0; i < hook_row_count; i++)

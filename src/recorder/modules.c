@@ -407,7 +407,7 @@ bool modules_refresh(struct rt_thread *t)
 	struct rt_lock_state lock;
 	uint32_t now;
 
-	/* All of it under the lock: who sees that another thread was the first finds the rules
+	/* All of it under the lock: a thread that sees that another was first finds the rules
 	 * forgotten, and the generation never goes back. */
 	if (!rt_lock(&lock))
 		return false;

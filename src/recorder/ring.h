@@ -4,8 +4,8 @@
  *
  * One writer, but one that signal handlers interrupt: a slot is taken with a single instruction, so
  * a handler that records in the middle of a hook takes the next one.  While `open` is not 0 some
- * slot below the reserved position may be unwritten: only who finds it 0 publishes, and looks again
- * afterwards for what a handler wrote in between. */
+ * slot below the reserved position may be unwritten: only the writer that sees 0 publishes, and
+ * looks again afterwards for what a handler wrote in between. */
 #include "recorder/rt.h"
 
 #define RING_MARGIN 16 /* slots left for handlers between the check for room and the taking */

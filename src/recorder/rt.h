@@ -206,7 +206,7 @@ struct rt_lock_state {
 	uint64_t signals;
 };
 /* False: this thread has it already, further down the stack, since its signals cannot be blocked;
- * or nobody can be waited for.  Whoever wanted it does without. */
+ * or nobody can be waited for.  The caller does without. */
 bool rt_lock(struct rt_lock_state *s) HIDDEN;
 void rt_unlock(const struct rt_lock_state *s) HIDDEN;
 void *rt_map(size_t size) HIDDEN;

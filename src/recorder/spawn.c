@@ -5,14 +5,15 @@
  * vfork: nothing is copied, no handler of pthread_atfork runs, and the program's memory is only
  * borrowed until the collector executes.  Then there are two ways.
  *
- * Neither may have the program's descriptors, not even until it runs for the first time: who kills
- * the program and waits for the end of a pipe would wait for that, a tenth of a second where the
- * machine is busy.  A process begins with all of its parent's, so the helper's parent is a thread
- * of the program with a table of its own, which closes them there and makes the helper then.  Who
- * kills the program kills that thread too, and sees the program's end after the thread's.
+ * Neither may have the program's descriptors, not even until it runs for the first time: a process
+ * that kills the program and waits for the end of a pipe would wait for that, a tenth of a second
+ * where the machine is busy.  A process begins with all of its parent's, so the helper's parent is
+ * a thread of the program with a table of its own, which closes them there and makes the helper
+ * then.  A process that kills the program kills that thread too, and sees the program's end after
+ * the thread's.
  *
- * Mostly the helper ends, and init adopts the collector.  But whoever adopts gets a child that
- * wait() sees and that he never made.  Where that would be the program itself, or somebody who
+ * Mostly the helper ends, and init adopts the collector.  But the adopting process gets a child
+ * that wait() sees and that he never made.  Where that would be the program itself, or somebody who
  * counts (process 1 of a container, a subreaper), the helper stays as the collector's parent: it
  * ends after it.  wait() does not see the helper, since it is no child that sends SIGCHLD; the
  * collector itself could not be such a child, because execve() makes every child an ordinary one.

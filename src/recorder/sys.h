@@ -83,7 +83,7 @@ static inline void sys_futex_wake(_Atomic uint32_t *word)
 	SYS(SYS_futex, word, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
 }
 
-/* Where it cannot be asked, time flies: who waits for a while does not wait long. */
+/* Where it cannot be asked, time flies: a caller that waits for a while does not wait long. */
 static inline uint64_t sys_clock_ns(int clock)
 {
 	static _Atomic uint64_t flown;

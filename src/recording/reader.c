@@ -158,7 +158,7 @@ static enum reader_status stops_short(const struct reader *r, uint64_t left, str
 		return READER_DAMAGED;
 	}
 	if (r->ended) {
-		err_at(err, -EINVAL, r->offset, "bytes behind the end that are no trailer");
+		err_at(err, -EINVAL, r->offset, "bytes after the end that are not a trailer");
 		return READER_DAMAGED;
 	}
 	err_at(err, -EINVAL, r->offset, "the file ends within a chunk");

@@ -78,7 +78,7 @@ static unsigned alignment_of(const struct compile *p, uint32_t row)
 	return bits < ALIGN_MIN ? ALIGN_MIN : bits > most ? most : bits;
 }
 
-/* Who ends a block.  Where nobody saw that, whoever began it. */
+/* Who ends a block.  Where that is not known, the thread that began it. */
 static uint32_t ending_thread(const struct columns *c, uint32_t row)
 {
 	return tags_flags(c->tags[row]) & TAG_FREE_LOST ? tags_thread(c->tags[row])

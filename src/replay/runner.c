@@ -121,7 +121,7 @@ static void pass_gate(struct worker *w, const struct plan_op *op)
 	w->passed = op->turn - 1;
 }
 
-/* Writes to a block from byte `from` on, as whoever asked for it would. */
+/* Writes to a block from byte `from` on, as the program would. */
 static void touch(void *block, uint64_t from, uint64_t size)
 {
 	volatile char *p = block;

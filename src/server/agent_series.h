@@ -3,7 +3,7 @@
 /* What a running jemalloc said of itself, once a second: curves of the process and of each arena.
  *
  * Bounded, however long somebody looks and however many arenas there are: what is oldest goes.
- * Written by one thread; readers hold the lock of whoever has it (agent_session.c). */
+ * Written by one thread; readers hold the lock of the session that has it (agent_session.c). */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -181,7 +181,7 @@ const struct route routes_agents[] = {
 	  .way = ROUTE_QUICK, .answer = answer_list },
 	{ "/agents/{agent}/stats", METHOD_GET, "what its jemalloc says now", .way = ROUTE_ASKED,
 	  .answer = answer_stats },
-	{ "/agents/{agent}/series", METHOD_GET, "what it said since somebody looks",
+	{ "/agents/{agent}/series", METHOD_GET, "its statistics since the page first asked",
 	  .params = series_params, .way = ROUTE_ASKED, .answer = answer_series },
 	{ "/agents/{agent}/control/{name*}", METHOD_POST, "changes something in it",
 	  .params = control_params, .way = ROUTE_ASKED, .answer = answer_control },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Questions about dumps.  See dump_question.h.  Whoever answers a request calls this; any thread.
+/* Questions about dumps.  See dump_question.h.  Request handlers call this; any thread.
  */
 #include "server/dump_question.h"
 

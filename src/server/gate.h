@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* At most so many at a time compute: whoever has to wait for a client gives its slot back
+/* At most so many at a time compute: a worker that has to wait for a client gives its slot back
  * meanwhile. */
 #include <pthread.h>
 

@@ -268,7 +268,7 @@ static void look(struct exchange *x, const char *method)
 			refuse(x, 403,
 			       "another user may not change this one's programs: --open-to-all "
 			       "lets "
-			       "everybody read, and who has the token change");
+			       "everyone read, and those who have the token change");
 		return;
 	}
 	if (body == UINT64_MAX || !header_of(x->connection, "Content-Length")) {

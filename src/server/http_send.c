@@ -178,8 +178,8 @@ enum MHD_Result send_fault(struct MHD_Connection *c, const struct server *s, con
 	return done;
 }
 
-/* A redirection belongs to whoever led here: from a page elsewhere the strict cookie would not come
- * along, so there our own page leads on. */
+/* A redirection belongs to the page that led here: from a page elsewhere the strict cookie would
+ * not come along, so there our own page leads on. */
 enum MHD_Result send_token(struct MHD_Connection *c, const struct server *s, const char *token)
 {
 	static const char page[] =

@@ -116,7 +116,7 @@ const struct kind *kind_of(const char *path, bool named, char ret_id[ID_SIZE], s
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		err_set(err, -EINVAL, "it is no file");
+		err_set(err, -EINVAL, "it is not a file");
 		return NULL;
 	}
 	n = pread(fd, head, sizeof(head), 0);
@@ -127,7 +127,8 @@ const struct kind *kind_of(const char *path, bool named, char ret_id[ID_SIZE], s
 		if (kinds[i].is(&f, ret_id))
 			return &kinds[i];
 	err_set(err, -EINVAL,
-		"it is no recording, no heap profile, and holds no jemalloc statistics: %s",
+		"it is neither a recording nor a heap profile, and holds no jemalloc statistics: "
+		"%s",
 		statistics_guess(&f));
 	return NULL;
 }

@@ -193,7 +193,7 @@ int library_open(struct library *l, const char *path, const struct opening *how,
 
 	if (!file_look(path, &file))
 		return err_set(err, -errno, "%s", strerror(errno));
-	/* An uploaded file is a new one: whoever has its number is gone. */
+	/* An uploaded file is a new one: the client that had its number is gone. */
 	for (;;) {
 		pthread_mutex_lock(&l->lock);
 		e = how->uploaded ? NULL : known_file(l, &file);

@@ -145,7 +145,7 @@ static void load(struct library *l, struct entry *e)
 	e->held = false;
 	if (e->gone)
 		library_forget(l, e);
-	pthread_cond_broadcast(&l->changed); /* whoever waits for a loader */
+	pthread_cond_broadcast(&l->changed); /* threads that wait for a loader */
 }
 
 /* With the lock held: until something changes, or until a moment. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* GET /progress: how far the answer to another question is, for whoever waits for it.
+/* GET /progress: how far the answer to another question is, for clients that wait for it.
  *
  * On the thread that speaks HTTP: it reads counters and waits for nobody. */
 #include <string.h>

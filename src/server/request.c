@@ -99,7 +99,7 @@ struct snapshot *request_file(struct request *r, const char *parameter, const ch
 
 	if (!s || !strcmp(s->kind->name, kind))
 		return s;
-	ask_fail(&r->ask, 404, parameter, "'%s' is no file of that kind", s->name);
+	ask_fail(&r->ask, 404, parameter, "'%s' is not a file of that kind", s->name);
 	return snapshot_drop(s);
 }
 

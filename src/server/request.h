@@ -2,7 +2,7 @@
 #pragma once
 /* One request: what was asked (answer/ask.h), checked against its route's table, and how it came.
  *
- * Made by the thread that speaks HTTP, then handed to whoever answers it; one thread at a time. */
+ * Made by the thread that speaks HTTP, then handed to its handler; one thread at a time. */
 #include <stdbool.h>
 #include <stdint.h>
 

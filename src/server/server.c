@@ -39,7 +39,7 @@ static struct addrinfo *resolve(const char *address, struct err *err)
 
 	if (!error)
 		return found;
-	err_set(err, -EINVAL, "'%s' is no address: %s", address, gai_strerror(error));
+	err_set(err, -EINVAL, "'%s' is not an address: %s", address, gai_strerror(error));
 	return NULL;
 }
 

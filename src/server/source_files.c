@@ -120,7 +120,7 @@ static const char *why_not(int error)
 	case -ELOOP:
 		return "a link leads out of the folders that may be shown";
 	case -EINVAL:
-		return "it is no plain file";
+		return "it is not a regular file";
 	case -EFBIG:
 		return "it is larger than 8 MiB";
 	case -EACCES:

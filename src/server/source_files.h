@@ -3,9 +3,9 @@
 /* Which source files may be shown, and opening them.
  *
  * Their names come from recordings and debug information, which anybody may have made: a file is
- * opened only below the folders that whoever started the server allowed (--source-root), and those
- * that the program was built in (symbols/build_folders.h), never through a link out of them, and
- * only if it is a plain file.  Any thread. */
+ * opened only below the folders that the user who started the server allowed (--source-root), and
+ * those that the program was built in (symbols/build_folders.h), never through a link out of them,
+ * and only if it is a plain file.  Any thread. */
 #include <sys/stat.h>
 
 #include "answer/snapshot.h"

@@ -269,7 +269,7 @@ static void write_file(struct request *r, struct json *j, const char *path)
 	fd = source_roots_open(&roots, path, &st, &why);
 	there = fd >= 0 && read_text(fd, &text);
 	if (fd >= 0 && !there)
-		why = "it is no text";
+		why = "it is not text";
 	json_bool(j, "on_disk", there);
 	json_text(j, "hidden", why);
 	json_bool(j, "newer", there && (uint64_t)st.st_mtime > end_ns / 1000000000);

@@ -100,7 +100,7 @@ struct upload *upload_new(struct request *r, uint64_t size)
 	all->running++;
 	if (u->fd >= 0)
 		return u;
-	ask_fail(&r->ask, 500, NULL, "there is no place for a file: %s", strerror(errno));
+	ask_fail(&r->ask, 500, NULL, "cannot create a file: %s", strerror(errno));
 	upload_free(u);
 	return NULL;
 }
@@ -167,7 +167,7 @@ int uploads_put(struct server *s, const void *bytes, size_t size, const char *na
 		at += n > 0 ? (size_t)n : 0;
 	}
 	if (error) {
-		err_set(err, error, "there is no place for a file: %s", strerror(-error));
+		err_set(err, error, "cannot create a file: %s", strerror(-error));
 	} else {
 		error = library_upload(s->library, path, name, "", ret_id, err);
 	}

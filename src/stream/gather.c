@@ -105,8 +105,8 @@ static void gather_end_source(struct gather *g, struct source *s, enum gather_ou
 			g->ended++;
 		}
 	}
-	/* Who announced himself and was gone before he said a word is no stream, and may come
-	 * again: see sweep(). */
+	/* A sender that announced itself and was gone before its first word is not a stream, and
+	 * may come again: see sweep(). */
 	if (!s->announced || result.hello)
 		g->options->finished(g->options->context, &result);
 	keep_release(&s->keep);
@@ -139,7 +139,7 @@ static void refused(struct gather *g, struct source *s, int error)
 	s->retry_ns = g->now_ns + RETRY_NS;
 	if (s->retry_ns < s->deadline_ns && !s->announced)
 		return;
-	err_set(&err, 0, "nobody sends there: %s", strerror(s->refusal));
+	err_set(&err, 0, "no sender there: %s", strerror(s->refusal));
 	gather_end_source(g, s, GATHER_BROKEN, &err);
 }
 
@@ -247,7 +247,7 @@ static int gather_take_bytes(void *context, const void *bytes, size_t size, stru
 	int error;
 
 	if (s->keep.fd < 0) {
-		/* Somebody else may have got the port of who announced himself. */
+		/* Another process may have got the port of the sender that announced itself. */
 		if (s->announced && is_known(t->g, s->receiver.hello.id, s))
 			return -EALREADY;
 		error = keep_open(&s->keep, t->g->options->output, &s->receiver.hello, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Receiving streams into files: from places that are named, or from whoever announces himself.
+/* Receiving streams into files: from addresses that are named, or from senders that announce
+ * themselves.
  *
  * One thread, one loop.  Nothing is printed here: what became of each stream is told to
  * finished(). */

@@ -111,9 +111,10 @@ static int get_head(const uint8_t *bytes, const char *magic, size_t *ret_size, s
 int stream_get_head(const uint8_t *bytes, size_t *ret_size, struct err *err)
 {
 	if (!memcmp(bytes, STREAM_REFUSAL_MAGIC, 8))
-		return err_set(err, -EACCES,
-			       "the recording is for its own user, and for who has the token: "
-			       "--token-file FILE or MEMOIR_STREAM_TOKEN");
+		return err_set(
+			err, -EACCES,
+			"the recording is for its own user, and for those who have the token: "
+			"--token-file FILE or MEMOIR_STREAM_TOKEN");
 	return get_head(bytes, STREAM_MAGIC, ret_size, err);
 }
 

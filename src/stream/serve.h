@@ -19,8 +19,9 @@ struct serve_options {
 	uint64_t port;	     /* the first to try; 0: whichever is free */
 	bool announce;
 	uint64_t announce_port;
-	const char *token; /* who has it may have the recording; NULL: only this user's processes */
-	bool open_to_all;  /* everybody may */
+	const char *token;   /* those who have it may have the recording; NULL: only this user's
+				processes */
+	bool open_to_all;    /* everybody may */
 	uint64_t patience_s; /* with a client that takes nothing, once the recording has ended */
 };
 
@@ -42,5 +43,5 @@ unsigned serve_busy(struct serve *s);
 unsigned serve_served(struct serve *s);
 /* Waits until they have, or are given up, but not longer than this; true then. */
 bool serve_wait(struct serve *s, uint64_t timeout_ns);
-/* Gives up whoever is left.  Accepts NULL and returns it. */
+/* Gives up the receivers that are left.  Accepts NULL and returns it. */
 struct serve *serve_free(struct serve *s);

@@ -4,7 +4,7 @@
  *
  * LD_PRELOAD does harm where it cannot help: musl's loader ends a program that is given a library
  * of glibc's, a loader of 32 bits complains on stderr, AddressSanitizer refuses to be second.  So
- * whoever is about to start a program looks at its file first: `memoir run`, and the recorder
+ * those who are about to start a program look at its file first: `memoir run`, and the recorder
  * before an exec, between vfork and exec too.  Nothing here allocates or remembers; files are
  * reached through the functions that are given, and may hold anything. */
 #include <stdbool.h>

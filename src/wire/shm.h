@@ -97,7 +97,7 @@ enum shm_ending {
 	X(stacks_truncated, "stacks deeper than the limit")                                        \
 	X(stacks_broken, "stacks that ended at a frame without usable unwind information")         \
 	X(stacks_lost,                                                                             \
-	  "events without a stack for want of memory (or of calls that a filter forbids)")         \
+	  "events without a stack for lack of memory (or of calls that a filter forbids)")         \
 	X(ring_waits, "times that a thread waited for the collector")                              \
 	X(ring_wait_ns, "nanoseconds spent in those waits")                                        \
 	X(sampled_events, "events whose cost was measured")                                        \
@@ -217,7 +217,7 @@ struct shm_control {
 	struct shm_family family;
 	struct shm_plan plan; /* (collector) allocators inside the executable */
 
-	/* For who looks at the program's memory maps; what does not fit is not told. */
+	/* For the collector's samples of memory maps; what does not fit is left out. */
 	_Atomic uint32_t own_count;
 	struct shm_range own[SHM_OWN_RANGES];
 

@@ -69,7 +69,7 @@ def test_what_is_wrong_is_one_line(program, tmp_path):
                 ([str(target.pid), "get"], 2, b"get NAME"),
                 (["-o", "x", str(target.pid), "purge"], 2, b"--output is for"),
                 (["1", "status"], 1, b"no agent that can be found"),
-                (["nonsense", "status"], 2, b"is no address"),
+                (["nonsense", "status"], 2, b"is not an address"),
                 ([str(target.pid)], 2, b"which process, and what?"),
                 ([f"unix:{tmp_path}/none", "status"], 1, b"No such file")):
             done = memoir(tmp_path, "ctl", *words)

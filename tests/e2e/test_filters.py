@@ -139,7 +139,7 @@ def test_tables_fit(choosing, command, options):
     (["-F", "size = 5000000"], "1 allocation, 4.77 MiB"),
     (["-F", "call = realloc", "--count", "0"], "4 allocations, 1.37 KiB"),
     (["-F", "call = realloc", "--count", "2", "--skip", "1"], "2 to 3 of 4 allocations, 1.37 KiB"),
-    (["-F", "call = realloc", "--skip", "4"], "nothing behind the last of 4 allocations, 1.37 KiB"),
+    (["-F", "call = realloc", "--skip", "4"], "nothing after the last of 4 allocations, 1.37 KiB"),
     (["-F", "size = 5000001"], "no allocation, 0 B"),
 ], ids=lambda v: v if isinstance(v, str) else None)
 def test_titles(choosing, options, title):

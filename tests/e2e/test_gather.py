@@ -463,7 +463,7 @@ def test_waits_for_a_program_to_start(streaming, gathering, reserved):
 
 def test_nobody_there(gathering, reserved):
     receiver = gathering(f"127.0.0.1:{reserved}", "--wait", "0").end(status=1)
-    assert receiver.err == f"memoir: 127.0.0.1:{reserved}: nobody sends there: Connection refused\n"
+    assert receiver.err == f"memoir: 127.0.0.1:{reserved}: no sender there: Connection refused\n"
     assert os.listdir(receiver.folder) == []
 
 
@@ -585,7 +585,7 @@ def test_switched_off_at_the_start(streaming):
     (["nonsense:port"], "'nonsense:port' is not HOST:PORT"),
     (["localhost:0"], "'localhost:0' is not HOST:PORT"),
     (["-o", ""], "an empty name for the output"),
-    (["--count", "1", "localhost:1"], "--count is for whoever announces himself"),
+    (["--count", "1", "localhost:1"], "--count is for senders that announce themselves"),
     (["--cuont", "1"], "there is no option --cuont; did you mean --count?"),
 ])
 @pytest.mark.parametrize("command", [[GATHER], [harness.MEMOIR, "gather"]], ids=["alone", "command"])

@@ -137,10 +137,10 @@ def test_d11_the_older_shape(tmp_path):
 
 
 @pytest.mark.parametrize("text,reason", [
-    ("nothing of the kind\n", "at byte 0: this is no heap profile"),
+    ("nothing of the kind\n", "at byte 0: this is not a heap profile"),
     ("heap_v2/4096\n  t*: 1: x [0: 0]\n", "at byte 22: a line of a thread is not"),
     ("heap_v2/4096\n  t*: 1: 2 [0: 0]\n@ 0x1 zz\n", "at byte 37: an address is expected"),
-    ("heap_v2/many\n", "at byte 7: the sampling rate is no number")])
+    ("heap_v2/many\n", "at byte 7: the sampling rate is not a number")])
 def test_bad_dumps(text, reason, tmp_path):
     bad = tmp_path / "bad.heap"
     bad.write_text(text)

@@ -212,7 +212,7 @@ def test_record_says_what_is_wrong(tmp_path):
     assert done.returncode == 1 and "cut off" in done.stderr and len(snapshots(path)) == 2
     for words, says, status in ((["--pid", "999999999"], "there is no process", 1),
                                 (["--pid", os.getpid()], "has no agent", 1), ([], "from where?", 2),
-                                (["http://:1/"], "is no address", 2), (["-i", "0", "x"], "--interval", 2),
+                                (["http://:1/"], "is not an address", 2), (["-i", "0", "x"], "--interval", 2),
                                 (["--keep", "2", "x"], "--keep is for --rotate", 2),
                                 (["--rotate", "many", "x"], "--rotate is a size", 2),
                                 (["http://127.0.0.1:1/"], "Connection refused", 1),

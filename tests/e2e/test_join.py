@@ -138,7 +138,7 @@ def test_for_people(tmp_path):
     (["out.heap", "json_full.json", "more"], 2, "a dump and statistics"),
     (["--json", "--csv", "out.heap", "json_full.json"], 2, "JSON or CSV"),
     (["out.heap", "out.heap"], 1, "out.heap holds no jemalloc statistics"),
-    (["json_full.json", "json_full.json"], 1, "json_full.json: at byte 0: this is no heap profile"),
+    (["json_full.json", "json_full.json"], 1, "json_full.json: at byte 0: this is not a heap profile"),
     (["leak_error_empty.heap", "json_full.json"], 1, "leak_error_empty.heap: the dump is empty"),
     (["out.heap", "json_small.json"], 1, "the statistics have no size classes"),
     (["http://127.0.0.1:1"], 1, "http://127.0.0.1:1: ")])

@@ -195,7 +195,7 @@ def test_purge(target, asked):
 def test_control_errors(server, asked):
     for path, parameters, status, sentence in (
             ("nothing", {}, 404, "there is no control 'nothing'"), ("prof/nothing", {}, 404, "there is no control 'prof/nothing'"),
-            ("prof/active", {}, 400, "'value' is needed"), ("prof/active", {"value": "maybe"}, 400, "'maybe' is no bool"),
+            ("prof/active", {}, 400, "'value' is needed"), ("prof/active", {"value": "maybe"}, 400, "'maybe' is not a bool"),
             ("purge", {"value": 1}, 400, "purge takes no 'value'"), ("purge", {"arena": "x"}, 400, "arena is a number"),
             ("purge", {"arena": 4000}, 404, "no such thing"), ("dirty_decay_ms", {"value": -2}, 400, "milliseconds"),
             ("dirty_decay_ms", {"value": 1, "arena": 3999}, 404, "there is no arena 3999"),
@@ -337,7 +337,7 @@ def test_given_addresses(program, tmp_path):
 
 
 @pytest.mark.parametrize("words, status, sentence", [
-    (["http://"], 1, "is no address"), (["unix:relative"], 1, "is no address"), (["--agent", "http://127.0.0.1:1/stats"], 1, "has no path"),
+    (["http://"], 1, "is not an address"), (["unix:relative"], 1, "is not an address"), (["--agent", "http://127.0.0.1:1/stats"], 1, "has no path"),
     (["--agent", "99999999"], 1, "there is no process"), (["--agent", "x" * 400], 1, "too long"), (["--agent-token-file", "/proc/nonexistent"], 1, "No such file"),
 ])
 def test_usage(words, status, sentence):

@@ -202,7 +202,7 @@ def test_a_program_is_named_as_it_was_started(stub, compile_program, tmp_path):
     (["out.heap"], "--to says where"),
     (["--to", "URL"], "of what?"),
     (["--to", "URL", "a.heap", "b.heap"], "of what?"),
-    (["--to", "ftp://host", "out.heap"], "'ftp://host' is no address"),
+    (["--to", "ftp://host", "out.heap"], "'ftp://host' is not an address"),
     (["--to", "URL/?a=b", "out.heap"], "the server's address has no query"),
     (["--to", "URL", "--name", "a{b", "out.heap"], "a name has up to"),
     (["--to", "URL", "--label", "a", "out.heap"], "a label is NAME=VALUE"),

@@ -20,5 +20,5 @@ struct random_options {
 
 /* Blocks never overlap, lie in pages of several kinds, and have slack; some stacks are unknown. */
 struct model *random_recording(const struct random_options *o);
-/* The generator's numbers, for whoever goes on with them. */
+/* The generator's numbers, for callers that go on with them. */
 uint32_t random_below(uint64_t *state, uint32_t n);

@@ -258,7 +258,7 @@ static void patience(void **state)
 	assert_true(s[2]->slept);
 	sem_wait(&s[2]->woken);
 	assert_int_equal(at_once, 2);
-	/* When there is nothing else to do, it is made; whoever asks, asks in vain or in time. */
+	/* When there is nothing else to do, it is made; a client may ask too late or in time. */
 	sem_post(&may_go);
 	sem_wait(&s[0]->woken);
 	third = (struct request){ .route = &quick, .ask.fault = FAULT_NONE };

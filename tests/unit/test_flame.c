@@ -120,7 +120,7 @@ static int take(void *context, const void *bytes, size_t size)
 	return 0;
 }
 
-/* The way that an exporter is used by whoever is not a command. */
+/* The way that an exporter is used by callers that are not commands. */
 static void check_exporter(const struct exporter *e, const struct view *v, unsigned i)
 {
 	struct buf text = { 0 };

@@ -111,7 +111,7 @@ static const struct word *find_word(const char *text)
 		return &change;
 	}
 	nearest = args_nearest(text, names);
-	fprintf(stderr, NAME ": '%s' is no command%s%s%s\n", text,
+	fprintf(stderr, NAME ": '%s' is not a command%s%s%s\n", text,
 		nearest ? "; did you mean " : "; see memoir jemalloc ctl --help",
 		nearest ? nearest : "", nearest ? "?" : "");
 	return NULL;

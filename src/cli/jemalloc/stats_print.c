@@ -266,7 +266,7 @@ static void print_waterfall(const struct stats_print *t, const struct stats *s,
 	print_profiler(t, &w.sampled);
 	if (w.retained < STATS_NONE && w.retained) {
 		snprintf(text, sizeof(text),
-			 "besides, %s of address space is retained, which is no memory",
+			 "besides, %s of address space is retained, which is not memory",
 			 human_size(&h, w.retained));
 		stats_print_sentence(t, 2, STYLE_DIM, text);
 	}

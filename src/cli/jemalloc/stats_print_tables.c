@@ -150,7 +150,7 @@ static void print_notes(const struct printed *p)
 	if (p->lost)
 		stats_print_sentence(
 			p->how, 0, STYLE_DIM,
-			"(- is not told: JSON of this version has mutex counters in the "
+			"(- is not known: JSON of this version has mutex counters in the "
 			"wrong place)");
 }
 

@@ -38,7 +38,7 @@ function showFacts() {
 function showWarnings() {
 	const texts = [];
 	if (data.filter) texts.push(`Only what matches the filter is shown: ${grouped(data.filter.count)} allocations, ${bytes(data.filter.bytes)}. The overview is of everything.`);
-	if (data.unfinished) texts.push("The recording has no end: its program was still running, or whoever wrote it was killed. What came before is complete.");
+	if (data.unfinished) texts.push("The recording has no end: its program was still running, or its writer was killed. What came before is complete.");
 	if (data.losses.length) texts.push("Missing in the recording: " + data.losses.join("; ") + ".");
 	if (data.removed) texts.push(`Single allocations were culled: ${grouped(data.removed)} that were freed${data.removed_below_ns ? " after no more than " + duration(data.removed_below_ns) : ""}. The totals include them; memory over time does not.`);
 	if (data.nameless.length) {
