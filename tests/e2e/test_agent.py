@@ -19,7 +19,7 @@ def program(compile_program):
 
 
 @pytest.mark.parametrize("run", [False, True], ids=["preload", "run"])
-def test_a1_finds_jemalloc(program, tmp_path, each_jemalloc, run):
+def test_finds_jemalloc(program, tmp_path, each_jemalloc, run):
     """The version is the one that mallctl has, and the program ends as it would."""
     with Target([program], tmp_path, run=run) as target:
         status = target.get("/status")
@@ -36,7 +36,7 @@ def test_a1_finds_jemalloc(program, tmp_path, each_jemalloc, run):
         assert not os.path.exists(target.file)
 
 
-def test_a1_says_that_there_is_none(program, tmp_path):
+def test_says_that_there_is_none(program, tmp_path):
     with Target([program], tmp_path, jemalloc=False) as target:
         assert target.get("/status").status == 503 and target.get("/status").json["jemalloc"] is None
         assert target.get("/stats").status == 503 and "no jemalloc" in target.get("/stats").text
@@ -70,7 +70,7 @@ def test_the_next_free_port(program, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_a2_statistics(program, tmp_path):
+def test_statistics(program, tmp_path):
     with Target([program], tmp_path) as target:
         assert target.do("grow") == "done"
         stats = target.get("/stats?J")

@@ -17,7 +17,7 @@ def program(compile_program):
     return compile_program("agent_target")
 
 
-def test_e1_profiling(program, tmp_path, each_jemalloc):
+def test_profiling_is_switched(program, tmp_path, each_jemalloc):
     """Each change is there when the program itself looks."""
     with Target([program], tmp_path, "prof:true,prof_active:false,lg_prof_sample:12") as target:
         assert target.read("prof.active") == 0
@@ -52,7 +52,7 @@ def test_e1_profiling(program, tmp_path, each_jemalloc):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_e1_profiling_was_not_enabled(program, tmp_path):
+def test_profiling_was_not_enabled(program, tmp_path):
     with Target([program], tmp_path) as target:
         for path in ("active?value=true", "reset", "gdump?value=true", "dump", "rate?lg_sample=12", "prefix?value=x"):
             answer = target.post(f"/control/prof/{path}")
@@ -60,7 +60,7 @@ def test_e1_profiling_was_not_enabled(program, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_e2_purge(program, tmp_path):
+def test_purge(program, tmp_path):
     # 5.2.1 gives back at once what has become one piece of 8 MiB.
     with Target([program], tmp_path, "dirty_decay_ms:-1,muzzy_decay_ms:-1,oversize_threshold:0") as target:
         target.do("grow")
@@ -78,7 +78,7 @@ def test_e2_purge(program, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_e2_decay_and_threads(program, tmp_path):
+def test_decay_and_threads(program, tmp_path):
     with Target([program], tmp_path) as target:
         target.do("threads")
         answer = target.post("/control/dirty_decay_ms?value=1000").json
@@ -102,7 +102,7 @@ def test_e2_decay_and_threads(program, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_e3_who_may(program, tmp_path):
+def test_who_may_change(program, tmp_path):
     controls = ["purge", "prof/active?value=true", "mallctl?name=arenas.dirty_decay_ms&value=1"]
     with Target([program], tmp_path) as target:
         for control in controls:
@@ -144,7 +144,7 @@ def test_names_of_the_machine_can_be_allowed(program, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_e3_the_socket_is_the_users(program, tmp_path):
+def test_the_socket_is_the_users(program, tmp_path):
     """No token over the unix socket: its mode is what keeps others out.  The token may be the user's own."""
     with Target([program], tmp_path, listen=f"unix:{tmp_path}/socket") as target:
         assert target.post("/control/dirty_decay_ms?value=5", token=None).status == 200
@@ -157,7 +157,7 @@ def test_e3_the_socket_is_the_users(program, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_e4_values_by_name(program, tmp_path):
+def test_values_by_name(program, tmp_path):
     with Target([program], tmp_path) as target:
         def read(name):
             return target.get(f"/mallctl?name={name}").json[name]
@@ -181,7 +181,7 @@ def test_e4_values_by_name(program, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_e4_types_are_this_jemallocs(program, tmp_path):
+def test_types_are_this_jemallocs(program, tmp_path):
     """Whatever its statistics print of options and constants can be read by name, and is the same."""
     with Target([program], tmp_path, "prof:true,prof_active:false") as target:
         stats = target.get("/stats?Jablxe").json["jemalloc"]

@@ -39,7 +39,7 @@ def jeprof(tmp_path, *words):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_a3_as_libmtev(target, program, tmp_path):
+def test_dumps_as_libmtev_answers(target, program, tmp_path):
     """Its bodies, byte for byte, and its dump."""
     def body(query=""):
         answer = target.get(f"/mtev/heap_profile{query}")
@@ -60,7 +60,7 @@ def test_a3_as_libmtev(target, program, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_a3_not_without_being_allowed(program, tmp_path):
+def test_dumps_not_without_being_allowed(program, tmp_path):
     with Target([program], tmp_path, PROF) as target:
         assert target.get("/mtev/heap_profile").status == 200
         for query in ("active=false", "trigger_dump=true"):
@@ -73,7 +73,7 @@ def test_a3_not_without_being_allowed(program, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_a4_jeprof_without_a_binary(target, tmp_path):
+def test_jeprof_without_a_binary(target, tmp_path):
     done = jeprof(tmp_path, "--text", f"{target.address}/pprof/heap")
     assert re.search(r"\bkeep_small$", done.stdout, re.M) and re.search(r"\bmain$", done.stdout, re.M), done
     assert target.get("/pprof/symbol").body == b"num_symbols: 1\n"
@@ -87,7 +87,7 @@ def test_a4_jeprof_without_a_binary(target, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_a5_go_pprof(target, program, tmp_path):
+def test_go_pprof(target, program, tmp_path):
     profile = Profile(target.get("/debug/pprof/heap?gc=1&debug=0").body)
     assert profile.types == [("alloc_objects", "count"), ("alloc_space", "bytes"), ("inuse_objects", "count"),
                              ("inuse_space", "bytes")]
@@ -113,7 +113,7 @@ def test_a5_go_pprof(target, program, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_a5_difference_over_time(target):
+def test_difference_over_time(target):
     """?seconds=N: what came between two dumps; others are answered meanwhile."""
     found = []
     thread = threading.Thread(target=lambda: found.append(target.get("/debug/pprof/heap?seconds=4")))
@@ -197,7 +197,7 @@ def test_memoir_draws_a_running_process(target, tmp_path):
     assert done.status == 0 and b"keep_small" in done.stdout, done
 
 
-def test_what_was_added(target, tmp_path):
+def test_flamegraph_of_what_was_added(target, tmp_path):
     found = []
     threads = [threading.Thread(target=lambda: found.append(folded(target.get("/debug/pprof/heap/folded?seconds=4")))),
                threading.Thread(target=lambda: found.append(drawn(tmp_path, "--seconds", 4, target.pid)))]
@@ -252,7 +252,7 @@ def test_hostile_names(program, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_a5_without_sums(program, tmp_path):
+def test_pprof_without_sums(program, tmp_path):
     with Target([program], tmp_path, "prof:true,lg_prof_sample:12") as target:
         target.do("keep 100")
         profile = Profile(target.get("/debug/pprof/allocs").body)
@@ -260,7 +260,7 @@ def test_a5_without_sums(program, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_a8_dumps_at_the_same_time(target, tmp_path):
+def test_dumps_at_the_same_time(target, tmp_path):
     """All whole, none left behind, and no link followed."""
     victim = tmp_path / "victim"
     victim.write_text("untouched")
@@ -296,7 +296,7 @@ def test_profiling_was_not_enabled(program, tmp_path):
             assert answer.status == 409 and "start with MALLOC_CONF=prof:true" in answer.text
 
 
-def test_e5_not_too_many_wait(target):
+def test_not_too_many_wait(target):
     """Each that waits keeps a dump; one whose client has gone gives its place back."""
     waiting = []
     for n in range(4):

@@ -33,7 +33,7 @@ def agent_thread(pid):
 
 
 @pytest.mark.parametrize("pie", PIE)
-def test_a1_inside_the_program(compile_program, tmp_path, pie):
+def test_jemalloc_inside_the_program(compile_program, tmp_path, pie):
     """jemalloc is linked into the executable, which exports nothing."""
     program = compile_program("agent_target", flags=("-O2", *PIE[pie]), libraries=(archive("libjemalloc.a"), *REST))
     with Target([program], tmp_path, jemalloc=False) as target:
@@ -44,7 +44,7 @@ def test_a1_inside_the_program(compile_program, tmp_path, pie):
 
 
 @pytest.mark.parametrize("prefix", ["je_", "_rjem_"])
-def test_a1_under_other_names(compile_program, tmp_path, renamed, prefix):  # noqa: F811
+def test_jemalloc_under_other_names(compile_program, tmp_path, renamed, prefix):  # noqa: F811
     program = compile_program("agent_target", flags=("-O2", f"-Dmalloc={prefix}malloc", f"-Dfree={prefix}free"),
                               libraries=(renamed(prefix), "-lm"))
     with Target([program], tmp_path, jemalloc=False) as target:
@@ -73,7 +73,7 @@ int main(void) { char c; read(0, &c, 1); return 3; }""")
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_e5_idle_it_does_nothing(program, tmp_path):
+def test_idle_it_does_nothing(program, tmp_path):
     with Target([program], tmp_path) as target:
         ask = b"GET /stats?J HTTP/1.1\r\nHost: localhost\r\n\r\n"
         assert hammered(hammer(target, tmp_path, [ask], count=200))["ok"] == 200
@@ -96,7 +96,7 @@ def test_e5_idle_it_does_nothing(program, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_e5_arenas(program, tmp_path):
+def test_arena_of_the_agent_is_the_next_threads(program, tmp_path):
     """Until somebody asks, jemalloc does not know of the agent's thread; the arena that it gets then is the next thread's."""
     with Target([program], tmp_path, "narenas:4") as target:
         def arenas():
@@ -180,7 +180,7 @@ HOSTILE = [
 ]
 
 
-def test_e5_hostile_requests(program, tmp_path):
+def test_hostile_requests(program, tmp_path):
     """10,000: nothing but refusals, and the program is as it was."""
     rng = random.Random(1)
     with Target([program], tmp_path, "prof:true") as target:
@@ -244,7 +244,7 @@ def test_several_requests_over_one_connection(program, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_e5_asked_too_often(program, tmp_path):
+def test_asked_too_often(program, tmp_path):
     """Whoever asks all the time gets an answer twice, with its age; nobody else does, and not behind a change."""
     with Target([program], tmp_path) as target:
         assert "X-Memoir-Age-Ms" not in target.get("/stats?J").headers
@@ -270,7 +270,7 @@ def test_e5_asked_too_often(program, tmp_path):
         assert answer.json["jemalloc"]["stats.arenas"]["0"]["dirty_decay_ms"] == 77
 
 
-def test_e5_too_many_clients(program, tmp_path):
+def test_too_many_clients(program, tmp_path):
     """Some say nothing: others are told to come back, and then are served."""
     with Target([program], tmp_path) as target:
         silent = [target.connection_socket() for _ in range(16)]

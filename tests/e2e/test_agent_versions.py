@@ -36,7 +36,7 @@ def whole(s):
 
 @pytest.mark.usefixtures("each_jemalloc")
 @pytest.mark.parametrize("query", ["J", ""], ids=["json", "text"])
-def test_b3_what_is_not_the_programs(program, tmp_path, query):
+def test_what_is_not_the_programs(program, tmp_path, query):
     """From resident to the program's own bytes, with nothing unexplained."""
     with Target([program], tmp_path) as target:
         target.do("keep 5000")
@@ -52,7 +52,7 @@ def test_b3_what_is_not_the_programs(program, tmp_path, query):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_b5_mutexes(program, tmp_path):
+def test_mutexes(program, tmp_path):
     """Its JSON has them in wrong places: what can be had of them is what mallctl says, the rest is not made up."""
     with Target([program], tmp_path) as target:
         target.do("grow")
@@ -77,7 +77,7 @@ def test_b5_mutexes(program, tmp_path):
 
 
 @pytest.mark.usefixtures("each_jemalloc")
-def test_b6_advice_comes_and_goes(program, tmp_path):
+def test_advice_comes_and_goes(program, tmp_path):
     """80 MB are freed and kept: it says so, and no longer when they are given back."""
     with Target([program], tmp_path, "dirty_decay_ms:-1,muzzy_decay_ms:-1,oversize_threshold:0") as target:
         target.do("grow")
@@ -138,7 +138,7 @@ def test_d_dumps_as_jeprof_reads_them(program, tmp_path):
     assert re.search(r"^_start;.*main;keep_small \d+$", folded, re.M), folded
 
 
-def test_a1_prefix_of_521(compile_program, tmp_path, jemalloc_521_libraries):
+def test_prefix_of_jemalloc_521(compile_program, tmp_path, jemalloc_521_libraries):
     """A program that calls je_malloc of a library: found, profiled and changed by these names."""
     program = compile_program("agent_target", flags=("-O2", "-Dmalloc=je_malloc", "-Dfree=je_free"),
                               libraries=(jemalloc_521_libraries["je_"],))
@@ -156,7 +156,7 @@ def test_a1_prefix_of_521(compile_program, tmp_path, jemalloc_521_libraries):
 
 
 @pytest.mark.usefixtures("older")
-def test_e1_what_521_has_not(program, tmp_path):
+def test_what_jemalloc_521_has_not(program, tmp_path):
     """A control that came later is one line with the version; the others work from the terminal as well."""
     with Target([program], tmp_path, PROF) as target:
         def ctl(*words):

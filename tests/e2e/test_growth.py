@@ -59,7 +59,7 @@ def test_each_dump_is_what_it_is_alone(words, column, files, tmp_path):
 
 
 def test_two_runs(tmp_path):
-    """Stacks of one program, loaded elsewhere the second time: the difference of D5."""
+    """Stacks of one program, loaded elsewhere the second time: the difference of two dumps."""
     words = ["--as-given", DATA / "out.heap", DATA / "second_run.heap"]
     answer = json.loads(growth(tmp_path, "--json", "--cum", *words))
     worker = next(row for row in answer["rows"] if row["name"] == "worker")

@@ -37,34 +37,34 @@ def rows(*words):
 @pytest.mark.parametrize("words,expected", [
     ([], 40342092), (["--inuse_objects"], 4883), (["--alloc_space"], 41629943), (["--alloc_objects"], 8192),
     (["--thread", "0"], 13537483), (["--thread", "1"], 13407008), (["--thread=2"], 13401750)])
-def test_d1_totals(words, expected):
+def test_totals_of_the_dump(words, expected):
     assert rows("--show_bytes", *words, OUT)[1] == expected
 
 
-def test_d1_an_empty_dump():
+def test_an_empty_dump():
     done = heap(DATA / "leak_error_empty.heap")
     assert done.returncode == 1
     assert "leak_error_empty.heap: the dump is empty" in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_d2_everything_was_counted():
+def test_everything_was_counted():
     assert rows("--show_bytes", DATA / "lg0.heap")[1] == 5201920
     assert rows("--inuse_objects", DATA / "lg0.heap")[1] == 1001
 
 
-def test_d3_flat_and_cumulative():
+def test_flat_and_cumulative():
     found, _ = rows("--show_bytes", OUT)
     assert found["worker"] == (35663084, 40255913)
     assert found["inl"][0] == 4592829
 
 
-def test_d3_collapsed():
+def test_collapsed_report():
     lines = heap("--collapsed", OUT).stdout.splitlines()
     assert abs(sum(int(line.rsplit(" ", 1)[1]) for line in lines) - 40342092) <= len(lines)
     assert all(line.rsplit(" ", 1)[0].split(";")[0] in ("_start", "clone3", "_dl_start_user") for line in lines)
 
 
-def test_d3_callgrind(tmp_path):
+def test_callgrind_report(tmp_path):
     path = tmp_path / "callgrind.out"
     assert heap("--callgrind", "-o", path, OUT).returncode == 0
     text = path.read_text()
@@ -74,7 +74,7 @@ def test_d3_callgrind(tmp_path):
     assert re.search(r"^35,663,084 .*:worker$", done.stdout, re.MULTILINE)
 
 
-def test_d3_dot_and_tree():
+def test_dot_and_tree():
     graph = heap("--dot", "--nodecount=5", OUT).stdout
     assert graph.startswith("digraph") and len(re.findall(r"^N\d+ \[", graph, re.MULTILINE)) == 5
     assert 'label="worker\\n34.0' in graph
@@ -84,7 +84,7 @@ def test_d3_dot_and_tree():
                                         "     4592829    calls inl"]
 
 
-def test_d8_pprof(tmp_path):
+def test_pprof(tmp_path):
     path = tmp_path / "out.pb.gz"
     assert heap("--pprof", "-o", path, OUT).returncode == 0
     raw = subprocess.run(["go", "tool", "pprof", "-raw", path], capture_output=True, text=True).stdout
@@ -101,7 +101,7 @@ def test_d8_pprof(tmp_path):
     assert abs(int(worker.group(1)) - 35663084) <= len(samples)
 
 
-def test_d4_which_stacks_and_frames():
+def test_which_stacks_and_frames():
     megabytes = rows("--exclude=worker", OUT)[0]
     assert (megabytes["thr"][0], megabytes["main"][0]) == (25.6, 12.8)
     assert "worker" not in megabytes
@@ -114,19 +114,19 @@ def test_d4_which_stacks_and_frames():
     assert done.returncode == 2 and done.stderr.startswith("memoir jemalloc heap: --focus: ")
 
 
-def test_d5_difference_by_name():
+def test_difference_by_name():
     found, total = rows("--show_bytes", "--base", OUT, DATA / "second_run.heap")
     assert abs(total + 200142) <= 2
     assert abs(found["worker"][1] + 195883) <= 2
     assert not [name for name in found if name.startswith("0x")]
 
 
-def test_d7_no_frame_of_the_allocator():
+def test_no_frame_of_the_allocator():
     assert not [name for name in rows(OUT)[0] if "jemalloc" in name]
     assert [name for name in rows("--allocator", OUT)[0] if "jemalloc" in name]
 
 
-def test_d11_the_older_shape(tmp_path):
+def test_dumps_of_the_older_shape(tmp_path):
     """The same stacks as jemalloc 3 and gperftools wrote them."""
     stacks = re.findall(r"^@(.*)\n  t\*: (.*)$", OUT.read_text(), re.MULTILINE)
     older = tmp_path / "older.heap"
@@ -207,7 +207,7 @@ def test_the_program_first(tmp_path):
     assert done.returncode == 2 and "no dump is named" in done.stderr
 
 
-def test_d3_json_and_csv():
+def test_json_and_csv():
     table = json.loads(heap("--json", "--alloc_space", "--cum", OUT).stdout)
     assert (table["measure"], table["total"]["inuse_space"], table["total"]["alloc_objects"]) == \
         ("alloc_space", 40342092.36, 8192.37)
@@ -223,7 +223,7 @@ def test_d3_json_and_csv():
             assert {key: float(line[f"{kind}_{key}"]) for key in row[kind]} == row[kind]
 
 
-def test_d3_tree_as_json_and_csv():
+def test_tree_as_json_and_csv():
     tree = json.loads(heap("--peek=^worker$", "--json", OUT).stdout)
     worker, = tree["functions"]
     assert [(r["name"], int(r["amounts"]["inuse_space"])) for r in worker["callers"]] == [("thr", 26804609),

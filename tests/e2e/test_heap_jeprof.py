@@ -121,7 +121,7 @@ COMBINATIONS = {
 
 
 @pytest.mark.parametrize("words", COMBINATIONS.values(), ids=COMBINATIONS)
-def test_d4_every_number(place, words):
+def test_every_number_equals_jeprof(place, words):
     theirs, ours = (table(text) for text in both(place, ["--text", *words]))
     assert ours[0] == theirs[0]
     names = {name for name in theirs[1] if not unnamed(name)}
@@ -210,7 +210,7 @@ def test_patterns_know_jeprofs_short_names(tmp_path, words):
     assert all(abs(ours[name] - theirs[name]) <= 2 for name in ours)  # two rows of ours may be one of jeprof's
 
 
-def test_d4_lines(place):
+def test_lines_equal_jeprof(place):
     """With discriminators put together: a line of jeprof's is the sum of its parts, none of which is in two stacks."""
     theirs, ours = (table(text) for text in both(place, ["--text", "--lines", "--show_bytes", "prof", "out.heap"]))
     sums = {}
@@ -238,7 +238,7 @@ def nodes(graph):
 
 @pytest.mark.parametrize("words", [[], ["--nodecount=5"], ["--nodefraction=.5", "--edgefraction=.5"]],
                          ids=["all", "nodecount", "fractions"])
-def test_d4_graph(place, words):
+def test_graph_equals_jeprof(place, words):
     """Where a function is left out, we draw an arrow from who called it to whom it called; jeprof draws none."""
     theirs, ours = (nodes(text) for text in both(place, ["--dot", *words, "prof", "out.heap"]))
     assert ours[0] == theirs[0] and len(ours[0]) >= 4
@@ -257,7 +257,7 @@ def collapsed(text, functions):
 
 
 @pytest.mark.parametrize("measure", ["--inuse_space", "--inuse_objects", "--alloc_space", "--alloc_objects"])
-def test_d4_collapsed(place, inlined, measure):
+def test_collapsed_equals_jeprof(place, inlined, measure):
     """Equal stacks of ours are one; jeprof has a line for each stack of addresses, each cut to a whole number."""
     for folder, words, functions in ((place, ["prof", "out.heap"], OWN), (place, ["prof", "out.heap", "out2.heap"], OWN),
                                      (inlined, ["inlined", "inlined.heap"], INLINED_FUNCTIONS)):
@@ -287,7 +287,7 @@ def test_an_unreadable_dump_has_no_report(place, tmp_path, words):
             assert not (tmp_path / "written").exists()
 
 
-def test_d3_raw(place):
+def test_raw_report(place):
     """A symbolized dump: jeprof reads it without the program, and so do we."""
     elsewhere = place / "elsewhere"
     elsewhere.mkdir()

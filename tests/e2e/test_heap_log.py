@@ -30,7 +30,7 @@ def answer(*words):
     return json.loads(done.stdout)
 
 
-def test_d10_freed_blocks():
+def test_freed_blocks():
     """One thread, two traces, and as many objects as the file has."""
     content = json.loads(LOG.read_text())
     count = len(content["allocations"])
@@ -46,7 +46,7 @@ def test_d10_freed_blocks():
     assert "prof_time_resolution:high" in text and "give --maps" in text
 
 
-def test_d10_recent_blocks():
+def test_recent_blocks():
     content = json.loads(RECENT.read_text())["recent_alloc"]
     found = answer(RECENT)
     assert found["logs"][0]["kind"] == "recent" and found["logs"][0]["objects"] == len(content)

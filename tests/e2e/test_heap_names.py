@@ -89,7 +89,7 @@ def test_by_build_id(dump, store):
     assert is_unnamed(names("-d", store, dump())[0])
 
 
-def test_d5_two_builds(dump, tmp_path):
+def test_two_builds(dump, tmp_path):
     """Places without a function of one build are compared by their offsets, those of two builds are not."""
     first, second = tmp_path / "first.heap", tmp_path / "second.heap"
     shutil.copy(dump(ID), first)
@@ -373,7 +373,7 @@ def test_the_agent_says_build_ids(program, tmp_path):
 
 
 @live
-def test_f2_names_in_the_dump(program, tmp_path):
+def test_names_in_the_dump(program, tmp_path):
     """symbols=1: names go along, and no file of the program's machine is needed."""
     with Target([program], tmp_path, CONF) as target:
         assert target.do("keep 3000") == "done"
@@ -399,7 +399,7 @@ def test_f2_names_in_the_dump(program, tmp_path):
     assert abs(int(rows["keep_small"][0]) - away["keep_small"][0]) <= 1
 
 
-def test_f2_names_put_into_a_dump(dump, store, tmp_path):
+def test_names_put_into_a_dump(dump, store, tmp_path):
     """--raw where the files are; read where none of them is, with all that was inlined."""
     made = tmp_path / "made"
     os.makedirs(made)

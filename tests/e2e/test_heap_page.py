@@ -86,7 +86,7 @@ def test_asking(seen):
 
 
 def test_compare(seen):
-    """D5, in words, in colours and in the table; from the view and from the list of files."""
+    """The difference, in words, in colours and in the table; from the view and from the list of files."""
     is_ = walked(seen, "compare")
     assert is_["title"] == "Difference" and "−195 KiB (−0.5 %) against out.heap" in is_["said"]
     assert is_["rows"][0].startswith("worker") and "−191 KiB" in is_["rows"][0] and is_["permalink"] == is_["rows"]

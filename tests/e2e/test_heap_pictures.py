@@ -77,8 +77,8 @@ def flame_boxes(path):
 
 @pytest.mark.parametrize("name,expected", [("out", "40,342,092 bytes) in 4,883 "), ("ever", "41,629,943 bytes) in 8,192 "),
                                            ("thread", "13,407,008 bytes) in ")])
-def test_d3_flamegraph(name, expected, folder):
-    """The whole is D1's total, in the heading and in the box; the rest are the table's amounts."""
+def test_flamegraph_report(name, expected, folder):
+    """The whole is the dump's total, in the heading and in the box; the rest are the table's amounts."""
     path = folder / f"{name}.flame.svg"
     boxes = dict(flame_boxes(path))
     assert expected in text_of(path, "total") and expected in boxes["all"]
@@ -87,12 +87,12 @@ def test_d3_flamegraph(name, expected, folder):
         assert "inl" in boxes and text_of(path, "note") == "Every call path is drawn."
 
 
-def test_d3_flamegraph_by_objects(folder):
+def test_flamegraph_by_objects(folder):
     assert dict(flame_boxes(folder / "objects.flame.svg"))["all"].endswith("in 4,883 blocks, 100.0 %")
     assert text_of(folder / "objects.flame.svg", "heading") == "out.heap: alive, by blocks"
 
 
-def test_d5_flamegraph_of_a_difference(folder):
+def test_flamegraph_of_a_difference(folder):
     path = folder / "difference.flame.svg"
     assert re.search(r"\(-200,14[123] bytes\)", text_of(path, "total"))
     assert text_of(path, "heading") == "second_run.heap, compared with out.heap: alive, by bytes"
@@ -128,7 +128,7 @@ def graph(path):
     return dict(boxes), {tuple(line[0].split(" → ")): line[1] for line in lines}
 
 
-def test_d3_svg(folder):
+def test_svg_report(folder):
     """The amounts of --text, the arrows of --dot."""
     boxes, lines = graph(folder / "out.graph.svg")
     assert boxes["worker"] == "34.0 (88.4%) of 38.4 (99.8%)" and boxes["inl"] == "4.4 (11.4%)" and boxes["thr"] == "of 25.6 (66.4%)"
@@ -140,12 +140,12 @@ def test_d3_svg(folder):
 
 @pytest.mark.parametrize("words,total", [([], "40342092 B"), (["--inuse_objects"], "4883 objects"), (["--alloc_space"], "41629943 B"),
                                          (["--thread", "1"], "13407008 B")])
-def test_d1_svg_totals(words, total, tmp_path):
+def test_svg_totals(words, total, tmp_path):
     assert heap("--svg", "--show_bytes", "-o", tmp_path / "x.svg", *words, OUT).returncode == 0
     assert f"Total {total} ·" in text_of(tmp_path / "x.svg", "legend")
 
 
-def test_d4_svg_limits(tmp_path):
+def test_svg_limits(tmp_path):
     for words, functions in ((["--nodecount=5"], 5), (["--nodefraction=0.5"], 4), (["--focus=^thr$"], 5), (["--nodecount=0"], 0)):
         assert heap("--svg", "-o", tmp_path / "x.svg", *words, OUT).returncode == 0
         assert len(graph(tmp_path / "x.svg")[0]) == functions, words
@@ -165,8 +165,8 @@ def page_data(path):
     return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1])
 
 
-def test_d3_html(folder):
-    """Each tree of the page adds up to D1's total."""
+def test_html_report(folder):
+    """Each tree of the page adds up to the dump's total."""
     data = page_data(folder / "out.html")
     sums = {w["name"]: (sum(w["bytes"]), sum(w["count"])) for w in data["tree"]["weights"]}
     assert sums == {"alive": (40342092, 4883), "allocated": (41629943, 8192)}
@@ -179,7 +179,7 @@ def test_d3_html(folder):
     assert page_data(folder / "nothing.html")["tables"]["alive"] == {"stacks": 0, "rows": []}
 
 
-def test_d5_html_of_a_difference(folder):
+def test_html_of_a_difference(folder):
     data = page_data(folder / "difference.html")
     added, gone = (sum(w["bytes"]) for w in data["tree"]["weights"])
     assert abs(added - gone + 200142) <= 2 and added > 0 and data["defaults"]["measure"] == "gone"

@@ -71,8 +71,8 @@ def test_facts(server, ask):
 
 
 @pytest.mark.parametrize("measure, expected", MEASURES.items())
-def test_d1_totals(ask, measure, expected):
-    """D1, in every answer."""
+def test_totals_of_the_dump(ask, measure, expected):
+    """The total of the dump, in every answer."""
     top, total = amounts(ask("top", measure=measure))
     assert total == expected and (top, total) == told("--" + measure, DATA / "out.heap")
     for direction in ("down", "up"):
@@ -83,7 +83,7 @@ def test_d1_totals(ask, measure, expected):
 
 
 @pytest.mark.parametrize("thread, expected", [("0", 13537483), ("1", 13407008), ("2", 13401750), ("77", 0)])
-def test_d1_threads(ask, thread, expected):
+def test_totals_of_threads(ask, thread, expected):
     assert ask("top", thread=thread)["total"]["bytes"] == ask("flame", thread=thread)["total"]["bytes"] == expected
 
 
@@ -103,7 +103,7 @@ def test_top_is_that_of_the_command(ask, parameters):
     assert flame["nodes"]["value"][0] == amounts(answer)[1]
 
 
-def test_d5_difference_by_name(server, ask):
+def test_difference_by_name(server, ask):
     answer = ask("top", "second_run.heap", base=server.ids["out.heap"], sort_by="cum_change")
     total = answer["total"]
     assert abs(total["bytes"] - total["bytes_before"] + 200142) <= 2 and answer["base"]["name"] == "out.heap"

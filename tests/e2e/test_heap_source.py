@@ -65,7 +65,7 @@ EXPECTED = {"plain": (28800, 28800, {"plain": (28800, 28800)}),
             "caller": (0, 38016, {"calls plain": (0, 28800), "calls inlined": (0, 9216), "calls itself": (0, 25344)})}
 
 
-def test_d3_list(dump):
+def test_list_report(dump):
     found = routines(heap("--list=^(plain|caller|inlined)$", dump).stdout)
     assert list(found) == ["caller", "plain", "inlined"]  # the largest first
     with open(SOURCE, encoding="ascii") as file:
@@ -82,7 +82,7 @@ def test_d3_list(dump):
     assert sorted(found["caller"][2]) == list(range(first - 4, last + 6))
 
 
-def test_d3_list_equals_jeprof(program, dump):
+def test_list_equals_jeprof(program, dump):
     """Where jeprof is right: of a line with a discriminator it takes the one before, and recursion counts twice."""
     if not shutil.which("jeprof"):
         pytest.skip("no jeprof")
@@ -91,7 +91,7 @@ def test_d3_list_equals_jeprof(program, dump):
     assert ours.stdout == theirs.stdout
 
 
-def test_d3_list_by_source_and_address(dump):
+def test_list_by_source_and_address(dump):
     found = routines(heap(f"--list=heap_lines.c:{line_of('plain')}$", dump).stdout)
     assert list(found) == ["plain"]
     done = heap("--list=no_such_function", dump)
@@ -99,13 +99,13 @@ def test_d3_list_by_source_and_address(dump):
     assert done.stderr == "memoir jemalloc heap: no function of the dump matches 'no_such_function'\n"
 
 
-def test_d3_list_of_some_stacks(dump):
+def test_list_of_some_stacks(dump):
     assert routines(heap("--list=caller", "--focus=inlined", dump).stdout)["caller"][:2] == (0, 9216)
     assert routines(heap("--list=caller", "--inuse_objects", dump).stdout)["caller"][:2] == (0, 303)
     assert routines(heap("--list=caller", "--base", dump, dump).stdout)["caller"][:2] == (0, 0)
 
 
-def test_d3_list_where_the_source_is_elsewhere(compile_program, tmp_path):
+def test_list_where_the_source_is_elsewhere(compile_program, tmp_path):
     """Built from a source that is gone: it is looked for where the user says."""
     old, new = tmp_path / "old/src", tmp_path / "new/deep/src"
     old.mkdir(parents=True)
@@ -127,7 +127,7 @@ def test_d3_list_where_the_source_is_elsewhere(compile_program, tmp_path):
     assert "not there" in heap("--list=^plain$", "--source", f"{tmp_path}/o={new}", moved).stdout
 
 
-def test_d3_list_for_programs(dump):
+def test_list_for_programs(dump):
     listing = json.loads(heap("--list=^caller$", "--json", dump).stdout)
     caller, = listing["routines"]
     assert (caller["name"], caller["file"]) == ("caller", SOURCE)
@@ -151,7 +151,7 @@ def sums(text):
             if row.start(3) + len(row[3]) - row.start() == 19]
 
 
-def test_d3_disasm(program, dump):
+def test_disasm_report(program, dump):
     text = heap("--disasm=^caller$", dump).stdout
     head, total, source = text.splitlines()[:3]
     assert head == "ROUTINE ====================== caller"
@@ -168,7 +168,7 @@ def test_d3_disasm(program, dump):
     assert [int(a, 16) for a in re.findall(r"^ +([0-9a-f]+):\t", objdump, re.MULTILINE)] == list(found)
 
 
-def test_d3_disasm_equals_jeprof(program, dump):
+def test_disasm_equals_jeprof(program, dump):
     if not shutil.which("jeprof"):
         pytest.skip("no jeprof")
     theirs = subprocess.run(["jeprof", "--show_bytes", "--disasm=plain", program, dump], capture_output=True,
@@ -180,7 +180,7 @@ def test_d3_disasm_equals_jeprof(program, dump):
     assert sums(ours) == sums(theirs)
 
 
-def test_d3_disasm_for_programs(dump):
+def test_disasm_for_programs(dump):
     routine, = json.loads(heap("--disasm=^plain$", "--json", dump).stdout)["routines"]
     held = [row for row in routine["instructions"] if row["flat"]["inuse_space"]]
     assert [(row["line"], row["flat"]["inuse_space"]) for row in held] == [(line_of("plain"), 28800)]
@@ -188,7 +188,7 @@ def test_d3_disasm_for_programs(dump):
     assert [int(row["address"]) for row in lines] == [row["address"] for row in routine["instructions"]]
 
 
-def test_d3_disasm_without_the_file(dump, tmp_path):
+def test_disasm_without_the_file(dump, tmp_path):
     away = tmp_path / "away.heap"
     away.write_text(re.sub(r"/\S*/heap_lines$", "/proc/nonexistent/heap_lines", dump.read_text(), flags=re.MULTILINE))
     done = heap("--disasm=heap_lines", away)

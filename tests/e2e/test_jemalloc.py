@@ -46,7 +46,7 @@ def made(log):
 
 
 @pytest.mark.parametrize("word", GOLDEN)
-def test_c1_as_the_tools_they_replace(word, tmp_path):
+def test_as_the_tools_they_replace(word, tmp_path):
     numbers, name = GOLDEN[word]
     expected = (DATA / name).read_text()
     done = jemalloc(word, LOG, *numbers)
@@ -75,7 +75,7 @@ def sums(path):
     return found
 
 
-def test_a7_text_and_json_of_a_series_agree():
+def test_text_and_json_of_a_series_agree():
     # Two runs of one program: its threads got other arenas, but the sums are the same.
     assert sums(DATA / "series_53.txt") == sums(DATA / "series_53.json") == [
         137822208, 275447808, 413073408, 275427968]
@@ -107,7 +107,7 @@ def test_errors_are_one_line(words, says, status):
     assert (done.stdout, done.returncode) == ("", status)
 
 
-def test_c2_an_arena_that_is_gone_is_named(tmp_path):
+def test_an_arena_that_is_gone_is_named(tmp_path):
     path = tmp_path / "gone.log"
     parts = LOG.read_text().split("___ Begin")
     cut = parts[2].index("arenas[1]:")
@@ -117,7 +117,7 @@ def test_c2_an_arena_that_is_gone_is_named(tmp_path):
     assert "arena:  0  delta total:  300.0 MB" in done.stdout
 
 
-def test_b7_a_cut_end_keeps_what_is_before(tmp_path):
+def test_a_cut_end_keeps_what_is_before(tmp_path):
     path = tmp_path / "cut.json"
     path.write_bytes((DATA / "series_53.json").read_bytes()[:-100])
     done = jemalloc("abs", path, 100)
@@ -132,7 +132,7 @@ def table(text, name):
     return {cells[0]: dict(zip(columns, cells)) for cells in (line.replace(",", "").split() for line in lines[1:])}
 
 
-def test_b4_tables_of_json_are_those_of_text():
+def test_tables_of_json_are_those_of_text():
     by_json = jemalloc("stats", DATA / "json_full.json").stdout
     by_text = jemalloc("stats", DATA / "text_full.txt").stdout
     for name, columns in (("BINS", ("size", "allocated", "nmalloc", "curregs", "nregs", "curslabs")),
@@ -148,7 +148,7 @@ def test_b4_tables_of_json_are_those_of_text():
     assert "put right" not in by_text
 
 
-def test_b4_bins_of_text_from_json():
+def test_bins_of_text_from_json():
     """size, allocated, nmalloc, curregs and util of each row of the text's merged table, from the JSON."""
     text = (DATA / "text_full.txt").read_text().split("Merged arenas stats:")[1].split("\nbins:")[1].split("\nlarge:")[0]
     ours = table(jemalloc("stats", DATA / "json_full.json").stdout, "BINS")
@@ -179,7 +179,7 @@ def changed(tmp_path, change):
     return {a["id"]: a for a in snapshots(path)[0]["advice"]}
 
 
-def test_b6_each_advice_cites_its_numbers(tmp_path):
+def test_each_advice_cites_its_numbers(tmp_path):
     assert changed(tmp_path, lambda d: None) == {}
 
     def contended(d):  # this version's num_spin_acq is the number of waits
@@ -267,7 +267,7 @@ def inputs(path, folder):
     ("series_53.txt", [137822208, 275447808, 413073408, 275427968]),
     ("series_53.json", [137822208, 275447808, 413073408, 275427968]),
     ("stats_interval.txt", 5), ("synthetic_36.log", 7), ("json_521.json", 1), ("text_521.txt", 1)])
-def test_a7_inputs(name, allocated, tmp_path):
+def test_statistics_in_every_input(name, allocated, tmp_path):
     first = None
     for words, keywords in inputs(DATA / name, tmp_path):
         done = jemalloc("stats", "--json", *words, **keywords)
@@ -281,7 +281,7 @@ def test_a7_inputs(name, allocated, tmp_path):
             assert [s["allocated"] for s in found] == allocated
 
 
-def test_a7_compact_and_tabbed_are_the_same(tmp_path):
+def test_compact_and_tabbed_are_the_same(tmp_path):
     document = json.loads((DATA / "json_521.json").read_text())
     expected = snapshots(DATA / "json_521.json")[0]["arenas"]
     for number, text in enumerate((json.dumps(document, separators=(",", ":")), json.dumps(document, indent="\t"))):
@@ -290,7 +290,7 @@ def test_a7_compact_and_tabbed_are_the_same(tmp_path):
         assert snapshots(path)[0]["arenas"] == expected
 
 
-def test_a7_what_is_before_the_damage_is_kept(tmp_path):
+def test_what_is_before_the_damage_is_kept(tmp_path):
     packed = gzip.compress((DATA / "series_53.json").read_bytes())
     for name, content in (("cut.gz", packed[:-3000]), ("damaged.gz", packed[:-3000] + b"x" * 3000)):
         path = tmp_path / name
@@ -342,7 +342,7 @@ def test_csv_of_each_table(table):
         assert sum(ours.values()) == 13182080 and ours[3072] == 1188 * 3072
 
 
-def test_c2_deltas_of_text_and_json_agree():
+def test_deltas_of_text_and_json_agree():
     fields = "total,active,large_nmalloc,stats.allocated"
     by_text, by_json = ([row for row in csv_rows("del", "--consecutive", "--csv", "--totals", "--field", fields, DATA / name)
                          if row["arena"] == "all"] for name in ("series_53.txt", "series_53.json"))
@@ -351,7 +351,7 @@ def test_c2_deltas_of_text_and_json_agree():
     assert [int(row["stats.allocated_delta"]) for row in by_text] == [137625600, 137625600, -137645440]
 
 
-def test_c2_rates_totals_and_shares():
+def test_rates_totals_and_shares():
     plain = csv_rows("del", "-c", "-t", "--csv", DATA / "series_53.txt")
     ages = [s["uptime_ns"] / 1e9 for s in snapshots(DATA / "series_53.txt")]
     for row, rate in zip(plain, csv_rows("del", "-c", "-t", "-r", "--csv", DATA / "series_53.txt")):
@@ -370,7 +370,7 @@ def test_c2_rates_totals_and_shares():
         (r["iteration"], r["arena"], r["total"]) for r in rows]
 
 
-def test_c2_arenas_that_appear_or_vanish(tmp_path):
+def test_arenas_that_appear_or_vanish(tmp_path):
     rows = csv_rows("abs", "--csv", DATA / "series_53.json")
     assert [(r["iteration"], r["arena"]) for r in rows if r["note"] == "new"] == [("1", "2")]
     parts = LOG.read_text().split("___ Begin")
@@ -381,7 +381,7 @@ def test_c2_arenas_that_appear_or_vanish(tmp_path):
     assert [(r["iteration"], r["arena"], r["note"]) for r in rows if r["note"]] == [("1", "1", "gone"), ("2", "1", "new")]
 
 
-def test_c2_bins_and_large_classes():
+def test_bins_and_large_classes():
     rows = csv_rows("abs", "-t", "--csv", "--field", "bin.3072.curregs,large.16384.curlextents", DATA / "text_full.txt")
     assert rows[0]["bin.3072.curregs"] == "1188"
     assert int(rows[0]["bin.3072.curregs"]) == sum(int(r["bin.3072.curregs"]) for r in rows[1:])
@@ -398,7 +398,7 @@ def test_options_work_on_what_the_old_extractor_wrote(words, tmp_path):
     assert of_data.stdout == untimed and "arena" in untimed
 
 
-def test_c2_plot():
+def test_plot():
     out = jemalloc("abs", "--plot", "--field", "total", LOG).stdout
     assert "arena 0  total" in out and "arena 1  total" in out and "█" in out
     assert max(map(len, out.splitlines())) <= 80
@@ -430,14 +430,14 @@ def snapshots(*paths):
 @pytest.mark.parametrize("name, rows", [
     ("memscout_s1.json", (1, 134371536, 164888576, 3843, 18.51, 524288, 10000)),
     ("memscout_s2.json", (None, 200220552, 239099904, None, 16.26, 524288, 10000))])
-def test_b1_published_samples(name, rows):
+def test_published_samples(name, rows):
     s = snapshots(published(name))[0]
     found = (s["shape"]["narenas"], s["stats"]["allocated"], s["stats"]["active"], s["summary"]["dirty_pages"],
              s["summary"]["fragmentation_percent"], s["summary"]["profiling_interval"], s["shape"]["dirty_decay_ms"])
     assert [f for f, r in zip(found, rows) if r is not None] == [r for r in rows if r is not None]
 
 
-def test_b2_merged_by_default():
+def test_merged_by_default():
     s = snapshots(DATA / "json_full.json")[0]
     whole = next(a for a in s["arenas"] if a["arena"] == s["whole"])
     assert s["whole"] == "merged" and whole["small_allocated"] == 13182080
@@ -457,7 +457,7 @@ def adds_up(waterfall):
     return steps
 
 
-def test_b3_fragmentation_is_attributed():
+def test_fragmentation_is_attributed():
     for name in ("json_full.json", "text_full.txt"):
         steps = adds_up(snapshots(DATA / name)[0]["waterfall"])
         assert (steps["slabs"], steps["large_padding"]) == (6994816, 35 * 4096)
@@ -468,13 +468,13 @@ def test_b3_fragmentation_is_attributed():
         adds_up(arena["waterfall"])
 
 
-def test_b3_published_sample():
+def test_published_sample():
     steps = adds_up(snapshots(published("memscout_s1.json"))[0]["waterfall"])
     assert steps["slabs"] + steps["large_padding"] == 30517040 and steps["large_padding"] == 0
 
 
 @pytest.mark.parametrize("name", ["json_521.json", "json_full.json", "text_521.txt", "text_full.txt"])
-def test_b5_mutexes_by_version(name):
+def test_mutexes_by_version(name):
     s = snapshots(DATA / name)[0]
     assert s["mutex_counters_lost"] == name.startswith("json")
     assert any("unavailable" in text for text in s["corrections"]) == name.startswith("json")
@@ -489,7 +489,7 @@ def test_b5_mutexes_by_version(name):
             assert {"num_owner_switch", "total_wait_time", "max_wait_time"} <= set(mutex)
 
 
-def test_b2_missing_merged_is_made(tmp_path):
+def test_missing_merged_is_made(tmp_path):
     document = json.loads((DATA / "json_full.json").read_text())
     expected = snapshots(DATA / "json_full.json")[0]
     del document["jemalloc"]["stats.arenas"]["merged"]
@@ -513,7 +513,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_b7_bad_input_is_one_line(what, tmp_path):
+def test_bad_input_is_one_line(what, tmp_path):
     text, says, shown = BAD[what]
     document = json.loads((DATA / "json_full.json").read_text())["jemalloc"]
     if what == "option g":

@@ -115,7 +115,7 @@ class Lateness:
         self.thread.join()
 
 
-def test_a6_ten_snapshots_a_second_apart(tmp_path):
+def test_ten_snapshots_a_second_apart(tmp_path):
     for attempt in range(3):
         path = tmp_path / f"{attempt}.log"
         with Stub((200, FULL)) as stub, Lateness() as lateness:
@@ -133,7 +133,7 @@ def test_a6_ten_snapshots_a_second_apart(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["port", "unix", "command", "pid", "chunked"])
-def test_a6_from_everywhere(kind, tmp_path, monkeypatch):
+def test_records_from_every_source(kind, tmp_path, monkeypatch):
     path = tmp_path / "out.log"
     words = ["record", "-i", "50ms", "-n", 3, "-o", path]
     if kind == "command":
@@ -166,7 +166,7 @@ def test_a6_from_everywhere(kind, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
-def test_a6_a_signal_leaves_a_whole_last_record(sent, tmp_path):
+def test_a_signal_leaves_a_whole_last_record(sent, tmp_path):
     path = tmp_path / "out.log"
     # Each answer takes a while, so that most signals come in the middle of one.
     command = [sys.executable, "-c", "import sys,time; d=open(sys.argv[1]).read(); sys.stdout.write(d[:9000]); "
@@ -182,7 +182,7 @@ def test_a6_a_signal_leaves_a_whole_last_record(sent, tmp_path):
 
 
 @pytest.mark.parametrize("end", ["", ".zst", ".gz"])
-def test_a6_rotation_loses_nothing(end, tmp_path):
+def test_rotation_loses_nothing(end, tmp_path):
     answers = [(200, b'{"jemalloc":{"stats":{"allocated":%d}}}' % n) for n in range(1, 21)]
     path = tmp_path / f"out.log{end}"
     with Stub(*answers) as stub:
@@ -251,7 +251,7 @@ def metrics(text):
 
 @pytest.mark.parametrize("name", ["json_full.json", "text_full.txt", "json_521.json", "text_1arena.txt",
                                   "synthetic_36.log", "json_small.json", "text_merged_off.txt"])
-def test_c4_metrics(name, tmp_path):
+def test_metrics(name, tmp_path):
     done = jemalloc("metrics", DATA / name)
     assert (done.returncode, done.stderr) == (0, "")
     found = metrics(done.stdout)

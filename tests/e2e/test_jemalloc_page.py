@@ -116,7 +116,7 @@ def test_report_of_a_long_series(tmp_path):
 
 
 def test_report_bad_input(tmp_path):
-    """B7: each gives one line and status 1; what can be shown is."""
+    """each gives one line and status 1; what can be shown is."""
     for name, sentence in bad_inputs(tmp_path).items():
         page = tmp_path / f"{name}.html"
         done = report(tmp_path / name, "-o", page)
@@ -215,8 +215,8 @@ def test_browser_is_left_alone(seen):
 
 
 @pytest.mark.parametrize("name", MEMSCOUT)
-def test_b1_memscout(seen, name):
-    """B1: the eight rows, the definitions and the seven charts."""
+def test_memscouts_rows_and_charts(seen, name):
+    """the eight rows, the definitions and the seven charts."""
     if name not in seen["walk"]:
         pytest.skip("shared/ is not here")
     walked = seen["walk"][name]
@@ -234,8 +234,8 @@ def test_b1_memscout(seen, name):
         assert steps["active"] - steps["allocated"] == steps["slabs"] == 30517040
 
 
-def test_b2_all_arenas(seen):
-    """B2: all arenas together unless one is chosen; B3: fragmentation to the byte."""
+def test_page_shows_all_arenas(seen):
+    """all arenas together unless one is chosen, and fragmentation to the byte."""
     walked = seen["walk"]["json_full.json"]
     bins = walked["parts"]["classes"]["tables"]["table-bins"]
     live = [row for row in bins["rows"] if row[bins["head"].index("live")] != "0"]
@@ -251,8 +251,8 @@ def test_b2_all_arenas(seen):
     assert steps["resident"] - steps["active"] == sum(steps.get(s, 0) for s in ("dirty", "muzzy", "metadata", "metadata_rounding"))
 
 
-def test_b4_bins_as_the_text_has_them(seen):
-    """B4: the merged bins of the text are those of the page."""
+def test_bins_as_the_text_has_them(seen):
+    """the merged bins of the text are those of the page."""
     lines = (DATA / "text_full.txt").read_text().split("Merged arenas stats:")[1].split("\nbins:")[1].split("\nlarge:")[0].splitlines()
     head = lines[0].split()
     table = seen["walk"]["text_full.txt"]["parts"]["classes"]["tables"]["table-bins"]
@@ -269,8 +269,8 @@ def test_b4_bins_as_the_text_has_them(seen):
     assert found >= 26
 
 
-def test_b5_mutexes(seen):
-    """B5: what JSON of these versions lost is called unavailable; text is as it was printed."""
+def test_mutexes(seen):
+    """what JSON of these versions lost is called unavailable; text is as it was printed."""
     for name in ("json_521.json", "json_full.json"):
         walked = seen["walk"][name]
         assert walked["mutex_note"] and "unavailable" in walked["mutex_note"][0]
@@ -342,7 +342,7 @@ def test_series_is_walked(seen):
 
 
 def test_growth_is_shown(seen):
-    """C3 on the page: the class that leaks is named with its growth, over the times in the log."""
+    """The class that leaks is named with its growth, over the times in the log."""
     said, table, slider, axis = seen["leak"]
     rows = [dict(zip(table["head"], row)) for row in table["rows"]]
     assert len(rows) == 1 and rows[0]["size"] == "1,024" and rows[0]["verdict"] == "may be a leak"

@@ -71,7 +71,7 @@ def is_named(answer, text):
     assert not any(c["steady"] or c["suspect"] for c in growth["classes"][1:])
 
 
-def test_c3_a_leak_is_named_with_its_slope(target, tmp_path):
+def test_a_leak_is_named_with_its_slope(target, tmp_path):
     path = tmp_path / "live.log"
     with open(path, "wb") as out:
         process = target("leak", 60, stdout=out)
@@ -110,7 +110,7 @@ def test_c3_a_leak_is_named_with_its_slope(target, tmp_path):
 AGENT = pathlib.Path(harness.BUILD) / "libmemoir-jemalloc.so"
 
 
-def test_c3_a_leak_is_named_by_pid(target, tmp_path):
+def test_a_leak_is_named_by_pid(target, tmp_path):
     """The same through the agent, which is asked while the target runs."""
     if not AGENT.exists():
         pytest.skip("no agent in this build")
@@ -138,7 +138,7 @@ def test_c3_a_leak_is_named_by_pid(target, tmp_path):
     assert growth["classes"][0]["size"] == 4096
 
 
-def test_b6_dirty_advice_comes_and_goes(target, tmp_path):
+def test_dirty_advice_comes_and_goes(target, tmp_path):
     path = tmp_path / "freed.log"
     with open(path, "wb") as out:
         before, after = finished(target("freed", stdout=out), path)

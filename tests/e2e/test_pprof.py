@@ -127,7 +127,7 @@ def build_id_of(path):
 
 
 @needs_jemalloc
-def test_d8_build_ids(compile_program, tmp_path):
+def test_build_ids(compile_program, tmp_path):
     """Each mapping has that of its file: from the agent, of a dump that it gave, and of one that only says where files were."""
     program = compile_program("agent_target")
     with Target([program], tmp_path, "prof:true,lg_prof_sample:10") as target:

@@ -17,7 +17,7 @@ from agent import JEMALLOC, LIBRARY, Target, memoir
 from pprof import Profile
 
 DATA = pathlib.Path(__file__).parent.parent / "data/jemalloc"
-D1 = {"alloc_objects": 8192.37, "alloc_space": 41629943.11, "inuse_objects": 4883.85, "inuse_space": 40342092.36}
+TOTALS = {"alloc_objects": 8192.37, "alloc_space": 41629943.11, "inuse_objects": 4883.85, "inuse_space": 40342092.36}
 needs_jemalloc = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")
 
 
@@ -74,8 +74,8 @@ def ingested(request):
 
 
 def as_d1(profile):
-    assert [t[0] for t in profile.types] == list(D1)
-    for name, expected in D1.items():
+    assert [t[0] for t in profile.types] == list(TOTALS)
+    for name, expected in TOTALS.items():
         assert abs(profile.total(profile.column(name)) - expected) <= len(profile.samples)
 
 
@@ -86,7 +86,7 @@ def dump(tmp_path):
     return tmp_path / "out.heap"
 
 
-def test_d9_ingest_pprof(stub, dump, tmp_path):
+def test_ingest_pprof(stub, dump, tmp_path):
     done = push(tmp_path, "--to", stub.url, "--name", "my app", "-l", "zone=eu west", "--label", "pod=a-1", "-d",
                 DATA / "prof", dump)
     assert (done.status, done.stdout, done.stderr) == (0, b"", b"")
@@ -101,7 +101,7 @@ def test_d9_ingest_pprof(stub, dump, tmp_path):
     assert abs(profile.total(function="worker") - 40255913) <= len(profile.samples)
 
 
-def test_d9_ingest_folded(stub, dump, tmp_path):
+def test_ingest_folded(stub, dump, tmp_path):
     done = push(tmp_path, "--to", stub.url + "/", "--format", "folded", "-d", DATA / "prof", dump)
     assert (done.status, done.stderr) == (0, b"")
     query, headers, body = ingested(stub.requests[0])
@@ -112,7 +112,7 @@ def test_d9_ingest_folded(stub, dump, tmp_path):
     assert all(line.split(";")[0] in ("_start", "clone3", "_dl_start_user") for line in lines)
 
 
-def test_d9_push_api(stub, dump, tmp_path):
+def test_push_api(stub, dump, tmp_path):
     done = push(tmp_path, "--to", stub.url + "/tenant/", "--push-api", "--name", 'a\\b', "-l", "zone=ä", dump)
     assert (done.status, done.stderr) == (0, b"")
     line, headers, body = stub.requests[0]
@@ -126,7 +126,7 @@ def test_d9_push_api(stub, dump, tmp_path):
 
 
 @needs_jemalloc
-def test_d9_a_running_process(stub, compile_program, tmp_path):
+def test_a_running_process(stub, compile_program, tmp_path):
     """By its number and its address; what the agent's own profile says."""
     conf = "prof:true,lg_prof_sample:12"
     with Target([compile_program("agent_target")], tmp_path, conf) as target:

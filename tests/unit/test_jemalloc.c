@@ -296,7 +296,7 @@ static void check_waterfall(const char *path, int64_t slabs, int64_t padding)
 	snapshots_close(&r);
 }
 
-static void test_b3_waterfall(void **state)
+static void test_waterfall(void **state)
 {
 	check_waterfall(DATA "json_full.json", 6994816, 35 * 4096);
 	check_waterfall(DATA "text_full.txt", 6994816, 35 * 4096);
@@ -458,7 +458,7 @@ static void test_no_blank(void **state)
 	stats_release(&s);
 }
 
-static void test_36(void **state)
+static void test_statistics_of_3_6(void **state)
 {
 	struct snapshots r;
 
@@ -471,7 +471,7 @@ static void test_36(void **state)
 	snapshots_close(&r);
 }
 
-static void test_4_json(void **state)
+static void test_json_of_4(void **state)
 {
 	static const char path[] = TEST_DATA "/../../fuzz/corpus/jemalloc_json/old";
 	const struct stats_arena *a;
@@ -565,13 +565,20 @@ static void test_duplicates(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_iterations), cmocka_unit_test(test_text_is_json),
-		cmocka_unit_test(test_identities), cmocka_unit_test(test_series),
-		cmocka_unit_test(test_mutexes),	   cmocka_unit_test(test_old_text),
-		cmocka_unit_test(test_36),	   cmocka_unit_test(test_4_json),
-		cmocka_unit_test(test_framing),	   cmocka_unit_test(test_stream),
-		cmocka_unit_test(test_duplicates), cmocka_unit_test(test_b3_waterfall),
-		cmocka_unit_test(test_merge),	   cmocka_unit_test(test_times),
+		cmocka_unit_test(test_iterations),
+		cmocka_unit_test(test_text_is_json),
+		cmocka_unit_test(test_identities),
+		cmocka_unit_test(test_series),
+		cmocka_unit_test(test_mutexes),
+		cmocka_unit_test(test_old_text),
+		cmocka_unit_test(test_statistics_of_3_6),
+		cmocka_unit_test(test_json_of_4),
+		cmocka_unit_test(test_framing),
+		cmocka_unit_test(test_stream),
+		cmocka_unit_test(test_duplicates),
+		cmocka_unit_test(test_waterfall),
+		cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_no_blank),
 	};
 
