@@ -135,7 +135,7 @@ static uint32_t allocation_stack(uint32_t otherwise)
 	return in_turn && below(2) ? 1 + turn++ % stacks : otherwise;
 }
 
-struct ring {
+struct ring_writer {
 	struct event *events;
 	uint32_t count;
 	uint64_t stack;
@@ -162,14 +162,14 @@ static void count_end(uint32_t size)
 	expected.live_bytes -= size;
 }
 
-static void put(struct ring *r, struct event e, uint32_t slack)
+static void put(struct ring_writer *r, struct event e, uint32_t slack)
 {
 	e.word3 |= (uint64_t)slack << 32;
 	r->events[r->count++] = e;
 }
 
 /* One step of a thread: one event, or two for a realloc. */
-static void step(struct ring *r, struct live_set *own, struct live_set *other, uint64_t *now,
+static void step(struct ring_writer *r, struct live_set *own, struct live_set *other, uint64_t *now,
 		 uint32_t keep_percent, uint32_t target)
 {
 	uint32_t stack = random_stack(), size = random_size(), kind = below(100);
@@ -258,7 +258,7 @@ int main(int argc, char **argv)
 	uint64_t events = argc > 2 ? strtoull(argv[2], NULL, 10) : 20000000, done = 0, now = START;
 	uint32_t threads = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 4;
 	uint32_t keep_percent = argc > 5 ? (uint32_t)strtoul(argv[5], NULL, 10) : 2;
-	struct ring rings[THREADS_MAX] = { 0 };
+	struct ring_writer rings[THREADS_MAX] = { 0 };
 	struct live_set live[THREADS_MAX] = { 0 };
 	struct writer w;
 	int fd;

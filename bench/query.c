@@ -15,11 +15,11 @@
 #define REPEATS 5
 #define PAGE 20
 
-struct question {
+struct timed_question {
 	const char *name, *filter, *by, *sort; /* by NULL: single allocations */
 };
 
-static const struct question questions[] = {
+static const struct timed_question questions[] = {
 	{ "stacks by size, everything", "", "stack", "size" },
 	{ "stacks by size, filtered", "size >= 100 and lifetime < 10ms and not leaked", "stack",
 	  "size" },
@@ -43,7 +43,7 @@ static double now_ms(clockid_t clock)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static uint32_t answer(const struct model *m, struct locations *p, const struct question *q)
+static uint32_t answer(const struct model *m, struct locations *p, const struct timed_question *q)
 {
 	struct filter *f = filter_new();
 	struct err err = { 0 };

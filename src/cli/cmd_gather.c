@@ -276,7 +276,7 @@ static bool parse_size(const char *text, uint64_t *ret)
 
 static int run(int argc, char **argv)
 {
-	struct target *targets = xcalloc((size_t)argc + 1, sizeof(*targets));
+	struct stream_target *targets = xcalloc((size_t)argc + 1, sizeof(*targets));
 	struct shown shown = { .possible = isatty(STDERR_FILENO) && !quiet };
 	sigset_t waiting;
 	struct gather_options o = {

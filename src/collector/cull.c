@@ -30,7 +30,7 @@ struct item {
 	bool temporary;		/* it frees what the same thread has just allocated */
 };
 
-struct chain {
+struct cull_chain {
 	uint32_t first, last; /* items */
 	uint32_t row;	      /* of the block as it is now */
 	uint32_t next_free;
@@ -71,7 +71,7 @@ struct cull {
 	struct item *items;
 	size_t item_room;
 	uint32_t item_free, oldest, newest;
-	struct chain *chains;
+	struct cull_chain *chains;
 	size_t chain_room;
 	uint32_t chain_free;
 	uint64_t chains_waiting;
@@ -188,7 +188,7 @@ static uint32_t new_chain(struct cull *c, uint32_t row, uint64_t began)
 		i = c->chain_free;
 	}
 	c->chain_free = c->chains[i].next_free;
-	c->chains[i] = (struct chain){ NONE, NONE, row, NONE, began };
+	c->chains[i] = (struct cull_chain){ NONE, NONE, row, NONE, began };
 	c->chains_waiting++;
 	return i;
 }

@@ -33,7 +33,7 @@
 /* Rings that no thread has, from the last one down: the child's own are counted from the first. */
 #define RINGS 64u
 
-struct node {
+struct inherited_node {
 	uint64_t address;
 	uint32_t parent;
 	uint16_t module;
@@ -47,7 +47,7 @@ struct inherit {
 	uint64_t *taken; /* events of each ring so far */
 	uint64_t missing;
 	bool culled; /* the parent's events are not all there, but all that matters */
-	struct node *nodes;
+	struct inherited_node *nodes;
 	size_t node_count;
 	struct columns blocks;
 	struct threads threads;
@@ -83,8 +83,8 @@ static bool add_nodes(struct inherit *in, const uint8_t *p, const uint8_t *end)
 		    !varint_get(&p, end, &module) || !varint_get(&p, end, &flags) || !up || up > id)
 			return false;
 		address += unzigzag(step);
-		in->nodes[id] = (struct node){ address, (uint32_t)(id - up), (uint16_t)module,
-					       (uint8_t)flags, 0 };
+		in->nodes[id] = (struct inherited_node){ address, (uint32_t)(id - up),
+							 (uint16_t)module, (uint8_t)flags, 0 };
 	}
 	return true;
 }
@@ -243,7 +243,7 @@ static uint32_t write_run(struct inherit *in, uint32_t first, uint32_t end)
 	payload_number(p, first);
 	payload_number(p, last - first);
 	for (uint32_t id = first; id < last; id++) {
-		const struct node *n = &in->nodes[id];
+		const struct inherited_node *n = &in->nodes[id];
 
 		payload_number(p, id - n->parent);
 		payload_number(p, zigzag(n->address - previous));

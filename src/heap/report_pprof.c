@@ -15,7 +15,7 @@
 #include "base/xalloc.h"
 #include "heap/report.h"
 
-enum field {
+enum pprof_field {
 	PROFILE_SAMPLE_TYPE = 1,
 	PROFILE_SAMPLE,
 	PROFILE_MAPPING,

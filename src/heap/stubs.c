@@ -11,7 +11,7 @@
 #define TABLE_MAX (256u << 20)
 #define STUB_MAX 16 /* bytes of one */
 
-struct slot {
+struct stub_slot {
 	uint64_t address;
 	const char *name;
 };
@@ -21,13 +21,13 @@ struct stubs {
 	uint8_t *symbols;
 	char *texts;
 	size_t symbol_count, text_size;
-	struct slot *slots; /* by address */
+	struct stub_slot *slots; /* by address */
 	size_t count, room;
 };
 
 static int by_address(const void *a, const void *b)
 {
-	const struct slot *x = a, *y = b;
+	const struct stub_slot *x = a, *y = b;
 
 	return x->address < y->address ? -1 : x->address > y->address;
 }
@@ -60,7 +60,7 @@ static void add_relocation(struct stubs *s, const Elf64_Rela *r)
 	if (sym.st_name >= s->text_size || !s->texts[sym.st_name])
 		return;
 	s->slots = xgrow(s->slots, s->count, &s->room, sizeof(*s->slots));
-	s->slots[s->count++] = (struct slot){ r->r_offset, s->texts + sym.st_name };
+	s->slots[s->count++] = (struct stub_slot){ r->r_offset, s->texts + sym.st_name };
 }
 
 struct stubs *stubs_new(const struct elf_file *f)
@@ -128,13 +128,13 @@ bool stubs_find(const struct stubs *s, uint64_t address, const char **ret_name)
 		return true;
 	for (size_t at = 0; at < size;) {
 		struct instruction in;
-		const struct slot *slot;
+		const struct stub_slot *slot;
 
 		instruction_read(&in, code + at, size - at, address + at);
 		at += in.size;
 		if (!in.refers)
 			continue;
-		slot = s->count ? bsearch(&(struct slot){ .address = in.target }, s->slots,
+		slot = s->count ? bsearch(&(struct stub_slot){ .address = in.target }, s->slots,
 					  s->count, sizeof(*s->slots), by_address)
 				: NULL;
 		*ret_name = slot ? slot->name : NULL;

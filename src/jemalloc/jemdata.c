@@ -113,7 +113,7 @@ static void take_text(struct lines *l, const char *text, size_t size)
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		const char *stop = newline ? newline : end;
-		size_t kept = l->line.size, room = LINE_MAX_KEPT - kept;
+		size_t had = l->line.size, room = LINE_MAX_KEPT - had;
 		size_t n = (size_t)(stop - text);
 
 		if (n)

@@ -84,7 +84,7 @@ bool limits_file_may_grow(uint64_t end, size_t size)
 }
 
 /* A line of /proc/self/maps. */
-struct region {
+struct limits_region {
 	uint64_t start, end;
 	bool accessible, ours, special;
 };
@@ -105,9 +105,9 @@ static uint64_t read_hex(const char **p)
 	}
 }
 
-static struct region parse_region(const char *line)
+static struct limits_region parse_region(const char *line)
 {
-	struct region r = { .start = read_hex(&line) };
+	struct limits_region r = { .start = read_hex(&line) };
 
 	line += *line == '-';
 	r.end = read_hex(&line);
@@ -118,16 +118,16 @@ static struct region parse_region(const char *line)
 }
 
 /* The first of our private ranges that ends behind `at`. */
-static struct region own_range_behind(uint64_t at)
+static struct limits_region own_range_behind(uint64_t at)
 {
 	uint32_t count = rt.shm ? atomic_load(&rt.shm->own_count) : 0;
-	struct region first = { UINT64_MAX, UINT64_MAX, true, true, false };
+	struct limits_region first = { UINT64_MAX, UINT64_MAX, true, true, false };
 
 	for (uint32_t i = 0; i < count && i < SHM_OWN_RANGES; i++) {
 		uint64_t start = rt.shm->own[i].start, size = atomic_load(&rt.shm->own[i].size);
 
 		if (start + size > at && start < first.start)
-			first = (struct region){ start, start + size, true, true, false };
+			first = (struct limits_region){ start, start + size, true, true, false };
 	}
 	return first;
 }
@@ -146,7 +146,7 @@ static void lock_or_unlock(uint64_t start, uint64_t end, bool ours, bool lock, i
 
 /* Locks what is not ours, or unlocks what is.  The kernel may have joined our memory with the
  * program's.  Pages that cannot be had are no error, as they are none to mlockall(). */
-static void visit_region(const struct region *r, bool lock, int flags)
+static void visit_region(const struct limits_region *r, bool lock, int flags)
 {
 	uint64_t at = r->start;
 
@@ -157,7 +157,7 @@ static void visit_region(const struct region *r, bool lock, int flags)
 		return;
 	}
 	while (at < r->end) {
-		struct region own = own_range_behind(at);
+		struct limits_region own = own_range_behind(at);
 		uint64_t start = own.start < r->end ? own.start : r->end;
 		uint64_t end = own.end < r->end ? own.end : r->end;
 
@@ -186,7 +186,7 @@ static bool visit_all(bool lock, int flags)
 		used += (size_t)n;
 		text[used] = 0;
 		for (; (end = line + strcspn(line, "\n")) < text + used; line = end + 1) {
-			struct region r;
+			struct limits_region r;
 
 			*end = 0;
 			r = parse_region(line);

@@ -38,7 +38,7 @@ struct word {
 	_Atomic uint32_t value, waiting;
 };
 
-struct slot {
+struct runner_slot {
 	void *block;
 	uint64_t size;
 	struct word turn;
@@ -57,7 +57,7 @@ struct worker {
 } __attribute__((aligned(LINE)));
 
 static const struct plan *plan;
-static struct slot *slots;
+static struct runner_slot *slots;
 static struct word *stretches; /* threads that are still at it */
 static struct worker *workers;
 static enum plan_touch touch_how;
@@ -157,7 +157,7 @@ static void changed(struct worker *w, int64_t by)
 		;
 }
 
-static void *allocate(const struct plan_op *op, struct slot *s)
+static void *allocate(const struct plan_op *op, struct runner_slot *s)
 {
 	void *block = NULL;
 
@@ -176,7 +176,7 @@ static void *allocate(const struct plan_op *op, struct slot *s)
 	}
 }
 
-static void make_block(struct worker *w, const struct plan_op *op, struct slot *s)
+static void make_block(struct worker *w, const struct plan_op *op, struct runner_slot *s)
 {
 	bool resizes = (op->kind & PLAN_KIND_MASK) == PLAN_REALLOC && s->block;
 	void *block = allocate(op, s);
@@ -195,7 +195,7 @@ static void make_block(struct worker *w, const struct plan_op *op, struct slot *
 	s->size = op->size;
 }
 
-static void free_block(struct worker *w, struct slot *s)
+static void free_block(struct worker *w, struct runner_slot *s)
 {
 	if (!s->block)
 		return;
@@ -214,7 +214,7 @@ __attribute__((noinline)) void memoir_replay_calls(struct worker *w)
 
 	for (const struct plan_op *op = w->ops; op < end; op++) {
 		unsigned kind = op->kind & PLAN_KIND_MASK;
-		struct slot *s = slots + op->slot;
+		struct runner_slot *s = slots + op->slot;
 
 		if (kind == PLAN_GATE) {
 			pass_gate(w, op);

@@ -22,7 +22,7 @@
 
 #define NOTHING 0 /* no event is at this time: the first is later */
 
-struct ring {
+struct strip_ring {
 	struct event *events; /* of the chunk that is being put together */
 	uint32_t count;
 	size_t room;
@@ -37,7 +37,7 @@ struct taking {
 	const struct removal *plan;
 	struct output *output;
 	const struct columns *columns; /* of the recording that is read */
-	struct ring *rings;
+	struct strip_ring *rings;
 	size_t ring_count;
 	uint32_t waiting; /* events in all rings */
 	uint64_t now;
@@ -48,7 +48,7 @@ struct taking {
 	struct markers markers;
 };
 
-static struct ring *ring_of(struct taking *t, uint32_t ring)
+static struct strip_ring *ring_of(struct taking *t, uint32_t ring)
 {
 	if (ring >= t->ring_count) {
 		size_t count = ring + 16;
@@ -64,7 +64,7 @@ static struct ring *ring_of(struct taking *t, uint32_t ring)
 
 static void strip_add_event(struct taking *t, uint32_t ring, struct event e, uint64_t at)
 {
-	struct ring *r = &t->rings[ring];
+	struct strip_ring *r = &t->rings[ring];
 
 	if (event_op(&e) < OP_MAP) /* those are ordered by their own */
 		e.stamp = at;
@@ -91,7 +91,7 @@ static void add_owner(struct taking *t, uint32_t ring, uint64_t at)
 
 /* An allocation is the last of the ring, and more came after it: a free would make it temporary.
  * THREAD would end an open realloc, which is worse. */
-static bool needs_owner(const struct ring *r)
+static bool needs_owner(const struct strip_ring *r)
 {
 	return r->last != NO_ALLOCATION && r->gone != NOTHING && !r->open;
 }
@@ -129,7 +129,7 @@ static bool is_kept(const struct taking *t, enum event_op op, uint32_t row)
 
 static void leave_out(struct taking *t, uint32_t ring, uint64_t at)
 {
-	struct ring *r = &t->rings[ring];
+	struct strip_ring *r = &t->rings[ring];
 
 	/* What has no owner is thread 0's, and that is counted too. */
 	if (!r->seen)
@@ -142,7 +142,7 @@ static void leave_out(struct taking *t, uint32_t ring, uint64_t at)
 static void observe(void *context, const struct event *e, uint32_t ring, uint64_t at, uint32_t row)
 {
 	struct taking *t = context;
-	struct ring *r = ring_of(t, ring);
+	struct strip_ring *r = ring_of(t, ring);
 	enum event_op op = event_op(e);
 	struct event copy = *e;
 

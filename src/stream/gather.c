@@ -30,7 +30,7 @@ enum source_state { SOURCE_WAITS, SOURCE_CONNECTS, SOURCE_RECEIVES, SOURCE_ENDED
 
 struct source {
 	enum source_state state;
-	struct target target;
+	struct stream_target target;
 	const struct addrinfo *address; /* the one that is tried */
 	int fd;
 	int refusal; /* why the last address did not answer: an errno */
@@ -62,7 +62,8 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
 }
 
-static struct source *gather_add_source(struct gather *g, struct target target, uint64_t wait_ns)
+static struct source *gather_add_source(struct gather *g, struct stream_target target,
+					uint64_t wait_ns)
 {
 	struct source *s = xcalloc(1, sizeof(*s));
 
@@ -319,7 +320,7 @@ static void hear(struct gather *g)
 	char text[INET_ADDRSTRLEN], where[40];
 	struct stream_hello hello;
 	struct sockaddr_in from;
-	struct target target;
+	struct stream_target target;
 	struct err err;
 	int n;
 
@@ -469,7 +470,7 @@ static void release(struct gather *g)
 	free(g->piece);
 }
 
-int gather_run(const struct gather_options *options, struct target *targets, size_t count,
+int gather_run(const struct gather_options *options, struct stream_target *targets, size_t count,
 	       struct err *err)
 {
 	struct gather g = { .options = options, .announce_fd = -1, .now_ns = now_ns() };

@@ -53,5 +53,5 @@ struct gather_options {
 
 /* Takes over the targets.  Returns when all of them have ended, or `count` of the announced ones,
  * or `stop` is set; 0 or -errno where it could not begin. */
-int gather_run(const struct gather_options *options, struct target *targets, size_t count,
+int gather_run(const struct gather_options *options, struct stream_target *targets, size_t count,
 	       struct err *err);

@@ -58,7 +58,7 @@ static bool split(const char *text, char **ret_host, const char **ret_port)
 	return true;
 }
 
-int target_parse(struct target *t, const char *text, struct err *err)
+int target_parse(struct stream_target *t, const char *text, struct err *err)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	auto_free char *host = NULL;
@@ -66,7 +66,7 @@ int target_parse(struct target *t, const char *text, struct err *err)
 	const char *port;
 	int error;
 
-	*t = (struct target){ NULL };
+	*t = (struct stream_target){ NULL };
 	if (!split(text, &host, &port))
 		return err_set(err, -EINVAL, "'%s' is not HOST:PORT", text);
 	snprintf(number, sizeof(number), "%u", STREAM_PORT);
@@ -79,12 +79,12 @@ int target_parse(struct target *t, const char *text, struct err *err)
 	return 0;
 }
 
-void target_release(struct target *t)
+void target_release(struct stream_target *t)
 {
 	if (t->addresses)
 		freeaddrinfo(t->addresses);
 	free(t->text);
-	*t = (struct target){ NULL };
+	*t = (struct stream_target){ NULL };
 }
 
 int target_connect(const struct addrinfo *a)

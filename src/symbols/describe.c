@@ -195,7 +195,7 @@ static uint64_t covers(Dwarf_Die *die, uint64_t address)
 }
 
 /* The inlined calls around an address, outermost first. */
-struct chain {
+struct inlined_calls {
 	Dwarf_Die calls[DEPTH_MAX];
 	unsigned count;
 	uint64_t size; /* of the innermost one's code there */
@@ -209,8 +209,8 @@ static bool holds_code(int tag)
 
 /* Optimised code has neighbours that overlap: the one that leads to more calls says more, then the
  * smaller one.  Each call may lie in a block or two. */
-static void go_inwards(Dwarf_Die *at, uint64_t address, unsigned depth, struct chain *now,
-		       struct chain *best)
+static void go_inwards(Dwarf_Die *at, uint64_t address, unsigned depth, struct inlined_calls *now,
+		       struct inlined_calls *best)
 {
 	Dwarf_Die child;
 
@@ -282,7 +282,7 @@ static void source_of_call(const struct describe_unit *u, Dwarf_Die *call, struc
 void describe(const struct describe_unit *u, Dwarf_Die *function, uint64_t address,
 	      const struct names *names, struct symbol *ret_symbol)
 {
-	struct chain now = { .size = UINT64_MAX }, best = now;
+	struct inlined_calls now = { .size = UINT64_MAX }, best = now;
 	Dwarf_Die *calls = best.calls;
 	unsigned count;
 

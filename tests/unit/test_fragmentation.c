@@ -16,19 +16,19 @@
 #define SPAN (64ull << 20)
 #define OUTSIDE UINT32_MAX
 
-struct region {
+struct counted_region {
 	uint64_t live;
 	uint32_t holder; /* a stack */
 	uint32_t holders;
 };
 
 /* The regions of one level at one moment; those of several stacks count them one by one. */
-static struct region *brute_regions(const struct view *v, uint64_t at, unsigned shift,
-				    uint32_t stacks)
+static struct counted_region *brute_regions(const struct view *v, uint64_t at, unsigned shift,
+					    uint32_t stacks)
 {
 	const struct columns *c = &v->model->allocations;
 	uint64_t size = 1ull << shift, count = SPAN >> shift;
-	struct region *r = xcalloc(count, sizeof(*r));
+	struct counted_region *r = xcalloc(count, sizeof(*r));
 	uint8_t *seen = xcalloc(count * (stacks + 1), 1);
 
 	for (uint32_t row = 0; row < c->count; row++) {
@@ -69,7 +69,7 @@ static void check_level(const struct view *v, const struct fragmentation *f, uns
 {
 	unsigned shift = level_rows[level].shift;
 	uint32_t stacks = v->model->tables.nodes.count;
-	struct region *r = brute_regions(v, f->at, shift, stacks);
+	struct counted_region *r = brute_regions(v, f->at, shift, stacks);
 	uint64_t *pinned = xcalloc(stacks, sizeof(*pinned));
 	struct occupancy due = { 0 };
 
@@ -156,7 +156,7 @@ static void random_moments_are_exact(void **context)
 static uint64_t regions_at(const struct model *m, uint64_t at, unsigned shift)
 {
 	struct view all = { .model = m };
-	struct region *r = brute_regions(&all, at, shift, m->tables.nodes.count);
+	struct counted_region *r = brute_regions(&all, at, shift, m->tables.nodes.count);
 	uint64_t count = 0;
 
 	for (uint64_t i = 0; i < SPAN >> shift; i++)

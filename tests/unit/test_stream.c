@@ -206,7 +206,7 @@ static void addresses_are_understood(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct target t;
+		struct stream_target t;
 		struct err err;
 		int error = target_parse(&t, cases[i].text, &err);
 

@@ -141,14 +141,14 @@ static enum heap_measure measure(void)
 }
 
 /* What the user's words mean; false after saying what is wrong. */
-struct question {
+struct heap_question {
 	struct profile_options profile;
 	struct heap_locations_options where;
 	struct source_options sources;
 	struct heap_report_options report;
 };
 
-static bool understand(struct question *q)
+static bool understand(struct heap_question *q)
 {
 	q->profile = (struct profile_options){
 		.detail = by_addresses ? PROFILE_ADDRESSES
@@ -191,7 +191,7 @@ static bool understand(struct question *q)
 	       heap_input_pattern(NAME, report->name, about_word, &q->report.about);
 }
 
-static void forget(struct question *q)
+static void forget(struct heap_question *q)
 {
 	pattern_free((struct pattern *)q->profile.focus);
 	pattern_free((struct pattern *)q->profile.ignore);
@@ -277,7 +277,7 @@ static const char *title_of(const char *word)
 	return title;
 }
 
-static int show(struct question *q, int argc, char **argv)
+static int show(struct heap_question *q, int argc, char **argv)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 	const char *program = NULL;
@@ -337,7 +337,7 @@ static int show(struct question *q, int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
-	struct question q = { 0 };
+	struct heap_question q = { 0 };
 	int status = 2;
 
 	if (symbols && argc <= 1 && (!argc || is_program(argv[0]))) {

@@ -39,7 +39,7 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-struct recorder {
+struct record_command {
 	struct fetch fetch;
 	struct journal journal;
 	struct live_clock clock;
@@ -67,7 +67,7 @@ static const char *wrong(const struct buf *body, struct err *err)
 }
 
 /* 0, or the exit status when there is no point in going on. */
-static int take(struct recorder *r)
+static int take(struct record_command *r)
 {
 	struct err err = { .text = "" };
 	int64_t time = live_now();
@@ -98,7 +98,7 @@ static int take(struct recorder *r)
 	return 0;
 }
 
-static void say(const struct recorder *r)
+static void say(const struct record_command *r)
 {
 	struct human a;
 
@@ -128,7 +128,7 @@ static int run(int argc, char **argv)
 {
 	uint64_t interval = 0, limit = 0;
 	const char *what = wrong_usage(&interval, &limit);
-	struct recorder r = { .taken = 0 };
+	struct record_command r = { .taken = 0 };
 	struct err err = { .text = "" };
 	char name[64];
 	time_t now = time(NULL);
