@@ -5,7 +5,8 @@
  *
  * `memoir export`, the HTTP API and scripts all walk the table; nobody else knows a format.  An
  * exporter gets a view (filters are applied already) and a sink, and streams: it holds what is
- * proportional to stacks and names, never to allocations. */
+ * proportional to stacks and names, never to allocations.  Any thread may call write(), and several
+ * at the same time, each with an export and a sink of its own. */
 #include <stdbool.h>
 #include <stdint.h>
 

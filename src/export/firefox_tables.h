@@ -3,7 +3,8 @@
 /* What the threads of a Firefox profile share: strings, functions, frames, stacks, libraries.
  *
  * Only what the view needs is in them.  Numbers are given out by walking nodes, locations, strings
- * and modules in their order, so no table is ever held as such: each column is another walk. */
+ * and modules in their order, so no table is ever held as such: each column is another walk.  One
+ * thread: the exporter's. */
 #include <stdint.h>
 
 #include "base/json.h"

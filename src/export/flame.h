@@ -3,7 +3,7 @@
 /* The stacks of a view as a tree of functions for flame graphs (draw/flame_tree.h), with names.
  *
  * query/tree.h makes trees of one measure, for reading; here one tree has to serve every measure
- * and both directions, so that a page can hold it once. */
+ * and both directions, so that a page can hold it once.  Any thread; a tree is its caller's. */
 #include <stddef.h>
 #include <stdint.h>
 

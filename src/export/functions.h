@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* Functions by number, for formats that know a frame by its function and file.  What has no name is
- * known by its address. */
+ * known by its address.  One thread: the exporter's. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* The data of an HTML page (draw/page.h) about a recording: what its files share while they write
- * it. */
+ * it.  One thread: the exporter's. */
 #include "draw/page.h"
 #include "export/export.h"
 #include "export/flame.h"

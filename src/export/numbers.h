@@ -4,7 +4,9 @@
  *
  *	struct numbers n = numbers_start(&j, "weight");
  *	numbers_add(&n, -64);
- *	numbers_end(&n); */
+ *	numbers_end(&n);
+ *
+ * One thread: the exporter's. */
 #include <stdbool.h>
 #include <stdint.h>
 

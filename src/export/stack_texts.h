@@ -4,7 +4,8 @@
  *
  * A frame is written once, however many stacks go through it, in the order of spines.h, so that a
  * stack is a few pieces.  All of it is in a file when it is large (scratch.h); what is in memory is
- * some thirty bytes for each node of the recording. */
+ * some thirty bytes for each node of the recording.  Made by the exporter's thread, then only read,
+ * by any. */
 #include <stdbool.h>
 #include <stdint.h>
 

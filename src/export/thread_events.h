@@ -13,7 +13,7 @@
  * whoever freed it: what is in balance as a whole is so in each thread.  Memory does not grow with
  * events: a list of as many threads as fit into a budget is made at a time, in a file when it is
  * large (scratch.h), and a thread that is too large for it is picked out of all events at every
- * walk. */
+ * walk.  One thread: the exporter's. */
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -3,7 +3,8 @@
 /* Whose blocks?  What the recording says about the allocators underneath, and about its calls.
  *
  * A program may have two: libc's, and one inside a file of its own (jemalloc with a prefix, say),
- * whose blocks are marked.  Without libc's among them there is nothing to tell apart. */
+ * whose blocks are marked.  Without libc's among them there is nothing to tell apart.  Any thread:
+ * a loaded model is only read. */
 #include <stdbool.h>
 #include <string.h>
 

@@ -5,7 +5,8 @@
  *
  * Timeval: {"secs": …, "fract_nsecs": …}; what ends in _relative is since the start of the program,
  * what ends in _relative_p is the part of the run time, 0 to 1.  Stacks have the outermost frame
- * first; the last one is the intercepted call. */
+ * first; the last one is the intercepted call.  A struct answer belongs to one thread at a time;
+ * functions that take it const may be called by several, once answer_count() is done. */
 #include "base/json.h"
 #include "query/clock.h"
 #include "query/group.h"
@@ -68,8 +69,6 @@ void answer_allocation(struct answer *a, struct json *j, uint32_t row);
 /* The fields of a group, in an object that the caller opens and closes. */
 void answer_group(struct answer *a, struct json *j, const struct groups *g,
 		  const struct group *group);
-/* Counts what frames tell of; done when it is needed, unless several threads are to write. */
-void answer_count(struct answer *a);
 /* The frames of one node, outermost first; counted before. */
 void answer_frames(const struct answer *a, struct json *j, uint32_t node);
 /* The innermost frame of a stack: the intercepted call; counted before. */

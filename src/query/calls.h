@@ -9,7 +9,9 @@
  *
  * A realloc ends one row and begins another; it is one call where the view has both, and the half
  * that is left of it where it has one.  So every block is allocated once, is what the last call on
- * it made, and is freed once or never, whatever the filter. */
+ * it made, and is freed once or never, whatever the filter.
+ *
+ * Any thread; an iterator is its caller's. */
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 /* Ticks and nanoseconds, both ways, so that a bound in ns becomes a bound on stamps once and no row
  * has to be converted.  Both directions go through the same arithmetic as model_ns(), so what a
- * filter compares is exactly what is shown. */
+ * filter compares is exactly what is shown.  Any thread: a loaded model is only read. */
 #include <stdint.h>
 
 #include "model/model.h"

@@ -2,7 +2,8 @@
 #pragma once
 /* What a filter is made of, inside this folder: a tree of conditions.
  *
- * expr.c reads it, filter.c puts it together, plan.c turns it into loops over one recording. */
+ * expr.c reads it, filter.c puts it together, plan.c turns it into loops over one recording.  A
+ * tree belongs to one thread at a time. */
 #include "base/pattern.h"
 #include "query/filter.h"
 

@@ -4,7 +4,7 @@
  *
  * Stacks are the same when the names of their functions are, from the root: addresses, modules'
  * paths and lines may differ, so builds and machines may.  What has no name is told apart by its
- * address in its module. */
+ * address in its module.  Any thread; a diff is its caller's. */
 #include <stdint.h>
 
 #include "base/strings.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* An iterator over every event of a stretch of time, in order: each row is allocated, and most are
- *freed.
+ * freed.
  *
  *	struct event_iterator t = event_iterator_between(m, from, to);
  *	while (event_iterator_next(&t))
  *		… t.row, t.at, t.is_free …
  *
  * At one stamp a free comes before an allocation, since a block is alive from the stamp of its
- * allocation to just before that of its free. */
+ * allocation to just before that of its free.  Any thread; an iterator is its caller's. */
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -7,10 +7,10 @@
  *	primary := "(" or ")" | "frame" "(" or ")" | name | name operator value ("," value)*
  *	         | name "(" value ("," value)* ")"
  *
- * A value is a word (10ms, 0x7f00, 2026-02-03T14:05) or a text in double or single quotes.  There
- *\" and \\ are a quote and a backslash; a backslash before anything else stays, so that regular
- *expressions are written as they are.  A number and its unit may be two words.  Everything here is
- *bounded: depth, number of conditions, and no backtracking. */
+ * A value is a word (10ms, 0x7f00, 2026-02-03T14:05) or a text in double or single quotes.  In it
+ * \" and \\ are a quote and a backslash; a backslash before anything else stays, so that regular
+ * expressions are written as they are.  A number and its unit may be two words.  Everything here is
+ * bounded: depth, number of conditions, and no backtracking. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
  * place of the value, so a row can do nothing that an expression cannot.
  *
  * A filter is what was added to it, all of which must hold.  It knows no recording: view.h applies
- * it to one. */
+ * it to one.  The tables may be read by any thread; a filter belongs to one thread at a time. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
  *
  * A block covers its usable size from its address; what the allocator keeps beside it is not seen
  * and counts as empty.  All of the program's blocks hold regions; a view only chooses whose stacks
- * are asked about. */
+ * are asked about.  Any thread; the result is its caller's. */
 #include <stdint.h>
 
 #include "query/measure.h"

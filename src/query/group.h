@@ -7,7 +7,7 @@
  * known (threads, calls, sizes and lifetimes of removed ones are not).  By function, source line
  * and module an allocation counts once in every group that a frame of its stack belongs to, however
  * often it recurs; `self` counts it only in the group of the innermost frame that is not a wrapper
- * around the allocator. */
+ * around the allocator.  Any thread; the groups are their caller's. */
 #include <stdbool.h>
 #include <stdint.h>
 

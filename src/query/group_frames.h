@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Groups by what the frames of stacks have in common: function, source line, module. */
+/* Groups by what the frames of stacks have in common: function, source line, module.  Called by
+ * group.c, on the thread that asks for groups. */
 #include "query/group.h"
 
 /* Fills out->rows from sums by row of the summary. */

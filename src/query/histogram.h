@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* How large blocks are, and how long they live. */
+/* How large blocks are, and how long they live.  Any thread; the result is its caller's. */
 #include <stdint.h>
 
 #include "query/measure.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Memory maps as JSON, in the shape of answer.h: for the command line and the server. */
+/* Memory maps as JSON, in the shape of answer.h: for the command line and the server.  Any thread;
+ * a list belongs to one at a time while it is written. */
 #include "query/answer.h"
 #include "query/map_list.h"
 

@@ -5,7 +5,8 @@
  * A map has nearly all that an allocation has: a beginning, an end, a size, an address, stacks and
  * threads.  So a list of maps is a model of its own in which each map is a row, and every filter of
  * filter.h works on it: `size >= 1M and not leaked`.  What only a map has (peak_rss, permissions)
- * is in the rows below, for command line and HTTP. */
+ * is in the rows below, for command line and HTTP.  Any thread makes a list, which several may read
+ * afterwards. */
 #include <stdbool.h>
 #include <stdint.h>
 

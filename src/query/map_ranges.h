@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Where and when some memory maps were: was an allocation in one of them? */
+/* Where and when some memory maps were: was an allocation in one of them?  Any thread; once made it
+ * is only read. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

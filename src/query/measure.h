@@ -3,7 +3,7 @@
 /* What an allocation weighs: one list for trees, groups, differences, exporters and scripts.
  *
  * A measure says which allocations count.  Each of them counts as one, and as the bytes that were
- * asked for. */
+ * asked for.  Any thread. */
 #include <stdbool.h>
 #include <stdint.h>
 

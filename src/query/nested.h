@@ -6,7 +6,7 @@
  * For sums by function, place or line, in which a stack counts once however often it goes through
  * one: what lies below the outermost node of a name is exactly that.  A walk takes as long as there
  * are nodes; going outwards from every stack would take as long as there are stacks times how deep
- * they are. */
+ * they are.  Any thread; the visitor is called on the same one. */
 #include <stdint.h>
 
 #include "model/tables.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* When each stack had most bytes alive, whatever the rest of the program had then. */
+/* When each stack had most bytes alive, whatever the rest of the program had then.  Any thread: one
+ * of those that ask at the same time computes, and the others wait. */
 #include <stdint.h>
 
 #include "model/model.h"

@@ -4,7 +4,8 @@
  * threads and calls as a set of bits, cheap things first.
  *
  * Blocks of rows are evaluated independently of each other, each column read only for the rows that
- * are still in question. */
+ * are still in question.  A plan is made by one thread; several may run it then at the same time,
+ * on different rows. */
 #include <stdint.h>
 
 #include "model/locations.h"

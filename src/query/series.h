@@ -3,7 +3,8 @@
 /* What was alive, allocated and freed over time.
  *
  * A stretch of time [from, to) is cut into buckets of equal width.  Every figure is exact: the most
- * that was alive is what was alive at some instant of the bucket, not at its borders. */
+ * that was alive is what was alive at some instant of the bucket, not at its borders.  Any thread;
+ * a series is its caller's. */
 #include <stdint.h>
 
 #include "query/view.h"

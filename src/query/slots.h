@@ -8,7 +8,8 @@
  * given to pools in runs, so that those of two pools do not lie side by side.
  *
  * What is found by row is an array: rows that are alive are mostly the latest ones, which a table
- * of those alone would spread over all of it.  It is in a file when it is large (scratch.h). */
+ * of those alone would spread over all of it.  It is in a file when it is large (scratch.h).  One
+ * thread at a time. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -3,7 +3,8 @@
 /* A page of a view's rows, in some order.
  *
  * Only as much is sorted as the page needs.  Rows that are equal stay in the order of their
- * allocation, in both directions, so that pages fit together. */
+ * allocation, in both directions, so that pages fit together.  Any thread; the page is its
+ * caller's. */
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -5,7 +5,8 @@
  *
  * From every node a run goes on to the callee with the most nodes inside, so there is a new run
  * only where that halves: however deep a stack is, it crosses at most 32, and mostly three or four.
- * Every node has a place, and the nodes of a run have consecutive ones, from the outermost on. */
+ * Every node has a place, and the nodes of a run have consecutive ones, from the outermost on. Made
+ * by one thread, then only read, by any. */
 #include <stdint.h>
 
 #include "model/tables.h"

@@ -3,7 +3,7 @@
 /* A stack as a list of frames with names: what most formats are made of.
  *
  * Inlined functions are frames of their own.  The intercepted call itself (malloc) is not among
- * them. */
+ * them.  Any thread; the frames are their caller's. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

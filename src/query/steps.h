@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* The steps that a plan consists of: plan.c makes them, steps.c runs them over blocks of rows. */
+/* The steps that a plan consists of: plan.c makes them, steps.c runs them over blocks of rows.
+ * Steps are made by the thread that makes the plan, then only read, by any. */
 #include <stdbool.h>
 #include <stdint.h>
 

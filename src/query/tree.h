@@ -5,7 +5,7 @@
  * Top-down, the root's children are where threads start and a node's children are what it called;
  * bottom-up, they are the innermost functions and a node's children are its callers.  The arrays
  * are flat, in the order of a walk (a node, then its children, heaviest first), so that a flame
- * graph is drawn and a file is written from front to back. */
+ * graph is drawn and a file is written from front to back.  Any thread; a tree is its caller's. */
 #include <stdbool.h>
 #include <stdint.h>
 

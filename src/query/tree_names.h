@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* The names of a tree's nodes while it is built: each different one has one number. */
+/* The names of a tree's nodes while it is built: each different one has one number.  One thread at
+ * a time. */
 #include "base/map.h"
 #include "query/tree.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* From a tree as it was grown to one that is pruned, sorted, and perhaps turned around. */
+/* From a tree as it was grown to one that is pruned, sorted, and perhaps turned around.  Called by
+ * tree.c, on the thread that asks for a tree. */
 #include "query/tree.h"
 
 struct grown_node {

@@ -6,7 +6,7 @@
  * 4Ki, 4KiB, 1Mi … in 1024s.  Durations: 10ms, 1.5s, 2m30s, 1h, 3d, 250us, 80ns; a bare number is
  * seconds.  Moments: a duration after the start of the program, N% of its run time, a date and
  * time, or milliseconds since 1970 (a bare number from 10^11 on).  A number may have decimals, and
- * must come out whole. */
+ * must come out whole.  Any thread; a value is its caller's. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,8 @@
 /* Is it a leak?  What every stack with blocks that were not freed did over the run.
  *
  * The curve of the bytes that a stack has alive tells a leak from a cache: which blocks are left at
- * the end does not, since a cache's are as young as a leak's.  docs/verdicts.md says how. */
+ * the end does not, since a cache's are as young as a leak's.  docs/verdicts.md says how.  Any
+ * thread; verdicts are their caller's. */
 #include <stdint.h>
 
 #include "base/buf.h"

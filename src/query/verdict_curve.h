@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* The curve of what one stack has alive, and the judgement on it.  See verdict.h. */
+/* The curve of what one stack has alive, and the judgement on it.  See verdict.h.  Called by
+ * verdict.c on all cores, each with a curve of its own. */
 #include "query/verdict.h"
 
 #define CURVE_BUCKETS 64

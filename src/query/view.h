@@ -11,7 +11,8 @@
  *			… row …
  *	}
  *	parallel_for(v->model->allocations.count, VIEW_BLOCK, work, &context);
- */
+ *
+ * Any thread makes a view; several may read it then, also through its cache of weights. */
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* What each stack of a view weighs: the first step of every tree and difference. */
+/* What each stack of a view weighs: the first step of every tree and difference.  Any thread;
+ * weights are their caller's. */
 #include <stdint.h>
 
 #include "query/measure.h"
