@@ -30,7 +30,7 @@ void views_release(struct views *v)
 	pthread_cond_destroy(&v->made);
 }
 
-static struct held_view *find(struct views *v, const char *text)
+static struct held_view *views_find(struct views *v, const char *text)
 {
 	for (size_t i = 0; i < v->count; i++)
 		if (!strcmp(v->rows[i]->text, text))
@@ -62,7 +62,7 @@ static bool is_kept(const struct views *v, const struct held_view *h)
 	return false;
 }
 
-static struct held_view *add(struct views *v, char *text, struct filter *f)
+static struct held_view *views_add(struct views *v, char *text, struct filter *f)
 {
 	struct held_view *h = xcalloc(1, sizeof(*h));
 	size_t at = row_for_view(v);
@@ -88,7 +88,7 @@ struct held_view *views_take(struct views *v, const struct model *m, struct loca
 
 	filter_print(f, &text);
 	pthread_mutex_lock(&v->lock);
-	h = find(v, text.data);
+	h = views_find(v, text.data);
 	if (h) {
 		h->users++;
 		while (h->making)
@@ -96,7 +96,7 @@ struct held_view *views_take(struct views *v, const struct model *m, struct loca
 		buf_release(&text);
 		filter_free(f);
 	} else {
-		h = add(v, text.data, f);
+		h = views_add(v, text.data, f);
 		pthread_mutex_unlock(&v->lock);
 		h->err.offset = ERR_NO_OFFSET;
 		h->view = view_new(m, p, f, &h->err);
