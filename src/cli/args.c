@@ -106,7 +106,7 @@ static bool set(const struct command_option *row, const char *value, struct buf 
 		if (!wrong)
 			return true;
 		buf_printf(out, "--%s: %s", row->name, wrong);
-		if (!strchr(wrong, '\n'))
+		if (!strchr(wrong, '\n') && !strstr(wrong, "did you mean"))
 			args_suggest(value, wrong, out);
 		return false;
 	}
