@@ -52,7 +52,7 @@ static void join(const struct profile *p, const void *text, size_t size)
 
 		if (!whole)
 			continue;
-		if (!join_make(&j, p, &r.stats, whole, &err))
+		if (!join_compute(&j, p, &r.stats, whole, &err))
 			check(&j, p);
 		join_release(&j);
 	}
@@ -66,8 +66,8 @@ static void series(const struct profile *p)
 	for (int kind = DUMP_SERIES_FLAT; kind <= DUMP_SERIES_STACKS; kind++) {
 		struct dump_series s;
 
-		dump_series_make(&s, p, sample_ends, 2, (enum dump_series_kind)kind,
-				 HEAP_INUSE_SPACE);
+		dump_series_compute(&s, p, NULL, sample_ends, 2, (enum dump_series_kind)kind,
+				    HEAP_INUSE_SPACE);
 		for (size_t i = 0; i < s.row_count; i++)
 			if (s.rows[i].change != 0 && fabs(s.rows[i].change) < 1e300)
 				abort();

@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(&l);
 	churn_init(&c, &(struct profile_options){ .thread = PROFILE_ALL_THREADS },
 		   &(struct heap_locations_options){ .sysroot = "/nowhere" });
-	churn_add(&c, &l, NULL);
+	churn_add(&c, "", &l, NULL);
 	if (churn_finish(&c, &err) || c.total.objects != l.block_count ||
 	    c.total.freed > c.total.objects)
 		abort();

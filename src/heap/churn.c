@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/xalloc.h"
 
 void churn_init(struct churn *c, const struct profile_options *options,
@@ -25,6 +24,7 @@ void churn_release(struct churn *c)
 	strings_release(&c->texts);
 	free(c->blocks);
 	free(c->threads);
+	free(c->logs);
 	free(c->stacks);
 	*c = (struct churn){ 0 };
 }
@@ -45,24 +45,43 @@ static void add_traces(struct churn *c, const struct log *l, const struct dump *
 	profile_add(&c->profile, &d, 1);
 }
 
+static const char *keep_text(struct churn *c, const struct log *l, uint32_t text)
+{
+	return strings_at(&c->texts, strings_add(&c->texts, strings_at(&l->texts, text)));
+}
+
 static void add_threads(struct churn *c, const struct log *l)
 {
 	for (size_t i = 0; i < l->thread_count; i++) {
-		const char *name = strings_at(&l->texts, l->threads[i].name);
-
 		c->threads =
 			xgrow(c->threads, c->thread_count, &c->thread_room, sizeof(*c->threads));
 		c->threads[c->thread_count++] = (struct churn_thread){
 			.log = c->log_count,
 			.uid = l->threads[i].uid,
-			.name = strings_at(&c->texts, strings_add(&c->texts, name)),
+			.name = keep_text(c, l, l->threads[i].name),
 		};
 	}
 }
 
-void churn_add(struct churn *c, const struct log *l, const struct dump *maps)
+void churn_add(struct churn *c, const char *path, const struct log *l, const struct dump *maps)
 {
 	size_t first_thread = c->thread_count;
+
+	c->logs = xgrow(c->logs, c->log_count, &c->log_room, sizeof(*c->logs));
+	c->logs[c->log_count] = (struct churn_log){
+		.path = path,
+		.recent = l->recent,
+		.named = maps,
+		.rate = l->rate,
+		.recent_max = l->recent_max,
+		.pid = l->pid,
+		.duration_ns = l->duration_ns,
+		.threads = l->thread_count,
+		.traces = l->trace_count,
+		.objects = l->block_count,
+		.version = keep_text(c, l, l->version),
+		.resolution = keep_text(c, l, l->resolution),
+	};
 
 	add_traces(c, l, maps);
 	add_threads(c, l);
@@ -93,49 +112,17 @@ void churn_add(struct churn *c, const struct log *l, const struct dump *maps)
 	c->log_count++;
 }
 
-char *churn_frame(const struct churn *c, const struct profile_walk *w, size_t frame)
+/* One for each stack of the profile; those that look the same are one there. */
+static void make_stacks(struct churn *c)
 {
-	const struct heap_locations *p = &c->profile.locations;
-	const char *name = strings_at(&p->texts, p->frames[w->frames[frame]].function);
+	c->stack_count = c->profile.stack_count;
+	c->stacks = xcalloc(c->stack_count + 1, sizeof(*c->stacks));
+	for (size_t i = c->trace_count; i-- > 0;) {
+		size_t stack = profile_stack_of(&c->profile, i);
 
-	return *name ? xstrdup(name) : profile_unnamed(&c->profile, w->locations[frame]);
-}
-
-/* The number of each sample's stack; SIZE_MAX for those that are left out. */
-static size_t *stacks_of_samples(struct churn *c)
-{
-	size_t *of = xcalloc(c->trace_count + 1, sizeof(*of));
-	struct profile_walk w = { 0 };
-	struct map known = { 0 };
-	struct buf key = { 0 };
-
-	for (size_t i = 0; i < c->trace_count; i++) {
-		uint64_t at;
-		uint32_t text;
-
-		of[i] = SIZE_MAX;
-		if (!profile_walk(&c->profile, i, &w))
-			continue;
-		buf_clear(&key);
-		for (size_t k = 0; k < w.count; k++) {
-			auto_free char *name = churn_frame(c, &w, k);
-
-			buf_printf(&key, "%s\n", name);
-		}
-		text = strings_add(&c->texts, key.data);
-		if (!map_get(&known, text, &at)) {
-			at = c->stack_count;
-			map_set(&known, text, at);
-			c->stacks = xgrow(c->stacks, c->stack_count, &c->stack_room,
-					  sizeof(*c->stacks));
-			c->stacks[c->stack_count++] = (struct churn_stack){ .sample = i };
-		}
-		of[i] = at;
+		if (stack != PROFILE_NO_STACK)
+			c->stacks[stack] = (struct churn_stack){ .stack = stack, .sample = i };
 	}
-	profile_walk_release(&w);
-	map_release(&known);
-	buf_release(&key);
-	return of;
 }
 
 static void add_block(struct churn_stack *s, const struct churn_block *b)
@@ -221,16 +208,16 @@ static int by_all_bytes(const void *a, const void *b)
 	return x->sample < y->sample ? -1 : 1;
 }
 
-static void add_up(struct churn *c, const size_t *of)
+static void add_up(struct churn *c)
 {
 	auto_free struct life *lives = xcalloc(c->block_count + 1, sizeof(*lives));
 	size_t count = 0;
 
 	for (size_t i = 0; i < c->block_count; i++) {
 		const struct churn_block *b = &c->blocks[i];
-		size_t stack = of[b->sample];
+		size_t stack = profile_stack_of(&c->profile, b->sample);
 
-		if (stack == SIZE_MAX)
+		if (stack == PROFILE_NO_STACK)
 			continue;
 		add_block(&c->stacks[stack], b);
 		add_block(&c->total, b);
@@ -253,15 +240,14 @@ static void add_up(struct churn *c, const size_t *of)
 
 int churn_finish(struct churn *c, struct err *err)
 {
-	auto_free size_t *of = NULL;
 	size_t remaining = 0;
 	int error = profile_finish(&c->profile, err);
 
 	if (error)
 		return error;
 	init_lives(c);
-	of = stacks_of_samples(c);
-	add_up(c, of);
+	make_stacks(c);
+	add_up(c);
 	/* Stacks that only free have no blocks of their own. */
 	for (size_t i = 0; i < c->stack_count; i++)
 		if (c->stacks[i].objects)

@@ -17,7 +17,8 @@
 #define CHURN_LIVES 12 /* decades of ns, from below 1 us to what is beyond 10,000 s */
 
 struct churn_stack {
-	size_t sample; /* of the profile: one that has its frames */
+	size_t stack;  /* of the profile */
+	size_t sample; /* of the profile: the first that has its frames */
 	uint64_t objects, freed, bytes;
 	uint64_t elsewhere;	       /* freed by another thread */
 	double all_objects, all_bytes; /* estimates */
@@ -40,6 +41,15 @@ struct churn_thread {
 	uint64_t freed, freed_others; /* freed, whoever allocated it; by another */
 };
 
+/* What a log said about itself. */
+struct churn_log {
+	const char *path;
+	bool recent, named; /* the last blocks; its addresses have maps */
+	uint64_t rate, recent_max, pid, duration_ns;
+	size_t threads, traces, objects;
+	const char *version, *resolution; /* "": it does not say */
+};
+
 struct churn_block {
 	size_t sample; /* of the profile */
 	uint64_t rate, bytes, life_ns;
@@ -53,10 +63,11 @@ struct churn {
 	size_t block_count, block_room;
 	struct churn_thread *threads;
 	size_t thread_count, thread_room;
-	size_t log_count, trace_count;
+	struct churn_log *logs;
+	size_t log_count, log_room, trace_count;
 	/* Once finished. */
 	struct churn_stack *stacks; /* the most bytes first */
-	size_t stack_count, stack_room;
+	size_t stack_count;
 	struct churn_life lives[CHURN_LIVES];
 	struct churn_stack total; /* of the stacks */
 };
@@ -65,9 +76,13 @@ void churn_init(struct churn *c, const struct profile_options *options,
 		const struct heap_locations_options *where);
 void churn_release(struct churn *c);
 /* `maps` has the maps of the log's process, or is NULL: then its addresses have no names.  Nothing
- * of either is kept. */
-void churn_add(struct churn *c, const struct log *l, const struct dump *maps);
+ * of the log or of the maps is kept; the path is. */
+void churn_add(struct churn *c, const char *path, const struct log *l, const struct dump *maps);
 /* 0, or -ETIMEDOUT with err for a pattern that takes too long. */
 int churn_finish(struct churn *c, struct err *err);
-/* The name of a frame of a walk over the stack's sample; the caller frees it. */
-char *churn_frame(const struct churn *c, const struct profile_walk *w, size_t frame);
+/* The frames of a stack with a text between them, so many at most; into `out`, which is cleared. */
+void churn_put_stack(struct buf *out, const struct churn *c, const struct churn_stack *s,
+		     size_t most, const char *between);
+/* `top` stacks at most: churn_write.c. */
+void churn_write_json(struct json *j, const struct churn *c, uint64_t top);
+void churn_write_csv(struct buf *out, const struct churn *c, uint64_t top);

@@ -101,6 +101,10 @@ struct dump {
 /* Takes `size` bytes (copied).  0, or -EBADMSG with err; what was read until then is there, so that
  * a cut dump is still of use. */
 int dump_read(struct dump *d, const void *bytes, size_t size, struct err *err);
+/* Maps alone, as /proc/PID/maps has them: a dump without stacks.  The same. */
+int dump_read_maps(struct dump *d, const char *maps, size_t size, struct err *err);
+/* The maps that a program has which is always loaded at the same address; false: it is none. */
+bool dump_read_program(struct dump *d, const char *path);
 void dump_release(struct dump *d);
 /* Does it look like the beginning of a dump? */
 bool dump_is(const void *bytes, size_t size);

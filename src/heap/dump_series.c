@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/csv.h"
 #include "base/xalloc.h"
+#include "heap/report.h"
 
 /* Adds a sample to the rows that it belongs to; a name that is in a stack twice counts once. */
 static void dump_series_add_sample(struct dump_series *s, const struct profile *p, size_t dump,
@@ -59,14 +61,18 @@ static int by_change(const void *a, const void *b)
 	return (x->what > y->what) - (x->what < y->what);
 }
 
-void dump_series_make(struct dump_series *s, const struct profile *p, const size_t *sample_ends,
-		      size_t dump_count, enum dump_series_kind kind, enum heap_measure measure)
+void dump_series_compute(struct dump_series *s, const struct profile *p, const char *const *names,
+			 const size_t *sample_ends, size_t dump_count, enum dump_series_kind kind,
+			 enum heap_measure measure)
 {
 	size_t rows = kind == DUMP_SERIES_STACKS ? p->stack_count : strings_count(&p->names);
 	auto_free size_t *seen = xcalloc(strings_count(&p->names) + 1, sizeof(*seen));
 	size_t sample = 0;
 
-	*s = (struct dump_series){ .kind = kind,
+	*s = (struct dump_series){ .profile = p,
+				   .kind = kind,
+				   .measure = measure,
+				   .names = names,
 				   .dump_count = dump_count,
 				   .total = xcalloc(dump_count + 1, sizeof(*s->total)),
 				   .values = xcalloc(rows * dump_count + 1, sizeof(*s->values)),
@@ -96,4 +102,76 @@ void dump_series_release(struct dump_series *s)
 	free(s->values);
 	free(s->rows);
 	*s = (struct dump_series){ 0 };
+}
+
+void dump_series_put_name(struct buf *out, const struct dump_series *s,
+			  const struct dump_series_row *r, size_t most)
+{
+	const char *name;
+
+	if (s->kind == DUMP_SERIES_STACKS) {
+		profile_put_stack(out, s->profile, r->what, most);
+		return;
+	}
+	name = strings_at(&s->profile->names, (uint32_t)r->what);
+	buf_printable(out, name, strlen(name));
+}
+
+void dump_series_write_json(struct json *j, const struct dump_series *s, uint64_t top)
+{
+	json_object(j, NULL);
+	json_text(j, "measure", heap_measure_name(s->measure));
+	json_array(j, "dumps");
+	for (size_t i = 0; i < s->dump_count; i++) {
+		json_object(j, NULL);
+		json_text(j, "file", s->names[i]);
+		json_real(j, "total", s->total[i], 2);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_array(j, "rows");
+	for (size_t i = 0; i < s->row_count && i < top; i++) {
+		const struct dump_series_row *r = &s->rows[i];
+
+		json_object(j, NULL);
+		if (s->kind == DUMP_SERIES_STACKS)
+			profile_write_frames(j, s->profile, r->what);
+		else
+			json_text(j, "name", strings_at(&s->profile->names, (uint32_t)r->what));
+		json_real(j, "change", r->change, 2);
+		json_real(j, "slope", r->slope, 2);
+		json_real(j, "fit", r->fit, 4);
+		json_array(j, "values");
+		for (size_t n = 0; n < s->dump_count; n++)
+			json_real(j, NULL, r->values[n], 2);
+		json_end_array(j);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_end_object(j);
+}
+
+void dump_series_write_csv(struct buf *out, const struct dump_series *s, uint64_t top)
+{
+	struct buf name = { 0 };
+
+	buf_text(out, "change,slope,fit");
+	for (size_t i = 0; i < s->dump_count; i++)
+		csv_cell(out, s->names[i]);
+	csv_cell(out, s->kind == DUMP_SERIES_STACKS ? "stack" : "name");
+	csv_end(out);
+	for (size_t i = 0; i < s->row_count && i < top; i++) {
+		const struct dump_series_row *r = &s->rows[i];
+
+		csv_real(out, r->change, 2);
+		csv_real(out, r->slope, 2);
+		csv_real(out, r->fit, 4);
+		for (size_t n = 0; n < s->dump_count; n++)
+			csv_real(out, r->values[n], 2);
+		buf_clear(&name);
+		dump_series_put_name(&name, s, r, SIZE_MAX);
+		csv_cell(out, name.data);
+		csv_end(out);
+	}
+	buf_release(&name);
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/json.h"
 #include "heap/profile.h"
 #include "heap/top.h"
 
@@ -25,7 +26,10 @@ struct dump_series_row {
 };
 
 struct dump_series {
+	const struct profile *profile;
 	enum dump_series_kind kind;
+	enum heap_measure measure;
+	const char *const *names; /* of the dumps */
 	size_t dump_count;
 	double *total; /* of each dump */
 	double *values;
@@ -33,8 +37,15 @@ struct dump_series {
 	size_t row_count;
 };
 
-/* `p` is finished; ends[i] was its sample_count when dump i had been added.  There is at least one
- * dump. */
-void dump_series_make(struct dump_series *s, const struct profile *p, const size_t *sample_ends,
-		      size_t dump_count, enum dump_series_kind kind, enum heap_measure measure);
+/* `p` is finished; sample_ends[i] was its sample_count when dump i had been added.  There is at
+ * least one dump.  Profile and names are kept, not copied. */
+void dump_series_compute(struct dump_series *s, const struct profile *p, const char *const *names,
+			 const size_t *sample_ends, size_t dump_count, enum dump_series_kind kind,
+			 enum heap_measure measure);
 void dump_series_release(struct dump_series *s);
+/* What a row is of: a function's name, or "inner ← outer" with so many frames at most. */
+void dump_series_put_name(struct buf *out, const struct dump_series *s,
+			  const struct dump_series_row *r, size_t most);
+/* `top` rows at most. */
+void dump_series_write_json(struct json *j, const struct dump_series *s, uint64_t top);
+void dump_series_write_csv(struct buf *out, const struct dump_series *s, uint64_t top);

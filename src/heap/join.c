@@ -144,7 +144,6 @@ static void find_home(struct join *j, const struct stats *s, const struct stats_
 	size_t at;
 
 	j->home = SIZE_MAX;
-	j->stats = s;
 	if (!size || !s->release)
 		return;
 	j->moved = true;
@@ -488,12 +487,12 @@ static void order_by_class(struct join *j)
 	}
 }
 
-int join_make(struct join *j, const struct profile *p, const struct stats *s,
-	      const struct stats_arena *a, struct err *err)
+int join_compute(struct join *j, const struct profile *p, const struct stats *s,
+		 const struct stats_arena *a, struct err *err)
 {
 	auto_free bool *mixed = xcalloc(p->stack_count + 1, sizeof(*mixed));
 
-	*j = (struct join){ 0 };
+	*j = (struct join){ .stats = s, .profile = p };
 	waterfall_make(&j->waterfall, s, a);
 	take_classes(j, s, a);
 	if (!j->class_count)

@@ -69,6 +69,7 @@ struct join {
 	double charged; /* of it, to stacks */
 	double mixed;	/* bytes in lines of several sizes */
 	const struct stats *stats;
+	const struct profile *profile;
 	bool moved;	/* sampled small blocks are not in slabs */
 	size_t home;	/* the class that they are in; SIZE_MAX: none */
 	double apart;	/* how many of them are in no class */
@@ -76,8 +77,20 @@ struct join {
 	double pages;	/* of unused: pages beside them */
 };
 
-/* `p` is finished, `a` the sum of all arenas.  0, or -ENODATA with err: there are no size classes
- * in the statistics. */
-int join_make(struct join *j, const struct profile *p, const struct stats *s,
-	      const struct stats_arena *a, struct err *err);
+/* `p` is finished, `a` the sum of all arenas; profile and statistics are kept, not copied.  0, or
+ * -ENODATA with err: there are no size classes in the statistics. */
+int join_compute(struct join *j, const struct profile *p, const struct stats *s,
+		 const struct stats_arena *a, struct err *err);
 void join_release(struct join *j);
+
+/* Innermost functions of those who have blocks of a class, with their shares, most first. */
+#define JOIN_HOLDERS 32
+struct join_holder {
+	uint32_t name; /* of the profile's; 0: no stack */
+	double percent;
+};
+size_t join_holders(const struct join *j, const struct join_class *c,
+		    struct join_holder ret[JOIN_HOLDERS]);
+/* `top` stacks at most, of all and of each class. */
+void join_write_json(struct json *json, const struct join *j, uint64_t top);
+void join_write_csv(struct buf *out, const struct join *j, uint64_t top);

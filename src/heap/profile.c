@@ -545,3 +545,34 @@ int profile_finish(struct profile *p, struct err *err)
 			dump_amounts_add(&p->whole, &p->samples[i].amounts, 1);
 	return 0;
 }
+
+static const char *frame_name(const struct profile *p, const struct profile_stack *s, size_t frame)
+{
+	return strings_at(&p->names, p->frames[s->frame + frame]);
+}
+
+void profile_put_stack(struct buf *out, const struct profile *p, size_t stack, size_t most)
+{
+	const struct profile_stack *s = &p->stacks[stack];
+
+	if (!s->frame_count)
+		buf_text(out, "(no stack)");
+	for (size_t i = 0; i < s->frame_count && i < most; i++) {
+		const char *name = frame_name(p, s, i);
+
+		buf_text(out, i ? " ← " : "");
+		buf_printable(out, name, strlen(name));
+	}
+	if (s->frame_count > most)
+		buf_text(out, " ← …");
+}
+
+void profile_write_frames(struct json *j, const struct profile *p, size_t stack)
+{
+	const struct profile_stack *s = &p->stacks[stack];
+
+	json_array(j, "frames");
+	for (size_t i = 0; i < s->frame_count; i++)
+		json_text(j, NULL, frame_name(p, s, i));
+	json_end_array(j);
+}

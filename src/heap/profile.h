@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/json.h"
 #include "base/pattern.h"
 #include "base/strings.h"
 #include "heap/dump.h"
@@ -98,6 +99,10 @@ int profile_finish(struct profile *p, struct err *err);
 #define PROFILE_NO_STACK SIZE_MAX
 size_t profile_stack_of(const struct profile *p, size_t sample);
 const struct dump_amounts *profile_amounts_of(const struct profile *p, size_t sample);
+
+/* A stack in a line, "inner ← outer", with so many frames at most; and "frames": […]. */
+void profile_put_stack(struct buf *out, const struct profile *p, size_t stack, size_t most);
+void profile_write_frames(struct json *j, const struct profile *p, size_t stack);
 
 /* One sample as it is shown: frames that are wanted, the innermost first. */
 struct profile_walk {

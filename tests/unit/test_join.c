@@ -56,8 +56,8 @@ static void make(struct made *m, const char *dump, const char *statistics)
 	assert_int_equal(profile_finish(&m->profile, &err), 0);
 	snapshots_memory(&m->snapshots, statistics, strlen(statistics));
 	assert_int_equal(snapshots_next(&m->snapshots, &err), 1);
-	assert_int_equal(join_make(&m->join, &m->profile, &m->snapshots.stats,
-				   stats_merge(&m->snapshots.stats), &err),
+	assert_int_equal(join_compute(&m->join, &m->profile, &m->snapshots.stats,
+				      stats_merge(&m->snapshots.stats), &err),
 			 0);
 }
 
@@ -178,8 +178,8 @@ static void without_classes(void **state)
 	snapshots_close(&m.snapshots);
 	snapshots_memory(&m.snapshots, text, strlen(text));
 	assert_int_equal(snapshots_next(&m.snapshots, &err), 1);
-	assert_true(join_make(&m.join, &m.profile, &m.snapshots.stats,
-			      stats_merge(&m.snapshots.stats), &err) < 0);
+	assert_true(join_compute(&m.join, &m.profile, &m.snapshots.stats,
+				 stats_merge(&m.snapshots.stats), &err) < 0);
 	assert_true(*err.text);
 	release(&m);
 }
@@ -207,7 +207,7 @@ static void dumps_in_a_row(void **state)
 		sample_ends[i] = p.sample_count;
 	}
 	assert_int_equal(profile_finish(&p, &err), 0);
-	dump_series_make(&s, &p, sample_ends, 3, DUMP_SERIES_FLAT, HEAP_INUSE_SPACE);
+	dump_series_compute(&s, &p, NULL, sample_ends, 3, DUMP_SERIES_FLAT, HEAP_INUSE_SPACE);
 	assert_int_equal(s.row_count, 2);
 	near(s.rows[0].change, 128);
 	near(s.rows[0].slope, 64);
@@ -217,12 +217,12 @@ static void dumps_in_a_row(void **state)
 	near(s.rows[1].fit, 0.75);
 	near(s.total[1], 192);
 	dump_series_release(&s);
-	dump_series_make(&s, &p, sample_ends, 3, DUMP_SERIES_CUM, HEAP_INUSE_OBJECTS);
+	dump_series_compute(&s, &p, NULL, sample_ends, 3, DUMP_SERIES_CUM, HEAP_INUSE_OBJECTS);
 	assert_int_equal(s.row_count, 3);
 	near(s.rows[1].values[0], 2); /* the caller of both */
 	near(s.rows[1].values[2], 3);
 	dump_series_release(&s);
-	dump_series_make(&s, &p, sample_ends, 3, DUMP_SERIES_STACKS, HEAP_INUSE_SPACE);
+	dump_series_compute(&s, &p, NULL, sample_ends, 3, DUMP_SERIES_STACKS, HEAP_INUSE_SPACE);
 	assert_int_equal(s.row_count, 2);
 	dump_series_release(&s);
 	profile_release(&p);

@@ -158,7 +158,7 @@ static void read_log(const char *bytes, size_t size)
 	if (log_read(&l, bytes, size, &err))
 		is_said(&err, size);
 	churn_init(&c, &all, &nowhere);
-	churn_add(&c, &l, NULL);
+	churn_add(&c, "", &l, NULL);
 	assert_int_equal(churn_finish(&c, &err), 0);
 	assert_int_equal(c.total.objects, l.block_count);
 	churn_release(&c);

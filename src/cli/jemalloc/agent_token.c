@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/secret.h"
-#include "client/agents.h"
+#include "cli/say.h"
 #include "client/http.h"
 
 const char *agent_token_set(const struct command_option *row, const char *path)
@@ -33,4 +33,15 @@ const char *agent_token_set_ca(const struct command_option *row, const char *pat
 		return NULL;
 	err_set(&err, -errno, "%.100s: %s", path, strerror(errno));
 	return err.text;
+}
+
+int agent_ask(const char *command, const struct agents_entry *agent, const char *method,
+	      const char *target, int timeout_ms, struct buf *body)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	int error = agents_ask(agent, method, target, timeout_ms, body, &err);
+
+	if (error == -EINVAL)
+		return say_wrong(command, "%s", err.text);
+	return error ? say_failed(command, agent->address, &err) : 0;
 }

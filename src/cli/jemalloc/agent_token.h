@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* --token-file and --ca-file of commands that ask agents. */
+#include "base/buf.h"
 #include "cli/command.h"
+#include "client/agents.h"
 
 const char *agent_token_set(const struct command_option *row, const char *path);
 const char *agent_token_set_ca(const struct command_option *row, const char *path);
@@ -21,3 +23,7 @@ const char *agent_token_set_ca(const struct command_option *row, const char *pat
 		.set = agent_token_set                                                             \
 	},                                                                                         \
 		CA_FILE_ROW
+
+/* agents_ask(), and the exit status: 0, or another after saying what is wrong. */
+int agent_ask(const char *command, const struct agents_entry *agent, const char *method,
+	      const char *target, int timeout_ms, struct buf *body);

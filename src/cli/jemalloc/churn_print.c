@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* memoir jemalloc log's answers: for people, as JSON, as CSV.  See churn_print.h. */
+/* What memoir jemalloc log prints for people.  See churn_print.h. */
 #include "cli/jemalloc/churn_print.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/human.h"
-#include "base/json.h"
 #include "base/xalloc.h"
 #include "cli/shape.h"
 #include "cli/table.h"
@@ -15,33 +13,12 @@
 #define FRAMES_SHOWN 4
 #define LABEL 21 /* columns of a lifetime */
 
-/* "inner ← outer ← main", or a line for each. */
-static void stack_text(const struct churn *c, const struct churn_stack *s, size_t most,
-		       const char *between, struct buf *out)
-{
-	struct profile_walk w = { 0 };
-
-	buf_clear(out);
-	buf_text(out, "");
-	profile_walk(&c->profile, s->sample, &w);
-	for (size_t i = 0; i < w.count && i < most; i++) {
-		auto_free char *name = churn_frame(c, &w, i);
-
-		if (i)
-			buf_text(out, between);
-		buf_printable(out, name, strlen(name));
-	}
-	if (w.count > most)
-		buf_printf(out, "%s\xe2\x80\xa6", between);
-	profile_walk_release(&w);
-}
-
 static const char *plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
 }
 
-static void print_about(struct buf *out, const struct term *t, const struct churn_about *a)
+static void print_about(struct buf *out, const struct term *t, const struct churn_log *a)
 {
 	struct human h;
 
@@ -82,8 +59,7 @@ static void life_name(struct buf *out, const struct churn_life *l)
 	if (l->to_ns == UINT64_MAX)
 		buf_text(out, " and more");
 	else
-		buf_printf(out, "%s %s", l->from_ns ? " \xe2\x80\xa6" : "",
-			   human_duration(&h, l->to_ns));
+		buf_printf(out, "%s %s", l->from_ns ? " …" : "", human_duration(&h, l->to_ns));
 }
 
 static void print_lives(struct buf *out, const struct term *t, const struct churn *c)
@@ -170,7 +146,7 @@ static void add_row(struct table *table, const struct churn *c, const struct chu
 	table_cell(table, s->freed ? human_duration(&h, s->most_ns) : "");
 	table_cell(table, human_count(&h, s->objects - s->freed));
 	table_cell(table, human_count(&h, s->elsewhere));
-	stack_text(c, s, full ? SIZE_MAX : FRAMES_SHOWN, full ? "\n" : " \xe2\x86\x90 ", &text);
+	churn_put_stack(&text, c, s, full ? SIZE_MAX : FRAMES_SHOWN, full ? "\n" : " ← ");
 	table_cell(table, text.data);
 	buf_release(&text);
 }
@@ -205,184 +181,15 @@ static void print_stacks(struct buf *out, const struct term *t, const struct chu
 	table_release(&table);
 }
 
-void churn_print_text(struct buf *out, const struct term *t, const struct churn *c,
-		      const struct churn_about *logs, uint64_t top, bool full)
+void churn_print(struct buf *out, const struct term *t, const struct churn *c, uint64_t top,
+		 bool full)
 {
 	for (size_t i = 0; i < c->log_count; i++)
-		print_about(out, t, &logs[i]);
+		print_about(out, t, &c->logs[i]);
 	if (c->total.freed)
 		print_lives(out, t, c);
 	if (c->thread_count)
 		print_threads(out, t, c);
 	if (c->stack_count)
 		print_stacks(out, t, c, top, full);
-}
-
-static void json_lives(struct json *j, const struct churn_stack *s)
-{
-	if (!s->freed) {
-		json_null(j, "lifetime_ns");
-		return;
-	}
-	json_object(j, "lifetime_ns");
-	json_real(j, "mean", s->mean_ns, 1);
-	json_number(j, "min", s->least_ns);
-	json_number(j, "p50", s->half_ns);
-	json_number(j, "p90", s->p90_ns);
-	json_number(j, "p99", s->p99_ns);
-	json_number(j, "max", s->most_ns);
-	json_end_object(j);
-}
-
-static void json_amounts(struct json *j, const struct churn_stack *s)
-{
-	json_number(j, "objects", s->objects);
-	json_number(j, "bytes", s->bytes);
-	json_number(j, "freed", s->freed);
-	json_number(j, "freed_by_another_thread", s->elsewhere);
-	json_real(j, "estimated_objects", s->all_objects, 2);
-	json_real(j, "estimated_bytes", s->all_bytes, 2);
-	json_lives(j, s);
-}
-
-static void json_stack(struct json *j, const struct churn *c, const struct churn_stack *s)
-{
-	const struct heap_locations *p = &c->profile.locations;
-	struct profile_walk w = { 0 };
-
-	json_object(j, NULL);
-	json_amounts(j, s);
-	json_array(j, "frames");
-	profile_walk(&c->profile, s->sample, &w);
-	for (size_t i = 0; i < w.count; i++) {
-		const struct heap_location_frame *f = &p->frames[w.frames[i]];
-		auto_free char *name = churn_frame(c, &w, i);
-
-		json_object(j, NULL);
-		json_text(j, "name", name);
-		if (f->file) {
-			json_text(j, "file", strings_at(&p->texts, f->file));
-			json_number(j, "line", f->line);
-		}
-		json_bool(j, "inlined", f->inlined);
-		json_end_object(j);
-	}
-	profile_walk_release(&w);
-	json_end_array(j);
-	json_end_object(j);
-}
-
-static void json_logs(struct json *j, const struct churn *c, const struct churn_about *logs)
-{
-	json_array(j, "logs");
-	for (size_t i = 0; i < c->log_count; i++) {
-		const struct churn_about *a = &logs[i];
-
-		json_object(j, NULL);
-		json_text(j, "path", a->path);
-		json_text(j, "kind", a->recent ? "recent" : "log");
-		json_number(j, "objects", a->objects);
-		json_number(j, "threads", a->threads);
-		json_number(j, "traces", a->traces);
-		json_number(j, "sample_bytes", a->rate);
-		if (a->recent)
-			json_number(j, "recent_max", a->recent_max);
-		else
-			json_number(j, "duration_ns", a->duration_ns);
-		if (a->pid)
-			json_number(j, "pid", a->pid);
-		if (*a->version)
-			json_text(j, "version", a->version);
-		if (*a->resolution)
-			json_text(j, "time_resolution", a->resolution);
-		json_end_object(j);
-	}
-	json_end_array(j);
-}
-
-void churn_print_json(struct buf *out, const struct churn *c, const struct churn_about *logs,
-		      uint64_t top)
-{
-	struct json j;
-
-	json_init(&j, out);
-	json_object(&j, NULL);
-	json_logs(&j, c, logs);
-	json_object(&j, "total");
-	json_amounts(&j, &c->total);
-	json_end_object(&j);
-	json_array(&j, "lifetimes");
-	for (unsigned i = 0; i < CHURN_LIVES; i++) {
-		json_object(&j, NULL);
-		json_number(&j, "from_ns", c->lives[i].from_ns);
-		if (c->lives[i].to_ns == UINT64_MAX)
-			json_null(&j, "to_ns");
-		else
-			json_number(&j, "to_ns", c->lives[i].to_ns);
-		json_number(&j, "objects", c->lives[i].objects);
-		json_number(&j, "bytes", c->lives[i].bytes);
-		json_end_object(&j);
-	}
-	json_end_array(&j);
-	json_array(&j, "threads");
-	for (size_t i = 0; i < c->thread_count; i++) {
-		json_object(&j, NULL);
-		json_number(&j, "log", c->threads[i].log);
-		json_number(&j, "uid", c->threads[i].uid);
-		json_text(&j, "name", c->threads[i].name);
-		json_number(&j, "objects", c->threads[i].objects);
-		json_number(&j, "bytes", c->threads[i].bytes);
-		json_number(&j, "freed", c->threads[i].freed);
-		json_number(&j, "freed_of_others", c->threads[i].freed_others);
-		json_end_object(&j);
-	}
-	json_end_array(&j);
-	json_array(&j, "stacks");
-	for (size_t i = 0; i < c->stack_count && i < top; i++)
-		json_stack(&j, c, &c->stacks[i]);
-	json_end_array(&j);
-	json_end_object(&j);
-	buf_char(out, '\n');
-}
-
-void churn_print_csv(struct buf *out, const struct churn *c, uint64_t top)
-{
-	static const char *const titles[] = { "objects",
-					      "bytes",
-					      "freed",
-					      "freed_by_another_thread",
-					      "estimated_objects",
-					      "estimated_bytes",
-					      "mean_ns",
-					      "p50_ns",
-					      "p90_ns",
-					      "p99_ns",
-					      "max_ns",
-					      "stack" };
-	struct buf text = { 0 };
-
-	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
-		csv_cell(out, titles[i]);
-	csv_end(out);
-	for (size_t i = 0; i < c->stack_count && i < top; i++) {
-		const struct churn_stack *s = &c->stacks[i];
-		const uint64_t numbers[] = { s->objects,
-					     s->bytes,
-					     s->freed,
-					     s->elsewhere,
-					     (uint64_t)(s->all_objects + .5),
-					     (uint64_t)(s->all_bytes + .5),
-					     (uint64_t)s->mean_ns,
-					     s->half_ns,
-					     s->p90_ns,
-					     s->p99_ns,
-					     s->most_ns };
-
-		for (size_t k = 0; k < sizeof(numbers) / sizeof(*numbers); k++)
-			csv_number(out, numbers[k]);
-		stack_text(c, s, SIZE_MAX, ";", &text);
-		csv_cell(out, text.data);
-		csv_end(out);
-	}
-	buf_release(&text);
 }

@@ -4,7 +4,6 @@
  * Every word is a row of a table: what is sent, and what its arguments become; changes are those of
  * client/controls.h.  What the agent answers is printed; what it refuses is one line, and the
  * exit status is 1. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 #include "cli/args.h"
 #include "cli/command.h"
 #include "cli/jemalloc/agent_token.h"
-#include "client/agents.h"
+#include "cli/say.h"
 #include "client/controls.h"
 #include "client/http.h"
 
@@ -77,12 +76,6 @@ static const struct word words[] = {
 
 #define WORDS (sizeof(words) / sizeof(*words))
 
-static int wrong(const char *text)
-{
-	fprintf(stderr, NAME ": %s\n", text);
-	return 2;
-}
-
 static const struct word *find_word(const char *text)
 {
 	static struct word change;
@@ -139,16 +132,18 @@ static int make_target(const struct word *w, int argc, char **argv, struct buf *
 			else if (!strcmp(value, "off"))
 				value = "false";
 			else
-				return wrong("on or off");
+				return say_wrong(NAME, "on or off");
 		}
 		http_add_param(target, w->params[i].name, value);
 	}
+	if (seconds > 3600)
+		return say_wrong(NAME, "--seconds is at most 3600");
 	if (seconds && !strcmp(w->word, "pprof"))
 		buf_printf(target, "?seconds=%" PRIu64, seconds);
 	else if (seconds)
-		return wrong("--seconds is for pprof");
+		return say_wrong(NAME, "--seconds is for pprof");
 	if (output && !w->files)
-		return wrong("--output is for dump, pprof, recent and log-stop");
+		return say_wrong(NAME, "--output is for dump, pprof, recent and log-stop");
 	return 0;
 }
 
@@ -226,42 +221,23 @@ failed:
 	return 1;
 }
 
-static int ask(const struct word *w, const struct agents_entry *agent, const struct buf *target,
-	       struct buf *body)
-{
-	struct err err;
-	int e;
-
-	if (seconds > 3600)
-		return wrong("--seconds is at most 3600");
-	e = agents_ask(agent, w->method, target->data, TIMEOUT_MS + (int)seconds * 1000, body,
-		       &err);
-	if (e == -EINVAL)
-		return wrong(err.text);
-	if (!e)
-		return 0;
-	fprintf(stderr, NAME ": %s: %s\n", agent->address, err.text);
-	return 1;
-}
-
 static int run(int argc, char **argv)
 {
 	struct buf target = { 0 }, body = { 0 }, out = { 0 };
 	struct agents_entry agent;
 	const struct word *w;
-	struct err err;
+	struct err err = { .offset = ERR_NO_OFFSET };
 	int status;
 
 	if (argc < 2)
-		return wrong("which process, and what? See memoir jemalloc ctl --help");
+		return say_wrong(NAME, "which process, and what? See memoir jemalloc ctl --help");
 	w = find_word(argv[1]);
 	status = w ? make_target(w, argc - 2, argv + 2, &target) : 2;
-	if (!status && agents_find(argv[0], &agent, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		status = 1;
-	}
+	if (!status && agents_find(argv[0], &agent, &err))
+		status = say_failed(NAME, NULL, &err);
 	if (!status)
-		status = ask(w, &agent, &target, &body);
+		status = agent_ask(NAME, &agent, w->method, target.data,
+				   TIMEOUT_MS + (int)seconds * 1000, &body);
 	if (!status && w->files) {
 		status = save_file(&agent, w, &body);
 	} else if (!status && body.size) {

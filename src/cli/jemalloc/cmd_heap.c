@@ -9,25 +9,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/pattern.h"
-#include "base/xalloc.h"
-#include "cli/command.h"
 #include "cli/jemalloc/agent_token.h"
-#include "cli/jemalloc/heap_input.h"
-#include "cli/jemalloc/heap_naming.h"
-#include "cli/jemalloc/heap_symbols.h"
-#include "cli/text.h"
+#include "cli/jemalloc/heap_options.h"
+#include "cli/say.h"
 #include "heap/report.h"
+#include "heap/symbolize.h"
 #include "symbols/elf_file.h"
 
 #define NAME "memoir jemalloc heap"
 #define SOURCES_MAX 64
 
-static bool by_lines, by_files, by_addresses, by_functions, by_cum, show_bytes;
-static bool inuse_space, inuse_objects, alloc_space, alloc_objects, drop_negative, keep_allocator,
-	whole;
-static const char *base_path, *thread_word, *output, *about_word;
-static const char *focus_word, *ignore_word, *retain_word, *exclude_word;
+static bool by_files, by_addresses, by_functions, show_bytes, drop_negative, whole;
+static const char *base_path, *thread_word, *output, *about_word, *retain_word, *exclude_word;
 static uint64_t seconds, top_rows = UINT64_MAX, node_count = 80, max_degree = 8;
 static double node_fraction = .005, edge_fraction = .001;
 static const char *source_roots[SOURCES_MAX];
@@ -71,16 +64,8 @@ static const char *set_report(const struct command_option *row, const char *valu
 static const struct command_option options[] = {
 	{ "functions", 0, NULL, "a row for each function (this is what is done)", COMMAND_FLAG,
 	  &by_functions },
-	{ "lines", 0, NULL, "a row for each line of a source", COMMAND_FLAG, &by_lines },
 	{ "files", 0, NULL, "a row for each source file", COMMAND_FLAG, &by_files },
 	{ "addresses", 0, NULL, "a row for each address", COMMAND_FLAG, &by_addresses },
-	{ "cum", 0, NULL, "sort by what a function and all it calls hold", COMMAND_FLAG, &by_cum },
-	{ "inuse_space", 0, NULL, "bytes that are alive (this is what is done)", COMMAND_FLAG,
-	  &inuse_space },
-	{ "inuse_objects", 0, NULL, "objects that are alive", COMMAND_FLAG, &inuse_objects },
-	{ "alloc_space", 0, NULL, "all bytes ever, with prof_accum", COMMAND_FLAG, &alloc_space },
-	{ "alloc_objects", 0, NULL, "all objects ever, with prof_accum", COMMAND_FLAG,
-	  &alloc_objects },
 	{ "show_bytes", 0, NULL, "bytes instead of megabytes", COMMAND_FLAG, &show_bytes },
 	{ "whole", 0, NULL, "round each stack's estimate: sums are then those of go tool pprof",
 	  COMMAND_FLAG, &whole },
@@ -90,9 +75,6 @@ static const struct command_option options[] = {
 	{ "drop_negative", 0, NULL, "with --base: leave out what became less", COMMAND_FLAG,
 	  &drop_negative },
 	{ "thread", 0, "N", "only what this thread allocated", COMMAND_TEXT, &thread_word },
-	{ "focus", 0, "REGEX", "only stacks through this function, source or address", COMMAND_TEXT,
-	  &focus_word },
-	{ "ignore", 0, "REGEX", "no stacks through it", COMMAND_TEXT, &ignore_word },
 	{ "retain", 0, "REGEX", "only such frames of each stack", COMMAND_TEXT, &retain_word },
 	{ "exclude", 0, "REGEX", "no such frames; stacks close up", COMMAND_TEXT, &exclude_word },
 	{ "nodecount", 0, "N", "functions of a graph at most (80)", COMMAND_NUMBER, &node_count },
@@ -102,26 +84,26 @@ static const struct command_option options[] = {
 	  &edge_fraction, set_fraction },
 	{ "maxdegree", 0, "N", "calls of one function in a graph at most (8)", COMMAND_NUMBER,
 	  &max_degree },
-	{ "allocator", 0, NULL, "keep the allocator's own frames", COMMAND_FLAG, &keep_allocator },
-	HEAP_NAMING_ROWS,
-	AGENT_TOKEN_ROWS,
 	{ "source", 0, "[FROM=]FOLDER", "where sources are; may be repeated", COMMAND_CALL, NULL,
 	  add_source_root },
 	{ "symbols", 0, NULL, "no dump: name the addresses on standard input, which has maps, too",
 	  COMMAND_FLAG, &symbols },
 	{ "top", 'n', "N", "rows at most", COMMAND_NUMBER, &top_rows },
+	AGENT_TOKEN_ROWS,
 	{ "output", 'o', "FILE", "write to this file (- or none: standard output)", COMMAND_TEXT,
 	  &output },
 	{ 0 },
 };
 
-/* A row for each report. */
-static const struct command_option *report_options(void)
+/* Those that commands about dumps share, and a row for each report. */
+static const struct command_option *more_options(void)
 {
-	static struct command_option rows[32];
+	static struct command_option rows[64];
 	size_t n = 0;
 
-	for (const struct heap_report *const *r = heap_reports; *r && n + 1 < 32; r++)
+	for (const struct command_option *o = heap_options_rows(OF_HEAP); o->name && n < 32; o++)
+		rows[n++] = *o;
+	for (const struct heap_report *const *r = heap_reports; *r && n + 1 < 64; r++)
 		rows[n++] = (struct command_option){ .name = (*r)->name,
 						     .argument = (*r)->argument,
 						     .help = (*r)->help,
@@ -129,15 +111,6 @@ static const struct command_option *report_options(void)
 						     .set = set_report,
 						     .context = *r };
 	return rows;
-}
-
-static enum heap_measure measure(void)
-{
-	if (inuse_objects)
-		return HEAP_INUSE_OBJECTS;
-	if (alloc_space)
-		return HEAP_ALLOC_SPACE;
-	return alloc_objects ? HEAP_ALLOC_OBJECTS : HEAP_INUSE_SPACE;
 }
 
 /* What the user's words mean; false after saying what is wrong. */
@@ -150,25 +123,21 @@ struct heap_question {
 
 static bool understand(struct heap_question *q)
 {
-	q->profile = (struct profile_options){
-		.detail = by_addresses ? PROFILE_ADDRESSES
-			  : by_lines   ? PROFILE_LINES
-			  : by_files   ? PROFILE_FILES
-				       : PROFILE_FUNCTIONS,
-		.thread = PROFILE_ALL_THREADS,
-		.keep_allocator = keep_allocator,
-		.drop_negative = drop_negative,
-		.measure = measure(),
-		.by_thread = report->by_thread,
-		.whole = whole || report->by_thread,
-	};
+	bool patterns = heap_options_profile(NAME, &q->profile);
+
+	if (by_addresses)
+		q->profile.detail = PROFILE_ADDRESSES;
+	else if (by_files && !heap_options.lines)
+		q->profile.detail = PROFILE_FILES;
+	q->profile.drop_negative = drop_negative;
+	q->profile.by_thread = report->by_thread;
+	q->profile.whole = whole || report->by_thread;
 	q->sources =
-		(struct source_options){ source_roots, source_root_count, heap_naming_sysroot };
-	q->report = (struct heap_report_options){ .measure = measure(),
-						  .by_cum = by_cum,
+		(struct source_options){ source_roots, source_root_count, heap_options.sysroot };
+	q->report = (struct heap_report_options){ .measure = q->profile.measure,
+						  .by_cum = heap_options.cum,
 						  .show_bytes = show_bytes,
 						  .rows = top_rows,
-						  .title = "heap profile",
 						  .form = form ? form->form : HEAP_TEXT,
 						  .sources = &q->sources,
 						  .node_fraction = node_fraction,
@@ -180,30 +149,13 @@ static bool understand(struct heap_question *q)
 
 		q->profile.thread = strtoull(thread_word, &end, 10);
 		if (!*thread_word || *end) {
-			fprintf(stderr, NAME ": --thread takes a number of the dump, or *\n");
+			say_wrong(NAME, "--thread takes a number of the dump, or *");
 			return false;
 		}
 	}
-	return heap_input_pattern(NAME, "focus", focus_word, &q->profile.focus) &&
-	       heap_input_pattern(NAME, "ignore", ignore_word, &q->profile.ignore) &&
-	       heap_input_pattern(NAME, "retain", retain_word, &q->profile.retain) &&
-	       heap_input_pattern(NAME, "exclude", exclude_word, &q->profile.exclude) &&
-	       heap_input_pattern(NAME, report->name, about_word, &q->report.about);
-}
-
-static void forget(struct heap_question *q)
-{
-	pattern_free((struct pattern *)q->profile.focus);
-	pattern_free((struct pattern *)q->profile.ignore);
-	pattern_free((struct pattern *)q->profile.retain);
-	pattern_free((struct pattern *)q->profile.exclude);
-	pattern_free((struct pattern *)q->report.about);
-}
-
-static int fail(const struct err *err)
-{
-	fprintf(stderr, NAME ": %s%s%s\n", output ? output : "", output ? ": " : "", err->text);
-	return 1;
+	return patterns && heap_options_pattern(NAME, "retain", retain_word, &q->profile.retain) &&
+	       heap_options_pattern(NAME, "exclude", exclude_word, &q->profile.exclude) &&
+	       heap_options_pattern(NAME, report->name, about_word, &q->report.about);
 }
 
 static int write_out(const struct profile *p, const struct heap_report_options *o)
@@ -220,13 +172,13 @@ static int write_out(const struct profile *p, const struct heap_report_options *
 	else
 		sink_to_fd(&sink, 1, codec);
 	if (error)
-		return fail(&err);
+		return say_failed(NAME, output, &err);
 	error = report->write(p, o, &sink, &err);
 	if (error && !sink.error) {
 		sink_cancel(&sink);
-		return fail(&err);
+		return say_failed(NAME, output, &err);
 	}
-	return sink_finish(&sink, &err) ? fail(&err) : 0;
+	return sink_finish(&sink, &err) ? say_failed(NAME, output, &err) : 0;
 }
 
 static bool is_program(const char *path)
@@ -244,11 +196,11 @@ static int take_whole(struct profile *p, const char *path, struct buf *bytes)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 
-	if (!heap_input_read(bytes, path, &err))
-		return heap_input_take(p, NAME, path, bytes, 1);
-	fprintf(stderr, NAME ": %s: %s\n", path, err.text);
+	if (!heap_options_read(bytes, path, &err))
+		return heap_options_take(p, NAME, path, bytes, 1);
+	err.offset = ERR_NO_OFFSET;
 	buf_release(bytes);
-	return 1;
+	return say_failed(NAME, path, &err);
 }
 
 /* The exit status.  A sum without one of its dumps looks right and is not: *usable becomes false if
@@ -256,7 +208,8 @@ static int take_whole(struct profile *p, const char *path, struct buf *bytes)
 static int add_dump(struct profile *p, const char *path, struct buf *bytes, bool *usable)
 {
 	size_t before = p->sample_count;
-	int status = report->whole ? take_whole(p, path, bytes) : heap_input_add(p, NAME, path, 1);
+	int status =
+		report->whole ? take_whole(p, path, bytes) : heap_options_add(p, NAME, path, 1);
 
 	if (status && p->sample_count == before)
 		*usable = false;
@@ -269,11 +222,11 @@ static const char *title_of(const char *word)
 	static char title[400];
 	struct agents_entry agent;
 
-	if (!heap_input_is_agent(word))
-		return text_base_name(word);
+	if (!heap_options_is_agent(word))
+		return path_base(word);
 	if (agents_find(word, &agent, NULL) || !*agent.program)
 		return word;
-	snprintf(title, sizeof(title), "%s (%d)", text_base_name(agent.program), (int)agent.pid);
+	snprintf(title, sizeof(title), "%s (%d)", path_base(agent.program), (int)agent.pid);
 	return title;
 }
 
@@ -282,8 +235,8 @@ static int show(struct heap_question *q, int argc, char **argv)
 	struct err err = { .offset = ERR_NO_OFFSET };
 	const char *program = NULL;
 	struct buf bytes = { 0 };
-	char before[40];
 	bool usable = true;
+	char before[40];
 	struct profile p;
 	int status = 0;
 
@@ -292,22 +245,18 @@ static int show(struct heap_question *q, int argc, char **argv)
 		program = *argv++;
 		argc--;
 	}
-	if (seconds && (argc > 1 || base_path || !heap_input_is_agent(argv[0]))) {
-		fprintf(stderr, NAME ": --seconds is for one agent, without --base\n");
-		return 2;
-	}
-	if (report->whole && (argc > 1 || base_path || seconds)) {
-		fprintf(stderr, NAME ": --%s is made of one dump\n", report->name);
-		return 2;
-	}
-	q->where = heap_naming_options(NAME, program, argv, argc);
-	q->report.title = program ? text_base_name(program) : title_of(argv[0]);
-	q->report.base = base_path ? text_base_name(base_path) : NULL;
+	if (seconds && (argc > 1 || base_path || !heap_options_is_agent(argv[0])))
+		return say_wrong(NAME, "--seconds is for one agent, without --base");
+	if (report->whole && (argc > 1 || base_path || seconds))
+		return say_wrong(NAME, "--%s is made of one dump", report->name);
+	q->where = heap_options_locations(NAME, program, (const char **)argv, (size_t)argc);
+	q->report.title = program ? path_base(program) : title_of(argv[0]);
+	q->report.base = base_path ? path_base(base_path) : NULL;
 	profile_init(&p, &q->profile, &q->where);
 	if (seconds) {
 		snprintf(before, sizeof(before), "%llu s before", (unsigned long long)seconds);
 		q->report.base = before;
-		status = heap_input_add(&p, NAME, argv[0], -1);
+		status = heap_options_add(&p, NAME, argv[0], -1);
 		usable = !status;
 		if (usable)
 			sleep(seconds < UINT_MAX ? (unsigned)seconds : UINT_MAX);
@@ -315,7 +264,7 @@ static int show(struct heap_question *q, int argc, char **argv)
 	for (int i = 0; i < argc && usable; i++)
 		status |= add_dump(&p, argv[i], &bytes, &usable);
 	/* Against part of a base, what was there before would look new. */
-	if (base_path && usable && heap_input_add(&p, NAME, base_path, -1)) {
+	if (base_path && usable && heap_options_add(&p, NAME, base_path, -1)) {
 		status = 1;
 		usable = false;
 	}
@@ -324,10 +273,9 @@ static int show(struct heap_question *q, int argc, char **argv)
 	if (!usable) {
 		/* It has been said why. */
 	} else if (profile_finish(&p, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		status = 1;
+		status = say_failed(NAME, NULL, &err);
 	} else {
-		heap_naming_warn(NAME, &p.locations);
+		heap_options_warn(NAME, &p.locations);
 		status |= write_out(&p, &q->report);
 	}
 	profile_release(&p);
@@ -335,40 +283,52 @@ static int show(struct heap_question *q, int argc, char **argv)
 	return status;
 }
 
+/* The addresses on standard input, by name. */
+static int name_addresses(const char *program)
+{
+	struct heap_locations_options where = heap_options_locations(NAME, program, NULL, 0);
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct buf in = { 0 }, out = { 0 };
+	int error = heap_options_read(&in, "-", &err);
+
+	if (!error && in.size)
+		error = symbolize(&in, &where, &out, &err);
+	err.offset = ERR_NO_OFFSET; /* of what was made of it */
+	if (error)
+		say_failed(NAME, "standard input", &err);
+	else
+		error = buf_flush(&out, 1);
+	buf_release(&in);
+	buf_release(&out);
+	return error != 0;
+}
+
 static int run(int argc, char **argv)
 {
 	struct heap_question q = { 0 };
 	int status = 2;
 
-	if (symbols && argc <= 1 && (!argc || is_program(argv[0]))) {
-		q.where = heap_naming_options(NAME, argc ? argv[0] : NULL, argv, 0);
-		return heap_symbols(NAME, &q.where);
-	}
-	if (symbols || argc < 1 || (argc == 1 && is_program(argv[0]))) {
-		fprintf(stderr, NAME ": %s; see " NAME " --help\n",
-			symbols ? "--symbols takes a program and no dump" : "no dump is named");
-		return 2;
-	}
+	if (symbols && argc <= 1 && (!argc || is_program(argv[0])))
+		return name_addresses(argc ? argv[0] : NULL);
+	if (symbols || argc < 1 || (argc == 1 && is_program(argv[0])))
+		return say_wrong(NAME, "%s; see " NAME " --help",
+				 symbols ? "--symbols takes a program and no dump"
+					 : "no dump is named");
 	if (!report)
 		report = form ? form : heap_reports[0];
-	if (form && report != form && !report->has_forms) {
-		fprintf(stderr, NAME ": --%s cannot be had as --%s\n", report->name, form->name);
-		return 2;
-	}
+	if (form && report != form && !report->has_forms)
+		return say_wrong(NAME, "--%s cannot be had as --%s", report->name, form->name);
 	if (output && !strcmp(output, "-"))
 		output = NULL;
-	if (report->binary && !output && isatty(1)) {
-		fprintf(stderr, NAME ": --%s is not for a terminal; give -o FILE\n", report->name);
-		return 2;
-	}
-	if (report->whole &&
-	    (focus_word || ignore_word || retain_word || exclude_word || thread_word)) {
-		fprintf(stderr, NAME ": --%s is of all that is in the dump\n", report->name);
-		return 2;
-	}
+	if (report->binary && !output && isatty(1))
+		return say_wrong(NAME, "--%s is not for a terminal; give -o FILE", report->name);
+	if (report->whole && (heap_options.focus || heap_options.ignore || retain_word ||
+			      exclude_word || thread_word))
+		return say_wrong(NAME, "--%s is of all that is in the dump", report->name);
 	if (understand(&q))
 		status = show(&q, argc, argv);
-	forget(&q);
+	heap_options_release(&q.profile);
+	pattern_free((struct pattern *)q.report.about);
 	return status;
 }
 
@@ -381,14 +341,14 @@ const struct command command_jemalloc_heap = {
 		"  memoir jemalloc heap --cum --lines ./server out.heap\n"
 		"  memoir jemalloc heap -d /srv/builds --sysroot /srv/image --debuginfod out.heap\n"
 		"  memoir jemalloc heap --base first.heap second.heap\n"
-		"  memoir jemalloc heap --flamegraph -o now.svg 1234\n"
-		"  memoir jemalloc heap --html -s 60 -o added.html http://localhost:7790\n"
 		"  memoir jemalloc heap --pprof -o out.pb.gz out.heap\n"
 		"  memoir jemalloc heap --svg -o calls.svg ./server out.heap\n"
 		"  memoir jemalloc heap --list parse_ --source ~/src out.heap\n"
 		"  memoir jemalloc heap --raw ./server out.heap > symbolized.heap\n"
+		"  memoir jemalloc heap --flamegraph -o now.svg 1234\n"
+		"  memoir jemalloc heap --html -s 60 -o added.html http://localhost:7790\n"
 		"  memoir jemalloc heap --json out.heap.gz | jq '.rows[0]'\n",
 	.options = options,
-	.more_options = report_options,
+	.more_options = more_options,
 	.run = run,
 };

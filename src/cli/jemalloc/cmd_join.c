@@ -5,117 +5,43 @@
  * From two files, or from a running process's agent, which is asked for statistics before and after
  * the dump: where they differ much, that is said. */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
-#include "cli/command.h"
 #include "cli/jemalloc/agent_token.h"
-#include "cli/jemalloc/heap_input.h"
-#include "cli/jemalloc/heap_naming.h"
+#include "cli/jemalloc/heap_options.h"
 #include "cli/jemalloc/join_print.h"
-#include "client/agents.h"
-#include "heap/join.h"
+#include "cli/jemalloc/stats_input.h"
+#include "cli/say.h"
 #include "jemalloc/merge.h"
-#include "jemalloc/snapshots.h"
 
 #define NAME "memoir jemalloc join"
 #define TIMEOUT_MS 60000
 
-static bool as_json, as_csv, by_lines, full;
 static uint64_t top = UINT64_MAX;
-static const char *color, *program;
 
 static const struct command_option options[] = {
 	{ "top", 'n', "N", "stacks and classes at most (10; all of them in JSON and CSV)",
 	  COMMAND_NUMBER, &top },
-	{ "lines", 0, NULL, "stacks of source lines instead of functions", COMMAND_FLAG,
-	  &by_lines },
-	{ "full", 0, NULL, "every frame of a stack", COMMAND_FLAG, &full },
-	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
-	{ "csv", 0, NULL, "print CSV: a row for each stack and size class", COMMAND_FLAG, &as_csv },
-	{ "program", 0, "FILE", "the program, where it is not where the dump says", COMMAND_TEXT,
-	  &program },
 	AGENT_TOKEN_ROWS,
-	HEAP_NAMING_ROWS,
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	{ 0 },
 };
 
-struct shown {
-	struct profile profile;
-	struct stats stats;
-	struct join join;
-	struct term term;
-	struct buf out;
-};
-
-static int wrong(const char *text)
+static const struct command_option *shared_options(void)
 {
-	fprintf(stderr, NAME ": %s\n", text);
-	return 2;
-}
-
-static int say(const char *path, const struct err *err)
-{
-	if (err->offset == ERR_NO_OFFSET)
-		fprintf(stderr, NAME ": %s: %s\n", path, err->text);
-	else
-		fprintf(stderr, NAME ": %s: at byte %" PRIu64 ": %s\n", path, err->offset,
-			err->text);
-	return 1;
-}
-
-/* The last snapshot of a file becomes `stats`; 0, or 1 after saying what is wrong. */
-static int take_stats(struct stats *stats, struct snapshots *r, const char *path)
-{
-	struct err err = { .offset = ERR_NO_OFFSET };
-	bool any = false;
-	int n, status = 0;
-
-	while ((n = snapshots_next(r, &err)) == 1 || n == -EBADMSG) {
-		struct stats other = *stats;
-
-		if (n != 1) {
-			status = say(path, &err);
-			continue;
-		}
-		*stats = r->stats;
-		r->stats = other;
-		any = true;
-	}
-	if (n)
-		return say(path, &err);
-	if (!any && !status) {
-		fprintf(stderr, NAME ": %s holds no jemalloc statistics: %s\n", path,
-			snapshots_guess(r));
-		status = 1;
-	}
-	return status;
-}
-
-static int read_stats(struct stats *stats, const char *path)
-{
-	struct err err = { .offset = ERR_NO_OFFSET };
-	struct snapshots r;
-	int status = snapshots_open(&r, path, &err) ? say(path, &err) : take_stats(stats, &r, path);
-
-	snapshots_close(&r);
-	return status;
+	return heap_options_rows(OF_JOIN);
 }
 
 static int ask_stats(const struct agents_entry *agent, struct stats *stats)
 {
-	struct err err = { .offset = ERR_NO_OFFSET };
 	struct buf body = { 0 };
 	struct snapshots r;
-	int e = agents_ask(agent, "GET", "/stats?J", TIMEOUT_MS, &body, &err);
-	int status = e == -EINVAL ? wrong(err.text) : e ? say(agent->address, &err) : 0;
+	int status = agent_ask(NAME, agent, "GET", "/stats?J", TIMEOUT_MS, &body);
 
 	if (!status) {
 		snapshots_memory(&r, body.data, body.size);
-		status = take_stats(stats, &r, agent->address);
+		status = stats_input(NAME, agent->address, &r, stats_input_keep_last, stats);
 		snapshots_close(&r);
 	}
 	buf_release(&body);
@@ -136,7 +62,7 @@ static void say_changes(const struct stats *before, const struct stats *after)
 			change);
 }
 
-static int from_agent(struct shown *s, const char *word)
+static int from_agent(const char *word, struct profile *p, struct stats *stats)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 	struct buf dump = { 0 };
@@ -144,79 +70,88 @@ static int from_agent(struct shown *s, const char *word)
 	struct stats before;
 	int status;
 
-	if (agents_find(word, &agent, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		return 1;
-	}
+	if (agents_find(word, &agent, &err))
+		return say_failed(NAME, NULL, &err);
 	stats_init(&before);
 	status = ask_stats(&agent, &before);
 	if (!status)
-		status = heap_input_ask(&dump, &agent, &err) ? say(agent.address, &err) : 0;
+		status = heap_options_ask(&dump, &agent, &err)
+				 ? say_failed(NAME, agent.address, &err)
+				 : 0;
 	if (!status)
-		status = ask_stats(&agent, &s->stats);
+		status = ask_stats(&agent, stats);
 	if (!status) {
-		say_changes(&before, &s->stats);
-		status = heap_input_take(&s->profile, NAME, agent.address, &dump, 1);
+		say_changes(&before, stats);
+		status = heap_options_take(p, NAME, agent.address, &dump, 1);
 	}
 	stats_release(&before);
 	buf_release(&dump);
 	return status;
 }
 
-static int show(struct shown *s)
+static int show(struct profile *p, struct stats *stats)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
-	const struct stats_arena *a = stats_merge(&s->stats);
-	const struct join_print print = { .profile = &s->profile,
-					  .stats = &s->stats,
-					  .join = &s->join,
-					  .term = &s->term,
-					  .out = &s->out,
-					  .top = top,
-					  .full = full };
+	const struct stats_arena *a = stats_merge(stats);
+	struct buf out = { 0 };
+	struct join join = { 0 };
+	struct term term;
+	struct json json;
+	int error = profile_finish(p, &err);
 
-	if (profile_finish(&s->profile, &err) ||
-	    (a ? join_make(&s->join, &s->profile, &s->stats, a, &err)
-	       : err_set(&err, -ENODATA, "the statistics have no arena: print them without a"))) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		return 1;
+	if (!error)
+		error = a ? join_compute(&join, p, stats, a, &err)
+			  : err_set(&err, -ENODATA,
+				    "the statistics have no arena: print them without a");
+	if (error) {
+		join_release(&join);
+		return say_failed(NAME, NULL, &err);
 	}
-	heap_naming_warn(NAME, &s->profile.locations);
-	(as_json ? join_print_json : as_csv ? join_print_csv : join_print_text)(&print);
-	return buf_flush(&s->out, 1) ? 1 : 0;
+	heap_options_warn(NAME, &p->locations);
+	term_init(&term, 1, heap_options.color);
+	json_init(&json, &out);
+	if (heap_options.json)
+		join_write_json(&json, &join, top);
+	else if (heap_options.csv)
+		join_write_csv(&out, &join, top);
+	else
+		join_print(&out, &term, &join, top, heap_options.full);
+	error = buf_flush(&out, 1);
+	buf_release(&out);
+	join_release(&join);
+	return error ? 1 : 0;
 }
 
 static int run(int argc, char **argv)
 {
 	struct heap_locations_options where;
-	struct profile_options how = { .detail = by_lines ? PROFILE_LINES : PROFILE_FUNCTIONS,
-				       .thread = PROFILE_ALL_THREADS };
-	struct shown s = { 0 };
+	struct profile_options how;
+	struct profile p;
+	struct stats stats;
 	int status;
 
 	if (argc < 1 || argc > 2)
-		return wrong("a dump and statistics, or a process with an agent; see " NAME
-			     " --help");
-	if (as_json && as_csv)
-		return wrong("JSON or CSV, not both");
-	term_init(&s.term, 1, color);
-	where = heap_naming_options(NAME, program, argv, argc == 2);
-	profile_init(&s.profile, &how, &where);
-	stats_init(&s.stats);
+		return say_wrong(NAME,
+				 "a dump and statistics, or a process with an agent; see " NAME
+				 " --help");
+	if (heap_options.json && heap_options.csv)
+		return say_wrong(NAME, "JSON or CSV, not both");
+	heap_options_profile(NAME, &how);
+	where = heap_options_locations(NAME, heap_options.program, (const char **)argv, argc == 2);
+	profile_init(&p, &how, &where);
+	stats_init(&stats);
 	if (argc == 1)
-		status = from_agent(&s, argv[0]);
+		status = from_agent(argv[0], &p, &stats);
 	else
-		status = read_stats(&s.stats, argv[1]) |
-			 heap_input_add(&s.profile, NAME, argv[0], 1);
+		status = stats_input_file(NAME, argv[1], stats_input_keep_last, &stats) |
+			 heap_options_add(&p, NAME, argv[0], 1);
 	/* What a damaged dump has is shown; without it or without statistics there is nothing. */
-	if (s.profile.sample_count && s.stats.arena_count)
-		status |= show(&s);
+	if (p.sample_count && stats.arena_count)
+		status |= show(&p, &stats);
 	else if (!status)
-		status = wrong("there is no stack in the dump") - 1;
-	join_release(&s.join);
-	stats_release(&s.stats);
-	profile_release(&s.profile);
-	buf_release(&s.out);
+		status = say_wrong(NAME, "there is no stack in the dump") - 1;
+	stats_release(&stats);
+	profile_release(&p);
 	return status;
 }
 
@@ -228,5 +163,6 @@ const struct command command_jemalloc_join = {
 		    "  memoir jemalloc join 1234\n"
 		    "  memoir jemalloc join --csv http://localhost:7790 > join.csv\n",
 	.options = options,
+	.more_options = shared_options,
 	.run = run,
 };

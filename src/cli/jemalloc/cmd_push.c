@@ -18,13 +18,10 @@
 
 #include "base/sink.h"
 #include "base/xalloc.h"
-#include "cli/command.h"
 #include "cli/jemalloc/agent_token.h"
-#include "cli/jemalloc/heap_input.h"
-#include "cli/jemalloc/heap_naming.h"
+#include "cli/jemalloc/heap_options.h"
 #include "cli/jemalloc/live.h"
-#include "cli/text.h"
-#include "client/agents.h"
+#include "cli/say.h"
 #include "client/pyroscope.h"
 #include "heap/report.h"
 
@@ -33,7 +30,7 @@
 #define SECOND INT64_C(1000000000)
 #define SPAN 10 /* seconds that a single profile is said to be of */
 
-static const char *to, *name, *format, *every, *program;
+static const char *to, *name, *format, *every;
 static bool push_api;
 static uint64_t count;
 static struct pyroscope pyroscope;
@@ -55,12 +52,14 @@ static const struct command_option options[] = {
 	  COMMAND_FLAG, &push_api },
 	{ "every", 0, "TIME", "again and again: 10s, 1m", COMMAND_TEXT, &every },
 	{ "count", 'n', "N", "with --every: so many times", COMMAND_NUMBER, &count },
-	{ "program", 0, "FILE", "the program, where it is not where the dump says", COMMAND_TEXT,
-	  &program },
 	AGENT_TOKEN_ROWS,
-	HEAP_NAMING_ROWS,
 	{ 0 },
 };
+
+static const struct command_option *shared_options(void)
+{
+	return heap_options_rows(OF_PUSH);
+}
 
 struct push {
 	const char *path; /* a dump, or NULL */
@@ -70,12 +69,6 @@ struct push {
 	int64_t until, from;	 /* seconds */
 	uint64_t sent, failed, failed_now;
 };
-
-static int wrong(const char *text)
-{
-	fprintf(stderr, NAME ": %s\n", text);
-	return 2;
-}
 
 static int take(void *context, const void *bytes, size_t size)
 {
@@ -97,7 +90,7 @@ static void name_by_program(const struct profile *p)
 	uint32_t main = p->locations.main_module;
 
 	if (!*pyroscope.name && main != HEAP_NO_MODULE)
-		pyroscope_name(&pyroscope, text_base_name(p->locations.modules[main].path), &err);
+		pyroscope_name(&pyroscope, path_base(p->locations.modules[main].path), &err);
 	if (!*pyroscope.name)
 		pyroscope_name(&pyroscope, "unknown", &err);
 }
@@ -108,7 +101,7 @@ static int convert(struct push *u, const char *path, const struct buf *dump)
 	const struct heap_report *report =
 		report_of(pyroscope.format == PYROSCOPE_PPROF ? "pprof" : "collapsed");
 	struct heap_locations_options where =
-		heap_naming_options(NAME, program, (char *const *)&u->path, u->path != NULL);
+		heap_options_locations(NAME, heap_options.program, &u->path, u->path != NULL);
 	struct profile_options how = { .thread = PROFILE_ALL_THREADS,
 				       .by_thread = report->by_thread,
 				       .whole = report->by_thread };
@@ -121,26 +114,23 @@ static int convert(struct push *u, const char *path, const struct buf *dump)
 
 	profile_init(&p, &how, &where);
 	/* Half a dump would be taken for memory that was freed. */
-	status = every ? heap_input_take(&p, NAME, path, u->before.size ? &u->before : dump, 1) : 0;
+	status = every ? heap_options_take(&p, NAME, path, u->before.size ? &u->before : dump, 1)
+		       : 0;
 	before = p.sample_count;
 	if (!status)
-		status = heap_input_take(&p, NAME, path, dump, 1);
+		status = heap_options_take(&p, NAME, path, dump, 1);
 	if (!status && every)
 		profile_keep_since(&p, before);
-	if (!status && profile_finish(&p, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		status = 1;
-	}
+	if (!status && profile_finish(&p, &err))
+		status = say_failed(NAME, NULL, &err);
 	if (!status) {
 		if (!u->sent)
-			heap_naming_warn(NAME, &p.locations);
+			heap_options_warn(NAME, &p.locations);
 		name_by_program(&p);
 		sink_to_function(&sink, take, &u->profile, report->gzip ? SINK_GZIP : SINK_PLAIN);
 		report->write(&p, &o, &sink, &err);
-		if (sink_finish(&sink, &err)) {
-			fprintf(stderr, NAME ": %s\n", err.text);
-			status = 1;
-		}
+		if (sink_finish(&sink, &err))
+			status = say_failed(NAME, NULL, &err);
 	}
 	profile_release(&p);
 	return status;
@@ -167,15 +157,15 @@ static int fetch(struct push *u)
 	if (u->path) {
 		if (strcmp(u->path, "-") != 0 && !stat(u->path, &st))
 			u->until = st.st_mtime;
-		status = heap_input_read(&u->dump, u->path, &err) ? say(u, u->path, &err)
-								  : convert(u, u->path, &u->dump);
+		status = heap_options_read(&u->dump, u->path, &err) ? say(u, u->path, &err)
+								    : convert(u, u->path, &u->dump);
 	} else if (pyroscope.format == PYROSCOPE_PPROF && !every) {
 		status = agents_ask(&u->agent, "GET", "/debug/pprof/heap", TIMEOUT_MS, &u->profile,
 				    &err)
 				 ? say(u, u->agent.address, &err)
 				 : 0;
 	} else {
-		status = heap_input_ask(&u->dump, &u->agent, &err)
+		status = heap_options_ask(&u->dump, &u->agent, &err)
 				 ? say(u, u->agent.address, &err)
 				 : convert(u, u->agent.address, &u->dump);
 	}
@@ -212,10 +202,8 @@ static int repeat(struct push *u, uint64_t interval_ns)
 	struct live_clock clock;
 	struct err err;
 
-	if (live_clock_init(&clock, interval_ns, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		return 1;
-	}
+	if (live_clock_init(&clock, interval_ns, &err))
+		return say_failed(NAME, NULL, &err);
 	while (!clock.stop && (!count || u->sent + u->failed < count))
 		if (live_clock_wait(&clock, -1))
 			send_one(u);
@@ -229,18 +217,15 @@ static int find_source(struct push *u, const char *word)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 
-	if (!heap_input_is_agent(word)) {
+	if (!heap_options_is_agent(word)) {
 		u->path = word;
 		return 0;
 	}
-	if (agents_find(word, &u->agent, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		return 1;
-	}
+	if (agents_find(word, &u->agent, &err))
+		return say_failed(NAME, NULL, &err);
 	if (!*pyroscope.name)
 		pyroscope_name(&pyroscope,
-			       *u->agent.program ? text_base_name(u->agent.program) : "unknown",
-			       &err);
+			       *u->agent.program ? path_base(u->agent.program) : "unknown", &err);
 	return 0;
 }
 
@@ -274,7 +259,7 @@ static int run(int argc, char **argv)
 	int status;
 
 	if (what)
-		return wrong(what);
+		return say_wrong(NAME, "%s", what);
 	status = find_source(&u, argv[0]);
 	if (!status)
 		status = every ? repeat(&u, interval_ns) : send_one(&u);
@@ -293,5 +278,6 @@ const struct command command_jemalloc_push = {
 		"  memoir jemalloc push --to http://pyroscope:4040 --name app -l zone=a out.heap\n"
 		"  memoir jemalloc push --to http://pyroscope:4040 --push-api 1234\n",
 	.options = options,
+	.more_options = shared_options,
 	.run = run,
 };

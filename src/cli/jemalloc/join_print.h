@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* join_print: a heap dump joined with statistics, printed. */
 #pragma once
-
+/* A heap dump joined with statistics, as tables for the terminal. */
 #include "base/buf.h"
 #include "base/term.h"
 #include "heap/join.h"
 
-struct join_print {
-	const struct profile *profile;
-	const struct stats *stats;
-	const struct join *join;
-	const struct term *term;
-	struct buf *out;
-	uint64_t top; /* stacks and classes at most; UINT64_MAX: ten in text, all elsewhere */
-	bool full;    /* every frame of a stack */
-};
-
-/* Each puts all of it into `out`. */
-void join_print_text(const struct join_print *s);
-void join_print_json(const struct join_print *s);
-void join_print_csv(const struct join_print *s);
+/* `top` stacks and classes at most, ten for UINT64_MAX; `full`: every frame of a stack. */
+void join_print(struct buf *out, const struct term *term, const struct join *j, uint64_t top,
+		bool full);

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Addresses to names.  See heap_symbols.h.
+/* Addresses to names.  See symbolize.h.
  *
  * What was read becomes a dump with a stack for each address, so that there is one way only from
  * addresses to names. */
-#include "cli/jemalloc/heap_symbols.h"
+#include "heap/symbolize.h"
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/xalloc.h"
-#include "cli/jemalloc/heap_input.h"
 #include "heap/dump.h"
 
 /* "0x7f00" alone in its line. */
@@ -69,36 +65,26 @@ static void put_name(struct buf *out, const struct heap_locations *p, uint32_t n
 	buf_char(out, '\n');
 }
 
-int heap_symbols(const char *command, const struct heap_locations_options *where)
+int symbolize(const struct buf *in, const struct heap_locations_options *where, struct buf *out,
+	      struct err *err)
 {
-	struct buf in = { 0 }, text = { 0 }, out = { 0 };
-	struct err err = { .offset = ERR_NO_OFFSET };
+	auto_free uint32_t *numbers = NULL;
+	struct buf text = { 0 };
 	struct heap_locations locations;
-	struct dump d = { 0 };
-	uint32_t *numbers = NULL;
-	int error = heap_input_read(&in, "-", &err);
+	struct dump d;
+	int error;
 
+	put_dump(in, &text);
+	error = dump_read(&d, text.data, text.size, err);
+	buf_release(&text);
 	heap_locations_init(&locations, where);
-	if (!error && in.size) {
-		put_dump(&in, &text);
-		error = dump_read(&d, text.data, text.size, &err);
-	}
-	if (error) {
-		fprintf(stderr, "%s: standard input: %s\n", command, err.text);
-	} else {
-		numbers = xcalloc(d.pc_count + 1, sizeof(*numbers));
-		for (size_t i = 0; i < d.pc_count; i++)
-			numbers[i] = heap_locations_add(&locations, &d, d.pcs[i], false);
-		heap_locations_resolve(&locations);
-		for (size_t i = 0; i < d.pc_count; i++)
-			put_name(&out, &locations, numbers[i], d.pcs[i]);
-		error = buf_flush(&out, 1);
-	}
-	free(numbers);
+	numbers = xcalloc(d.pc_count + 1, sizeof(*numbers));
+	for (size_t i = 0; i < d.pc_count && !error; i++)
+		numbers[i] = heap_locations_add(&locations, &d, d.pcs[i], false);
+	heap_locations_resolve(&locations);
+	for (size_t i = 0; i < d.pc_count && !error; i++)
+		put_name(out, &locations, numbers[i], d.pcs[i]);
 	heap_locations_release(&locations);
 	dump_release(&d);
-	buf_release(&in);
-	buf_release(&text);
-	buf_release(&out);
-	return error != 0;
+	return error;
 }

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Maps without a dump: of a process, or of a program that needs none.  See dump.h. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "heap/dump.h"
+#include "symbols/elf_file.h"
+
+int dump_read_maps(struct dump *d, const char *maps, size_t size, struct err *err)
+{
+	struct buf whole = { 0 };
+	int error;
+
+	buf_text(&whole, "heap_v2/1\n\nMAPPED_LIBRARIES:\n");
+	buf_add(&whole, maps, size);
+	error = dump_read(d, whole.data, whole.size, err);
+	buf_release(&whole);
+	return error;
+}
+
+bool dump_read_program(struct dump *d, const char *path)
+{
+	struct buf maps = { 0 };
+	struct elf_file elf;
+	Elf64_Ehdr head;
+	Elf64_Phdr h;
+	bool found;
+
+	if (!elf_file_open(&elf, path))
+		return false;
+	if (elf_file_read(&elf, 0, &head, sizeof(head)) && head.e_type == ET_EXEC &&
+	    head.e_phentsize == sizeof(h))
+		for (unsigned i = 0;
+		     i < head.e_phnum &&
+		     elf_file_read(&elf, head.e_phoff + i * sizeof(h), &h, sizeof(h));
+		     i++)
+			if (h.p_type == PT_LOAD && h.p_flags & PF_X)
+				buf_printf(&maps, "%llx-%llx r-xp %llx 0:0 0 %s\n",
+					   h.p_vaddr & ~0xfffull,
+					   (h.p_vaddr + h.p_filesz + 0xfff) & ~0xfffull,
+					   h.p_offset & ~0xfffull, path);
+	elf_file_release(&elf);
+	found = maps.size && !dump_read_maps(d, maps.data, maps.size, NULL);
+	buf_release(&maps);
+	return found;
+}
