@@ -7,7 +7,7 @@
 
 #include "jemalloc/report_page.h"
 
-#define HOLE "id=\"data\">null<"
+#define HOLE "id=\"data\">" /* and what is in the element until then, blanks and null */
 
 /* JSON inside an element: what could end it is in strings only, where it has another notation. */
 static void put_escaped(struct sink *out, struct buf *json)
@@ -29,12 +29,14 @@ static void put_escaped(struct sink *out, struct buf *json)
 
 int report_write(struct sink *out, const struct history *files, size_t count)
 {
-	const char *hole = memmem(report_page, report_page_length, HOLE, strlen(HOLE));
-	size_t head = (size_t)(hole - report_page) + strlen(HOLE) - strlen("null<");
+	const char *end = report_page + report_page_length;
+	const char *hole =
+		(char *)memmem(report_page, report_page_length, HOLE, strlen(HOLE)) + strlen(HOLE);
+	const char *rest = memchr(hole, '<', (size_t)(end - hole));
 	struct buf text = { 0 };
 	struct json j;
 
-	buf_add(&out->buf, report_page, head);
+	buf_add(&out->buf, report_page, (size_t)(hole - report_page));
 	json_init(&j, &text);
 	j.compact = true;
 	json_object(&j, NULL);
@@ -47,8 +49,7 @@ int report_write(struct sink *out, const struct history *files, size_t count)
 	json_end_array(&j);
 	json_end_object(&j);
 	put_escaped(out, &text);
-	head += strlen("null");
-	buf_add(&out->buf, report_page + head, report_page_length - head);
+	buf_add(&out->buf, rest, (size_t)(end - rest));
 	buf_release(&text);
 	return sink_turn(out);
 }
