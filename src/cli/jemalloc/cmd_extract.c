@@ -9,6 +9,7 @@
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
+#include "cli/say.h"
 #include "jemalloc/jemdata.h"
 
 #define NAME "memoir jemalloc extract"
@@ -52,23 +53,18 @@ static int run(int argc, char **argv)
 	struct sink out;
 	int e;
 
-	if (argc > 1) {
-		fprintf(stderr, NAME ": one file, not %d; - is standard input\n", argc);
-		return 2;
-	}
-	if (!path) {
-		fprintf(stderr, NAME ": of which file? There is no /tmp/aerospike-console.*\n");
-		return 2;
-	}
+	if (argc > 1)
+		return say_wrong(NAME, "one file, not %d; - is standard input", argc);
+	if (!path)
+		return say_wrong(NAME, "of which file? There is no /tmp/aerospike-console.*");
 	if (snapshots_open(&r, path, &err)) {
 		fprintf(stderr, "Error!  File %s not found!  (%s)\n", path, err.text);
 		return 1;
 	}
 	e = sink_to_file(&out, output, SINK_PLAIN, &err);
 	if (e) {
-		fprintf(stderr, NAME ": %s: %s\n", output, err.text);
 		snapshots_close(&r);
-		return 1;
+		return say_failed(NAME, output, &err);
 	}
 	printf("Extracting data from %s....", path);
 	fflush(stdout);

@@ -21,12 +21,6 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-static bool is_file(int argc, char **argv)
-{
-	return argc == 1 && !live_pid && strncmp(argv[0], "http://", 7) != 0 &&
-	       strncmp(argv[0], "unix:", 5) != 0;
-}
-
 static int write_metrics(struct stats *s)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
@@ -54,11 +48,11 @@ static int run(int argc, char **argv)
 	struct fetch f;
 	int status;
 
-	if (is_file(argc, argv)) {
+	if (live_is_file(argc, argv)) {
 		if (snapshots_open(&r, name, &err))
 			return say_failed(NAME, name, &err);
 	} else {
-		status = live_fetch(&f, "jemalloc metrics", argc, argv);
+		status = live_fetch(&f, NAME, argc, argv);
 		if (status)
 			return status;
 		name = f.name;

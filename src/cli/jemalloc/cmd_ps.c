@@ -10,6 +10,7 @@
 #include "base/term.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
+#include "cli/say.h"
 #include "cli/table.h"
 #include "client/agents.h"
 
@@ -94,10 +95,8 @@ static int run(int argc, char **argv)
 	size_t count;
 	int e;
 
-	if (argc) {
-		fprintf(stderr, "memoir jemalloc ps: takes no argument\n");
-		return 2;
-	}
+	if (argc)
+		return say_wrong("memoir jemalloc ps", "takes no argument");
 	count = agents_list(&agents);
 	if (as_json)
 		print_json(agents, count, &out);

@@ -15,6 +15,7 @@
 #include "base/xalloc.h"
 #include "cli/command.h"
 #include "cli/jemalloc/live.h"
+#include "cli/say.h"
 #include "jemalloc/journal.h"
 #include "jemalloc/snapshots.h"
 
@@ -67,18 +68,14 @@ static const char *wrong(const struct buf *body, struct err *err)
 }
 
 /* 0, or the exit status when there is no point in going on. */
-static int take(struct record_command *r)
+static int record_snapshot(struct record_command *r)
 {
-	struct err err = { .text = "" };
+	struct err err = { .offset = ERR_NO_OFFSET };
 	int64_t time = live_now();
 	const char *what;
 	char text[40];
 
-	if (fetch_once(&r->fetch, &r->body, &err)) {
-		what = err.text;
-	} else {
-		what = wrong(&r->body, &err);
-	}
+	what = fetch_once(&r->fetch, &r->body, &err) ? err.text : wrong(&r->body, &err);
 	if (what) {
 		fprintf(stderr, NAME ": %s: %s\n", r->fetch.name, what);
 		r->failures++;
@@ -90,15 +87,13 @@ static int take(struct record_command *r)
 	buf_add(&r->record, r->body.data, r->body.size);
 	if (r->record.data[r->record.size - 1] != '\n')
 		buf_char(&r->record, '\n');
-	if (journal_add(&r->journal, &r->record, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		return 1;
-	}
+	if (journal_add(&r->journal, &r->record, &err))
+		return say_failed(NAME, NULL, &err);
 	r->taken++;
 	return 0;
 }
 
-static void say(const struct record_command *r)
+static void say_end(const struct record_command *r)
 {
 	struct human a;
 
@@ -129,33 +124,27 @@ static int run(int argc, char **argv)
 	uint64_t interval = 0, limit = 0;
 	const char *what = wrong_usage(&interval, &limit);
 	struct record_command r = { .taken = 0 };
-	struct err err = { .text = "" };
+	struct err err = { .offset = ERR_NO_OFFSET };
 	char name[64];
 	time_t now = time(NULL);
 	int status;
 
-	if (what) {
-		fprintf(stderr, NAME ": %s\n", what);
-		return 2;
-	}
-	status = live_fetch(&r.fetch, "jemalloc record", argc, argv);
+	if (what)
+		return say_wrong(NAME, "%s", what);
+	status = live_fetch(&r.fetch, NAME, argc, argv);
 	if (status)
 		return status;
 	strftime(name, sizeof(name), "jemalloc-%Y%m%d-%H%M%S.log", localtime(&now));
 	if (live_clock_init(&r.clock, interval, &err) ||
-	    journal_open(&r.journal, output ? output : name, limit, (unsigned)keep, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		return 1;
-	}
+	    journal_open(&r.journal, output ? output : name, limit, (unsigned)keep, &err))
+		return say_failed(NAME, NULL, &err);
 	while (!status && !r.clock.stop && (!count || r.taken < count))
 		if (live_clock_wait(&r.clock, -1))
-			status = take(&r);
-	if (journal_close(&r.journal, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		status = 1;
-	}
+			status = record_snapshot(&r);
+	if (journal_close(&r.journal, &err))
+		status = say_failed(NAME, NULL, &err);
 	if (r.taken)
-		say(&r);
+		say_end(&r);
 	else if (!output)
 		unlink(name);
 	live_clock_release(&r.clock);

@@ -9,6 +9,7 @@
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
+#include "cli/say.h"
 #include "jemalloc/report.h"
 
 #define NAME "memoir jemalloc report"
@@ -26,23 +27,16 @@ static const struct command_option options[] = {
 /* One line for each thing that is wrong with a file; what there is of it is shown. */
 static int read_file(struct history *h, const char *path, size_t share)
 {
-	const char *slash = strrchr(path, '/');
 	struct err err = { .offset = ERR_NO_OFFSET };
 	struct snapshots r;
 	int error;
 
-	history_init(h,
-		     !strcmp(path, "-")	 ? "standard input"
-		     : slash && slash[1] ? slash + 1
-					 : path,
-		     KEPT, share);
+	history_init(h, !strcmp(path, "-") ? "standard input" : path_base(path), KEPT, share);
 	error = snapshots_open(&r, path, &err);
 	if (!error)
 		error = history_read(h, &r, NULL, NULL, &err);
-	if (error && err.offset != ERR_NO_OFFSET)
-		fprintf(stderr, NAME ": %s, offset %" PRIu64 ": %s\n", path, err.offset, err.text);
-	else if (error)
-		fprintf(stderr, NAME ": %s: %s\n", path, err.text);
+	if (error)
+		say_failed(NAME, path, &err);
 	for (size_t at = 0; !error && at < h->problems.size;
 	     at += strlen(h->problems.data + at) + 1)
 		fprintf(stderr, NAME ": %s, %s\n", path, h->problems.data + at);
@@ -66,10 +60,7 @@ static int write_page(struct history *files, size_t count)
 		report_write(&sink, files, count);
 		error = sink_finish(&sink, &err);
 	}
-	if (error)
-		fprintf(stderr, NAME ": %s%s%s\n", output ? output : "", output ? ": " : "",
-			err.text);
-	return error != 0;
+	return error ? say_failed(NAME, output, &err) : 0;
 }
 
 static int run(int argc, char **argv)
@@ -80,11 +71,9 @@ static int run(int argc, char **argv)
 
 	if (output && !strcmp(output, "-"))
 		output = NULL;
-	if (!argc || (!output && isatty(1))) {
-		fprintf(stderr, argc ? NAME ": a page is not for a terminal; give -o FILE.html\n"
-				     : NAME ": of which file? - is standard input\n");
-		return 2;
-	}
+	if (!argc || (!output && isatty(1)))
+		return say_wrong(NAME, argc ? "a page is not for a terminal; give -o FILE.html"
+					    : "of which file? - is standard input");
 	files = xcalloc((size_t)argc, sizeof(*files));
 	for (int i = 0; i < argc; i++) {
 		status |= read_file(&files[count], argv[i], BYTES / (unsigned)argc);

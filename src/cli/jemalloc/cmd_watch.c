@@ -18,7 +18,9 @@
 #include "base/term.h"
 #include "cli/command.h"
 #include "cli/jemalloc/live.h"
+#include "cli/jemalloc/stats_input.h"
 #include "cli/jemalloc/watch_view.h"
+#include "cli/say.h"
 #include "jemalloc/merge.h"
 #include "jemalloc/snapshots.h"
 #include "jemalloc/stats_write.h"
@@ -64,12 +66,9 @@ struct watching {
 	bool raw;
 };
 
-static void take(struct watching *w, struct snapshots *r, int64_t time_ns)
+static void add_snapshot(struct watching *w, struct snapshots *r, int64_t time_ns)
 {
-	struct stats other = w->last;
-
-	w->last = r->stats;
-	r->stats = other;
+	stats_input_keep_last(&w->last, r);
 	w->view.stats = &w->last;
 	w->view.time_ns = time_ns;
 	w->view.snapshots++;
@@ -92,7 +91,7 @@ static bool ask(struct watching *w)
 		return false;
 	snapshots_memory(&r, w->body.data, w->body.size);
 	while ((n = snapshots_next(&r, &w->err)) == 1) {
-		take(w, &r, time);
+		add_snapshot(w, &r, time);
 		any = true;
 	}
 	if (!n && !any)
@@ -132,7 +131,7 @@ static bool read_on(struct watching *w)
 		return false;
 	while ((n = snapshots_next(&w->follow, &w->err)) == 1 || n == -EBADMSG)
 		if (n == 1) {
-			take(w, &w->follow, w->follow.time_ns);
+			add_snapshot(w, &w->follow, w->follow.time_ns);
 			any = true;
 		}
 	if (!n && !any)
@@ -224,13 +223,13 @@ static void keys(struct watching *w)
 			w->clock.stop = true;
 			break;
 		case 's':
-			w->view.sort = WATCH_BY_SIZE;
+			w->view.sort = LIVE_BY_SIZE;
 			break;
 		case 'g':
-			w->view.sort = WATCH_BY_GROWTH;
+			w->view.sort = LIVE_BY_GROWTH;
 			break;
 		case 'f':
-			w->view.sort = WATCH_BY_FREE;
+			w->view.sort = LIVE_BY_FREE;
 			break;
 		case 'p':
 		case ' ':
@@ -317,8 +316,6 @@ static int print_once(struct watching *w)
 
 static const char *wrong_usage(struct watching *w, uint64_t *interval)
 {
-	static const char *const sorts[] = { "size", "growth", "free" };
-
 	if (!live_interval(interval_word, interval))
 		return "--interval is a time of 1 ms or more: 0.5, 500ms, 10s, 5m";
 	if (as_json && !once)
@@ -326,18 +323,12 @@ static const char *wrong_usage(struct watching *w, uint64_t *interval)
 	if (samples < 1 || samples > WINDOW)
 		return "--samples is 1 to 120";
 	term_init(&w->term, 1, color);
-	for (unsigned i = 0; sort_word && i < WATCH_SORT_COUNT; i++)
-		if (!strcmp(sort_word, sorts[i]))
-			w->view.sort = (enum watch_sort)i;
+	for (unsigned i = 0; sort_word && i < LIVE_SORT_COUNT; i++)
+		if (!strcmp(sort_word, live_sorts[i]))
+			w->view.sort = (enum live_sort)i;
 	if (!once && (!isatty(1) || !isatty(0)))
 		return "this needs a terminal; --once prints one screen without";
 	return NULL;
-}
-
-static bool is_file(int argc, char **argv)
-{
-	return argc == 1 && !live_pid && strncmp(argv[0], "http://", 7) != 0 &&
-	       strncmp(argv[0], "unix:", 5) != 0;
 }
 
 static int run(int argc, char **argv)
@@ -345,14 +336,12 @@ static int run(int argc, char **argv)
 	struct watching w = { .view.time_ns = WHEN_NONE };
 	uint64_t interval = 0;
 	const char *what = wrong_usage(&w, &interval);
-	int status = what ? 2 : 0;
+	int status = what ? say_wrong(NAME, "%s", what) : 0;
 
-	if (what)
-		fprintf(stderr, NAME ": %s\n", what);
-	else if (is_file(argc, argv))
+	if (!status && live_is_file(argc, argv))
 		w.file = argv[0];
-	else
-		status = live_fetch(&w.fetch, "jemalloc watch", argc, argv);
+	else if (!status)
+		status = live_fetch(&w.fetch, NAME, argc, argv);
 	if (status)
 		return status;
 	w.fetch.timeout_ms = TIMEOUT_MS;
@@ -366,10 +355,8 @@ static int run(int argc, char **argv)
 		fprintf(stderr, NAME ": %s: %s\n", w.file, strerror(errno));
 		return 1;
 	}
-	if (live_clock_init(&w.clock, interval, &w.err)) {
-		fprintf(stderr, NAME ": %s\n", w.err.text);
-		return 1;
-	}
+	if (live_clock_init(&w.clock, interval, &w.err))
+		return say_failed(NAME, NULL, &w.err);
 	stats_init(&w.last);
 	status = once ? print_once(&w) : full_screen(&w);
 	if (w.following)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "cli/say.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -30,29 +31,29 @@ bool live_begins_command(const char *word)
 	return stat(word, &st) < 0 || (S_ISREG(st.st_mode) && !access(word, X_OK));
 }
 
+bool live_is_file(int argc, char **argv)
+{
+	return argc == 1 && !live_pid && !http_is_address(argv[0]);
+}
+
 int live_fetch(struct fetch *f, const char *command, int argc, char **argv)
 {
 	char letters[64];
-	struct err err = { .text = "" };
+	struct err err = { .offset = ERR_NO_OFFSET };
 	int e;
 
 	if (live_letters &&
-	    (strlen(live_letters) > 40 || live_letters[strspn(live_letters, "gmdablxehJ")])) {
-		fprintf(stderr, "memoir %s: --options takes letters of g m d a b l x e h\n",
-			command);
-		return 2;
-	}
+	    (strlen(live_letters) > 40 || live_letters[strspn(live_letters, "gmdablxehJ")]))
+		return say_wrong(command, "--options takes letters of g m d a b l x e h");
 	snprintf(letters, sizeof(letters), "%s%s", live_text ? "" : "J",
 		 live_letters ? live_letters : "");
 	if (live_pid) {
 		long pid = strtol(live_pid, NULL, 10);
 
-		if (argc || pid <= 0 || pid > INT_MAX) {
-			fprintf(stderr, "memoir %s: %s\n", command,
-				argc ? "--pid, or an address, or a command: one of them"
-				     : "--pid needs a number");
-			return 2;
-		}
+		if (argc || pid <= 0 || pid > INT_MAX)
+			return say_wrong(command,
+					 argc ? "--pid, or an address, or a command: one of them"
+					      : "--pid needs a number");
 		e = fetch_pid(f, (pid_t)pid, letters, &err);
 	} else if (argc == 1 && http_is_address(argv[0])) {
 		e = fetch_address(f, argv[0], letters, &err);
@@ -60,15 +61,12 @@ int live_fetch(struct fetch *f, const char *command, int argc, char **argv)
 		fetch_command(f, argv);
 		return 0;
 	} else {
-		fprintf(stderr,
-			"memoir %s: from where? http://HOST:PORT/stats, unix:/SOCKET, --pid PID, "
-			"or a command that prints statistics\n",
-			command);
-		return 2;
+		return say_wrong(command, "from where? http://HOST:PORT/stats, unix:/SOCKET, "
+					  "--pid PID, or a command that prints statistics");
 	}
-	if (e)
-		fprintf(stderr, "memoir %s: %s\n", command, err.text);
-	return e == -EINVAL ? 2 : e ? 1 : 0;
+	return e == -EINVAL ? say_wrong(command, "%s", err.text)
+	       : e	    ? say_failed(command, NULL, &err)
+			    : 0;
 }
 
 bool live_interval(const char *text, uint64_t *ret_ns)

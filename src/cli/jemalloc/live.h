@@ -27,6 +27,8 @@ extern bool live_text;
 
 /* Of a line's first word: it is neither an address nor a file of statistics. */
 bool live_begins_command(const char *word);
+/* Is the line one word, a file's name? */
+bool live_is_file(int argc, char **argv);
 /* From what is on the line: an address, a command, or nothing with --pid.  0, or the exit status
  * after saying what is wrong. */
 int live_fetch(struct fetch *f, const char *command, int argc, char **argv);

@@ -186,108 +186,6 @@ static void draw_bar(struct screen *s, const struct waterfall *w)
 	buf_release(&text);
 }
 
-/* A row of either table. */
-struct entry {
-	uint64_t key, bytes, count, free_bytes, active, dirty;
-	const struct growth_class *growth;
-};
-
-struct entries {
-	struct entry *list;
-	size_t count, room;
-};
-
-static struct entry *add(struct entries *e)
-{
-	e->list = xgrow(e->list, e->count, &e->room, sizeof(*e->list));
-	e->list[e->count] = (struct entry){ 0 };
-	return &e->list[e->count++];
-}
-
-static double measure(const struct entry *e, enum watch_sort sort)
-{
-	switch (sort) {
-	case WATCH_BY_GROWTH:
-		return e->growth ? e->growth->slope : 0;
-	case WATCH_BY_FREE:
-		return (double)e->free_bytes;
-	default:
-		return (double)e->bytes;
-	}
-}
-
-static int by_measure(const void *x, const void *y, void *context)
-{
-	const struct entry *a = x, *b = y;
-	enum watch_sort sort = *(const enum watch_sort *)context;
-	double one = measure(a, sort), two = measure(b, sort);
-
-	if (one < two || one > two)
-		return one < two ? 1 : -1;
-	if (a->bytes != b->bytes)
-		return a->bytes < b->bytes ? 1 : -1;
-	return (a->key > b->key) - (a->key < b->key);
-}
-
-static void rank(struct entries *e, enum watch_sort sort)
-{
-	if (e->count)
-		qsort_r(e->list, e->count, sizeof(*e->list), by_measure, &sort);
-}
-
-static void take_arenas(struct entries *e, const struct watch_view *v)
-{
-	uint64_t page = known(v->stats->shape[STATS_SHAPE_PAGE]);
-
-	for (size_t i = 0; i < v->stats->arena_count; i++) {
-		const struct stats_arena *a = &v->stats->arenas[i];
-		struct entry *row;
-
-		if (a->id < 0)
-			continue;
-		row = add(e);
-		row->key = (uint64_t)a->id;
-		row->bytes = known(a->value[STATS_ARENA_TOTAL_ALLOCATED]);
-		row->active = known(a->value[STATS_ARENA_ACTIVE]);
-		row->free_bytes = row->active > row->bytes ? row->active - row->bytes : 0;
-		row->dirty = known(a->value[STATS_ARENA_PDIRTY]) * page;
-		row->count = known(a->value[STATS_ARENA_NTHREADS]);
-		row->growth = growth_find(v->arenas, row->key);
-	}
-}
-
-static void take_classes(struct entries *e, const struct watch_view *v,
-			 const struct stats_arena *whole)
-{
-	for (size_t i = 0; i < whole->bins.count; i++) {
-		const uint64_t *b = stats_row(&whole->bins, i);
-		uint64_t regions = known(b[STATS_BIN_NREGS]) * known(b[STATS_BIN_CURSLABS]);
-		struct entry *row;
-
-		if (!known(b[STATS_BIN_CURSLABS]) || b[STATS_BIN_SIZE] >= STATS_NONE)
-			continue;
-		row = add(e);
-		row->key = b[STATS_BIN_SIZE];
-		row->bytes = known(b[STATS_BIN_ALLOCATED]);
-		row->count = known(b[STATS_BIN_CURREGS]);
-		row->active = regions * row->key;
-		row->free_bytes = regions > row->count ? (regions - row->count) * row->key : 0;
-		row->growth = growth_find(v->classes, row->key);
-	}
-	for (size_t i = 0; i < whole->large.count; i++) {
-		const uint64_t *l = stats_row(&whole->large, i);
-		struct entry *row;
-
-		if (!known(l[STATS_LARGE_COUNT]) || l[STATS_LARGE_SIZE] >= STATS_NONE)
-			continue;
-		row = add(e);
-		row->key = l[STATS_LARGE_SIZE];
-		row->bytes = row->active = known(l[STATS_LARGE_ALLOCATED]);
-		row->count = known(l[STATS_LARGE_COUNT]);
-		row->growth = growth_find(v->classes, row->key);
-	}
-}
-
 static const char *share(struct human *h, uint64_t bytes, uint64_t of)
 {
 	if (of)
@@ -304,13 +202,12 @@ static bool is_narrow(const struct screen *s)
 
 static void draw_arenas(struct screen *s, const struct watch_view *v, unsigned rows)
 {
-	struct entries e = { 0 };
+	struct live_rows e = { 0 };
 	struct human a, b, c, d, f;
 	bool narrow = is_narrow(s);
 	char more[64];
 
-	take_arenas(&e, v);
-	rank(&e, v->sort);
+	live_rows_arenas(&e, v->stats, v->arenas, v->sort);
 	line(s, "%s%6s %11s %11s %7s %13s%s", term_style(s->term, STYLE_TITLE), "arena",
 	     "allocated", "active", "free", "growth", narrow ? "" : "        dirty   threads");
 	for (size_t i = 0; i < e.count && i < rows; i++) {
@@ -327,13 +224,12 @@ static void draw_arenas(struct screen *s, const struct watch_view *v, unsigned r
 static void draw_classes(struct screen *s, const struct watch_view *v,
 			 const struct stats_arena *whole, unsigned rows)
 {
-	struct entries e = { 0 };
+	struct live_rows e = { 0 };
 	struct human a, b, c, d, f;
 	bool narrow = is_narrow(s);
 	int wide = narrow ? 10 : 11;
 
-	take_classes(&e, v, whole);
-	rank(&e, v->sort);
+	live_rows_classes(&e, whole, v->classes, v->sort);
 	line(s, "%s%10s %*s %*s %7s%s %13s", term_style(s->term, STYLE_TITLE), "class", wide,
 	     "allocated", wide, "blocks", "free", narrow ? "" : "   free bytes", "growth");
 	for (size_t i = 0; i < e.count && i < rows; i++) {
@@ -388,10 +284,8 @@ static void draw_advice(struct screen *s, const struct watch_view *v,
 
 static void draw_keys(struct screen *s, const struct watch_view *v)
 {
-	static const char *const names[] = { "size", "growth", "free" };
-
 	line(s, "%sby %s   s size   g growth   f free   p pause   q quit",
-	     term_style(s->term, STYLE_DIM), names[v->sort]);
+	     term_style(s->term, STYLE_DIM), live_sorts[v->sort]);
 }
 
 void watch_view_draw(struct buf *out, const struct watch_view *v, const struct term *t,

@@ -3,17 +3,14 @@
 /* What memoir jemalloc watch shows: the state of one process and how it changes, as one screen. */
 #include "base/buf.h"
 #include "base/term.h"
-#include "jemalloc/growth.h"
-#include "jemalloc/stats.h"
-
-enum watch_sort { WATCH_BY_SIZE, WATCH_BY_GROWTH, WATCH_BY_FREE, WATCH_SORT_COUNT };
+#include "jemalloc/live_rows.h"
 
 struct watch_view {
 	const char *source;
 	struct stats *stats; /* the last snapshot, or NULL before the first */
 	int64_t time_ns;
 	struct growth *classes, *arenas;
-	enum watch_sort sort;
+	enum live_sort sort;
 	bool paused;
 	const char *wrong; /* what went wrong last, or NULL */
 	uint64_t interval_ns;

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Rows of a running process.  See live_rows.h. */
+#include "jemalloc/live_rows.h"
+
+#include <stdlib.h>
+
+#include "base/xalloc.h"
+
+const char *const live_sorts[] = { "size", "growth", "free" };
+
+static uint64_t known(uint64_t value)
+{
+	return value < STATS_NONE ? value : 0;
+}
+
+static struct live_row *add_row(struct live_rows *e)
+{
+	e->list = xgrow(e->list, e->count, &e->room, sizeof(*e->list));
+	e->list[e->count] = (struct live_row){ 0 };
+	return &e->list[e->count++];
+}
+
+static double sort_key(const struct live_row *e, enum live_sort sort)
+{
+	switch (sort) {
+	case LIVE_BY_GROWTH:
+		return e->growth ? e->growth->slope : 0;
+	case LIVE_BY_FREE:
+		return (double)e->free_bytes;
+	default:
+		return (double)e->bytes;
+	}
+}
+
+static int by_key(const void *x, const void *y, void *context)
+{
+	const struct live_row *a = x, *b = y;
+	enum live_sort sort = *(const enum live_sort *)context;
+	double one = sort_key(a, sort), two = sort_key(b, sort);
+
+	if (one < two || one > two)
+		return one < two ? 1 : -1;
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? 1 : -1;
+	return (a->key > b->key) - (a->key < b->key);
+}
+
+static void sort_rows(struct live_rows *e, enum live_sort sort)
+{
+	if (e->count)
+		qsort_r(e->list, e->count, sizeof(*e->list), by_key, &sort);
+}
+
+void live_rows_arenas(struct live_rows *e, const struct stats *s, const struct growth *growth,
+		      enum live_sort sort)
+{
+	uint64_t page = known(s->shape[STATS_SHAPE_PAGE]);
+
+	for (size_t i = 0; i < s->arena_count; i++) {
+		const struct stats_arena *a = &s->arenas[i];
+		struct live_row *row;
+
+		if (a->id < 0)
+			continue;
+		row = add_row(e);
+		row->key = (uint64_t)a->id;
+		row->bytes = known(a->value[STATS_ARENA_TOTAL_ALLOCATED]);
+		row->active = known(a->value[STATS_ARENA_ACTIVE]);
+		row->free_bytes = row->active > row->bytes ? row->active - row->bytes : 0;
+		row->dirty = known(a->value[STATS_ARENA_PDIRTY]) * page;
+		row->count = known(a->value[STATS_ARENA_NTHREADS]);
+		row->growth = growth_find(growth, row->key);
+	}
+	sort_rows(e, sort);
+}
+
+void live_rows_classes(struct live_rows *e, const struct stats_arena *whole,
+		       const struct growth *growth, enum live_sort sort)
+{
+	for (size_t i = 0; i < whole->bins.count; i++) {
+		const uint64_t *b = stats_row(&whole->bins, i);
+		uint64_t regions = known(b[STATS_BIN_NREGS]) * known(b[STATS_BIN_CURSLABS]);
+		struct live_row *row;
+
+		if (!known(b[STATS_BIN_CURSLABS]) || b[STATS_BIN_SIZE] >= STATS_NONE)
+			continue;
+		row = add_row(e);
+		row->key = b[STATS_BIN_SIZE];
+		row->bytes = known(b[STATS_BIN_ALLOCATED]);
+		row->count = known(b[STATS_BIN_CURREGS]);
+		row->active = regions * row->key;
+		row->free_bytes = regions > row->count ? (regions - row->count) * row->key : 0;
+		row->growth = growth_find(growth, row->key);
+	}
+	for (size_t i = 0; i < whole->large.count; i++) {
+		const uint64_t *l = stats_row(&whole->large, i);
+		struct live_row *row;
+
+		if (!known(l[STATS_LARGE_COUNT]) || l[STATS_LARGE_SIZE] >= STATS_NONE)
+			continue;
+		row = add_row(e);
+		row->key = l[STATS_LARGE_SIZE];
+		row->bytes = row->active = known(l[STATS_LARGE_ALLOCATED]);
+		row->count = known(l[STATS_LARGE_COUNT]);
+		row->growth = growth_find(growth, row->key);
+	}
+	sort_rows(e, sort);
+}
