@@ -85,10 +85,8 @@ static double part_of(double value, enum heap_part part)
 void heap_flame_amounts(const struct heap_flame_measure *m, const struct profile_stack *s,
 			double *bytes, double *count)
 {
-	bool all = m->measure == HEAP_ALLOC_SPACE || m->measure == HEAP_ALLOC_OBJECTS;
-
-	*bytes = part_of(all ? s->amounts.all_bytes : s->amounts.bytes, m->part);
-	*count = part_of(all ? s->amounts.all_objects : s->amounts.objects, m->part);
+	*bytes = part_of(heap_bytes(&s->amounts, m->measure), m->part);
+	*count = part_of(heap_objects(&s->amounts, m->measure), m->part);
 }
 
 static void add_measure(struct heap_flame *f, const uint32_t *nodes, unsigned number,

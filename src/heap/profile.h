@@ -25,6 +25,17 @@ static inline double heap_amount(const struct dump_amounts *a, enum heap_measure
 	return by_measure[m];
 }
 
+/* The bytes and the objects of a measure: what is alive, or all there ever was. */
+static inline double heap_bytes(const struct dump_amounts *a, enum heap_measure m)
+{
+	return m < HEAP_ALLOC_SPACE ? a->bytes : a->all_bytes;
+}
+
+static inline double heap_objects(const struct dump_amounts *a, enum heap_measure m)
+{
+	return m < HEAP_ALLOC_SPACE ? a->objects : a->all_objects;
+}
+
 enum profile_detail { PROFILE_FUNCTIONS, PROFILE_LINES, PROFILE_FILES, PROFILE_ADDRESSES };
 
 #define PROFILE_ALL_THREADS UINT64_MAX

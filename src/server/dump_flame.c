@@ -74,8 +74,8 @@ static uint32_t name_of(struct growing *g, const struct heap_location *location,
 
 static void add_stack(struct growing *g, const struct profile_walk *w)
 {
-	struct weight weight = { whole(&g->bytes, dump_question_bytes(g->q, &w->amounts)),
-				 whole(&g->objects, dump_question_objects(g->q, &w->amounts)) };
+	struct weight weight = { whole(&g->bytes, heap_bytes(&w->amounts, g->q->measure)),
+				 whole(&g->objects, heap_objects(&w->amounts, g->q->measure)) };
 	uint32_t at = 0;
 
 	if (!weight.bytes && !weight.count)
@@ -109,7 +109,7 @@ static int add_dump(struct growing *g, struct request *r, const struct loaded_du
 {
 	struct profile_walk walk = { 0 };
 	struct profile p;
-	int error = dump_question_ask(g->q, r, d, &p);
+	int error = dump_question_ask(g->q, r, d, NULL, &p);
 
 	g->p = &p;
 	g->bytes = g->objects = 0;

@@ -19,18 +19,13 @@ struct dump_question {
 int dump_question_init(struct dump_question *q, struct request *r);
 void dump_question_release(struct dump_question *q);
 
-/* The profile of one dump: 0, or -EINVAL after request_fail().  To be released in either case. */
+/* The profile of a dump, less that of `base` if it is not NULL: 0, or -EINVAL after ask_fail().  To
+ * be released in either case. */
 int dump_question_ask(const struct dump_question *q, struct request *r, const struct loaded_dump *d,
-		      struct profile *ret_profile);
-/* The profile of the dump, less that of the base if there is one.  The same. */
-int dump_question_ask_difference(const struct dump_question *q, struct request *r,
-				 struct profile *ret_profile);
+		      const struct loaded_dump *base, struct profile *ret_profile);
 
 /* "measure", "by"; and `key`: {…} of the base, if there is one. */
 void dump_question_json(struct json *j, const struct dump_question *q, const char *key);
-/* The bytes and the objects of a measure: what is alive, or all there ever was. */
-double dump_question_bytes(const struct dump_question *q, const struct dump_amounts *a);
-double dump_question_objects(const struct dump_question *q, const struct dump_amounts *a);
 
 struct heap_report;
 /* How the names of a report's files end: "txt". */

@@ -135,7 +135,7 @@ static int check_whole(struct request *r, const struct heap_report *h)
 static int answer(struct request *r, struct sink *out)
 {
 	const struct heap_report *h = format_of(r), *type = h ? type_of(r, h) : NULL;
-	const char *program = dumps_program(r->ask.snapshot->heap);
+	const char *program = loaded_dump_program(r->ask.snapshot->heap);
 	const char *title = *program ? path_base(program) : r->ask.snapshot->name;
 	struct heap_report_options o = { .by_cum = ask_bool(&r->ask, "cum"),
 					 .show_bytes = ask_bool(&r->ask, "show_bytes"),
@@ -169,7 +169,8 @@ static int answer(struct request *r, struct sink *out)
 		o.dump_size = whole.size;
 		q.options.drop_negative = ask_bool(&r->ask, "drop_negative");
 		q.options.by_thread = q.options.whole = h->by_thread;
-		error = dump_question_ask_difference(&q, r, &p);
+		error = dump_question_ask(&q, r, r->ask.snapshot->heap,
+					  q.base ? q.base->heap : NULL, &p);
 		r->type = type->mime;
 		r->foreign = strstr(type->mime, "svg") || strstr(type->mime, "html");
 		/* What a browser can show, it shows; links of the page say when it is to be saved.

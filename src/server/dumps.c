@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +14,8 @@
 #include <xxhash.h>
 
 #include "base/cache_dir.h"
-#include "base/map.h"
 #include "base/unpack.h"
 #include "base/xalloc.h"
-#include "heap/profile.h"
 #include "server/request.h"
 
 #define DUMP_MAX (1ull << 30) /* bytes of a dump, unpacked */
@@ -44,144 +41,20 @@ bool dumps_is(const struct kind_file *f, char ret_id[ID_SIZE])
 	return true;
 }
 
-/* All of a file, unpacked; 0, or -errno with err.  `l` may be NULL: nobody wants to know how far it
- * is. */
-static int read_all(struct buf *b, const char *path, const struct loading *l, uint64_t file_size,
-		    struct err *err)
+static int read_all(struct buf *b, const char *path, struct err *err)
 {
-	struct unpack u;
-	ssize_t n = unpack_open(&u, path, err);
-
-	if (n)
-		return (int)n;
-	for (;;) {
-		buf_reserve(b, READ_BYTES);
-		n = unpack_read(&u, b->data + b->size, READ_BYTES, err);
-		if (n <= 0)
-			break;
-		b->size += (size_t)n;
-		if (b->size > DUMP_MAX) {
-			n = err_set(err, -EFBIG, "larger than any heap profile");
-			break;
-		}
-		/* Reading is the smaller part; names are the rest. */
-		if (l)
-			l->progress(l->context, u.taken < file_size ? u.taken : file_size,
-				    file_size * 4);
-	}
-	unpack_close(&u);
-	return (int)n;
-}
-
-static void add_amounts(struct dump_amounts *to, const struct dump_amounts *a)
-{
-	to->objects += a->objects;
-	to->bytes += a->bytes;
-	to->all_objects += a->all_objects;
-	to->all_bytes += a->all_bytes;
-}
-
-/* What each thread's lines are estimated to stand for, as --thread adds it up. */
-static void sum_threads(struct loaded_dump *d)
-{
-	struct map index = { 0 };
-
-	d->thread_count = d->dump.thread_count;
-	d->threads = xcalloc(d->thread_count + 1, sizeof(*d->threads));
-	for (size_t i = 0; i < d->thread_count; i++) {
-		d->threads[i].uid = d->dump.threads[i].uid;
-		d->threads[i].name = d->dump.threads[i].name;
-		map_set(&index, d->threads[i].uid, i);
-	}
-	for (size_t i = 0; i < d->dump.share_count; i++) {
-		struct dump_amounts a = dump_scale(&d->dump.shares[i].counts, d->dump.rate);
-		uint64_t at;
-
-		if (map_get(&index, d->dump.shares[i].thread, &at))
-			add_amounts(&d->threads[at].amounts, &a);
-	}
-	map_release(&index);
-}
-
-/* Names all addresses, and keeps them. */
-static int name_all(struct loaded_dump *d, const struct loading *l, struct err *err)
-{
-	struct profile_options options = { .thread = PROFILE_ALL_THREADS };
-	auto_free char *folder = xmemdup0(l->path, (size_t)(path_base(l->path) - l->path));
-	const char *beside[] = { *folder ? folder : "." };
-	struct cache_options cache;
-	struct heap_locations_options where = { .debug_paths = l->names.debug_paths,
-						.debug_path_count = l->names.debug_path_count,
-						.beside = beside,
-						.beside_count = 1,
-						.cache = &cache,
-						.debuginfod = l->names.debuginfod };
-	struct profile p;
-	int error;
-
-	cache_options_init(&cache);
-	profile_init(&p, &options, &where);
-	profile_add(&p, &d->dump, 1);
-	error = profile_finish(&p, err);
-	cache_options_release(&cache);
-	d->total = p.total;
-	d->locations = p.locations;
-	d->locations.options =
-		(struct heap_locations_options){ 0 }; /* it is over with what it points to */
-	heap_locations_init(&p.locations, &d->locations.options);
-	profile_release(&p);
-	return error;
+	return unpack_text(b, path, DUMP_MAX, "any heap profile", err);
 }
 
 static void dumps_release(struct snapshot *s)
 {
-	struct loaded_dump *d = s->heap;
-
-	if (!d)
-		return;
-	dump_release(&d->dump);
-	heap_locations_release(&d->locations);
-	free(d->threads);
-	free(d->path);
-	free(d);
-}
-
-const char *dumps_program(const struct loaded_dump *d)
-{
-	if (d->locations.main_module != HEAP_NO_MODULE)
-		return d->locations.modules[d->locations.main_module].path;
-	return d->dump.binary ? d->dump.binary : "";
-}
-
-void dumps_amount(struct json *j, const char *key, double value)
-{
-	value = trunc(value);
-	json_real(j, key, value ? value : 0, 0); /* no -0 */
-}
-
-static void write_amounts(struct json *j, const struct dump_amounts *a)
-{
-	dumps_amount(j, "inuse_space", a->bytes);
-	dumps_amount(j, "inuse_objects", a->objects);
-	dumps_amount(j, "alloc_space", a->all_bytes);
-	dumps_amount(j, "alloc_objects", a->all_objects);
-}
-
-static void write_summary(struct json *j, const struct loaded_dump *d)
-{
-	json_text(j, "program", dumps_program(d));
-	json_text(j, "shape", d->dump.kind == DUMP_THREADED ? "heap_v2" : "heap profile");
-	json_number(j, "rate", d->dump.rate);
-	json_bool(j, "growth", d->dump.growth);
-	json_bool(j, "accumulated", d->total.all_objects > 0);
-	write_amounts(j, &d->total);
-	json_number(j, "stacks", d->dump.stack_count);
+	loaded_dump_free(s->heap);
 }
 
 void dumps_list(struct json *j, const struct snapshot *s)
 {
 	json_object(j, "heap");
-	write_summary(j, s->heap);
+	loaded_dump_write_summary(j, s->heap);
 	json_number(j, "threads", s->heap->thread_count);
 	json_end_object(j);
 }
@@ -240,31 +113,28 @@ static void dumps_warnings(struct json *j, const struct snapshot *s)
 
 int dumps_load(struct snapshot *s, const struct loading *l, struct err *err)
 {
+	struct cache_options cache;
+	struct heap_locations_options where = { .debug_paths = l->names.debug_paths,
+						.debug_path_count = l->names.debug_path_count,
+						.cache = &cache,
+						.debuginfod = l->names.debuginfod };
 	struct buf bytes = { 0 };
-	struct loaded_dump *d;
-	int error = read_all(&bytes, l->path, l, s->file_size, err);
+	int error = read_all(&bytes, l->path, err);
 
-	if (error) {
-		buf_release(&bytes);
-		return error;
-	}
-	d = xcalloc(1, sizeof(*d));
-	heap_locations_init(&d->locations, &(struct heap_locations_options){ 0 });
-	s->heap = d;
+	/* Reading is the smaller part; names are the rest. */
+	l->progress(l->context, 1, 4);
+	if (!error)
+		s->heap = loaded_dump_new(l->path, bytes.data, bytes.size, err);
+	buf_release(&bytes);
+	if (!s->heap)
+		return error ? error : -EBADMSG;
 	s->release = dumps_release;
 	s->warn = dumps_warnings;
-	d->path = xstrdup(l->path);
-	error = dump_read(&d->dump, bytes.data, bytes.size, &d->damage);
-	buf_release(&bytes);
 	l->progress(l->context, 1, 3);
-	if (error && !d->dump.stack_count) {
-		*err = d->damage;
-		return error;
-	}
-	d->damaged = error != 0;
-	sum_threads(d);
-	heap_locations_release(&d->locations);
-	return name_all(d, l, err);
+	cache_options_init(&cache);
+	error = loaded_dump_resolve(s->heap, &where, err);
+	cache_options_release(&cache);
+	return error;
 }
 
 static int answer_facts(struct request *r, struct sink *out)
@@ -280,30 +150,8 @@ static int answer_facts(struct request *r, struct sink *out)
 	json_number(&j, "version", s->version);
 	json_number(&j, "file_size", s->file_size);
 	json_number(&j, "changed_at", s->changed_at > 0 ? (uint64_t)s->changed_at : 0);
-	write_summary(&j, d);
-	json_array(&j, "threads");
-	for (size_t i = 0; i < d->thread_count; i++) {
-		json_object(&j, NULL);
-		json_number(&j, "thread", d->threads[i].uid);
-		if (d->threads[i].name)
-			json_text(&j, "name", d->threads[i].name);
-		else
-			json_null(&j, "name");
-		write_amounts(&j, &d->threads[i].amounts);
-		json_end_object(&j);
-	}
-	json_end_array(&j);
-	json_array(&j, "modules");
-	for (size_t i = 0; i < d->locations.module_count; i++) {
-		const struct heap_locations_module *m = &d->locations.modules[i];
-
-		json_object(&j, NULL);
-		json_text(&j, "path", m->path);
-		json_bool(&j, "found", m->file != NULL);
-		json_bool(&j, "allocator", m->allocator);
-		json_end_object(&j);
-	}
-	json_end_array(&j);
+	loaded_dump_write_summary(&j, d);
+	loaded_dump_write_parts(&j, d);
 	snapshot_warnings(r->ask.snapshot, &j);
 	json_end_object(&j);
 	return 0;
@@ -334,7 +182,7 @@ int dumps_bytes(struct request *r, struct buf *b)
 	struct err err = { .offset = ERR_NO_OFFSET };
 	int error = check_file(r, fd);
 
-	if (!error && read_all(b, r->ask.snapshot->heap->path, NULL, 0, &err))
+	if (!error && read_all(b, r->ask.snapshot->heap->path, &err))
 		error = ask_fail(&r->ask, 500, NULL, "%s", err.text);
 	return error;
 }

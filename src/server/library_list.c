@@ -86,7 +86,8 @@ static void list_one(struct json *j, struct listed *e)
 	json_bool(j, "live", e->snapshot && e->snapshot->live);
 	json_bool(j, "uploaded", e->uploaded);
 	list_program(j, e->snapshot ? e->snapshot->model : NULL,
-		     e->snapshot && e->snapshot->heap ? dumps_program(e->snapshot->heap) : NULL);
+		     e->snapshot && e->snapshot->heap ? loaded_dump_program(e->snapshot->heap)
+						      : NULL);
 	if (e->snapshot) {
 		snapshot_warnings(e->snapshot, j);
 		if (e->snapshot->model)
