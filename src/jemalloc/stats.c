@@ -197,6 +197,13 @@ const char *stats_setting(const struct stats *s, const char *name)
 	return NULL;
 }
 
+bool stats_setting_is(const struct stats *s, const char *name, const char *value)
+{
+	const char *found = stats_setting(s, name);
+
+	return found && !strcmp(found, value);
+}
+
 bool stats_correction(const struct stats *s, unsigned n, char text[STATS_CORRECTION_MAX])
 {
 	*text = 0;

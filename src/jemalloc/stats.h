@@ -298,6 +298,7 @@ const struct stats_arena *stats_arena(const struct stats *s, int64_t id);
 /* The sum of all arenas: merged, or the only one there is; NULL where neither was printed. */
 const struct stats_arena *stats_whole(const struct stats *s);
 const char *stats_setting(const struct stats *s, const char *name);
+bool stats_setting_is(const struct stats *s, const char *name, const char *value);
 /* The n-th thing that a reader put right or cannot know, as a sentence; empty: it does not apply.
  * False behind the last. */
 #define STATS_CORRECTION_MAX 240

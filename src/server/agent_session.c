@@ -12,10 +12,8 @@
 
 #include "base/xalloc.h"
 #include "client/http.h"
-#include "jemalloc/sampled.h"
+#include "jemalloc/agent_series.h"
 #include "jemalloc/snapshots.h"
-#include "jemalloc/stats_write.h"
-#include "server/agent_series.h"
 #include "server/ending.h"
 
 /* Everything but what is large and not shown: sums, bins, large classes, mutexes, extents. */
@@ -191,68 +189,6 @@ bool agent_session_is_idle(struct agent_session *session)
 
 /* The thread's part. */
 
-static const char *setting(const struct stats *s, const char *name)
-{
-	const char *value = stats_setting(s, name);
-
-	return value ? value : "";
-}
-
-static void write_prof(struct json *j, const struct stats *s)
-{
-	static const char *const switches[] = { "active", "thread_active_init", "gdump" };
-	const char *lg = setting(s, "prof.lg_sample");
-
-	json_object(j, "prof");
-	json_bool(j, "enabled", !strcmp(setting(s, "opt.prof"), "true"));
-	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++) {
-		auto_free char *name = xasprintf("prof.%s", switches[i]);
-		const char *value = stats_setting(s, name);
-
-		if (value)
-			json_bool(j, switches[i], !strcmp(value, "true"));
-	}
-	if (*lg)
-		json_number(j, "lg_sample", strtoull(lg, NULL, 10));
-	json_bool(j, "accum", !strcmp(setting(s, "opt.prof_accum"), "true"));
-	json_end_object(j);
-}
-
-static void write_arenas(struct json *j, const struct stats *s)
-{
-	char room[24];
-
-	json_array(j, "arenas");
-	for (size_t i = 0; i < s->arena_count; i++) {
-		if (s->arenas[i].id < 0)
-			continue;
-		json_object(j, NULL);
-		json_text(j, "arena", stats_arena_name(s->arenas[i].id, room));
-		stats_write_fields(j, stats_arena_fields, s->arenas[i].value);
-		json_end_object(j);
-	}
-	json_end_array(j);
-}
-
-/* What the heap profiler itself has of what is allocated and of what is active besides: bytes. What
- * is asked for each second has no bins, so that is an estimate, and of versions that have samples
- * elsewhere nothing. */
-static uint64_t profiler_bytes(const struct stats *s)
-{
-	bool padded = !strcmp(setting(s, "opt.cache_oblivious"), "true");
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < s->arena_count; i++) {
-		struct sampled sampled;
-
-		if (s->arenas[i].id < 0)
-			continue;
-		sampled_make(&sampled, s, &s->arenas[i], padded);
-		sum += sampled.allocated + sampled.pages;
-	}
-	return sum;
-}
-
 /* With the lock held. */
 static void take_in(struct agent_session *session, const struct stats *s)
 {
@@ -263,8 +199,8 @@ static void take_in(struct agent_session *session, const struct stats *s)
 	session->said_ms = now_ms();
 	p = agent_series_add(&session->series, s, session->said_at);
 	memcpy(session->version, s->version, sizeof(session->version));
-	session->prof = !strcmp(setting(s, "opt.prof"), "true");
-	session->prof_active = !strcmp(setting(s, "prof.active"), "true");
+	session->prof = stats_setting_is(s, "opt.prof", "true");
+	session->prof_active = stats_setting_is(s, "prof.active", "true");
 	buf_clear(&session->now);
 	json_init(&j, &session->now);
 	j.compact = true;
@@ -272,21 +208,7 @@ static void take_in(struct agent_session *session, const struct stats *s)
 	json_text(&j, "id", session->id);
 	json_number(&j, "pid", (uint64_t)session->agent.pid);
 	json_text(&j, "program", session->agent.program);
-	json_text(&j, "version", s->version);
-	json_number(&j, "number", p->number);
-	json_number(&j, "time_ms", (uint64_t)p->time_ms);
-	json_object(&j, "stats");
-	stats_write_fields(&j, stats_total_fields, s->total);
-	for (unsigned i = AGENT_SERIES_DIRTY; i < AGENT_SERIES_CURVES; i++)
-		if (p->value[i] < STATS_NONE)
-			json_number(&j, agent_curves[i], p->value[i]);
-	json_number(&j, "profiler", profiler_bytes(s));
-	json_end_object(&j);
-	json_object(&j, "shape");
-	stats_write_fields(&j, stats_shape_fields, s->shape);
-	json_end_object(&j);
-	write_prof(&j, s);
-	write_arenas(&j, s);
+	agent_series_write_point(&j, p, s);
 	json_end_object(&j);
 }
 

@@ -12,8 +12,8 @@
 
 #include "client/controls.h"
 #include "client/http.h"
+#include "jemalloc/agent_series.h"
 #include "peer/peer.h"
-#include "server/agent_series.h"
 #include "server/route.h"
 
 #define PAGE 4096

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Curves of a running jemalloc.  See agent_series.h. */
-#include "server/agent_series.h"
+#include "jemalloc/agent_series.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "jemalloc/sampled.h"
+#include "jemalloc/stats_write.h"
 
 const char *const agent_curves[] = { "allocated", "active",   "metadata", "resident",
 				     "mapped",	  "retained", "dirty",	  "muzzy" };
@@ -186,4 +188,78 @@ void agent_series_write(struct json *j, const struct agent_series *s, uint64_t f
 		json_end_array(j);
 	}
 	write_arenas(j, points, count);
+}
+
+static void write_prof(struct json *j, const struct stats *s)
+{
+	static const char *const switches[] = { "active", "thread_active_init", "gdump" };
+	const char *lg = stats_setting(s, "prof.lg_sample");
+
+	json_object(j, "prof");
+	json_bool(j, "enabled", stats_setting_is(s, "opt.prof", "true"));
+	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++) {
+		auto_free char *name = xasprintf("prof.%s", switches[i]);
+		const char *value = stats_setting(s, name);
+
+		if (value)
+			json_bool(j, switches[i], !strcmp(value, "true"));
+	}
+	if (lg)
+		json_number(j, "lg_sample", strtoull(lg, NULL, 10));
+	json_bool(j, "accum", stats_setting_is(s, "opt.prof_accum", "true"));
+	json_end_object(j);
+}
+
+static void write_all_arenas(struct json *j, const struct stats *s)
+{
+	char room[24];
+
+	json_array(j, "arenas");
+	for (size_t i = 0; i < s->arena_count; i++) {
+		if (s->arenas[i].id < 0)
+			continue;
+		json_object(j, NULL);
+		json_text(j, "arena", stats_arena_name(s->arenas[i].id, room));
+		stats_write_fields(j, stats_arena_fields, s->arenas[i].value);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+/* What the heap profiler itself has of what is allocated and of what is active besides: bytes. What
+ * is asked for each second has no bins, so that is an estimate, and of versions that have samples
+ * elsewhere nothing. */
+static uint64_t profiler_bytes(const struct stats *s)
+{
+	bool padded = stats_setting_is(s, "opt.cache_oblivious", "true");
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->arena_count; i++) {
+		struct sampled sampled;
+
+		if (s->arenas[i].id < 0)
+			continue;
+		sampled_make(&sampled, s, &s->arenas[i], padded);
+		sum += sampled.allocated + sampled.pages;
+	}
+	return sum;
+}
+
+void agent_series_write_point(struct json *j, const struct agent_point *p, const struct stats *s)
+{
+	json_text(j, "version", s->version);
+	json_number(j, "number", p->number);
+	json_number(j, "time_ms", (uint64_t)p->time_ms);
+	json_object(j, "stats");
+	stats_write_fields(j, stats_total_fields, s->total);
+	for (unsigned i = AGENT_SERIES_DIRTY; i < AGENT_SERIES_CURVES; i++)
+		if (p->value[i] < STATS_NONE)
+			json_number(j, agent_curves[i], p->value[i]);
+	json_number(j, "profiler", profiler_bytes(s));
+	json_end_object(j);
+	json_object(j, "shape");
+	stats_write_fields(j, stats_shape_fields, s->shape);
+	json_end_object(j);
+	write_prof(j, s);
+	write_all_arenas(j, s);
 }

@@ -3,7 +3,7 @@
 /* What a running jemalloc said of itself, once a second: curves of the process and of each arena.
  *
  * Bounded, however long somebody looks and however many arenas there are: what is oldest goes.
- * Written by one thread; readers hold the lock of the session that has it (agent_session.c). */
+ * Written by one thread; readers hold the lock of whoever has it (server/agent_session.c). */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,3 +53,5 @@ const struct agent_point *agent_series_add(struct agent_series *s, const struct 
 					   int64_t time_ms);
 /* Points from a number on, as arrays. */
 void agent_series_write(struct json *j, const struct agent_series *s, uint64_t from);
+/* What was said last, with the numbers of its point: "version", "number", "stats", "arenas" … */
+void agent_series_write_point(struct json *j, const struct agent_point *p, const struct stats *s);
