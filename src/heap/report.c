@@ -123,10 +123,28 @@ void heap_json_amounts(struct json *j, const char *key, const struct dump_amount
 	json_end_object(j);
 }
 
-void heap_json_head(struct json *j, const struct profile *p, const struct heap_report_options *o)
+void heap_json_begin(struct json *j, struct buf *out, const struct profile *p,
+		     const struct heap_report_options *o, const char *rows)
 {
+	json_init(j, out);
+	json_object(j, NULL);
 	json_text(j, "measure", heap_measure_name(o->measure));
 	heap_json_amounts(j, "total", &p->total);
+	json_array(j, rows);
+}
+
+void heap_json_end(struct json *j)
+{
+	json_end_array(j);
+	json_end_object(j);
+}
+
+void heap_csv_begin(struct buf *out, const char *names)
+{
+	buf_text(out, names);
+	heap_csv_head(out, "flat");
+	heap_csv_head(out, "cum");
+	csv_end(out);
 }
 
 void heap_csv_amounts(struct buf *out, const struct dump_amounts *a)

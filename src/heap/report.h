@@ -79,9 +79,12 @@ void heap_put_source(struct buf *out, const char *line, size_t size);
 uint64_t heap_weight(const struct dump_amounts *a, enum heap_measure m);
 
 const char *heap_measure_name(enum heap_measure m);
-/* All four amounts: an object, or as many cells.  The head of a JSON report is its measure and the
- * total. */
+/* All four amounts: an object, or as many cells.  A JSON report begins with its measure, the
+ * total, and an array of rows; a CSV one with names, and flat and cumulative amounts. */
 void heap_json_amounts(struct json *j, const char *key, const struct dump_amounts *a);
-void heap_json_head(struct json *j, const struct profile *p, const struct heap_report_options *o);
+void heap_json_begin(struct json *j, struct buf *out, const struct profile *p,
+		     const struct heap_report_options *o, const char *rows);
+void heap_json_end(struct json *j);
 void heap_csv_amounts(struct buf *out, const struct dump_amounts *a);
 void heap_csv_head(struct buf *out, const char *prefix);
+void heap_csv_begin(struct buf *out, const char *names);

@@ -9,10 +9,7 @@ static int write_csv(const struct profile *p, const struct heap_report_options *
 	struct top t;
 
 	top_make(&t, p, o->measure, o->by_cum);
-	csv_cell(&out->buf, "name");
-	heap_csv_head(&out->buf, "flat");
-	heap_csv_head(&out->buf, "cum");
-	csv_end(&out->buf);
+	heap_csv_begin(&out->buf, "name");
 	for (size_t i = 0; i < t.count && i < o->rows && !sink_turn(out); i++) {
 		csv_cell(&out->buf, strings_at(&p->names, t.rows[i].name));
 		heap_csv_amounts(&out->buf, &t.rows[i].flat);

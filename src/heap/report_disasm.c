@@ -300,27 +300,6 @@ static void put_csv(struct disasm *d, size_t function)
 	}
 }
 
-static void disasm_begin(struct disasm *d)
-{
-	struct buf *out = &d->out->buf;
-
-	if (d->o->form == HEAP_JSON) {
-		json_init(&d->json, out);
-		json_object(&d->json, NULL);
-		heap_json_head(&d->json, d->p, d->o);
-		json_array(&d->json, "routines");
-	} else if (d->o->form == HEAP_CSV) {
-		csv_cell(out, "function");
-		csv_cell(out, "address");
-		csv_cell(out, "instruction");
-		csv_cell(out, "file");
-		csv_cell(out, "line");
-		heap_csv_head(out, "flat");
-		heap_csv_head(out, "cum");
-		csv_end(out);
-	}
-}
-
 static int by_amount(const void *a, const void *b, void *context)
 {
 	const struct disasm *d = context;
@@ -345,13 +324,14 @@ static void put_all(struct disasm *d)
 		if (d->routines[i].seen) /* in a stack that is wanted */
 			order[count++] = i;
 	qsort_r(order, count, sizeof(*order), by_amount, d);
-	disasm_begin(d);
+	if (d->o->form == HEAP_JSON)
+		heap_json_begin(&d->json, &d->out->buf, d->p, d->o, "routines");
+	else if (d->o->form == HEAP_CSV)
+		heap_csv_begin(&d->out->buf, "function,address,instruction,file,line");
 	for (size_t i = 0; i < count && i < d->o->rows && !d->out->error; i++)
 		forms[d->o->form](d, order[i]);
-	if (d->o->form == HEAP_JSON) {
-		json_end_array(&d->json);
-		json_end_object(&d->json);
-	}
+	if (d->o->form == HEAP_JSON)
+		heap_json_end(&d->json);
 }
 
 static int nothing(const struct disasm *d, struct err *err)

@@ -10,10 +10,7 @@ static int write_json(const struct profile *p, const struct heap_report_options 
 	struct top t;
 
 	top_make(&t, p, o->measure, o->by_cum);
-	json_init(&j, &out->buf);
-	json_object(&j, NULL);
-	heap_json_head(&j, p, o);
-	json_array(&j, "rows");
+	heap_json_begin(&j, &out->buf, p, o, "rows");
 	for (size_t i = 0; i < t.count && i < o->rows && !sink_turn(out); i++) {
 		json_object(&j, NULL);
 		json_text(&j, "name", strings_at(&p->names, t.rows[i].name));
@@ -21,8 +18,7 @@ static int write_json(const struct profile *p, const struct heap_report_options 
 		heap_json_amounts(&j, "cum", &t.rows[i].cum);
 		json_end_object(&j);
 	}
-	json_end_array(&j);
-	json_end_object(&j);
+	heap_json_end(&j);
 	top_release(&t);
 	return out->error;
 }

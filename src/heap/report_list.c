@@ -328,25 +328,6 @@ static void put_csv(struct list *l, const struct routine *r)
 	}
 }
 
-static void list_begin(struct list *l)
-{
-	struct buf *out = &l->out->buf;
-
-	if (l->o->form == HEAP_JSON) {
-		json_init(&l->json, out);
-		json_object(&l->json, NULL);
-		heap_json_head(&l->json, l->p, l->o);
-		json_array(&l->json, "routines");
-	} else if (l->o->form == HEAP_CSV) {
-		csv_cell(out, "function");
-		csv_cell(out, "file");
-		csv_cell(out, "line");
-		heap_csv_head(out, "flat");
-		heap_csv_head(out, "cum");
-		csv_end(out);
-	}
-}
-
 static void put_all(struct list *l)
 {
 	static void (*const forms[])(struct list *, const struct routine *) = {
@@ -354,7 +335,10 @@ static void put_all(struct list *l)
 	};
 	uint64_t shown = 0;
 
-	list_begin(l);
+	if (l->o->form == HEAP_JSON)
+		heap_json_begin(&l->json, &l->out->buf, l->p, l->o, "routines");
+	else if (l->o->form == HEAP_CSV)
+		heap_csv_begin(&l->out->buf, "function,file,line");
 	for (size_t i = 0; i < l->count && shown < l->o->rows && !sink_turn(l->out); i++) {
 		struct routine *r = &l->routines[i];
 
@@ -364,10 +348,8 @@ static void put_all(struct list *l)
 		forms[l->o->form](l, r);
 		shown++;
 	}
-	if (l->o->form == HEAP_JSON) {
-		json_end_array(&l->json);
-		json_end_object(&l->json);
-	}
+	if (l->o->form == HEAP_JSON)
+		heap_json_end(&l->json);
 }
 
 static void release(struct list *l)

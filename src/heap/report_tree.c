@@ -170,15 +170,10 @@ static void tree_begin(struct writer *w)
 		heap_put_total(out, w->p, w->o);
 		break;
 	case HEAP_JSON:
-		json_init(&w->json, out);
-		json_object(&w->json, NULL);
-		heap_json_head(&w->json, w->p, w->o);
-		json_array(&w->json, "functions");
+		heap_json_begin(&w->json, out, w->p, w->o, "functions");
 		break;
 	case HEAP_CSV:
-		csv_cell(out, "function");
-		csv_cell(out, "relation");
-		csv_cell(out, "name");
+		buf_text(out, "function,relation,name");
 		heap_csv_head(out, NULL);
 		csv_end(out);
 		break;
@@ -217,10 +212,8 @@ static int write_tree(const struct profile *p, const struct heap_report_options 
 			shown++;
 		}
 	}
-	if (o->form == HEAP_JSON) {
-		json_end_array(&w.json);
-		json_end_object(&w.json);
-	}
+	if (o->form == HEAP_JSON)
+		heap_json_end(&w.json);
 	top_release(&t);
 	return found < 0 ? found : out->error;
 }
