@@ -13,6 +13,7 @@ import subprocess
 import pytest
 
 import harness
+from pprof import Profile
 
 GEN_NAMES = os.path.join(harness.BUILD, "tests", "unit", "gen_names")
 VALGRIND = "/usr/libexec/valgrind"
@@ -188,6 +189,9 @@ def test_pprof(threaded):
     assert [sum(s[0][i] for s in samples) for i in range(4)] == [
         len(threaded.rows), total(threaded.rows), len(threaded.leaked), total(threaded.leaked)]
     assert "inuse_space/bytes[dflt]" in text
+    with open(path, "rb") as file:
+        profile = Profile(file.read())  # which holds it to Parca's rules
+    assert [profile.total(i) for i in range(4)] == [sum(s[0][i] for s in samples) for i in range(4)]
     threads = {row["thread"] for row in threaded.rows}
     for tid in threads:
         mine = [s for s in samples if s[1].endswith(f"({tid})")]
