@@ -15,6 +15,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/xalloc.h"
 
 #define TEMPORARY ".tmp-"

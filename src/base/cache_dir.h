@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+struct buf;
 
 struct cache_options {
 	char *dir;	/* NULL: none */

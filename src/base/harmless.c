@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/utf8.h"
 
 #define HELD_MAX 3 /* of a character of four bytes */

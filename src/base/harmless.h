@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buf.h"
+struct buf;
 
 /* How many of the next bytes belong together; *ret_control: they are no text. */
 size_t harmless_next(const char *bytes, size_t size, bool *ret_control);

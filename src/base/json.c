@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/utf8.h"
 
 #define INDENT_MAX 40 /* levels; a deep tree would be mostly blanks */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+struct buf;
 
 struct json {
 	struct buf *out;

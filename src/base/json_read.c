@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
+
 #define DEPTH_MAX 64
 
 void json_reader_init(struct json_reader *r, const void *bytes, size_t size, struct err *err)

@@ -18,8 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+
+struct buf;
 
 struct json_reader {
 	const char *begin, *at, *end;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <zstd.h>
 
+#include "base/buf.h"
 #include "base/write_at.h"
 #include "base/xalloc.h"
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+struct buf;
 
 #define PIECE_SIZE (256u << 10) /* before compression; the last one may be smaller */
 #define PIECES_MAGIC "MEMOIRpc"

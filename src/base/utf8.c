@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/buf.h"
+
 size_t utf8_sequence(const unsigned char *s, size_t left)
 {
 	size_t n;

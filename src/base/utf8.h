@@ -3,7 +3,7 @@
 /* Names come from files that promise nothing about their bytes; most outputs must be UTF-8. */
 #include <stddef.h>
 
-#include "base/buf.h"
+struct buf;
 
 /* Bytes of the well-formed sequence at s, or 0. */
 size_t utf8_sequence(const unsigned char *s, size_t left);

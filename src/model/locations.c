@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/map.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"

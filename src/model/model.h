@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "model/chains.h"
 #include "model/free_order.h"
@@ -20,6 +19,8 @@
 #include "pairing/columns.h"
 #include "pairing/pair.h"
 #include "recording/reader.h"
+
+struct buf;
 
 enum loss_kind {
 	LOSS_NONE,

@@ -4,8 +4,9 @@
  * and other tools' files. */
 #include <stdbool.h>
 
-#include "base/buf.h"
 #include "model/model.h"
+
+struct buf;
 
 /* The command line, as it could be typed into a shell; nothing if it is not known. */
 void words_command(struct buf *out, const struct model *m);

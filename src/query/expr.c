@@ -17,6 +17,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/buf.h"
 #include "base/xalloc.h"
 #include "query/condition.h"
 

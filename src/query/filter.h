@@ -13,9 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "query/value.h"
+
+struct buf;
 
 enum field_class {
 	FIELD_ROW,   /* a number that each allocation has: which, enum row_number */

@@ -11,11 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "model/summary.h"
 #include "query/peaks.h"
 #include "query/sort.h"
 #include "query/view.h"
+
+struct buf;
 
 enum group_kind {
 	GROUP_STACK,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/human.h"
 #include "base/xalloc.h"
 #include "query/group.h"

@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "query/view.h"
+
+struct buf;
 
 struct stack_frame {
 	uint32_t location; /* see locations.h */

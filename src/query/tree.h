@@ -9,10 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "model/locations.h"
 #include "query/measure.h"
 #include "query/view.h"
+
+struct buf;
 
 enum tree_key { TREE_BY_FUNCTION, TREE_BY_LINE, TREE_BY_MODULE, TREE_KEYS };
 extern const char *const tree_keys[TREE_KEYS]; /* "function", "line", "module" */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/xalloc.h"
 
 const char *const tree_keys[TREE_KEYS] = { "function", "line", "module" };

@@ -7,9 +7,10 @@
  * thread; verdicts are their caller's. */
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/json.h"
 #include "query/view.h"
+
+struct buf;
 
 enum verdict_class {
 	VERDICT_GROWING,  /* more and more, to the end */

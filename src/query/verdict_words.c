@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Why a verdict is what it is, in words.  See verdict.h. */
+#include "base/buf.h"
 #include "base/human.h"
 #include "query/verdict.h"
 

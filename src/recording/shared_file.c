@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cache_dir.h"
 #include "base/pieces.h"
 #include "base/xalloc.h"

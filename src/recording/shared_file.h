@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "recording/reader.h"
+
+struct buf;
 
 /* May it be a part of a file's name?  It comes from the recording. */
 bool shared_key_is_good(const char *key);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "wire/varint.h"
 
 #define FIXED 24u /* id, pid and port */

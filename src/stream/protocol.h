@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+
+struct buf;
 
 #define STREAM_MAGIC "MEMOIRst"
 #define STREAM_ANNOUNCEMENT_MAGIC "MEMOIRan"

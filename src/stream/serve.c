@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/secret.h"
 #include "peer/peer.h"
 #include "stream/announce.h"

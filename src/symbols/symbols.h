@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+struct buf;
 
 /* One line of a stack.  An address that lies in inlined code has several, innermost first; the last
  * is the function that the code is really in. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* symbols/: this program resolves its own addresses, from disk and as an embedded file. */
+#include "base/buf.h"
 #include "unit.h"
 
 #include <fcntl.h>
