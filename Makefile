@@ -12,7 +12,7 @@ export PYTHON
 
 .PHONY: all build demo test test-quick test-long bench fuzz soak install format tidy clean help deps
 
-all: build ## build everything into build/ (the default)
+all: build ## build the programs into build/ (the default)
 
 deps:
 	@scripts/install-deps build
@@ -21,7 +21,7 @@ $(BUILD)/build.ninja: | deps
 	meson setup $(BUILD) $(SETUP)
 
 build: deps $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet
+	@ninja -C $(BUILD) --quiet programs
 
 # On a terminal it ends with the page: Ctrl-C ends the server.
 demo: build ## build, record the bundled example and show the result, also as a page
@@ -51,6 +51,7 @@ test-long: ## other people's test suites with and without the recorder, every qu
 
 bench: build ## plain, Memoir and heaptrack side by side; writes build/bench.json
 	@scripts/install-deps bench
+	@ninja -C $(BUILD) --quiet
 	$(PYTHON) bench/bench.py --build $(BUILD) $(BENCH)
 
 fuzz: ## ten minutes of libFuzzer on each parser (FUZZ_SECONDS=600, FUZZ="bpf pieces": only these)
@@ -59,11 +60,13 @@ fuzz: ## ten minutes of libFuzzer on each parser (FUZZ_SECONDS=600, FUZZ="bpf pi
 
 soak: build ## the kill and hazard tests again and again (SOAK_SECONDS=3600)
 	@scripts/install-deps test
+	@ninja -C $(BUILD) --quiet
 	@$(PYTHON) scripts/soak --build $(BUILD)
 
 install: build ## install to PREFIX (/usr/local), below DESTDIR
 	@meson configure $(BUILD) --prefix=$(PREFIX)
-	DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+	@ninja -C $(BUILD) --quiet programs
+	DESTDIR=$(DESTDIR) meson install --no-rebuild -C $(BUILD)
 
 format: ## clang-format 14 over all C and C++ files, prettier over the page's
 	@scripts/c-files | xargs clang-format-14 -i
