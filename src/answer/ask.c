@@ -53,11 +53,12 @@ static int unknown_parameter(struct ask *a, const char *name)
 	return ask_fail(a, 400, name, "there is no parameter '%.60s'; /api lists them", name);
 }
 
-static bool may_repeat(const struct param *p)
+static bool may_repeat(const struct ask *a, const struct param *p)
 {
 	const struct filter_row *f = p->row ? NULL : filter_row_find(p->name);
 
-	return !p->row && (!f || f->type == ARG_REGEX || f->type == ARG_EXPRESSION);
+	return !p->row &&
+	       (a->filters_repeat || !f || f->type == ARG_REGEX || f->type == ARG_EXPRESSION);
 }
 
 static bool is_expression(const char *name)
@@ -102,7 +103,7 @@ static int check_param(struct ask *a, size_t i)
 	if (!p->row && !(a->filters && is_filter(p->name)))
 		return unknown_parameter(a, p->name);
 	for (size_t k = 0; k < i; k++)
-		if (!strcmp(a->params.rows[k].name, p->name) && !may_repeat(p))
+		if (!strcmp(a->params.rows[k].name, p->name) && !may_repeat(a, p))
 			return ask_fail(a, 400, p->name, "'%.60s' is given twice", p->name);
 	if (!*p->value)
 		return 0;

@@ -27,6 +27,7 @@ struct fault {
 struct ask {
 	const struct param_row *rows; /* what can be given */
 	bool filters;		      /* and filters, too */
+	bool filters_repeat;	      /* any may be given again: all of them hold */
 	bool checks;		      /* an expression that cannot be read is noted in `checked` */
 	struct params params;	      /* what was given */
 	struct snapshot *snapshot;    /* the file that it is about; NULL: none */

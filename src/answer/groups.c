@@ -34,11 +34,16 @@ static void draw_sparks(struct answer_groups *ret, uint32_t points)
 	sparks_draw(&ret->sparks);
 }
 
-static int wrong_sort(struct ask *a, const struct group_key *key, const char *by)
+static int find_sort(struct ask *a, const struct group_key *key, struct group_sort *ret_sort)
 {
-	struct nearest near = nearest_to(by);
-	const char *best;
+	const char *by = ask_text(a, "sort_by"), *best;
+	struct nearest near;
 
+	if (!by)
+		by = key->ordered ? "key" : "size";
+	if (group_sort_find(key, by, ret_sort))
+		return 0;
+	near = nearest_to(by);
 	for (unsigned i = 0; i < NUMBERS; i++)
 		nearest_consider(&near, group_numbers[i]);
 	best = nearest_found(&near);
@@ -50,14 +55,11 @@ static int wrong_sort(struct ask *a, const struct group_key *key, const char *by
 int groups_by(struct ask *a, const struct group_key *key, struct answer_groups *ret)
 {
 	uint32_t count = ask_count(a, "count"), points = ask_count(a, "spark");
-	const char *by = ask_text(a, "sort_by");
 	struct group_sort sort;
 	const struct view *v;
 
-	if (!by)
-		by = key->ordered ? "key" : "size";
-	if (!group_sort_find(key, by, &sort))
-		return wrong_sort(a, key, by);
+	if (find_sort(a, key, &sort))
+		return -EINVAL;
 	if (points && count > SPARKS_MAX)
 		return ask_fail(a, 400, "spark", "with count=%u at most", SPARKS_MAX);
 	v = ask_view(a);
@@ -69,6 +71,13 @@ int groups_by(struct ask *a, const struct group_key *key, struct answer_groups *
 	if (points && key->kind == GROUP_STACK)
 		draw_sparks(ret, points);
 	return 0;
+}
+
+static int groups_check(struct ask *a)
+{
+	struct group_sort sort;
+
+	return find_sort(a, group_key_find(ask_text(a, "by")), &sort);
 }
 
 static int groups_compute(struct ask *a, void *answer)
@@ -157,6 +166,7 @@ const struct question question_groups = {
 	.params = params,
 	.filters = true,
 	.is_long = groups_are_many,
+	.check = groups_check,
 	.size = sizeof(struct answer_groups),
 	.compute = groups_compute,
 	.write_json = groups_json,

@@ -185,9 +185,25 @@ static int check_real(const char *value, struct err *err)
 	return err_set(err, -EINVAL, "'%.40s' is not a percentage from 0 to 100", value);
 }
 
+/* "a|b|c" as "a, b or c". */
+void param_words(struct buf *out, const char *words)
+{
+	for (const char *word = words; *word;) {
+		size_t n = strcspn(word, "|");
+
+		buf_printf(out, "%s%.*s",
+			   word == words ? ""
+			   : word[n]	 ? ", "
+					 : " or ",
+			   (int)n, word);
+		word += n + (word[n] == '|');
+	}
+}
+
 static int wrong_choice(const struct param_row *row, const char *value, struct err *err)
 {
 	struct nearest near = nearest_to(value);
+	struct buf all = { 0 };
 	char words[16][32];
 	unsigned count = 0;
 
@@ -198,9 +214,12 @@ static int wrong_choice(const struct param_row *row, const char *value, struct e
 		nearest_consider(&near, words[count++]);
 		at += n;
 	}
-	return err_set(err, -EINVAL, "'%.40s' is none of %s%s%s%s", value, row->values,
-		       nearest_found(&near) ? "; did you mean '" : "",
-		       nearest_found(&near) ? near.best : "", nearest_found(&near) ? "'?" : "");
+	param_words(&all, row->values);
+	err_set(err, -EINVAL, "'%.40s' is none of %s%s%s%s", value, all.data,
+		nearest_found(&near) ? "; did you mean '" : "",
+		nearest_found(&near) ? near.best : "", nearest_found(&near) ? "'?" : "");
+	buf_release(&all);
+	return -EINVAL;
 }
 
 int param_check(const struct param_row *row, const char *value, struct err *err)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 #define PARAMS_MAX 128 /* in one request */
@@ -35,6 +36,7 @@ struct param_row {
 	bool required;
 	const char *option; /* on the command line, if not called as here: "sort" for sort_by */
 	char letter;	    /* there, too; 0: none */
+	bool foreign;	    /* what other tools' pages send: no option of a command */
 	bool telling;	    /* that it is given says something, even if it is given its fallback */
 };
 
@@ -61,6 +63,8 @@ int params_decode_query(struct params *p, const char *query, struct err *err);
 int param_check(const struct param_row *row, const char *value, struct err *err);
 /* "choice": the type's name in /api. */
 const char *param_type_name(enum param_type type);
+/* "a, b or c" of words with | between. */
+void param_words(struct buf *out, const char *words);
 /* Is `word` one of words with | between? */
 bool param_is_word(const char *words, const char *word);
 /* The row of a name, or NULL. */

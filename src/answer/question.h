@@ -28,6 +28,9 @@ struct question {
 	bool filters;			/* takes filter rows and expressions */
 	/* Is the answer so long that it is not kept, but written while it is read?  NULL: no. */
 	bool (*is_long)(const struct ask *a);
+	/* Do the parameters go together?  Asked before the file is read: 0, or -EINVAL after
+	 * ask_fail().  NULL: always. */
+	int (*check)(struct ask *a);
 	size_t size; /* of the struct that compute() fills */
 	/* 0, or -errno; after ask_fail() where somebody can do something about it. */
 	int (*compute)(struct ask *a, void *answer);

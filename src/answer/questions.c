@@ -28,9 +28,11 @@ const struct question *question_find(const char *name)
 int question_answer(const struct question *q, struct ask *a, struct sink *out)
 {
 	auto_free void *answer = xcalloc(1, q->size);
-	int error = q->compute(a, answer);
+	int error = q->check ? q->check(a) : 0;
 	struct json j;
 
+	if (!error)
+		error = q->compute(a, answer);
 	if (!error) {
 		json_init(&j, &out->buf);
 		j.compact = true;

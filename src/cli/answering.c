@@ -81,16 +81,9 @@ static char *help_of(const struct param_row *row)
 	struct buf text = { 0 };
 
 	buf_text(&text, row->help);
-	for (const char *word = row->values; word; word = strchr(word, '|')) {
-		size_t n;
-
-		word += *word == '|';
-		n = strcspn(word, "|");
-		buf_printf(&text, "%s%.*s",
-			   word == row->values ? ": "
-			   : word[n]	       ? ", "
-					       : " or ",
-			   (int)n, word);
+	if (row->values) {
+		buf_text(&text, ": ");
+		param_words(&text, row->values);
 	}
 	if (row->fallback && row->type != PARAM_BOOL && *row->fallback)
 		buf_printf(&text, " (%s)", row->fallback);
@@ -138,7 +131,7 @@ const struct command_option *answering_options(const struct answering *a)
 		bool flag = row->type == PARAM_BOOL;
 		bool off = flag && !strcmp(row->fallback, "true");
 
-		if (!is_word(a, row->name))
+		if (!row->foreign && !is_word(a, row->name))
 			options[n++] = (struct command_option){
 				.name = dashed(off ? "no-" : "",
 					       row->option ? row->option : row->name),
@@ -270,7 +263,7 @@ static bool take_params(const struct command *c, struct ask *a)
 		if (!ask_has(a, defaults.rows[i].name))
 			params_add(&a->params, defaults.rows[i].name, defaults.rows[i].value, &err);
 	params_release(&defaults);
-	return ask_check(a);
+	return ask_check(a) && !(c->answers->question->check && c->answers->question->check(a));
 }
 
 static int write_answer(const struct command *c, struct ask *a, const void *answer, int status)
@@ -333,13 +326,18 @@ static int ask_about(const struct command *c, struct ask *a, char *path)
 
 int answering_run(const struct command *c, int argc, char **argv)
 {
-	struct ask a = { .rows = c->answers->question->params,
-			 .filters = c->answers->question->filters,
-			 .fault = FAULT_NONE,
-			 .open = open_other,
-			 .door = (void *)c };
+	struct command asked = *c;
+	struct ask a = {
+		.fault = FAULT_NONE, .open = open_other, .door = &asked, .filters_repeat = true
+	};
 	int status = STATUS_WRONG;
 	char *path;
+
+	if (c->answers->instead && c->answers->instead())
+		asked.answers = c->answers->instead();
+	c = &asked;
+	a.rows = c->answers->question->params;
+	a.filters = c->answers->question->filters;
 
 	if (as_json && as_csv) {
 		fprintf(stderr, "memoir %s: --json or --csv, not both\n", c->name);

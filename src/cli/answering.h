@@ -28,6 +28,9 @@ struct answering {
 	const char *defaults;
 	/* The same where it depends on the terminal; NULL: it does not. */
 	void (*fit)(const struct term *term, struct buf *defaults);
+	/* Another question that an option of the command's own asks; NULL: none, or not now.  The
+	 * options are this one's. */
+	const struct answering *(*instead)(void);
 	bool all_names;	     /* finds every name first, with a progress bar */
 	bool (*check)(void); /* of the command's own options; false after saying what is wrong */
 	void (*print)(struct printing *p, const void *answer);
