@@ -163,7 +163,7 @@ void answering_page(struct printing *p, const char *one, const char *many, uint3
 	else if (shown == total || (!shown && skip < total)) /* all of them, or --count 0 */
 		buf_printf(p->out, "%s %s", human_count(&a, total), total == 1 ? one : many);
 	else if (!shown)
-		buf_printf(p->out, "nothing behind the last of %s %s", human_count(&a, total),
+		buf_printf(p->out, "nothing after the last of %s %s", human_count(&a, total),
 			   total == 1 ? one : many);
 	else
 		buf_printf(p->out, "%s to %s of %s %s", human_count(&a, skip + 1),

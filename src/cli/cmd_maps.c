@@ -1,59 +1,25 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir maps: the memory maps of a program, their parts, and how much of them was resident. */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "answer/maps.h"
 #include "base/human.h"
 #include "cli/about.h"
-#include "cli/paging.h"
+#include "cli/answering.h"
 #include "cli/shape.h"
 #include "cli/table.h"
 #include "cli/where.h"
-#include "query/map_answer.h"
 
-#define LABEL 14     /* columns before a line of cells */
-#define POINTS 10000 /* of a timeline as JSON */
+#define LABEL 14 /* columns before a line of cells */
 
-static struct paging paging = { .count = PAGING_ALL };
-static bool regions, history, timeline;
-static struct map_filter only;
-static bool only_ready;
-
-/* One of query/map_list.h's rows. */
-static const char *set_row(const struct command_option *row, const char *value)
-{
-	static struct err err;
-
-	if (!only_ready)
-		map_filter_init(&only);
-	only_ready = true;
-	return map_filter_set(&only, row->name, value, &err) ? err.text : NULL;
-}
-
-#define ROW(name, argument, help)                                                                  \
-	{                                                                                          \
-		name, 0, argument, help, COMMAND_CALL, NULL, set_row, NULL                         \
-	}
+static bool full, timeline;
 
 static const struct command_option options[] = {
-	{ "regions", 0, NULL, "show the parts of each map, and what ended them", COMMAND_FLAG,
-	  &regions },
-	{ "history", 0, NULL, "show what of each map was used when", COMMAND_FLAG, &history },
 	{ "timeline", 0, NULL, "show what all of them together used over time", COMMAND_FLAG,
 	  &timeline },
-	ROW("id", "N", "only the map of this number"),
-	ROW("peak-rss-min", "SIZE", "this much of it, or more, was resident at some time"),
-	ROW("peak-rss-max", "SIZE", "never more than this was"),
-	ROW("readable", "only_true|only_false", "may it be read?"),
-	ROW("writable", "only_true|only_false", "may it be written to?"),
-	ROW("executable", "only_true|only_false", "may it be executed?"),
-	ROW("shared", "only_true|only_false", "is it shared with others?"),
-	ROW("jemalloc", "only_true|only_false", "did jemalloc map it?"),
-	ROW("memoir", "only_true|only_false", "is it the recorder's own?"),
-	PAGING_OPTIONS(paging, "timestamp (default), address, size or peak_rss"),
+	{ "points", 0, "N", "of --timeline, at most", COMMAND_CALL, NULL, answering_set, "points" },
+	ANSWERING_FULL(full),
 	{ 0 },
 };
 
@@ -100,14 +66,12 @@ struct shown {
 	const struct model *m;
 	const struct map_list *list;
 	const struct map_history *maps;
-	struct map_answer answer;
-	uint32_t *rows;
-	uint32_t count;
+	const struct answer_maps *answer;
 };
 
-static uint64_t ns_of(const struct shown *s, uint64_t stamp)
+static struct shown shown_of(const struct printing *p, const struct answer_maps *a)
 {
-	return clock_ns(&s->answer.answer.clock, stamp);
+	return (struct shown){ p->model, a->list, a->list->maps, a };
 }
 
 static void cell_life(const struct shown *s, struct table *t, uint64_t from, uint64_t to)
@@ -117,8 +81,7 @@ static void cell_life(const struct shown *s, struct table *t, uint64_t from, uin
 	if (to == NEVER)
 		table_cell(t, "stayed");
 	else
-		table_cell(t, human_duration(
-				      &h, clock_duration_ns(&s->answer.answer.clock, to - from)));
+		table_cell(t, human_duration(&h, model_ns(s->m, to) - model_ns(s->m, from)));
 }
 
 static void permissions(char text[5], unsigned flags)
@@ -135,7 +98,7 @@ static const char *shown_name(const char *name)
 {
 	const char *slash = strrchr(name, '/');
 
-	if (*name == '/' && slash[1] && !paging.full)
+	if (*name == '/' && slash[1] && !full)
 		return slash + 1;
 	return *name ? name : "anonymous";
 }
@@ -164,7 +127,7 @@ static void where_of(const struct shown *s, uint32_t call, struct buf *out)
 	if (call == NO_CALL)
 		return;
 	c = &s->maps->calls.rows[call];
-	if (paging.full)
+	if (full)
 		where_lines(s->list->view, c->stack, c->call, out);
 	else
 		where_line(s->list->view, c->stack, 3, out);
@@ -178,7 +141,7 @@ static void add_map(const struct shown *s, struct table *t, uint32_t map)
 	char perms[5];
 
 	table_cellf(t, "#%u", map);
-	table_cell(t, human_duration(&h, ns_of(s, row->begun)));
+	table_cell(t, human_duration(&h, model_ns(s->m, row->begun)));
 	cell_life(s, t, row->begun, row->ended);
 	table_cell(t, human_size(&h, row->size));
 	table_cell(t, human_size(&h, row->peak_rss));
@@ -204,7 +167,7 @@ static void add_region(const struct shown *s, struct table *t, const struct map_
 	char perms[5];
 
 	table_cellf(t, "#%u", r->map);
-	table_cell(t, human_duration(&h, ns_of(s, r->begun)));
+	table_cell(t, human_duration(&h, model_ns(s->m, r->begun)));
 	cell_life(s, t, r->begun, r->ended);
 	table_cellf(t, "0x%" PRIx64, r->address);
 	table_cell(t, human_size(&h, r->length));
@@ -231,7 +194,7 @@ static void add_usage(const struct shown *s, struct table *t, const struct map_u
 	struct human h;
 
 	table_cellf(t, "#%u", u->map);
-	table_cell(t, human_duration(&h, ns_of(s, u->at)));
+	table_cell(t, human_duration(&h, model_ns(s->m, u->at)));
 	table_cell(t, human_size(&h, u->address_space));
 	table_cell(t, human_size(&h, u->bytes.rss));
 	table_cell(t, human_size(&h, u->bytes.anonymous));
@@ -240,85 +203,77 @@ static void add_usage(const struct shown *s, struct table *t, const struct map_u
 	table_cell(t, human_size(&h, u->bytes.swap));
 }
 
-static void print_table(struct shown *s, struct buf *out, const struct table_column *columns)
+static void print_table(const struct shown *s, struct printing *p,
+			const struct table_column *columns)
 {
 	struct table t;
 
 	table_init(&t, columns);
-	for (uint32_t i = 0; i < s->count; i++) {
-		const struct map_row *row = &s->maps->rows[s->rows[i]];
+	for (uint32_t i = 0; i < s->answer->count; i++) {
+		uint32_t map = s->answer->rows[i];
+		const struct map_row *row = &s->maps->rows[map];
 
 		if (columns == map_columns)
-			add_map(s, &t, s->rows[i]);
+			add_map(s, &t, map);
 		for (uint32_t k = 0; columns == region_columns && k < row->region_count; k++)
 			add_region(s, &t, &s->maps->regions[row->first_region + k]);
 		for (uint32_t k = 0; columns == usage_columns && k < row->usage_count; k++)
 			add_usage(s, &t, &s->maps->usages[row->first_usage + k]);
 	}
-	buf_char(out, '\n');
-	table_print(&t, &paging.term, paging.full, out);
+	buf_char(p->out, '\n');
+	table_print(&t, &p->term, full, p->out);
 	table_release(&t);
 }
 
-static void print_text(struct shown *s, struct buf *out)
+static void print_maps(struct printing *p, const void *answer)
 {
+	const struct answer_maps *a = answer;
+	struct shown s = shown_of(p, a);
 	struct human h;
 
-	paging_title(&paging, "memory map", "memory maps", s->count, s->list->view->count, out);
-	buf_printf(out, ", %s of addresses\n", human_size(&h, s->list->view->bytes));
-	if (!s->maps->count)
-		buf_text(out,
+	answering_page(p, "memory map", "memory maps", a->count, a->list->view->count);
+	buf_printf(p->out, ", %s of addresses\n", human_size(&h, a->list->view->bytes));
+	if (!s.maps->count)
+		buf_text(p->out,
 			 "The program made none, and those that it had were not sampled: it ended "
 			 "too soon, or\nMEMORY_PROFILER_GATHER_MAPS was 0.\n");
-	if (!s->count)
+	if (!a->count)
 		return;
-	print_table(s, out, map_columns);
-	if (regions)
-		print_table(s, out, region_columns);
-	if (history)
-		print_table(s, out, usage_columns);
+	print_table(&s, p, map_columns);
+	if (a->regions)
+		print_table(&s, p, region_columns);
+	if (a->usage_history)
+		print_table(&s, p, usage_columns);
 }
 
-static void print_json(struct shown *s, struct buf *out)
+static void csv_maps(struct printing *p, const void *answer)
 {
-	struct json j;
+	const struct shown shown = shown_of(p, answer), *s = &shown;
+	struct buf *out = p->out;
 
-	json_init(&j, out);
-	json_object(&j, NULL);
-	json_array(&j, "maps");
-	s->answer.regions = regions;
-	s->answer.usage_history = history;
-	for (uint32_t i = 0; i < s->count; i++)
-		map_answer_map(&s->answer, &j, s->rows[i]);
-	json_end_array(&j);
-	json_number(&j, "total_count", s->list->view->count);
-	json_end_object(&j);
-}
-
-static void print_csv(struct shown *s, struct buf *out)
-{
 	buf_text(out, "id,timestamp_ns,ended_ns,address,size,peak_rss,permissions,thread,call,"
 		      "backtrace_id,name,where\n");
-	for (uint32_t i = 0; i < s->count; i++) {
-		const struct map_row *row = &s->maps->rows[s->rows[i]];
+	for (uint32_t i = 0; i < s->answer->count && answering_turn(p); i++) {
+		uint32_t map = s->answer->rows[i];
+		const struct map_row *row = &s->maps->rows[map];
 		const struct map_call *call =
 			row->call == NO_CALL ? NULL : &s->maps->calls.rows[row->call];
 		struct buf text = { 0 };
 		char perms[5];
 
-		csv_number(out, s->rows[i]);
-		csv_number(out, ns_of(s, row->begun));
+		csv_number(out, map);
+		csv_number(out, model_ns(s->m, row->begun));
 		csv_cell(out, "");
 		if (row->ended != NEVER) {
 			out->size -= 2;
-			buf_printf(out, "%" PRIu64, ns_of(s, row->ended));
+			buf_printf(out, "%" PRIu64, model_ns(s->m, row->ended));
 		}
 		csv_number(out, row->address);
 		csv_number(out, row->size);
 		csv_number(out, row->peak_rss);
 		permissions(perms, row->flags);
 		csv_cell(out, perms);
-		thread_of(s, s->rows[i], &text);
+		thread_of(s, map, &text);
 		csv_cell(out, text.data);
 		csv_cell(out, call ? locations_call(s->list->view->locations, call->call) : "");
 		csv_number(out, call ? answer_stack(s->m, call->stack) : 0);
@@ -340,10 +295,10 @@ static uint64_t value_at(const struct map_point *points, size_t n, size_t offset
 	return *(const uint64_t *)((const char *)&points[*hint] + offset);
 }
 
-static void print_line(struct buf *out, const char *label, const struct map_point *points, size_t n,
-		       size_t offset)
+static void print_line(struct printing *p, const char *label, const struct map_point *points,
+		       size_t n, size_t offset)
 {
-	unsigned width = paging.term.width > LABEL + 40 ? paging.term.width - LABEL - 12 : 40;
+	unsigned width = p->term.width > LABEL + 40 ? p->term.width - LABEL - 12 : 40;
 	double step = (double)(points[n - 1].at - points[0].at) / width;
 	uint64_t most = 0;
 	struct human h;
@@ -354,140 +309,88 @@ static void print_line(struct buf *out, const char *label, const struct map_poin
 
 		most = v > most ? v : most;
 	}
-	buf_printf(out, "%*s %s", LABEL - 1, label, term_style(&paging.term, STYLE_NUMBER));
+	buf_printf(p->out, "%*s %s", LABEL - 1, label, term_style(&p->term, STYLE_NUMBER));
 	for (unsigned i = 0; i < width; i++)
-		shape_cell(out, shape_eighths(value_at(points, n, offset, step * (i + 1), &hint),
-					      most, 1));
-	buf_printf(out, "%s %s\n", term_style(&paging.term, STYLE_PLAIN), human_size(&h, most));
+		shape_cell(p->out, shape_eighths(value_at(points, n, offset, step * (i + 1), &hint),
+						 most, 1));
+	buf_printf(p->out, "%s %s\n", term_style(&p->term, STYLE_PLAIN), human_size(&h, most));
 }
 
-static void print_lines(struct shown *s, struct buf *out)
+/* The lines of a timeline, and its columns as CSV. */
+static const struct {
+	const char *label, *name;
+	size_t offset;
+} lines[] = {
+#define LINE(label, name)                                                                          \
+	{                                                                                          \
+		label, #name, offsetof(struct map_point, name)                                     \
+	}
+	LINE("address space", address_space),
+	LINE("rss", rss),
+	LINE("anonymous", anonymous),
+	LINE("dirty", dirty),
+	LINE("clean", clean),
+	LINE("swap", swap),
+#undef LINE
+};
+#define LINES (sizeof(lines) / sizeof(*lines))
+
+static void print_timeline(struct printing *p, const void *answer)
 {
-	struct map_point *points;
-	size_t n = map_series(s->list, 0, &points);
+	const struct answer_timeline_maps *t = answer;
+	const struct map_point *points = t->points;
 	struct human a, b;
 
-	about_text_program(out, &paging.term, s->m);
-	about_text_loss(out, &paging.term, s->m);
-	if (!n) {
-		buf_text(out, "\nno memory maps were recorded\n");
-	} else {
-		buf_printf(out,
-			   "\n%sMEMORY MAPS%s  from %s to %s; each line's highest at its end\n\n",
-			   term_style(&paging.term, STYLE_TITLE),
-			   term_style(&paging.term, STYLE_PLAIN),
-			   human_duration(&a, ns_of(s, points[0].at)),
-			   human_duration(&b, ns_of(s, points[n - 1].at)));
-		print_line(out, "address space", points, n,
-			   offsetof(struct map_point, address_space));
-		print_line(out, "rss", points, n, offsetof(struct map_point, rss));
-		print_line(out, "anonymous", points, n, offsetof(struct map_point, anonymous));
-		print_line(out, "dirty", points, n, offsetof(struct map_point, dirty));
-		print_line(out, "clean", points, n, offsetof(struct map_point, clean));
-		print_line(out, "swap", points, n, offsetof(struct map_point, swap));
+	about_text_program(p->out, &p->term, p->model);
+	about_text_loss(p->out, &p->term, p->model);
+	if (!t->count) {
+		buf_text(p->out, "\nno memory maps were recorded\n");
+		return;
 	}
-	free(points);
+	buf_printf(p->out, "\n%sMEMORY MAPS%s  from %s to %s; each line's highest at its end\n\n",
+		   term_style(&p->term, STYLE_TITLE), term_style(&p->term, STYLE_PLAIN),
+		   human_duration(&a, model_ns(p->model, points[0].at)),
+		   human_duration(&b, model_ns(p->model, points[t->count - 1].at)));
+	for (size_t i = 0; i < LINES; i++)
+		print_line(p, lines[i].label, points, t->count, lines[i].offset);
 }
 
-static void print_timeline_csv(struct shown *s, struct buf *out)
+static void csv_timeline(struct printing *p, const void *answer)
 {
-	struct map_point *points;
-	size_t n = map_series(s->list, 0, &points);
+	const struct answer_timeline_maps *t = answer;
 
-	buf_text(out, "timestamp_ns,address_space,rss,anonymous,dirty,clean,swap\n");
-	for (size_t i = 0; i < n; i++) {
-		const struct map_point *p = &points[i];
-
-		csv_number(out, ns_of(s, p->at));
-		csv_number(out, p->address_space);
-		csv_number(out, p->rss);
-		csv_number(out, p->anonymous);
-		csv_number(out, p->dirty);
-		csv_number(out, p->clean);
-		csv_number(out, p->swap);
-		csv_end(out);
+	csv_cell(p->out, "timestamp_ns");
+	for (size_t k = 0; k < LINES; k++)
+		csv_cell(p->out, lines[k].name);
+	csv_end(p->out);
+	for (size_t i = 0; i < t->count && answering_turn(p); i++) {
+		csv_number(p->out, model_ns(p->model, t->points[i].at));
+		for (size_t k = 0; k < LINES; k++)
+			csv_number(p->out, *(const uint64_t *)((const char *)&t->points[i] +
+							       lines[k].offset));
+		csv_end(p->out);
 	}
-	free(points);
 }
 
-static void print_timeline(struct shown *s, struct buf *out)
+static const struct answering timeline_answering = {
+	.question = &question_timeline_maps,
+	.defaults = "points=100000",
+	.print = print_timeline,
+	.csv = csv_timeline,
+};
+
+static const struct answering *timeline_instead(void)
 {
-	struct json j;
-
-	if (paging.csv) {
-		print_timeline_csv(s, out);
-	} else if (paging.json) {
-		json_init(&j, out);
-		map_answer_timeline(&s->answer, &j,
-				    paging.count == PAGING_ALL ? POINTS : paging.count);
-	} else {
-		print_lines(s, out);
-	}
+	return timeline ? &timeline_answering : NULL;
 }
 
-static int print(const struct opened *o, const struct map_list *list, enum map_sort sort)
-{
-	struct shown s = { .m = o->model, .list = list, .maps = list->maps };
-	struct buf out = { 0 };
-	int status = o->status;
-
-	map_answer_init(&s.answer, list);
-	s.count = map_list_page(list, sort, paging.descending, paging_skip(&paging),
-				paging_count(&paging), &s.rows);
-	if (timeline)
-		print_timeline(&s, &out);
-	else if (paging.json)
-		print_json(&s, &out);
-	else if (paging.csv)
-		print_csv(&s, &out);
-	else
-		print_text(&s, &out);
-	if (!paging_flush(&out, true))
-		status = 1;
-	buf_release(&out);
-	free(s.rows);
-	map_answer_release(&s.answer);
-	return status;
-}
-
-static int run(int argc, char **argv)
-{
-	enum map_sort sort = map_sort_find(paging.sort ? paging.sort : "timestamp");
-	struct open_options how;
-	struct map_list *list;
-	struct opened o;
-	struct err err;
-	int status;
-
-	if (!paging_check(&paging, "maps", false))
-		return 2;
-	if (sort == MAP_SORTS) {
-		struct nearest near = nearest_to(paging.sort);
-
-		for (unsigned i = 0; i < MAP_SORTS; i++)
-			nearest_consider(&near, map_sort_names[i]);
-		paging_complain("maps", &near);
-		return 2;
-	}
-	if (!only_ready)
-		map_filter_init(&only);
-	/* What the program has, not what watching it takes. */
-	if (timeline && !only.flags[MAP_FILTER_OWN])
-		only.flags[MAP_FILTER_OWN] = -1;
-	how = paging_open(&paging);
-	if (!open_view("maps", argc, argv, &how, &o))
-		return o.status;
-	list = map_list_new(o.model, o.locations, o.filter, &only, &err);
-	if (list) {
-		status = print(&o, list, sort);
-	} else {
-		fprintf(stderr, "memoir maps: %s\n", err.text);
-		status = 1;
-	}
-	map_list_free(list);
-	opened_release(&o);
-	return status;
-}
+static const struct answering answering = {
+	.question = &question_maps,
+	.defaults = "count=20",
+	.instead = timeline_instead,
+	.print = print_maps,
+	.csv = csv_maps,
+};
 
 const struct command command_maps = {
 	.name = "maps",
@@ -499,6 +402,5 @@ const struct command command_maps = {
 		    "  memoir maps app.dat --timeline\n"
 		    "  memoir allocations app.dat --from-map 12\n",
 	.options = options,
-	.takes_filters = true,
-	.run = run,
+	.answers = &answering,
 };

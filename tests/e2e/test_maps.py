@@ -390,7 +390,7 @@ def test_timeline(finished):
         assert series[name][-1] == sum(u[name] for u in theirs), name
     assert series["dirty"][-1] == sum(u["private_dirty"] + u["shared_dirty"] for u in theirs)
     assert series["clean"][-1] == sum(u["private_clean"] + u["shared_clean"] for u in theirs)
-    few = harness.ask("maps", "--timeline", "--json", "--count", "3", path)
+    few = harness.ask("maps", "--timeline", "--json", "--points", "3", path)
     assert len(few["xs"]) <= 3 and few["rss"][-1] == series["rss"][-1]
     assert harness.execute([harness.MEMOIR, "maps", "--timeline", path]).stdout.count(b"\n") > 8
     assert harness.execute([harness.MEMOIR, "maps", "--timeline", "--csv", path]).stdout.startswith(b"timestamp_ns,")
