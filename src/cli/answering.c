@@ -56,7 +56,8 @@ static const char *set_param(const struct command_option *option, const char *va
 	if (row->type == PARAM_BOOL)
 		return give(row->name, !strcmp(row->fallback, "true") ? "false" : "true");
 	word = xstrdup(value);
-	for (char *c = word; row->type == PARAM_CHOICE && *c; c++)
+	for (char *c = word; row->type == PARAM_CHOICE && !param_is_word(row->values, word) && *c;
+	     c++)
 		if (*c == '-') /* --measure short-lived */
 			*c = '_';
 	if (row->type == PARAM_REAL && *word && word[strlen(word) - 1] == '%')

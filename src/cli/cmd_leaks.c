@@ -1,28 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir leaks: what was not freed, and whether it grows, is a cache, a saw, or the start. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "answer/leaks.h"
 #include "base/human.h"
 #include "cli/about.h"
+#include "cli/answering.h"
 #include "cli/report.h"
-#include "cli/shape.h"
-#include "cli/waiting.h"
-#include "query/verdict.h"
 
-static uint64_t top = 10;
-static bool as_json, held, full;
-static const char *color, *class_name;
+static bool full;
 
 static const struct command_option options[] = {
-	{ "top", 'n', "N", "stacks to show (10)", COMMAND_NUMBER, &top },
-	{ "class", 'c', "CLASS", "only growing, unclear, bounded, sawtooth or start-up",
-	  COMMAND_TEXT, &class_name },
-	{ "held", 0, NULL, "also what was freed only when the program ended", COMMAND_FLAG, &held },
 	{ "full", 0, NULL, "show every frame, and whole paths", COMMAND_FLAG, &full },
-	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
-	WAITING_ROWS,
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	{ 0 },
 };
 
@@ -78,97 +67,40 @@ static void print_summary(const struct report *r, struct buf *out, const struct 
 	}
 }
 
-static bool is_shown(const struct verdict *v, unsigned class)
+static void print_leaks(struct printing *p, const void *answer)
 {
-	return class == VERDICTS || v->class == class;
-}
-
-static void print_text(struct report *r, struct buf *out, const struct verdicts *all,
-		       unsigned class)
-{
-	uint64_t shown = 0, more = 0;
+	const struct answer_leaks *l = answer;
+	struct report r = { .model = p->ask->snapshot->model,
+			    .locations = p->ask->snapshot->locations,
+			    .view = l->view,
+			    .term = p->term,
+			    .full = full };
+	uint64_t met = 0, more;
 	struct human a;
 
-	about_text_program(out, &r->term, r->model);
-	about_text_loss(out, &r->term, r->model);
-	print_summary(r, out, all);
-	for (uint32_t i = 0; i < all->count; i++) {
-		if (!is_shown(&all->rows[i], class))
+	about_text_program(p->out, &p->term, p->model);
+	about_text_loss(p->out, &p->term, p->model);
+	print_summary(&r, p->out, l->all);
+	for (uint32_t i = 0; i < l->all->count; i++) {
+		if (l->class != VERDICTS && l->all->rows[i].class != l->class)
 			continue;
-		if (shown < top)
-			print_verdict(r, out, &all->rows[i]);
-		*(shown < top ? &shown : &more) += 1;
+		if (met >= l->skip && met - l->skip < l->count)
+			print_verdict(&r, p->out, &l->all->rows[i]);
+		met++;
 	}
+	more = met > l->skip && met - l->skip > l->count ? met - l->skip - l->count : 0;
 	if (more)
-		buf_printf(out, "\n%s%s more stack%s; --top shows them%s\n",
-			   term_style(&r->term, STYLE_DIM), human_count(&a, more),
-			   more == 1 ? "" : "s", term_style(&r->term, STYLE_PLAIN));
-}
-
-static void json_verdict(struct report *r, struct json *j, const struct verdict *v)
-{
-	json_object(j, NULL);
-	verdict_json(j, v, model_runtime_ns(r->model));
-	json_number(j, "stack", v->stack);
-	report_json_frames(r, j, v->stack, v->call);
-	json_end_object(j);
-}
-
-static void print_json(struct report *r, struct buf *out, const struct verdicts *all,
-		       unsigned class)
-{
-	struct json j;
-	uint64_t shown = 0;
-
-	json_init(&j, out);
-	json_object(&j, NULL);
-	about_json_program(&j, r->model);
-	about_json_loss(&j, r->model);
-	json_number(&j, "work_end_ns", all->end_ns);
-	json_array(&j, "verdicts");
-	for (uint32_t i = 0; i < all->count && shown < top; i++)
-		if (is_shown(&all->rows[i], class)) {
-			json_verdict(r, &j, &all->rows[i]);
-			shown++;
-		}
-	json_end_array(&j);
-	json_end_object(&j);
-}
-
-static int run(int argc, char **argv)
-{
-	struct open_options how = { .quiet = as_json };
-	const char *names[VERDICTS];
-	struct report r = { .full = full };
-	unsigned class = VERDICTS;
-	struct verdicts all;
-	struct buf out = { 0 };
-	struct opened o;
-
-	for (unsigned i = 0; i < VERDICTS; i++)
-		names[i] = verdict_rows[i].name;
-	term_init(&r.term, 1, color);
-	if (class_name &&
-	    (class = shape_word("leaks", "class", class_name, names, VERDICTS)) == VERDICTS)
-		return 2;
-	if (!open_view("leaks", argc, argv, &how, &o))
-		return o.status;
-	r.model = o.model;
-	r.locations = o.locations;
-	r.view = o.view;
-	verdicts_init(&all, o.view, held);
-	if (as_json)
-		print_json(&r, &out, &all, class);
-	else
-		print_text(&r, &out, &all, class);
-	if (buf_flush(&out, 1))
-		o.status = 1;
-	buf_release(&out);
-	verdicts_release(&all);
+		buf_printf(p->out, "\n%s%s more stack%s; --top shows them%s\n",
+			   term_style(&p->term, STYLE_DIM), human_count(&a, more),
+			   more == 1 ? "" : "s", term_style(&p->term, STYLE_PLAIN));
 	free(r.frames);
-	opened_release(&o);
-	return o.status;
 }
+
+static const struct answering answering = {
+	.question = &question_leaks,
+	.defaults = "count=10",
+	.print = print_leaks,
+};
 
 const struct command command_leaks = {
 	.name = "leaks",
@@ -179,6 +111,5 @@ const struct command command_leaks = {
 		    "  memoir leaks --json app.dat | jq '.verdicts[] | select(.class == "
 		    "\"growing\")'\n",
 	.options = options,
-	.takes_filters = true,
-	.run = run,
+	.answers = &answering,
 };

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/leaks.h"
 #include "answer/words.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
-#include "server/leaks.h"
 #include "server/request.h"
 
 #define VERDICTS_SHOWN 5

@@ -26,7 +26,7 @@ def judge(memoir, program, folder, scenario):
     done = subprocess.run([memoir, "leaks", "--held", "--json", "--top", "100000", path], check=True,
                           capture_output=True, timeout=60)
     found = [v for v in json.loads(done.stdout)["verdicts"]
-             if any((f["function"] or "").split("(")[0] == site for f in v["frames"])]
+             if any(f.get("function", "").split("(")[0] == site for f in v["backtrace"])]
     return max(found, key=lambda v: v["kept_bytes"], default=None)
 
 
