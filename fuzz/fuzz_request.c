@@ -10,7 +10,7 @@
 
 #include "answer/param.h"
 #include "base/xalloc.h"
-#include "server/complete.h"
+#include "query/cursor.h"
 #include "server/route.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -26,6 +26,7 @@ struct question {
 	const char *kind; /* of file that it is about; NULL: a recording */
 	const struct param_row *params; /* ends with a row without a name; may be NULL */
 	bool filters;			/* takes filter rows and expressions */
+	bool checks; /* an expression that cannot be read is no fault: see ask.checked */
 	/* Is the answer so long that it is not kept, but written while it is read?  NULL: no. */
 	bool (*is_long)(const struct ask *a);
 	/* Do the parameters go together?  Asked before the file is read: 0, or -EINVAL after

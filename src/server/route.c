@@ -49,6 +49,7 @@ __attribute__((constructor)) static void make_question_routes(void)
 			.kind = questions[i]->kind,
 			.params = questions[i]->params,
 			.filters = questions[i]->filters,
+			.checks = questions[i]->checks,
 			.way = ROUTE_CACHED,
 			.streams = question_is_long,
 			.answer = answer_question,

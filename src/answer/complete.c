@@ -1,71 +1,51 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* GET /data/{id}/check, /complete: the question box.
+/* The question complete: what may stand at a position of an expression.
  *
  * Names of functions, files and modules come with the most used first. */
-#include "server/complete.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "answer/question.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
+#include "query/cursor.h"
 #include "query/steps.h"
-#include "server/request.h"
 
 #define ITEMS_MAX 200
 
-static int answer_check(struct request *r, struct sink *out)
-{
-	const struct view *v = NULL;
-	struct buf text = { 0 };
-	struct json j;
+struct completion {
+	char *text, *help; /* help may be NULL */
+	const char *kind;
+};
 
-	if (!r->ask.checked.status) {
-		v = ask_view(&r->ask);
-		if (!v) {
-			r->ask.checked = r->ask.fault;
-			r->ask.fault = FAULT_NONE;
-		}
-	}
-	request_json(&j, out);
-	json_object(&j, NULL);
-	json_bool(&j, "ok", v);
-	if (v) {
-		filter_print(v->filter, &text);
-		json_text(&j, "filter", text.data);
-		json_number(&j, "count", v->count);
-		json_number(&j, "bytes", v->bytes);
-	} else {
-		json_text(&j, "error", r->ask.checked.text);
-		if (r->ask.checked.position >= 0)
-			json_number(&j, "position", (uint64_t)r->ask.checked.position);
-	}
-	json_end_object(&j);
-	buf_release(&text);
-	return 0;
-}
+struct answer_complete {
+	struct cursor cursor;
+	const char *expression;
+	struct completion *items;
+	size_t count, room;
+};
 
 struct listing {
-	struct request *r;
-	struct json *j;
+	struct ask *ask;
+	struct answer_complete *answer;
 	const struct cursor *c;
 	const char *typed; /* what is there already */
 	uint32_t left;
 };
 
-static void item(struct listing *l, const char *text, const char *kind, const char *help)
+static void add_item(struct listing *l, const char *text, const char *kind, const char *help)
 {
+	struct answer_complete *a = l->answer;
+
 	if (!l->left)
 		return;
 	l->left--;
-	json_object(l->j, NULL);
-	json_text(l->j, "text", text);
-	json_text(l->j, "kind", kind);
-	if (help)
-		json_text(l->j, "help", help);
-	json_end_object(l->j);
+	a->items = xgrow(a->items, a->count, &a->room, sizeof(*a->items));
+	a->items[a->count++] = (struct completion){ .text = xstrdup(text),
+						    .help = help ? xstrdup(help) : NULL,
+						    .kind = kind };
 }
 
 /* Does it fit what was typed?  In the first round by its beginning, in the second anywhere. */
@@ -81,12 +61,12 @@ static void list_conditions(struct listing *l)
 	for (unsigned round = 0; round < 2; round++) {
 		for (const struct filter_field *f = filter_fields; f->name; f++)
 			if (fits(l, f->name, round))
-				item(l, f->name, f->class == FIELD_FLAG ? "flag" : "field",
-				     f->help);
+				add_item(l, f->name, f->class == FIELD_FLAG ? "flag" : "field",
+					 f->help);
 		if (fits(l, "not", round))
-			item(l, "not", "word", "does not hold");
+			add_item(l, "not", "word", "does not hold");
 		if (fits(l, "frame(", round))
-			item(l, "frame(", "word", "one frame fulfils all that is inside");
+			add_item(l, "frame(", "word", "one frame fulfils all that is inside");
 	}
 	if (!*l->typed)
 		return;
@@ -94,7 +74,7 @@ static void list_conditions(struct listing *l)
 		for (const struct filter_row *f = filter_rows; f->name; f++)
 			if (f->type != ARG_EXPRESSION && !filter_field_find(f->name) &&
 			    fits(l, f->name, round))
-				item(l, f->name, "filter", f->help);
+				add_item(l, f->name, "filter", f->help);
 }
 
 static void list_operators(struct listing *l)
@@ -118,23 +98,23 @@ static void list_operators(struct listing *l)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (!l->c->field || rows[i].classes >> l->c->field->class & 1)
-			item(l, rows[i].text, "operator", rows[i].help);
+			add_item(l, rows[i].text, "operator", rows[i].help);
 }
 
 static void list_joins(struct listing *l)
 {
 	for (unsigned round = 0; round < 2; round++) {
 		if (fits(l, "and", round))
-			item(l, "and", "word", "both hold");
+			add_item(l, "and", "word", "both hold");
 		if (fits(l, "or", round))
-			item(l, "or", "word", "at least one holds");
+			add_item(l, "or", "word", "at least one holds");
 	}
 	if (l->c->depth && !*l->typed)
-		item(l, ")", "word", "closes the parenthesis");
+		add_item(l, ")", "word", "closes the parenthesis");
 }
 
 /* A text as an expression has it: in quotes, and behind ~ as a pattern for itself. */
-static void value_item(struct listing *l, const char *text, const char *help)
+static void add_value(struct listing *l, const char *text, const char *help)
 {
 	struct buf out = { 0 };
 
@@ -147,7 +127,7 @@ static void value_item(struct listing *l, const char *text, const char *help)
 		buf_char(&out, *p);
 	}
 	buf_char(&out, '"');
-	item(l, out.data, "value", help);
+	add_item(l, out.data, "value", help);
 	buf_release(&out);
 }
 
@@ -168,7 +148,7 @@ static int most_used(const void *a, const void *b)
 /* How often allocations go through each name: counts by string. */
 static void count_names(struct listing *l, const struct answer *a, struct used *by_string)
 {
-	struct locations *p = l->r->ask.snapshot->locations;
+	struct locations *p = l->ask->snapshot->locations;
 
 	for (uint32_t i = 1; i < locations_count(p); i++) {
 		unsigned count;
@@ -186,7 +166,7 @@ static void count_names(struct listing *l, const struct answer *a, struct used *
 
 static void list_names(struct listing *l, const struct answer *a)
 {
-	struct locations *p = l->r->ask.snapshot->locations;
+	struct locations *p = l->ask->snapshot->locations;
 	uint32_t strings = locations_string_count(p) + 1;
 	struct used *names = xcalloc(strings, sizeof(*names));
 
@@ -196,27 +176,27 @@ static void list_names(struct listing *l, const struct answer *a)
 		const char *text = locations_string(p, names[i].string);
 
 		if (*text && strcasestr(text, l->typed))
-			value_item(l, text, NULL);
+			add_value(l, text, NULL);
 	}
 	free(names);
 }
 
 static void list_modules(struct listing *l)
 {
-	const struct tables *t = &l->r->ask.snapshot->model->tables;
-	struct locations *p = l->r->ask.snapshot->locations;
+	const struct tables *t = &l->ask->snapshot->model->tables;
+	struct locations *p = l->ask->snapshot->locations;
 
 	for (size_t i = 1; i < t->module_count; i++) {
 		const char *path = locations_module_path(p, (uint32_t)i);
 
 		if (t->modules[i].known && *path && strcasestr(path, l->typed))
-			value_item(l, path_base(path), path);
+			add_value(l, path_base(path), path);
 	}
 }
 
 static void list_threads(struct listing *l)
 {
-	const struct threads *t = &l->r->ask.snapshot->model->tables.threads;
+	const struct threads *t = &l->ask->snapshot->model->tables.threads;
 	char number[24];
 
 	for (size_t i = 0; i < t->count; i++) {
@@ -225,12 +205,12 @@ static void list_threads(struct listing *l)
 		for (size_t k = 0; k < i && k < 1000; k++)
 			again |= !strcmp(t->rows[k].name, t->rows[i].name);
 		if (*t->rows[i].name && !again && strcasestr(t->rows[i].name, l->typed))
-			value_item(l, t->rows[i].name, NULL);
+			add_value(l, t->rows[i].name, NULL);
 	}
 	for (size_t i = 0; i < t->count && l->left; i++) {
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)t->rows[i].tid);
 		if (!strncmp(number, l->typed, strlen(l->typed)))
-			item(l, number, "value", t->rows[i].name);
+			add_item(l, number, "value", t->rows[i].name);
 	}
 }
 
@@ -238,10 +218,10 @@ static void list_calls(struct listing *l, const struct answer *a)
 {
 	for (unsigned i = 0; i < CALLS_MAX; i++) {
 		const char *name =
-			a->call_counts[i] ? locations_call(l->r->ask.snapshot->locations, i) : "";
+			a->call_counts[i] ? locations_call(l->ask->snapshot->locations, i) : "";
 
 		if (*name && strcasestr(name, l->typed))
-			value_item(l, name, NULL);
+			add_value(l, name, NULL);
 	}
 }
 
@@ -251,7 +231,7 @@ static void list_values(struct listing *l)
 
 	if (!l->c->field)
 		return;
-	snapshot_answer(l->r->ask.snapshot, &a, ask_view(&l->r->ask));
+	snapshot_answer(l->ask->snapshot, &a, ask_view(l->ask));
 	switch (l->c->field->class) {
 	case FIELD_FRAME:
 		if (l->c->field->which == FRAME_MODULE)
@@ -285,29 +265,21 @@ static size_t byte_at(const char *text, uint64_t units)
 	return at;
 }
 
-static int answer_complete(struct request *r, struct sink *out)
+static int complete_compute(struct ask *a, void *answer)
 {
-	const char *text = ask_text(&r->ask, "text"), *at = ask_text(&r->ask, "at");
+	const char *text = ask_text(a, "text"), *at = ask_text(a, "at");
+	struct answer_complete *ret = answer;
 	auto_free char *typed = NULL;
-	struct cursor c;
-	struct json j;
-	struct listing l = { .r = r, .j = &j, .c = &c, .left = ask_count(&r->ask, "count") };
+	struct listing l = {
+		.ask = a, .answer = ret, .c = &ret->cursor, .left = ask_count(a, "count")
+	};
 	size_t end;
 
-	text = text ? text : "";
+	ret->expression = text = text ? text : "";
 	end = at ? byte_at(text, strtoull(at, NULL, 10)) : strlen(text);
-	cursor_find(&c, text, end);
-	l.typed = typed = xmemdup0(text + c.typed, end - c.typed);
-	request_json(&j, out);
-	json_object(&j, NULL);
-	json_number(&j, "from", param_position(text, c.from));
-	json_number(&j, "to", param_position(text, c.to));
-	if (c.kind == PLACE_VALUE && c.field)
-		json_text(&j, "hint", value_help(c.matches ? ARG_REGEX : c.field->type));
-	else
-		json_null(&j, "hint");
-	json_array(&j, "items");
-	switch (c.kind) {
+	cursor_find(&ret->cursor, text, end);
+	l.typed = typed = xmemdup0(text + ret->cursor.typed, end - ret->cursor.typed);
+	switch (ret->cursor.kind) {
 	case PLACE_CONDITION:
 		list_conditions(&l);
 		break;
@@ -321,22 +293,59 @@ static int answer_complete(struct request *r, struct sink *out)
 		list_joins(&l);
 		break;
 	}
-	json_end_array(&j);
-	json_end_object(&j);
 	return 0;
 }
 
-static const struct param_row complete_params[] = {
+static int complete_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+{
+	const struct answer_complete *c = answer;
+	const struct cursor *at = &c->cursor;
+
+	json_object(j, NULL);
+	json_number(j, "from", param_position(c->expression, at->from));
+	json_number(j, "to", param_position(c->expression, at->to));
+	if (at->kind == PLACE_VALUE && at->field)
+		json_text(j, "hint", value_help(at->matches ? ARG_REGEX : at->field->type));
+	else
+		json_null(j, "hint");
+	json_array(j, "items");
+	for (size_t i = 0; i < c->count; i++) {
+		json_object(j, NULL);
+		json_text(j, "text", c->items[i].text);
+		json_text(j, "kind", c->items[i].kind);
+		if (c->items[i].help)
+			json_text(j, "help", c->items[i].help);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_end_object(j);
+	return 0;
+}
+
+static void complete_drop(void *answer)
+{
+	struct answer_complete *c = answer;
+
+	for (size_t i = 0; i < c->count; i++) {
+		free(c->items[i].text);
+		free(c->items[i].help);
+	}
+	free(c->items);
+}
+
+static const struct param_row params[] = {
 	{ "text", PARAM_TEXT, NULL, "the expression so far" },
 	{ "at", PARAM_NUMBER, NULL, "where the cursor is, in UTF-16 units; its end if not given" },
 	{ "count", PARAM_COUNT, "20", "items at most", .max = ITEMS_MAX },
 	{ 0 },
 };
 
-const struct route routes_complete[] = {
-	{ "/data/{id}/check", METHOD_GET, "can this expression be read, and how much matches",
-	  .filters = true, .checks = true, .answer = answer_check },
-	{ "/data/{id}/complete", METHOD_GET, "what may stand at a place of an expression",
-	  .params = complete_params, .answer = answer_complete },
-	{ 0 },
+const struct question question_complete = {
+	.name = "complete",
+	.help = "what may stand at a place of an expression",
+	.params = params,
+	.size = sizeof(struct answer_complete),
+	.compute = complete_compute,
+	.write_json = complete_json,
+	.release = complete_drop,
 };

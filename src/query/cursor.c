@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The cursor in an expression.  See complete.h.
+/* The cursor in an expression.  See cursor.h.
  *
  * Expressions are read as query/expr.c reads them, but without an error: what does not fit is
  * passed over. */
@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "base/xalloc.h"
-#include "server/complete.h"
+#include "query/cursor.h"
 
 struct token {
 	size_t start, end;

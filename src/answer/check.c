@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The question check: can an expression be read, and how much matches? */
+#include "answer/question.h"
+
+struct answer_check {
+	const struct view *view; /* NULL: it cannot be read, and `wrong` says why */
+	struct fault wrong;
+};
+
+static int check_compute(struct ask *a, void *answer)
+{
+	struct answer_check *ret = answer;
+
+	ret->wrong = a->checked;
+	if (ret->wrong.status)
+		return 0;
+	ret->view = ask_view(a);
+	if (!ret->view) {
+		ret->wrong = a->fault;
+		a->fault = FAULT_NONE;
+	}
+	return 0;
+}
+
+static int check_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+{
+	const struct answer_check *c = answer;
+	struct buf text = { 0 };
+
+	json_object(j, NULL);
+	json_bool(j, "ok", c->view);
+	if (c->view) {
+		filter_print(c->view->filter, &text);
+		json_text(j, "filter", text.data);
+		json_number(j, "count", c->view->count);
+		json_number(j, "bytes", c->view->bytes);
+	} else {
+		json_text(j, "error", c->wrong.text);
+		if (c->wrong.position >= 0)
+			json_number(j, "position", (uint64_t)c->wrong.position);
+	}
+	json_end_object(j);
+	buf_release(&text);
+	return 0;
+}
+
+const struct question question_check = {
+	.name = "check",
+	.help = "can this expression be read, and how much matches",
+	.filters = true,
+	.checks = true,
+	.size = sizeof(struct answer_check),
+	.compute = check_compute,
+	.write_json = check_json,
+};
