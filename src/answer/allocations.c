@@ -16,7 +16,7 @@ static bool allocations_are_many(const struct ask *a)
 
 static int allocations_compute(struct ask *a, void *answer)
 {
-	const struct sort_key *key = sort_key_find(ask_text(a, "sort_by"));
+	const struct filter_field *key = sort_field(ask_text(a, "sort_by"));
 	uint32_t skip = ask_count(a, "skip"), count = ask_count(a, "count");
 	struct answer_allocations *ret = answer;
 	bool descending = ask_descending(a);
@@ -24,7 +24,7 @@ static int allocations_compute(struct ask *a, void *answer)
 	ret->view = ask_view(a);
 	if (!ret->view)
 		return -EINVAL;
-	ret->in_order = key->kind == SORT_TIMESTAMP && !descending;
+	ret->in_order = sort_is_by_time(key) && !descending;
 	if (!ret->in_order)
 		ret->page = sort_page(ret->view, key, descending, skip, count);
 	else if (count && view_rows(ret->view, skip, 1, &ret->first))
@@ -93,9 +93,7 @@ static void allocations_drop(void *answer)
 
 static const struct param_row params[] = {
 	PARAMS_PAGE("all"),
-	{ "sort_by", PARAM_CHOICE, "timestamp", "what orders",
-	  .values = "timestamp|address|size|usable_size|lifetime|deallocated|chain_lifetime|"
-		    "chain_length|thread",
+	{ "sort_by", PARAM_CHOICE, "timestamp", "what orders", .values = sort_words,
 	  .option = "sort", .letter = 's' },
 	PARAM_ORDER("asc"),
 	{ "stacks", PARAM_BOOL, "true", "with frames" },

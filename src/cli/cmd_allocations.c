@@ -7,6 +7,8 @@
 #include "cli/answering.h"
 #include "cli/table.h"
 #include "cli/where.h"
+#include "export/csv.h"
+#include "query/fields.h"
 
 static bool full;
 
@@ -53,7 +55,9 @@ static int add_row(void *context, uint32_t row)
 	if (c->freed_at[row] == NEVER)
 		table_cell(t, "leaked");
 	else
-		table_cell(t, human_duration(&h, answer_lifetime_ns(a, row)));
+		table_cell(t, human_duration(
+				      &h, clock_duration_ns(&a->clock, lifetime_ticks(m, &a->clock,
+										      row, row))));
 	table_cell(t, human_size(&h, columns_size(c, row)));
 	table_cell(t, human_size(&h, columns_size(c, row) + columns_slack_of(c, row)));
 	table_cellf(t, "0x%" PRIx64, c->address[row]);
@@ -96,59 +100,28 @@ static void print_allocations(struct printing *p, const void *answer)
 	answer_release(&l.answer);
 }
 
+struct csv_printing {
+	struct printing *p;
+	struct csv_lines lines;
+};
+
 static int csv_row(void *context, uint32_t row)
 {
-	struct listing *l = context;
-	const struct answer *a = &l->answer;
-	struct buf *out = l->p->out;
-	const struct view *v = a->view;
-	const struct model *m = v->model;
-	const struct columns *c = &m->allocations;
-	uint64_t tags = c->tags[row];
-	bool freed = c->freed_at[row] != NEVER, by = freed && !(tags_flags(tags) & TAG_FREE_LOST);
-	struct buf where = { 0 };
+	struct csv_printing *c = context;
 
-	csv_number(out, row);
-	csv_number(out, clock_ns(&a->clock, c->allocated_at[row]));
-	csv_cell(out, "");
-	if (freed) {
-		out->size -= 2;
-		buf_printf(out, "%" PRIu64, clock_ns(&a->clock, c->freed_at[row]));
-	}
-	csv_number(out, answer_lifetime_ns(a, row));
-	csv_number(out, columns_size(c, row));
-	csv_number(out, columns_size(c, row) + columns_slack_of(c, row));
-	csv_number(out, c->address[row]);
-	csv_number(out, m->tables.threads.rows[tags_thread(tags)].tid);
-	csv_cell(out, m->tables.threads.rows[tags_thread(tags)].name);
-	csv_cell(out, locations_call(v->locations, tags_call(tags)));
-	csv_cell(out, by ? locations_call(v->locations, tags_free_call(tags)) : "");
-	csv_number(out, c->position[row]);
-	csv_number(out, c->chain[row] == NO_CHAIN ? 1 : m->chains[c->chain[row]].length);
-	csv_number(out, answer_stack(m, c->stack[row]));
-	csv_number(out, by ? answer_stack(m, c->free_stack[row]) : 0);
-	if (full)
-		where_lines(v, c->stack[row], tags_call(tags), &where);
-	else
-		where_line(v, c->stack[row], 3, &where);
-	csv_cell(out, where.data);
-	csv_end(out);
-	buf_release(&where);
-	return !answering_turn(l->p);
+	csv_allocation(&c->lines, c->p->out, row);
+	return !answering_turn(c->p);
 }
 
 static void csv_allocations(struct printing *p, const void *answer)
 {
 	const struct answer_allocations *shown = answer;
-	struct listing l = { .p = p };
+	struct csv_printing c = { .p = p };
 
-	answer_init(&l.answer, shown->view);
-	buf_text(p->out,
-		 "id,timestamp_ns,deallocated_ns,lifetime_ns,size,usable_size,address,thread,"
-		 "thread_name,call,deallocation_call,position_in_chain,chain_length,"
-		 "backtrace_id,deallocation_backtrace_id,where\n");
-	allocations_each(shown, csv_row, &l);
-	answer_release(&l.answer);
+	csv_lines_init(&c.lines, shown->view);
+	csv_allocations_head(p->out);
+	allocations_each(shown, csv_row, &c);
+	csv_lines_release(&c.lines);
 }
 
 static const struct answering answering = {

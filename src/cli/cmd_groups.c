@@ -8,6 +8,7 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "cli/where.h"
+#include "export/csv.h"
 
 static bool full;
 
@@ -162,62 +163,17 @@ static void print_groups(struct printing *p, const void *answer)
 	buf_release(&label);
 }
 
-static void csv_sums(const struct model *m, const struct summary_sums *s, struct buf *out)
-{
-	csv_number(out, s->count);
-	csv_number(out, s->bytes);
-	csv_number(out, s->bytes + s->slack);
-	csv_number(out, s->leaked_count);
-	csv_number(out, s->leaked_bytes);
-	csv_number(out, s->count ? s->min_size : 0);
-	csv_number(out, s->max_size);
-	csv_number(out, s->count ? model_ns(m, s->first_at) : 0);
-	csv_number(out, model_ns(m, s->last_at));
-}
-
 static void csv_groups(struct printing *p, const void *answer)
 {
-	static const char *const names[] = { "count",	     "size",	    "usable_size",
-					     "leaked_count", "leaked_size", "min_size",
-					     "max_size",     "first_ns",    "last_ns" };
-	static const char *const parts[] = { "", "self_", "all_" };
 	const struct answer_groups *shown = answer;
 	const struct groups *g = shown->groups;
-	bool stacks = g->key->kind == GROUP_STACK;
-	struct buf *out = p->out, label = { 0 };
+	struct csv_lines l;
 
-	csv_cell(out, g->key->name);
-	for (size_t part = 0; part < 3; part++)
-		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-			buf_clear(&label);
-			buf_printf(&label, "%s%s", parts[part], names[i]);
-			csv_cell(out, label.data);
-		}
-	if (stacks)
-		csv_cell(out, "where");
-	csv_end(out);
-	for (uint32_t i = 0; i < shown->page.count && answering_turn(p); i++) {
-		const struct group *row = &g->rows[shown->page.rows[i]];
-
-		buf_clear(&label);
-		groups_label(g, row, &label);
-		if (stacks)
-			csv_number(out, row->id);
-		else
-			csv_cell(out, label.data);
-		csv_sums(p->model, &row->matched, out);
-		csv_sums(p->model, &row->self, out);
-		csv_sums(p->model, &row->all, out);
-		buf_clear(&label);
-		if (stacks && full)
-			where_lines(g->view, row->id, row->call, &label);
-		else if (stacks)
-			where_line(g->view, row->id, 3, &label);
-		if (stacks)
-			csv_cell(out, label.data);
-		csv_end(out);
-	}
-	buf_release(&label);
+	csv_lines_init(&l, g->view);
+	csv_groups_head(p->out, g);
+	for (uint32_t i = 0; i < shown->page.count && answering_turn(p); i++)
+		csv_group(&l, p->out, g, &g->rows[shown->page.rows[i]]);
+	csv_lines_release(&l);
 }
 
 static const struct answering answering = {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Comma-separated values (RFC 4180): a line for each allocation, or for each stack. */
+/* Comma-separated values: a line for each allocation, or for each group.  See csv.h. */
+#include "export/csv.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +10,7 @@
 #include "base/xalloc.h"
 #include "export/export.h"
 #include "query/answer.h"
-#include "query/group.h"
-#include "query/stacks.h"
+#include "query/fields.h"
 
 #define BLOCK 4096u /* rows that are written at a time */
 
@@ -27,100 +28,129 @@ static void put_text(struct buf *out, const char *text)
 	buf_char(out, '"');
 }
 
-/* Function, file and line of a stack's innermost frame, as the end of a line: written once, and
- * copied from then on. */
-struct wheres {
-	const struct view *v;
-	struct stack_frames frames;
-	struct buf text;
-	struct where {
-		size_t offset, size;
-	} * of; /* by stack */
-};
-
-static void wheres_init(struct wheres *w, const struct view *v)
+void csv_lines_init(struct csv_lines *l, const struct view *v)
 {
-	*w = (struct wheres){ .v = v };
-	w->of = xcalloc((size_t)v->model->tables.nodes.count + 1, sizeof(*w->of));
+	*l = (struct csv_lines){ .view = v, .clock = model_clock(v->model) };
+	l->where_of = xcalloc((size_t)v->model->tables.nodes.count + 1, sizeof(*l->where_of));
 }
 
-static void wheres_release(struct wheres *w)
+void csv_lines_release(struct csv_lines *l)
 {
-	stack_frames_release(&w->frames);
-	buf_release(&w->text);
-	free(w->of);
+	stack_frames_release(&l->frames);
+	buf_release(&l->wheres);
+	free(l->where_of);
 }
 
-static void write_where(struct wheres *w, uint32_t stack)
+static void write_where(struct csv_lines *l, uint32_t stack)
 {
-	struct buf *out = &w->text, name = { 0 };
+	struct buf *out = &l->wheres, name = { 0 };
 
-	stack_frames_of(&w->frames, w->v, stack);
-	if (!w->frames.count) {
+	stack_frames_of(&l->frames, l->view, stack);
+	if (!l->frames.count) {
 		buf_text(out, ",,\r\n");
 		return;
 	}
-	stack_frame_name(w->v, &w->frames.rows[0], &name);
+	stack_frame_name(l->view, &l->frames.rows[0], &name);
 	put_text(out, name.data);
 	buf_char(out, ',');
-	put_text(out, locations_string(w->v->locations, w->frames.rows[0].file));
-	buf_printf(out, ",%u\r\n", w->frames.rows[0].line);
+	put_text(out, locations_string(l->view->locations, l->frames.rows[0].file));
+	buf_printf(out, ",%u\r\n", l->frames.rows[0].line);
 	buf_release(&name);
 }
 
-static void put_where(struct buf *out, struct wheres *w, uint32_t stack)
+#define WHERE_NAMES "function,source,line\r\n"
+
+static void put_where(struct csv_lines *l, struct buf *out, uint32_t stack)
 {
-	struct where *where = &w->of[answer_stack(w->v->model, stack)];
+	struct csv_where *where = &l->where_of[answer_stack(l->view->model, stack)];
 
 	if (!where->size) {
-		where->offset = w->text.size;
-		write_where(w, stack);
-		where->size = w->text.size - where->offset;
+		where->offset = l->wheres.size;
+		write_where(l, stack);
+		where->size = l->wheres.size - where->offset;
 	}
-	buf_add(out, w->text.data + where->offset, where->size);
+	buf_add(out, l->wheres.data + where->offset, where->size);
 }
 
 /* A number and a comma. */
-static void csv_put_number(struct buf *out, uint64_t number)
+static void put(struct buf *out, uint64_t number)
 {
 	buf_decimal(out, number);
 	buf_char(out, ',');
 }
 
-static void put_allocation(struct buf *out, const struct answer *a, uint32_t row)
+static void put_cell(struct buf *out, const char *text)
 {
-	const struct columns *c = &a->view->model->allocations;
-	const struct thread *threads = a->view->model->tables.threads.rows;
-	uint64_t size = columns_size(c, row);
+	put_text(out, text);
+	buf_char(out, ',');
+}
 
-	csv_put_number(out, row);
-	csv_put_number(out, clock_ns(&a->clock, c->allocated_at[row]));
-	if (c->freed_at[row] != NEVER) {
-		csv_put_number(out, clock_ns(&a->clock, c->freed_at[row]));
-		csv_put_number(out, answer_lifetime_ns(a, row));
-	} else {
-		buf_add(out, ",,", 2);
-	}
-	csv_put_number(out, size);
-	csv_put_number(out, size + columns_slack_of(c, row));
+static void put_stamp(struct buf *out, const struct model_clock *clock, uint64_t stamp)
+{
+	if (stamp == NEVER)
+		buf_char(out, ',');
+	else
+		put(out, clock_ns(clock, stamp));
+}
+
+static void put_address(struct buf *out, uint64_t address)
+{
 	buf_add(out, "0x", 2);
-	buf_hexadecimal(out, c->address[row]);
+	buf_hexadecimal(out, address);
 	buf_char(out, ',');
-	csv_put_number(out, threads[tags_thread(c->tags[row])].tid);
-	put_text(out, locations_call(a->view->locations, tags_call(c->tags[row])));
-	buf_char(out, ',');
-	csv_put_number(out, answer_stack(a->view->model, c->stack[row]));
-	csv_put_number(out, answer_stack(a->view->model, c->free_stack[row]));
+}
+
+void csv_allocations_head(struct buf *out)
+{
+#define UNIT_ARG_TIME "_ns"
+#define UNIT_ARG_DURATION_OR_PERCENT "_ns"
+#define UNIT_ARG_SIZE
+#define UNIT_ARG_COUNT
+#define UNIT_ARG_NUMBER
+#define UNIT_ARG_ADDRESS
+#define NUMBER(id, name, column, json, type, ...) column UNIT_##type ","
+	buf_text(out, "id,"
+#include "query/fields.def"
+		      "thread,thread_name,call,deallocation_call,backtrace_id,"
+		      "deallocation_backtrace_id," WHERE_NAMES);
+#undef NUMBER
+}
+
+void csv_allocation(struct csv_lines *l, struct buf *out, uint32_t row)
+{
+	const struct model *m = l->view->model;
+	const struct columns *c = &m->allocations;
+	const struct model_clock *clock = &l->clock;
+	uint64_t tags = c->tags[row];
+	const struct thread *thread = &m->tables.threads.rows[tags_thread(tags)];
+	bool freed = c->freed_at[row] != NEVER && !(tags_flags(tags) & TAG_FREE_LOST);
+
+	put(out, row);
+#define PUT_ARG_TIME(value) put_stamp(out, clock, value)
+#define PUT_ARG_DURATION_OR_PERCENT(value) put(out, clock_duration_ns(clock, value))
+#define PUT_ARG_SIZE(value) put(out, value)
+#define PUT_ARG_COUNT(value) put(out, value)
+#define PUT_ARG_NUMBER(value) put(out, value)
+#define PUT_ARG_ADDRESS(value) put_address(out, value)
+#define NUMBER(id, name, column, json, type, cost, value, help) PUT_##type(value);
+#include "query/fields.def"
+#undef NUMBER
+	put(out, thread->tid);
+	put_cell(out, thread->name);
+	put_cell(out, locations_call(l->view->locations, tags_call(tags)));
+	put_cell(out, freed ? locations_call(l->view->locations, tags_free_call(tags)) : "");
+	put(out, answer_stack(m, c->stack[row]));
+	put(out, freed ? answer_stack(m, c->free_stack[row]) : 0);
+	put_where(l, out, c->stack[row]);
 }
 
 /* Lines are written on all cores, blocks of them in order. */
 struct lines {
 	const struct export *x;
 	struct sink *out;
-	struct answer answer;
 	struct line_writer {
 		struct rope rope;
-		struct wheres wheres;
+		struct csv_lines lines;
 	} * writers; /* by worker */
 };
 
@@ -128,13 +158,9 @@ static void write_lines(void *context, unsigned worker, uint64_t first, uint64_t
 {
 	struct lines *l = context;
 	struct line_writer *w = &l->writers[worker];
-	const struct columns *c = &l->x->view->model->allocations;
 
 	VIEW_EACH(l->x->view, first, count, row)
-	{
-		put_allocation(&w->rope.text, &l->answer, row);
-		put_where(&w->rope.text, &w->wheres, c->stack[row]);
-	}
+	csv_allocation(&w->lines, &w->rope.text, row);
 }
 
 static int take_lines(void *context, unsigned worker, uint64_t first, uint64_t count)
@@ -150,47 +176,78 @@ static void put_allocations(const struct export *x, struct sink *out)
 	struct lines l = { .x = x, .out = out };
 	unsigned workers = parallel_workers();
 
-	answer_init(&l.answer, x->view);
 	l.writers = xcalloc(workers, sizeof(*l.writers));
 	for (unsigned i = 0; i < workers; i++)
-		wheres_init(&l.writers[i].wheres, x->view);
-	buf_text(&out->buf, "id,timestamp_ns,deallocated_ns,lifetime_ns,size,usable_size,address,"
-			    "thread,call,stack,deallocation_stack,function,source,line\r\n");
+		csv_lines_init(&l.writers[i].lines, x->view);
+	csv_allocations_head(&out->buf);
 	ordered_for(x->view->model->allocations.count, BLOCK, sink_is_handed_on(out), write_lines,
 		    take_lines, &l);
 	for (unsigned i = 0; i < workers; i++) {
-		wheres_release(&l.writers[i].wheres);
+		csv_lines_release(&l.writers[i].lines);
 		rope_release(&l.writers[i].rope);
 	}
 	free(l.writers);
-	answer_release(&l.answer);
+}
+
+void csv_groups_head(struct buf *out, const struct groups *g)
+{
+	static const char *const parts[] = { "", "self_", "all_" };
+
+	buf_printf(out, "%s,", g->key->kind == GROUP_STACK ? "backtrace_id" : g->key->name);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		buf_printf(out,
+			   "%1$scount,%1$ssize,%1$susable_size,%1$sleaked_count,%1$sleaked_size,"
+			   "%1$smin_size,%1$smax_size,%1$sfirst_ns,%1$slast_ns,",
+			   parts[i]);
+	buf_text(out, WHERE_NAMES);
+}
+
+static void put_sums(struct buf *out, const struct model_clock *clock, const struct summary_sums *s)
+{
+	put(out, s->count);
+	put(out, s->bytes);
+	put(out, s->bytes + s->slack);
+	put(out, s->leaked_count);
+	put(out, s->leaked_bytes);
+	put(out, s->count ? s->min_size : 0);
+	put(out, s->max_size);
+	put(out, s->count ? clock_ns(clock, s->first_at) : 0);
+	put(out, clock_ns(clock, s->last_at));
+}
+
+void csv_group(struct csv_lines *l, struct buf *out, const struct groups *g,
+	       const struct group *row)
+{
+	struct buf label = { 0 };
+
+	if (g->key->kind == GROUP_STACK) {
+		put(out, row->id);
+	} else {
+		groups_label(g, row, &label);
+		put_cell(out, label.data ? label.data : "");
+		buf_release(&label);
+	}
+	put_sums(out, &l->clock, &row->matched);
+	put_sums(out, &l->clock, &row->self);
+	put_sums(out, &l->clock, &row->all);
+	if (g->key->kind == GROUP_STACK)
+		put_where(l, out, row->id);
+	else
+		buf_text(out, ",,\r\n");
 }
 
 static void put_groups(const struct export *x, struct sink *out)
 {
-	struct wheres wheres;
 	struct groups *g = groups_new(x->view, group_key_find("stack"));
-	struct model_clock clock = model_clock(x->view->model);
+	struct csv_lines l;
 
-	wheres_init(&wheres, x->view);
-	buf_text(&out->buf, "stack,count,bytes,leaked_count,leaked_bytes,min_size,max_size,"
-			    "first_ns,last_ns,function,source,line\r\n");
+	csv_lines_init(&l, x->view);
+	csv_groups_head(&out->buf, g);
 	for (uint32_t i = 0; i < g->count && !sink_turn(out); i++) {
-		const struct summary_sums *s = &g->rows[i].matched;
-
-		csv_put_number(&out->buf, g->rows[i].id);
-		csv_put_number(&out->buf, s->count);
-		csv_put_number(&out->buf, s->bytes);
-		csv_put_number(&out->buf, s->leaked_count);
-		csv_put_number(&out->buf, s->leaked_bytes);
-		csv_put_number(&out->buf, s->min_size);
-		csv_put_number(&out->buf, s->max_size);
-		csv_put_number(&out->buf, clock_ns(&clock, s->first_at));
-		csv_put_number(&out->buf, clock_ns(&clock, s->last_at));
-		put_where(&out->buf, &wheres, g->rows[i].id);
+		csv_group(&l, &out->buf, g, &g->rows[i]);
 		export_progress(x, i, g->count);
 	}
-	wheres_release(&wheres);
+	csv_lines_release(&l);
 	groups_free(g);
 }
 

@@ -8,6 +8,7 @@
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/allocator.h"
+#include "query/fields.h"
 #include "query/nested.h"
 #include "query/steps.h"
 
@@ -39,36 +40,6 @@ uint32_t answer_stack(const struct model *m, uint32_t stack)
 	return node_is_known(&m->tables.nodes, stack) ? stack : 0;
 }
 
-static uint64_t freed_or_end(const struct answer *a, uint32_t row)
-{
-	uint64_t freed = a->view->model->allocations.freed_at[row];
-
-	return freed == NEVER ? a->clock.end : freed;
-}
-
-uint64_t answer_lifetime_ns(const struct answer *a, uint32_t row)
-{
-	uint64_t from = a->view->model->allocations.allocated_at[row];
-
-	return clock_duration_ns(&a->clock, freed_or_end(a, row) - from);
-}
-
-static struct chain chain_of(const struct model *m, uint32_t row)
-{
-	uint32_t chain = m->allocations.chain[row];
-
-	return chain == NO_CHAIN ? (struct chain){ row, row, 1 } : m->chains[chain];
-}
-
-uint64_t answer_chain_lifetime_ns(const struct answer *a, uint32_t row)
-{
-	struct chain c = chain_of(a->view->model, row);
-
-	return clock_duration_ns(&a->clock,
-				 freed_or_end(a, c.last) -
-					 a->view->model->allocations.allocated_at[c.first]);
-}
-
 /* Rows come by the million: keys are literals to whatever writes one of their fields. */
 JSON_QUICK void timeval(struct json *j, const char *key, uint64_t ns)
 {
@@ -92,10 +63,18 @@ JSON_QUICK void moment_named(const struct answer *a, struct json *j, uint64_t st
 #define moment(a, j, name, stamp)                                                                  \
 	moment_named(a, j, stamp, name, name "_relative", name "_relative_p")
 
+/* "name" and "name_s" of a literal. */
+#define address_as(j, name, value)                                                                 \
+	do {                                                                                       \
+		uint64_t value_ = value;                                                           \
+                                                                                                   \
+		json_quick_number(j, name, value_);                                                \
+		json_quick_hex(j, name "_s", value_);                                              \
+	} while (0)
+
 static void address(struct json *j, uint64_t value)
 {
-	json_quick_number(j, "address", value);
-	json_quick_hex(j, "address_s", value);
+	address_as(j, "address", value);
 }
 
 /* While allocations are counted by location. */
@@ -316,10 +295,19 @@ static void deallocation(struct answer *a, struct json *j, const char *key, uint
 	json_end_object(j);
 }
 
+/* A number of fields.def, by what it is compared with. */
+#define WRITE_ARG_TIME(key, value) moment(a, j, key, value)
+#define WRITE_ARG_DURATION_OR_PERCENT(key, value) timeval(j, key, clock_duration_ns(clock, value))
+#define WRITE_ARG_ADDRESS(key, value) address_as(j, key, value)
+#define WRITE_ARG_SIZE(key, value) json_quick_number(j, key, value)
+#define WRITE_ARG_COUNT(key, value) json_quick_number(j, key, value)
+#define WRITE_ARG_NUMBER(key, value) json_quick_number(j, key, value)
+
 void answer_allocation(struct answer *a, struct json *j, uint32_t row)
 {
 	const struct model *m = a->view->model;
 	const struct columns *c = &m->allocations;
+	const struct model_clock *clock = &a->clock;
 	uint64_t tags = c->tags[row];
 	struct chain chain = chain_of(m, row);
 	const char *call = locations_call(a->view->locations, tags_call(tags));
@@ -330,15 +318,14 @@ void answer_allocation(struct answer *a, struct json *j, uint32_t row)
 
 	json_object(j, NULL);
 	json_quick_number(j, "id", row);
-	address(j, c->address[row]);
-	moment(a, j, "timestamp", c->allocated_at[row]);
+#define NUMBER(id, name, column, key, type, cost, value, help)                                     \
+	if (*key)                                                                                  \
+		WRITE_##type(key, value);
+#include "query/fields.def"
+#undef NUMBER
 	json_quick_number(j, "thread", m->tables.threads.rows[tags_thread(tags)].tid);
 	json_quick_text(j, "thread_name", m->tables.threads.rows[tags_thread(tags)].name);
 	json_quick_text(j, "call", call);
-	json_quick_number(j, "size", columns_size(c, row));
-	json_quick_number(j, "extra_space", columns_slack_of(c, row));
-	json_quick_number(j, "marker", markers_at(&m->tables.markers, c->allocated_at[row]));
-	timeval(j, "lifetime", answer_lifetime_ns(a, row));
 	json_quick_number(j, "backtrace_id", answer_stack(m, c->stack[row]));
 	if (c->freed_at[row] != NEVER)
 		deallocation(a, j, "deallocation", row);
@@ -351,9 +338,6 @@ void answer_allocation(struct answer *a, struct json *j, uint32_t row)
 	json_quick_bool(j, "is_zeroed", flags & TAG_ZEROED);
 	json_quick_bool(j, "is_temporary", flags & TAG_TEMPORARY);
 	json_quick_bool(j, "is_reallocated", flags & TAG_REALLOCATED);
-	timeval(j, "chain_lifetime", answer_chain_lifetime_ns(a, row));
-	json_quick_number(j, "position_in_chain", c->position[row]);
-	json_quick_number(j, "chain_length", chain.length);
 	json_quick_number(j, "chain_first", chain.first);
 	json_quick_number(j, "chain_last", chain.last);
 	json_end_object(j);

@@ -48,9 +48,6 @@ void answer_release(struct answer *a);
  * stack is written. */
 void answer_count(struct answer *a);
 
-/* Nanoseconds of an allocation's life, and of its chain's. */
-uint64_t answer_lifetime_ns(const struct answer *a, uint32_t row);
-uint64_t answer_chain_lifetime_ns(const struct answer *a, uint32_t row);
 /* A known stack's number, or 0. */
 uint32_t answer_stack(const struct model *m, uint32_t stack);
 

@@ -31,19 +31,9 @@ enum field_class {
 };
 
 enum row_number {
-	ROW_ALLOCATED,
-	ROW_FREED,
-	ROW_ADDRESS,
-	ROW_SIZE,
-	ROW_USABLE_SIZE,
-	ROW_SLACK,
-	ROW_LIFETIME,
-	ROW_FIRST_SIZE,
-	ROW_LAST_SIZE,
-	ROW_CHAIN_LENGTH,
-	ROW_CHAIN_LIFETIME,
-	ROW_POSITION,
-	ROW_MARKER,
+#define NUMBER(id, ...) ROW_##id,
+#include "query/fields.def"
+#undef NUMBER
 };
 
 enum stack_number {

@@ -6,26 +6,10 @@
 #include "base/nearest.h"
 
 const struct filter_field filter_fields[] = {
-	{ "allocated", ARG_TIME, FIELD_ROW, ROW_ALLOCATED, "when it was allocated" },
-	{ "deallocated", ARG_TIME, FIELD_ROW, ROW_FREED,
-	  "when it was freed or reallocated; what was never freed fits no comparison" },
-	{ "lifetime", ARG_DURATION_OR_PERCENT, FIELD_ROW, ROW_LIFETIME,
-	  "from allocation to deallocation, or to the end of the recording; % of the run time" },
-	{ "size", ARG_SIZE, FIELD_ROW, ROW_SIZE, "bytes that were asked for" },
-	{ "usable_size", ARG_SIZE, FIELD_ROW, ROW_USABLE_SIZE, "bytes that the allocator gave" },
-	{ "slack", ARG_SIZE, FIELD_ROW, ROW_SLACK, "usable size minus size" },
-	{ "address", ARG_ADDRESS, FIELD_ROW, ROW_ADDRESS, "where it was" },
-	{ "first_size", ARG_SIZE, FIELD_ROW, ROW_FIRST_SIZE,
-	  "size of the first block of its realloc chain" },
-	{ "last_size", ARG_SIZE, FIELD_ROW, ROW_LAST_SIZE,
-	  "size of the last block of its realloc chain" },
-	{ "chain_length", ARG_COUNT, FIELD_ROW, ROW_CHAIN_LENGTH,
-	  "blocks in its realloc chain; 1 without a realloc" },
-	{ "chain_lifetime", ARG_DURATION_OR_PERCENT, FIELD_ROW, ROW_CHAIN_LIFETIME,
-	  "from the chain's first allocation to its end; % of the run time" },
-	{ "position_in_chain", ARG_COUNT, FIELD_ROW, ROW_POSITION, "in its realloc chain, from 0" },
-	{ "marker", ARG_NUMBER, FIELD_ROW, ROW_MARKER,
-	  "value of the last marker that was set before it; 0 before any" },
+#define NUMBER(id, name, column, json, type, cost, value, help)                                    \
+	{ name, type, FIELD_ROW, ROW_##id, help },
+#include "query/fields.def"
+#undef NUMBER
 	{ "backtrace", ARG_IDS, FIELD_BACKTRACE, SIDE_ALLOCATION, "number of its stack" },
 	{ "deallocation_backtrace", ARG_IDS, FIELD_BACKTRACE, SIDE_DEALLOCATION,
 	  "number of the stack that freed or reallocated it" },

@@ -267,11 +267,9 @@ static bool test_range(struct binder *b, const struct condition *c, struct range
 static struct step *number_step(int which, struct range r)
 {
 	static const unsigned costs[] = {
-		[ROW_ALLOCATED] = 1,	[ROW_FREED] = 3,	  [ROW_ADDRESS] = 3,
-		[ROW_SIZE] = 3,		[ROW_USABLE_SIZE] = 4,	  [ROW_SLACK] = 4,
-		[ROW_LIFETIME] = 5,	[ROW_FIRST_SIZE] = 8,	  [ROW_LAST_SIZE] = 8,
-		[ROW_CHAIN_LENGTH] = 7, [ROW_CHAIN_LIFETIME] = 9, [ROW_POSITION] = 3,
-		[ROW_MARKER] = 4,
+#define NUMBER(id, name, column, json, type, cost, value, help) [ROW_##id] = cost,
+#include "query/fields.def"
+#undef NUMBER
 	};
 	struct step *s = step_new(STEP_NUMBER, costs[which]);
 

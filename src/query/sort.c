@@ -11,35 +11,29 @@
 
 #include "base/parallel.h"
 #include "base/xalloc.h"
-#include "query/clock.h"
+#include "query/fields.h"
 
 #define HEAP_MAX 65536u /* rows that are worth keeping in a heap */
 
-const struct sort_key sort_keys[] = {
-	{ "timestamp", SORT_TIMESTAMP, "when it was allocated" },
-	{ "address", SORT_ADDRESS, "where it was" },
-	{ "size", SORT_SIZE, "bytes that were asked for" },
-	{ "usable_size", SORT_USABLE_SIZE, "bytes that the allocator gave" },
-	{ "lifetime", SORT_LIFETIME, "how long it lived" },
-	{ "deallocated", SORT_DEALLOCATED, "when it was freed; never is last" },
-	{ "chain_lifetime", SORT_CHAIN_LIFETIME, "how long its realloc chain lived" },
-	{ "chain_length", SORT_CHAIN_LENGTH, "blocks in its realloc chain" },
-	{ "thread", SORT_THREAD, "number of the thread that allocated it" },
-	{ 0 },
-};
+#define NUMBER(id, name, column, ...) column "|"
+const char sort_words[] =
+#include "query/fields.def"
+	"thread";
+#undef NUMBER
 
-const struct sort_key *sort_key_find(const char *name)
+const struct filter_field *sort_field(const char *name)
 {
-	for (const struct sort_key *k = sort_keys; k->name; k++) {
-		const char *a = name, *b = k->name;
+	static const char *const columns[] = {
+#define NUMBER(id, name, column, ...) [ROW_##id] = column,
+#include "query/fields.def"
+#undef NUMBER
+	};
 
-		while (*a && (*a == *b || (*a == '-' && *b == '_'))) {
-			a++;
-			b++;
-		}
-		if (!*a && !*b)
-			return k;
-	}
+	for (const struct filter_field *f = filter_fields; f->name; f++)
+		if ((f->class == FIELD_ROW && !strcmp(name, columns[f->which])) ||
+		    (f->class == FIELD_THREAD && f->which == SIDE_ALLOCATION &&
+		     !strcmp(name, f->name)))
+			return f;
 	return NULL;
 }
 
@@ -120,7 +114,7 @@ uint32_t sort_items(struct sort_item *items, uint32_t total, uint32_t skip, uint
 struct sorting {
 	const struct view *v;
 	struct model_clock clock;
-	enum sort_key_kind kind;
+	const struct filter_field *field;
 	bool descending;
 	uint32_t most; /* rows in each heap */
 	struct {
@@ -130,44 +124,18 @@ struct sorting {
 	struct sort_item *all;
 };
 
-static uint64_t freed_or_end(const struct sorting *s, uint32_t row)
-{
-	uint64_t freed = s->v->model->allocations.freed_at[row];
-
-	return freed == NEVER ? s->clock.end : freed;
-}
-
 static inline uint64_t key_of(const struct sorting *s, uint32_t row)
 {
 	const struct model *m = s->v->model;
-	const struct columns *c = &m->allocations;
-	uint32_t chain, first, last;
 
-	switch (s->kind) {
-	case SORT_TIMESTAMP:
-		return c->allocated_at[row];
-	case SORT_ADDRESS:
-		return c->address[row];
-	case SORT_SIZE:
-		return columns_size(c, row);
-	case SORT_USABLE_SIZE:
-		return columns_size(c, row) + columns_slack_of(c, row);
-	case SORT_LIFETIME:
-		return freed_or_end(s, row) - c->allocated_at[row];
-	case SORT_DEALLOCATED:
-		return c->freed_at[row];
-	case SORT_CHAIN_LENGTH:
-		chain = c->chain[row];
-		return chain == NO_CHAIN ? 1 : m->chains[chain].length;
-	case SORT_CHAIN_LIFETIME:
-		chain = c->chain[row];
-		first = chain == NO_CHAIN ? row : m->chains[chain].first;
-		last = chain == NO_CHAIN ? row : m->chains[chain].last;
-		return freed_or_end(s, last) - c->allocated_at[first];
-	case SORT_THREAD:
-		return m->tables.threads.rows[tags_thread(c->tags[row])].tid;
-	}
-	return 0;
+	if (s->field->class == FIELD_THREAD)
+		return m->tables.threads.rows[tags_thread(m->allocations.tags[row])].tid;
+	return field_number(m, &s->clock, (enum row_number)s->field->which, row);
+}
+
+bool sort_is_by_time(const struct filter_field *field)
+{
+	return field->class == FIELD_ROW && field->which == ROW_ALLOCATED;
 }
 
 static void sift_down(struct sort_item *heap, uint32_t count, uint32_t i)
@@ -252,11 +220,11 @@ static struct page by_everything(struct sorting *s, uint32_t skip, uint32_t coun
 	return page_of(all, n, skip, count);
 }
 
-struct page sort_page(const struct view *v, const struct sort_key *key, bool descending,
+struct page sort_page(const struct view *v, const struct filter_field *field, bool descending,
 		      uint32_t skip, uint32_t count)
 {
 	struct sorting s = {
-		.v = v, .clock = model_clock(v->model), .kind = key->kind, .descending = descending
+		.v = v, .clock = model_clock(v->model), .field = field, .descending = descending
 	};
 	struct page p = { 0 };
 
@@ -264,7 +232,7 @@ struct page sort_page(const struct view *v, const struct sort_key *key, bool des
 		return p;
 	if (count > v->count - skip)
 		count = v->count - skip;
-	if (key->kind == SORT_TIMESTAMP && !descending) { /* they are sorted already */
+	if (sort_is_by_time(field) && !descending) { /* they are sorted already */
 		p.rows = xcalloc(count, sizeof(*p.rows));
 		p.count = view_rows(v, skip, count, p.rows);
 		return p;

@@ -11,27 +11,12 @@
 #include "base/err.h"
 #include "query/view.h"
 
-enum sort_key_kind {
-	SORT_TIMESTAMP,
-	SORT_ADDRESS,
-	SORT_SIZE,
-	SORT_USABLE_SIZE,
-	SORT_LIFETIME,
-	SORT_DEALLOCATED,
-	SORT_CHAIN_LIFETIME,
-	SORT_CHAIN_LENGTH,
-	SORT_THREAD,
-};
-
-struct sort_key {
-	const char *name;
-	enum sort_key_kind kind;
-	const char *help;
-};
-extern const struct sort_key sort_keys[]; /* ends with a row without a name */
-
-/* NULL if there is none; '-' and '_' are alike. */
-const struct sort_key *sort_key_find(const char *name);
+/* What rows can be sorted by, with | between: the columns of fields.def, and the thread. */
+extern const char sort_words[];
+/* By one of these words; NULL if it is none. */
+const struct filter_field *sort_field(const char *name);
+/* Is it the order that rows have anyway? */
+bool sort_is_by_time(const struct filter_field *field);
 /* "asc" or "dsc" (also "desc"); false if it is neither. */
 bool sort_order(const char *word, bool *ret_descending);
 
@@ -40,7 +25,7 @@ struct page {
 	uint32_t count;
 };
 /* The rows from number `skip` on, at most `count`.  The caller frees rows. */
-struct page sort_page(const struct view *v, const struct sort_key *key, bool descending,
+struct page sort_page(const struct view *v, const struct filter_field *field, bool descending,
 		      uint32_t skip, uint32_t count);
 
 /* What a page of `count` out of `total` things with keys needs: positions of the things from number

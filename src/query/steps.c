@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "query/fields.h"
 #include "query/map_ranges.h"
 
 #define FEW 12 /* rows of 64: then one by one */
@@ -36,49 +37,6 @@
 	} while (0)
 
 #define IN_RANGE(value) ((value)-low <= span)
-
-static inline uint64_t freed_or_end(const struct plan *p, uint32_t row)
-{
-	uint64_t freed = p->m->allocations.freed_at[row];
-
-	return freed == NEVER ? p->clock.end : freed;
-}
-
-static inline uint64_t lifetime(const struct plan *p, uint32_t row)
-{
-	uint64_t from = p->m->allocations.allocated_at[row], to = freed_or_end(p, row);
-
-	return to > from ? to - from : 0;
-}
-
-static inline uint32_t chain_first(const struct model *m, uint32_t row)
-{
-	uint32_t chain = m->allocations.chain[row];
-
-	return chain == NO_CHAIN ? row : m->chains[chain].first;
-}
-
-static inline uint32_t chain_last(const struct model *m, uint32_t row)
-{
-	uint32_t chain = m->allocations.chain[row];
-
-	return chain == NO_CHAIN ? row : m->chains[chain].last;
-}
-
-static inline uint64_t chain_length(const struct model *m, uint32_t row)
-{
-	uint32_t chain = m->allocations.chain[row];
-
-	return chain == NO_CHAIN ? 1 : m->chains[chain].length;
-}
-
-static inline uint64_t chain_lifetime(const struct plan *p, uint32_t row)
-{
-	uint64_t from = p->m->allocations.allocated_at[chain_first(p->m, row)];
-	uint64_t to = freed_or_end(p, chain_last(p->m, row));
-
-	return to > from ? to - from : 0;
-}
 
 /* What was freed, as far as it is known by whom. */
 static inline bool has_free(const struct columns *c, uint32_t row)
@@ -130,52 +88,29 @@ static void run_allocated(const struct columns *c, uint64_t low, uint64_t high, 
 static void run_number(const struct plan *p, const struct step *s, uint32_t first, uint32_t words,
 		       const uint64_t *mask, uint64_t *out)
 {
-	const struct columns *c = &p->m->allocations;
-	const struct markers *markers = &p->m->tables.markers;
+	const struct model *m = p->m;
+	const struct model_clock *clock = &p->clock;
+	const struct columns *c = &m->allocations;
+	const struct markers *markers = &m->tables.markers;
 	uint64_t low = s->low, span = s->high - s->low;
 	size_t marker;
 
-	switch ((enum row_number)s->which) {
-	case ROW_ALLOCATED:
+	if (s->which == ROW_ALLOCATED) {
 		run_allocated(c, s->low, s->high, first, words, mask, out);
 		return;
-	case ROW_FREED:
-		SCAN(IN_RANGE(c->freed_at[row]));
-		return;
-	case ROW_ADDRESS:
-		SCAN(IN_RANGE(c->address[row]));
-		return;
-	case ROW_SIZE:
-		SCAN(IN_RANGE(columns_size(c, row)));
-		return;
-	case ROW_USABLE_SIZE:
-		SCAN(IN_RANGE(columns_size(c, row) + columns_slack_of(c, row)));
-		return;
-	case ROW_SLACK:
-		SCAN(IN_RANGE((uint64_t)columns_slack_of(c, row)));
-		return;
-	case ROW_LIFETIME:
-		SCAN(IN_RANGE(lifetime(p, row)));
-		return;
-	case ROW_FIRST_SIZE:
-		SCAN(IN_RANGE(columns_size(c, chain_first(p->m, row))));
-		return;
-	case ROW_LAST_SIZE:
-		SCAN(IN_RANGE(columns_size(c, chain_last(p->m, row))));
-		return;
-	case ROW_CHAIN_LENGTH:
-		SCAN(IN_RANGE(chain_length(p->m, row)));
-		return;
-	case ROW_CHAIN_LIFETIME:
-		SCAN(IN_RANGE(chain_lifetime(p, row)));
-		return;
-	case ROW_POSITION:
-		SCAN(IN_RANGE((uint64_t)c->position[row]));
-		return;
-	case ROW_MARKER:
+	}
+	if (s->which == ROW_MARKER) {
 		marker = marker_before(markers, c->allocated_at[first]);
 		SCAN(IN_RANGE(marker_of(markers, c->allocated_at[row], &marker)));
 		return;
+	}
+	switch ((enum row_number)s->which) {
+#define NUMBER(id, name, column, json, type, cost, value, help)                                    \
+	case ROW_##id:                                                                             \
+		SCAN(IN_RANGE(value));                                                             \
+		return;
+#include "query/fields.def"
+#undef NUMBER
 	}
 }
 
@@ -189,7 +124,7 @@ static void run_flag(const struct plan *p, const struct step *s, uint32_t first,
 		SCAN(c->freed_at[row] == NEVER);
 		return;
 	case FLAG_CHAIN_LEAKED:
-		SCAN(c->freed_at[chain_last(p->m, row)] == NEVER);
+		SCAN(c->freed_at[chain_of(p->m, row).last] == NEVER);
 		return;
 	case FLAG_OTHER_THREAD:
 		SCAN(has_free(c, row) &&

@@ -243,11 +243,14 @@ static void list_orders(struct json *j)
 	}
 	json_end_array(j);
 	json_array(j, "sorts");
-	for (const struct sort_key *s = sort_keys; s->name; s++) {
+	for (const char *word = sort_words; *word; word += strspn(word, "|")) {
+		auto_free char *name = xmemdup0(word, strcspn(word, "|"));
+
 		json_object(j, NULL);
-		json_text(j, "name", s->name);
-		json_text(j, "help", s->help);
+		json_text(j, "name", name);
+		json_text(j, "help", sort_field(name)->help);
 		json_end_object(j);
+		word += strlen(name);
 	}
 	json_end_array(j);
 	json_array(j, "group_sorts");

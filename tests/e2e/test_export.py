@@ -62,7 +62,7 @@ class Exported:
         # Everything below is computed from the rows, by no code of ours but the loader.
         self.rows = table(self.export("csv", "all.csv"))
         for row in self.rows:
-            for key in ("id", "timestamp_ns", "size", "stack", "thread"):
+            for key in ("id", "timestamp_ns", "size", "backtrace_id", "thread"):
                 row[key] = int(row[key])
             row["freed"] = int(row["deallocated_ns"]) if row["deallocated_ns"] else None
 
@@ -124,7 +124,7 @@ def heaptrack_temporary(rows):
     allocated just before.  What it remembers is 0 after a free, which is also the first kind."""
     kinds, count, last = {}, 0, 0
     for _, is_start, row in events(rows):
-        kind = kinds.setdefault((row["size"], row["stack"]), len(kinds))
+        kind = kinds.setdefault((row["size"], row["backtrace_id"]), len(kinds))
         if is_start:
             last = kind
         else:
@@ -287,7 +287,7 @@ def dhat_expected(rows, end, peak_at):
     """Per stack, from its rows: (tb, tbk, mb, mbk, gb, gbk, eb, ebk)."""
     stacks = {}
     for row in rows:
-        stacks.setdefault(row["stack"], []).append(row)
+        stacks.setdefault(row["backtrace_id"], []).append(row)
     found = []
     for mine in stacks.values():
         at_peak = [r for r in mine if r["timestamp_ns"] <= peak_at and (r["freed"] is None or r["freed"] > peak_at)]
@@ -501,7 +501,7 @@ def test_json(threaded):
     assert done.status == 2 and b"--stacks is whole or table, not 'some'" in done.stderr
     assert sum(g["all"]["leaked_size"] for g in groups) == threaded.info["leaked_bytes"]
     lines = table(threaded.export("csv", "groups.csv", "-g"))
-    assert sum(int(line["leaked_bytes"]) for line in lines) == threaded.info["leaked_bytes"]
+    assert sum(int(line["leaked_size"]) for line in lines) == threaded.info["leaked_bytes"]
     assert sorted(int(line["count"]) for line in lines) == sorted(g["all"]["allocated_count"] for g in groups)
 
 

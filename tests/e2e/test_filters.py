@@ -163,7 +163,7 @@ def test_csv(choosing):
     (["--size-min", "lots"], None, "'lots' does not fit"),
     (["--lifetime", "forever"], None, "none of all, only_leaked"),
     (["--function-regex", "(("], None, "regular expression"),
-    (["--sort", "colour"], None, "'colour' is none of timestamp, address"),
+    (["--sort", "colour"], None, "'colour' is none of timestamp, deallocated"),
     (["--order", "up"], None, "asc, dsc or desc"),
     (["--json", "--csv"], None, "not both"),
 ])

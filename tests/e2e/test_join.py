@@ -30,8 +30,8 @@ class Recorded:
         # is in its page says which of the slab's regions it is.
         index = {size: {i * size % PAGE: i for i in range(regions)} for size, regions in bins.items()}
         for row in csv.DictReader(done.stdout.decode().splitlines()):
-            size, address = int(row["usable_size"]), int(row["address"])
-            function = row["where"].split(" ")[0]
+            size, address = int(row["usable_size"]), int(row["address"], 0)
+            function = row["function"]
             self.live[function, size] += size
             if size in slabs:
                 slabs[size][address - index[size][address % PAGE] * size].append((function, address))

@@ -166,12 +166,12 @@ def test_exported_file(recordings, tmp_path, program):
     assert [(at, size) for at, size, _ in player.allocated] == \
         [(int(row["timestamp_ns"]) // 1000, int(row["size"])) for row in rows]
     addresses = addresses_of(recording.path)
-    same_stacks(addresses, [row["stack"] for row in rows], [stack for *_, stack in player.allocated])
+    same_stacks(addresses, [row["backtrace_id"] for row in rows], [stack for *_, stack in player.allocated])
     chained = matching(recording.path, "position_in_chain > 0")
     assert chained == player.reallocations
     # Frees have their own times and stacks, not their blocks'.
     freed = rows_of(recording.path, "-F", 'deallocation_call ~ "free"')
-    ends = sorted((int(row["deallocated_ns"]), row["deallocation_stack"]) for row in freed)
+    ends = sorted((int(row["deallocated_ns"]), row["deallocation_backtrace_id"]) for row in freed)
     assert [at for at, _ in player.freed] == [at // 1000 for at, _ in ends]
     # Which of two came first is not known here if they have the same nanosecond.
     times = collections.Counter(at for at, _ in ends)

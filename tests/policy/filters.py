@@ -28,7 +28,10 @@ for line in help_text.splitlines():
     found = re.match(r"  (\w+)(?: (\S+))?(?:  +.*)?$", line)
     if found:
         arguments.setdefault(found[1], []).append(found[2] or "")
-fields = re.findall(r'\{ ' + CELL + r', (ARG_\w+), FIELD_\w+,\s*\w+,\s*' + CELL + r' \}', joined(fields_text))
+numbers = open(os.path.join(root, "src/query/fields.def"), encoding="utf-8").read()
+defined = len(re.findall(r"^NUMBER\(", numbers, flags=re.M))
+numbers = re.findall(r'^NUMBER\(\w+, ' + CELL + r', .*?(ARG_\w+),.*?,\s*' + CELL + r'\)$', joined(numbers), flags=re.M | re.S)
+fields = numbers + re.findall(r'\{ ' + CELL + r', (ARG_\w+), FIELD_\w+,\s*\w+,\s*' + CELL + r' \}', joined(fields_text))
 rows = re.findall(r'\{ ' + CELL + r', (ARG_\w+),\s*' + CELL + r',\s*' + CELL, joined(rows_text))
 
 
@@ -86,8 +89,10 @@ def lists(path, parts, heading):
 bad = lists("docs/filters.md", markdown(), "## ") + lists("docs/man/memoir-filters.7", manual(), r"\.SH")
 if len(rows) < 43 or len(rows) != len(re.findall(r"^\t\{ \"", rows_text, flags=re.M)):
     bad.append("the rows of filter_rows.c were not understood")
-if len(fields) != len(re.findall(r"^\t\{ \"", fields_text, flags=re.M)):
+if len(fields) - len(numbers) != len(re.findall(r"^\t\{ \"", fields_text, flags=re.M)):
     bad.append("the fields of filter_rows.c were not understood")
+if len(numbers) != defined:
+    bad.append("the rows of fields.def were not understood")
 for line in bad:
     print(line)
 print(f"{len(fields)} fields, {len(rows)} filters, {len(bad)} faults")

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "brute.h"
 #include "query/group.h"
 #include "query/group_frames.h"
@@ -458,35 +459,46 @@ static void own_peaks_are_right(void **context)
 	}
 }
 
-static uint64_t row_key(const struct brute *b, enum sort_key_kind kind, uint32_t row)
+static uint64_t row_key(const struct brute *b, const struct filter_field *field, uint32_t row)
 {
 	const struct columns *c = &b->m->allocations;
 
-	switch (kind) {
-	case SORT_TIMESTAMP:
-		return c->allocated_at[row];
-	case SORT_ADDRESS:
-		return c->address[row];
-	case SORT_SIZE:
-		return columns_size(c, row);
-	case SORT_USABLE_SIZE:
-		return columns_size(c, row) + columns_slack(c, row);
-	case SORT_LIFETIME:
-		return brute_lifetime_ticks(b, row);
-	case SORT_DEALLOCATED:
-		return c->freed_at[row];
-	case SORT_CHAIN_LIFETIME:
-		return brute_chain_lifetime_ticks(b, row);
-	case SORT_CHAIN_LENGTH:
-		return brute_chain_length(b, row);
-	default:
+	if (field->class == FIELD_THREAD)
 		return b->m->tables.threads.rows[tags_thread(c->tags[row])].tid;
+	switch ((enum row_number)field->which) {
+	case ROW_ALLOCATED:
+		return c->allocated_at[row];
+	case ROW_FREED:
+		return c->freed_at[row];
+	case ROW_ADDRESS:
+		return c->address[row];
+	case ROW_SIZE:
+		return columns_size(c, row);
+	case ROW_USABLE_SIZE:
+		return columns_size(c, row) + columns_slack(c, row);
+	case ROW_SLACK:
+		return columns_slack(c, row);
+	case ROW_LIFETIME:
+		return brute_lifetime_ticks(b, row);
+	case ROW_FIRST_SIZE:
+		return columns_size(c, brute_chain_first(b, row));
+	case ROW_LAST_SIZE:
+		return columns_size(c, brute_chain_last(b, row));
+	case ROW_CHAIN_LIFETIME:
+		return brute_chain_lifetime_ticks(b, row);
+	case ROW_CHAIN_LENGTH:
+		return brute_chain_length(b, row);
+	case ROW_POSITION:
+		return brute_position(b, row);
+	case ROW_MARKER:
+		return brute_marker(b, row);
 	}
+	return 0;
 }
 
 /* A stable insertion sort of the view's rows. */
-static uint32_t sorted(const struct brute *b, const struct view *v, enum sort_key_kind kind,
-		       bool descending, uint32_t *rows)
+static uint32_t sorted(const struct brute *b, const struct view *v,
+		       const struct filter_field *field, bool descending, uint32_t *rows)
 {
 	uint32_t n = 0;
 
@@ -496,8 +508,8 @@ static uint32_t sorted(const struct brute *b, const struct view *v, enum sort_ke
 		if (!view_has(v, row))
 			continue;
 		for (; k; k--) {
-			uint64_t before = row_key(b, kind, rows[k - 1]),
-				 here = row_key(b, kind, row);
+			uint64_t before = row_key(b, field, rows[k - 1]),
+				 here = row_key(b, field, row);
 
 			if (descending ? before >= here : before <= here)
 				break;
@@ -513,9 +525,11 @@ static void page_view(const struct brute *b, const struct view *v)
 {
 	uint32_t *due = calloc(b->count + 1, sizeof(*due));
 
-	for (const struct sort_key *key = sort_keys; key->name; key++)
+	for (const char *word = sort_words; *word; word += strcspn(word, "|"), word += *word == '|')
 		for (unsigned descending = 0; descending < 2; descending++) {
-			uint32_t n = sorted(b, v, key->kind, descending, due);
+			auto_free char *name = xmemdup0(word, strcspn(word, "|"));
+			const struct filter_field *key = sort_field(name);
+			uint32_t n = sorted(b, v, key, descending, due);
 			uint32_t skip = below(2) ? below(n + 2) : 0, count = below(n + 5);
 			struct page p = sort_page(v, key, descending, skip, count);
 			uint32_t left = skip < n ? n - skip : 0;
@@ -540,7 +554,7 @@ static void far_pages(void **context)
 		&(struct random_options){ .seed = 3, .events = 150000, .nodes = 30 });
 	struct locations *p = locations_new(m, NULL);
 	struct view v = { .model = m, .locations = p, .count = m->allocations.count };
-	const struct sort_key *key = sort_key_find("size");
+	const struct filter_field *key = sort_field("size");
 	struct page all = sort_page(&v, key, true, 0, UINT32_MAX), one;
 
 	assert_true(v.count > 70000);
@@ -636,7 +650,8 @@ static void wrong_orders_are_refused(void **context)
 				    &sort));
 	assert_true(group_sort_find(group_key_find("size"), "key", &sort));
 	assert_null(group_key_find("colour"));
-	assert_null(sort_key_find("colour"));
+	assert_null(sort_field("colour"));
+	assert_null(sort_field("deallocation_thread"));
 	assert_false(sort_order("down", &descending));
 	assert_true(sort_order("dsc", &descending) && descending);
 	assert_true(is_allocator_function("operator new(unsigned long)"));
