@@ -9,37 +9,6 @@
 #include "model/stats.h"
 #include "query/group_frames.h"
 
-static void add_word(struct buf *out, const char *word)
-{
-	bool plain = *word && strcspn(word, " \t\n\"'\\$`*?[]{}()<>|&;#~!") == strlen(word);
-
-	if (plain) {
-		buf_text(out, word);
-		return;
-	}
-	buf_char(out, '\'');
-	for (; *word; word++) {
-		if (*word == '\'')
-			buf_text(out, "'\\''");
-		else
-			buf_char(out, *word);
-	}
-	buf_char(out, '\'');
-}
-
-void words_command_line(const struct model *m, struct buf *out)
-{
-	const char *text = model_info(m, "cmdline");
-	size_t size = model_info_size(m, "cmdline");
-
-	buf_text(out, "");
-	for (const char *p = text; p && p < text + size; p += strlen(p) + 1) {
-		if (p > text)
-			buf_char(out, ' ');
-		add_word(out, p);
-	}
-}
-
 void words_timeval(struct json *j, const char *key, uint64_t ns)
 {
 	json_object(j, key);

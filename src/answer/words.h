@@ -8,8 +8,6 @@
 #include "model/locations.h"
 #include "model/model.h"
 
-/* A command line as one would type it: arguments with blanks are in quotes. */
-void words_command_line(const struct model *m, struct buf *out);
 /* {"secs": …, "fract_nsecs": …} */
 void words_timeval(struct json *j, const char *key, uint64_t ns);
 /* 16 hexadecimal digits. */

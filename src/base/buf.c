@@ -188,7 +188,7 @@ const char *path_base(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	return slash ? slash + 1 : path;
+	return slash && slash[1] ? slash + 1 : path;
 }
 
 void text_wrap(struct buf *out, const char *text, size_t column, size_t width)

@@ -2,7 +2,6 @@
 /* Files in compressed pieces.  See pieces.h. */
 #include "base/pieces.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <zstd.h>
@@ -16,20 +15,6 @@
 
 _Static_assert(sizeof(struct pieces_end) == 24, "on disk");
 
-static bool read_exactly(int fd, void *out, size_t size, uint64_t offset)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = pread(fd, (char *)out + done, size - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
-}
-
 bool pieces_open(struct pieces *p, int fd)
 {
 	struct pieces_end end;
@@ -41,7 +26,7 @@ bool pieces_open(struct pieces *p, int fd)
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (size_t)st.st_size < sizeof(end))
 		return false;
 	size = (uint64_t)st.st_size - sizeof(end);
-	if (!read_exactly(fd, &end, sizeof(end), size) ||
+	if (!read_at(fd, &end, sizeof(end), size) ||
 	    memcmp(end.magic, PIECES_MAGIC, sizeof(end.magic)) != 0 ||
 	    end.piece_size != PIECE_SIZE || !end.count ||
 	    end.count != (end.total + PIECE_SIZE - 1) / PIECE_SIZE ||
@@ -52,7 +37,7 @@ bool pieces_open(struct pieces *p, int fd)
 	p->offsets = xcalloc(end.count, sizeof(*p->offsets));
 	p->count = end.count;
 	p->total = end.total;
-	if (!read_exactly(fd, p->sizes, end.count * sizeof(*p->sizes), sizes_at)) {
+	if (!read_at(fd, p->sizes, end.count * sizeof(*p->sizes), sizes_at)) {
 		pieces_release(p);
 		return false;
 	}
@@ -85,7 +70,7 @@ bool pieces_stored(const struct pieces *p, uint32_t piece, struct buf *out)
 {
 	buf_clear(out);
 	buf_reserve(out, p->sizes[piece]);
-	if (!read_exactly(p->fd, out->data, p->sizes[piece], p->offsets[piece]) ||
+	if (!read_at(p->fd, out->data, p->sizes[piece], p->offsets[piece]) ||
 	    ZSTD_getFrameContentSize(out->data, p->sizes[piece]) != pieces_raw_size(p, piece))
 		return false;
 	out->size = p->sizes[piece];

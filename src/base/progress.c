@@ -4,22 +4,14 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/now.h"
 
 #define QUIET_NS 300000000ull /* whatever is done sooner shows no bar */
 #define REFRESH_NS 66000000ull
 #define BAR_CELLS 30
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 void progress_start(struct progress *p, const char *what)
 {

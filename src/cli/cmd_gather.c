@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/human.h"
 #include "base/json.h"
+#include "base/now.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
 #include "cli/secrets.h"
@@ -203,14 +203,6 @@ static void finished(void *context, const struct gather_result *r)
 		buf_flush(&error, STDERR_FILENO);
 	buf_release(&out);
 	buf_release(&error);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 static void progress(void *context, const struct gather_progress *p)

@@ -2,6 +2,7 @@
 /* The report as text.  See report.h. */
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/human.h"
 #include "base/xalloc.h"
 #include "cli/about.h"
@@ -21,12 +22,12 @@ static char *location_of(const struct report *r, const struct report_frame *f, b
 
 	buf_text(&text, f->inlined ? " (inlined)" : "");
 	if (f->file) {
-		buf_printf(&text, "  %s", r->full ? f->file : text_base_name(f->file));
+		buf_printf(&text, "  %s", r->full ? f->file : path_base(f->file));
 		if (f->line)
 			buf_printf(&text, ":%u", f->line);
 	}
 	if (f->module && with_module && f->function)
-		buf_printf(&text, "  (%s)", r->full ? f->module : text_base_name(f->module));
+		buf_printf(&text, "  (%s)", r->full ? f->module : path_base(f->module));
 	if (f->note)
 		buf_printf(&text, "  [%s]", f->note);
 	return text.data;

@@ -6,13 +6,6 @@
 
 #include "base/xalloc.h"
 
-const char *text_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 void text_shortened(struct buf *out, const char *text, size_t room)
 {
 	const char *p = text;

@@ -3,8 +3,6 @@
 /* Names of functions and files, made to fit into a line of a terminal. */
 #include "base/buf.h"
 
-/* What is behind the last slash. */
-const char *text_base_name(const char *path);
 /* At most `room` columns; the start of a name says more than its end. */
 void text_shortened(struct buf *out, const char *text, size_t room);
 /* std::vector<int, std::allocator<int> >::reserve(unsigned long) as std::vector<…>::reserve(…):

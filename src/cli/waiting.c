@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/lives.h"
+#include "base/now.h"
 
 #define MS 1000000ull
 #define FIRST_NS (2 * MS) /* twice as long each time, */
@@ -18,14 +19,6 @@
 
 bool waiting_wait, waiting_live;
 
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
-
 static uint64_t size_of(const struct reader *r)
 {
 	struct stat st;
@@ -35,16 +28,16 @@ static uint64_t size_of(const struct reader *r)
 
 void waiting_start(struct waiting *w, const char *path)
 {
-	*w = (struct waiting){ .path = path, .begun_ns = now() };
+	*w = (struct waiting){ .path = path, .begun_ns = now_ns() };
 	w->grown_ns = w->begun_ns;
 }
 
 static void say(struct waiting *w, bool lives)
 {
-	if (!w->said && now() - w->begun_ns >= SAY_AFTER_NS)
+	if (!w->said && now_ns() - w->begun_ns >= SAY_AFTER_NS)
 		fprintf(stderr, "memoir: %s: waiting for %s\n", w->path,
 			lives ? "the program's end" : "its collector, which is still writing");
-	w->said |= now() - w->begun_ns >= SAY_AFTER_NS;
+	w->said |= now_ns() - w->begun_ns >= SAY_AFTER_NS;
 }
 
 bool waiting_goes_on(struct waiting *w, const struct reader *r, bool in_any_case)
@@ -55,14 +48,14 @@ bool waiting_goes_on(struct waiting *w, const struct reader *r, bool in_any_case
 	if (lives && waiting_live)
 		return false;
 	if (!in_any_case && !waiting_wait) {
-		if (lives && now() - w->begun_ns >= DEATH_NS)
+		if (lives && now_ns() - w->begun_ns >= DEATH_NS)
 			return false;
-		w->gave_up = !lives && size == w->size && now() - w->grown_ns >= STUCK_NS;
+		w->gave_up = !lives && size == w->size && now_ns() - w->grown_ns >= STUCK_NS;
 		if (w->gave_up)
 			return false;
 	}
 	if (size != w->size)
-		w->grown_ns = now();
+		w->grown_ns = now_ns();
 	w->size = size;
 	if (pause < LONGEST_NS)
 		w->polls++;

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "base/buf.h"
 #include "base/xalloc.h"
 #include "cli/text.h"
 #include "model/stats.h"
@@ -30,11 +31,11 @@ static void frame_text(const struct view *v, const struct location *at,
 	else
 		abbreviated(locations_string(p, function), out);
 	if (f->file)
-		buf_printf(out, " %s", text_base_name(locations_string(p, f->file)));
+		buf_printf(out, " %s", path_base(locations_string(p, f->file)));
 	if (f->file && f->line)
 		buf_printf(out, ":%u", f->line);
 	if (function && (!f->file || whole) && *module)
-		buf_printf(out, " (%s)", text_base_name(module));
+		buf_printf(out, " (%s)", path_base(module));
 	if (whole && f->inlined)
 		buf_text(out, " inlined");
 }

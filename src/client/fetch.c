@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/xalloc.h"
 #include "client/agents.h"
 
@@ -95,14 +95,6 @@ static int spawn_command(char **words, int out, pid_t *ret_pid)
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	return -e;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 static int read_all(int fd, int timeout_ms, struct buf *body, struct err *err)

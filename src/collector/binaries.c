@@ -360,8 +360,8 @@ void binaries_finish(struct collector *c)
 			return;
 		/* What is left is being made by others. */
 		if (!began)
-			began = clock_ns(CLOCK_MONOTONIC);
-		c->impatient = clock_ns(CLOCK_MONOTONIC) - began > CLAIM_NS;
+			began = now_ns();
+		c->impatient = now_ns() - began > CLAIM_NS;
 		nanosleep(&(struct timespec){ .tv_nsec = CLAIM_LOOK_NS }, NULL);
 	}
 }

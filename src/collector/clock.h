@@ -2,18 +2,10 @@
 #pragma once
 /* The clock that stamps events, read in the collector, and how it relates to the system's. */
 #include <stdint.h>
-#include <time.h>
 
+#include "base/now.h"
 #include "wire/arch.h"
 #include "wire/shm.h"
-
-static inline uint64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* Now, in the recorder's ticks.  Loads that stand after it in the program happen after it: what a
  * ring is found to hold then is no older than the stamp. */
@@ -21,7 +13,7 @@ static inline uint64_t clock_stamp(uint32_t clock)
 {
 	if (clock == CLOCK_TICKS)
 		return arch_ticks_before_loads();
-	return clock_ns(CLOCK_MONOTONIC);
+	return now_ns();
 }
 
 struct clock_reading {
@@ -35,10 +27,10 @@ static inline struct clock_reading clock_read(uint32_t clock)
 	uint64_t narrowest = UINT64_MAX;
 
 	for (int i = 0; i < 5; i++) {
-		uint64_t before = clock_ns(CLOCK_MONOTONIC);
+		uint64_t before = now_ns();
 		uint64_t stamp = clock_stamp(clock);
-		uint64_t realtime = clock_ns(CLOCK_REALTIME);
-		uint64_t after = clock_ns(CLOCK_MONOTONIC);
+		uint64_t realtime = now_on(CLOCK_REALTIME);
+		uint64_t after = now_ns();
 
 		if (after - before >= narrowest)
 			continue;

@@ -194,10 +194,10 @@ static bool due(struct collector *c, uint64_t *last_ns, uint64_t every_ns)
 
 static bool poll_modules(struct collector *c)
 {
-	uint64_t start = clock_ns(CLOCK_MONOTONIC), taken;
+	uint64_t start = now_ns(), taken;
 	bool replaced = modules_poll(c);
 
-	taken = clock_ns(CLOCK_MONOTONIC) - start;
+	taken = now_ns() - start;
 	c->poll_every_ns = taken * POLL_SHARE > POLL_EVERY_NS ? taken * POLL_SHARE : POLL_EVERY_NS;
 	return replaced;
 }
@@ -270,7 +270,7 @@ int collector_open(struct collector *c, pid_t target, const char *program)
 	int error;
 
 	c->target = target;
-	c->now_ns = c->opened_ns = c->last_traffic_ns = clock_ns(CLOCK_MONOTONIC);
+	c->now_ns = c->opened_ns = c->last_traffic_ns = now_ns();
 	error = open_recording(c, program);
 	if (!error) {
 		snprintf(c->control->output, sizeof(c->control->output), "%s", c->recording.path);
@@ -348,7 +348,7 @@ const char *collector_run(struct collector *c)
 
 		if (gone)
 			lives_mark(c->recording.fd, false);
-		c->now_ns = clock_ns(CLOCK_MONOTONIC);
+		c->now_ns = now_ns();
 		if (gone || due(c, &c->last_cpu_ns, CPU_EVERY_NS))
 			info_look_at_program(c);
 		pass = drain_pass(c);

@@ -481,7 +481,7 @@ static void encode_run(struct cull *c)
 			continue;
 		}
 		if (!k->encoder.event_count)
-			k->chunk_started_ns = clock_ns(CLOCK_MONOTONIC);
+			k->chunk_started_ns = now_ns();
 		if (n > room)
 			n = room;
 		codec_add(&k->encoder, c->run_ring, c->run + done, n);
@@ -569,7 +569,7 @@ static void set_horizon(struct cull *c, uint64_t horizon)
 static void measure_clock(struct cull *c, uint64_t stamp)
 {
 	const struct shm_control *control = c->collector->control;
-	uint64_t ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t ns = now_ns();
 
 	if (control->clock == CLOCK_TICKS && stamp > control->start_stamp &&
 	    ns > control->start_monotonic_ns + MS)

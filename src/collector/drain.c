@@ -63,7 +63,7 @@ static void wake_waiting(struct collector *c)
 /* Above four million events a second zstd would be the largest part of the work. */
 static enum recording_effort effort(const struct collector *c)
 {
-	uint64_t age_ns = clock_ns(CLOCK_MONOTONIC) - c->chunk_started_ns;
+	uint64_t age_ns = now_ns() - c->chunk_started_ns;
 
 	return age_ns < c->encoder.event_count * 250ull ? EFFORT_HASTE : EFFORT_EVENTS;
 }
@@ -81,12 +81,12 @@ void drain_close_chunk(struct collector *c)
 		return;
 	info_write_switched(c);
 	before = c->recording.size;
-	begun_ns = clock_ns(CLOCK_MONOTONIC);
+	begun_ns = now_ns();
 	size = codec_finish(&c->encoder, c->horizon, c->payload.data);
 	recording_write(&c->recording, CHUNK_EVENTS, effort(c), c->payload.data, size, events);
 	log_line(LOG_DEBUG,
 		 "a chunk of %u events: %zu bytes, %" PRIu64 " in the file, %" PRIu64 " us", events,
-		 size, c->recording.size - before, (clock_ns(CLOCK_MONOTONIC) - begun_ns) / 1000);
+		 size, c->recording.size - before, (now_ns() - begun_ns) / 1000);
 	codec_start(&c->encoder, c->scratch);
 }
 
@@ -127,7 +127,7 @@ static uint64_t drain_ring(struct collector *c, uint32_t i, struct drain_result 
 			uint32_t whole = c->encoder.whole_count;
 
 			if (!c->encoder.event_count)
-				c->chunk_started_ns = clock_ns(CLOCK_MONOTONIC);
+				c->chunk_started_ns = now_ns();
 			codec_add(&c->encoder, i, &r->ring->events[at], (uint32_t)n);
 			/* Most have none that are about memory maps, and are not looked through. */
 			if (c->regions && c->encoder.whole_count != whole)

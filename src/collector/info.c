@@ -245,7 +245,7 @@ static void put_counter(struct payload *p, const char *name, uint64_t value)
 
 static uint64_t own_cpu_ns(void)
 {
-	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	return now_on(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 void info_look_at_program(struct collector *c)
@@ -276,11 +276,11 @@ static uint64_t recording_ns(const struct collector *c)
 	const struct shm_control *control = c->control;
 	uint64_t samples = atomic_load(&control->counters[COUNTER_sampled_events]);
 	uint64_t ticks = atomic_load(&control->counters[COUNTER_sampled_ticks]);
-	uint64_t stamp = clock_stamp(control->clock), now_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t stamp = clock_stamp(control->clock), now = now_ns();
 	double ns_per_tick = 1;
 
 	if (control->clock == CLOCK_TICKS && stamp > control->start_stamp)
-		ns_per_tick = (double)(now_ns - control->start_monotonic_ns) /
+		ns_per_tick = (double)(now - control->start_monotonic_ns) /
 			      (double)(stamp - control->start_stamp);
 	if (!samples)
 		return 0;

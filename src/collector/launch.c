@@ -164,7 +164,7 @@ int launch_memory(const struct options *options, const char *session)
 	if (control == MAP_FAILED)
 		return -errno;
 	control->options = *options;
-	control->family.began_ns = clock_ns(CLOCK_REALTIME);
+	control->family.began_ns = now_on(CLOCK_REALTIME);
 	snprintf(control->family.session, sizeof(control->family.session), "%s", session);
 	atomic_store(&control->next_offset, SHM_CONTROL_SIZE);
 	control->magic = SHM_MAGIC;

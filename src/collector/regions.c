@@ -131,12 +131,12 @@ void regions_take(struct regions_sampler *w, const struct event *events, uint32_
 /* A program of many gigabytes takes the kernel a while; its threads must not wait for that. */
 static void keep_up(struct regions_sampler *w)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = now_ns();
 
 	if (now - w->drained_ns < DRAIN_NS)
 		return;
 	drain_pass(w->collector);
-	w->drained_ns = clock_ns(CLOCK_MONOTONIC);
+	w->drained_ns = now_ns();
 }
 
 static bool read_text(struct regions_sampler *w)
@@ -512,7 +512,7 @@ void regions_sample(struct regions_sampler *w)
 
 	if (!w || c->recording.error || !worth_sampling(c))
 		return;
-	w->drained_ns = clock_ns(CLOCK_MONOTONIC);
+	w->drained_ns = now_ns();
 	w->began = clock_stamp(c->control->clock);
 	if (!read_text(w))
 		return;
@@ -540,9 +540,9 @@ void regions_sample_if_due(struct regions_sampler *w)
 		every = w->every_ns;
 	if (now - w->last_ns < every)
 		return;
-	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	cpu = now_on(CLOCK_THREAD_CPUTIME_ID);
 	regions_sample(w);
-	w->every_ns = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu) * SHARE;
+	w->every_ns = (now_on(CLOCK_THREAD_CPUTIME_ID) - cpu) * SHARE;
 	w->last_ns = now;
 	log_line(LOG_TRACE, "a sample of %zu regions", w->before.count);
 }

@@ -6,7 +6,6 @@
  * The name of a file ends as that of a recording's locations does, so cache_dir_tidy() knows it. */
 #include "heap/heap_cache.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/strings.h"
+#include "base/write_at.h"
 #include "base/xalloc.h"
 #include "model/cache_format.h"
 
@@ -63,18 +63,6 @@ struct heap_cache {
 	struct added *added;
 	size_t added_count, added_room;
 };
-
-static bool read_all(int fd, void *to, size_t size, off_t at)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = pread(fd, (char *)to + done, size - done, at + (off_t)done);
-
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
-}
 
 static uint64_t size_of(const struct head *h)
 {
@@ -125,14 +113,14 @@ static bool read_file(struct heap_cache *c, int fd)
 	uint64_t size;
 
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077) ||
-	    !read_all(fd, h, sizeof(*h), 0) || h->magic != MAGIC || h->version != VERSION ||
+	    !read_at(fd, h, sizeof(*h), 0) || h->magic != MAGIC || h->version != VERSION ||
 	    h->text_size > SIZE_MAX_BYTES)
 		return false;
 	size = size_of(h);
 	if (size > SIZE_MAX_BYTES || (uint64_t)st.st_size != sizeof(*h) + size || !h->text_size)
 		return false;
 	c->bytes = xmalloc(size);
-	if (!read_all(fd, c->bytes, size, sizeof(*h)) || XXH3_64bits(c->bytes, size) != h->sum)
+	if (!read_at(fd, c->bytes, size, sizeof(*h)) || XXH3_64bits(c->bytes, size) != h->sum)
 		return false;
 	c->locations = (const struct stored_location *)c->bytes;
 	c->frames = (const struct stored_frame *)(c->locations + h->locations);

@@ -20,13 +20,6 @@ struct hunt {
 	bool stale;  /* the candidate took the place of what was loaded */
 };
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void warn(struct heap_file *f, char *line)
 {
 	f->refused = xgrow(f->refused, f->refused_count, &f->refused_room, sizeof(*f->refused));
@@ -200,12 +193,12 @@ static bool take_under(struct hunt *h, const char *folder, const char *path)
 /* What the user calls the program: by its name, or whatever it is called if no module has that. */
 static bool is_program(const struct heap_locations *p, size_t module)
 {
-	const char *name = p->options.program ? base_name(p->options.program) : NULL;
+	const char *name = p->options.program ? path_base(p->options.program) : NULL;
 
-	if (!name || !strcmp(name, base_name(p->modules[module].path)))
+	if (!name || !strcmp(name, path_base(p->modules[module].path)))
 		return name != NULL;
 	for (size_t i = 0; i < p->module_count; i++)
-		if (!strcmp(name, base_name(p->modules[i].path)))
+		if (!strcmp(name, path_base(p->modules[i].path)))
 			return false;
 	return module == p->main_module;
 }
@@ -232,7 +225,7 @@ static bool take_beside(struct hunt *h)
 	const struct heap_locations_options *o = &h->p->options;
 
 	for (size_t i = 0; i < o->beside_count; i++)
-		if (take_under(h, o->beside[i], base_name(h->module->path)))
+		if (take_under(h, o->beside[i], path_base(h->module->path)))
 			return true;
 	return false;
 }
@@ -268,7 +261,7 @@ void heap_files_find(struct heap_locations *p, size_t module, struct search *sea
 	if (*m->build_id &&
 	    search_by_build_id(search, ret->build_id, ret->build_id_size, take_candidate, &h))
 		return;
-	(void)(take_beside(&h) || search_by_name(search, base_name(m->path), take_candidate, &h));
+	(void)(take_beside(&h) || search_by_name(search, path_base(m->path), take_candidate, &h));
 }
 
 void heap_files_use(struct heap_locations *p, size_t module, const char *path, struct heap_file *f)

@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
+#include "base/now.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "heap/heap_cache.h"
@@ -20,23 +20,16 @@
 #define WORK 32		  /* locations that a worker takes at a time */
 #define WORTH_NS 10000000 /* what took less is not worth a file */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool is_allocator(const char *path)
 {
 	static const char *const stems[] = { "libjemalloc", "libtcmalloc", "libmimalloc",
 					     "libmemoir" };
 
 	/* The agent allocates nothing for anybody; its thread is its own. */
-	if (!strncmp(base_name(path), "libmemoir-jemalloc", strlen("libmemoir-jemalloc")))
+	if (!strncmp(path_base(path), "libmemoir-jemalloc", strlen("libmemoir-jemalloc")))
 		return false;
 	for (size_t i = 0; i < sizeof(stems) / sizeof(*stems); i++)
-		if (!strncmp(base_name(path), stems[i], strlen(stems[i])))
+		if (!strncmp(path_base(path), stems[i], strlen(stems[i])))
 			return true;
 	return false;
 }
@@ -303,14 +296,6 @@ static int by_module_and_address(const void *a, const void *b, void *context)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void resolve_some(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
 	struct resolving *r = context;
@@ -403,12 +388,12 @@ static void name_modules(struct heap_locations *p)
 		struct heap_locations_module *m = &p->modules[i];
 		auto_free char *with_build = NULL;
 
-		m->name = base_name(m->path);
+		m->name = path_base(m->path);
 		for (size_t k = 0; k < p->module_count && !with_build; k++) {
 			const struct heap_locations_module *o = &p->modules[k];
 
 			if (*m->build_id && *o->build_id && strcmp(m->build_id, o->build_id) != 0 &&
-			    !strcmp(m->name, base_name(o->path)))
+			    !strcmp(m->name, path_base(o->path)))
 				with_build = xasprintf("%s:%.8s", m->name, m->build_id);
 		}
 		if (with_build)

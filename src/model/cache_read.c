@@ -2,7 +2,6 @@
 /* A model out of its file.  See cache.h and cache_format.h.
  *
  * Everything that is used as an index or a length is checked here, before anybody else sees it. */
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,28 +10,11 @@
 #include <unistd.h>
 
 #include "base/parallel.h"
+#include "base/write_at.h"
 #include "base/xalloc.h"
 #include "model/cache_format.h"
 
 #define BLOCK (1u << 17)
-
-static bool read_at(int fd, void *out, size_t size, uint64_t offset)
-{
-	uint8_t *p = out;
-
-	while (size) {
-		ssize_t n = pread(fd, p, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		p += n;
-		offset += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return true;
-}
 
 static bool survived(const struct cache_header *h)
 {

@@ -7,10 +7,10 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "base/now.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "model/locations_internal.h"
@@ -153,14 +153,6 @@ static void add_symbol(struct locations *p, struct location *location, const str
 		};
 	}
 	locations_add_frames(p, location, frames, count);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 /* Looking is done without the lock, and perhaps twice. */

@@ -7,7 +7,6 @@
  * The file's name holds the recording's id, this build, and which debug files were named; a module
  * whose files are not what they were (symbols_found.stamp) loses its names.  The whole is summed,
  * and everything in it is checked all the same before it is used. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include <xxhash.h>
 
 #include "base/cache_dir.h"
+#include "base/write_at.h"
 #include "base/xalloc.h"
 #include "model/cache_format.h"
 #include "model/locations_internal.h"
@@ -71,18 +71,6 @@ static uint64_t size_of(const struct head *h)
 	       sizeof(struct location_frame) * (uint64_t)h->frames + h->text_size;
 }
 
-static bool read_all(int fd, void *to, size_t size, off_t at)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = pread(fd, (char *)to + done, size - done, at + (off_t)done);
-
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
-}
-
 static bool read_file(const struct locations *p, int fd, struct content *c)
 {
 	struct head *h = &c->head;
@@ -91,7 +79,7 @@ static bool read_file(const struct locations *p, int fd, struct content *c)
 
 	memset(c, 0, sizeof(*c));
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077) ||
-	    !read_all(fd, h, sizeof(*h), 0) || h->magic != MAGIC || h->version != VERSION ||
+	    !read_at(fd, h, sizeof(*h), 0) || h->magic != MAGIC || h->version != VERSION ||
 	    h->modules != p->module_count || h->locations != p->count ||
 	    h->text_size > SIZE_MAX_BYTES)
 		return false;
@@ -99,7 +87,7 @@ static bool read_file(const struct locations *p, int fd, struct content *c)
 	if (size > SIZE_MAX_BYTES || (uint64_t)st.st_size != sizeof(*h) + size)
 		return false;
 	c->bytes = xmalloc(size + 1);
-	if (!read_all(fd, c->bytes, size, sizeof(*h)) || XXH3_64bits(c->bytes, size) != h->sum)
+	if (!read_at(fd, c->bytes, size, sizeof(*h)) || XXH3_64bits(c->bytes, size) != h->sum)
 		return false;
 	c->stamps = (const uint64_t *)c->bytes;
 	c->locations = (const struct stored_location *)(c->stamps + h->modules);

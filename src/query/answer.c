@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/json_quick.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
@@ -135,13 +136,6 @@ static void optional_text(struct json *j, const char *key, const char *text)
 		json_text(j, key, text);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static void function_name(const struct answer *a, struct json *j, const char *name)
 {
 	struct buf shorter = { 0 };
@@ -168,7 +162,7 @@ void answer_frames(const struct answer *a, struct json *j, uint32_t node)
 		json_object(j, NULL);
 		address(j, at);
 		json_number(j, "count", a->location_counts[id]);
-		optional_text(j, "library", base_name(locations_module_path(p, location->module)));
+		optional_text(j, "library", path_base(locations_module_path(p, location->module)));
 		function_name(a, j, locations_string(p, f[count].function));
 		if (!f[count].function) {
 			buf_clear(&unnamed);

@@ -7,8 +7,9 @@
  * as one: it has a function's name, and neither source nor module. */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/buf.h"
+#include "base/now.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/steps.h"
@@ -40,14 +41,6 @@ struct frame_texts {
 	uint32_t line; /* 0: not known */
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static void collect(struct selecting *s, const struct condition *c, size_t memo_size)
 {
 	if (c->kind == CONDITION_TEST) {
@@ -56,13 +49,6 @@ static void collect(struct selecting *s, const struct condition *c, size_t memo_
 	}
 	for (size_t i = 0; i < c->child_count; i++)
 		collect(s, c->children[i], memo_size);
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 /* A function with or without its parameters, a path or the last part of it. */
@@ -74,7 +60,7 @@ static bool equals(enum frame_text which, const char *text, const char *wanted)
 		return true;
 	if (which == FRAME_FUNCTION)
 		return n && !strncmp(text, wanted, n) && text[n] == '(';
-	return !strcmp(base_name(text), wanted);
+	return !strcmp(path_base(text), wanted);
 }
 
 /* "p.c:12": a path, or the last part of it, and a line. */
@@ -95,7 +81,7 @@ static bool equals_line(const char *path, uint32_t line, const char *wanted)
 		return false;
 	if (strlen(path) == n && !strncmp(path, wanted, n))
 		return true;
-	path = base_name(path);
+	path = path_base(path);
 	return strlen(path) == n && !strncmp(path, wanted, n);
 }
 

@@ -137,19 +137,12 @@ struct page groups_page(const struct groups *g, struct group_sort sort, bool des
 	return p;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static void label_unnamed(const struct groups *g, const struct group *group, const char *what,
 			  struct buf *out)
 {
 	if (group->module)
 		buf_printf(out, "%s in %s", what,
-			   base_name(locations_module_path(g->view->locations, group->module)));
+			   path_base(locations_module_path(g->view->locations, group->module)));
 	else
 		buf_text(out, what);
 }

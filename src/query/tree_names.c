@@ -108,16 +108,9 @@ const uint32_t *tree_names_of(struct tree_names *n, uint32_t location, uint32_t 
 	return &n->flat[n->of_location[location].first];
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static void frame_text(const struct tree *t, const struct tree_name *n, struct buf *out)
 {
-	const char *module = base_name(locations_module_path(t->locations, n->module));
+	const char *module = path_base(locations_module_path(t->locations, n->module));
 
 	if (t->options.key == TREE_BY_MODULE) {
 		buf_text(out, *module ? module : "(no module)");
@@ -129,7 +122,7 @@ static void frame_text(const struct tree *t, const struct tree_name *n, struct b
 	}
 	buf_text(out, locations_string(t->locations, n->function));
 	if (t->options.key == TREE_BY_LINE && n->file) {
-		buf_printf(out, " at %s", base_name(locations_string(t->locations, n->file)));
+		buf_printf(out, " at %s", path_base(locations_string(t->locations, n->file)));
 		if (n->line)
 			buf_printf(out, ":%u", n->line);
 	}

@@ -15,6 +15,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/write_at.h"
 #include "base/xalloc.h"
 #include "wire/codec.h"
 
@@ -22,28 +23,15 @@
 #define STORED_MAX (FORMAT_CHUNK_RAW_MAX + FORMAT_CHUNK_RAW_MAX / 128 + 4096u)
 
 /* Reads exactly `size` bytes; false at an error or the end of the file. */
-static bool read_at(const struct reader *r, uint64_t offset, void *out, size_t size)
+static bool reader_bytes(const struct reader *r, uint64_t offset, void *out, size_t size)
 {
-	uint8_t *p = out;
-
 	if (r->memory) {
 		if (offset > r->size || size > r->size - offset)
 			return false;
-		memcpy(p, r->memory + offset, size);
+		memcpy(out, r->memory + offset, size);
 		return true;
 	}
-	while (size) {
-		ssize_t n = pread(r->fd, p, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		p += n;
-		offset += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return true;
+	return read_at(r->fd, out, size, offset);
 }
 
 static int check_header(struct reader *r, struct err *err)
@@ -56,11 +44,11 @@ static int check_header(struct reader *r, struct err *err)
 		uint8_t start[sizeof(h->magic)] = { 0 };
 		size_t n = r->size < sizeof(start) ? (size_t)r->size : sizeof(start);
 
-		if (!read_at(r, 0, start, n) || memcmp(start, FORMAT_MAGIC, n) != 0)
+		if (!reader_bytes(r, 0, start, n) || memcmp(start, FORMAT_MAGIC, n) != 0)
 			return err_at(err, -EINVAL, 0, "not a memoir recording");
 		return err_at(err, -EINVAL, r->size, "the file ends within its header");
 	}
-	if (!read_at(r, 0, h, sizeof(*h)))
+	if (!reader_bytes(r, 0, h, sizeof(*h)))
 		return err_at(err, -EIO, 0, "the header cannot be read");
 	if (memcmp(h->magic, FORMAT_MAGIC, sizeof(h->magic)) != 0)
 		return err_at(err, -EINVAL, 0, "not a memoir recording");
@@ -83,7 +71,7 @@ static void look_for_trailer(struct reader *r)
 {
 	struct format_trailer t;
 
-	r->trailer = r->size >= sizeof(t) && read_at(r, r->size - sizeof(t), &t, sizeof(t)) &&
+	r->trailer = r->size >= sizeof(t) && reader_bytes(r, r->size - sizeof(t), &t, sizeof(t)) &&
 		     memcmp(t.magic, FORMAT_TRAILER_MAGIC, sizeof(t.magic)) == 0;
 }
 
@@ -150,7 +138,7 @@ static enum reader_status stops_short(const struct reader *r, uint64_t left, str
 {
 	struct format_trailer t;
 
-	if (r->ended && left == sizeof(t) && read_at(r, r->offset, &t, sizeof(t)) &&
+	if (r->ended && left == sizeof(t) && reader_bytes(r, r->offset, &t, sizeof(t)) &&
 	    memcmp(t.magic, FORMAT_TRAILER_MAGIC, sizeof(t.magic)) == 0) {
 		if (t.index_offset == r->index_offset)
 			return READER_END;
@@ -195,7 +183,7 @@ static bool read_stored(const struct reader *r, uint64_t offset, struct chunk *c
 	c->offset = offset;
 	c->payload = NULL;
 	memset(p + c->head.stored_size, 0, CODEC_PAD);
-	return read_at(r, offset + sizeof(c->head), p, c->head.stored_size);
+	return reader_bytes(r, offset + sizeof(c->head), p, c->head.stored_size);
 }
 
 enum reader_status reader_next(struct reader *r, struct chunk *c, struct err *err)
@@ -211,7 +199,7 @@ enum reader_status reader_next(struct reader *r, struct chunk *c, struct err *er
 	}
 	if (left < sizeof(c->head))
 		return stops_short(r, left, err);
-	if (!read_at(r, r->offset, &c->head, sizeof(c->head))) {
+	if (!reader_bytes(r, r->offset, &c->head, sizeof(c->head))) {
 		err_at(err, -EIO, r->offset, "the file cannot be read");
 		return READER_CUT;
 	}
@@ -239,10 +227,10 @@ enum reader_status reader_next(struct reader *r, struct chunk *c, struct err *er
 
 bool reader_again(const struct reader *r, uint64_t offset, struct chunk *c, struct err *err)
 {
-	if (!read_at(r, offset, &c->head, sizeof(c->head)) || c->head.magic != FORMAT_CHUNK_MAGIC ||
-	    c->head.raw_size > FORMAT_CHUNK_RAW_MAX || c->head.stored_size > STORED_MAX ||
-	    offset > r->size || c->head.stored_size > r->size - offset ||
-	    !read_stored(r, offset, c)) {
+	if (!reader_bytes(r, offset, &c->head, sizeof(c->head)) ||
+	    c->head.magic != FORMAT_CHUNK_MAGIC || c->head.raw_size > FORMAT_CHUNK_RAW_MAX ||
+	    c->head.stored_size > STORED_MAX || offset > r->size ||
+	    c->head.stored_size > r->size - offset || !read_stored(r, offset, c)) {
 		err_at(err, -EIO, offset, "the chunk has changed since it was read first");
 		return false;
 	}

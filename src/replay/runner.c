@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "replay/plan.h"
 #include "wire/arch.h"
 
@@ -65,14 +66,6 @@ static struct word ready __attribute__((aligned(LINE)));
 static struct word go __attribute__((aligned(LINE)));
 static _Atomic int64_t live_bytes __attribute__((aligned(LINE)));
 static _Atomic int64_t peak_bytes;
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* Looks a few times, then sleeps: the other thread may need this processor. */
 static void wait_for(struct word *w, uint32_t value)
@@ -229,7 +222,7 @@ __attribute__((noinline)) void memoir_replay_calls(struct worker *w)
 		if (op->kind & PLAN_PUBLISH)
 			publish(&s->turn, op->turn + 1);
 	}
-	w->ended_ns = now_ns(CLOCK_MONOTONIC);
+	w->ended_ns = now_on(CLOCK_MONOTONIC);
 }
 
 /* What a thread needs of its stack is there before the first call. */
@@ -381,13 +374,13 @@ static void replay(struct plan_result *r)
 	forget_peak();
 	before = look_at_memory();
 	r->faults = faults();
-	cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
-	end_ns = start_ns = now_ns(CLOCK_MONOTONIC);
+	cpu_ns = now_on(CLOCK_PROCESS_CPUTIME_ID);
+	end_ns = start_ns = now_on(CLOCK_MONOTONIC);
 	publish(&go, 1);
 	memoir_replay_calls(&workers[0]);
 	for (uint32_t i = 1; i < plan->thread_count; i++)
 		pthread_join(workers[i].thread, NULL);
-	r->cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
+	r->cpu_ns = now_on(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
 	r->faults = faults() - r->faults;
 	after = look_at_memory();
 	r->end_rss = after.anonymous;

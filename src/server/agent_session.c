@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/now.h"
 #include "base/xalloc.h"
 #include "client/http.h"
 #include "jemalloc/agent_series.h"
@@ -59,19 +60,6 @@ struct agent_session {
 	unsigned files;
 	struct agent_series series;
 };
-
-static int64_t clock_ms(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static int64_t now_ms(void)
-{
-	return clock_ms(CLOCK_MONOTONIC);
-}
 
 struct agent_session *agent_session_new(const char *id, const struct agents_entry *agent,
 					bool given, int stop_fd)
@@ -195,7 +183,7 @@ static void take_in(struct agent_session *session, const struct stats *s)
 	const struct agent_point *p;
 	struct json j;
 
-	session->said_at = clock_ms(CLOCK_REALTIME);
+	session->said_at = (int64_t)(now_on(CLOCK_REALTIME) / 1000000);
 	session->said_ms = now_ms();
 	p = agent_series_add(&session->series, s, session->said_at);
 	memcpy(session->version, s->version, sizeof(session->version));

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/now.h"
 #include "base/xalloc.h"
 #include "client/http.h"
 
@@ -25,14 +26,6 @@ struct agent_sessions {
 	int64_t scanned_ms;
 	int stop_fd;
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 struct agent_sessions *agent_sessions_new(void)
 {

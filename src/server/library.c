@@ -14,14 +14,6 @@
 #include "server/ending.h"
 #include "server/library_internal.h"
 
-uint64_t clock_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 bool file_look(const char *path, struct file_state *ret_state)
 {
 	struct stat st;

@@ -76,4 +76,3 @@ int library_open(struct library *l, const char *path, const struct opening *how,
 void library_forget(struct library *l, struct entry *e);
 bool file_look(const char *path, struct file_state *ret_state);
 bool file_same(const struct file_state *a, const struct file_state *b);
-uint64_t clock_now_ns(void);

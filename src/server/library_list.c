@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
+#include "model/words.h"
 #include "server/dumps.h"
 #include "server/library_internal.h"
 #include "server/statistics.h"
@@ -33,7 +34,7 @@ static void list_program(struct json *j, const struct model *m, const char *exec
 
 	if (m) {
 		stats_count_stacks(m, &stacks);
-		words_command_line(m, &line);
+		words_command(&line, m);
 		totals = m->totals;
 	}
 	known_text(j, "executable", m ? model_info(m, "executable") : executable);

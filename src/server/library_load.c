@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/now.h"
 #include "base/xalloc.h"
 #include "server/library_internal.h"
 
@@ -54,7 +55,7 @@ static struct entry *next_waiting(const struct library *l, bool only_small)
  * UINT64_MAX: not before something changes. */
 static struct entry *next_to_load(const struct library *l, uint64_t *ret_when)
 {
-	uint64_t now = clock_now_ns();
+	uint64_t now = now_ns();
 	struct entry *next;
 	unsigned busy = 0;
 
@@ -80,7 +81,7 @@ static void take_in(struct library *l, struct entry *e, struct snapshot *s, int 
 {
 	struct snapshot *old = NULL;
 
-	e->look_ns = clock_now_ns() + (took_ns * REST > LOOK_NS ? took_ns * REST : LOOK_NS);
+	e->look_ns = now_ns() + (took_ns * REST > LOOK_NS ? took_ns * REST : LOOK_NS);
 	if (!error) {
 		s->version = ++e->version;
 		s->uploaded = e->uploaded;
@@ -125,7 +126,7 @@ static void load(struct library *l, struct entry *e)
 	e->state = ENTRY_LOADING;
 	e->progress = 0;
 	e->held = true;
-	e->began_ns = clock_now_ns();
+	e->began_ns = now_ns();
 	pthread_mutex_unlock(&l->lock);
 	how.path = e->path;
 	how.name = e->name;
@@ -139,7 +140,7 @@ static void load(struct library *l, struct entry *e)
 		error = e->kind->load(s, &how, &err);
 	pthread_mutex_lock(&l->lock);
 	e->file = file;
-	take_in(l, e, s, error, &err, clock_now_ns() - e->began_ns);
+	take_in(l, e, s, error, &err, now_ns() - e->began_ns);
 	if (!error && !s->live && !l->stopping && !next_waiting(l, false))
 		prepare(l, s);
 	e->held = false;
@@ -216,7 +217,7 @@ static void look_for(struct library *l, const char *pattern)
 /* With the lock held: has a file grown, been replaced, or gone? */
 static void look_again(struct library *l)
 {
-	uint64_t now = clock_now_ns();
+	uint64_t now = now_ns();
 	struct file_state file;
 
 	for (size_t i = 0; i < l->count; i++) {
@@ -258,8 +259,8 @@ void *library_looker(void *library)
 		}
 		pthread_mutex_lock(&l->lock);
 		look_again(l);
-		next = clock_now_ns() + LOOK_NS;
-		while (!l->stopping && clock_now_ns() < next)
+		next = now_ns() + LOOK_NS;
+		while (!l->stopping && now_ns() < next)
 			wait_until(l, next);
 	}
 	pthread_mutex_unlock(&l->lock);

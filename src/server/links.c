@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "base/now.h"
 #include "base/xalloc.h"
 
 #define MS_NS 1000000ull
@@ -25,14 +26,6 @@ struct links {
 	struct link **of_polled;
 	size_t polled_room, of_room;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* With the lock held: ends those that have said nothing useful for too long. */
 static void end_idle(struct links *l)

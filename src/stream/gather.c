@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/xalloc.h"
 #include "stream/announce.h"
 #include "stream/keep.h"
@@ -53,14 +54,6 @@ struct gather {
 	struct pollfd *polls;
 	size_t poll_room;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
-}
 
 static struct source *gather_add_source(struct gather *g, struct stream_target target,
 					uint64_t wait_ns)

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/now.h"
 #include "base/secret.h"
 #include "peer/peer.h"
 #include "stream/announce.h"
@@ -75,14 +76,6 @@ struct serve {
 
 enum { OVER_NOT, OVER_CUT, OVER_WHOLE };
 enum { POLL_WAKE, POLL_LISTEN, POLL_CLIENTS };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
-}
 
 /* The head of a frame, to be sent before `left` bytes of the file. */
 static void begin_frame(struct client *c, enum stream_frame_type type, uint32_t size)

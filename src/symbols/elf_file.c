@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/write_at.h"
 #include "base/xalloc.h"
 
 #define SECTIONS_MAX (1u << 20)
@@ -29,14 +30,7 @@ bool elf_file_read(const struct elf_file *f, uint64_t offset, void *to, size_t s
 		memcpy(to, f->memory.data + offset, size);
 		return true;
 	}
-	for (size_t done = 0; done < size;) {
-		ssize_t n = pread(f->fd, (char *)to + done, size - done, (off_t)(offset + done));
-
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
+	return read_at(f->fd, to, size, offset);
 }
 
 static bool is_ours(const Elf64_Ehdr *h)

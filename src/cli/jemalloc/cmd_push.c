@@ -8,7 +8,6 @@
  *
  * Pyroscope adds up what it is sent.  What is alive is sent as it is; of what was ever allocated,
  * an interval has what came since the profile that was sent before, and the first one none. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "cli/jemalloc/agent_token.h"

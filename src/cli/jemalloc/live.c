@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/xalloc.h"
 #include "cli/say.h"
 
@@ -92,27 +93,16 @@ bool live_interval(const char *text, uint64_t *ret_ns)
 	return false;
 }
 
-static uint64_t monotonic(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
-
 int64_t live_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * (int64_t)SECOND + t.tv_nsec;
+	return (int64_t)now_on(CLOCK_REALTIME);
 }
 
 int live_clock_init(struct live_clock *c, uint64_t interval_ns, struct err *err)
 {
 	sigset_t set;
 
-	*c = (struct live_clock){ .interval_ns = interval_ns, .next_ns = monotonic() };
+	*c = (struct live_clock){ .interval_ns = interval_ns, .next_ns = now_ns() };
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
@@ -147,7 +137,7 @@ bool live_clock_wait(struct live_clock *c, int input)
 	for (;;) {
 		struct pollfd p[2] = { { .fd = c->signals, .events = POLLIN },
 				       { .fd = input, .events = POLLIN } };
-		uint64_t now = monotonic(), left = c->next_ns > now ? c->next_ns - now : 0;
+		uint64_t now = now_ns(), left = c->next_ns > now ? c->next_ns - now : 0;
 		struct timespec t = { .tv_sec = (time_t)(left / SECOND),
 				      .tv_nsec = (long)(left % SECOND) };
 
@@ -159,7 +149,7 @@ bool live_clock_wait(struct live_clock *c, int input)
 				return false;
 			continue;
 		}
-		now = monotonic();
+		now = now_ns();
 		if (now < c->next_ns)
 			continue;
 		/* A tick whose time has passed altogether is left out, and the next is where it
