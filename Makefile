@@ -73,8 +73,8 @@ format: ## clang-format 14 over all C and C++ files, prettier over the page's
 	@scripts/install-npm tests
 	@node tests/node_modules/prettier/bin/prettier.cjs --write --log-level warn web tests/web
 
-tidy: build ## clang-tidy 14 over the sources
-	@scripts/c-files src | grep '\.c$$' | xargs clang-tidy-14 --quiet -p $(BUILD)
+tidy: build ## clang-tidy 14 over the sources; a part of make test
+	@$(PYTHON) tests/policy/tidy.py . $(BUILD)
 
 clean: ## remove the build directories
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz

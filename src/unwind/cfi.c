@@ -153,7 +153,7 @@ static bool read_cie(const struct cfi_image *image, uint64_t address, struct cfi
 	augmentation = c.p;
 	while (read_bytes(&c, 1))
 		;
-	if (version == 4 && (read_bytes(&c, 1) != 8 || read_bytes(&c, 1) != 0))
+	if (version == 4 && read_bytes(&c, 2) != 8) /* sizes of an address and of a segment */
 		return false;
 	cie->code_align = read_uleb(&c);
 	cie->data_align = read_sleb(&c);
