@@ -62,7 +62,7 @@ export default defineConfig(({ mode }) => ({
 	},
 	server: {
 		proxy: Object.fromEntries(
-			["/api", "/list", "/data", "/diff", "/upload", "/agents"].map((path) => [
+			["/api", "/list", "/data", "/upload", "/agents"].map((path) => [
 				path,
 				"http://127.0.0.1:8080",
 			]),

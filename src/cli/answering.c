@@ -17,6 +17,7 @@
 static bool as_json, as_csv, follow;
 static const char *color;
 static struct params given;
+static int other_status; /* the worst of the files besides the first */
 
 /* The last one counts, as with every option. */
 static const char *give(const char *name, const char *value)
@@ -178,11 +179,12 @@ static int say_fault(const struct command *c, const struct ask *a)
 	const struct param_row *row = param_row_find(a->rows, a->fault.parameter);
 	bool option = *name && !is_word(c->answers, a->fault.parameter);
 
-	fprintf(stderr, "memoir %s: %s%s%s%s\n", c->name, option ? "--" : "",
-		!option		     ? ""
-		: row && row->option ? row->option
-				     : name,
-		option ? ": " : "", a->fault.text);
+	if (*a->fault.text)
+		fprintf(stderr, "memoir %s: %s%s%s%s\n", c->name, option ? "--" : "",
+			!option		     ? ""
+			: row && row->option ? row->option
+					     : name,
+			option ? ": " : "", a->fault.text);
 	return a->fault.status == 400 ? STATUS_WRONG : STATUS_FAILED;
 }
 
@@ -199,7 +201,11 @@ static struct snapshot *open_other(struct ask *a, const char *parameter, const c
 	struct snapshot *s = open_snapshot(c->name, (char *)path, &how, &status);
 
 	if (!s)
-		ask_fail(a, 404, parameter, "cannot be read");
+		ask_fail(a, 404, parameter, "%s", ""); /* it was said already */
+	else if (c->answers->all_names)
+		locations_resolve_all(s->locations);
+	if (status > other_status)
+		other_status = status;
 	return s;
 }
 
@@ -293,6 +299,8 @@ static int write_answer(const struct command *c, struct ask *a, const void *answ
 		fprintf(stderr, "memoir %s: %s\n", c->name, err.text);
 		p.status = STATUS_FAILED;
 	}
+	if (c->answers->judge)
+		c->answers->judge(&p, answer);
 	return p.status;
 }
 
@@ -318,7 +326,7 @@ static int ask_about(const struct command *c, struct ask *a, char *path)
 		fprintf(stderr, "memoir %s: %s\n", c->name, strerror(-error));
 		status = STATUS_FAILED;
 	} else {
-		status = write_answer(c, a, answer, status);
+		status = write_answer(c, a, answer, other_status > status ? other_status : status);
 	}
 	if (q->release)
 		q->release(answer);
@@ -344,12 +352,10 @@ int answering_run(const struct command *c, int argc, char **argv)
 		fprintf(stderr, "memoir %s: --json or --csv, not both\n", c->name);
 		return STATUS_WRONG;
 	}
-	if (c->answers->check && !c->answers->check())
-		return STATUS_WRONG;
 	path = take_words(c, &a, argc, argv);
 	if (path && !take_params(c, &a))
 		status = say_fault(c, &a);
-	else if (path)
+	else if (path && (!c->answers->check || c->answers->check(&a)))
 		status = ask_about(c, &a, path);
 	ask_release(&a);
 	return status;

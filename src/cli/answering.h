@@ -31,10 +31,13 @@ struct answering {
 	/* Another question that an option of the command's own asks; NULL: none, or not now.  The
 	 * options are this one's. */
 	const struct answering *(*instead)(void);
-	bool all_names;	     /* finds every name first, with a progress bar */
-	bool (*check)(void); /* of the command's own options; false after saying what is wrong */
+	bool all_names; /* finds every name first, with a progress bar */
+	/* Of the command's own options; false after saying what is wrong. */
+	bool (*check)(const struct ask *a);
 	void (*print)(struct printing *p, const void *answer);
 	void (*csv)(struct printing *p, const void *answer); /* NULL: there is no --csv */
+	/* After any of them: may change p->status; NULL: does not. */
+	void (*judge)(struct printing *p, const void *answer);
 };
 
 /* The options that a question makes; kept for the life of the program. */

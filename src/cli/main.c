@@ -131,7 +131,7 @@ static int run(const struct command *c, int argc, char **argv)
 		break;
 	}
 	buf_release(&out);
-	if (c->answers)
+	if (c->answers && !c->run)
 		return answering_run(c, argc, argv);
 	if (!c->members)
 		return c->run(argc, argv);

@@ -206,7 +206,7 @@ def test_other_kinds(server, refused):
     statistics = server.ids["json_small.json"]
     assert refused("flame", base=statistics)[0] == 404
     for path in (f"/dumps/{statistics}/facts", f"/data/{server.ids['out.heap']}/flame", f"/data/{server.ids['out.heap']}/statistics",
-                 f"/diff?a={server.ids['out.heap']}&b={server.ids['out.heap']}"):
+                 f"/data/{server.ids['out.heap']}/diff?b={server.ids['out.heap']}"):
         assert server.ask(path).status == 404, path
 
 

@@ -263,7 +263,7 @@ def test_nothing_of_this_computer_is_told(recording, server):
         if "GET" not in endpoint["methods"]:
             continue
         path = endpoint["path"].format(id="last", agent="1", backtrace_id="5", format="json", name="x", number="0")
-        path += {"/data/{id}/source": "?file=x", "/diff": "?a=last&b=last"}.get(endpoint["path"], "")
+        path += {"/data/{id}/source": "?file=x", "/data/{id}/diff": "?b=last"}.get(endpoint["path"], "")
         text = server.ask(path).text
         assert folder not in text, path
 

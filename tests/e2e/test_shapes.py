@@ -194,9 +194,9 @@ def test_diff_of_two_builds(path, more):
     assert found["total"]["bytes_delta"] == 10 * 1000 + 7777
     assert found["stack_counts"] == {"new": 1, "gone": 0, "grown": 1, "shrunk": 0, "same": 2}
     grown, new = found["stacks"][:2]
-    assert (grown["status"], grown["functions"][:3]) == ("grown", ["keep_small", "work", "main"])
+    assert (grown["status"], grown["functions"][-3:]) == ("grown", ["main", "work", "keep_small"])
     assert (grown["before_count"], grown["after_count"], grown["bytes_delta"]) == (10, 20, 10000)
-    assert (new["status"], new["functions"][0], new["after_bytes"]) == ("new", "keep_new", 7777)
+    assert (new["status"], new["functions"][-1], new["after_bytes"]) == ("new", "keep_new", 7777)
     functions = {f["function"]: f for f in found["functions"]}
     assert functions["work"]["bytes_delta"] == 17777
     assert functions["recurse"]["status"] == "same" and functions["recurse"]["after_bytes"] == 300

@@ -28,7 +28,7 @@ PIECE = 64 << 10
 CHOICES = ("by", "direction", "of", "sort_by", "level", "stacks", "class", "weight")
 # What a path or a question needs that the table does not say.
 ARGUMENTS = {"{backtrace_id}": "500000"}
-NEEDED = {"/data/{id}/source": {"file": "/nowhere.c"}, "/diff": {"a": "last", "b": "last"},
+NEEDED = {"/data/{id}/source": {"file": "/nowhere.c"}, "/data/{id}/diff": {"b": "last"},
           "/data/{id}/complete": {"text": "size"}}
 # What a measure needs.
 MEASURES = {"alive_at": {"at": "50%"}, "alive": {"at": "50%"}, "short_lived": {"below": "10us"}}
@@ -65,7 +65,7 @@ def ways(endpoint):
 def questions(api):
     for endpoint in api["endpoints"]:
         path = endpoint["path"]
-        if endpoint["methods"] != ["GET"] or not path.startswith(("/data/{id}/", "/diff")) or "statistics" in path:
+        if endpoint["methods"] != ["GET"] or not path.startswith("/data/{id}/") or "statistics" in path:
             continue
         if "/export/" in path or path.endswith("/{name}"):  # files, which take as long as they are large
             continue

@@ -52,8 +52,8 @@ interface Row extends Pair {
 	after_self_bytes?: number;
 }
 interface Diff {
-	before: { id: string; name: string; at_ns?: number };
-	after: { id: string; name: string; at_ns?: number };
+	before: { name: string; at_ns?: number };
+	after: { name: string; at_ns?: number };
 	total: Pair;
 	stack_counts: Record<string, number>;
 	stacks?: Row[];
@@ -203,7 +203,7 @@ export function Compare({ id }: ViewProps) {
 	const { from: _from, to: _to, ...filters } = asked;
 	const answer = useAnswer<Diff>(
 		id && list
-			? url("/diff", { a: against, b: id, ...filters, ...query, weight, by, count: ROWS })
+			? url(`/data/${against}/diff`, { b: id, ...filters, ...query, weight, by, count: ROWS })
 			: null,
 	);
 	const data = answer.data;
