@@ -282,7 +282,8 @@ def test_no_races(recordings, tmp_path):
     """The helper under ThreadSanitizer, which sees a block that is used before it was handed over."""
     shutil.copy(harness.MEMOIR, tmp_path / "memoir")
     subprocess.run(["gcc", "-O1", "-g", "-D_GNU_SOURCE", "-fno-builtin", "-fsanitize=thread", "-pthread",
-                    "-I", os.path.join(harness.ROOT, "src"), os.path.join(harness.ROOT, "src/replay/runner.c"),
+                    "-I", os.path.join(harness.ROOT, "src"), "-I", os.path.join(harness.BUILD, "src"),
+                    os.path.join(harness.ROOT, "src/replay/runner.c"),
                     "-o", str(tmp_path / "memoir-replay"), "-ldl"], check=True)
     done = harness.execute([str(tmp_path / "memoir"), "replay", "-r", "1", "--json", recordings["threads"].path])
     assert done.status == 0 and not done.stderr, f"{done}"
