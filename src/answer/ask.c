@@ -219,6 +219,15 @@ bool ask_time(const struct ask *a, const char *name, const struct model *m, uint
 	return ask_time_text(ask_text(a, name), m, ret_ns);
 }
 
+uint64_t ask_moment(const struct ask *a, uint64_t *ret_ns)
+{
+	const struct model *m = a->snapshot->model;
+	uint64_t ns, at = ask_time(a, "at", m, &ns) ? measure_stamp(m, ns) : m->totals.peak_at;
+
+	*ret_ns = m->totals.peak_bytes || at ? model_ns(m, at) : 0;
+	return at;
+}
+
 int ask_measuring(struct ask *a, const struct model *m, struct measuring *ret_measuring)
 {
 	const char *word = ask_text(a, "measure");

@@ -67,6 +67,8 @@ bool ask_by_count(const struct ask *a);
 bool ask_descending(const struct ask *a);
 /* A moment in ns after the start; false if it was not given. */
 bool ask_time(const struct ask *a, const char *name, const struct model *m, uint64_t *ret_ns);
+/* The stamp of "at", the peak's if it was not given; in ns after the start too. */
+uint64_t ask_moment(const struct ask *a, uint64_t *ret_ns);
 /* A moment as text; false if it is none. */
 bool ask_time_text(const char *text, const struct model *m, uint64_t *ret_ns);
 /* What measure, at and below say: 0, or -EINVAL after ask_fail(). */

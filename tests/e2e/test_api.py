@@ -573,10 +573,7 @@ def check_shapes(made, path, parameters, rng, note):
     mine = made("leaks", count=1000, **parameters)
     assert mine == theirs, note
     theirs = cli(path, "fragmentation", "-n", "5", "--over-time", "4", "-r", "4k", parameters=parameters)
-    mine = made("fragmentation", count=5, points=4, **parameters)
-    for key in ("at_ns", "bytes", "count", "slack_bytes", "regions", "slack", "over_time"):
-        assert mine[key] == theirs[key], (note, key)
-    assert [(h["backtrace_id"], h["held"]) for h in mine["holders"]] == [(h["stack"], h["held"]) for h in theirs["holders"]], note
+    assert made("fragmentation", count=5, points=4, **parameters) == theirs, note
 
 
 def test_diff_is_the_command_lines(server, recordings):

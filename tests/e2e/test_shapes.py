@@ -158,9 +158,9 @@ def test_histogram(path):
 
 def test_fragmentation(path):
     """One block of 1,000 bytes (1,000 usable) keeps each region of 64 KiB."""
-    at_end = harness.ask("fragmentation", "--at", "100%", "--json", "-n", "1", "--over-time", "10", path)
+    at_end = harness.ask("fragmentation", "--at", "100%", "--json", "-n", "1", "-r", "64k", "--over-time", "10", path)
     holder = at_end["holders"][0]
-    assert "hole" in [f["function"] for f in holder["frames"]]
+    assert "hole" in [f["function"] for f in holder["backtrace"]]
     held = next(h for h in holder["held"] if h["size"] == REGION)
     assert holder["count"] >= 60
     # Those at the ends of the range may lie beside something else.

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Who holds blocks at a moment.  See holders.h. */
+#include "query/holders.h"
+
+#include <stdlib.h>
+
+#include "base/xalloc.h"
+#include "query/answer.h"
+
+/* `row_of`, by stack: the position of its row, plus one. */
+static void add_holder_row(struct range_holders *all, uint32_t *row_of, const struct model *m,
+			   uint32_t row)
+{
+	const struct columns *c = &m->allocations;
+	uint32_t stack = answer_stack(m, c->stack[row]);
+	uint64_t size = columns_size(c, row), slack = columns_slack_of(c, row);
+	uint64_t low = c->address[row], high = low + size + slack;
+	struct range_holder *h;
+
+	if (!row_of[stack]) {
+		all->rows = xgrow(all->rows, all->count, &all->room, sizeof(*all->rows));
+		all->rows[all->count] = (struct range_holder){ .stack = stack,
+							       .low = low,
+							       .oldest = c->allocated_at[row] };
+		row_of[stack] = (uint32_t)++all->count;
+	}
+	h = &all->rows[row_of[stack] - 1];
+	h->weight.bytes += size;
+	h->weight.count++;
+	h->slack += slack;
+	h->low = low < h->low ? low : h->low;
+	h->high = high > h->high ? high : h->high;
+	h->newest = c->allocated_at[row];
+	all->total.bytes += size;
+	all->total.count++;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct range_holder *x = a, *y = b;
+
+	if (x->weight.bytes != y->weight.bytes)
+		return x->weight.bytes > y->weight.bytes ? -1 : 1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+void range_holders_init(struct range_holders *all, const struct view *v, uint64_t at)
+{
+	const struct model *m = v->model;
+	struct measuring how = { .measure = MEASURE_ALIVE_AT, .at = at };
+	auto_free uint32_t *row_of = xcalloc((size_t)m->tables.nodes.count + 1, sizeof(*row_of));
+
+	*all = (struct range_holders){ 0 };
+	VIEW_EACH(v, 0, m->allocations.count, row)
+	if (measuring_takes(&how, &m->allocations, row))
+		add_holder_row(all, row_of, m, row);
+	if (all->count > 1)
+		qsort(all->rows, all->count, sizeof(*all->rows), by_bytes);
+}
+
+void range_holders_release(struct range_holders *all)
+{
+	free(all->rows);
+	*all = (struct range_holders){ 0 };
+}
