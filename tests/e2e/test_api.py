@@ -574,6 +574,8 @@ def check_shapes(made, path, parameters, rng, note):
     assert mine == theirs, note
     theirs = cli(path, "fragmentation", "-n", "5", "--over-time", "4", "-r", "4k", parameters=parameters)
     assert made("fragmentation", count=5, points=4, **parameters) == theirs, note
+    theirs = cli(path, "address-space", "--columns", "9", "--rows", "20", parameters=parameters)
+    assert made("address_space", columns=9, rows=20, **parameters) == theirs, note
 
 
 def test_diff_is_the_command_lines(server, recordings):

@@ -177,6 +177,22 @@ def test_fragmentation(path):
     assert memoir("fragmentation", "--region", "5k", path).status == 2
 
 
+def test_address_space(path):
+    """Every cell of the picture is drawn, and none as empty that is not."""
+    found = harness.ask("address-space", "--json", "--columns", "40", "--rows", "30", path)
+    lines = memoir("address-space", "--columns", "40", "--rows", "30", path).stdout.decode().split("ADDRESS SPACE", 1)[1].splitlines()
+    for area in found["areas"]:
+        at = next(i for i, line in enumerate(lines) if line.startswith(f"{area['start']:x}-{area['end']:x} "))
+        for row in range(area["rows"]):
+            cells = area["cells"][row * 40:row * 40 + 40]
+            drawn = lines[at + 1 + row][15:]
+            assert lines[at + 1 + row].split()[0] == f"{area['start'] + row * area['cell_bytes']:x}"
+            assert [c == " " for c in drawn] == [c == 0 for c in cells]
+            assert [c == "\u2588" for c in drawn] == [c > 192 for c in cells]
+    assert sum(a["rows"] for a in found["areas"]) == found["rows"] <= 30
+    assert b"no blocks" in memoir("address-space", "--size-min", "100G", path).stdout
+
+
 @pytest.fixture(scope="module")
 def more(tmp_path_factory, compile_program):
     """Another build of the same program, that keeps more: ten of keep_small, and keep_new."""

@@ -11,11 +11,11 @@
 #include "answer/words.h"
 #include "base/xalloc.h"
 #include "query/allocator.h"
+#include "query/areas.h"
 #include "query/cursor.h"
 #include "query/series.h"
 #include "query/spark.h"
 #include "random_recording.h"
-#include "server/areas.h"
 #include "server/guard.h"
 #include "server/route.h"
 

@@ -3,7 +3,7 @@
  *
  * A bit for each unit of each grain that was ever touched; so memory is a 128th of the address
  * space in use, however many blocks there were.  Large blocks are kept as they are. */
-#include "server/areas.h"
+#include "query/areas.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* memoir address-space: a picture of how full addresses are over time. */
+#include <inttypes.h>
+
+#include "answer/address_space.h"
+#include "base/human.h"
+#include "cli/about.h"
+#include "cli/answering.h"
+#include "cli/shape.h"
+
+#define ADDRESS_WIDTH 14
+
+/* Something in use is never a blank. */
+static const char *shade_of(uint8_t share)
+{
+	static const char *const shades[] = { "\xe2\x96\x91", "\xe2\x96\x92", "\xe2\x96\x93",
+					      "\xe2\x96\x88" };
+
+	return share ? shades[(share - 1) * 4 / 255] : " ";
+}
+
+static void print_area(struct printing *p, const struct address_space *s, size_t i)
+{
+	const struct area *a = &s->areas.rows[i];
+	struct human size;
+
+	buf_printf(p->out, "\n%s%" PRIx64 "-%" PRIx64 "%s  %s\n",
+		   term_style(&p->term, STYLE_STRONG), a->start, a->end,
+		   term_style(&p->term, STYLE_PLAIN), human_size(&size, a->end - a->start));
+	for (uint32_t row = s->first_row[i]; row < s->first_row[i + 1] && answering_turn(p);
+	     row++) {
+		buf_printf(p->out, "%s%*" PRIx64 "%s ", term_style(&p->term, STYLE_DIM),
+			   ADDRESS_WIDTH, a->start + (row - s->first_row[i]) * s->cell,
+			   term_style(&p->term, STYLE_PLAIN));
+		for (uint32_t k = 0; k < s->columns; k++)
+			buf_text(p->out, shade_of(s->cells[(size_t)row * s->columns + k]));
+		buf_char(p->out, '\n');
+	}
+}
+
+static void print_address_space(struct printing *p, const void *answer)
+{
+	const struct address_space *s = answer;
+	struct human cell, step;
+
+	about_text_program(p->out, &p->term, p->model);
+	about_text_loss(p->out, &p->term, p->model);
+	buf_printf(p->out, "\n%sADDRESS SPACE%s  ", term_style(&p->term, STYLE_TITLE),
+		   term_style(&p->term, STYLE_PLAIN));
+	if (!s->areas.count) {
+		buf_text(p->out, "there are no blocks\n");
+		return;
+	}
+	buf_printf(p->out,
+		   "%s a line, %s a column; from empty to full: "
+		   "\xe2\x96\x91\xe2\x96\x92\xe2\x96\x93\xe2\x96\x88\n",
+		   human_size(&cell, s->cell),
+		   human_duration(&step, (model_ns(p->model, s->to) - model_ns(p->model, s->from)) /
+						 s->columns));
+	shape_removed(p->out, &p->term, p->model);
+	for (size_t i = 0; i < s->areas.count; i++)
+		print_area(p, s, i);
+}
+
+static const struct answering answering = {
+	.question = &question_address_space,
+	.defaults = "columns=64&rows=64",
+	.print = print_address_space,
+};
+
+const struct command command_address_space = {
+	.name = "address-space",
+	.args = "FILE",
+	.help = "how full addresses are over time",
+	.examples = "  memoir address-space app.dat\n"
+		    "  memoir address-space -F 'thread = 1' --rows 200 app.dat\n"
+		    "  memoir address-space --json app.dat | jq '.areas[].start_s'\n",
+	.answers = &answering,
+};
