@@ -6,6 +6,7 @@
  * reads it with the functions below.  One thread at a time. */
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "answer/param.h"
 #include "answer/snapshot.h"
@@ -24,6 +25,8 @@ struct fault {
 };
 #define FAULT_NONE ((struct fault){ .position = -1, .progress = -1 })
 
+#define SOURCE_MAX (8u << 20) /* bytes of a source file that is shown */
+
 struct ask {
 	const struct param_row *rows; /* what can be given */
 	bool filters;		      /* and filters, too */
@@ -37,6 +40,10 @@ struct ask {
 	struct fault checked;
 	/* Another file, by what the door calls it: to be dropped, or NULL after ask_fail(). */
 	struct snapshot *(*open)(struct ask *a, const char *parameter, const char *name);
+	/* A source file that a recording names, where the door lets it be read: a descriptor;
+	 * -ENOENT: it is not here; -errno with a sentence in *ret_why: it is not shown. */
+	int (*open_source)(struct ask *a, const char *path, struct stat *ret_st,
+			   const char **ret_why);
 	void *door; /* the door's own */
 };
 

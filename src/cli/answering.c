@@ -2,6 +2,8 @@
 /* Commands that ask a question.  See answering.h. */
 #include "cli/answering.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 #include "cli/filtering.h"
 #include "cli/open.h"
 #include "cli/waiting.h"
+#include "server/source_files.h"
 
 #define FLUSH_SIZE (1u << 20)
 
@@ -209,6 +212,24 @@ static struct snapshot *open_other(struct ask *a, const char *parameter, const c
 	return s;
 }
 
+/* What whoever asks can read. */
+static int open_source(struct ask *a, const char *path, struct stat *ret_st, const char **ret_why)
+{
+	auto_close int handle = -1;
+	int fd = -ENOENT;
+
+	*ret_why = NULL;
+	if (*path == '/')
+		handle = open(path, O_PATH | O_CLOEXEC);
+	if (handle >= 0)
+		fd = source_open_plain(handle, ret_st);
+	else if (*path == '/')
+		fd = -errno;
+	if (fd < 0 && fd != -ENOENT && fd != -ENOTDIR)
+		*ret_why = fd == -EACCES ? strerror(EACCES) : source_why_not(fd);
+	return fd;
+}
+
 /* Takes the words of the line apart: the file, or NULL after saying what is wrong. */
 static char *take_words(const struct command *c, struct ask *a, int argc, char **argv)
 {
@@ -337,7 +358,11 @@ int answering_run(const struct command *c, int argc, char **argv)
 {
 	struct command asked = *c;
 	struct ask a = {
-		.fault = FAULT_NONE, .open = open_other, .door = &asked, .filters_repeat = true
+		.fault = FAULT_NONE,
+		.open = open_other,
+		.open_source = open_source,
+		.door = &asked,
+		.filters_repeat = true,
 	};
 	int status = STATUS_WRONG;
 	char *path;

@@ -62,9 +62,16 @@ static void print_address_space(struct printing *p, const void *answer)
 		print_area(p, s, i);
 }
 
+static void fit_address_space(const struct term *term, struct buf *defaults)
+{
+	unsigned room = term->width > ADDRESS_WIDTH + 21 ? term->width - ADDRESS_WIDTH - 1 : 20;
+
+	buf_printf(defaults, "rows=64&columns=%u", room < 1000 ? room : 1000);
+}
+
 static const struct answering answering = {
 	.question = &question_address_space,
-	.defaults = "columns=64&rows=64",
+	.fit = fit_address_space,
 	.print = print_address_space,
 };
 

@@ -2,6 +2,7 @@
 /* Requests.  See request.h. */
 #include "server/request.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "server/kind.h"
 #include "server/library.h"
 #include "server/server.h"
+#include "server/source_files.h"
 
 /* The file of an id, for an ask whose door is the server: NULL with a->fault. */
 static struct snapshot *take_snapshot(struct ask *a, const char *parameter, const char *id)
@@ -37,6 +39,17 @@ static struct snapshot *take_snapshot(struct ask *a, const char *parameter, cons
 	return NULL;
 }
 
+static int open_source(struct ask *a, const char *path, struct stat *ret_st, const char **ret_why)
+{
+	struct request *r = (struct request *)((char *)a - offsetof(struct request, ask));
+
+	if (!r->roots) {
+		r->roots = xcalloc(1, sizeof(*r->roots));
+		source_roots_init(r->roots, &r->server->options, a->snapshot);
+	}
+	return source_roots_open(r->roots, path, ret_st, ret_why);
+}
+
 /* The agent of a path that has one. */
 static bool take_agent_session(struct request *r)
 {
@@ -55,7 +68,10 @@ bool request_init(struct request *r, struct server *s, unsigned method, const ch
 	unsigned methods;
 
 	*r = (struct request){ .server = s,
-			       .ask = { .fault = FAULT_NONE, .open = take_snapshot, .door = s } };
+			       .ask = { .fault = FAULT_NONE,
+					.open = take_snapshot,
+					.open_source = open_source,
+					.door = s } };
 	if (params_decode(&r->ask.params, address, &err)) {
 		ask_fail(&r->ask, 400, NULL, "%s", err.text);
 		return false;
@@ -89,6 +105,9 @@ void request_release(struct request *r)
 	for (unsigned i = 0; i < ROUTE_ARGS; i++)
 		free(r->args[i]);
 	free(r->file_name);
+	if (r->roots)
+		source_roots_release(r->roots);
+	free(r->roots);
 	*r = (struct request){ 0 };
 }
 

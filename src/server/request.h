@@ -12,6 +12,7 @@
 
 struct server;
 struct agent_session;
+struct source_roots;
 
 /* Who asks: filled in where something is to be changed. */
 struct visitor {
@@ -26,6 +27,7 @@ struct request {
 	char *args[ROUTE_ARGS]; /* what stands for {…} in the path */
 	struct ask ask;
 	struct agent_session *agent_session; /* of {agent}; NULL: the path has none */
+	struct source_roots *roots; /* where sources may be read; NULL: nobody wanted to yet */
 	/* What the answer says of itself. */
 	const char *type; /* instead of the route's */
 	char *file_name;  /* of a download */

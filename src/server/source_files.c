@@ -72,8 +72,7 @@ static int open_beneath(const char *root, const char *path)
 	return open_by_parts(folder, path);
 }
 
-/* Looked at before it is opened: a device may do something when it is. */
-static int open_plain(int handle, struct stat *ret_st)
+int source_open_plain(int handle, struct stat *ret_st)
 {
 	char self[40];
 	int fd;
@@ -110,10 +109,10 @@ static int open_in(const char *root, bool hidden, const char *path, struct stat 
 	if (!rest || (!hidden && (*rest == '.' || strstr(rest, "/."))))
 		return -EACCES;
 	handle = open_beneath(root, rest);
-	return handle < 0 ? handle : open_plain(handle, ret_st);
+	return handle < 0 ? handle : source_open_plain(handle, ret_st);
 }
 
-static const char *why_not(int error)
+const char *source_why_not(int error)
 {
 	switch (error) {
 	case -EXDEV:
@@ -148,6 +147,6 @@ int source_roots_open(const struct source_roots *r, const char *path, struct sta
 	for (size_t i = 0; i < r->built.count && found == -EACCES; i++)
 		found = open_in(r->built.rows[i], false, plain, ret_st);
 	if (found < 0 && found != -ENOENT)
-		*ret_why = why_not(found);
+		*ret_why = source_why_not(found);
 	return found;
 }

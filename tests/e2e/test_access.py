@@ -382,12 +382,16 @@ def test_sources_only_below_what_is_allowed(tmp_path):
         for name in shown:
             assert lines(server, name)["lines"] and rows[name], name
         assert "large" not in str(server.json("/list"))
+    # Who has a shell may read what the system allows, but no pipe, no device.
+    for name, hidden in ((f"{tmp_path}/beside.c", None), (f"{folder}/pipe.c", "regular"), ("/dev/zero", "regular"), (f"{folder}/large.c", "8 MiB")):
+        answer = harness.ask("source", "--json", "-m", "allocated", "--file", name, recording)
+        assert answer["lines"] == ([] if hidden else ["a secret"]) and (hidden or "") in (answer["hidden"] or ""), answer
     # What was allowed by name; still no pipe, no device, no link out of it.
     with Server("--source-root", tmp_path, recording, env=env) as server:
         server.loaded()
         assert lines(server, f"{tmp_path}/beside.c")["lines"] == ["a secret"]
         assert "link" in lines(server, f"{folder}/out.c")["hidden"]
-        assert "plain" in lines(server, f"{folder}/pipe.c")["hidden"]
+        assert "regular" in lines(server, f"{folder}/pipe.c")["hidden"]
         assert "8 MiB" in lines(server, f"{folder}/large.c")["hidden"]
         assert not lines(server, "/etc/shadow")["lines"]
     with Server(recording, env={**env, "MEMOIR_SOURCE_ROOT": f"/proc/nonexistent:{tmp_path}"}) as server:

@@ -356,7 +356,7 @@ def test_holders(made):
     assert part["count"] == sum(a["address"] >= middle for a in blocks)
 
 
-def test_sources(server, known, needed):
+def test_sources(server, known, needed, recordings):
     path = needed["/data/{id}/source"]["file"]
     listed = next(s for s in known("sources", measure="allocated")["sources"] if s["file"] == path)
     assert listed["on_disk"]
@@ -368,6 +368,15 @@ def test_sources(server, known, needed):
     inner = next(w for w in found["weights"] if "inner" in w["functions"])
     assert "malloc" in found["lines"][inner["line"] - 1]
     assert sum(w["self_bytes"] for w in found["weights"]) <= found["bytes"]
+    command = ["source", "-m", "allocated", "--file", path]
+    assert harness.ask(*command, "--json", recordings[0]) == found
+    text = harness.execute([harness.MEMOIR, *command, recordings[0]]).stdout.decode().splitlines()
+    row = next(line for line in text if line.endswith(found["lines"][inner["line"] - 1]))
+    assert row[22:32].split() == [str(inner["line"])] and row.startswith(" ")
+    assert len(text) < len(found["lines"]) < len(harness.execute([harness.MEMOIR, *command, "--full", recordings[0]]).stdout.splitlines())
+    mine = harness.ask("sources", "--json", "-m", "allocated", recordings[0])
+    assert [dict(s, on_disk=0) for s in mine["sources"]] == [dict(s, on_disk=0) for s in known("sources", measure="allocated")["sources"]]
+    assert harness.execute([harness.MEMOIR, "source", "--file", "/etc/passwd", recordings[0]]).status == 1
     for name in ("/etc/passwd", "/etc/shadow", "../" + path, path + "/", os.path.basename(path), path.upper()):
         answer = server.ask(f"/data/{server.ids[0]}/source", file=name)
         assert answer.status == 404 and answer.json["parameter"] == "file", answer

@@ -13,7 +13,7 @@ import harness
 READING = {
     "info": ["--json"], "report": ["--json"], "allocations": ["--json"], "groups": ["--json"], "leaks": ["--json"],
     "maps": ["--json"], "tree": ["--json"], "timeline": ["--json"], "histogram": ["size", "--json"],
-    "fragmentation": ["--json"], "address-space": ["--json"], "analyze-size": ["--json"], "export": ["csv"], "extract": ["--list", "--json"],
+    "fragmentation": ["--json"], "address-space": ["--json"], "sources": ["--json"], "analyze-size": ["--json"], "export": ["csv"], "extract": ["--list", "--json"],
 }
 MEASURING = {"replay": ["--json"]}  # its answer is another one each time
 WRITING = {"strip": [], "repack": [], "postprocess": []}

@@ -70,7 +70,7 @@ def on_terminal(command, env=None):
 
 
 COMMANDS = [("info",), ("info", "--json"), ("report",), ("leaks",), ("tree",), ("groups", "--by", "function"), ("groups", "--by", "thread"),
-            ("groups", "--by", "module"), ("timeline",), ("allocations",), ("histogram", "size"), ("maps",), ("fragmentation",), ("address-space",), ("analyze-size",),
+            ("groups", "--by", "module"), ("timeline",), ("allocations",), ("histogram", "size"), ("maps",), ("fragmentation",), ("address-space",), ("sources",), ("analyze-size",),
             ("report", "--json"), ("tree", "--json"), ("export", "collapsed"), ("export", "csv"), ("export", "heaptrack"), ("export", "json")]
 DATA = ("collapsed", "csv", "heaptrack")  # formats whose names are what they are, but on a terminal
 

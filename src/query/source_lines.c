@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What source files and their lines weigh.  See source_lines.h. */
+#include "query/source_lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "model/stats.h"
+#include "query/group_frames.h"
+#include "query/weigh.h"
+
+static struct source_line *find_line(struct source_line **rows, size_t *count, size_t *room,
+				     struct map *of, uint32_t file, uint32_t line)
+{
+	uint64_t key = (uint64_t)file << 32 | line, at;
+
+	if (!map_get(of, key, &at)) {
+		*rows = xgrow(*rows, *count, room, sizeof(**rows));
+		(*rows)[*count] = (struct source_line){ .file = file, .line = line };
+		map_set(of, key, at = (*count)++);
+	}
+	return &(*rows)[at];
+}
+
+static void add_weight(struct source_line *l, const struct weight *w, uint32_t stack, bool self)
+{
+	if (l->seen != stack + 1) { /* once, however often the stack goes through it */
+		l->seen = stack + 1;
+		l->total.bytes += w->bytes;
+		l->total.count += w->count;
+	}
+	if (self) {
+		l->self.bytes += w->bytes;
+		l->self.count += w->count;
+	}
+}
+
+static void name_function(struct source_line *l, uint32_t function)
+{
+	for (size_t i = 0; i < l->function_count; i++)
+		if (l->functions[i] == function)
+			return;
+	if (!function || l->function_count >= 16)
+		return;
+	l->functions =
+		xgrow(l->functions, l->function_count, &l->function_room, sizeof(*l->functions));
+	l->functions[l->function_count++] = function;
+}
+
+static bool is_wrapper(struct source_lines *l, uint32_t function)
+{
+	if (!function)
+		return false;
+	if (!l->wrapper[function])
+		l->wrapper[function] =
+			(uint8_t)(1 +
+				  is_allocator_function(locations_string(l->locations, function)));
+	return l->wrapper[function] == 2;
+}
+
+static void add_stack(struct source_lines *l, const struct model *m, const struct stack_weight *w,
+		      uint32_t number)
+{
+	const struct nodes *nodes = &m->tables.nodes;
+	bool self = true;
+
+	for (uint32_t id = w->stack; node_is_known(nodes, id); id = nodes->parent[id]) {
+		unsigned count;
+		const struct location_frame *f =
+			locations_frames(l->locations, locations_of_node(l->locations, id), &count);
+
+		for (unsigned i = 0; i < count; i++) {
+			bool own = self && !is_wrapper(l, f[i].function);
+			struct source_line *row;
+
+			self = self && !own;
+			if (!f[i].file)
+				continue;
+			add_weight(find_line(&l->files, &l->file_count, &l->file_room, &l->file_of,
+					     f[i].file, 0),
+				   &w->weight, number, own);
+			if (f[i].file != l->only || !f[i].line)
+				continue;
+			row = find_line(&l->rows, &l->row_count, &l->row_room, &l->row_of,
+					f[i].file, f[i].line);
+			add_weight(row, &w->weight, number, own);
+			name_function(row, f[i].function);
+		}
+	}
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct source_line *x = a, *y = b;
+
+	if (x->total.bytes != y->total.bytes)
+		return x->total.bytes > y->total.bytes ? -1 : 1;
+	return x->file < y->file ? -1 : x->file > y->file;
+}
+
+static int by_line(const void *a, const void *b)
+{
+	const struct source_line *x = a, *y = b;
+
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+void source_lines_init(struct source_lines *l, const struct view *v, const struct measuring *how,
+		       uint32_t only)
+{
+	struct stack_weights w;
+
+	*l = (struct source_lines){ .locations = v->locations, .only = only };
+	weigh_stacks(&w, v, how, false);
+	locations_resolve_all(v->locations);
+	l->wrapper = xcalloc((size_t)locations_string_count(v->locations) + 1, 1);
+	for (uint32_t i = 0; i < w.count; i++)
+		add_stack(l, v->model, &w.rows[i], i);
+	stack_weights_release(&w);
+	if (l->file_count > 1)
+		qsort(l->files, l->file_count, sizeof(*l->files), by_weight);
+	if (l->row_count > 1)
+		qsort(l->rows, l->row_count, sizeof(*l->rows), by_line);
+}
+
+void source_lines_release(struct source_lines *l)
+{
+	for (size_t i = 0; i < l->row_count; i++)
+		free(l->rows[i].functions);
+	free(l->rows);
+	free(l->files);
+	free(l->wrapper);
+	map_release(&l->file_of);
+	map_release(&l->row_of);
+}
+
+uint32_t source_lines_file(struct locations *p, const char *path)
+{
+	for (uint32_t i = 0; i < locations_count(p); i++) {
+		unsigned count;
+		const struct location_frame *f = locations_frames(p, i, &count);
+
+		for (unsigned k = 0; k < count; k++)
+			if (f[k].file && !strcmp(locations_string(p, f[k].file), path))
+				return f[k].file;
+	}
+	return 0;
+}
