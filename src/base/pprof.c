@@ -25,7 +25,7 @@ enum profile {
 enum value_type { TYPE_TYPE = 1, TYPE_UNIT };
 enum sample { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum label { LABEL_KEY = 1, LABEL_STRING };
-enum mapping {
+enum {
 	MAPPING_ID = 1,
 	MAPPING_START,
 	MAPPING_LIMIT,
@@ -36,10 +36,10 @@ enum mapping {
 	MAPPING_HAS_LINES,
 	MAPPING_HAS_INLINES,
 };
-enum location { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
-enum line { LINE_FUNCTION = 1, LINE_LINE, LINE_COLUMN };
-enum function { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_RAW_NAME, FUNCTION_FILE };
-enum wire { WIRE_VARINT = 0, WIRE_BYTES = 2 };
+enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
+enum { LINE_FUNCTION = 1, LINE_LINE, LINE_COLUMN };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_RAW_NAME, FUNCTION_FILE };
+enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
 
 static void put_varint(struct buf *out, uint64_t value)
 {
