@@ -194,25 +194,25 @@ void csv_groups_head(struct buf *out, const struct groups *g)
 	static const char *const parts[] = { "", "self_", "all_" };
 
 	buf_printf(out, "%s,", g->key->kind == GROUP_STACK ? "backtrace_id" : g->key->name);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		buf_printf(out,
-			   "%1$scount,%1$ssize,%1$susable_size,%1$sleaked_count,%1$sleaked_size,"
-			   "%1$smin_size,%1$smax_size,%1$sfirst_ns,%1$slast_ns,",
-			   parts[i]);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+#define UNIT_PLAIN
+#define UNIT_STAMP "_ns"
+#define UNIT_TICKS "_ns"
+#define SUM(id, name, type, value) buf_printf(out, "%s" name UNIT_##type ",", parts[i]);
+#include "query/group_fields.def"
+#undef SUM
+	}
 	buf_text(out, WHERE_NAMES);
 }
 
 static void put_sums(struct buf *out, const struct model_clock *clock, const struct summary_sums *s)
 {
-	put(out, s->count);
-	put(out, s->bytes);
-	put(out, s->bytes + s->slack);
-	put(out, s->leaked_count);
-	put(out, s->leaked_bytes);
-	put(out, s->count ? s->min_size : 0);
-	put(out, s->max_size);
-	put(out, s->count ? clock_ns(clock, s->first_at) : 0);
-	put(out, clock_ns(clock, s->last_at));
+#define PUT_PLAIN(value) put(out, value);
+#define PUT_STAMP(value) put_stamp(out, clock, s->count ? value : NEVER);
+#define PUT_TICKS(value) put(out, clock_duration_ns(clock, value));
+#define SUM(id, name, type, value) PUT_##type(value)
+#include "query/group_fields.def"
+#undef SUM
 }
 
 void csv_group(struct csv_lines *l, struct buf *out, const struct groups *g,

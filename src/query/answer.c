@@ -350,19 +350,14 @@ static void sums(const struct answer *a, struct json *j, const char *key,
 		 const struct group *stack)
 {
 	json_object(j, key);
-	json_number(j, "size", s->bytes);
-	json_number(j, "usable_size", s->bytes + s->slack);
-	json_number(j, "min_size", s->count ? s->min_size : 0);
-	json_number(j, "max_size", s->max_size);
-	if (s->count) {
-		moment(a, j, "min_timestamp", s->first_at);
-		moment(a, j, "max_timestamp", s->last_at);
-	}
-	timeval(j, "interval",
-		s->count ? clock_duration_ns(&a->clock, s->last_at - s->first_at) : 0);
-	json_number(j, "leaked_count", s->leaked_count);
-	json_number(j, "leaked_size", s->leaked_bytes);
-	json_number(j, "allocated_count", s->count);
+#define WRITE_PLAIN(name, value) json_number(j, name, value);
+#define WRITE_STAMP(name, value)                                                                   \
+	if (s->count)                                                                              \
+		moment(a, j, name, value);
+#define WRITE_TICKS(name, value) timeval(j, name, clock_duration_ns(&a->clock, value));
+#define SUM(id, name, type, value) WRITE_##type(name, value)
+#include "query/group_fields.def"
+#undef SUM
 	graphs(a, j, stack, !peak);
 	if (peak && peak->at) {
 		json_number(j, "peak_size", peak->bytes);

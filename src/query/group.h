@@ -66,16 +66,9 @@ void groups_label(const struct groups *g, const struct group *group, struct buf 
 /* What groups are sorted by: only_matched.size, all.leaked_count …; without a prefix only_matched.
  */
 enum group_number {
-	NUMBER_SIZE,
-	NUMBER_USABLE_SIZE,
-	NUMBER_MIN_SIZE,
-	NUMBER_MAX_SIZE,
-	NUMBER_MIN_TIMESTAMP,
-	NUMBER_MAX_TIMESTAMP,
-	NUMBER_INTERVAL,
-	NUMBER_ALLOCATED_COUNT,
-	NUMBER_LEAKED_COUNT,
-	NUMBER_LEAKED_SIZE,
+#define SUM(id, ...) NUMBER_##id,
+#include "query/group_fields.def"
+#undef SUM
 	NUMBER_PEAK_AT,	   /* all, by stack */
 	NUMBER_PEAK_SIZE,  /* all, by stack */
 	NUMBER_PEAK_COUNT, /* all, by stack */

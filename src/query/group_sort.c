@@ -10,16 +10,9 @@
 #include "query/sort.h"
 
 const char *const group_numbers[NUMBERS] = {
-	[NUMBER_SIZE] = "size",
-	[NUMBER_USABLE_SIZE] = "usable_size",
-	[NUMBER_MIN_SIZE] = "min_size",
-	[NUMBER_MAX_SIZE] = "max_size",
-	[NUMBER_MIN_TIMESTAMP] = "min_timestamp",
-	[NUMBER_MAX_TIMESTAMP] = "max_timestamp",
-	[NUMBER_INTERVAL] = "interval",
-	[NUMBER_ALLOCATED_COUNT] = "allocated_count",
-	[NUMBER_LEAKED_COUNT] = "leaked_count",
-	[NUMBER_LEAKED_SIZE] = "leaked_size",
+#define SUM(id, name, ...) [NUMBER_##id] = name,
+#include "query/group_fields.def"
+#undef SUM
 	[NUMBER_PEAK_AT] = "max_total_usage_first_seen_at",
 	[NUMBER_PEAK_SIZE] = "peak_size",
 	[NUMBER_PEAK_COUNT] = "peak_count",
@@ -69,26 +62,11 @@ bool group_sort_find(const struct group_key *key, const char *name, struct group
 static uint64_t number_of(const struct summary_sums *s, enum group_number number)
 {
 	switch (number) {
-	case NUMBER_SIZE:
-		return s->bytes;
-	case NUMBER_USABLE_SIZE:
-		return s->bytes + s->slack;
-	case NUMBER_MIN_SIZE:
-		return s->min_size;
-	case NUMBER_MAX_SIZE:
-		return s->max_size;
-	case NUMBER_MIN_TIMESTAMP:
-		return s->first_at;
-	case NUMBER_MAX_TIMESTAMP:
-		return s->last_at;
-	case NUMBER_INTERVAL:
-		return s->count ? s->last_at - s->first_at : 0;
-	case NUMBER_ALLOCATED_COUNT:
-		return s->count;
-	case NUMBER_LEAKED_COUNT:
-		return s->leaked_count;
-	case NUMBER_LEAKED_SIZE:
-		return s->leaked_bytes;
+#define SUM(id, name, type, value)                                                                 \
+	case NUMBER_##id:                                                                          \
+		return value;
+#include "query/group_fields.def"
+#undef SUM
 	default:
 		return 0;
 	}

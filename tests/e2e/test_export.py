@@ -502,7 +502,7 @@ def test_json(threaded):
     assert sum(g["all"]["leaked_size"] for g in groups) == threaded.info["leaked_bytes"]
     lines = table(threaded.export("csv", "groups.csv", "-g"))
     assert sum(int(line["leaked_size"]) for line in lines) == threaded.info["leaked_bytes"]
-    assert sorted(int(line["count"]) for line in lines) == sorted(g["all"]["allocated_count"] for g in groups)
+    assert sorted(int(line["allocated_count"]) for line in lines) == sorted(g["all"]["allocated_count"] for g in groups)
 
 
 # Names

@@ -153,7 +153,7 @@ def test_csv(choosing):
     assert [r["deallocated_ns"] == "" for r in rows] == [True] * 5 + [False] * 5
     run = memoir("groups", "--csv", choosing, "--by", "call")
     rows = {r["call"]: r for r in csv.DictReader(io.StringIO(run.stdout.decode()))}
-    assert int(rows["realloc"]["count"]) == 4 and int(rows["realloc"]["size"]) == 1400
+    assert int(rows["realloc"]["allocated_count"]) == 4 and int(rows["realloc"]["size"]) == 1400
 
 
 @pytest.mark.parametrize("options, column, part", [

@@ -320,7 +320,7 @@ static uint64_t sort_value(const struct groups *g, const struct group *row,
 		&model_peaks(g->view->model)[g->key->kind == GROUP_STACK ? row->id : 0];
 	const uint64_t values[] = { s->bytes,
 				    s->bytes + s->slack,
-				    s->min_size,
+				    s->count ? s->min_size : 0,
 				    s->max_size,
 				    s->first_at,
 				    s->last_at,
