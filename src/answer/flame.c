@@ -100,10 +100,8 @@ static int find_against(struct ask *a, const struct measuring *how, struct again
 			return ask_fail(a, 400, "against_at", "it is for against=<recording>");
 		return 0;
 	}
-	if (strlen(text) != ID_SIZE - 1 && strcmp(text, "last") != 0) {
-		if (!ask_time_text(text, m, &ns))
-			return ask_fail(a, 400, "against",
-					"'%.40s' is neither a recording nor a moment", text);
+	/* An id may be all digits. */
+	if (strlen(text) != ID_SIZE - 1 && ask_time_text(text, m, &ns)) {
 		if (!moment)
 			return ask_fail(a, 400, "against",
 					"a moment can be compared with measure=alive or peak");

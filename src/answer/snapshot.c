@@ -3,6 +3,7 @@
 #include "answer/snapshot.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,12 @@
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/peaks.h"
+
+void snapshot_id(char ret_id[ID_SIZE], const uint8_t id[16])
+{
+	for (unsigned i = 0; i < 16; i++)
+		snprintf(ret_id + (size_t)2 * i, 3, "%02x", id[i]);
+}
 
 struct snapshot *snapshot_new(void)
 {

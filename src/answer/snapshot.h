@@ -51,6 +51,8 @@ struct snapshot {
 };
 
 struct snapshot *snapshot_new(void);
+/* A recording's own id as digits. */
+void snapshot_id(char ret_id[ID_SIZE], const uint8_t id[16]);
 struct snapshot *snapshot_hold(struct snapshot *s);
 /* NULL always. */
 struct snapshot *snapshot_drop(struct snapshot *s);

@@ -57,7 +57,7 @@ static const char *set_param(const struct command_option *option, const char *va
 	static struct err err;
 	auto_free char *word = NULL;
 
-	if (row->type == PARAM_BOOL)
+	if (!value) /* a flag */
 		return give(row->name, !strcmp(row->fallback, "true") ? "false" : "true");
 	word = xstrdup(value);
 	for (char *c = word; row->type == PARAM_CHOICE && !param_is_word(row->values, word) && *c;
@@ -100,7 +100,7 @@ static const char *argument_of(const struct param_row *row)
 	static const char *const names[PARAM_TYPES] = {
 		[PARAM_TEXT] = "TEXT",	       [PARAM_CHOICE] = "WORD",	   [PARAM_COUNT] = "N",
 		[PARAM_NUMBER] = "N",	       [PARAM_REAL] = "PERCENT",   [PARAM_TIME] = "TIME",
-		[PARAM_DURATION] = "DURATION", [PARAM_RECORDING] = "FILE",
+		[PARAM_DURATION] = "DURATION", [PARAM_RECORDING] = "FILE", [PARAM_BOOL] = "BOOL",
 	};
 
 	return names[row->type];
@@ -133,13 +133,14 @@ const struct command_option *answering_options(const struct answering *a)
 		count++;
 	options = xcalloc(count + commons + 1, sizeof(*options));
 	for (const struct param_row *row = a->question->params; row && row->name; row++) {
-		bool flag = row->type == PARAM_BOOL;
+		/* Scripts name parameters as they are over HTTP, each with its value. */
+		const char *name = a->print && row->option ? row->option : row->name;
+		bool flag = a->print && row->type == PARAM_BOOL;
 		bool off = flag && !strcmp(row->fallback, "true");
 
-		if (!row->foreign && !is_word(a, row->name))
+		if (!(row->foreign && a->print) && !is_word(a, row->name))
 			options[n++] = (struct command_option){
-				.name = dashed(off ? "no-" : "",
-					       row->option ? row->option : row->name),
+				.name = dashed(off ? "no-" : "", name),
 				.letter = row->letter,
 				.argument = flag ? NULL : argument_of(row),
 				.help = help_of(row),
@@ -179,7 +180,8 @@ void answering_page(struct printing *p, const char *one, const char *many, uint3
 static int say_fault(const struct command *c, const struct ask *a)
 {
 	auto_free char *name = dashed("", a->fault.parameter);
-	const struct param_row *row = param_row_find(a->rows, a->fault.parameter);
+	const struct param_row *row =
+		c->answers->print ? param_row_find(a->rows, a->fault.parameter) : NULL;
 	bool option = *name && !is_word(c->answers, a->fault.parameter);
 
 	if (*a->fault.text)
@@ -310,7 +312,6 @@ static int write_answer(const struct command *c, struct ask *a, const void *answ
 		j.compact = true;
 		if (q->write_json(a, answer, &j, &sink))
 			p.status = STATUS_FAILED;
-		buf_char(&sink.buf, '\n');
 	} else if (as_csv) {
 		c->answers->csv(&p, answer);
 	} else {
@@ -373,6 +374,7 @@ int answering_run(const struct command *c, int argc, char **argv)
 	a.rows = c->answers->question->params;
 	a.filters = c->answers->question->filters;
 
+	as_json |= !c->answers->print;
 	if (as_json && as_csv) {
 		fprintf(stderr, "memoir %s: --json or --csv, not both\n", c->name);
 		return STATUS_WRONG;

@@ -34,6 +34,7 @@ struct answering {
 	bool all_names; /* finds every name first, with a progress bar */
 	/* Of the command's own options; false after saying what is wrong. */
 	bool (*check)(const struct ask *a);
+	/* NULL: there is no text, and JSON is printed without --json. */
 	void (*print)(struct printing *p, const void *answer);
 	void (*csv)(struct printing *p, const void *answer); /* NULL: there is no --csv */
 	/* After any of them: may change p->status; NULL: does not. */

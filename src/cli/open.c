@@ -203,6 +203,9 @@ struct snapshot *open_snapshot(const char *command, char *path, const struct ope
 		return NULL;
 	s = snapshot_new();
 	s->model = m;
+	snapshot_id(s->id, m->reader.header.id);
+	s->version = 1; /* what a server has that has read it once */
+	s->live = !m->reader.ended && reader_is_being_written(&m->reader);
 	s->name = xstrdup(path_base(path));
 	s->file_size = m->reader.size;
 	open_naming_start();

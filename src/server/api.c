@@ -2,6 +2,7 @@
 /* GET /api: the tables of routes, filters, fields, measures and formats as JSON. */
 #include <string.h>
 
+#include "answer/question.h"
 #include "base/xalloc.h"
 #include "export/export.h"
 #include "heap/report.h"
@@ -64,6 +65,8 @@ static void list_routes(struct json *j)
 		for (const struct route *r = *table; r->path; r++) {
 			json_object(j, NULL);
 			json_text(j, "path", r->path);
+			if (r->question)
+				json_text(j, "question", r->question->name);
 			json_array(j, "methods");
 			if (r->methods & METHOD_GET)
 				json_text(j, NULL, "GET");

@@ -24,8 +24,7 @@ static bool is_recording(const struct kind_file *f, char ret_id[ID_SIZE])
 	memcpy(&h, f->head, sizeof(h));
 	if (memcmp(h.magic, FORMAT_MAGIC, sizeof(h.magic)) != 0)
 		return false;
-	for (unsigned i = 0; i < sizeof(h.id); i++)
-		snprintf(ret_id + (size_t)2 * i, 3, "%02x", h.id[i]);
+	snapshot_id(ret_id, h.id);
 	return true;
 }
 

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Every question gives the same bytes through every door: HTTP, `memoir ask`, and the command that
+shows it.
+
+What is asked is drawn at random from the rows that /api lists, so a new question is asked here
+without a word about it."""
+import os
+import random
+import re
+import subprocess
+
+import pytest
+
+import harness
+from test_api import GENERATE, TABLE, random_filter
+from web import Server
+
+QUESTIONS = [e for e in TABLE if "question" in e]
+# What a server has besides questions: files as a whole, other tools' formats and names, streams.
+RESOURCES = re.compile(r"/data/{id}/(export/.*|dynamic_(constants|statics)(_ascii_tree)?(/.*)?|"
+                       r"allocation_ascii_tree|allocation_groups|backtrace/.*|backtraces|mallopts|regions|raw_allocations|"
+                       r"timeline_leaked|timeline_maps|tree|statistics.*|address_space|check|complete|fragmentation|"
+                       r"graph|holders|leaks|maps|overview|sources?)")
+# Words of a command's line that are parameters.
+WORDS = {"histogram": ("of", "FILE"), "diff": ("FILE", "b")}
+ANSWERS = 8  # of each question and recording
+
+
+def usage(*words):
+    return harness.execute([harness.MEMOIR, *words, "--help"]).stdout.decode()
+
+
+COMMANDS = re.findall(r"^  (\w[\w-]*) ", usage() if QUESTIONS else "", flags=re.M)
+
+
+@pytest.fixture(scope="module", params=range(2))
+def recordings(request, tmp_path_factory):
+    """Two with the same program, so that one can be compared with the other."""
+    folder = tmp_path_factory.mktemp("doors")
+    rng = random.Random(request.param)
+    files = [str(folder / name) for name in ("a.dat", "b.dat")]
+    for file in files:
+        subprocess.run([GENERATE, file, str(rng.randrange(500, 4000)), str(rng.randrange(1, 6)),
+                        str(rng.randrange(1000))], check=True, stdout=subprocess.DEVNULL)
+        with open(file, "r+b") as header:
+            header.seek(16)
+            header.write(rng.randbytes(16))  # the generator gives every file the same id
+    return files
+
+
+@pytest.fixture(scope="module")
+def server(recordings):
+    with Server(*recordings) as running:
+        running.ids = [r["id"] for r in running.loaded(2)]
+        sources = running.json(f"/data/{running.ids[0]}/sources", measure="allocated")["sources"]
+        running.source = sources[0]["file"] if sources else "none.c"
+        yield running
+
+
+def texts(server, name):
+    """Values of parameters that are any text; some of them are refused for other questions."""
+    api = server.json("/api")
+    known = {"sort_by": [row["name"] for row in api["sorts"]] + api["group_sorts"],
+             "group_by": [row["name"] for row in api["groups"]],
+             "file": [server.source], "text": ["size > 1 and fun", "leaked or ", "", "call = "],
+             "against": ["20%", server.ids[1]]}
+    return known.get(name, ["main", "x"])
+
+
+def draw(rng, server, rows):
+    """A value for each of the rows."""
+    drawn = {}
+    for row in rows:
+        drawn[row["name"]] = str({
+            "choice": lambda row: rng.choice(row["values"]),
+            "bool": lambda _: rng.choice(["true", "false"]),
+            "count": lambda row: rng.choice([n for n in (0, 1, 3, 20, 100) if n <= row.get("max", n)]),
+            "number": lambda _: rng.randrange(20),
+            "real": lambda _: rng.choice([0, 0.5, 10, 99.5]),
+            "time": lambda _: rng.choice([f"{rng.randrange(101)}%", f"{rng.randrange(10**6)}ns"]),
+            "duration": lambda _: rng.choice(["10us", "1ms", "2s"]),
+            "recording": lambda _: rng.choice(server.ids),
+            "text": lambda row: rng.choice(texts(server, row["name"])),
+        }[row["type"]](row))
+    if drawn.get("measure") in ("alive", "alive_at") and any(r["name"] == "at" for r in rows):
+        drawn["at"] = "40%"
+    return drawn
+
+
+def chosen(rng, endpoint):
+    """Some of its rows, with those that it cannot do without."""
+    rows = endpoint["parameters"]
+    some = rng.sample(rows, rng.randrange(min(len(rows), 4) + 1))
+    return some + [row for row in rows if row["required"] and row not in some]
+
+
+def as_paths(server, recordings, drawn):
+    """On the command line a recording is a file."""
+    return {name: recordings[server.ids.index(value)] if value in server.ids else value
+            for name, value in drawn.items()}
+
+
+def filter_words(filters):
+    return [word for name, value in filters.items() for word in
+            (["-F", value] if name == "filter" else ["--" + name.replace("_", "-"), str(value)])]
+
+
+def option_of(help_text, row):
+    """What a command calls a parameter: its help is made from the same row."""
+    rows = re.findall(r"^  (?:-\w, |    )--([a-z-]+)( [A-Z]+)?((?:\s+(?! {0,6}-).*\n)+)",
+                      help_text.partition("Options:\n")[2], flags=re.M)
+    for name, argument, text in rows:
+        if bool(argument) != (row["type"] == "bool") and \
+                " ".join(text.split()).startswith(" ".join(row["help"].split())):
+            return name
+    return None
+
+
+def command_line(endpoint, drawn, recording):
+    """The same as options of the question's own command; None if there is none or it lacks one."""
+    name = endpoint["question"].replace("_", "-")
+    if name not in COMMANDS:
+        return None
+    help_text = usage(name)
+    words = WORDS.get(name, ("FILE",))
+    line = [name, "--json"]
+    for row in endpoint["parameters"]:
+        value = drawn.get(row["name"])
+        if value is None or row["name"] in words:
+            continue
+        option = option_of(help_text, row)
+        if not option:
+            return None
+        if row["type"] != "bool":
+            line += ["--" + option, value]
+        elif value != row["default"]:
+            line.append("--" + option)
+    for row in endpoint["parameters"]:
+        drawn = {row["name"]: row.get("default"), **drawn}
+    if any(drawn.get(word, recording) is None for word in words):
+        return None
+    return line + [drawn.get(word, recording) for word in words]
+
+
+def test_every_question_has_its_doors():
+    with open(os.path.join(harness.ROOT, "src/answer/meson.build"), encoding="utf-8") as file:
+        listed = re.search(r"question_words = \[(.*?)\]", file.read(), flags=re.S)[1]
+    words = set(re.findall(r"'(\w+)'", listed))
+    assert {e["question"] for e in QUESTIONS} == words and len(words) == len(QUESTIONS) > 5
+    assert set(re.findall(r"^  ask (\w+) FILE", usage("ask"), flags=re.M)) == words
+    others = {e["path"] for e in TABLE if e["path"].startswith("/data/{id}/") and "question" not in e}
+    assert not [path for path in others if not RESOURCES.fullmatch(path)], "these are questions, for src/answer"
+
+
+@pytest.mark.parametrize("endpoint", QUESTIONS, ids=lambda e: e["question"])
+def test_the_same_bytes(server, recordings, endpoint):
+    rng = random.Random(endpoint["question"] + str(os.path.getsize(recordings[0])))
+    answers = commands = 0
+    for _ in range(20 * ANSWERS):
+        drawn = draw(rng, server, chosen(rng, endpoint))
+        filters = random_filter(rng) if endpoint["filters"] and rng.random() < 0.5 else {}
+        filters = {name: value for name, value in filters.items()
+                   if name not in {row["name"] for row in endpoint["parameters"]}}
+        over_http = server.ask(endpoint["path"].replace("{id}", server.ids[0]), **drawn, **filters)
+        given = as_paths(server, recordings, drawn)
+        words = [word for name, value in given.items() for word in ("--" + name.replace("_", "-"), value)]
+        done = harness.execute([harness.MEMOIR, "ask", endpoint["question"], *words, *filter_words(filters), recordings[0]])
+        if over_http.status != 200:
+            assert over_http.status in (400, 404) and done.status in (1, 2) and not done.stdout, (over_http, done)
+            assert over_http.json["error"] in done.stderr.decode() or over_http.status == 404, (over_http, done)
+            continue
+        assert done.status == 0, (over_http, done)
+        assert done.stdout == over_http.text.encode(), (drawn, filters)
+        answers += 1
+        line = command_line(endpoint, given, recordings[0])
+        if line:
+            shown = harness.execute([harness.MEMOIR, *line, *filter_words(filters)])
+            assert shown.status == 0 and shown.stdout == done.stdout, (line, filters, shown.stderr)
+            commands += 1
+        if answers == ANSWERS:
+            break
+    assert answers == ANSWERS, "nearly every parameter is refused"
+    if endpoint["question"].replace("_", "-") in COMMANDS:
+        assert commands, "its command was never asked"
