@@ -37,6 +37,18 @@ const struct filter_field *sort_field(const char *name)
 	return NULL;
 }
 
+const char *sort_member(const struct filter_field *field)
+{
+	static const char *const members[] = {
+#define NUMBER(id, name, column, json, ...) [ROW_##id] = json,
+#include "query/fields.def"
+#undef NUMBER
+	};
+	const char *member = field->class == FIELD_ROW ? members[field->which] : field->name;
+
+	return *member ? member : NULL;
+}
+
 bool sort_order(const char *word, bool *ret_descending)
 {
 	*ret_descending = *word == 'd';

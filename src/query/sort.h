@@ -15,6 +15,8 @@
 extern const char sort_words[];
 /* By one of these words; NULL if it is none. */
 const struct filter_field *sort_field(const char *name);
+/* What it is called in an allocation as JSON; NULL: it is not there. */
+const char *sort_member(const struct filter_field *field);
 /* Is it the order that rows have anyway? */
 bool sort_is_by_time(const struct filter_field *field);
 /* "asc" or "dsc" (also "desc"); false if it is neither. */

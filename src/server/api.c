@@ -248,10 +248,16 @@ static void list_orders(struct json *j)
 	json_array(j, "sorts");
 	for (const char *word = sort_words; *word; word += strspn(word, "|")) {
 		auto_free char *name = xmemdup0(word, strcspn(word, "|"));
+		const struct filter_field *f = sort_field(name);
 
 		json_object(j, NULL);
 		json_text(j, "name", name);
-		json_text(j, "help", sort_field(name)->help);
+		json_text(j, "help", f->help);
+		json_text(j, "type", arg_types[f->type]);
+		if (sort_member(f))
+			json_text(j, "member", sort_member(f));
+		else
+			json_null(j, "member");
 		json_end_object(j);
 		word += strlen(name);
 	}

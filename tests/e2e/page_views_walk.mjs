@@ -192,6 +192,16 @@ await walk({
 		await page.keyboard.press("Escape");
 		await page.waitForFunction(() => !document.querySelector("[role=menu]"));
 		await visit(page, `#/allocations/${id}?list=flat`);
+		/* A column of the server's table. */
+		await page.getByRole("button", { name: "Columns" }).click();
+		is.offered = await menuItems(page);
+		await page.getByRole("menuitem", { name: "Show slack" }).click();
+		await untilKey(page, "columns", "slack");
+		await heading(page, "slack").click();
+		await untilKey(page, "sort", "-slack");
+		await drawn(page);
+		is.slack = await rows(page).locator("[role=gridcell]:last-child .number").evaluateAll((all) => all.map((e) => e.title));
+		await visit(page, `#/allocations/${id}?list=flat`);
 		const thread = rows(page).first().locator("[role=gridcell]").nth(5).locator("a");
 		is.thread = await thread.innerText();
 		await thread.click();

@@ -121,7 +121,7 @@ def test_groups(seen, groups, report):
     assert blocks(is_["moment"]) == report["peak"]["count"] and "alive at" in is_["moment"]
 
 
-def test_flat(seen, report):
+def test_flat(seen, report, folder):
     is_ = walked(seen, "flat")
     assert blocks(is_["said"]) == report["allocations"]
     assert FUNCTION in is_["largest"] and "1.53 MiB" in is_["largest"] and is_["sort"] == "-size"
@@ -129,6 +129,9 @@ def test_flat(seen, report):
     assert is_["stacks"] == ["Allocated at", "Reallocated at", "Its realloc chain was freed at"]
     assert {"Only what this stack freed", "Only this size", "Who shares its page"} <= {m.split("\n")[0] for m in is_["menu"]}
     assert is_["term"] == f"thread = {is_['thread']}"
+    assert {"Show slack", "Show marker", "Show position in chain", "Show chain lifetime"} == {m.split("\n")[0] for m in is_["offered"]}
+    slack = harness.ask("allocations", "--json", "--no-stacks", folder / "demo.dat", "--sort", "slack", "--order", "dsc", "-n", "3")
+    assert [int(re.sub(r"\D", "", text)) for text in is_["slack"][:3]] == [a["extra_space"] for a in slack["allocations"]], is_["slack"][:3]
 
 
 def test_ten_million_rows(seen):

@@ -55,6 +55,8 @@ export interface Api {
 		needs_time: boolean;
 		needs_duration: boolean;
 	}[];
+	/* What allocations are sorted by; `member`: of an allocation, null if it is not there. */
+	sorts: { name: string; help: string; type: string; member: string | null }[];
 	upload_limit: number;
 }
 

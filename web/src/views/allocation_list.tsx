@@ -17,6 +17,7 @@ import { Answered } from "../parts/states";
 import { Table, type Column } from "../parts/table";
 import { bytes, count, duration, exact } from "../parts/units";
 import { ROW, stackItems, Tools, useOpen, When, Who } from "./allocation_parts";
+import { useMoreColumns } from "./more_columns";
 import type { ViewProps } from "./views";
 
 interface End {
@@ -240,6 +241,7 @@ export function AllocationList({ id }: ViewProps) {
 			text: (a) => `0x${a.address_s.toLowerCase()}`,
 		},
 	];
+	const more = useMoreColumns<Allocation>(columns.map((c) => c.key));
 	const detail = useCallback(
 		(a: Allocation) => {
 			if (!full && !open.has(a.id)) return undefined;
@@ -329,7 +331,12 @@ export function AllocationList({ id }: ViewProps) {
 					""
 				)
 			}
-			tools={<Tools full={full} list="flat" figures="" />}>
+			tools={
+				<>
+					{more.button}
+					<Tools full={full} list="flat" figures="" />
+				</>
+			}>
 			<Answered what="The allocations" answer={pages.answer} lines={12}>
 				{() =>
 					pages.count === 0 ? (
@@ -340,7 +347,7 @@ export function AllocationList({ id }: ViewProps) {
 					) : (
 						<Table
 							label="Allocations"
-							columns={columns}
+							columns={[...columns, ...more.columns]}
 							count={pages.count}
 							row={pages.row}
 							load={pages.load}
