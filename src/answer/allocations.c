@@ -107,6 +107,9 @@ const struct question question_allocations = {
 	.params = params,
 	.filters = true,
 	.is_long = allocations_are_many,
+	.prefetch =
+		(const struct prefetch[]){ { 13, "sort_by=timestamp&order=asc&skip=0&count=50" },
+					   { 0 } },
 	.size = sizeof(struct answer_allocations),
 	.compute = allocations_compute,
 	.write_json = allocations_json,

@@ -49,6 +49,7 @@ const struct question question_check = {
 	.help = "can this expression be read, and how much matches",
 	.filters = true,
 	.checks = true,
+	.prefetch = (const struct prefetch[]){ { 6, "" }, { 0 } },
 	.size = sizeof(struct answer_check),
 	.compute = check_compute,
 	.write_json = check_json,

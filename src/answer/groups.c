@@ -167,6 +167,12 @@ const struct question question_groups = {
 	.filters = true,
 	.is_long = groups_are_many,
 	.check = groups_check,
+	.prefetch =
+		(const struct prefetch[]){
+			{ 7, "sort_by=only_matched.size&order=dsc&skip=0&count=30" },
+			{ 19, "sort_by=only_matched.size&order=dsc&spark=60&stacks=false&skip=0&"
+			      "count=60" },
+			{ 0 } },
 	.size = sizeof(struct answer_groups),
 	.compute = groups_compute,
 	.write_json = groups_json,

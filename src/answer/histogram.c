@@ -97,6 +97,11 @@ const struct question question_histogram = {
 	.help = "how large blocks are, and how long they live",
 	.params = params,
 	.filters = true,
+	.prefetch =
+		(const struct prefetch[]){
+			{ 15, "measure=allocated&of=size&weight=bytes&top=1000" },
+			{ 16, "measure=allocated&of=lifetime" },
+			{ 0 } },
 	.size = sizeof(struct answer_histogram),
 	.compute = histogram_compute,
 	.write_json = histogram_json,

@@ -18,6 +18,12 @@
 #include "base/json.h"
 #include "base/sink.h"
 
+/* What the page asks when it is opened, so that a server may ask it first. */
+struct prefetch {
+	unsigned turn; /* the least first; 0 behind the last row */
+	const char *query;
+};
+
 struct question {
 	const char *name; /* "histogram": /data/{id}/histogram, question_histogram, a script's
 			     function */
@@ -32,7 +38,8 @@ struct question {
 	/* Do the parameters go together?  Asked before the file is read: 0, or -EINVAL after
 	 * ask_fail().  NULL: always. */
 	int (*check)(struct ask *a);
-	size_t size; /* of the struct that compute() fills */
+	const struct prefetch *prefetch; /* NULL: nothing of it */
+	size_t size;			 /* of the struct that compute() fills */
 	/* 0, or -errno; after ask_fail() where somebody can do something about it. */
 	int (*compute)(struct ask *a, void *answer);
 	/* Writes one value, calling sink_turn(out) now and then where it is long: 0 or -errno. */

@@ -145,6 +145,9 @@ const struct question question_threads = {
 	.help = "what each thread allocated, kept and left to others",
 	.params = params,
 	.filters = true,
+	.prefetch =
+		(const struct prefetch[]){
+			{ 14, "sort_by=allocated_bytes&order=dsc&skip=0&count=100" }, { 0 } },
 	.size = sizeof(struct answer_threads),
 	.compute = threads_compute,
 	.write_json = threads_json,

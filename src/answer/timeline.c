@@ -195,6 +195,7 @@ const struct question question_timeline = {
 	.help = "what was alive, allocated and freed over time",
 	.params = timeline_params,
 	.filters = true,
+	.prefetch = (const struct prefetch[]){ { 1, "" }, { 0 } },
 	.size = sizeof(struct answer_timeline),
 	.compute = timeline_compute,
 	.write_json = timeline_json,

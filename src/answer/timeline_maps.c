@@ -66,6 +66,7 @@ const struct question question_timeline_maps = {
 	.help = "what memory maps used over time",
 	.params = params,
 	.filters = true,
+	.prefetch = (const struct prefetch[]){ { 3, "" }, { 0 } },
 	.size = sizeof(struct answer_timeline_maps),
 	.compute = timeline_maps_compute,
 	.write_json = timeline_maps_json,

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Prefetches the requests that the page makes first.  See prefetch.h.
  *
- * A row is what the page asks, in whatever order; tests/e2e/test_page_views.py compares the table
- * with what every view asks when it is opened. */
+ * What these are stands in the questions' rows (answer/question.h); tests/e2e/test_page_views.py
+ * compares them with what every view asks when it is opened. */
 #include "server/prefetch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "answer/question.h"
 #include "base/xalloc.h"
 #include "server/answer_cache.h"
 #include "server/request.h"
@@ -14,37 +16,56 @@
 
 #define ROWS_MIN 200000 /* allocations */
 
-/* In the order in which they are likely to be asked. */
-static const char *const questions[] = {
-	"timeline",
-	"overview?verdicts=false",
-	"timeline_maps",
-	"timeline_leaked",
-	"flame?measure=peak",
-	"check",
-	"groups?sort_by=only_matched.size&order=dsc&skip=0&count=30",
-	"functions?measure=peak&count=100",
-	"flame?measure=leaked",
-	"flame?measure=allocated",
-	"flame?measure=temporary",
-	"flame?measure=peak&direction=up",
-	"allocations?sort_by=timestamp&order=asc&skip=0&count=50",
-	"threads?sort_by=allocated_bytes&order=dsc&skip=0&count=100",
-	"histogram?measure=allocated&of=size&weight=bytes&top=1000",
-	"histogram?measure=allocated&of=lifetime",
-	"address_space?columns=300&rows=320",
-	"holders?skip=0&count=50",
-	("groups?sort_by=only_matched.size&order=dsc&spark=60&stacks=false&skip=0&count="
-	 "60"),
-	"overview",
+#define REQUESTS_MAX 64
+
+struct first_request {
+	unsigned turn;
+	const char *path, *query;
 };
+
+/* What are no questions. */
+static const struct first_request resources[] = {
+	{ 2, "overview", "verdicts=false" },
+	{ 4, "timeline_leaked", "" },
+	{ 17, "address_space", "columns=300&rows=320" },
+	{ 18, "holders", "skip=0&count=50" },
+	{ 20, "overview", "" },
+};
+
+static int by_turn(const void *a, const void *b)
+{
+	const struct first_request *x = a, *y = b;
+
+	return x->turn < y->turn ? -1 : x->turn > y->turn;
+}
+
+/* In the order in which they are likely to be asked. */
+static size_t list_requests(struct first_request *ret)
+{
+	size_t count = sizeof(resources) / sizeof(*resources);
+
+	memcpy(ret, resources, sizeof(resources));
+	for (const struct question *const *q = questions; *q; q++)
+		for (const struct prefetch *p = (*q)->prefetch; p && p->turn; p++)
+			if (count < REQUESTS_MAX)
+				ret[count++] = (struct first_request){
+					p->turn, (*q)->path ? (*q)->path : (*q)->name, p->query
+				};
+	qsort(ret, count, sizeof(*ret), by_turn);
+	return count;
+}
 
 void prefetch_first_views(struct server *s, const struct snapshot *recording)
 {
+	struct first_request requests[REQUESTS_MAX];
+	size_t count;
+
 	if (!s->answer_cache || !recording->model || recording->model->allocations.count < ROWS_MIN)
 		return;
-	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
-		auto_free char *address = xasprintf("/data/%s/%s", recording->id, questions[i]);
+	count = list_requests(requests);
+	for (size_t i = 0; i < count; i++) {
+		auto_free char *address = xasprintf("/data/%s/%s?%s", recording->id,
+						    requests[i].path, requests[i].query);
 		struct request r;
 
 		if (request_init(&r, s, METHOD_GET, address)) {

@@ -3,6 +3,7 @@
 
 MEMOIR_SHOTS=DIR keeps the screenshots; MEMOIR_WALKS="flat tree" walks nothing else.
 """
+import glob
 import os
 import re
 import urllib.parse
@@ -74,10 +75,15 @@ def canonical(question, api):
 
 
 def test_first_requests_are_prefetched(seen):
-    """The server prefetches what the page will ask (src/server/prefetch.c): each of it, and nothing else but shapes of flame graphs."""
-    with open(os.path.join(harness.ROOT, "src", "server", "prefetch.c"), encoding="utf-8") as file:
-        table = re.sub(r'"\s+"', "", file.read().split("questions[] = {")[1].split("};")[0])
-    foreseen = {canonical(q, seen["api"]) for q in re.findall(r'"([^"]+)"', table)}
+    """The server prefetches what the page will ask: each of it, and nothing else but shapes of flame graphs."""
+    foreseen = set()
+    for path in [*glob.glob(os.path.join(harness.ROOT, "src/answer/*.c")), os.path.join(harness.ROOT, "src/server/prefetch.c")]:
+        with open(path, encoding="utf-8") as file:
+            text = re.sub(r'"\s+"', "", file.read())
+        for question, rows in re.findall(r'\.name = "(\w+)".*?\.prefetch =(.*?\{ 0 \})', text, flags=re.S):
+            foreseen |= {f"{question}?{query}" for query in re.findall(r'\{ \d+, "([^"]*)" \}', rows)}
+        foreseen |= {f"{name}?{query}" for name, query in re.findall(r'\{ \d+, "(\w+)", "([^"]*)" \}', text)}
+    foreseen = {canonical(q, seen["api"]) for q in foreseen}
     asked = {canonical(q, seen["api"]) for q in walked(seen, "opening")["asked"]}
     assert asked - foreseen == set()
     assert {path for path, _ in foreseen - asked} <= {"flame"}
