@@ -80,6 +80,7 @@ const struct question question_address_space = {
 	.help = "how full addresses are over time",
 	.params = params,
 	.filters = true,
+	.prefetch = (const struct prefetch[]){ { 17, "columns=300&rows=320" }, { 0 } },
 	.size = sizeof(struct address_space),
 	.compute = address_space_compute,
 	.write_json = address_space_json,

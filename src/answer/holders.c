@@ -78,6 +78,7 @@ const struct question question_holders = {
 	.help = "which stacks hold a region at a moment",
 	.params = params,
 	.filters = true,
+	.prefetch = (const struct prefetch[]){ { 18, "skip=0&count=50" }, { 0 } },
 	.size = sizeof(struct answer_holders),
 	.compute = holders_compute,
 	.write_json = holders_json,

@@ -27,8 +27,6 @@ struct first_request {
 static const struct first_request resources[] = {
 	{ 2, "overview", "verdicts=false" },
 	{ 4, "timeline_leaked", "" },
-	{ 17, "address_space", "columns=300&rows=320" },
-	{ 18, "holders", "skip=0&count=50" },
 	{ 20, "overview", "" },
 };
 
