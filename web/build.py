@@ -18,6 +18,8 @@ import subprocess
 import sys
 
 LIMIT = 500_000
+# Where src/jemalloc/report.c puts what the page shows.
+HOLE = b'<script type="application/json" id="data">null</script>'
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -77,6 +79,8 @@ def main():
 
     with open(os.path.join(report, "jemalloc.html"), "rb") as file:
         text = file.read()
+    if text.count(HOLE) != 1:
+        sys.exit(f"jemalloc.html: {HOLE.decode()} is not there once")
     with open(args.report, "w", encoding="ascii") as out:
         out.write('#include "jemalloc/report_page.h"\n\n')
         out.write(f"const char report_page[] =\n{c_bytes(text)};\n")
