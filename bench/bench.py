@@ -4,7 +4,8 @@
 
   make bench                        everything; half an hour or so
   make bench BENCH="--quick"        fewer repetitions
-  make bench BENCH="--only pairs"   one part: pairs, threads, programs, short, memory, open, export, shapes, query, api,
+  make bench BENCH="--only pairs"   one part: pairs, threads, programs, short, memory, open, export,
+                                    shapes, query, api,
                                     symbols, jemalloc, agent, heap
 
 Prints a table and writes build/bench.json.  Added time is a run's time minus the plain one's,
@@ -34,7 +35,8 @@ import work
 from tables import as_share, mib, table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ("pairs", "threads", "programs", "short", "memory", "open", "export", "shapes", "query", "api", "symbols",
+PARTS = ("pairs", "threads", "programs", "short", "memory", "open", "export", "shapes", "query",
+         "api", "symbols",
          "jemalloc", "agent", "heap")
 MODES = ("plain", "memoir", "memoir-nofree", "heaptrack")
 # Shares of what heaptrack adds: (with free stacks, without).
@@ -56,8 +58,9 @@ SHAPE_BUDGET = {"tree": 300, "tree of the peak": 300, "tree, bottom-up": 300, "s
 
 
 def touch_memory(size=1 << 29):
-    """So that every run finds as much free memory that is really there.  A virtual machine may have given it back to its host:
-    the first use of a page is then twenty times as slow, and meets whoever needs more than the run before."""
+    """So that every run finds as much free memory that is really there.  A virtual machine may have
+    given it back to its host: the first use of a page is then twenty times as slow, and meets
+    whoever needs more than the run before."""
     # In a child: what a process has used at most is also said of those that it starts.
     child = os.fork()
     if not child:
@@ -114,7 +117,8 @@ class Bench:
                 "file_bytes": os.path.getsize(self.output(mode)) if mode != "plain" else 0}
 
     def interleaved(self, command, repeat, env=None, modes=None):
-        """{mode: [run, …]}: all modes in turn, each round from another one on, so that drift meets all alike."""
+        """{mode: [run, …]}: all modes in turn, each round from another one on, so that drift meets
+        all alike."""
         runs = {mode: [] for mode in modes or self.modes}
         for number in range(repeat):
             order = list(runs)
@@ -123,7 +127,8 @@ class Bench:
         return runs
 
     def info(self, mode):
-        done = subprocess.run([self.memoir, "info", "--json", self.output(mode)], capture_output=True)
+        done = subprocess.run([self.memoir, "info", "--json", self.output(mode)],
+                              capture_output=True)
         if done.returncode:
             raise SystemExit(f"memoir info: {done.stderr.decode()}")
         return json.loads(done.stdout)
@@ -137,22 +142,26 @@ class Bench:
         rows = []
         for frames in (5, 30, 100):
             count = 1000000 if self.args.quick else 3000000
-            command = [os.path.join(self.build, "bench", "bench_pairs"), str(frames), str(count), "1"]
+            command = [os.path.join(self.build, "bench", "bench_pairs"), str(frames), str(count),
+                       "1"]
             runs = self.interleaved(command, self.args.repeat or (3 if self.args.quick else 7))
             base = median(r["answer"]["wall_ns"] for r in runs["plain"])
             added = {m: median(r["answer"]["wall_ns"] for r in runs[m]) - base
                      for m in self.modes if m != "plain"}
             info = self.info("memoir")
             row = {"frames": frames, "plain_ns": base, "added_ns": added, "events": info["events"],
-                   "file_bytes_per_event": median(r["file_bytes"] for r in runs["memoir"]) / info["events"],
+                   "file_bytes_per_event": median(r["file_bytes"]
+                                                  for r in runs["memoir"]) / info["events"],
                    "ring_waits": info["counters"].get("ring_waits"), "shares": {}, "verdicts": {}}
             if "heaptrack" in added:
-                row["heaptrack_bytes_per_event"] = (median(r["file_bytes"] for r in runs["heaptrack"])
+                row["heaptrack_bytes_per_event"] = (
+                    median(r["file_bytes"] for r in runs["heaptrack"])
                                                     / (2 * count))
                 for mode, budget in zip(("memoir", "memoir-nofree"), PAIR_BUDGET[frames]):
                     share = added[mode] / added["heaptrack"]
                     row["shares"][mode] = share
-                    row["verdicts"][mode] = self.check(f"pair, {frames} frames, {mode}", share, budget)
+                    row["verdicts"][mode] = self.check(f"pair, {frames} frames, {mode}", share,
+                                                       budget)
             rows.append(row)
         self.result["pairs"] = rows
         print("\nmalloc+free pairs: nanoseconds added to one pair")
@@ -185,17 +194,20 @@ class Bench:
         self.result["threads"] = rows
 
         def added(row, mode, key):
-            return (row["modes"][mode][key] - row["modes"]["plain"][key]) if mode in row["modes"] else math.nan
+            return (row["modes"][mode][key] -
+                    row["modes"]["plain"][key]) if mode in row["modes"] else math.nan
         grown = added(rows[1], "memoir", "cpu_ns") / added(rows[0], "memoir", "cpu_ns")
         verdict = self.check("two threads against one, processor time added", grown, THREAD_BUDGET)
         print("\nthreads, 30 frames: nanoseconds a pair (of each thread)")
         table([["threads", "plain wall", "memoir wall", "heaptrack wall", "plain cpu", "memoir cpu",
                 "heaptrack cpu", "collector cpu"]] +
-              [[r["threads"], f"{r['modes']['plain']['wall_ns']:.0f}", f"+{added(r, 'memoir', 'wall_ns'):.0f}",
+              [[r["threads"], f"{r['modes']['plain']['wall_ns']:.0f}",
+                f"+{added(r, 'memoir', 'wall_ns'):.0f}",
                 f"+{added(r, 'heaptrack', 'wall_ns'):.0f}", f"{r['modes']['plain']['cpu_ns']:.0f}",
                 f"+{added(r, 'memoir', 'cpu_ns'):.0f}", f"+{added(r, 'heaptrack', 'cpu_ns'):.0f}",
                 f"{r['modes']['memoir']['other_cpu_ns']:.0f}"] for r in rows])
-        print(f"two threads against one: {grown:.2f} of the added processor time (at most 1.20): {verdict}")
+        print(f"two threads against one: {grown:.2f} of the added processor time (at most 1.20): "
+              f"{verdict}")
 
     def programs(self):
         rows = []
@@ -208,22 +220,26 @@ class Bench:
                    "added_s": {m: median(r["wall"] for r in runs[m]) - base
                                for m in self.modes if m != "plain"},
                    "cpu_s": {m: median(r["cpu"] for r in runs[m]) for m in self.modes},
-                   "file_bytes_per_event": median(r["file_bytes"] for r in runs["memoir"]) / info["events"],
+                   "file_bytes_per_event": median(r["file_bytes"]
+                                                  for r in runs["memoir"]) / info["events"],
                    "counters": info["counters"], "shares": {}}
-            row["bytes_verdict"] = self.check(f"{name}: bytes an event", row["file_bytes_per_event"],
+            row["bytes_verdict"] = self.check(f"{name}: bytes an event",
+                                              row["file_bytes_per_event"],
                                               FILE_BUDGET)
             row["ns_per_event"] = row["added_s"]["memoir"] / info["events"] * 1e9
             if "heaptrack" in row["added_s"]:
                 for mode in ("memoir", "memoir-nofree"):
                     row["shares"][mode] = row["added_s"][mode] / row["added_s"]["heaptrack"]
-                row["verdict"] = self.check(f"{name}: added time", row["shares"]["memoir"], PROGRAM_BUDGET)
+                row["verdict"] = self.check(f"{name}: added time", row["shares"]["memoir"],
+                                            PROGRAM_BUDGET)
             rows.append(row)
         self.result["programs"] = rows
         print("\nwhole programs: seconds added")
         table([["program", "plain", "memoir", "no free stacks", "heaptrack", "memoir/heaptrack", "",
                 "no free/heaptrack", "events", "ns/event", "bytes/event", ""]] +
               [[r["name"], f"{r['plain_s']:.2f}", f"+{r['added_s']['memoir']:.2f}",
-                f"+{r['added_s']['memoir-nofree']:.2f}", f"+{r['added_s'].get('heaptrack', math.nan):.2f}",
+                f"+{r['added_s']['memoir-nofree']:.2f}",
+                f"+{r['added_s'].get('heaptrack', math.nan):.2f}",
                 as_share(r["shares"].get("memoir")), r.get("verdict", ""),
                 as_share(r["shares"].get("memoir-nofree")), f"{r['events'] / 1e6:.1f}M",
                 f"{r['ns_per_event']:.0f}", f"{r['file_bytes_per_event']:.2f}", r["bytes_verdict"]]
@@ -232,10 +248,12 @@ class Bench:
             for mode, budget in zip(("memoir", "memoir-nofree"), PROGRAM_MEAN_BUDGET):
                 mean = geometric(max(r["shares"][mode], 1e-3) for r in rows)
                 verdict = self.check(f"programs, geometric mean, {mode}", mean, budget)
-                print(f"geometric mean, {mode}: {as_share(mean)} (at most {as_share(budget)}): {verdict}")
+                print(f"geometric mean, {mode}: {as_share(mean)} (at most {as_share(budget)}): "
+                      f"{verdict}")
 
     def memory(self):
-        """What the recorder takes in the program: the growth of its resident set, and its own count."""
+        """What the recorder takes in the program: the growth of its resident set, and its own
+        count."""
         rows = []
         library = os.path.join(self.build, "libmemoir.so")
         for name, command, env in work.programs(self.build, self.folder):
@@ -254,8 +272,9 @@ class Bench:
                 with open(note, encoding="ascii") as file:
                     peaks[mode] = int(file.read()) << 10
             wait_finished(path)
-            info = json.loads(subprocess.run([self.memoir, "info", "--json", path], capture_output=True,
-                                             check=True).stdout)
+            info = json.loads(
+                subprocess.run([self.memoir, "info", "--json", path], capture_output=True,
+                               check=True).stdout)
             grown = peaks["memoir"] - peaks["plain"]
             budget = MEMORY_BUDGET + NODE_BUDGET * info["stack_nodes"]
             rows.append({"name": name, "plain_bytes": peaks["plain"], "added_bytes": grown,
@@ -265,7 +284,8 @@ class Bench:
         self.result["memory"] = rows
         print("\nmemory of the recorder in the program (peak resident set, MiB)")
         table([["program", "plain", "added", "budget", "", "stack nodes"]] +
-              [[r["name"], mib(r["plain_bytes"]), "+" + mib(r["added_bytes"]), mib(r["budget"]), r["verdict"],
+              [[r["name"], mib(r["plain_bytes"]), "+" + mib(r["added_bytes"]), mib(r["budget"]),
+                r["verdict"],
                 r["nodes"]] for r in rows])
 
     def measured(self, command, stdin=None):
@@ -284,7 +304,8 @@ class Bench:
 
     def cache_bytes(self):
         folder = os.path.join(self.cache, "memoir")
-        return sum(os.stat(os.path.join(folder, name)).st_blocks * 512 for name in os.listdir(folder))
+        return sum(os.stat(os.path.join(folder, name)).st_blocks * 512
+                   for name in os.listdir(folder))
 
     def opened(self, name, path):
         """Opens one recording for the first time, and again."""
@@ -299,19 +320,24 @@ class Bench:
         info = json.loads(first[0]["out"])
         row = {"name": name, "events": info["events"], "allocations": info["allocations"],
                "file_bytes": os.path.getsize(path), "first_s": median(r["seconds"] for r in first),
-               "second_s": median(r["seconds"] for r in second), "report_s": median(r["seconds"] for r in reports),
-               "resident": median(r["resident"] for r in first), "again_resident": median(r["resident"] for r in second),
+               "second_s": median(r["seconds"] for r in second),
+               "report_s": median(r["seconds"] for r in reports),
+               "resident": median(r["resident"] for r in first),
+               "again_resident": median(r["resident"] for r in second),
                "cache_bytes": self.cache_bytes()}
         row["events_per_second"] = row["events"] / row["first_s"]
         row["bytes_per_allocation"] = row["cache_bytes"] / row["allocations"]
         row["verdicts"] = [
-            self.check(f"opening {name}, events a second", row["events_per_second"], OPEN_BUDGET, at_most=False),
+            self.check(f"opening {name}, events a second", row["events_per_second"], OPEN_BUDGET,
+                       at_most=False),
             self.check(f"opening {name} again, seconds", row["second_s"], AGAIN_BUDGET),
-            self.check(f"opening {name}, bytes an allocation", row["bytes_per_allocation"], ROW_BUDGET)]
+            self.check(f"opening {name}, bytes an allocation", row["bytes_per_allocation"],
+                       ROW_BUDGET)]
         return row
 
     def interpreted(self, name, command, env):
-        """The same program's way to a report: heaptrack_interpret and heaptrack_print, memoir report."""
+        """The same program's way to a report: heaptrack_interpret and heaptrack_print, memoir
+        report."""
         row = {"name": name}
         self.run("memoir", command, env)
         path = self.output("memoir")
@@ -319,21 +345,26 @@ class Bench:
         os.mkdir(self.cache)
         first = self.measured([self.memoir, "report", "--json", path])
         again = self.measured([self.memoir, "report", "--json", path])
-        row["memoir"] = {"first_s": first["seconds"], "again_s": again["seconds"], "resident": first["resident"],
+        row["memoir"] = {"first_s": first["seconds"], "again_s": again["seconds"],
+                         "resident": first["resident"],
                          "again_resident": again["resident"], "file_bytes": os.path.getsize(path)}
         if self.heaptrack:
             self.run("heaptrack", command, env)
-            libexec = os.path.join(os.path.dirname(os.path.realpath(self.heaptrack)), "../lib/heaptrack/libexec")
+            libexec = os.path.join(os.path.dirname(os.path.realpath(self.heaptrack)),
+                                   "../lib/heaptrack/libexec")
             raw, readable = self.output("heaptrack"), os.path.join(self.folder, "heaptrack.zst")
             # As the heaptrack script does it.
             script = 'zstd -dc < "$1" | "$2" | zstd -c > "$3"'
-            interpret = self.measured(["sh", "-c", script, "sh", raw, os.path.join(libexec, "heaptrack_interpret"), readable])
+            interpret = self.measured(["sh", "-c", script, "sh", raw,
+                                       os.path.join(libexec, "heaptrack_interpret"), readable])
             # Who waits for a shell sees the most that any of its children had.
             printed = [self.measured(["heaptrack_print", readable]) for _ in range(2)]
             row["heaptrack"] = {"first_s": interpret["seconds"] + printed[0]["seconds"],
-                                "interpret_s": interpret["seconds"], "again_s": printed[1]["seconds"],
+                                "interpret_s": interpret["seconds"],
+                                "again_s": printed[1]["seconds"],
                                 "resident": max(interpret["resident"], printed[0]["resident"]),
-                                "again_resident": printed[1]["resident"], "file_bytes": os.path.getsize(raw)}
+                                "again_resident": printed[1]["resident"],
+                                "file_bytes": os.path.getsize(raw)}
         return row
 
     def open(self):
@@ -343,39 +374,51 @@ class Bench:
         pairs = [os.path.join(self.build, "bench", "bench_pairs"), "30", str(million * 500000), "1"]
         rows = []
         if not os.path.exists(generator):
-            subprocess.run(["ninja", "-C", self.build, "tests/unit/gen_recording"], stdout=subprocess.DEVNULL)
+            subprocess.run(["ninja", "-C", self.build, "tests/unit/gen_recording"],
+                           stdout=subprocess.DEVNULL)
         if os.path.exists(generator):
-            subprocess.run([generator, path, str(million * 1000000)], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([generator, path, str(million * 1000000)], check=True,
+                           stdout=subprocess.DEVNULL)
             rows.append(self.opened("generated", path))
             os.remove(path)
         self.run("memoir", pairs)
         rows.append(self.opened("pairs", self.output("memoir")))
         self.result["open"] = rows
-        print("\nopening: seconds of `memoir info` the first time and again, of a report then; memory")
-        table([["recording", "events", "file", "first", "events/s", "", "again", "", "report", "cache", "bytes/allocation",
+        print("\nopening: seconds of `memoir info` the first time and again, of a report "
+              "then; memory")
+        table([["recording", "events", "file", "first", "events/s", "", "again", "", "report",
+                "cache", "bytes/allocation",
                 "", "resident", "again"]] +
               [[r["name"], f"{r['events'] / 1e6:.0f}M", mib(r["file_bytes"]), f"{r['first_s']:.2f}",
-                f"{r['events_per_second'] / 1e6:.1f}M", r["verdicts"][0], f"{r['second_s']:.3f}", r["verdicts"][1],
-                f"{r['report_s']:.3f}", mib(r["cache_bytes"]), f"{r['bytes_per_allocation']:.1f}", r["verdicts"][2],
+                f"{r['events_per_second'] / 1e6:.1f}M", r["verdicts"][0], f"{r['second_s']:.3f}",
+                r["verdicts"][1],
+                f"{r['report_s']:.3f}", mib(r["cache_bytes"]), f"{r['bytes_per_allocation']:.1f}",
+                r["verdicts"][2],
                 mib(r["resident"]), mib(r["again_resident"])] for r in rows])
         programs = [("pairs", pairs, None)] + list(work.programs(self.build, self.folder))
-        rows = [self.interpreted(*program) for program in (programs[:2] if self.args.quick else programs)]
+        rows = [self.interpreted(*program)
+                for program in (programs[:2] if self.args.quick else programs)]
         self.result["interpret"] = rows
-        print("\nfrom a recording to a report: seconds and peak memory (MiB); heaptrack_interpret and heaptrack_print")
-        table([["program", "memoir", "again", "heaptrack", "again", "memory", "again", "heaptrack", "again"]] +
-              [[r["name"]] + [f"{r.get(tool, {}).get(key, math.nan):.2f}" for tool in ("memoir", "heaptrack")
+        print("\nfrom a recording to a report: seconds and peak memory (MiB); heaptrack_interpret "
+              "and heaptrack_print")
+        table([["program", "memoir", "again", "heaptrack", "again", "memory", "again", "heaptrack",
+                "again"]] +
+              [[r["name"]] + [f"{r.get(tool, {}).get(key, math.nan):.2f}"
+                              for tool in ("memoir", "heaptrack")
                               for key in ("first_s", "again_s")] +
                [mib(r.get(tool, {}).get(key, math.nan)) for tool in ("memoir", "heaptrack")
                 for key in ("resident", "again_resident")] for r in rows])
 
     def export(self):
-        """Every format: seconds and memory; heaptrack's way from its recording to the same, of as many events."""
+        """Every format: seconds and memory; heaptrack's way from its recording to the same, of as
+        many events."""
         exports.run(self)
 
     def shapes(self):
         """Trees, series and their like over a made-up recording of ten million allocations."""
         events = 2000000 if self.args.quick else 20000000
-        subprocess.run(["ninja", "-C", self.build, "tests/unit/gen_recording", "bench/bench_shapes"],
+        subprocess.run(["ninja", "-C", self.build, "tests/unit/gen_recording",
+                        "bench/bench_shapes"],
                        check=True, stdout=subprocess.DEVNULL)
         path = os.path.join(self.folder, "shapes.dat")
         subprocess.run([os.path.join(self.build, "tests/unit/gen_recording"), path, str(events)],
@@ -400,7 +443,8 @@ class Bench:
                        stdout=subprocess.DEVNULL, check=True)
         path = os.path.join(self.folder, "query.dat")
         events = 2000000 if self.args.quick else 20000000
-        subprocess.run([os.path.join(self.build, "tests", "unit", "gen_recording"), path, str(events), "4", "1", "2",
+        subprocess.run([os.path.join(self.build, "tests", "unit", "gen_recording"), path,
+                        str(events), "4", "1", "2",
                         "lz4"], stdout=subprocess.DEVNULL, check=True)
         result = json.loads(subprocess.run([os.path.join(self.build, "bench", "bench_query"), path],
                                            capture_output=True, check=True).stdout)
@@ -432,7 +476,8 @@ class Bench:
     def symbols(self):
         library = os.path.join(self.build, "bench", "many-symbols.so")
         symbols.make(library)
-        size = sum(s for name, (_, s) in symbols.sections(library).items() if name.startswith(".debug"))
+        size = sum(s for name, (_, s) in symbols.sections(library).items()
+                   if name.startswith(".debug"))
         text = "".join(f"{a:x}\n" for a in symbols.addresses(library, 10000)).encode()
         resolve = os.path.join(self.build, "tests", "unit", "resolve")
         runs = [json.loads(subprocess.run([resolve, "-t", library], input=text, check=True,
@@ -440,12 +485,14 @@ class Bench:
         seconds, peak = median(r["seconds"] for r in runs), max(r["peak_kib"] for r in runs)
         verdict = self.check("10,000 addresses, seconds", seconds, SYMBOLS_BUDGET)
         self.result["symbols"] = {"debug_bytes": size, "runs": runs}
-        print(f"\nsymbols: 10,000 addresses in {size / 1e6:.0f} MB of debug information: {seconds:.2f} s "
+        print(f"\nsymbols: 10,000 addresses in {size / 1e6:.0f} MB of debug information: "
+              f"{seconds:.2f} s "
               f"(at most {SYMBOLS_BUDGET}), {peak / 1024:.0f} MiB at most: {verdict}")
         self.symbols_of_a_dump(library)
 
     def symbols_of_a_dump(self, library):
-        """The same number in a heap profile dump: read, named and printed; then out of the cache."""
+        """The same number in a heap profile dump: read, named and printed; then out of the
+        cache."""
         with tempfile.TemporaryDirectory() as folder:
             dump = os.path.join(folder, "many.heap")
             with open(dump, "w", encoding="ascii") as file:
@@ -453,8 +500,10 @@ class Bench:
 
             def seconds():
                 started = time.monotonic()
-                done = subprocess.run([os.path.join(self.build, "memoir"), "jemalloc", "heap", "--lines", dump],
-                                      check=True, stdout=subprocess.PIPE, env=dict(os.environ, XDG_CACHE_HOME=folder))
+                done = subprocess.run(
+                    [os.path.join(self.build, "memoir"), "jemalloc", "heap", "--lines", dump],
+                                      check=True, stdout=subprocess.PIPE,
+                    env=dict(os.environ, XDG_CACHE_HOME=folder))
                 assert done.stdout.count(b"many.cpp:") > 100
                 return time.monotonic() - started
             first = []
@@ -462,9 +511,11 @@ class Bench:
                 shutil.rmtree(os.path.join(folder, "memoir"), ignore_errors=True)
                 first.append(seconds())
             again = [seconds() for _ in range(3)]
-        verdict = self.check("10,000 addresses of a heap dump, seconds", median(first), SYMBOLS_BUDGET)
+        verdict = self.check("10,000 addresses of a heap dump, seconds", median(first),
+                             SYMBOLS_BUDGET)
         self.result["symbols"]["heap_dump"] = {"first": first, "cached": again}
-        print(f"symbols: 10,000 addresses of a heap dump, printed: {median(first):.2f} s (at most {SYMBOLS_BUDGET}), "
+        print(f"symbols: 10,000 addresses of a heap dump, printed: {median(first):.2f} s (at most "
+              f"{SYMBOLS_BUDGET}), "
               f"{median(again):.2f} s from the cache: {verdict}")
 
 
@@ -511,22 +562,26 @@ def wait_finished(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
-    parser.add_argument("--only", choices=PARTS, action="append", help="this part only; may be repeated")
+    parser.add_argument("--only", choices=PARTS, action="append",
+                        help="this part only; may be repeated")
     parser.add_argument("--repeat", type=int, help="runs of each")
     parser.add_argument("--json", help="where to write the figures (build/bench.json)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="memoir-bench-") as folder:
         bench = Bench(args, folder)
         m = bench.result["machine"]
-        print(f"{m['processor']}, {m['cores']} cores, {m['memory_gib']} GiB, Linux {m['kernel']}, {m['libc']}; "
+        print(f"{m['processor']}, {m['cores']} cores, {m['memory_gib']} GiB, Linux {m['kernel']}, "
+              f"{m['libc']}; "
               f"{bench.result['heaptrack'] or 'no heaptrack'}")
         for part in args.only or PARTS:
             getattr(bench, part)()
     missed = [c for c in bench.result["checks"] if not c["good"]]
-    print(f"\n{len(bench.result['checks']) - len(missed)} of {len(bench.result['checks'])} budgets hold")
+    print(f"\n{len(bench.result['checks']) - len(missed)} of {len(bench.result['checks'])} "
+          "budgets hold")
     with open(args.json or os.path.join(bench.build, "bench.json"), "w", encoding="utf-8") as file:
         json.dump(bench.result, file, indent=1)
         file.write("\n")

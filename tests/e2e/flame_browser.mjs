@@ -7,11 +7,13 @@ import fs from "node:fs";
 import { chromium } from "playwright-core";
 
 const given = JSON.parse(process.argv[2]);
-const browser = await chromium.launch({ executablePath: given.chromium, args: ["--no-sandbox", "--disable-gpu"] });
+const browser = await chromium.launch({ executablePath: given.chromium,
+	args: ["--no-sandbox", "--disable-gpu"] });
 const seen = { problems: [], requests: [] };
 
 async function open(path, options = {}) {
-	const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+	const context = await browser.newContext({ viewport: { width: 1280, height: 900 },
+		...options });
 	const page = await context.newPage();
 	page.on("console", (message) => seen.problems.push(`${message.type()}: ${message.text()}`));
 	page.on("pageerror", (error) => seen.problems.push(`error: ${error.message}`));
@@ -21,12 +23,16 @@ async function open(path, options = {}) {
 }
 
 /* Widths and places of the boxes that are to be seen, by what stands in their titles. */
-const boxes = (page) => page.$$eval("#boxes > g", (groups) => groups.filter((g) => g.style.display !== "none").map((g) => {
+const boxes = (page) => page.$$eval("#boxes > g",
+	(groups) => groups.filter((g) => g.style.display !== "none").map((g) => {
 	const r = g.querySelector("rect");
-	return { title: g.querySelector("title").textContent.split("\n")[0].split(" (")[0], width: +r.getAttribute("width"), matched: g.classList.contains("matched"), text: g.querySelector("text") ? g.querySelector("text").textContent : "" };
+	return { title: g.querySelector("title").textContent.split("\n")[0].split(" (")[0],
+		width: +r.getAttribute("width"), matched: g.classList.contains("matched"),
+		text: g.querySelector("text") ? g.querySelector("text").textContent : "" };
 }));
 const text = (page, id) => page.$eval("#" + id, (e) => e.textContent);
-const group = (page, title) => page.locator("#boxes > g", { has: page.locator("title", { hasText: new RegExp("^" + title + "\\b") }) });
+const group = (page, title) => page.locator("#boxes > g",
+	{ has: page.locator("title", { hasText: new RegExp("^" + title + "\\b") }) });
 
 async function lookAtSvg() {
 	const page = await open(given.svg), svg = (seen.svg = {});
@@ -36,9 +42,12 @@ async function lookAtSvg() {
 	svg.zoomed_details = await text(page, "details");
 	await page.click("#reset");
 	svg.reset = await boxes(page);
-	for (const [key, pattern] of Object.entries({ deep: "^dee+p", long: given.inside_long, none: "no such name", bad: "(" })) {
+	for (const [key, pattern] of Object.entries({ deep: "^dee+p", long: given.inside_long,
+		none: "no such name", bad: "(" })) {
 		await page.fill("#search", pattern);
-		svg["search_" + key] = { said: await text(page, "matched"), invalid: await page.getAttribute("#search", "aria-invalid"), matched: (await boxes(page)).filter((b) => b.matched).length };
+		svg["search_" + key] = { said: await text(page, "matched"),
+			invalid: await page.getAttribute("#search", "aria-invalid"),
+			matched: (await boxes(page)).filter((b) => b.matched).length };
 	}
 	await page.keyboard.press("Escape");
 	svg.search_cleared = (await boxes(page)).filter((b) => b.matched).length;
@@ -66,19 +75,24 @@ async function lookAtSvg() {
 async function clickBox(page, name, action = "click") {
 	const at = await page.evaluate((wanted) => {
 		const { tree, left, weight, depth } = flame.view;
-		const i = tree.fn.findIndex((f, k) => f >= 0 && functionName(f) === wanted && weight[k] > 0);
+		const i = tree.fn.findIndex((f, k) => f >= 0 && functionName(f) === wanted &&
+			weight[k] > 0);
 		$("boxes").scrollTop = Math.max(0, depth[i] * ROW - 100);
 		$("boxes").scrollIntoView({ block: "center", behavior: "instant" });
 		const r = $("canvas").getBoundingClientRect();
-		return { i, x: r.left + (left[i] - left[flame.zoom] + weight[i] / 2) * scale(), y: r.top + depth[i] * ROW - $("boxes").scrollTop + 8 };
+		return { i, x: r.left + (left[i] - left[flame.zoom] + weight[i] / 2) * scale(),
+			y: r.top + depth[i] * ROW - $("boxes").scrollTop + 8 };
 	}, name);
 	await page.mouse[action](at.x, at.y);
 	return at.i;
 }
-const choose = (page, key, value) => page.locator(`input[name=${key}][value="${value}"]`).check({ force: true });
+const choose = (page, key, value) => page.locator(`input[name=${key}][value="${value}"]`).check(
+	{ force: true });
 const colours = (page) => page.evaluate(() => {
-	const { data: pixels } = $("canvas").getContext("2d").getImageData(0, 0, $("canvas").width, $("canvas").height), found = new Set();
-	for (let i = 0; i < pixels.length; i += 4) if (pixels[i + 3] === 255) found.add(pixels[i] << 16 | pixels[i + 1] << 8 | pixels[i + 2]);
+	const { data: pixels } = $("canvas").getContext("2d").getImageData(0, 0, $("canvas").width,
+		$("canvas").height), found = new Set();
+	for (let i = 0; i < pixels.length; i += 4) if (pixels[i + 3] === 255) found.add(
+		pixels[i] << 16 | pixels[i + 1] << 8 | pixels[i + 2]);
 	return found.size;
 });
 
@@ -86,16 +100,22 @@ async function useHtml() {
 	const page = await open(given.html), html = (seen.html = {});
 	html.title = await page.title();
 	html.overview = await text(page, "overview");
-	html.figures = await page.$$eval(".figure", (all) => all.map((f) => [...f.children].map((c) => c.textContent)));
+	html.figures = await page.$$eval(".figure",
+		(all) => all.map((f) => [...f.children].map((c) => c.textContent)));
 	html.warnings = await text(page, "warnings");
 	html.flames = {};
 	for (const measure of ["leaked", "peak", "allocated", "temporary"])
 		for (const way of ["down", "up"])
 			for (const unit of ["bytes", "count"]) {
-				for (const [key, value] of Object.entries({ measure, way, unit })) await choose(page, key, value);
-				html.flames[`${measure} ${way} ${unit}`] = await page.evaluate(() => ({ total: flame.view.weight[0], tops: (flame.view.kids[0] || []).reduce((sum, k) => sum + flame.view.weight[k], 0), said: $("flame-say").textContent }));
+				for (const [key, value] of Object.entries({ measure, way, unit })) await choose(
+					page, key, value);
+				html.flames[`${measure} ${way} ${unit}`] = await page.evaluate(
+					() => ({ total: flame.view.weight[0],
+					tops: (flame.view.kids[0] || []).reduce((sum, k) => sum + flame.view.weight[k],
+					0), said: $("flame-say").textContent }));
 			}
-	for (const [key, value] of Object.entries({ measure: "leaked", way: "down", unit: "bytes" })) await choose(page, key, value);
+	for (const [key, value] of Object.entries({ measure: "leaked", way: "down",
+		unit: "bytes" })) await choose(page, key, value);
 	html.colours = await colours(page);
 	await clickBox(page, "grow", "move");
 	html.tip = await text(page, "tip");
@@ -104,20 +124,26 @@ async function useHtml() {
 	html.details = await text(page, "details");
 	await page.click("#reset");
 	html.unzoomed = await page.evaluate(() => flame.zoom);
-	for (const [key, pattern] of Object.entries({ deep: "^dee+p", long: given.inside_long, bad: "(" })) {
+	for (const [key, pattern] of Object.entries({ deep: "^dee+p", long: given.inside_long,
+		bad: "(" })) {
 		await page.fill("#search", pattern);
-		html["search_" + key] = { said: await text(page, "matched"), invalid: await page.getAttribute("#search", "aria-invalid") };
+		html["search_" + key] = { said: await text(page, "matched"),
+			invalid: await page.getAttribute("#search", "aria-invalid") };
 	}
 	await page.keyboard.press("Escape");
 	await page.focus("#boxes");
-	for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
-	html.keyed = { details: await text(page, "details"), zoom: await page.evaluate(() => flame.zoom) };
+	for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(
+		key);
+	html.keyed = { details: await text(page, "details"),
+		zoom: await page.evaluate(() => flame.zoom) };
 	await page.keyboard.press("Escape");
 	html.escaped = await page.evaluate(() => flame.zoom);
 	html.tables = {};
 	for (const table of ["leaks", "peak", "allocations", "temporary", "functions"]) {
 		await choose(page, "table", table);
-		html.tables[table] = await page.$$eval("#table tbody tr", (rows) => rows.map((row) => [...row.children].map((c) => c.innerText.replace(/\s+/g, " "))));
+		html.tables[table] = await page.$$eval("#table tbody tr",
+			(rows) =>
+			rows.map((row) => [...row.children].map((c) => c.innerText.replace(/\s+/g, " "))));
 	}
 	await choose(page, "table", "leaks");
 	await page.locator("td.name button", { hasText: "grow" }).first().click();
@@ -133,7 +159,8 @@ async function useHtml() {
 	html.decimal = await page.$eval(".figure b", (e) => e.textContent);
 	html.hash = await page.evaluate(() => location.hash);
 	await page.click("#theme");
-	html.theme = await page.evaluate(() => [isDark(), getComputedStyle(document.body).backgroundColor]);
+	html.theme = await page.evaluate(
+		() => [isDark(), getComputedStyle(document.body).backgroundColor]);
 	await page.context().close();
 }
 
@@ -142,22 +169,29 @@ async function lookAtHtml() {
 	seen.looks = {};
 	for (const colorScheme of ["light", "dark"])
 		for (const width of [1280, 2560, 800]) {
-			const page = await open(given.html, { colorScheme, reducedMotion: "reduce", viewport: { width, height: Math.round(width * 0.625) } });
+			const page = await open(given.html,
+				{ colorScheme, reducedMotion: "reduce",
+				viewport: { width, height: Math.round(width * 0.625) } });
 			const look = (seen.looks[`${colorScheme} ${width}`] = {});
-			look.overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+			look.overflow = await page.evaluate(
+				() => document.documentElement.scrollWidth - innerWidth);
 			look.back = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 			if (width === 1280) {
 				await page.locator("td.name button").first().click();
 				await page.evaluate(axe);
-				look.violations = (await page.evaluate(() => axe.run())).violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(" ")}`);
+				look.violations = (await page.evaluate(() => axe.run())).violations.map(
+					(v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(" ")}`);
 			}
-			await page.screenshot({ path: `${given.out}/page-${colorScheme}-${width}.png`, fullPage: true });
+			await page.screenshot({ path: `${given.out}/page-${colorScheme}-${width}.png`,
+				fullPage: true });
 			await page.context().close();
 		}
 	const wide = await open(given.html_wide);
 	await choose(wide, "measure", "allocated");
 	await choose(wide, "way", "up");
-	seen.wide = await wide.evaluate(() => ({ total: flame.view.weight[0], note: $("flame-note").textContent, nodes: stored.count }));
+	seen.wide = await wide.evaluate(
+		() => ({ total: flame.view.weight[0], note: $("flame-note").textContent,
+		nodes: stored.count }));
 	await wide.context().close();
 	const empty = await open(given.html_empty);
 	seen.empty = await text(empty, "table");

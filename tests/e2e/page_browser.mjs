@@ -11,19 +11,25 @@ export const seen = { problems: [], violations: {}, overflow: [], took: {} };
 /* Generous: other tests run at the same time. */
 const PATIENCE = 60000;
 
-const browser = await chromium.launch({ executablePath: given.chromium, args: ["--no-sandbox", "--disable-gpu"] });
+const browser = await chromium.launch({ executablePath: given.chromium,
+	args: ["--no-sandbox", "--disable-gpu"] });
 
 /* A page at an address after the "#"; what goes wrong in it is a problem. */
-export async function open(hash, { width = 1280, height = 900, scheme = "light", quiet = false, ...more } = {}) {
-	const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, reducedMotion: "reduce", ...more });
+export async function open(hash, { width = 1280, height = 900, scheme = "light", quiet = false,
+	...more } = {}) {
+	const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme,
+		reducedMotion: "reduce", ...more });
 	const page = await context.newPage();
 	await page.addInitScript(follow, LATER);
 	page.setDefaultTimeout(PATIENCE);
 	if (!quiet) {
-		page.on("console", (message) => seen.problems.push(`${hash}: ${message.type()}: ${message.text()}`));
+		page.on("console",
+			(message) => seen.problems.push(`${hash}: ${message.type()}: ${message.text()}`));
 		page.on("pageerror", (error) => seen.problems.push(`${hash}: ${error.message}`));
 		page.on("request", (request) => {
-			if (!request.url().startsWith(given.address) && !/^(data|blob):/.test(request.url())) seen.problems.push(`asked for ${request.url()}`);
+			if (!request.url().startsWith(given.address) &&
+				!/^(data|blob):/.test(request.url())) seen.problems.push(
+				`asked for ${request.url()}`);
 		});
 	}
 	const requests = { waiting: new Set(), count: 0 };
@@ -32,7 +38,8 @@ export async function open(hash, { width = 1280, height = 900, scheme = "light",
 		requests.waiting.add(request);
 		requests.count++;
 	});
-	for (const event of ["requestfinished", "requestfailed"]) page.on(event, (request) => requests.waiting.delete(request));
+	for (const event of ["requestfinished", "requestfailed"]) page.on(event,
+		(request) => requests.waiting.delete(request));
 	await page.goto(`${given.address}/${hash}`);
 	return page;
 }
@@ -43,8 +50,8 @@ export const close = (page) => page.context().close();
 const asked = new WeakMap();
 const LATER = 500; /* ms: what the page does so much later it does by itself, again and again */
 
-/* In the page, before its own scripts: knows what the page has begun and not ended yet, that is timers, answers
- * that are on their way, and an address that it has not heard of. */
+/* In the page, before its own scripts: knows what the page has begun and not ended yet, that is
+ * timers, answers that are on their way, and an address that it has not heard of. */
 function follow(later) {
 	const due = new Set(), { setTimeout, clearTimeout, fetch } = window;
 	window.setTimeout = (run, ms = 0, ...rest) => {
@@ -86,10 +93,16 @@ function follow(later) {
 /* Nothing is on its way and nothing is dimmed or missing, and that two frames later too. */
 export async function settled(page) {
 	const requests = asked.get(page);
-	for (let before = -1, rest = false; !rest || before !== requests.count || requests.waiting.size;) {
-		await page.waitForFunction(() => window.atRest() && !document.querySelector(".skeleton, .stale, [aria-busy=true], [data-fresh=false]") && document.querySelector("main .card, main .drop"));
+	for (let before = -1, rest = false; !rest || before !== requests.count ||
+		requests.waiting.size;) {
+		await page.waitForFunction(() => window.atRest() &&
+			!document.querySelector(".skeleton, .stale, [aria-busy=true], [data-fresh=false]") &&
+			document.querySelector("main .card, main .drop"));
 		before = requests.count;
-		rest = await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(window.atRest())))));
+		rest = await page.evaluate(
+			() => new Promise(
+			(done) =>
+			requestAnimationFrame(() => requestAnimationFrame(() => done(window.atRest())))));
 	}
 }
 
@@ -97,15 +110,25 @@ export const text = (page, selector) => page.locator(selector).first().innerText
 export const texts = (page, selector) => page.locator(selector).allInnerTexts();
 export const hash = (page) => page.evaluate(() => location.hash);
 /* One key of the address. */
-export const key = (page, name) => page.evaluate((n) => new URLSearchParams(location.hash.split("?")[1] ?? "").get(n), name);
-export const untilKey = (page, name, value) => page.waitForFunction(([n, v]) => (new URLSearchParams(location.hash.split("?")[1] ?? "").get(n) ?? "") === v, [name, value]);
-export const untilHash = (page, part) => page.waitForFunction((p) => location.hash.includes(p), part);
+export const key = (page, name) =>
+	page.evaluate((n) => new URLSearchParams(location.hash.split("?")[1] ?? "").get(n), name);
+export const untilKey = (page, name, value) =>
+	page.waitForFunction(([n, v]) =>
+	(new URLSearchParams(location.hash.split("?")[1] ?? "").get(n) ?? "") === v, [name, value]);
+export const untilHash = (page, part) => page.waitForFunction((p) => location.hash.includes(p),
+	part);
 
 /* Serious findings of axe-core, by where they were found. */
 export async function axe(page, name) {
-	if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(fs.readFileSync(given.axe, "utf8"));
-	const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ["violations"] }));
-	seen.violations[name] = violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => `${v.id}: ${v.nodes.map((n) => `${n.html.slice(0, 160)} ${n.any.map((a) => a.message).join("; ")}`).join(" | ")}`);
+	if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(
+		fs.readFileSync(given.axe, "utf8"));
+	const { violations } = await page.evaluate(
+		() => globalThis.axe.run({ resultTypes: ["violations"] }));
+	seen.violations[name] = violations.filter((v) => v.impact === "serious" ||
+		v.impact === "critical").map(
+		(v) => `${v.id}: ` +
+			v.nodes.map((n) => `${n.html.slice(0, 160)} ` +
+				n.any.map((a) => a.message).join("; ")).join(" | "));
 }
 
 /* Nothing may be wider than the window; a picture where pictures are wanted. */
@@ -128,10 +151,12 @@ export async function boxPoint(page, name) {
 			outer.dispatchEvent(new Event("scroll"));
 		}
 		c.scrollIntoView({ block: "center", behavior: "instant" });
-		const again = c.boxes().find((b) => b.name === wanted && b.width > 8), place = c.getBoundingClientRect();
+		const again = c.boxes().find((b) => b.name === wanted && b.width > 8),
+			place = c.getBoundingClientRect();
 		return { x: place.left + again.x + again.width / 2, y: place.top + again.y + 9 };
 	}, name);
-	if (!at) throw new Error(`no box ${name} among ${(await boxes(page)).map((b) => b.name).join(", ")}`);
+	if (!at) throw new Error(
+		`no box ${name} among ${(await boxes(page)).map((b) => b.name).join(", ")}`);
 	return at;
 }
 export async function clickBox(page, name, options) {

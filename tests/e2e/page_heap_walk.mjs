@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Uses the view of heap profiles as a reader would: opens dumps, reads the flame graph and the table, goes
-// from one to the other, asks, compares two, and takes files away.  test_heap_page.py starts it and says
-// what should have been seen.
+// Uses the view of heap profiles as a reader would: opens dumps, reads the flame graph and the
+// table, goes from one to the other, asks, compares two, and takes files away.  test_heap_page.py
+// starts it and says what should have been seen.
 import fs from "node:fs";
-import { axe, boxes, clickBox, close, given, hash, key, open, shot, text, texts, untilHash, untilKey, walk } from "./page_browser.mjs";
+import { axe, boxes, clickBox, close, given, hash, key, open, shot, text, texts, untilHash,
+	untilKey, walk } from "./page_browser.mjs";
 
 const said = (page, card = "heap-flame") => text(page, `[data-card=${card}] .said`);
 const rows = (page) => texts(page, "[data-card=heap-functions] .table-row");
-const rowOf = (page, name) => page.locator("[data-card=heap-functions] .table-row", { has: page.getByText(name, { exact: true }) });
+const rowOf = (page, name) => page.locator("[data-card=heap-functions] .table-row",
+	{ has: page.getByText(name, { exact: true }) });
 const names = async (page) => [...new Set((await boxes(page)).map((b) => b.name))];
-/* The page has drawn what its address says; no wait for the network to be idle, which takes half a second each. */
+/* The page has drawn what its address says; no wait for the network to be idle, which takes half a
+ * second each. */
 async function drawn(page) {
-	await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
-	await page.waitForFunction(() => !document.querySelector(".skeleton, .stale, [aria-busy=true], [data-fresh=false]") && document.querySelector("main .card"));
+	await page.evaluate(
+		() => new Promise(
+		(done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
+	await page.waitForFunction(
+		() => !document.querySelector(".skeleton, .stale, [aria-busy=true], [data-fresh=false]") &&
+		document.querySelector("main .card"));
 }
 const choose = async (page, label, option) => {
-	await page.getByRole("group", { name: label, exact: true }).getByRole("button", { name: option, exact: true }).click();
+	await page.getByRole("group", { name: label, exact: true }).getByRole("button",
+		{ name: option, exact: true }).click();
 	await drawn(page);
 };
 const back = async (page) => {
@@ -27,8 +35,10 @@ const pick = async (page, item) => {
 	await drawn(page);
 };
 async function saved(page, name) {
-	const [download] = await Promise.all([page.waitForEvent("download"), page.locator("[data-card=heap-downloads] a", { hasText: name }).first().click()]);
-	return { name: download.suggestedFilename(), bytes: fs.readFileSync(await download.path()).toString("base64") };
+	const [download] = await Promise.all([page.waitForEvent("download"),
+		page.locator("[data-card=heap-downloads] a", { hasText: name }).first().click()]);
+	return { name: download.suggestedFilename(),
+		bytes: fs.readFileSync(await download.path()).toString("base64") };
 }
 async function looked(page, name) {
 	await axe(page, name);
@@ -47,7 +57,8 @@ await walk({
 		await page.locator("[data-card=heap-flame] .flame-canvas").waitFor();
 		await drawn(page);
 		first = (await hash(page)).split("/")[2];
-		is.first = [await text(page, "[data-card=heap] h2"), await said(page, "heap"), await said(page), await hash(page)];
+		is.first = [await text(page, "[data-card=heap] h2"), await said(page, "heap"),
+			await said(page), await hash(page)];
 		const body = fs.readFileSync(given.second).toString("latin1");
 		await page.evaluate((bytes) => {
 			const moved = new DataTransfer();
@@ -55,14 +66,17 @@ await walk({
 			dispatchEvent(new DragEvent("dragenter", { dataTransfer: moved }));
 			dispatchEvent(new DragEvent("drop", { dataTransfer: moved, cancelable: true }));
 		}, body);
-		await page.waitForFunction((id) => location.hash.startsWith("#/heap/") && !location.hash.includes(id), first);
+		await page.waitForFunction((id) => location.hash.startsWith("#/heap/") &&
+			!location.hash.includes(id), first);
 		await page.locator("[data-card=heap-flame] .flame-canvas").waitFor();
 		await drawn(page);
 		second = (await hash(page)).split("/")[2];
 		is.second = [await text(page, "[data-card=heap] h2"), await said(page)];
 		is.files = await texts(page, "#file option");
 		is.column = await texts(page, ".view-link");
-		await page.setInputFiles("input[type=file]", { name: "bad.heap", mimeType: "application/octet-stream", buffer: Buffer.from("heap_v2/many\n") });
+		await page.setInputFiles("input[type=file]",
+			{ name: "bad.heap", mimeType: "application/octet-stream",
+			buffer: Buffer.from("heap_v2/many\n") });
 		is.broken = await text(page, "[data-card=heap] .failure");
 		await page.goto(`${given.address}/#/heap/${"0".repeat(32)}`);
 		is.unknown = await text(page, ".empty-title");
@@ -87,7 +101,8 @@ await walk({
 		await choose(page, "Measure", "in use");
 		/* Keys move in the picture, and Enter zooms. */
 		await page.locator(".flame-canvas").focus();
-		for (const press of ["ArrowDown", "ArrowDown", "ArrowDown"]) await page.keyboard.press(press);
+		for (const press of ["ArrowDown", "ArrowDown", "ArrowDown"]) await page.keyboard.press(
+			press);
 		is.spoken = await page.locator("#flame-spoken").textContent();
 		await page.keyboard.press("Enter");
 		is.zoomed = await text(page, ".trail");
@@ -110,14 +125,17 @@ await walk({
 		await rowOf(page, "worker").locator("a.number").nth(0).click();
 		await page.locator(".trail").waitFor();
 		await drawn(page);
-		is.own = [await text(page, ".trail"), (await boxes(page)).find((b) => b.depth === 1).name, await text(page, "[data-card=heap-flame] .flame-foot")];
+		is.own = [await text(page, ".trail"), (await boxes(page)).find((b) => b.depth === 1).name,
+			await text(page, "[data-card=heap-flame] .flame-foot")];
 		await clickBox(page, "worker");
 		is.own_foot = await text(page, "[data-card=heap-flame] .flame-foot");
 		await page.goto(`${given.address}/#/heap/${first}`);
 		await drawn(page);
-		await rowOf(page, "thr").locator("[role=gridcell]").first().click({ position: { x: 4, y: 4 } });
+		await rowOf(page, "thr").locator("[role=gridcell]").first().click(
+			{ position: { x: 4, y: 4 } });
 		await page.locator("[data-card=heap-flame] .flame-tools [role=status]").waitFor();
-		is.lit = [await key(page, "search"), await text(page, "[data-card=heap-flame] .flame-tools [role=status]")];
+		is.lit = [await key(page, "search"),
+			await text(page, "[data-card=heap-flame] .flame-tools [role=status]")];
 		await clickBox(page, "thr", { button: "right" });
 		is.menu = await texts(page, "[role=menuitem]");
 		await pick(page, "Find it in the table");
@@ -136,7 +154,8 @@ await walk({
 		await drawn(page);
 		is.by_name = (await rows(page)).map((row) => row.split("\n")[0]);
 		await rowOf(page, "worker").click({ button: "right", position: { x: 4, y: 4 } });
-		const [report] = await Promise.all([page.context().waitForEvent("page"), page.getByRole("menuitem", { name: "Report: peek" }).click()]);
+		const [report] = await Promise.all([page.context().waitForEvent("page"),
+			page.getByRole("menuitem", { name: "Report: peek" }).click()]);
 		await report.waitForLoadState();
 		is.peek = await report.locator("body").innerText();
 		await report.close();
@@ -154,7 +173,8 @@ await walk({
 		/* What cannot be read is said, and the picture stays. */
 		await page.fill("input[name=ignore]", "(");
 		await page.locator("#heap-wrong").waitFor();
-		is.wrong = [await text(page, "#heap-wrong"), await page.getAttribute("input[name=ignore]", "aria-invalid"), await page.locator(".failure").count(), await names(page)];
+		is.wrong = [await text(page, "#heap-wrong"), await page.getAttribute("input[name=ignore]",
+			"aria-invalid"), await page.locator(".failure").count(), await names(page)];
 		await page.fill("input[name=ignore]", "");
 		await page.locator("#heap-wrong").waitFor({ state: "detached" });
 		await page.fill("input[name=focus]", "nothing like it");
@@ -217,7 +237,8 @@ await walk({
 		await close(page);
 	},
 	async looks() {
-		for (const [scheme, width] of [["light", 1280], ["dark", 1280], ["dark", 2560], ["light", 800]]) {
+		for (const [scheme, width] of [["light", 1280], ["dark", 1280], ["dark", 2560],
+			["light", 800]]) {
 			const other = await open(`#/heap/${first}?focus=worker`, { scheme, width });
 			await other.locator("[data-card=heap-flame] .flame-canvas").waitFor();
 			await drawn(other);

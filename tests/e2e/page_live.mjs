@@ -10,15 +10,20 @@ await walk({
 		is.mark = await text(page, ".about .live");
 		is.first = await page.locator(".figure-value .number").nth(1).getAttribute("title");
 		is.strip = await text(page, "[data-card=strip] .said");
-		await page.waitForFunction((old) => document.querySelectorAll(".figure-value .number")[1]?.title !== old, is.first);
+		await page.waitForFunction((old) => document.querySelectorAll(".figure-value .number")[
+			1]?.title !== old, is.first);
 		is.second = await page.locator(".figure-value .number").nth(1).getAttribute("title");
-		await page.waitForFunction((old) => document.querySelector("[data-card=strip] .said").innerText !== old, is.strip);
+		await page.waitForFunction(
+			(old) => document.querySelector("[data-card=strip] .said").innerText !== old, is.strip);
 		is.banner = await text(page, ".banner");
 		await page.locator(".view-link", { hasText: "Flame graph" }).click();
 		await page.locator("[data-card=flame] .choice button", { hasText: "leaked" }).click();
-		await page.waitForFunction(() => document.querySelector("[data-card=flame] .said")?.innerText.includes("never freed"));
+		await page.waitForFunction(
+			() => document.querySelector("[data-card=flame] .said")?.innerText.includes(
+			"never freed"));
 		const before = await text(page, "[data-card=flame] .said");
-		await page.waitForFunction((old) => document.querySelector("[data-card=flame] .said").innerText !== old, before);
+		await page.waitForFunction(
+			(old) => document.querySelector("[data-card=flame] .said").innerText !== old, before);
 		is.boxes = (await boxes(page)).map((b) => b.name);
 		await close(page);
 	},

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Uses the views of lists and pictures as a reader would: allocations, functions, call tree, source,
-// threads, histograms, address space, comparison, downloads.  test_page_views.py starts it and says
-// what should have been seen.
+// Uses the views of lists and pictures as a reader would: allocations, functions, call tree,
+// source, threads, histograms, address space, comparison, downloads.  test_page_views.py starts it
+// and says what should have been seen.
 import fs from "node:fs";
-import { axe, close, given, hash, key, open, settled, shot, text, texts, untilHash, untilKey, walk } from "./page_browser.mjs";
+import { axe, close, given, hash, key, open, settled, shot, text, texts, untilHash, untilKey,
+	walk } from "./page_browser.mjs";
 
 const { id, second } = given;
 const rows = (page, card) => page.locator(`${card ? `[data-card=${card}] ` : ""}.table-row`);
@@ -11,14 +12,18 @@ const heading = (page, label) => page.locator(`.table-head button[data-sort="${l
 const said = (page, card) => text(page, `[data-card=${card}] .said`);
 const menuItems = (page) => page.locator("[role=menuitem]").allInnerTexts();
 const choose = async (page, label, option) => {
-	await page.getByRole("group", { name: label, exact: true }).getByRole("button", { name: option, exact: true }).click();
+	await page.getByRole("group", { name: label, exact: true }).getByRole("button",
+		{ name: option, exact: true }).click();
 	await drawn(page);
 };
 /* A click on the part of a row that is no link. */
-const clickRow = (page, row, options) => row.locator("[role=gridcell]").first().click({ position: { x: 4, y: 4 }, ...options });
+const clickRow = (page, row, options) => row.locator("[role=gridcell]").first().click(
+	{ position: { x: 4, y: 4 }, ...options });
 /* The page has drawn what its address says. */
 async function drawn(page) {
-	await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
+	await page.evaluate(
+		() => new Promise(
+		(done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
 	await settled(page);
 }
 const back = async (page) => {
@@ -37,20 +42,25 @@ const anew = async (page, address) => {
 /* What a file that is saved holds. */
 async function saved(page, action) {
 	const [download] = await Promise.all([page.waitForEvent("download"), action()]);
-	return { name: download.suggestedFilename(), text: fs.readFileSync(await download.path(), "utf8") };
+	return { name: download.suggestedFilename(), text: fs.readFileSync(await download.path(),
+		"utf8") };
 }
 /* Answers of one address are replaced, once or until told. */
 async function answering(page, pattern, status, body) {
-	await page.route(pattern, (route) => route.fulfill({ status, contentType: "application/json", body: JSON.stringify(body) }));
+	await page.route(pattern,
+		(route) =>
+		route.fulfill({ status, contentType: "application/json", body: JSON.stringify(body) }));
 	return () => page.unroute(pattern);
 }
 
 const VIEWS = {
-	allocations: "", flat: "?list=flat", functions: "", tree: "", source: "", line: "", threads: "", histograms: "", address_space: "", compare: "", download: "",
+	allocations: "", flat: "?list=flat", functions: "", tree: "", source: "", line: "", threads: "",
+		histograms: "", address_space: "", compare: "", download: "",
 };
 const addressOf = (name) => (name === "flat" ? `#/allocations/${id}?list=flat`
 	: name === "line" ? `#/source/${id}?file=${encodeURIComponent(given.file)}`
-		: name === "compare" ? `#/compare/${id}?against=${second}&by=stack` : `#/${name}/${id}${VIEWS[name]}`);
+		: name === "compare" ? `#/compare/${id}?against=${second}&by=stack` :
+			`#/${name}/${id}${VIEWS[name]}`);
 
 await walk({
 	/* What the views ask when they are opened, one after the other. */
@@ -61,9 +71,11 @@ await walk({
 			const [, question] = request.url().split(`/data/${id}/`);
 			if (question) is.asked.push(question);
 		});
-		for (const view of ["overview", "flame", "allocations", "allocations?list=flat", "functions", "tree", "threads", "histograms", "address_space"]) {
+		for (const view of ["overview", "flame", "allocations", "allocations?list=flat",
+			"functions", "tree", "threads", "histograms", "address_space"]) {
 			const [name, query] = view.split("?");
-			await page.evaluate((to) => { location.hash = to; }, `#/${name}/${id}${query ? `?${query}` : ""}`);
+			await page.evaluate((to) => { location.hash = to; },
+				`#/${name}/${id}${query ? `?${query}` : ""}`);
 			await page.locator("main .answered").first().waitFor();
 			await settled(page);
 		}
@@ -74,9 +86,14 @@ await walk({
 	async numbers(is) {
 		const page = await open("#/recordings");
 		const at = `at=${given.moment}`, filter = `filter=${encodeURIComponent("size > 64")}`;
-		const addresses = [`overview/${id}`, `allocations/${id}?figures=both&${filter}`, `functions/${id}?sort=-self`, `functions/${id}?measure=leaked&${filter}&${at}`, `functions/${id}?measure=allocated&by=module`,
-			`tree/${id}?direction=up`, `tree/${id}?by=thread&measure=leaked`, `threads/${id}?${filter}`, `histograms/${id}?table=lifetime&measure=peak`, `source/${id}`, `source/${id}?file=${encodeURIComponent(given.file)}`,
-			`address_space/${id}?${at}`, `compare/${id}?against=${second}&measure=peak`, `compare/${id}?against=${id}&at=${given.half}&weight=count`];
+		const addresses = [`overview/${id}`, `allocations/${id}?figures=both&${filter}`,
+			`functions/${id}?sort=-self`, `functions/${id}?measure=leaked&${filter}&${at}`,
+			`functions/${id}?measure=allocated&by=module`,
+			`tree/${id}?direction=up`, `tree/${id}?by=thread&measure=leaked`,
+				`threads/${id}?${filter}`, `histograms/${id}?table=lifetime&measure=peak`,
+				`source/${id}`, `source/${id}?file=${encodeURIComponent(given.file)}`,
+			`address_space/${id}?${at}`, `compare/${id}?against=${second}&measure=peak`,
+				`compare/${id}?against=${id}&at=${given.half}&weight=count`];
 		const to = async (address, condition) => {
 			await page.evaluate(() => { location.hash = "#/recordings"; });
 			await page.waitForFunction(() => document.querySelector(".drop"));
@@ -85,24 +102,41 @@ await walk({
 		};
 		is.followed = [];
 		for (const address of addresses) {
-			await to(`#/${address}`, () => !document.querySelector(".drop, .skeleton, [data-fresh=false]") && document.querySelector("main a.number[data-bytes], main a.number[data-blocks]"));
-			const links = await page.locator(".figure a.number, [data-card=strip] a.number, .table-row a.number").evaluateAll((list) => list.filter((a) => (a.dataset.bytes || a.dataset.blocks) && !(Number(a.closest(".table-row")?.dataset.row) > 0))
-				.map((a) => ({ href: a.getAttribute("href"), bytes: a.dataset.bytes, blocks: a.dataset.blocks })));
+			await to(`#/${address}`,
+				() => !document.querySelector(".drop, .skeleton, [data-fresh=false]") &&
+				document.querySelector("main a.number[data-bytes], main a.number[data-blocks]"));
+			const links = await page.locator(
+				".figure a.number, [data-card=strip] a.number, .table-row a.number").evaluateAll(
+				(list) => list.filter((a) => (a.dataset.bytes || a.dataset.blocks) &&
+				!(Number(a.closest(".table-row")?.dataset.row) > 0))
+				.map((a) =>
+					({ href: a.getAttribute("href"), bytes: a.dataset.bytes,
+					blocks: a.dataset.blocks })));
 			for (const link of links) {
-				await to(link.href, () => !document.querySelector(".drop, .skeleton, [data-fresh=false]") && document.querySelector(location.hash.includes("zoom=") ? ".trail [data-sum]" : ".said [data-sum]"));
-				const sum = await page.evaluate(() => ({ ...(document.querySelector(".trail [data-sum]") ?? document.querySelector(".said [data-sum]")).dataset }));
-				is.followed.push([address, link.href, link.bytes === undefined || link.bytes === sum.sum, link.blocks === undefined || link.blocks === sum.sumBlocks]);
+				await to(link.href,
+					() => !document.querySelector(".drop, .skeleton, [data-fresh=false]") &&
+					document.querySelector(location.hash.includes("zoom=") ? ".trail [data-sum]" :
+					".said [data-sum]"));
+				const sum = await page.evaluate(
+					() => ({ ...(
+					document.querySelector(".trail [data-sum]") ?? document.querySelector(
+					".said [data-sum]")).dataset }));
+				is.followed.push([address, link.href, link.bytes === undefined ||
+					link.bytes === sum.sum, link.blocks === undefined ||
+					link.blocks === sum.sumBlocks]);
 			}
 		}
 		await close(page);
 	},
 
 	async groups(is) {
-		const page = await open(`#/allocations/${id}`, { permissions: ["clipboard-read", "clipboard-write"] });
+		const page = await open(`#/allocations/${id}`,
+			{ permissions: ["clipboard-read", "clipboard-write"] });
 		await settled(page);
 		is.said = await said(page, "allocations");
 		is.rows = await texts(page, ".table-row");
-		await page.waitForFunction((n) => document.querySelectorAll(".spark").length === n, is.rows.length);
+		await page.waitForFunction((n) => document.querySelectorAll(".spark").length === n,
+			is.rows.length);
 		is.sparks = await page.locator(".spark").count();
 		await heading(page, "only_matched.allocated_count").click();
 		await drawn(page);
@@ -141,18 +175,22 @@ await walk({
 		await clickRow(page, rows(page).first(), { button: "right" });
 		await page.getByRole("menuitem", { name: "Only this stack" }).click();
 		await settled(page);
-		is.only = [await key(page, "filter"), await rows(page).count(), await said(page, "allocations")];
+		is.only = [await key(page, "filter"), await rows(page).count(),
+			await said(page, "allocations")];
 		await back(page);
 		await rows(page).first().locator("[role=gridcell]").nth(2).locator("a").click();
 		await untilKey(page, "list", "flat");
 		await drawn(page);
-		is.bytes = [await key(page, "list"), await key(page, "filter"), await said(page, "allocations")];
+		is.bytes = [await key(page, "list"), await key(page, "filter"),
+			await said(page, "allocations")];
 		await back(page);
 		/* Files and copies. */
 		is.csv = await saved(page, () => page.getByRole("button", { name: "CSV" }).click());
 		await page.getByRole("button", { name: "Copy", exact: true }).click();
-		await page.waitForFunction(async () => (await navigator.clipboard.readText()).startsWith("allocated in\t"));
-		is.copied_rows = (await page.evaluate(() => navigator.clipboard.readText())).trim().split("\n").length;
+		await page.waitForFunction(async () => (await navigator.clipboard.readText()).startsWith(
+			"allocated in\t"));
+		is.copied_rows = (await page.evaluate(() => navigator.clipboard.readText())).trim().split(
+			"\n").length;
 		/* A brush is a filter, and so is a moment. */
 		await visit(page, `#/allocations/${id}?from=${given.half}`);
 		is.brushed = await said(page, "allocations");
@@ -172,7 +210,8 @@ await walk({
 		/* To the end and back. */
 		await page.locator(".table").focus();
 		await page.keyboard.press("End");
-		await page.waitForFunction((n) => document.querySelector(`[data-row="${n}"] strong`), given.allocations - 1);
+		await page.waitForFunction((n) => document.querySelector(`[data-row="${n}"] strong`),
+			given.allocations - 1);
 		is.smallest = await text(page, `[data-row="${given.allocations - 1}"]`);
 		await page.keyboard.press("Home");
 		await page.waitForFunction(() => document.querySelector('[data-row="0"] strong'));
@@ -183,7 +222,9 @@ await walk({
 		await page.locator(".table").focus();
 		await page.keyboard.press("Home");
 		/* A block that was reallocated has three stacks. */
-		await visit(page, `#/allocations/${id}?list=flat&filter=${encodeURIComponent("chain_length > 2 and position_in_chain = 0 and not leaked")}`);
+		await visit(page,
+			`#/allocations/${id}?list=flat&filter=` +
+				encodeURIComponent("chain_length > 2 and position_in_chain = 0 and not leaked"));
 		await clickRow(page, rows(page).first());
 		await page.locator(".frames").first().waitFor();
 		is.stacks = await texts(page, ".frames-title");
@@ -215,27 +256,40 @@ await walk({
 	async many(is) {
 		const page = await open("#/recordings"), count = 10_000_000, asked = [];
 		await settled(page);
-		const one = await (await page.request.get(`${given.address}/data/${id}/allocations?count=1`)).json();
+		const one = await (
+			await page.request.get(`${given.address}/data/${id}/allocations?count=1`)).json();
 		await page.route(/\/allocations\?/, (route) => {
-			const query = new URL(route.request().url()).searchParams, skip = +query.get("skip"), n = Math.min(+query.get("count"), count - skip);
+			const query = new URL(route.request().url()).searchParams, skip = +query.get("skip"),
+				n = Math.min(+query.get("count"), count - skip);
 			asked.push(skip);
-			return route.fulfill({ contentType: "application/json", body: JSON.stringify({ allocations: Array.from({ length: n }, (_, i) => ({ ...one.allocations[0], id: skip + i, size: skip + i })), total_count: count, total_size: 1 }) });
+			return route.fulfill({ contentType: "application/json",
+				body: JSON.stringify(
+				{ allocations: Array.from({ length: n },
+				(_, i) => ({ ...one.allocations[0], id: skip + i, size: skip + i })),
+				total_count: count, total_size: 1 }) });
 		});
 		await visit(page, `#/allocations/${id}?list=flat`);
-		const there = (row) => page.waitForFunction((n) => document.querySelector(`[data-row="${n}"] strong`), row);
+		const there = (row) =>
+			page.waitForFunction((n) => document.querySelector(`[data-row="${n}"] strong`), row);
 		await there(0);
 		await page.locator(".table").focus();
 		await page.keyboard.press("End");
 		await there(count - 1);
-		is.end = await page.locator(`[data-row="${count - 1}"]`).evaluate((row) => row.getBoundingClientRect().bottom <= document.querySelector(".table").getBoundingClientRect().bottom);
+		is.end = await page.locator(`[data-row="${count - 1}"]`).evaluate(
+			(row) => row.getBoundingClientRect().bottom <= document.querySelector(
+			".table").getBoundingClientRect().bottom);
 		await page.keyboard.press("ArrowUp");
 		is.up = await page.locator(".table-row.at").getAttribute("data-row");
 		/* The wheel moves by pixels, the scroll bar by shares. */
 		await page.locator(".table").hover();
 		await page.mouse.wheel(0, -440);
 		await there(count - 15);
-		await page.locator(".table").evaluate((table) => { table.scrollTop = table.scrollHeight / 2; });
-		await page.waitForFunction(() => Math.abs(+document.querySelector(".table-row[data-row]").dataset.row - 5_000_000) < 1000 && document.querySelector(".table-row strong"));
+		await page.locator(".table").evaluate((table) => { table.scrollTop = table.scrollHeight / 2;
+			});
+		await page.waitForFunction(
+			() => Math.abs(
+			+document.querySelector(".table-row[data-row]").dataset.row - 5_000_000) < 1000 &&
+			document.querySelector(".table-row strong"));
 		is.middle = await page.locator(".table-row").first().getAttribute("data-row");
 		await page.keyboard.press("Home");
 		await there(0);
@@ -251,7 +305,9 @@ await walk({
 		await page.keyboard.press("ArrowDown");
 		await page.keyboard.press("ArrowDown");
 		is.at = await page.locator(".table-row.at").getAttribute("data-row");
-		is.spoken = await page.evaluate(() => document.getElementById(document.querySelector(".table").getAttribute("aria-activedescendant"))?.getAttribute("aria-selected"));
+		is.spoken = await page.evaluate(
+			() => document.getElementById(document.querySelector(".table").getAttribute(
+			"aria-activedescendant"))?.getAttribute("aria-selected"));
 		await page.keyboard.press("Enter");
 		await page.locator(".frames").waitFor();
 		is.opened = await key(page, "open");
@@ -278,14 +334,17 @@ await walk({
 		await untilKey(page, "filter", "");
 		await rows(page).first().waitFor();
 		is.again = await rows(page).count();
-		for (const view of ["functions", "tree", "threads", "histograms", "source", "address_space", "allocations"]) {
+		for (const view of ["functions", "tree", "threads", "histograms", "source", "address_space",
+			"allocations"]) {
 			await anew(page, `#/${view}/${id}?filter=${encodeURIComponent("size > 1T")}`);
 			await settled(page);
 			is[`empty_${view}`] = await text(page, ".empty");
 		}
 		await close(page);
 		/* The server fails once, then answers. */
-		const pages = { allocations: "groups", functions: "functions", tree: "flame", threads: "threads", histograms: "histogram", source: "sources", address_space: "address_space", compare: "diff", download: "api" };
+		const pages = { allocations: "groups", functions: "functions", tree: "flame",
+			threads: "threads", histograms: "histogram", source: "sources",
+			address_space: "address_space", compare: "diff", download: "api" };
 		is.failures = {};
 		const failing = await open("#/recordings", { quiet: true });
 		for (const [view, path] of Object.entries(pages)) {
@@ -301,10 +360,12 @@ await walk({
 				return !document.querySelector("[role=alert]");
 			});
 			await settled(failing);
-			is.failures[view] += ` | ${await failing.locator(".table-row, .upright, .area").count()}`;
+			is.failures[
+				view] += ` | ${await failing.locator(".table-row, .upright, .area").count()}`;
 		}
 		await close(failing);
-		const wrong = await open(`#/allocations/${id}?filter=${encodeURIComponent("sice > 1")}`, { quiet: true });
+		const wrong = await open(`#/allocations/${id}?filter=${encodeURIComponent("sice > 1")}`,
+			{ quiet: true });
 		await wrong.locator("[data-card=allocations] [role=alert]").waitFor();
 		is.wrong = await text(wrong, "[data-card=allocations] [role=alert]");
 		await close(wrong);
@@ -313,7 +374,9 @@ await walk({
 		await settled(partial);
 		await partial.route(/\/list$/, async (route) => {
 			const answer = await route.fetch(), list = await answer.json();
-			for (const r of list) r.warnings = [{ kind: "live", text: "still written" }, { kind: "no_symbols", text: "libfoo.so has no symbols.", modules: ["libfoo.so"] }, { kind: "culled", text: "some were culled" }];
+			for (const r of list) r.warnings = [{ kind: "live", text: "still written" },
+				{ kind: "no_symbols", text: "libfoo.so has no symbols.", modules: ["libfoo.so"] },
+				{ kind: "culled", text: "some were culled" }];
 			await route.fulfill({ response: answer, json: list });
 		});
 		await anew(partial, `#/threads/${id}`);
@@ -364,7 +427,8 @@ await walk({
 			await choose(page, "Which bytes", measure);
 			is[measure] = await said(page, "functions");
 		}
-		await clickRow(page, rows(page).filter({ hasText: given.function }).first(), { button: "right" });
+		await clickRow(page, rows(page).filter({ hasText: given.function }).first(),
+			{ button: "right" });
 		is.menu = await menuItems(page);
 		await page.getByRole("menuitem", { name: "Only what goes through it" }).click();
 		await settled(page);
@@ -386,12 +450,16 @@ await walk({
 		await page.locator(".table").focus();
 		await page.keyboard.press("ArrowDown");
 		await page.keyboard.press("ArrowLeft");
-		await page.waitForFunction(() => document.querySelector('[data-row="0"] .twig')?.getAttribute("aria-expanded") === "false");
+		await page.waitForFunction(
+			() => document.querySelector('[data-row="0"] .twig')?.getAttribute(
+			"aria-expanded") === "false");
 		is.closed = await rows(page).count();
 		await page.keyboard.press("ArrowRight");
-		await page.waitForFunction((n) => document.querySelectorAll(".table-row").length === n, first);
+		await page.waitForFunction((n) => document.querySelectorAll(".table-row").length === n,
+			first);
 		await page.keyboard.press("*");
-		await page.waitForFunction((n) => document.querySelectorAll(".table-row").length > n, first);
+		await page.waitForFunction((n) => document.querySelectorAll(".table-row").length > n,
+			first);
 		is.all = await texts(page, ".table-row");
 		const again = await open(await hash(page));
 		await settled(again);
@@ -422,7 +490,8 @@ await walk({
 		await drawn(page);
 		is.file = await key(page, "file");
 		is.heavy = await text(page, ".heavy");
-		is.weighed = await page.locator(".table-row code[class*=heat-]:not(.heat-0)").allInnerTexts();
+		is.weighed = await page.locator(
+			".table-row code[class*=heat-]:not(.heat-0)").allInnerTexts();
 		await page.locator(".heavy a").first().click();
 		await page.locator(".table-row.at").waitFor();
 		is.at = await text(page, ".table-row.at");
@@ -434,8 +503,14 @@ await walk({
 		is.linked = await said(page, "allocations");
 		await back(page);
 		/* The file is not here: what is known without it. */
-		const gone = await answering(page, /\/source\?/, 200, { file: given.file, on_disk: false, newer: false, measure: "peak", at_ns: 1, bytes: 5, count: 1, lines: [], weights: [{ line: 12, bytes: 5, count: 1, self_bytes: 5, self_count: 1, functions: ["main"] }] });
-		await page.goto(`${given.address}/#/source/${id}?file=${encodeURIComponent(given.file)}&measure=allocated`);
+		const gone = await answering(page, /\/source\?/, 200,
+			{ file: given.file, on_disk: false, newer: false, measure: "peak", at_ns: 1, bytes: 5,
+			count: 1, lines: [],
+			weights: [{ line: 12, bytes: 5, count: 1, self_bytes: 5, self_count: 1,
+			functions: ["main"] }] });
+		await page.goto(
+			`${given.address}/#/source/${id}?file=${encodeURIComponent(given.file)}` +
+				"&measure=allocated");
 		await page.locator(".banner").waitFor();
 		is.gone = [await text(page, ".banner"), await texts(page, ".table-row")];
 		await gone();
@@ -464,9 +539,11 @@ await walk({
 	async histograms(is) {
 		const page = await open(`#/histograms/${id}`);
 		await settled(page);
-		is.said = [await said(page, "size"), await said(page, "lifetime"), await said(page, "sizes")];
+		is.said = [await said(page, "size"), await said(page, "lifetime"),
+			await said(page, "sizes")];
 		is.total = await text(page, "[data-card=total]");
-		is.bars = [await page.locator("[data-card=size] .upright").count(), await page.locator("[data-card=lifetime] .upright").count()];
+		is.bars = [await page.locator("[data-card=size] .upright").count(),
+			await page.locator("[data-card=lifetime] .upright").count()];
 		await page.locator("[data-card=size] .upright").nth(2).hover();
 		await page.locator(".tip:not([hidden])").waitFor();
 		is.tip = await text(page, ".tip");
@@ -492,14 +569,17 @@ await walk({
 		is.said = await said(page, "address_space");
 		is.areas = await page.locator(".area").count();
 		is.colours = await page.locator(".area canvas").evaluateAll((list) => list.map((canvas) => {
-			const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height), found = new Set();
-			for (let i = 0; i < data.length; i += 4) found.add(`${data[i]},${data[i + 1]},${data[i + 2]}`);
+			const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width,
+				canvas.height), found = new Set();
+			for (let i = 0; i < data.length; i += 4) found.add(
+				`${data[i]},${data[i + 1]},${data[i + 2]}`);
 			return found.size;
 		}));
 		is.holders = await texts(page, "[data-card=holders] .table-row");
 		/* The fullest cell of the largest area. */
 		const spot = await page.locator(".area-picture").evaluateAll((list) => {
-			const box = list.map((e) => e.getBoundingClientRect()).sort((a, b) => b.height - a.height)[0];
+			const box = list.map((e) => e.getBoundingClientRect()).sort(
+				(a, b) => b.height - a.height)[0];
 			return { x: box.left, y: box.top, width: box.width, height: box.height };
 		});
 		await page.mouse.click(spot.x + spot.width * 0.5, spot.y + spot.height - 2);
@@ -566,18 +646,22 @@ await walk({
 	},
 
 	async downloads(is) {
-		const page = await open(`#/download/${id}?filter=${encodeURIComponent("size >= 1000")}`, { height: 2000 });
+		const page = await open(`#/download/${id}?filter=${encodeURIComponent("size >= 1000")}`,
+			{ height: 2000 });
 		await settled(page);
 		is.said = await said(page, "downloads");
 		is.counted = await text(page, "[data-card=downloads] .table-count");
-		is.links = await page.locator(".table-row a.button").evaluateAll((list) => list.map((a) => [a.download, a.getAttribute("href")]));
+		is.links = await page.locator(".table-row a.button").evaluateAll(
+			(list) => list.map((a) => [a.download, a.getAttribute("href")]));
 		is.answers = [];
 		for (const [file, address] of is.links) {
 			const answer = await page.request.get(given.address + address);
 			is.answers.push([file, answer.status(), (await answer.body()).length]);
 		}
 		await choose(page, "CSV and JSON have", "per stack");
-		is.grouped = await page.locator(".table-row a.button").evaluateAll((list) => list.map((a) => a.getAttribute("href")).filter((h) => h.includes("groups=true")).length);
+		is.grouped = await page.locator(".table-row a.button").evaluateAll(
+			(list) => list.map((a) => a.getAttribute("href")).filter(
+			(h) => h.includes("groups=true")).length);
 		const file = await saved(page, () => page.locator("a[download$='.csv']").click());
 		is.csv = [file.name, file.text.split("\n")[0]];
 		await close(page);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Uses the server's page as a reader would: the frame, recordings, overview and flame graph.
 // test_page.py starts it and says what should have been seen.
-import { axe, boxes, boxPoint, clickBox, close, given, hash, key, open, seen, settled, shot, text, texts, untilHash, untilKey, walk } from "./page_browser.mjs";
+import { axe, boxes, boxPoint, clickBox, close, given, hash, key, open, seen, settled, shot, text,
+	texts, untilHash, untilKey, walk } from "./page_browser.mjs";
 
 const { id, second } = given;
 const strip = (page) => page.locator("[data-card=strip] .u-over");
@@ -43,7 +44,9 @@ await walk({
 		await other.evaluate(() => {
 			const dataTransfer = new DataTransfer();
 			dataTransfer.items.add(new File(["not a recording at all"], "wrong.dat"));
-			for (const name of ["dragenter", "dragover", "drop"]) document.querySelector("main").dispatchEvent(new DragEvent(name, { dataTransfer, bubbles: true, cancelable: true }));
+			for (const name of ["dragenter", "dragover", "drop"]) document.querySelector(
+				"main").dispatchEvent(
+				new DragEvent(name, { dataTransfer, bubbles: true, cancelable: true }));
 		});
 		is.refused = await text(other, "[role=alert]");
 		await other.locator("[role=alert] button").click();
@@ -54,9 +57,11 @@ await walk({
 		is.uploaded = await text(page, ".about");
 		await page.goBack();
 		await page.locator(".table-row").nth(2).waitFor();
-		await page.locator(".table-row", { hasText: given.upload_name }).first().click({ button: "right" });
+		await page.locator(".table-row", { hasText: given.upload_name }).first().click(
+			{ button: "right" });
 		await page.getByRole("menuitem", { name: "Forget" }).click();
-		await page.waitForFunction((n) => document.querySelectorAll(".table-row").length === n, is.rows);
+		await page.waitForFunction((n) => document.querySelectorAll(".table-row").length === n,
+			is.rows);
 		is.forgotten = true;
 		await close(page);
 	},
@@ -65,20 +70,27 @@ await walk({
 		const page = await open(`#/overview/${id}`);
 		await settled(page);
 		is.title = await page.title();
-		await page.locator(".figure", { hasText: "growing" }).waitFor(); /* verdicts come after the rest */
+		/* verdicts come after the rest */
+		await page.locator(".figure", { hasText: "growing" }).waitFor();
 		is.figures = await texts(page, ".figure");
 		is.strip = await text(page, "[data-card=strip] .said");
 		is.who = await texts(page, "[data-card=who] .table-row");
 		is.verdicts = await texts(page, "[data-card=who] .tag");
 		is.graphs = await page.locator(".graphs .card").count();
 		is.about = await text(page, "[data-card=about]");
-		/* A tick at the very end: no label reaches the edge of its picture, where it would be cut. */
+		/* A tick at the very end: no label reaches the edge of its picture, where it would be
+		 * cut. */
 		is.cut = [];
 		for (const end of ["0.1", "0.25", "0.3", ""]) {
-			await page.evaluate(([to, end]) => { location.hash = `#/overview/${to}${end ? `?from=0&to=${end}` : ""}`; }, [id, end]);
+			await page.evaluate(([to, end]) =>
+				{ location.hash = `#/overview/${to}${end ? `?from=0&to=${end}` : ""}`; },
+				[id, end]);
 			await settled(page);
-			is.cut.push(await page.locator(".strip canvas, .graphs canvas").evaluateAll((list) => list.filter((c) => {
-				const edge = Object.assign(document.createElement("canvas"), { width: 1, height: c.height }), context = edge.getContext("2d", { willReadFrequently: true });
+			is.cut.push(await page.locator(".strip canvas, .graphs canvas").evaluateAll(
+				(list) => list.filter((c) => {
+				const edge = Object.assign(document.createElement("canvas"),
+					{ width: 1, height: c.height }),
+					context = edge.getContext("2d", { willReadFrequently: true });
 				context.drawImage(c, 1 - c.width, 0);
 				return context.getImageData(0, 0, 1, c.height).data.some((v) => v);
 			}).length));
@@ -88,7 +100,9 @@ await walk({
 		for (const button of await page.locator("[data-card=graph-memory] .choice button").all()) {
 			await button.click();
 			await settled(page);
-			is.labels.push(`${await button.innerText()} ${await text(page, "[data-card=graph-memory] .said")}`);
+			is.labels.push(
+				`${await button.innerText()} ` +
+					`${await text(page, "[data-card=graph-memory] .said")}`);
 		}
 		/* Hover tells a moment and a value. */
 		const plot = page.locator("[data-card=graph-leaked] .u-over");
@@ -125,7 +139,8 @@ await walk({
 	},
 
 	async flame(is) {
-		const page = await open(`#/flame/${id}?measure=allocated`, { permissions: ["clipboard-read", "clipboard-write"] });
+		const page = await open(`#/flame/${id}?measure=allocated`,
+			{ permissions: ["clipboard-read", "clipboard-write"] });
 		await settled(page);
 		is.said = await text(page, "[data-card=flame] .said");
 		is.boxes = (await boxes(page)).map(({ name, width }) => [name, Math.round(width)]);
@@ -147,7 +162,8 @@ await walk({
 		await untilKey(page, "pin", "");
 		await page.goBack();
 		await untilKey(page, "zoom", "");
-		await page.waitForFunction((n) => document.querySelector(".flame-canvas").boxes().length === n, is.boxes.length);
+		await page.waitForFunction(
+			(n) => document.querySelector(".flame-canvas").boxes().length === n, is.boxes.length);
 		is.back = (await boxes(page)).length;
 		/* Search. */
 		await page.fill("[aria-label='Search in the flame graph']", given.function);
@@ -158,10 +174,13 @@ await walk({
 		await untilKey(page, "search", "");
 		/* Every measure, weight and shape. */
 		is.said_by = {};
-		for (const label of ["leaked", "alive at t", "peak", "temporary", "allocated", "blocks", "bottom-up", "by thread", "top-down", "bytes"]) {
-			await page.locator("[data-card=flame] .card-head .choice button", { hasText: new RegExp(`^${label}$`) }).click();
+		for (const label of ["leaked", "alive at t", "peak", "temporary", "allocated", "blocks",
+			"bottom-up", "by thread", "top-down", "bytes"]) {
+			await page.locator("[data-card=flame] .card-head .choice button",
+				{ hasText: new RegExp(`^${label}$`) }).click();
 			await settled(page);
-			is.said_by[label] = [await text(page, "[data-card=flame] .said"), (await boxes(page)).slice(0, 4).map((b) => b.name)];
+			is.said_by[label] = [await text(page, "[data-card=flame] .said"),
+				(await boxes(page)).slice(0, 4).map((b) => b.name)];
 		}
 		/* The brush recomputes it: less was allocated in a part. */
 		await drag(page, strip(page), 0.3, 0.6);
@@ -171,7 +190,9 @@ await walk({
 		is.range = [Number(await key(page, "from")), Number(await key(page, "to"))];
 		/* Its middle moves it, and its edge changes it. */
 		await drag(page, strip(page), 0.45, 0.55);
-		await page.waitForFunction((old) => Number(new URLSearchParams(location.hash.split("?")[1]).get("from")) > old, is.range[0] * 1.05);
+		await page.waitForFunction(
+			(old) => Number(new URLSearchParams(location.hash.split("?")[1]).get("from")) > old,
+			is.range[0] * 1.05);
 		is.moved = [Number(await key(page, "from")), Number(await key(page, "to"))];
 		await page.locator("button", { hasText: "Whole run" }).click();
 		await untilKey(page, "from", "");
@@ -193,7 +214,8 @@ await walk({
 		/* Difference of two times, and of two recordings. */
 		await page.selectOption(".flame-tools select", { label: "the start of the program" });
 		await settled(page);
-		is.against_time = [await text(page, "[data-card=flame] h2"), await text(page, "[data-card=flame] .said"), await key(page, "measure")];
+		is.against_time = [await text(page, "[data-card=flame] h2"),
+			await text(page, "[data-card=flame] .said"), await key(page, "measure")];
 		await page.selectOption(".flame-tools select", second);
 		await page.locator("[data-card=flame] .choice button", { hasText: "allocated" }).click();
 		await settled(page);
@@ -239,13 +261,16 @@ await walk({
 		/* To the canvas by Tab alone. */
 		for (let i = 0; i < 60; i++) {
 			await page.keyboard.press("Tab");
-			if (await page.evaluate(() => document.activeElement.classList.contains("flame-canvas"))) break;
+			if (await page.evaluate(() => document.activeElement.classList.contains(
+				"flame-canvas"))) break;
 		}
 		is.steps = [];
-		for (const press of ["ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowUp", "ArrowDown"]) {
+		for (const press of ["ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowUp",
+			"ArrowDown"]) {
 			const before = is.steps.at(-1) ?? "";
 			await page.keyboard.press(press);
-			await page.waitForFunction((old) => document.getElementById("flame-spoken").innerText !== old, before);
+			await page.waitForFunction(
+				(old) => document.getElementById("flame-spoken").innerText !== old, before);
 			is.steps.push(await page.locator("#flame-spoken").innerText());
 		}
 		await page.keyboard.press("Enter");
@@ -263,7 +288,9 @@ await walk({
 		await page.waitForFunction(() => location.hash.includes("at="));
 		const first = Number(await key(page, "at"));
 		await page.keyboard.press("ArrowLeft");
-		await page.waitForFunction((old) => Number(new URLSearchParams(location.hash.split("?")[1]).get("at")) < old, first);
+		await page.waitForFunction(
+			(old) => Number(new URLSearchParams(location.hash.split("?")[1]).get("at")) < old,
+			first);
 		is.spoken = await page.getAttribute("[role=slider]", "aria-valuetext");
 		await page.keyboard.press("Escape");
 		await untilKey(page, "at", "");
@@ -284,7 +311,8 @@ await walk({
 		const whole = await text(page, "[data-card=flame] .said");
 		await page.keyboard.press("/");
 		await page.keyboard.type("siz");
-		/* Those of "s" and "si" have it too, but not in front: the list of "siz" is what is chosen from. */
+		/* Those of "s" and "si" have it too, but not in front: the list of "siz" is what is chosen
+		 * from. */
 		await page.locator(".completions li:first-child code", { hasText: /^size$/ }).waitFor();
 		is.completions = await texts(page, ".completions li code");
 		await page.keyboard.press("ArrowDown");
@@ -292,7 +320,8 @@ await walk({
 		await page.keyboard.press("Enter");
 		await page.waitForFunction(() => document.getElementById("question").value === "size ");
 		await page.keyboard.type(">= 1000");
-		await page.waitForFunction(() => document.getElementById("question").value === "size >= 1000");
+		await page.waitForFunction(
+			() => document.getElementById("question").value === "size >= 1000");
 		await page.keyboard.press("Enter");
 		await untilKey(page, "filter", "size >= 1000");
 		await settled(page);
@@ -314,14 +343,16 @@ await walk({
 		await page.getByRole("button", { name: "Filters" }).click();
 		await page.locator(".panel-field").first().waitFor();
 		is.fields = await page.locator(".panel-field").count();
-		await page.locator(".panel-field", { hasText: /^size at most/ }).locator("input").fill("500");
+		await page.locator(".panel-field", { hasText: /^size at most/ }).locator("input").fill(
+			"500");
 		await axe(page, "panel");
 		await shot(page, "panel-light-1280");
 		await page.getByRole("button", { name: "Ask" }).click();
 		await untilKey(page, "filter", "size_max(500)");
 		await settled(page);
 		is.panel = await text(page, "[data-card=flame] .said");
-		is.read_back = await page.locator(".panel-field", { hasText: /^size at most/ }).locator("input").inputValue();
+		is.read_back = await page.locator(".panel-field", { hasText: /^size at most/ }).locator(
+			"input").inputValue();
 		await page.goBack();
 		await untilKey(page, "filter", "");
 		/* The field follows the address when it is drawn next. */
@@ -337,7 +368,11 @@ await walk({
 		const page = await open("#/recordings", { quiet: true });
 		await settled(page);
 		let broken = true;
-		await page.route("**/data/*/flame?*", (route) => (broken ? route.fulfill({ status: 500, contentType: "application/json", body: '{"error": "the disk is full"}' }) : route.continue()));
+		await page.route("**/data/*/flame?*",
+			(route) =>
+			(broken ?
+			route.fulfill({ status: 500, contentType: "application/json",
+			body: '{"error": "the disk is full"}' }) : route.continue()));
 		await page.goto(`${given.address}/#/flame/${id}`);
 		is.said = await text(page, "[data-card=flame] [role=alert]");
 		await axe(page, "failed");
@@ -372,7 +407,8 @@ await walk({
 		is.theme.push(await theme());
 		is.binary = await text(page, ".figure-value");
 		await page.getByRole("button", { name: "units are binary" }).click();
-		await page.waitForFunction((old) => document.querySelector(".figure-value").textContent !== old, is.binary);
+		await page.waitForFunction(
+			(old) => document.querySelector(".figure-value").textContent !== old, is.binary);
 		is.decimal = await text(page, ".figure-value");
 		is.exact = await page.locator(".figure-value .number").first().getAttribute("title");
 		await page.locator(".view-link", { hasText: "Flame graph" }).click();
@@ -385,11 +421,13 @@ await walk({
 		is.folded = await narrow.locator("#column").isVisible();
 		await narrow.getByRole("button", { name: "Views" }).click();
 		await narrow.locator("#column").waitFor({ state: "visible" });
-		await narrow.waitForFunction(() => document.getElementById("column").getBoundingClientRect().left === 0);
+		await narrow.waitForFunction(
+			() => document.getElementById("column").getBoundingClientRect().left === 0);
 		await narrow.locator(".view-link", { hasText: "Flame graph" }).click();
 		await untilHash(narrow, "#/flame/");
 		await settled(narrow);
-		await narrow.waitForFunction(() => getComputedStyle(document.getElementById("column")).visibility === "hidden");
+		await narrow.waitForFunction(
+			() => getComputedStyle(document.getElementById("column")).visibility === "hidden");
 		await shot(narrow, "flame-light-900");
 		is.narrow = true;
 		await close(narrow);
@@ -408,7 +446,8 @@ await walk({
 			return route.fulfill({ json: { state: "computing", seconds: 1, pass: 2, done: 0.63 } });
 		});
 		await page.evaluate((to) => { location.hash = `#/flame/${to}?measure=temporary`; }, id);
-		await page.waitForFunction(() => document.querySelector(".working")?.innerText.includes("63 %"));
+		await page.waitForFunction(() => document.querySelector(".working")?.innerText.includes(
+			"63 %"));
 		is.said = await text(page, ".working");
 		is.bar = await page.locator(".working progress").evaluate((bar) => bar.value);
 		await shot(page, "working");
@@ -420,7 +459,8 @@ await walk({
 
 	/* With a question and a range every figure, table and link is of what matches. */
 	async overview_part(is) {
-		const { filter, from, to } = given.part, asked = `filter=${encodeURIComponent(filter)}&from=${from}&to=${to}`;
+		const { filter, from, to } = given.part,
+			asked = `filter=${encodeURIComponent(filter)}&from=${from}&to=${to}`;
 		const page = await open(`#/overview/${id}?${asked}&who=allocated`);
 		await settled(page);
 		await page.waitForFunction(() => !document.querySelector(".figure [role=status]"));
@@ -428,15 +468,20 @@ await walk({
 		is.who = await texts(page, "[data-card=who] .table-row");
 		is.said = await text(page, "[data-card=who] .said");
 		is.about = await text(page, "[data-card=about]");
-		is.links = await page.locator(".figure-value a, [data-card=who] .table-row a").evaluateAll((all) => all.map((a) => a.hash));
+		is.links = await page.locator(".figure-value a, [data-card=who] .table-row a").evaluateAll(
+			(all) => all.map((a) => a.hash));
 		await shot(page, "overview-part");
-		await page.locator(".figure", { hasText: "Never freed" }).locator(".figure-value a").click();
+		await page.locator(".figure", { hasText: "Never freed" }).locator(
+			".figure-value a").click();
 		await untilHash(page, "#/flame/");
 		await settled(page);
 		is.flame = await text(page, "[data-card=flame] .said");
 		await page.goBack();
 		await untilHash(page, "#/overview/");
-		await page.evaluate((to) => { location.hash = `#/overview/${to}?filter=${encodeURIComponent("size > 1 and size < 1")}`; }, id);
+		await page.evaluate(
+			(to) => {
+			location.hash = `#/overview/${to}?filter=` +
+				`${encodeURIComponent("size > 1 and size < 1")}`; }, id);
 		await settled(page);
 		is.nothing = await texts(page, ".figure");
 		is.empty = await text(page, "[data-card=who] .empty");
@@ -445,12 +490,14 @@ await walk({
 
 	async looks(is) {
 		const moment = given.moment;
-		const views = { recordings: "#/recordings", overview: `#/overview/${id}`, flame: `#/flame/${id}?measure=alive&at=${moment}` };
+		const views = { recordings: "#/recordings", overview: `#/overview/${id}`,
+			flame: `#/flame/${id}?measure=alive&at=${moment}` };
 		is.sizes = 0;
 		for (const scheme of ["light", "dark"]) {
 			for (const width of [1280, 2560]) {
 				for (const [name, address] of Object.entries(views)) {
-					const page = await open(address, { scheme, width, height: width > 2000 ? 1400 : 900 });
+					const page = await open(address, { scheme, width, height: width > 2000 ? 1400 :
+						900 });
 					await settled(page);
 					if (width === 1280) await axe(page, `${name} ${scheme}`);
 					await shot(page, `${name}-${scheme}-${width}`);
@@ -461,7 +508,9 @@ await walk({
 			/* For the README: a program with more to show. */
 			if (given.pictures) {
 				const end = given.picture_end;
-				const page = await open(scheme === "light" ? `#/overview/${given.picture}` : `#/flame/${given.picture}?measure=allocated&from=${end * 0.7}&to=${end * 0.95}&at=${end * 0.85}`, { scheme, width: 1360, height: 900 });
+				const page = await open(scheme === "light" ? `#/overview/${given.picture}` :
+					`#/flame/${given.picture}?measure=allocated&from=${end * 0.7}&to=` +
+						`${end * 0.95}&at=${end * 0.85}`, { scheme, width: 1360, height: 900 });
 				await settled(page);
 				await page.waitForFunction(() => !document.querySelector(".figure [role=status]"));
 				await page.screenshot({ path: `${given.pictures}/page-${scheme}.png` });

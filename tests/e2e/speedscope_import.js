@@ -16,7 +16,8 @@ const start = code.lastIndexOf("console.log(`speedscope v");
 code = code.slice(0, start) + `globalThis.importers=${importers};})();`;
 
 const anything = new Proxy(function () {}, {
-	get: (_, key) => (key === Symbol.toPrimitive ? () => "" : key === "then" ? undefined : anything),
+	get: (_, key) => (key === Symbol.toPrimitive ? () => "" : key === "then" ? undefined :
+		anything),
 	apply: () => anything,
 	construct: () => anything,
 	set: () => true,
@@ -40,7 +41,8 @@ try {
 async function main() {
 	const bytes = fs.readFileSync(process.argv[2]);
 	const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
-	const group = await (await context.importers).importProfilesFromArrayBuffer(path.basename(process.argv[2]), buffer);
+	const group = await (await context.importers).importProfilesFromArrayBuffer(
+		path.basename(process.argv[2]), buffer);
 	if (!group)
 		throw new Error("not recognised");
 	console.log(JSON.stringify({
@@ -51,7 +53,8 @@ async function main() {
 			profile.forEachFrame((f) => frames.push({
 				name: f.name, file: f.file, self: f.getSelfWeight(), total: f.getTotalWeight(),
 			}));
-			return { name: profile.getName(), unit: profile.getWeightUnit(), total: profile.getTotalWeight(), frames };
+			return { name: profile.getName(), unit: profile.getWeightUnit(),
+				total: profile.getTotalWeight(), frames };
 		}),
 	}));
 }

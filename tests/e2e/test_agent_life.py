@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The agent in somebody else's process: it starts late, is off in children, uses nothing while nobody asks, and
-whatever is sent to it, the program goes on."""
+"""The agent in somebody else's process: it starts late, is off in children, uses nothing while
+nobody asks, and whatever is sent to it, the program goes on."""
 import json
 import os
 import random
@@ -12,10 +12,12 @@ import time
 import pytest
 
 import harness
-from agent import JEMALLOC, LIBRARY, LONG, REDIS_LOAD, Agent, Redis, Target, hammer, hammered, memoir
+from agent import (JEMALLOC, LIBRARY, LONG, REDIS_LOAD, Agent, Redis, Target, hammer, hammered,
+                   memoir)
 from test_static import PIE, REST, archive, renamed  # noqa: F401 (a fixture)
 
-pytestmark = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")
+pytestmark = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY),
+                                reason="no jemalloc, or no agent")
 
 
 @pytest.fixture
@@ -35,7 +37,8 @@ def agent_thread(pid):
 @pytest.mark.parametrize("pie", PIE)
 def test_jemalloc_inside_the_program(compile_program, tmp_path, pie):
     """jemalloc is linked into the executable, which exports nothing."""
-    program = compile_program("agent_target", flags=("-O2", *PIE[pie]), libraries=(archive("libjemalloc.a"), *REST))
+    program = compile_program("agent_target", flags=("-O2", *PIE[pie]),
+                              libraries=(archive("libjemalloc.a"), *REST))
     with Target([program], tmp_path, jemalloc=False) as target:
         found = target.get("/status").json["jemalloc"]
         assert found["version"].startswith("5.") and os.path.samefile(found["file"], program)
@@ -68,7 +71,8 @@ int main(void) { char c; read(0, &c, 1); return 3; }""")
         else:
             harness.wait_for(lambda: "anon_pipe_read" in open(f"/proc/{target.pid}/wchan").read() or
                              open(f"/proc/{target.pid}/syscall").read().startswith("0 0x0 "), LONG)
-            assert os.listdir(f"/proc/{target.pid}/task") == [str(target.pid)] and not os.path.exists(target.file)
+            assert (os.listdir(f"/proc/{target.pid}/task") == [str(target.pid)]
+                    and not os.path.exists(target.file))
         assert target.end()[0] == 3
 
 
@@ -92,7 +96,8 @@ def test_idle_it_does_nothing(program, tmp_path):
         nothing()  # the last answer may have been kept for a moment
         assert nothing() or nothing(), "it woke up although nobody asked"
         mask = re.search(r"SigBlk:\s*(\w+)", open(f"{thread}/status").read())[1]
-        assert int(mask, 16) & 0x7ffbfeff == 0x7ffbfeff, "its thread takes no signal that can be kept off"
+        assert int(mask,
+                   16) & 0x7ffbfeff == 0x7ffbfeff, "its thread takes no signal that can be kept off"
 
 
 @pytest.mark.usefixtures("each_jemalloc")
@@ -103,7 +108,8 @@ def test_arena_of_the_agent_is_the_next_threads(program, tmp_path):
             return [target.read(f"arena.{n}.initialized") for n in range(3)]
         assert arenas() == [1, 0, 0]
         assert target.get("/stats?J").status == 200 and arenas() == [1, 1, 0]
-        assert target.read("stats.arenas.0.nthreads") == 2 and target.read("stats.arenas.1.nthreads") == 0
+        assert (target.read("stats.arenas.0.nthreads") == 2
+                and target.read("stats.arenas.1.nthreads") == 0)
         assert target.do("threads") == "done" and arenas() == [1, 1, 0]
 
 
@@ -112,7 +118,8 @@ def test_fork(program, tmp_path):
     """A child has no agent and none of its sockets; the parent's goes on."""
     with Target([program], tmp_path) as target:
         child = int(target.do("fork"))
-        harness.wait_for(lambda: not [f for f in harness.open_files(child) if "socket" in f or "eventfd" in f], LONG)
+        harness.wait_for(lambda: not [f for f in harness.open_files(child) if "socket" in f
+                                      or "eventfd" in f], LONG)
         assert agent_thread(child) is None
         assert os.listdir(tmp_path / "memoir") == [f"jemalloc.{target.pid}"]
         assert target.get("/status").json["pid"] == target.pid
@@ -124,7 +131,8 @@ def test_fork(program, tmp_path):
 def test_linked(compile_program, tmp_path):
     """Not preloaded but linked with the program, before jemalloc."""
     program = compile_program("agent_target", libraries=(LIBRARY, JEMALLOC))
-    target = Target([program], tmp_path, jemalloc=False, env={"LD_LIBRARY_PATH": os.path.dirname(LIBRARY)}, preload=False)
+    target = Target([program], tmp_path, jemalloc=False,
+                    env={"LD_LIBRARY_PATH": os.path.dirname(LIBRARY)}, preload=False)
     with target:
         assert target.get("/status").json["jemalloc"]["version"].startswith("5.")
         assert target.end()[0] == 7
@@ -162,21 +170,28 @@ def test_the_first_thread_leaves(program, tmp_path):
 
 
 HOSTILE = [
-    b"", b"\n", b"\0" * 1000, b"GET", b"GET /\n\n", b"GET / HTTP/9.9\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n",
-    b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", b"GET http://evil/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    b"GET /%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET /%00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"", b"\n", b"\0" * 1000, b"GET", b"GET /\n\n", b"GET / HTTP/9.9\r\n\r\n",
+    b"GET / HTTP/1.1\r\n\r\n",
+    b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03",
+    b"GET http://evil/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /%zz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /%00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
     b"GET /" + b"a" * 40000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
     b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 10000 + b"\r\n",
     b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
     b"POST /pprof/symbol HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n",
     b"POST /pprof/symbol HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
-    b"POST /pprof/symbol HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n0x1+0x",
-    b"POST /pprof/symbol HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-    b"POST /pprof/symbol HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n" + b"0x1+" * 250000,
+    b"POST /pprof/symbol HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: "
+    b"6\r\n\r\n0x1+0x",
+    b"POST /pprof/symbol HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+    b"chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    b"POST /pprof/symbol HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n" +
+    b"0x1+" * 250000,
     b"GET /stats?" + b"J" * 1500 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
     b"GET /mallctl?name=" + b"arena." * 200 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
     b"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    b"BREW / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"PROPFINDER / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"BREW / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"PROPFINDER / HTTP/1.1\r\nHost: localhost\r\n\r\n",
 ]
 
 
@@ -186,7 +201,8 @@ def test_hostile_requests(program, tmp_path):
     with Target([program], tmp_path, "prof:true") as target:
         for request in HOSTILE:
             got = target.raw(request)
-            assert not got or re.match(rb"HTTP/1.1 (200|4\d\d|50[135]) ", got), (request[:60], got[:100])
+            assert (not got or re.match(rb"HTTP/1.1 (200|4\d\d|50[135]) ", got)), (
+                request[:60], got[:100])
             assert not got.startswith(b"HTTP/1.1 200") or b"symbol" in request[:20]
         good = b"GET /stats?J HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\n\r\n"
         several = [request for request in HOSTILE if len(request) < 100000]
@@ -212,7 +228,8 @@ def test_several_requests_over_one_connection(program, tmp_path):
         while (line := file.readline()) != b"\r\n":
             name, value = line.split(b": ", 1)
             headers[name] = value.strip()
-        return status, headers[b"Connection"], b"" if head else file.read(int(headers[b"Content-Length"]))
+        return status, headers[b"Connection"], b"" if head else file.read(
+            int(headers[b"Content-Length"]))
 
     def ask(what, more=b""):
         return b"%s HTTP/1.1\r\nHost: localhost\r\nConnection: Keep-Alive\r\n%s\r\n" % (what, more)
@@ -224,8 +241,10 @@ def test_several_requests_over_one_connection(program, tmp_path):
             assert one(file) == answer
             s.sendall(ask(b"HEAD /mallctl?name=arenas.page"))
             assert one(file, head=True) == (b"200", b"keep-alive", b"")
-            s.sendall(ask(b"POST /pprof/symbol", b"Content-Length: 4\r\n") + b"0x10" + ask(b"GET /nothing") + page[:20])
-            assert [one(file)[:2] for _ in range(2)] == [(b"200", b"keep-alive"), (b"404", b"keep-alive")]
+            s.sendall(ask(b"POST /pprof/symbol", b"Content-Length: 4\r\n") + b"0x10" + ask(
+                b"GET /nothing") + page[:20])
+            assert [one(file)[:2] for _ in range(2)] == [(b"200", b"keep-alive"),
+                                                         (b"404", b"keep-alive")]
             s.sendall(page[20:] + page)
             assert one(file) == one(file) == answer
             # Whoever does not say so waits for the end.
@@ -275,7 +294,9 @@ def test_too_many_clients(program, tmp_path):
     with Target([program], tmp_path) as target:
         silent = [target.connection_socket() for _ in range(16)]
         try:
-            harness.wait_for(lambda: len([f for f in harness.open_files(target.pid) if "socket" in f]) >= 17, LONG)
+            harness.wait_for(
+                lambda: len([f for f in harness.open_files(target.pid) if "socket" in f]) >= 17,
+                LONG)
             got = target.raw(b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n", half_close=False)
             assert not got or got.startswith((b"HTTP/1.1 503", b"HTTP/1.1 200")), got
             harness.wait_for(lambda: target.raw(b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -287,10 +308,13 @@ def test_too_many_clients(program, tmp_path):
 
 
 def test_redis_under_load(tmp_path):
-    """Debian's redis-server with redis-benchmark, asked by many at once: its results are what they are."""
+    """Debian's redis-server with redis-benchmark, asked by many at once: its results are what they
+    are."""
     with Redis(tmp_path) as redis:
-        load = subprocess.Popen(["redis-benchmark", "-s", redis.socket, "-n", "20000", "-r", "1000", "-t",
-                                 "set,get,incr,lpush", "-c", "10", "-q"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        load = subprocess.Popen(
+            ["redis-benchmark", "-s", redis.socket, "-n", "20000", "-r", "1000", "-t",
+             "set,get,incr,lpush", "-c", "10", "-q"], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
         asked, wrong = [0], []
 
         def hammer(paths):
@@ -318,19 +342,22 @@ def test_redis_under_load(tmp_path):
         # A child that saves has no agent; the server's is not touched by it.
         redis.cli("set", "key", "value")
         assert "Background saving" in redis.cli("bgsave")
-        harness.wait_for(lambda: "rdb_bgsave_in_progress:0" in redis.cli("info", "persistence"), LONG)
+        harness.wait_for(lambda: "rdb_bgsave_in_progress:0" in redis.cli("info", "persistence"),
+                         LONG)
         assert "rdb_last_bgsave_status:ok" in redis.cli("info", "persistence")
         assert os.listdir(tmp_path / "memoir") == [f"jemalloc.{redis.pid}"]
         assert redis.get("/status").json["pid"] == redis.pid and redis.cli("get", "key") == "value"
 
 
 def test_redis_hammered(tmp_path):
-    """A hundred requests a second: every answer of redis is right meanwhile, and its data afterwards."""
+    """A hundred requests a second: every answer of redis is right meanwhile, and its data
+    afterwards."""
     paths = "/stats", "/metrics", "/mtev/memory.json", "/pprof/heap"
     requests = [f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() for path in paths]
 
     def load(mode, connections, rate, seconds):
-        done = subprocess.run([REDIS_LOAD, redis.socket, mode, *map(str, (connections, rate, seconds, 10000))],
+        done = subprocess.run(
+            [REDIS_LOAD, redis.socket, mode, *map(str, (connections, rate, seconds, 10000))],
                               capture_output=True, text=True, timeout=LONG * 2)
         assert done.returncode == 0, done
         return json.loads(done.stdout)
@@ -340,7 +367,8 @@ def test_redis_hammered(tmp_path):
         worked = load("run", 8, 2000, 5)
         result = hammered(process)
         assert worked["wrong"] == 0 and worked["requests"] > 100
-        assert result["ok"] > 10 and result["ok"] + result["failed"] == result["requests"] and not result["lost"]
+        assert (result["ok"] > 10 and result["ok"] + result["failed"] == result["requests"]
+                and not result["lost"])
         checked = load("check", 8, 0, 0)
         assert (checked["requests"], checked["wrong"]) == (10000, 0)
         counters = [int(redis.cli("get", f"counter:{n}") or 0) for n in range(16)]
@@ -370,7 +398,8 @@ int main(void) {
 	poll(&p, 1, -1);
 	return 0;
 }""")
-    subprocess.run(["gcc", "-w", "-D_DEFAULT_SOURCE", source, "-o", tmp_path / "daemon"], check=True)
+    subprocess.run(["gcc", "-w", "-D_DEFAULT_SOURCE", source, "-o", tmp_path / "daemon"],
+                   check=True)
     target = Target([str(tmp_path / "daemon")], tmp_path)
     assert target.line() == "ready"
     child = int(target.line())
@@ -386,12 +415,15 @@ int main(void) {
 
 @pytest.mark.parametrize("name,start", [
     ("forks", "later"), ("vforks", "later"),
-    *[(name, "now") for name in ("cancel", "backtraces", "forks", "sigprof", "vforks", "longjmp", "many_threads", "storm")]])
+    *[(name, "now") for name in ("cancel", "backtraces", "forks", "sigprof", "vforks", "longjmp",
+                                 "many_threads", "storm")]])
 def test_same_output(compile_program, tmp_path, name, start):
     """Programs with hazards do the same with the agent as without."""
     program = compile_program(name)
     plain = harness.execute([program], env={"LD_PRELOAD": JEMALLOC}, timeout=LONG)
     watched = harness.execute([program], env={
-        "LD_PRELOAD": f"{LIBRARY}:{JEMALLOC}", "MEMOIR_AGENT_START": start, "MEMOIR_AGENT_LISTEN": "127.0.0.1:0",
+        "LD_PRELOAD": f"{LIBRARY}:{JEMALLOC}", "MEMOIR_AGENT_START": start,
+        "MEMOIR_AGENT_LISTEN": "127.0.0.1:0",
         "XDG_RUNTIME_DIR": str(tmp_path)}, timeout=LONG)
-    assert (watched.status, watched.stdout, watched.own_stderr) == (plain.status, plain.stdout, plain.stderr)
+    assert (watched.status, watched.stdout, watched.own_stderr) == (
+        plain.status, plain.stdout, plain.stderr)

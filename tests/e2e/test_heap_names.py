@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Names in heap profile dumps: which files they come from, and which files they must not come from."""
+"""Names in heap profile dumps: which files they come from, and which files they must not come
+from."""
 import http.server
 import os
 import pathlib
@@ -17,7 +18,8 @@ DATA = pathlib.Path(__file__).parent.parent / "data/jemalloc"
 PROF = DATA / "prof"
 ID = "47fb13af81a5fa68ced662a78edc8b2d681b67ff"
 LOADED = "/opt/jem-study/prof"  # where the dumps' program was
-live = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")
+live = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY),
+                          reason="no jemalloc, or no agent")
 
 
 def sh(*command):
@@ -25,8 +27,10 @@ def sh(*command):
 
 
 def heap(*words, cwd=None, env=None):
-    return subprocess.run([harness.MEMOIR, "jemalloc", "heap", "--show_bytes", *map(str, words)], cwd=cwd,
-                          capture_output=True, text=True, env=dict(harness.ENVIRONMENT, **(env or {})), timeout=LONG)
+    return subprocess.run([harness.MEMOIR, "jemalloc", "heap", "--show_bytes", *map(str, words)],
+                          cwd=cwd,
+                          capture_output=True, text=True,
+                          env=dict(harness.ENVIRONMENT, **(env or {})), timeout=LONG)
 
 
 def names(*words, **keywords):
@@ -72,7 +76,8 @@ def store(tmp_path):
 @pytest.fixture
 def other(tmp_path):
     """Another program of the same name."""
-    (tmp_path / "o.c").write_text("#include <stdlib.h>\nasm(\".skip 9000\");\nint worker(void) { return 0; }\n"
+    (tmp_path / "o.c").write_text("#include <stdlib.h>\nasm(\".skip 9000\");\nint worker(void) { "
+                                  "return 0; }\n"
                                   "int main(void) { return worker() + !malloc(1); }\n")
     os.makedirs(tmp_path / "other")
     sh("gcc", "-O1", "-g", "-Wl,--build-id=0x0123456789abcdef", str(tmp_path / "o.c"), "-o",
@@ -115,8 +120,10 @@ def test_go_passes_over_build_ids(dump, tmp_path):
         stacks = re.findall(r"^@(.*)\n  t\*: (.*)$", text, re.M)
         older = tmp_path / "older.heap"
         older.write_text("heap profile: 1: 2 [3: 4] @ heap_v2/4096\n" +
-                         "".join(f"{counts} @{pcs}\n" for pcs, counts in stacks) + text[text.index("\nMAPPED"):])
-        done = subprocess.run(["go", "tool", "pprof", "-raw", "-symbolize=none", older], capture_output=True, text=True,
+                         "".join(f"{counts} @{pcs}\n" for pcs, counts in stacks) +
+                         text[text.index("\nMAPPED"):])
+        done = subprocess.run(["go", "tool", "pprof", "-raw", "-symbolize=none", older],
+                              capture_output=True, text=True,
                               env=dict(harness.ENVIRONMENT, HOME=str(tmp_path)), timeout=LONG)
         assert done.returncode == 0 and LOADED in done.stdout, done
         raw.append(done.stdout)
@@ -131,12 +138,13 @@ def test_inlined(dump, store):
 
 def test_wrong_build_id(dump, other, tmp_path):
     """One line that names the file, what it has and what it should have; and it is not used."""
-    expected = f"memoir jemalloc heap: {other} is not used for {LOADED}: its build id is 0123456789abcdef, " \
-               f"the dump has {ID}"
+    expected = (f"memoir jemalloc heap: {other} is not used for {LOADED}: "
+                f"its build id is 0123456789abcdef, the dump has {ID}")
     for words in (["-d", other.parent], [other], ["--sysroot", tmp_path / "root"]):
         if words[0] == "--sysroot":
             os.makedirs(tmp_path / "root/opt/jem-study")
-            expected = expected.replace(str(other), str(shutil.copy(other, tmp_path / "root/opt/jem-study/prof")))
+            expected = expected.replace(
+                str(other), str(shutil.copy(other, tmp_path / "root/opt/jem-study/prof")))
         found, said = names(*words, dump(ID))
         assert is_unnamed(found)
         assert [line for line in said if "prof" in line] == [expected]
@@ -156,7 +164,8 @@ def test_at_its_path(dump, tmp_path, other):
     shutil.copy(other, where)
     found, said = names(dump(ID, str(where)))
     assert is_unnamed(found) and said == [
-        f"memoir jemalloc heap: {where} is not used: its build id is 0123456789abcdef, the dump has {ID}"]
+        f"memoir jemalloc heap: {where} is not used: its build id is 0123456789abcdef, the dump "
+        f"has {ID}"]
 
 
 def test_another_build_without_a_build_id(dump, other):
@@ -164,7 +173,8 @@ def test_another_build_without_a_build_id(dump, other):
     for words in (["-d", other.parent], [other]):
         found, said = names(*words, dump())
         assert is_unnamed(found) and said == [
-            f"memoir jemalloc heap: {other} is not used for {LOADED}: its code is not where the dump has it, "
+            f"memoir jemalloc heap: {other} is not used for {LOADED}: its code is not where the "
+            "dump has it, "
             "so it is another build"]
 
 
@@ -202,7 +212,8 @@ def test_deleted(dump, tmp_path, store):
     assert is_named(names("-d", store, dump(ID, f"{where} (deleted)"))[0])
     shutil.copy(PROF, where)
     found, said = names(dump(None, f"{where} (deleted)"))
-    assert is_named(found) and said == [f"memoir jemalloc heap: {where} was deleted while it was loaded, and what "
+    assert is_named(found) and said == [
+        f"memoir jemalloc heap: {where} was deleted while it was loaded, and what "
                                         "is there now may be another build"]
     assert names(dump(ID, f"{where} (deleted)")) == (found, [])
 
@@ -259,7 +270,8 @@ def test_debuginfod(dump, tmp_path):
     try:
         assert is_unnamed(names(dump(ID), env=env)[0]) and not Server.asked
         assert is_named(names("--debuginfod", dump(ID), env=env)[0]) and Server.asked
-        assert "--debuginfod: " in names("--debuginfod", dump(ID), env={"DEBUGINFOD_URLS": ""})[1][0]
+        assert "--debuginfod: " in names("--debuginfod", dump(ID),
+                                         env={"DEBUGINFOD_URLS": ""})[1][0]
     finally:
         server.shutdown()
         server.server_close()
@@ -269,19 +281,22 @@ def many_addresses(path, count):
     """A dump of stacks through so many addresses of a program's code."""
     text = sh("readelf", "-lnSW", path)
     build_id = re.search(r"Build ID: (\w+)", text)[1]
-    start, size = (int(n, 16) for n in re.search(r"\.text\s+PROGBITS\s+(\w+) \w+ (\w+)", text).groups())
+    start, size = (int(n, 16)
+                   for n in re.search(r"\.text\s+PROGBITS\s+(\w+) \w+ (\w+)", text).groups())
     pcs = [0x550000000000 + start + size * i // count for i in range(count)]
     segments = ""
     for found in re.findall(r"LOAD\s+(\w+) (\w+) \w+ (\w+) \w+ R E", text):
         offset, address, length = (int(n, 16) for n in found)
-        segments += f"{0x550000000000 + (address & ~4095):x}-{0x550000000000 + (address + length + 4095 & ~4095):x} " \
+        segments += f"{0x550000000000 + (address & ~4095):x}-" \
+                    f"{0x550000000000 + (address + length + 4095 & ~4095):x} " \
                     f"r-xp {offset & ~4095:x} fe:00 1 {path}\n"
     return "heap_v2/1\n" + "".join(f"@ {pc:#x}\n  t*: 1: 100 [0: 0]\n" for pc in pcs) + \
         f"\nMAPPED_LIBRARIES:\n{segments}# build-id {build_id} 550000000000 550000000000 {path}\n"
 
 
 def test_names_are_kept(tmp_path):
-    """What took long to find is there at once; not if the file was touched, or something is wrong with it."""
+    """What took long to find is there at once; not if the file was touched, or something is wrong
+    with it."""
     program = shutil.copy(harness.MEMOIR, tmp_path / "program")
     dump, cache = tmp_path / "many.heap", tmp_path / "cache/memoir"
     dump.write_text(many_addresses(str(program), 20000))
@@ -293,7 +308,8 @@ def test_names_are_kept(tmp_path):
     assert first.returncode == 0 and "buf.c:" in first.stdout
     assert len(stored()) == 1 and stored()[0].stat().st_mode & 0o777 == 0o600
     inode = stored()[0].stat().st_ino
-    assert heap("--lines", dump, env=env).stdout == first.stdout and stored()[0].stat().st_ino == inode
+    assert (heap("--lines", dump, env=env).stdout == first.stdout
+            and stored()[0].stat().st_ino == inode)
     content = stored()[0].read_bytes()
     stored()[0].write_bytes(content[:-1] + b"x")
     assert heap("--lines", dump, env=env).stdout == first.stdout
@@ -307,19 +323,22 @@ def test_names_are_kept(tmp_path):
 
 def test_no_other_program(dump, store, tmp_path):
     command = [harness.MEMOIR, "jemalloc", "heap", "--lines", "-d", str(store), str(dump(ID))]
-    done = subprocess.run(command, env={"PATH": "/nowhere"}, capture_output=True, text=True, timeout=LONG)
+    done = subprocess.run(command, env={"PATH": "/nowhere"}, capture_output=True, text=True,
+                          timeout=LONG)
     assert done.returncode == 0 and "prof.c:" in done.stdout
     log = tmp_path / "strace"
     if shutil.which("strace"):
-        traced = subprocess.run(["strace", "-f", "-qq", "-e", "trace=execve,execveat", "-o", log, *command],
+        traced = subprocess.run(
+            ["strace", "-f", "-qq", "-e", "trace=execve,execveat", "-o", log, *command],
                                 capture_output=True, text=True, timeout=LONG)
         if traced.returncode == 0:  # it may be forbidden here
             assert traced.stdout == done.stdout and log.read_text().count("execve") == 1
 
 
-@pytest.mark.parametrize("line", ["# build-id", "# build-id 12", "# build-id xyz 1 2 /p", "# build-id 123 1 2 /p",
-                                  "# build-id - 557244398000 0", f"# build-id {'ab' * 65} 557244398000 0 /p",
-                                  "# build-id 12 ffffffffffffffffff 0 /p", "# build-id 12 0 0 /p"])
+@pytest.mark.parametrize(
+    "line", ["# build-id", "# build-id 12", "# build-id xyz 1 2 /p", "# build-id 123 1 2 /p",
+             "# build-id - 557244398000 0", f"# build-id {'ab' * 65} 557244398000 0 /p",
+             "# build-id 12 ffffffffffffffffff 0 /p", "# build-id 12 0 0 /p"])
 def test_lines_that_say_nothing(dump, line):
     path = dump()
     path.write_text(path.read_text() + line + "\n")
@@ -338,8 +357,10 @@ CONF = "prof:true,lg_prof_sample:12"
 def jeprof(folder, *words):
     if not shutil.which("jeprof"):
         pytest.skip("no jeprof")
-    return subprocess.run(["jeprof", "--text", "--show_bytes", *map(str, words)], capture_output=True, text=True,
-                          timeout=LONG, env=dict(harness.ENVIRONMENT, HOME=str(folder), JEPROF_TMPDIR=str(folder)))
+    return subprocess.run(["jeprof", "--text", "--show_bytes", *map(str, words)],
+                          capture_output=True, text=True,
+                          timeout=LONG, env=dict(harness.ENVIRONMENT, HOME=str(folder),
+                                                 JEPROF_TMPDIR=str(folder)))
 
 
 @live
@@ -350,7 +371,8 @@ def test_the_agent_says_build_ids(program, tmp_path):
         target.post(f"/control/prof/dump?path={tmp_path}/file.heap")
     path = tmp_path / "live.heap"
     path.write_text(text)
-    said = dict(re.findall(r"^# build-id (\w+) \w+ \w+ (.*)$", text[text.index("MAPPED_LIBRARIES"):], re.M))
+    said = dict(re.findall(r"^# build-id (\w+) \w+ \w+ (.*)$",
+                           text[text.index("MAPPED_LIBRARIES"):], re.M))
     mine = re.search(r"Build ID: (\w+)", sh("readelf", "-n", str(program)))[1]
     assert said[mine] == str(program) and any("libc.so" in name for name in said.values())
     assert f"# build-id {mine} " in (tmp_path / "file.heap").read_text()
@@ -383,8 +405,10 @@ def test_names_in_the_dump(program, tmp_path):
     assert named.text.startswith("--- symbol\nbinary=" + str(program) + "\n0x")
     # The same dump behind the names; maps without a file are the agent's, and come and go.
     table, _, same = named.text.partition("---\n--- heap\n")
-    assert " keep_small\n" in table and same.partition("MAPPED")[0] == plain.text.partition("MAPPED")[0]
-    assert re.findall("^# build-id .*", same, re.M) == re.findall("^# build-id .*", plain.text, re.M)
+    assert (" keep_small\n" in table and same.partition("MAPPED")[0] == plain.text.partition(
+        "MAPPED")[0])
+    assert re.findall("^# build-id .*", same, re.M) == re.findall(
+        "^# build-id .*", plain.text, re.M)
     path = tmp_path / "away" / "named.heap"
     os.makedirs(path.parent)
     path.write_text(named.text)
@@ -408,7 +432,9 @@ def test_names_put_into_a_dump(dump, store, tmp_path):
     shutil.rmtree(store)
     away, said = names("--sysroot", "/nowhere", made / "raw.heap")
     assert is_named(away) and not said
-    assert away["worker"] == here["worker"] and away["main"] == here["main"] and away["inl"] == here["inl"]
-    rows = {line.split()[5]: line.split() for line in jeprof(tmp_path, made / "raw.heap").stdout.splitlines()[1:]
+    assert (away["worker"] == here["worker"] and away["main"] == here["main"]
+            and away["inl"] == here["inl"])
+    rows = {line.split()[5]: line.split()
+            for line in jeprof(tmp_path, made / "raw.heap").stdout.splitlines()[1:]
             if len(line.split()) > 5}
     assert rows["worker"][3] == "40255913"

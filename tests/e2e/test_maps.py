@@ -52,7 +52,8 @@ def running(program, path, mode, env=None, arguments=()):
 
 
 def maps_of(path, *options):
-    return harness.ask("maps", "--json", "--no-cache", "--regions", "--history", *options, path)["maps"]
+    return harness.ask("maps", "--json", "--no-cache", "--regions", "--history", *options,
+                       path)["maps"]
 
 
 def of_source(maps, source):
@@ -74,7 +75,8 @@ def check_regions(maps):
         first = m["regions"][0]
         assert (first["address"], first["size"]) == (m["address"], m["size"])
         assert first["timestamp"] == m["timestamp"] == m["source"]["timestamp"]
-        assert m["is_readable"] and m["is_writable"] and not m["is_executable"] and not m["is_shared"]
+        assert (m["is_readable"] and m["is_writable"] and not m["is_executable"]
+                and not m["is_shared"])
         assert {r["name"] for r in m["regions"]} == {"[anon:mmap]"}
     assert ["deallocation" in m for m in maps] == [False, False, True] + [False] * 5
     times = [stamp(m) for m in maps]
@@ -93,7 +95,8 @@ def check_regions(maps):
 
     def end_of(m):
         (source,) = m["regions"][0]["deallocation"]["sources"]
-        return (source["address"] - m["address"]) // PAGE, source["length"] // PAGE, source["source"]
+        return ((source["address"] - m["address"]) // PAGE, source["length"] // PAGE,
+                source["source"])
 
     assert parts(at_start) == [(0, 7), (1, 6)]
     assert parts(at_end) == [(0, 7), (0, 6)]
@@ -102,7 +105,8 @@ def check_regions(maps):
     assert new["address"] == replaced["address"] + 6 * PAGE
     assert [end_of(m)[:2] for m in (whole, at_start, at_end, in_middle, replaced)] == [
         (0, 6), (0, 1), (6, 1), (3, 1), (6, 1)]
-    assert [end_of(m)[2]["call"] for m in (at_start, at_end, in_middle, replaced)] == ["munmap"] * 3 + ["mmap"]
+    assert [end_of(m)[2]["call"] for m in (at_start, at_end, in_middle, replaced)] == [
+        "munmap"] * 3 + ["mmap"]
     assert end_of(replaced)[2] == new["source"]
     for m in at_start, at_end, in_middle, replaced:
         first, *rest = m["regions"]
@@ -114,20 +118,24 @@ def check_regions(maps):
 
 def check_usage(maps):
     """What of them was resident when."""
-    untouched, touched, whole, at_start, at_end, in_middle, replaced, new = [m["usage_history"] for m in maps]
+    untouched, touched, whole, at_start, at_end, in_middle, replaced, new = [
+        m["usage_history"] for m in maps]
     for history in [m["usage_history"] for m in maps]:
         times = [stamp(u) for u in history]
         assert times == sorted(times) and len(set(times)) == len(times)
         assert history[0]["rss"] == 0
     assert [(u["address_space"], u["rss"]) for u in untouched] == [(123 * PAGE, 0)]
-    assert [(u["address_space"], u["rss"]) for u in touched][::len(touched) - 1] == [(5 * PAGE, 0), (5 * PAGE, 8192)]
+    assert [(u["address_space"], u["rss"]) for u in touched][::len(touched) - 1] == [
+        (5 * PAGE, 0), (5 * PAGE, 8192)]
     last = touched[-1]
     assert last["anonymous"] == last["private_dirty"] == 8192
-    assert last["shared_clean"] == last["shared_dirty"] == last["private_clean"] == last["swap"] == 0
+    assert (last["shared_clean"] == last["shared_dirty"] == last["private_clean"] == last["swap"] ==
+            0)
     assert [(u["address_space"], u["rss"]) for u in whole] == [(6 * PAGE, 0), (0, 0)]
     for history in at_start, at_end, in_middle, replaced:
         assert [u["rss"] for u in history] == [0, 0]
-    assert [[u["address_space"] // PAGE for u in h] for h in (at_start, at_end, in_middle, replaced)] == [
+    assert [[u["address_space"] // PAGE for u in h] for h in (
+        at_start, at_end, in_middle, replaced)] == [
         [7, 6], [7, 6], [7, 6], [7, 6]]
     assert [(u["address_space"], u["rss"]) for u in new] == [(PAGE, 0)]
     assert [m["peak_rss"] for m in maps] == [0, 8192, 0, 0, 0, 0, 0, 0]
@@ -146,15 +154,18 @@ def wait_for_maps(path, condition, what):
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("mode", MODES)
 def test_mmap(compile_program, tmp_path, mode, named):
-    """Whole maps, untouched and touched ones, and maps that lose their start, end, middle, last page."""
+    """Whole maps, untouched and touched ones, and maps that lose their start, end, middle, last
+    page."""
     path = str(tmp_path / "out.dat")
     program = compile_program("maps", flags=("-O0",))
     with running(program, path, mode, env=NAMED if named else None) as steps:
         steps.reached(b"1")
-        wait_for_maps(path, lambda maps: any(m["name"] == "[stack]" for m in maps), "a first sample")
+        wait_for_maps(path, lambda maps: any(m["name"] == "[stack]" for m in maps),
+                      "a first sample")
         steps.go_on()
         steps.reached(b"2")
-        wait_for_maps(path, lambda maps: sum(m["peak_rss"] for m in of_source(maps, "maps.c")) == 8192,
+        wait_for_maps(path, lambda maps: sum(m["peak_rss"] for m in of_source(maps, "maps.c")) ==
+                      8192,
                       "a sample of what was touched")
         steps.go_on()
     maps = maps_of(path)
@@ -187,10 +198,12 @@ def facts(output):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("env", [{}, {"MEMORY_PROFILER_CULL_TEMPORARY_ALLOCATIONS": "1"}], ids=["all", "culled"])
+@pytest.mark.parametrize("env", [{}, {"MEMORY_PROFILER_CULL_TEMPORARY_ALLOCATIONS": "1"}],
+                         ids=["all", "culled"])
 def test_many_threads(compile_program, record, mode, env):
     """Addresses go from thread to thread; every map has its own end, and what was kept is kept."""
-    recording = record([compile_program("maps_more"), "threads", "6", "500"], mode=mode, env=env, timeout=120)
+    recording = record([compile_program("maps_more"), "threads", "6", "500"], mode=mode, env=env,
+                       timeout=120)
     assert recording.status == 0
     kept = {int(address): int(size) for _, address, size in facts(recording.stdout)}
     assert len(kept) == 6 * 10
@@ -214,7 +227,8 @@ def test_remap(compile_program, record):
     recording = record([compile_program("maps_more", flags=("-O0",)), "remap"])
     at = {name: int(address) for name, address in facts(recording.stdout)}
     room, a, grown, fixed = of_source(maps_of(recording.path), "maps_more.c")
-    assert [m["source"]["call"] for m in (room, a, grown, fixed)] == ["mmap", "mmap", "mremap", "mremap"]
+    assert [m["source"]["call"] for m in (room, a, grown, fixed)] == [
+        "mmap", "mmap", "mremap", "mremap"]
     assert [m["size"] // PAGE for m in (room, a, grown, fixed)] == [64, 4, 12, 6]
     assert (room["address"], a["address"]) == (at["a"], at["a"])
     assert (grown["address"], fixed["address"]) == (at["grown"], at["fixed"])
@@ -248,19 +262,23 @@ def test_files_and_permissions(compile_program, tmp_path):
     with running(program, path, "run", arguments=("files", program)) as steps:
         while steps.process.stdout.readline() != b"ready\n":
             pass
-        wait_for_maps(path, lambda maps: any(len(m["regions"]) > 1 for m in of_source(maps, "maps_more.c")),
+        wait_for_maps(path, lambda maps: any(len(m["regions"]) > 1
+                                             for m in of_source(maps, "maps_more.c")),
                       "the changed permissions")
         steps.go_on()
     file, shared = of_source(maps_of(path), "maps_more.c")
     assert file["name"] == program and not file["is_writable"] and not file["is_shared"]
-    assert file["regions"][0]["file_offset"] == PAGE and file["regions"][0]["inode"] == os.stat(program).st_ino
+    assert (file["regions"][0]["file_offset"] == PAGE
+            and file["regions"][0]["inode"] == os.stat(program).st_ino)
     assert shared["is_shared"] and shared["peak_rss"] == PAGE
     whole, *parts = shared["regions"]
     assert whole["is_writable"] and whole["deallocation"]["sources"] == []
-    assert sorted((r["address"] - shared["address"], r["size"], r["is_writable"]) for r in parts) == [
+    assert sorted((r["address"] - shared["address"], r["size"], r["is_writable"])
+                  for r in parts) == [
         (0, PAGE, True), (PAGE, PAGE, False)]
     # Which permissions a map has can be asked for.
-    assert [m["id"] for m in maps_of(path, "--id", str(file["id"]), "--writable", "only_false")] == [file["id"]]
+    assert [m["id"] for m in maps_of(path, "--id", str(file["id"]), "--writable",
+                                     "only_false")] == [file["id"]]
     assert maps_of(path, "--id", str(file["id"]), "--shared", "only_true") == []
 
 
@@ -270,15 +288,19 @@ def test_jemalloc(compile_program, tmp_path):
     if not os.path.exists(library):
         pytest.skip("no jemalloc")
     path = str(tmp_path / "out.dat")
-    run = harness.record([compile_program("heap_maps", flags=("-O0",))], path, mode="preload", after=[library],
+    run = harness.record([compile_program("heap_maps", flags=("-O0",))], path, mode="preload",
+                         after=[library],
                          stdin=b"\n")
     assert run.status == 0
     maps = maps_of(path, "--jemalloc", "only_true")
     assert maps and {m["name"] for m in maps} == {"[anon:jemalloc]"}
-    assert all(any(f.get("library", "").startswith("libjemalloc") for f in m["source"]["backtrace"]) for m in maps)
-    (large,) = [a for a in harness.ask("allocations", "--json", path)["allocations"] if a["size"] == 10000000]
+    assert all(any(f.get("library", "").startswith("libjemalloc") for f in m["source"]["backtrace"])
+               for m in maps)
+    (large,) = [a for a in harness.ask("allocations", "--json", path)["allocations"]
+                if a["size"] == 10000000]
     (holder,) = [m for m in maps if m["address"] <= large["address"] < m["address"] + m["size"]]
-    found = harness.ask("allocations", "--json", "--from-map", str(holder["id"]), path)["allocations"]
+    found = harness.ask("allocations", "--json", "--from-map", str(holder["id"]),
+                        path)["allocations"]
     assert large["id"] in [a["id"] for a in found]
 
 
@@ -291,7 +313,8 @@ def test_child(compile_program, tmp_path):
     found = []
     for name in sorted(n for n in os.listdir(tmp_path) if n.endswith(".dat")):
         harness.wait_finished(str(tmp_path / name), timeout=harness.TIMEOUT)
-        found.append([m["size"] // PAGE for m in of_source(maps_of(str(tmp_path / name)), "maps_more.c")])
+        found.append([m["size"] // PAGE
+                      for m in of_source(maps_of(str(tmp_path / name)), "maps_more.c")])
     assert sorted(found) == [[3], [3, 9]]
 
 
@@ -303,7 +326,8 @@ def finished(compile_program, tmp_path_factory):
         steps.reached(b"1")
         steps.go_on()
         steps.reached(b"2")
-        wait_for_maps(path, lambda maps: any(m["peak_rss"] == 8192 for m in of_source(maps, "maps.c")), "a sample")
+        wait_for_maps(path, lambda maps: any(m["peak_rss"] == 8192
+                                             for m in of_source(maps, "maps.c")), "a sample")
         steps.go_on()
     return path, maps_of(path)
 
@@ -315,8 +339,10 @@ def test_tools_keep_maps(finished, tmp_path, tool):
     assert harness.execute([harness.MEMOIR, *tool, "-o", other, path]).status == 0
 
     def essence(maps):
-        return [(m["address"], m["size"], m["name"], m["timestamp"], m.get("deallocation", {}).get("timestamp"),
-                 m["usage_history"], [(r["address"], r["size"], r["timestamp"]) for r in m["regions"]],
+        return [(m["address"], m["size"], m["name"], m["timestamp"],
+                 m.get("deallocation", {}).get("timestamp"),
+                 m["usage_history"],
+                 [(r["address"], r["size"], r["timestamp"]) for r in m["regions"]],
                  m.get("source", {}).get("backtrace")) for m in maps]
 
     assert essence(maps_of(other)) == essence(before)
@@ -326,7 +352,8 @@ def test_anonymized(finished, tmp_path):
     """Paths go, what the kernel calls its regions stays."""
     path, before = finished
     other = str(tmp_path / "other.dat")
-    assert harness.execute([harness.MEMOIR, "postprocess", "-a", "full", "-o", other, path]).status == 0
+    assert harness.execute(
+        [harness.MEMOIR, "postprocess", "-a", "full", "-o", other, path]).status == 0
     after = maps_of(other)
     assert len(after) == len(before)
     for was, now in zip(before, after):
@@ -345,7 +372,8 @@ def test_command(finished):
     assert [m["id"] for m in maps] == list(everything)
 
     def ids(*options):
-        return [m["id"] for m in harness.ask("maps", "--json", "--no-cache", *options, path)["maps"]]
+        return [m["id"] for m in harness.ask("maps", "--json", "--no-cache", *options,
+                                             path)["maps"]]
 
     by_size = sorted(everything, key=lambda i: (-maps[i]["size"], i))
     assert ids("--sort", "size", "--order", "dsc") == by_size
@@ -354,7 +382,8 @@ def test_command(finished):
     assert ids("--sort", "address") == sorted(everything, key=lambda i: maps[i]["address"])
     chosen = {
         ("--size-min", "28672"): lambda m: m["size"] >= 28672,
-        ("--peak-rss-min", "8192", "--peak-rss-max", "16384"): lambda m: 8192 <= m["peak_rss"] <= 16384,
+        ("--peak-rss-min", "8192", "--peak-rss-max", "16384"): lambda m: 8192 <= m["peak_rss"] <=
+        16384,
         ("--lifetime", "only_leaked"): lambda m: "deallocation" not in m,
         ("--lifetime", "only_temporary"): lambda m: "deallocation" in m,
         ("--executable", "only_true"): lambda m: m["is_executable"],
@@ -369,13 +398,17 @@ def test_command(finished):
         assert ids(*options) == [m["id"] for m in maps if fits(m)], options
     assert "regions" not in harness.ask("maps", "--json", path)["maps"][0]
 
-    listing = harness.execute([harness.MEMOIR, "maps", "--regions", "--history", "--call", "mmap", path])
-    assert listing.status == 0 and b"[anon:mmap]" in listing.stdout and b"ENDED BY" in listing.stdout
+    listing = harness.execute(
+        [harness.MEMOIR, "maps", "--regions", "--history", "--call", "mmap", path])
+    assert (listing.status == 0 and b"[anon:mmap]" in listing.stdout
+            and b"ENDED BY" in listing.stdout)
     rows = harness.execute([harness.MEMOIR, "maps", "--csv", path]).stdout.decode().splitlines()
     assert len(rows) == len(maps) + 1 and rows[0].startswith("id,timestamp_ns,")
-    for wrong in (["--sort", "beauty"], ["--readable", "perhaps"], ["--peak-rss-min", "much"], ["--no-such"]):
+    for wrong in (["--sort", "beauty"], ["--readable", "perhaps"], ["--peak-rss-min", "much"],
+                  ["--no-such"]):
         failed = harness.execute([harness.MEMOIR, "maps", *wrong, path])
-        assert failed.status == 2 and len(failed.stderr.splitlines()) == 1 and not failed.stdout, wrong
+        assert (failed.status == 2 and len(failed.stderr.splitlines()) == 1
+                and not failed.stdout), wrong
 
 
 def test_timeline(finished):
@@ -393,7 +426,8 @@ def test_timeline(finished):
     few = harness.ask("maps", "--timeline", "--json", "--points", "3", path)
     assert len(few["xs"]) <= 3 and few["rss"][-1] == series["rss"][-1]
     assert harness.execute([harness.MEMOIR, "maps", "--timeline", path]).stdout.count(b"\n") > 8
-    assert harness.execute([harness.MEMOIR, "maps", "--timeline", "--csv", path]).stdout.startswith(b"timestamp_ns,")
+    assert harness.execute([harness.MEMOIR, "maps", "--timeline", "--csv", path]).stdout.startswith(
+        b"timestamp_ns,")
 
 
 def test_allocations_of_a_map(compile_program, tmp_path):
@@ -402,18 +436,22 @@ def test_allocations_of_a_map(compile_program, tmp_path):
     program = compile_program("heap_maps", flags=("-O0",))
     with running(program, path, "run") as steps:
         steps.reached(b"1")
-        wait_for_maps(path, lambda maps: any(m["name"] == "[heap]" for m in maps), "a sample of the heap")
+        wait_for_maps(path, lambda maps: any(m["name"] == "[heap]" for m in maps),
+                      "a sample of the heap")
         steps.go_on()
     (heap,) = [m for m in maps_of(path) if m["name"] == "[heap]"]
-    found = harness.ask("allocations", "--json", "--no-cache", "--from-map", str(heap["id"]), path)["allocations"]
+    found = harness.ask("allocations", "--json", "--no-cache", "--from-map", str(heap["id"]),
+                        path)["allocations"]
     sizes = [a["size"] for a in found]
     assert sizes.count(1234) == 100 and 10000000 not in sizes
     everything = harness.ask("allocations", "--json", "--no-cache", path)["allocations"]
     (large,) = [a for a in everything if a["size"] == 10000000]
-    holders = [m for m in maps_of(path) if any(r["address"] <= large["address"] < r["address"] + r["size"]
-                                               for r in m["regions"])]
+    holders = [m for m in maps_of(path)
+               if any(r["address"] <= large["address"] < r["address"] + r["size"]
+                      for r in m["regions"])]
     assert [m["name"] for m in holders] == [""] and "source" not in holders[0]
-    assert harness.ask("allocations", "--json", "-F", f"map = {holders[0]['id']} and size > 1M", path)["total_count"] == 1
+    assert harness.ask("allocations", "--json", "-F", f"map = {holders[0]['id']} and size > 1M",
+                       path)["total_count"] == 1
 
 
 def test_server(finished):
@@ -424,15 +462,18 @@ def test_server(finished):
         data = f"/data/{recording['id']}"
         answer = server.get(f"{data}/maps?with_regions=true&with_usage_history=true&count=1000")
         assert answer == {"maps": maps, "total_count": len(maps)}
-        some = server.get(f"{data}/maps?sort_by=size&order=dsc&skip=1&count=2&memoir=only_false&stacks=false")
+        some = server.get(
+            f"{data}/maps?sort_by=size&order=dsc&skip=1&count=2&memoir=only_false&stacks=false")
         mine = sorted((m for m in maps if not m["is_own"]), key=lambda m: -m["size"])
         assert [m["size"] for m in some["maps"]] == [m["size"] for m in mine[1:3]]
         assert some["total_count"] == len(mine) and "regions" not in some["maps"][0]
         assert server.get(f"{data}/maps?lifetime=only_temporary")["total_count"] == 1
-        assert server.get(f"{data}/maps?bytehound=only_true")["total_count"] == len(maps) - len(mine)
+        assert server.get(f"{data}/maps?bytehound=only_true")["total_count"] == len(maps) - len(
+            mine)
         series = server.get(f"{data}/timeline_maps")
         assert series == harness.ask("maps", "--timeline", "--json", "--no-cache", path)
-        for wrong in "maps?peak_rss_min=much", "maps?readable=perhaps", "maps?sort_by=beauty", "timeline_maps?points=x":
+        for wrong in ("maps?peak_rss_min=much", "maps?readable=perhaps", "maps?sort_by=beauty",
+                      "timeline_maps?points=x"):
             with pytest.raises(urllib.error.HTTPError) as refused:
                 server.get(f"{data}/{wrong}")
             assert refused.value.code == 400

@@ -6,8 +6,10 @@
  *   Esc              let go of a function that was clicked on */
 (function () {
 	"use strict";
-	var TOP = 66, MARGIN = 16, READABLE = 0.75, NS = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
-	var svg = document.documentElement, graph = document.getElementById("graph"), legend = document.getElementById("legend");
+	var TOP = 66, MARGIN = 16, READABLE = 0.75, NS = "http://www.w3.org/2000/svg",
+		XHTML = "http://www.w3.org/1999/xhtml";
+	var svg = document.documentElement, graph = document.getElementById("graph"),
+		legend = document.getElementById("legend");
 	var width = +graph.dataset.width, height = +graph.dataset.height;
 	var nodes = Array.prototype.slice.call(document.querySelectorAll("#boxes > g"));
 	var links = Array.prototype.slice.call(document.querySelectorAll("[data-from]"));
@@ -15,7 +17,8 @@
 	var held = null, kept = -1, touched = false, veil, frame;
 
 	function show() {
-		graph.setAttribute("transform", "translate(" + view.x + " " + view.y + ") scale(" + view.scale + ")");
+		graph.setAttribute("transform", "translate(" + view.x + " " + view.y + ") scale(" +
+			view.scale + ")");
 	}
 	function zoom(by, x, y) {
 		var scale = Math.min(8, Math.max(0.02, view.scale * by));
@@ -26,7 +29,8 @@
 		show();
 	}
 	function fit(least) {
-		var across = (room.width - 2 * MARGIN) / Math.max(width, 1), down = (room.height - TOP - MARGIN) / Math.max(height, 1);
+		var across = (room.width - 2 * MARGIN) / Math.max(width, 1),
+			down = (room.height - TOP - MARGIN) / Math.max(height, 1);
 		view.scale = Math.min(1, Math.max(least, Math.min(across, least ? across : down)));
 		view.x = (room.width - width * view.scale) / 2;
 		view.y = TOP;
@@ -34,7 +38,8 @@
 		if (width * view.scale > room.width - 2 * MARGIN && least && nodes.length) {
 			var heavy = nodes[0].querySelector("rect");
 			var middle = (+heavy.getAttribute("x") + heavy.getAttribute("width") / 2) * view.scale;
-			view.x = Math.min(MARGIN, Math.max(room.width - MARGIN - width * view.scale, room.width / 2 - middle));
+			view.x = Math.min(MARGIN, Math.max(room.width - MARGIN - width * view.scale,
+				room.width / 2 - middle));
 		}
 		show();
 	}
@@ -52,7 +57,8 @@
 	function choose(i) {
 		svg.classList.toggle("chosen", i >= 0);
 		nodes.concat(links).forEach(function (e) { e.classList.remove("near"); });
-		legend.textContent = i < 0 ? said : nodes[i].querySelector("title").textContent.replace(/\n/g, "  ·  ");
+		legend.textContent = i < 0 ? said : nodes[i].querySelector("title").textContent.replace(
+			/\n/g, "  ·  ");
 		if (i < 0) return;
 		nodes[i].classList.add("near");
 		links.forEach(function (e) {
@@ -68,10 +74,12 @@
 	}
 
 	function keyed(event) {
-		var steps = { ArrowLeft: [80, 0], ArrowRight: [-80, 0], ArrowUp: [0, 80], ArrowDown: [0, -80] }[event.key];
+		var steps = { ArrowLeft: [80, 0], ArrowRight: [-80, 0], ArrowUp: [0, 80],
+			ArrowDown: [0, -80] }[event.key];
 		if (event.ctrlKey || event.metaKey || event.altKey) return;
 		if (steps) { view.x += steps[0]; view.y += steps[1]; touched = true; show(); }
-		else if (event.key === "+" || event.key === "=") zoom(1.25, room.width / 2, room.height / 2);
+		else if (event.key === "+" || event.key === "=") zoom(1.25, room.width / 2,
+			room.height / 2);
 		else if (event.key === "-") zoom(0.8, room.width / 2, room.height / 2);
 		else if (event.key === "0") { touched = true; fit(0); }
 		else if (event.key === "Escape") { kept = -1; choose(-1); }
@@ -101,15 +109,18 @@
 		frame.setAttribute("height", 42);
 		var bar = document.createElementNS(XHTML, "div");
 		bar.setAttribute("class", "controls");
-		button(bar, "closer", "+", "zoom in", function () { zoom(1.25, room.width / 2, room.height / 2); });
-		button(bar, "farther", "−", "zoom out", function () { zoom(0.8, room.width / 2, room.height / 2); });
+		button(bar, "closer", "+", "zoom in",
+			function () { zoom(1.25, room.width / 2, room.height / 2); });
+		button(bar, "farther", "−", "zoom out",
+			function () { zoom(0.8, room.width / 2, room.height / 2); });
 		button(bar, "whole", "whole", "the whole graph", function () { touched = true; fit(0); });
 		frame.appendChild(bar);
 		head.appendChild(frame);
 		svg.setAttribute("tabindex", "0");
 		svg.setAttribute("class", "live");
 		svg.setAttribute("aria-label", document.getElementById("heading").textContent +
-			". Arrows move the graph, plus and minus zoom, 0 shows the whole, Tab goes from function to function.");
+			". Arrows move the graph, plus and minus zoom, 0 shows the whole, Tab goes " +
+				"from function to function.");
 		legend.setAttribute("role", "status");
 		legend.setAttribute("aria-live", "polite");
 		nodes.forEach(function (g, i) {
@@ -124,15 +135,18 @@
 	svg.addEventListener("keydown", keyed);
 	svg.addEventListener("wheel", function (event) {
 		event.preventDefault();
-		zoom(Math.pow(1.0015, -event.deltaY * (event.deltaMode ? 30 : 1)), event.clientX, event.clientY);
+		zoom(Math.pow(1.0015, -event.deltaY * (event.deltaMode ? 30 : 1)), event.clientX,
+			event.clientY);
 	}, { passive: false });
 	svg.addEventListener("pointerdown", function (event) {
 		if (event.button || (event.target.closest && event.target.closest("foreignObject"))) return;
-		held = { x: event.clientX - view.x, y: event.clientY - view.y, from: [event.clientX, event.clientY], moved: false };
+		held = { x: event.clientX - view.x, y: event.clientY - view.y,
+			from: [event.clientX, event.clientY], moved: false };
 	});
 	svg.addEventListener("pointermove", function (event) {
 		if (!held) return;
-		if (!held.moved && Math.hypot(event.clientX - held.from[0], event.clientY - held.from[1]) < 4) return;
+		if (!held.moved && Math.hypot(event.clientX - held.from[0],
+			event.clientY - held.from[1]) < 4) return;
 		if (!held.moved) svg.setPointerCapture(event.pointerId);
 		held.moved = touched = true;
 		svg.classList.add("moved");

@@ -20,7 +20,9 @@
 
 	/* What cannot be seen is shown by another character, as in the picture. */
 	table.functions.forEach(function (f) {
-		f[0] = f[0].replace(/[\u0000-\u001f]/g, function (c) { return String.fromCharCode(0x2400 + c.charCodeAt(0)); }).replace(/\u007f/g, "\u2421");
+		f[0] = f[0].replace(/[\u0000-\u001f]/g,
+			function (c) { return String.fromCharCode(0x2400 + c.charCodeAt(0));
+			}).replace(/\u007f/g, "\u2421");
 	});
 	function name(i) { return i ? table.functions[table.names[i] - 1][0] : "all"; }
 	function where(i) { return i ? table.functions[table.names[i] - 1][1] : ""; }
@@ -28,7 +30,8 @@
 	function size(n) {
 		var units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"], u = 0;
 		while (n >= 1024 && u < units.length - 1) { n /= 1024; u++; }
-		return (u === 0 ? n : n >= 100 ? n.toFixed(0) : n >= 10 ? n.toFixed(1) : n.toFixed(2)) + " " + units[u];
+		return (u === 0 ? n : n >= 100 ? n.toFixed(0) : n >= 10 ? n.toFixed(1) : n.toFixed(2)) +
+			" " + units[u];
 	}
 	function share(part, whole) {
 		var percent = whole ? part / whole * 100 : 0;
@@ -85,8 +88,10 @@
 			var x = outside ? MARGIN : MARGIN + (left[i] - left[zoomed]) * scale;
 			var w = outside ? width - 2 * MARGIN : i || !zoomed ? weights[i] * scale : 0;
 			if (!count || !weights[0]) w = width - 2 * MARGIN;
-			shown[i] = outside || (w >= NARROWEST && x + w > MARGIN + 1e-6 && x < width - MARGIN - 1e-6);
-			if (!outside && shown[i] && zoomed) shown[i] = i === zoomed || (i > 0 && shown[parents[i]] && !above[parents[i]]);
+			shown[i] = outside || (w >= NARROWEST && x + w > MARGIN + 1e-6 &&
+				x < width - MARGIN - 1e-6);
+			if (!outside && shown[i] && zoomed) shown[i] = i === zoomed ||
+				(i > 0 && shown[parents[i]] && !above[parents[i]]);
 			g.style.display = shown[i] ? "" : "none";
 			if (!shown[i]) continue;
 			var rect = g.querySelector("rect"), y = TOP + depth[i] * ROW;
@@ -102,15 +107,19 @@
 	function signed(n, text) { return (n < 0 ? "-" : "+") + text(Math.abs(n)); }
 	function figures(i) {
 		if (table.bytes_added)
-			return signed(table.bytes_added[i], size) + " (" + signed(table.bytes_added[i], grouped) + " bytes), " +
-				signed(table.counts_added[i], grouped) + " blocks; " + share(weights[i], weights[0]) + " of what changed";
-		return size(table.bytes[i]) + " (" + grouped(table.bytes[i]) + " bytes) in " + grouped(table.counts[i]) +
+			return signed(table.bytes_added[i], size) + " (" + signed(table.bytes_added[i],
+				grouped) + " bytes), " +
+				signed(table.counts_added[i], grouped) + " blocks; " +
+					share(weights[i], weights[0]) + " of what changed";
+		return size(table.bytes[i]) + " (" + grouped(table.bytes[i]) + " bytes) in " +
+			grouped(table.counts[i]) +
 			(table.counts[i] === 1 ? " block, " : " blocks, ") + share(weights[i], weights[0]);
 	}
 
 	function describe(i) {
 		return middle(name(i), 400) + where(i) + "  ·  " + figures(i) +
-			(zoomed && contains(zoomed, i) ? ", " + share(weights[i], weights[zoomed]) + " of what is shown" : "");
+			(zoomed && contains(zoomed, i) ? ", " + share(weights[i], weights[zoomed]) +
+				" of what is shown" : "");
 	}
 
 	function say(text) {
@@ -133,7 +142,8 @@
 		}
 		for (var up = parents[zoomed], at = zoomed; at > 0; at = up, up = parents[at])
 			if (matched[up]) sum = weights[zoomed];
-		result.textContent = boxes ? "matched " + share(sum, weights[zoomed]) + " in " + grouped(boxes) +
+		result.textContent = boxes ? "matched " + share(sum, weights[zoomed]) + " in " +
+			grouped(boxes) +
 			(boxes === 1 ? " box" : " boxes") : "no match";
 	}
 
@@ -149,7 +159,9 @@
 				return;
 			}
 		}
-		matched = expression ? groups.map(function (g, i) { return i > 0 && expression.test(name(i) + where(i)); }) : null;
+		matched = expression ?
+			groups.map(function (g, i) { return i > 0 && expression.test(name(i) + where(i)); }) :
+			null;
 		groups.forEach(function (g, i) { g.classList.toggle("matched", !!matched && matched[i]); });
 		report();
 	}
@@ -197,7 +209,8 @@
 		} else if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
 		else if (event.key === "/") input.focus();
 		else if (/^Arrow/.test(event.key)) move(event.key);
-		else if (event.key === "Enter" && selected >= 0 && event.target.localName !== "button") zoom(selected);
+		else if (event.key === "Enter" && selected >= 0 &&
+			event.target.localName !== "button") zoom(selected);
 		else return;
 		event.preventDefault();
 	}
@@ -220,7 +233,9 @@
 		frame.setAttribute("height", 42);
 		var bar = html("div", frame, { "class": "controls" });
 		result = html("span", bar, { id: "matched", role: "status" });
-		input = html("input", bar, { id: "search", type: "search", placeholder: "search: regular expression", "aria-label": "search, by a regular expression" });
+		input = html("input", bar,
+			{ id: "search", type: "search", placeholder: "search: regular expression",
+			"aria-label": "search, by a regular expression" });
 		reset = html("button", bar, { id: "reset", type: "button" });
 		reset.textContent = "reset zoom";
 		svg.appendChild(frame);
@@ -239,7 +254,8 @@
 	}
 
 	function fit() {
-		width = Math.max(600, window.innerWidth ? document.documentElement.clientWidth || window.innerWidth : 1200);
+		width = Math.max(600, window.innerWidth ? document.documentElement.clientWidth ||
+			window.innerWidth : 1200);
 		svg.setAttribute("width", width);
 		svg.setAttribute("viewBox", "0 0 " + width + " " + height);
 		var room = Math.min(560, width / 2);

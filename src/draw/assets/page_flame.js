@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The flame graph: a canvas as large as what is seen of it, in a box that scrolls.
  *
- * A node is drawn from the one that is zoomed to; that one's callers stand above it over the whole width.
- * What is hit by the pointer is found by the same arithmetic that draws. */
+ * A node is drawn from the one that is zoomed to; that one's callers stand above it over the whole
+ * width. What is hit by the pointer is found by the same arithmetic that draws. */
 const ROW = 21, BOX = 20, THINNEST = 0.4;
 const flame = { view: null, zoom: 0, selected: -1, matched: null, expression: null, width: 0 };
 
 const MEASURE_WORDS = {
-	leaked: "never freed", peak: "alive at the peak", allocated: "allocated in the whole run", temporary: "temporary: freed by their thread's next event",
-	alive: "alive when the dump was written", added: "more than in the base", gone: "less than in the base",
+	leaked: "never freed", peak: "alive at the peak", allocated: "allocated in the whole run",
+		temporary: "temporary: freed by their thread's next event",
+	alive: "alive when the dump was written", added: "more than in the base",
+		gone: "less than in the base",
 };
 
 function ancestors(i) {
@@ -49,7 +51,8 @@ function fitText(context, text, room) {
 
 function drawFlame() {
 	const canvas = $("canvas"), box = $("boxes"), { tree, kids, left, depth, weight } = flame.view;
-	const ratio = window.devicePixelRatio || 1, dark = isDark(), style = getComputedStyle(document.documentElement);
+	const ratio = window.devicePixelRatio || 1, dark = isDark(),
+		style = getComputedStyle(document.documentElement);
 	flame.width = box.clientWidth;
 	$("spacer").style.height = rowsBelow(flame.zoom) * ROW + "px";
 	const height = boxesRoom(), top = box.scrollTop;
@@ -57,7 +60,9 @@ function drawFlame() {
 	canvas.height = height * ratio;
 	canvas.style.width = flame.width + "px";
 	canvas.style.height = height + "px";
-	const context = canvas.getContext("2d"), px = scale(), text = style.getPropertyValue("--text"), accent = style.getPropertyValue("--accent"), onAccent = style.getPropertyValue("--on-accent");
+	const context = canvas.getContext("2d"), px = scale(), text = style.getPropertyValue("--text"),
+		accent = style.getPropertyValue("--accent"),
+		onAccent = style.getPropertyValue("--on-accent");
 	context.scale(ratio, ratio);
 	context.font = "11.5px system-ui, 'DejaVu Sans', sans-serif";
 	context.textBaseline = "middle";
@@ -79,7 +84,8 @@ function drawFlame() {
 		}
 		if (w < 26) return;
 		context.fillStyle = hit ? onAccent : dark ? "#f2f0ee" : "#1a1510";
-		context.fillText(fitText(context, functionName(tree.fn[i]), w - 10), x + 5, y + BOX / 2 + 0.5);
+		context.fillText(fitText(context, functionName(tree.fn[i]), w - 10), x + 5, y + BOX / 2 +
+			0.5);
 	};
 	for (const i of ancestors(flame.zoom)) draw(i, 0, flame.width, true);
 	const todo = [flame.zoom];
@@ -91,12 +97,14 @@ function drawFlame() {
 	}
 	if (!weight[0]) {
 		context.fillStyle = style.getPropertyValue("--dim");
-		context.fillText("Nothing: no allocation counts here. Another measure may show some.", 8, ROW * 1.5);
+		context.fillText("Nothing: no allocation counts here. Another measure may show some.", 8,
+			ROW * 1.5);
 	}
 }
 
 function flameAt(x, y) {
-	const { kids, left, weight, depth } = flame.view, row = Math.floor((y + $("boxes").scrollTop) / ROW);
+	const { kids, left, weight, depth } = flame.view,
+		row = Math.floor((y + $("boxes").scrollTop) / ROW);
 	if (row < depth[flame.zoom]) return ancestors(flame.zoom)[row] ?? -1;
 	let at = flame.zoom;
 	const value = left[at] + x / scale();
@@ -113,24 +121,28 @@ function describe(i) {
 	const where = [moduleName(f), source(f)].filter(Boolean).join(" · ");
 	parts.push(where);
 	parts.push(`${bytes(tree.bytes[i])} (${exact(tree.bytes[i])}) in ${blocks(tree.count[i])}`);
-	parts.push(`${share(weight[i], weight[0])} of all` + (flame.zoom ? `, ${share(weight[i], weight[flame.zoom])} of what is shown` : ""));
+	parts.push(`${share(weight[i], weight[0])} of all` +
+		(flame.zoom ? `, ${share(weight[i], weight[flame.zoom])} of what is shown` : ""));
 	if (f === OTHERS) parts.unshift("too small each to be in this file");
 	return parts.filter(Boolean);
 }
 
 function showTip(event, name, lines) {
 	const tip = $("tip");
-	tip.replaceChildren(element("b", {}, middle(name, 500)), ...lines.map((line) => element("div", {}, line)));
+	tip.replaceChildren(element("b", {}, middle(name, 500)),
+		...lines.map((line) => element("div", {}, line)));
 	tip.hidden = false;
 	const box = tip.getBoundingClientRect();
 	tip.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - box.width - 8)) + "px";
-	tip.style.top = (event.clientY + 18 + box.height > innerHeight ? event.clientY - box.height - 10 : event.clientY + 18) + "px";
+	tip.style.top = (event.clientY + 18 + box.height > innerHeight ?
+		event.clientY - box.height - 10 : event.clientY + 18) + "px";
 }
 
 function tellSelected() {
 	const i = flame.selected;
 	if (i < 0) $("details").replaceChildren();
-	else $("details").replaceChildren(element("b", {}, functionName(flame.view.tree.fn[i])), " ", describe(i).join(", "));
+	else $("details").replaceChildren(element("b", {}, functionName(flame.view.tree.fn[i])), " ",
+		describe(i).join(", "));
 }
 
 function selectBox(i) {
@@ -139,7 +151,8 @@ function selectBox(i) {
 	if (i >= 0) {
 		const y = flame.view.depth[i] * ROW, box = $("boxes");
 		if (y < box.scrollTop) box.scrollTop = y;
-		else if (y + ROW > box.scrollTop + box.clientHeight) box.scrollTop = y + ROW - box.clientHeight;
+		else if (y + ROW > box.scrollTop + box.clientHeight) box.scrollTop = y +
+			ROW - box.clientHeight;
 	}
 	drawFlame();
 }
@@ -172,7 +185,8 @@ function tellMatched() {
 		$("matched").textContent = "";
 		return;
 	}
-	const { tree, kids, weight } = flame.view, is = (i) => tree.fn[i] >= 0 && flame.matched[tree.fn[i]];
+	const { tree, kids, weight } = flame.view, is = (i) => tree.fn[i] >= 0 &&
+		flame.matched[tree.fn[i]];
 	let sum = 0;
 	if (ancestors(flame.zoom).some(is)) sum = weight[flame.zoom];
 	else {
@@ -183,7 +197,8 @@ function tellMatched() {
 			else for (const k of kids[i] || []) todo.push(k);
 		}
 	}
-	$("matched").textContent = sum ? `matched ${share(sum, weight[flame.zoom])}: ${amount(sum, flame.view.unit)}` : "no match";
+	$("matched").textContent = sum ?
+		`matched ${share(sum, weight[flame.zoom])}: ${amount(sum, flame.view.unit)}` : "no match";
 }
 
 function searchFlame() {
@@ -193,7 +208,8 @@ function searchFlame() {
 	if (text) {
 		try {
 			const expression = new RegExp(text, text === text.toLowerCase() ? "i" : "");
-			flame.matched = data.functions.map((f, i) => expression.test(f[0]) || expression.test(moduleName(i)) || expression.test(source(i)));
+			flame.matched = data.functions.map((f, i) => expression.test(f[0]) ||
+				expression.test(moduleName(i)) || expression.test(source(i)));
 		} catch (error) {
 			input.setAttribute("aria-invalid", "true");
 			drawFlame();
@@ -210,7 +226,8 @@ function showFlame() {
 	flame.zoom = 0;
 	flame.selected = -1;
 	const { tree } = flame.view;
-	$("flame-say").textContent = `${MEASURE_WORDS[state.measure]}: ${bytes(tree.bytes[0])} in ${blocks(tree.count[0])}`;
+	$("flame-say").textContent = `${MEASURE_WORDS[state.measure]}: ${bytes(tree.bytes[0])} in ` +
+		`${blocks(tree.count[0])}`;
 	$("details").replaceChildren();
 	$("reset").disabled = true;
 	$("boxes").scrollTop = 0;
@@ -222,7 +239,8 @@ function showFlame() {
 
 function startFlame() {
 	const choices = $("flame-choices"), box = $("boxes"), canvas = $("canvas");
-	choice(choices, "What counts", "measure", data.tree.weights.map((w) => [w.name, w.name]), () => { showFlame(); showTable(); });
+	choice(choices, "What counts", "measure", data.tree.weights.map((w) => [w.name, w.name]),
+		() => { showFlame(); showTable(); });
 	choice(choices, "Unit", "unit", [["bytes", "bytes"], ["count", "blocks"]], showFlame);
 	choice(choices, "Direction", "way", [["down", "top-down"], ["up", "bottom-up"]], showFlame);
 	const here = (event) => {
@@ -258,7 +276,8 @@ function startFlame() {
 	document.addEventListener("keydown", (event) => {
 		const typing = event.target.localName === "input" && event.target.type === "search";
 		if (event.key === "Escape") {
-			if (typing || (!flame.zoom && state.q)) { $("search").value = state.q = ""; saveState(); searchFlame(); }
+			if (typing || (!flame.zoom && state.q)) { $("search").value = state.q = ""; saveState();
+				searchFlame(); }
 			else if (flame.zoom) zoomTo(0);
 			else selectBox(-1);
 		} else if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
@@ -268,7 +287,11 @@ function startFlame() {
 	});
 	const notes = [];
 	if (data.tree.kept < data.tree.all)
-		notes.push(`Of ${grouped(data.tree.all)} nodes of the call tree the ${grouped(data.tree.kept)} heaviest are in this file; each of the others is at most ${(data.tree.cut * 100).toPrecision(2)} % by any measure, and counts as “(smaller ones)”.`);
+		notes.push(
+			`Of ${grouped(data.tree.all)} nodes of the call tree the ` +
+				`${grouped(data.tree.kept)} heaviest are in this file; each of the others ` +
+				`is at most ${(data.tree.cut * 100).toPrecision(2)} % by any measure, and ` +
+				`counts as “(smaller ones)”.`);
 	notes.push(`Bottom-up shows up to ${CALLERS_MOST} callers.`);
 	$("flame-note").textContent = notes.join(" ");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Call trees: what is embedded is one tree with the weights of every measure where stacks end.  From it
- * come trees in both directions, each made when it is first looked at. */
+/* Call trees: what is embedded is one tree with the weights of every measure where stacks end.
+ * From it come trees in both directions, each made when it is first looked at. */
 const CALLERS_MOST = 200; /* levels of a bottom-up tree */
 const trees = new Map();
 
@@ -29,7 +29,8 @@ function ownWeights(measure) {
 }
 
 function topDown(measure) {
-	const own = ownWeights(measure), tree = { parent: stored.parent, fn: stored.fn, bytes: own.bytes.slice(), count: own.count.slice(), own };
+	const own = ownWeights(measure), tree = { parent: stored.parent, fn: stored.fn,
+		bytes: own.bytes.slice(), count: own.count.slice(), own };
 	/* Parents come first, but what stands for others comes last: by depth, the deepest first. */
 	const order = Array.from(stored.parent.keys()), depth = new Int32Array(stored.count);
 	for (let i = 1; i < stored.count; i++) depth[i] = depth[stored.parent[i]] + 1;
@@ -74,7 +75,8 @@ function bottomUp(measure) {
 /* Children of each node, the heaviest first, and where its box begins in units of the weight. */
 function layOut(tree, unit) {
 	const weight = tree[unit], count = tree.parent.length;
-	const kids = Array.from({ length: count }, () => null), left = new Float64Array(count), depth = new Int32Array(count);
+	const kids = Array.from({ length: count }, () => null), left = new Float64Array(count),
+		depth = new Int32Array(count);
 	let deepest = 0;
 	for (let i = 1; i < count; i++)
 		if (weight[i] > 0) (kids[tree.parent[i]] ||= []).push(i);
@@ -104,7 +106,8 @@ function flameOf(measure, way, unit) {
 
 /* What each function weighs wherever it stands; inside itself it counts once. */
 function functionTotals(measure) {
-	const { tree, kids } = flameOf(measure, "down", "count"), totals = new Map(), open = new Map(), todo = [0];
+	const { tree, kids } = flameOf(measure, "down", "count"), totals = new Map(), open = new Map(),
+		todo = [0];
 	while (todo.length) {
 		const i = todo.pop();
 		if (i < 0) { /* its subtree is done */

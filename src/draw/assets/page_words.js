@@ -5,10 +5,12 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 /* What cannot be seen is shown by another character. */
 for (const f of data.functions)
-	f[0] = f[0].replace(/[\u0000-\u001f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0))).replace(/\u007f/g, "\u2421");
+	f[0] = f[0].replace(/[\u0000-\u001f]/g,
+		(c) => String.fromCharCode(0x2400 + c.charCodeAt(0))).replace(/\u007f/g, "\u2421");
 const $ = (id) => document.getElementById(id);
 /* Of a heap profile dump there is other data than of a recording: data.dump says so. */
-const DEFAULTS = Object.assign({ measure: "leaked", unit: "bytes", way: "down", base: "1024", theme: "", table: "leaks", series: "bytes", q: "" }, data.defaults);
+const DEFAULTS = Object.assign({ measure: "leaked", unit: "bytes", way: "down", base: "1024",
+	theme: "", table: "leaks", series: "bytes", q: "" }, data.defaults);
 const state = Object.assign({}, DEFAULTS);
 
 /* What was chosen is in the address, so that a link to it can be sent. */
@@ -18,7 +20,8 @@ function loadState() {
 }
 function saveState() {
 	const to = new URLSearchParams();
-	for (const key of Object.keys(DEFAULTS)) if (state[key] !== DEFAULTS[key]) to.set(key, state[key]);
+	for (const key of Object.keys(DEFAULTS)) if (state[key] !== DEFAULTS[key]) to.set(key,
+		state[key]);
 	try {
 		history.replaceState(null, "", "#" + to);
 	} catch (error) { /* some viewers allow no address of one's own */ }
@@ -32,7 +35,8 @@ function digits(n) {
 }
 function bytes(n) {
 	const decimal = state.base === "1000", step = decimal ? 1000 : 1024;
-	const units = decimal ? ["B", "kB", "MB", "GB", "TB", "PB"] : ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+	const units = decimal ? ["B", "kB", "MB", "GB", "TB", "PB"] : ["B", "KiB", "MiB", "GiB", "TiB",
+		"PiB"];
 	let unit = 0;
 	while (n >= step && unit < units.length - 1) { n /= step; unit++; }
 	return (unit ? digits(n) : String(Math.round(n))) + " " + units[unit];
@@ -65,16 +69,19 @@ function base(path) { return path.slice(path.lastIndexOf("/") + 1); }
 function element(tag, attributes, ...inside) {
 	const made = document.createElement(tag);
 	for (const [key, value] of Object.entries(attributes || {}))
-		if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
+		if (value !== null && value !== undefined && value !== false) made.setAttribute(key,
+			value === true ? "" : value);
 	made.append(...inside.filter((x) => x !== null && x !== undefined));
 	return made;
 }
 
 /* Radio buttons that look like one bar. */
 function choice(parent, label, key, options, changed) {
-	const field = element("fieldset", { class: "choice" }, element("legend", { class: "sr" }, label));
+	const field = element("fieldset", { class: "choice" },
+		element("legend", { class: "sr" }, label));
 	for (const [value, text] of options) {
-		const input = element("input", { type: "radio", name: key, value, checked: state[key] === value });
+		const input = element("input",
+			{ type: "radio", name: key, value, checked: state[key] === value });
 		input.addEventListener("change", () => {
 			state[key] = value;
 			saveState();
@@ -111,7 +118,8 @@ function isDark() {
 /* The same hues as in an SVG of this program; see flame.h. */
 function colour(f, dark) {
 	const c = f >= 0 ? data.functions[f][5] : -1;
-	if (c < 0) return dark ? `hsl(210 6% ${26 + 2 * (-1 - c)}%)` : `hsl(210 6% ${78 + 3 * (-1 - c)}%)`;
+	if (c < 0) return dark ? `hsl(210 6% ${26 + 2 * (-1 - c)}%)` :
+		`hsl(210 6% ${78 + 3 * (-1 - c)}%)`;
 	const hue = 16 + Math.floor(c / 5), shade = c % 5;
 	return dark ? `hsl(${hue} 46% ${34 + 3 * shade}%)` : `hsl(${hue} 84% ${62 + 4 * shade}%)`;
 }

@@ -50,8 +50,9 @@ inplace_returns:
 	.cfi_endproc
 	.size inplace_entry, . - inplace_entry
 
-/* syscall() as the program calls it: nothing is between it and libc's, whatever the call does to the
- * stack, but a look for the one that installs a filter.  libc's pointer is the first of struct real. */
+/* syscall() as the program calls it: nothing is between it and libc's, whatever the call does to
+ * the stack, but a look for the one that installs a filter.  libc's pointer is the first of struct
+ * real. */
 	.globl hook_syscall, syscall
 	.hidden hook_syscall
 	.type hook_syscall, @function

@@ -21,9 +21,11 @@ def judge(memoir, program, folder, scenario):
     """The verdict on the stack of the scenario's own function that kept most, or None."""
     name, _, site, _ = scenario
     path = os.path.join(folder, name + ".dat")
-    subprocess.run([memoir, "run", "-o", path, "--no-write-binaries", "--", program, name], check=True,
+    subprocess.run([memoir, "run", "-o", path, "--no-write-binaries", "--", program, name],
+                   check=True,
                    capture_output=True, timeout=60)
-    done = subprocess.run([memoir, "leaks", "--held", "--json", "--top", "100000", path], check=True,
+    done = subprocess.run([memoir, "leaks", "--held", "--json", "--top", "100000", path],
+                          check=True,
                           capture_output=True, timeout=60)
     found = [v for v in json.loads(done.stdout)["verdicts"]
              if any(f.get("function", "").split("(")[0] == site for f in v["backtrace"])]
@@ -53,7 +55,8 @@ def table(results):
             yield f"| {name}: {what} | {expected} | **none** | | |"
             continue
         shown = verdict["class"] if is_right(scenario, verdict) else f"**{verdict['class']}**"
-        yield f"| {name}: {what} | {expected} | {shown} | {verdict['confidence']:.0%} | {verdict['evidence']} |"
+        yield (f"| {name}: {what} | {expected} | {shown} | {verdict['confidence']:.0%} | "
+               f"{verdict['evidence']} |")
 
 
 def main():
