@@ -9,14 +9,6 @@
 #include "model/stats.h"
 #include "query/group_frames.h"
 
-void words_timeval(struct json *j, const char *key, uint64_t ns)
-{
-	json_object(j, key);
-	json_number(j, "secs", ns / 1000000000);
-	json_number(j, "fract_nsecs", ns % 1000000000);
-	json_end_object(j);
-}
-
 void words_address(struct json *j, const char *key, uint64_t address)
 {
 	char text[17];

@@ -8,8 +8,6 @@
 #include "model/locations.h"
 #include "model/model.h"
 
-/* {"secs": …, "fract_nsecs": …} */
-void words_timeval(struct json *j, const char *key, uint64_t ns);
 /* 16 hexadecimal digits. */
 void words_address(struct json *j, const char *key, uint64_t address);
 /* The call that a stack's first allocation was made by, else the first free. */

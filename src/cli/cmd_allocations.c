@@ -18,16 +18,16 @@ static const struct command_option options[] = {
 };
 
 static const struct table_column columns[] = {
-	{ "TIME", "timestamp_ns", false, STYLE_PLAIN, 0 },
-	{ "LIFETIME", "lifetime_ns", false, STYLE_NUMBER, 0 },
-	{ "SIZE", "size", false, STYLE_STRONG, 0 },
-	{ "USABLE", "usable_size", false, STYLE_PLAIN, 130 },
-	{ "ADDRESS", "address", false, STYLE_DIM, 110 },
-	{ "THREAD", "thread", true, STYLE_PLAIN, 100 },
-	{ "CHAIN", "chain", false, STYLE_PLAIN, 120 },
-	{ "CALL", "call", true, STYLE_DIM, 90 },
-	{ "STACK", "stack", false, STYLE_DIM, 0 },
-	{ "WHERE", "where", true, STYLE_FUNCTION, 0 },
+	{ "TIME", false, STYLE_PLAIN, 0 },
+	{ "LIFETIME", false, STYLE_NUMBER, 0 },
+	{ "SIZE", false, STYLE_STRONG, 0 },
+	{ "USABLE", false, STYLE_PLAIN, 130 },
+	{ "ADDRESS", false, STYLE_DIM, 110 },
+	{ "THREAD", true, STYLE_PLAIN, 100 },
+	{ "CHAIN", false, STYLE_PLAIN, 120 },
+	{ "CALL", true, STYLE_DIM, 90 },
+	{ "STACK", false, STYLE_DIM, 0 },
+	{ "WHERE", true, STYLE_FUNCTION, 0 },
 	{ 0 },
 };
 

@@ -21,31 +21,31 @@ static const struct command_option options[] = {
 };
 
 static const struct table_column stack_columns[] = {
-	{ "SIZE", "", false, STYLE_STRONG, 0 },
-	{ "COUNT", "", false, STYLE_PLAIN, 0 },
-	{ "LEAKED", "", false, STYLE_NUMBER, 0 },
-	{ "BLOCKS", "", false, STYLE_NUMBER, 100 },
-	{ "OWN PEAK", "", false, STYLE_PLAIN, PEAK_WIDTH },
-	{ "AT", "", false, STYLE_PLAIN, 120 },
-	{ "FIRST", "", false, STYLE_DIM, 130 },
-	{ "LAST", "", false, STYLE_DIM, 130 },
-	{ "STACK", "", false, STYLE_DIM, 0 },
-	{ "WHERE", "", true, STYLE_FUNCTION, 0 },
+	{ "SIZE", false, STYLE_STRONG, 0 },
+	{ "COUNT", false, STYLE_PLAIN, 0 },
+	{ "LEAKED", false, STYLE_NUMBER, 0 },
+	{ "BLOCKS", false, STYLE_NUMBER, 100 },
+	{ "OWN PEAK", false, STYLE_PLAIN, PEAK_WIDTH },
+	{ "AT", false, STYLE_PLAIN, 120 },
+	{ "FIRST", false, STYLE_DIM, 130 },
+	{ "LAST", false, STYLE_DIM, 130 },
+	{ "STACK", false, STYLE_DIM, 0 },
+	{ "WHERE", true, STYLE_FUNCTION, 0 },
 	{ 0 },
 };
 
 static const struct table_column frame_columns[] = {
-	{ "SIZE", "", false, STYLE_STRONG, 0 },	  { "COUNT", "", false, STYLE_PLAIN, 0 },
-	{ "SELF", "", false, STYLE_STRONG, 0 },	  { "SELF COUNT", "", false, STYLE_PLAIN, 90 },
-	{ "LEAKED", "", false, STYLE_NUMBER, 0 }, { "BLOCKS", "", false, STYLE_NUMBER, 100 },
-	{ "NAME", "", true, STYLE_FUNCTION, 0 },  { 0 },
+	{ "SIZE", false, STYLE_STRONG, 0 },   { "COUNT", false, STYLE_PLAIN, 0 },
+	{ "SELF", false, STYLE_STRONG, 0 },   { "SELF COUNT", false, STYLE_PLAIN, 90 },
+	{ "LEAKED", false, STYLE_NUMBER, 0 }, { "BLOCKS", false, STYLE_NUMBER, 100 },
+	{ "NAME", true, STYLE_FUNCTION, 0 },  { 0 },
 };
 
 static const struct table_column class_columns[] = {
-	{ "SIZE", "", false, STYLE_STRONG, 0 },	  { "COUNT", "", false, STYLE_PLAIN, 0 },
-	{ "LEAKED", "", false, STYLE_NUMBER, 0 }, { "BLOCKS", "", false, STYLE_NUMBER, 0 },
-	{ "FIRST", "", false, STYLE_DIM, 90 },	  { "LAST", "", false, STYLE_DIM, 90 },
-	{ "NAME", "", true, STYLE_FUNCTION, 0 },  { 0 },
+	{ "SIZE", false, STYLE_STRONG, 0 },   { "COUNT", false, STYLE_PLAIN, 0 },
+	{ "LEAKED", false, STYLE_NUMBER, 0 }, { "BLOCKS", false, STYLE_NUMBER, 0 },
+	{ "FIRST", false, STYLE_DIM, 90 },    { "LAST", false, STYLE_DIM, 90 },
+	{ "NAME", true, STYLE_FUNCTION, 0 },  { 0 },
 };
 
 static void size_cell(struct table *t, uint64_t bytes)

@@ -24,41 +24,35 @@ static const struct command_option options[] = {
 };
 
 static const struct table_column map_columns[] = {
-	{ "MAP", "id", false, STYLE_DIM, 0 },
-	{ "TIME", "timestamp_ns", false, STYLE_PLAIN, 0 },
-	{ "LIFETIME", "lifetime_ns", false, STYLE_NUMBER, 0 },
-	{ "SIZE", "size", false, STYLE_STRONG, 0 },
-	{ "PEAK RSS", "peak_rss", false, STYLE_STRONG, 0 },
-	{ "ADDRESS", "address", false, STYLE_DIM, 110 },
-	{ "PERMS", "permissions", true, STYLE_PLAIN, 90 },
-	{ "THREAD", "thread", true, STYLE_PLAIN, 130 },
-	{ "CALL", "call", true, STYLE_DIM, 120 },
-	{ "NAME", "name", true, STYLE_PLAIN, 0 },
-	{ "WHERE", "where", true, STYLE_FUNCTION, 0 },
-	{ 0 },
+	{ "MAP", false, STYLE_DIM, 0 },		{ "TIME", false, STYLE_PLAIN, 0 },
+	{ "LIFETIME", false, STYLE_NUMBER, 0 }, { "SIZE", false, STYLE_STRONG, 0 },
+	{ "PEAK RSS", false, STYLE_STRONG, 0 }, { "ADDRESS", false, STYLE_DIM, 110 },
+	{ "PERMS", true, STYLE_PLAIN, 90 },	{ "THREAD", true, STYLE_PLAIN, 130 },
+	{ "CALL", true, STYLE_DIM, 120 },	{ "NAME", true, STYLE_PLAIN, 0 },
+	{ "WHERE", true, STYLE_FUNCTION, 0 },	{ 0 },
 };
 
 static const struct table_column region_columns[] = {
-	{ "MAP", "map", false, STYLE_DIM, 0 },
-	{ "TIME", "timestamp_ns", false, STYLE_PLAIN, 0 },
-	{ "LIFETIME", "lifetime_ns", false, STYLE_NUMBER, 0 },
-	{ "ADDRESS", "address", false, STYLE_DIM, 0 },
-	{ "SIZE", "size", false, STYLE_STRONG, 0 },
-	{ "PERMS", "permissions", true, STYLE_PLAIN, 0 },
-	{ "NAME", "name", true, STYLE_PLAIN, 100 },
-	{ "ENDED BY", "ended_by", true, STYLE_FUNCTION, 0 },
+	{ "MAP", false, STYLE_DIM, 0 },
+	{ "TIME", false, STYLE_PLAIN, 0 },
+	{ "LIFETIME", false, STYLE_NUMBER, 0 },
+	{ "ADDRESS", false, STYLE_DIM, 0 },
+	{ "SIZE", false, STYLE_STRONG, 0 },
+	{ "PERMS", true, STYLE_PLAIN, 0 },
+	{ "NAME", true, STYLE_PLAIN, 100 },
+	{ "ENDED BY", true, STYLE_FUNCTION, 0 },
 	{ 0 },
 };
 
 static const struct table_column usage_columns[] = {
-	{ "MAP", "map", false, STYLE_DIM, 0 },
-	{ "TIME", "timestamp_ns", false, STYLE_PLAIN, 0 },
-	{ "ADDRESS SPACE", "address_space", false, STYLE_PLAIN, 0 },
-	{ "RSS", "rss", false, STYLE_STRONG, 0 },
-	{ "ANONYMOUS", "anonymous", false, STYLE_PLAIN, 0 },
-	{ "DIRTY", "dirty", false, STYLE_PLAIN, 0 },
-	{ "CLEAN", "clean", false, STYLE_PLAIN, 0 },
-	{ "SWAP", "swap", false, STYLE_PLAIN, 0 },
+	{ "MAP", false, STYLE_DIM, 0 },
+	{ "TIME", false, STYLE_PLAIN, 0 },
+	{ "ADDRESS SPACE", false, STYLE_PLAIN, 0 },
+	{ "RSS", false, STYLE_STRONG, 0 },
+	{ "ANONYMOUS", false, STYLE_PLAIN, 0 },
+	{ "DIRTY", false, STYLE_PLAIN, 0 },
+	{ "CLEAN", false, STYLE_PLAIN, 0 },
+	{ "SWAP", false, STYLE_PLAIN, 0 },
 	{ 0 },
 };
 

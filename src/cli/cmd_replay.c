@@ -234,14 +234,14 @@ static void print_notes(struct buf *out, const struct replay *r)
 static void print_text(struct buf *out, const struct replay *r)
 {
 	static const struct table_column columns[] = {
-		{ "time", "time", .style = STYLE_NUMBER },
-		{ "cpu", "cpu", .narrow = 76 },
-		{ "peak RSS", "peak_rss", .style = STYLE_STRONG },
-		{ "beyond", "beyond" },
-		{ "", "share", .narrow = 90 },
-		{ "RSS at end", "end_rss" },
-		{ "faults", "faults", .narrow = 66 },
-		{ "allocator", "allocator", .left = true, .style = STYLE_FUNCTION },
+		{ "time", .style = STYLE_NUMBER },
+		{ "cpu", .narrow = 76 },
+		{ "peak RSS", .style = STYLE_STRONG },
+		{ "beyond" },
+		{ "", .narrow = 90 },
+		{ "RSS at end" },
+		{ "faults", .narrow = 66 },
+		{ "allocator", .left = true, .style = STYLE_FUNCTION },
 		{ 0 },
 	};
 	const struct compile *c = &r->compile;

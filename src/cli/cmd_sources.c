@@ -6,12 +6,12 @@
 #include "cli/table.h"
 
 static const struct table_column columns[] = {
-	{ "BYTES", "", false, STYLE_STRONG, 0 },
-	{ "BLOCKS", "", false, STYLE_PLAIN, 0 },
-	{ "SELF", "", false, STYLE_STRONG, 0 },
-	{ "SELF BLOCKS", "", false, STYLE_PLAIN, 90 },
-	{ "HERE", "", true, STYLE_DIM, 0 },
-	{ "FILE", "", true, STYLE_FUNCTION, 0 },
+	{ "BYTES", false, STYLE_STRONG, 0 },
+	{ "BLOCKS", false, STYLE_PLAIN, 0 },
+	{ "SELF", false, STYLE_STRONG, 0 },
+	{ "SELF BLOCKS", false, STYLE_PLAIN, 90 },
+	{ "HERE", true, STYLE_DIM, 0 },
+	{ "FILE", true, STYLE_FUNCTION, 0 },
 	{ 0 },
 };
 

@@ -12,16 +12,16 @@
 #define CURVE_WIDTH 110 /* columns of the terminal from which on curves are shown */
 
 static const struct table_column columns[] = {
-	{ "ALLOCATED", "", false, STYLE_STRONG, 0 },
-	{ "BLOCKS", "", false, STYLE_PLAIN, 0 },
-	{ "AT PEAK", "", false, STYLE_PLAIN, 0 },
-	{ "LEAKED", "", false, STYLE_NUMBER, 0 },
-	{ "TEMPORARY", "", false, STYLE_PLAIN, 90 },
-	{ "FREED BY OTHERS", "", false, STYLE_PLAIN, 0 },
-	{ "FIRST", "", false, STYLE_DIM, 130 },
-	{ "LAST", "", false, STYLE_DIM, 130 },
-	{ "ALIVE", "", true, STYLE_NUMBER, CURVE_WIDTH },
-	{ "THREAD", "", true, STYLE_FUNCTION, 0 },
+	{ "ALLOCATED", false, STYLE_STRONG, 0 },
+	{ "BLOCKS", false, STYLE_PLAIN, 0 },
+	{ "AT PEAK", false, STYLE_PLAIN, 0 },
+	{ "LEAKED", false, STYLE_NUMBER, 0 },
+	{ "TEMPORARY", false, STYLE_PLAIN, 90 },
+	{ "FREED BY OTHERS", false, STYLE_PLAIN, 0 },
+	{ "FIRST", false, STYLE_DIM, 130 },
+	{ "LAST", false, STYLE_DIM, 130 },
+	{ "ALIVE", true, STYLE_NUMBER, CURVE_WIDTH },
+	{ "THREAD", true, STYLE_FUNCTION, 0 },
 	{ 0 },
 };
 

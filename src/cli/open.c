@@ -214,12 +214,10 @@ struct snapshot *open_snapshot(const char *command, char *path, const struct ope
 	return s;
 }
 
-/* `filter` becomes the opened one's own unless it is lent. */
-static bool open_filtered(const char *command, int argc, char **argv,
-			  const struct open_options *options, struct filter *filter, bool lent,
-			  struct opened *ret_opened)
+bool open_view(const char *command, int argc, char **argv, const struct open_options *options,
+	       struct opened *ret_opened)
 {
-	struct opened o = { .filter = lent ? NULL : filter };
+	struct opened o = { .filter = filtering_take() };
 	struct err err = { .offset = ERR_NO_OFFSET };
 
 	*ret_opened = (struct opened){ 0 };
@@ -231,7 +229,7 @@ static bool open_filtered(const char *command, int argc, char **argv,
 	o.status = ret_opened->status;
 	open_naming_start();
 	o.locations = find_names(o.model, options);
-	o.view = view_new(o.model, o.locations, filter, &err);
+	o.view = view_new(o.model, o.locations, o.filter, &err);
 	open_naming_end();
 	if (!o.view) {
 		fprintf(stderr, "memoir %s: %s\n", command, err.text);
@@ -241,18 +239,6 @@ static bool open_filtered(const char *command, int argc, char **argv,
 	}
 	*ret_opened = o;
 	return true;
-}
-
-bool open_view(const char *command, int argc, char **argv, const struct open_options *options,
-	       struct opened *ret_opened)
-{
-	return open_filtered(command, argc, argv, options, filtering_take(), false, ret_opened);
-}
-
-bool open_another(const char *command, char *path, const struct open_options *options,
-		  const struct opened *first, struct opened *ret_opened)
-{
-	return open_filtered(command, 1, &path, options, first->filter, true, ret_opened);
 }
 
 void opened_names(struct opened *o)

@@ -43,9 +43,6 @@ struct opened {
  * ret->status.  argv holds the one recording. */
 bool open_view(const char *command, int argc, char **argv, const struct open_options *options,
 	       struct opened *ret_opened);
-/* One more recording with the filter of the first, which must be released last. */
-bool open_another(const char *command, char *path, const struct open_options *options,
-		  const struct opened *first, struct opened *ret_opened);
 /* Finds every name at once, with a progress bar; else each is found when it is asked for. */
 void opened_names(struct opened *o);
 void opened_release(struct opened *o);

@@ -237,13 +237,13 @@ static void branch(struct buf *out, const struct processes *all, size_t i)
 }
 
 static const struct table_column columns[] = {
-	{ .title = "process", .name = "process", .style = STYLE_NUMBER },
-	{ .title = "ran", .name = "ran" },
-	{ .title = "peak", .name = "peak" },
-	{ .title = "leaked", .name = "leaked" },
-	{ .title = "events", .name = "events" },
-	{ .title = "file", .name = "file", .left = true },
-	{ .title = "command", .name = "command", .left = true },
+	{ .title = "process", .style = STYLE_NUMBER },
+	{ .title = "ran" },
+	{ .title = "peak" },
+	{ .title = "leaked" },
+	{ .title = "events" },
+	{ .title = "file", .left = true },
+	{ .title = "command", .left = true },
 	{ 0 },
 };
 

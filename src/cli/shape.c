@@ -133,15 +133,6 @@ void shape_measure_title(struct buf *out, const struct model *m, const struct me
 	}
 }
 
-void shape_measure_json(struct json *j, const struct model *m, const struct measuring *how)
-{
-	json_text(j, "measure", measure_rows[how->measure].name);
-	if (how->measure == MEASURE_ALIVE_AT || how->measure == MEASURE_PEAK)
-		json_number(j, "at_ns", m->totals.peak_bytes ? model_ns(m, how->at) : 0);
-	if (how->measure == MEASURE_SHORT_LIVED)
-		json_number(j, "below_ns", ticks_ns(m, how->at));
-}
-
 void shape_removed(struct buf *out, const struct term *t, const struct model *m)
 {
 	const struct removed *r = &m->tables.removed;

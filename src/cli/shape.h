@@ -32,8 +32,6 @@ struct measuring shape_measuring(const struct model *m, const struct shape_measu
 				 enum measure otherwise);
 /* "what was never freed", "what was alive 1.50 s after the start". */
 void shape_measure_title(struct buf *out, const struct model *m, const struct measuring *how);
-/* The same as JSON: "measure", and "at_ns" or "below_ns". */
-void shape_measure_json(struct json *j, const struct model *m, const struct measuring *how);
 /* A moment as ns after the start; false after saying what is wrong with it. */
 bool shape_time(const char *command, const char *option, const struct model *m, const char *text,
 		uint64_t *ret_ns);

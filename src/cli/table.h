@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Rows and columns for a terminal, or the same as CSV.
+/* Rows and columns for a terminal.
  *
  * Columns are as wide as their widest cell; the last one takes what is left of the line and is
  * shortened there.  A column that is not needed falls away where the terminal is too narrow for
@@ -14,8 +14,7 @@
 
 struct table_column {
 	const char *title;
-	const char *name; /* in CSV */
-	bool left;	  /* texts; numbers are on the right */
+	bool left; /* texts; numbers are on the right */
 	enum term_style style;
 	unsigned narrow; /* shown from so many columns of the terminal on; 0: always */
 };

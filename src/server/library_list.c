@@ -7,6 +7,7 @@
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "model/words.h"
+#include "query/answer.h"
 #include "server/dumps.h"
 #include "server/library_internal.h"
 #include "server/statistics.h"
@@ -42,10 +43,10 @@ static void list_program(struct json *j, const struct model *m, const char *exec
 	known_text(j, "architecture", m ? model_info(m, "arch") : NULL);
 	json_number(j, "final_allocated", totals.live_bytes);
 	json_number(j, "final_allocated_count", totals.live_count);
-	words_timeval(j, "runtime", m ? model_runtime_ns(m) : 0);
+	answer_timeval(j, "runtime", m ? model_runtime_ns(m) : 0);
 	json_number(j, "unique_backtrace_count", stacks.stacks);
 	json_number(j, "maximum_backtrace_depth", stacks.deepest);
-	words_timeval(j, "timestamp", m ? model_start_ns(m) : 0);
+	answer_timeval(j, "timestamp", m ? model_start_ns(m) : 0);
 	buf_release(&line);
 }
 

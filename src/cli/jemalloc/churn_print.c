@@ -99,13 +99,10 @@ static void print_lives(struct buf *out, const struct term *t, const struct chur
 
 static void print_threads(struct buf *out, const struct term *t, const struct churn *c)
 {
-	static const struct table_column columns[] = { { "thread", "thread" },
-						       { "allocated", "allocated" },
-						       { "bytes", "bytes" },
-						       { "freed", "freed" },
-						       { "of others", "freed_others" },
-						       { "name", "name", .left = true },
-						       { 0 } };
+	static const struct table_column columns[] = {
+		{ "thread" },	 { "allocated" },	   { "bytes" }, { "freed" },
+		{ "of others" }, { "name", .left = true }, { 0 }
+	};
 	struct table table;
 	struct human h;
 
@@ -154,16 +151,16 @@ static void add_row(struct table *table, const struct churn *c, const struct chu
 static void print_stacks(struct buf *out, const struct term *t, const struct churn *c, uint64_t top,
 			 bool full)
 {
-	static const struct table_column columns[] = { { "~bytes", "bytes", .style = STYLE_NUMBER },
-						       { "~objects", "objects" },
-						       { "sampled", "sampled", .narrow = 100 },
-						       { "mean life", "mean" },
-						       { "half", "half", .narrow = 120 },
-						       { "90 %", "p90", .narrow = 90 },
-						       { "longest", "longest", .narrow = 120 },
-						       { "alive", "alive", .narrow = 110 },
-						       { "elsewhere", "elsewhere", .narrow = 100 },
-						       { "stack", "stack", .left = true,
+	static const struct table_column columns[] = { { "~bytes", .style = STYLE_NUMBER },
+						       { "~objects" },
+						       { "sampled", .narrow = 100 },
+						       { "mean life" },
+						       { "half", .narrow = 120 },
+						       { "90 %", .narrow = 90 },
+						       { "longest", .narrow = 120 },
+						       { "alive", .narrow = 110 },
+						       { "elsewhere", .narrow = 100 },
+						       { "stack", .left = true,
 							 .style = STYLE_FUNCTION },
 						       { 0 } };
 	struct table table;

@@ -76,16 +76,15 @@ static void print_dumps(const struct dump_series *s, bool named, const struct te
 
 static void print_rows(const struct dump_series *s, const struct term *term, struct buf *out)
 {
-	const struct table_column columns[] = {
-		{ "change", "change" },
-		{ "first", "first" },
-		{ "last", "last" },
-		{ "per dump", "slope" },
-		{ "steady", "fit", .narrow = 90 },
-		{ "curve", "curve", .left = true, .style = STYLE_NUMBER },
-		{ by_stacks ? "stack" : "function", "name", .left = true, .style = STYLE_FUNCTION },
-		{ 0 }
-	};
+	const struct table_column columns[] = { { "change" },
+						{ "first" },
+						{ "last" },
+						{ "per dump" },
+						{ "steady", .narrow = 90 },
+						{ "curve", .left = true, .style = STYLE_NUMBER },
+						{ by_stacks ? "stack" : "function", .left = true,
+						  .style = STYLE_FUNCTION },
+						{ 0 } };
 	struct buf text = { 0 };
 	struct table t;
 	struct human h;

@@ -22,9 +22,9 @@ static const struct command_option options[] = {
 };
 
 static const struct table_column columns[] = {
-	{ "PID", "pid", false, STYLE_NUMBER, 0 },
-	{ "address", "address", true, STYLE_PLAIN, 0 },
-	{ "command", "command", true, STYLE_PLAIN, 0 },
+	{ "PID", false, STYLE_NUMBER, 0 },
+	{ "address", true, STYLE_PLAIN, 0 },
+	{ "command", true, STYLE_PLAIN, 0 },
 	{ 0 },
 };
 

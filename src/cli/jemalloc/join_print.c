@@ -94,12 +94,12 @@ static void other_row(struct table *t, const struct join *j, double unused, cons
 
 static void print_stacks(const struct shown *s)
 {
-	static const struct table_column columns[] = { { "unused", "unused" },
-						       { "share", "share" },
-						       { "live", "live" },
-						       { "blocks", "blocks", .narrow = 90 },
-						       { "worst class", "class" },
-						       { "stack", "stack", .left = true,
+	static const struct table_column columns[] = { { "unused" },
+						       { "share" },
+						       { "live" },
+						       { "blocks", .narrow = 90 },
+						       { "worst class" },
+						       { "stack", .left = true,
 							 .style = STYLE_FUNCTION },
 						       { 0 } };
 	const struct join *j = s->join;
@@ -168,13 +168,13 @@ static void put_holders(struct buf *out, const struct join *j, const struct join
 
 static void print_classes(const struct shown *s)
 {
-	static const struct table_column columns[] = { { "class", "class" },
-						       { "unused", "unused" },
-						       { "used", "used" },
-						       { "regions", "regions", .narrow = 90 },
-						       { "in use", "live" },
-						       { "in the dump", "seen", .narrow = 90 },
-						       { "whose", "stacks", .left = true,
+	static const struct table_column columns[] = { { "class" },
+						       { "unused" },
+						       { "used" },
+						       { "regions", .narrow = 90 },
+						       { "in use" },
+						       { "in the dump", .narrow = 90 },
+						       { "whose", .left = true,
 							 .style = STYLE_FUNCTION },
 						       { 0 } };
 	const struct join *j = s->join;
