@@ -89,10 +89,10 @@ def test_takes_the_next_port(recording):
     (["--password-file", "/proc/nonexistent"], 1, b"No such file"),
     (["--password-file", "/dev/null"], 1, b"empty"),
     (["-p", "70000"], 2, b"65535"),
-    (["-i", "no.such.address.invalid"], 1, b"no address"),
+    (["-i", "no.such.address.invalid"], 1, b"is not an address"),
     (["--upload-limit", "much"], 2, b"size"),
     (["/proc/nonexistent.dat"], 1, b"No such file"),
-    ([__file__], 1, b"no recording"),
+    ([__file__], 1, b"neither a recording"),
     (["--prot", "1"], 2, b"--port"),
 ])
 def test_refuses(arguments, status, words):
