@@ -27,9 +27,11 @@ struct prefetch {
 struct question {
 	const char *name; /* "histogram": /data/{id}/histogram, question_histogram, a script's
 			     function */
-	const char *path; /* over HTTP, where <name> is something else there; NULL: <name> */
-	const char *help; /* one line */
-	const char *kind; /* of file that it is about; NULL: a recording */
+	/* Over HTTP, where <name> is something else there; NULL: <name>.  Behind /data/{id}/, or
+	 * /dumps/{id}/ for kind "heap". */
+	const char *path;
+	const char *help;		/* one line */
+	const char *kind;		/* of file that it is about; NULL: a recording */
 	const struct param_row *params; /* ends with a row without a name; may be NULL */
 	bool filters;			/* takes filter rows and expressions */
 	bool checks; /* an expression that cannot be read is no fault: see ask.checked */

@@ -9,7 +9,7 @@
 #include "query/filter.h"
 #include "query/group.h"
 #include "query/sort.h"
-#include "server/dump_question.h"
+#include "server/dumps.h"
 #include "server/request.h"
 #include "server/server.h"
 

@@ -4,9 +4,11 @@
 
 #include <string.h>
 
+#include "answer/dump_question.h"
 #include "base/nearest.h"
 #include "base/xalloc.h"
-#include "server/dump_question.h"
+#include "server/dumps.h"
+#include "server/request.h"
 
 static const struct heap_report *find(const char *name)
 {
@@ -91,18 +93,14 @@ static int write_report(struct request *r, const struct heap_report *h, const st
 /* "regex" is for reports that take one, and those need it. */
 static int read_about(struct request *r, const struct heap_report *h, struct pattern **ret_about)
 {
-	const char *text = ask_text(&r->ask, "regex");
-	struct err err = { .offset = ERR_NO_OFFSET };
+	bool given = ask_has(&r->ask, "regex");
 
-	if (!text && h->argument)
+	if (!given && h->argument)
 		return ask_fail(&r->ask, 400, "regex", "'%s' is about functions: regex=NAME",
 				h->name);
-	if (text && !h->argument)
+	if (given && !h->argument)
 		return ask_fail(&r->ask, 400, "regex", "'%s' takes none", h->name);
-	if (!text)
-		return 0;
-	*ret_about = pattern_new(text, &err);
-	return *ret_about ? 0 : ask_fail_err(&r->ask, "regex", &err);
+	return dump_question_pattern(&r->ask, "regex", ret_about);
 }
 
 /* Rows in another form are of the type of the report that is named after it: NULL with
@@ -154,7 +152,7 @@ static int answer(struct request *r, struct sink *out)
 	if (!type)
 		return -1;
 	o.form = type->form;
-	error = dump_question_init(&q, r);
+	error = dump_question_init(&q, &r->ask);
 	if (!error)
 		error = read_about(r, h, &about);
 	if (!error)
@@ -169,7 +167,7 @@ static int answer(struct request *r, struct sink *out)
 		o.dump_size = whole.size;
 		q.options.drop_negative = ask_bool(&r->ask, "drop_negative");
 		q.options.by_thread = q.options.whole = h->by_thread;
-		error = dump_question_ask(&q, r, r->ask.snapshot->heap,
+		error = dump_question_ask(&q, &r->ask, r->ask.snapshot->heap,
 					  q.base ? q.base->heap : NULL, &p);
 		r->type = type->mime;
 		r->foreign = strstr(type->mime, "svg") || strstr(type->mime, "html");

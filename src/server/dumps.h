@@ -3,7 +3,7 @@
 /* Heap profile dumps: a kind of file (kind.c), and what is known of a loaded one.
  *
  * Names are looked up once, when the file is loaded; every question takes them from there
- * (dump_question.h).  Nothing changes afterwards, so any number of threads may ask. */
+ * (answer/dump_question.h).  Nothing changes afterwards, so any number of threads may ask. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "heap/loaded_dump.h"
@@ -14,7 +14,11 @@ int dumps_load(struct snapshot *s, const struct loading *l, struct err *err);
 /* "heap": {…} of /list. */
 void dumps_list(struct json *j, const struct snapshot *s);
 
+struct heap_report;
+/* How the names of a report's files end: "txt". */
+const char *dump_report_extension(const struct heap_report *h);
+
 struct request;
-/* The bytes of a request's dump, unpacked: 0, or -EINVAL after request_fail().  Released in either
+/* The bytes of a request's dump, unpacked: 0, or -EINVAL after ask_fail().  Released in either
  * case. */
 int dumps_bytes(struct request *r, struct buf *b);

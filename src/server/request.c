@@ -111,17 +111,6 @@ void request_release(struct request *r)
 	*r = (struct request){ 0 };
 }
 
-struct snapshot *request_file(struct request *r, const char *parameter, const char *id,
-			      const char *kind)
-{
-	struct snapshot *s = take_snapshot(&r->ask, parameter, id);
-
-	if (!s || !strcmp(s->kind->name, kind))
-		return s;
-	ask_fail(&r->ask, 404, parameter, "'%s' is not a file of that kind", s->name);
-	return snapshot_drop(s);
-}
-
 static void add_to_key(const struct request *r, struct buf *key, const struct param *p)
 {
 	struct snapshot *s = NULL;

@@ -40,9 +40,6 @@ struct request {
 bool request_init(struct request *r, struct server *s, unsigned method, const char *address);
 void request_release(struct request *r);
 
-/* Another file of a kind, which the caller drops; NULL after ask_fail(). */
-struct snapshot *request_file(struct request *r, const char *parameter, const char *id,
-			      const char *kind);
 /* What the answer depends on: the path, what was asked beyond the usual, and which state of which
  * recordings it is about.  Two ways to ask the same have the same.  The caller frees it. */
 char *request_key(const struct request *r, bool gzip);

@@ -40,21 +40,25 @@ static bool question_is_long(struct request *r)
 
 __attribute__((constructor)) static void make_question_routes(void)
 {
-	for (unsigned i = 0; i < QUESTIONS_MAX && questions[i]; i++)
+	for (unsigned i = 0; i < QUESTIONS_MAX && questions[i]; i++) {
+		const struct question *q = questions[i];
+		bool dump = q->kind && !strcmp(q->kind, "heap");
+
 		question_routes[i] = (struct route){
-			.path = xasprintf("/data/{id}/%s", questions[i]->path ? questions[i]->path
-									      : questions[i]->name),
+			.path = xasprintf("/%s/{id}/%s", dump ? "dumps" : "data",
+					  q->path ? q->path : q->name),
 			.methods = METHOD_GET,
-			.help = questions[i]->help,
-			.kind = questions[i]->kind,
-			.params = questions[i]->params,
-			.filters = questions[i]->filters,
-			.checks = questions[i]->checks,
+			.help = q->help,
+			.kind = q->kind,
+			.params = q->params,
+			.filters = q->filters,
+			.checks = q->checks,
 			.way = ROUTE_CACHED,
 			.streams = question_is_long,
 			.answer = answer_question,
-			.question = questions[i],
+			.question = q,
 		};
+	}
 }
 
 static void drop(char *args[ROUTE_ARGS])

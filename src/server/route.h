@@ -3,7 +3,7 @@
 /* What can be asked: one table, which answers requests, makes /api, and which docs/http-api.md is
  * compared with.
  *
- * Every question of src/answer has the path /data/{id}/<name>.  Anything else is a resource: a file
+ * Every question of src/answer has a path (see its `path`).  Anything else is a resource: a file
  * <word>.c that ends in a table `routes_<word>` (which ends with a row without a path), and the
  * word in this folder's meson.build. */
 #include <stdbool.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* What is asked about heap profile dumps: the parameters that all their endpoints share, and the
- * profiles that answer. */
+/* What is asked about heap profile dumps: the parameters that all of these questions
+ * share, and the profiles that answer.  One thread at a time, as with the ask. */
+#include "answer/question.h"
 #include "base/pattern.h"
-#include "heap/profile.h"
+#include "heap/loaded_dump.h"
 #include "heap/top.h"
-#include "server/dumps.h"
-#include "server/request.h"
 
 struct dump_question {
 	struct profile_options options;
@@ -15,21 +14,21 @@ struct dump_question {
 	struct snapshot *base; /* NULL: it is no difference */
 };
 
-/* Reads the parameters: 0, or -EINVAL after request_fail().  Released in either case. */
-int dump_question_init(struct dump_question *q, struct request *r);
+/* Reads the parameters: 0, or -EINVAL after ask_fail().  Released in either case. */
+int dump_question_init(struct dump_question *q, struct ask *a);
 void dump_question_release(struct dump_question *q);
+
+/* The expression that a parameter has, if it is given, for pattern_free(): 0, or -EINVAL after
+ * ask_fail(). */
+int dump_question_pattern(struct ask *a, const char *name, struct pattern **ret_pattern);
 
 /* The profile of a dump, less that of `base` if it is not NULL: 0, or -EINVAL after ask_fail().  To
  * be released in either case. */
-int dump_question_ask(const struct dump_question *q, struct request *r, const struct loaded_dump *d,
+int dump_question_ask(const struct dump_question *q, struct ask *a, const struct loaded_dump *d,
 		      const struct loaded_dump *base, struct profile *ret_profile);
 
 /* "measure", "by"; and `key`: {…} of the base, if there is one. */
 void dump_question_json(struct json *j, const struct dump_question *q, const char *key);
-
-struct heap_report;
-/* How the names of a report's files end: "txt". */
-const char *dump_report_extension(const struct heap_report *h);
 
 #define DUMP_MEASURES "inuse_space|inuse_objects|alloc_space|alloc_objects"
 #define PARAMS_DUMP                                                                                \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Questions about dumps.  See dump_question.h.  Request handlers call this; any thread.
- */
-#include "server/dump_question.h"
+/* What questions about dumps share.  See dump_question.h. */
+#include "answer/dump_question.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,43 +15,47 @@ static const char *const details[] = {
 	[PROFILE_ADDRESSES] = "address",
 };
 
-static int compile(struct request *r, const char *name, struct pattern **ret)
+int dump_question_pattern(struct ask *a, const char *name, struct pattern **ret_pattern)
 {
-	const char *text = ask_text(&r->ask, name);
+	const char *text = ask_text(a, name);
 	struct err err = { .offset = ERR_NO_OFFSET };
 
 	if (!text)
 		return 0;
-	*ret = pattern_new(text, &err);
-	return *ret ? 0 : ask_fail_err(&r->ask, name, &err);
+	*ret_pattern = pattern_new(text, &err);
+	return *ret_pattern ? 0 : ask_fail_err(a, name, &err);
 }
 
-int dump_question_init(struct dump_question *q, struct request *r)
+int dump_question_init(struct dump_question *q, struct ask *a)
 {
-	const char *thread = ask_text(&r->ask, "thread"), *base = ask_text(&r->ask, "base");
+	const char *thread = ask_text(a, "thread"), *base = ask_text(a, "base");
 
 	*q = (struct dump_question){ .options = { .thread = PROFILE_ALL_THREADS,
-						  .keep_allocator =
-							  ask_bool(&r->ask, "allocator") } };
+						  .keep_allocator = ask_bool(a, "allocator") } };
 	for (enum heap_measure m = HEAP_INUSE_SPACE; m <= HEAP_ALLOC_OBJECTS; m++)
-		if (!strcmp(ask_text(&r->ask, "measure"), heap_measure_name(m)))
+		if (!strcmp(ask_text(a, "measure"), heap_measure_name(m)))
 			q->measure = m;
 	q->options.measure = q->measure;
 	for (unsigned i = 0; i < sizeof(details) / sizeof(*details); i++)
-		if (!strcmp(ask_text(&r->ask, "by"), details[i]))
+		if (!strcmp(ask_text(a, "by"), details[i]))
 			q->options.detail = (enum profile_detail)i;
 	if (thread)
 		q->options.thread = strtoull(thread, NULL, 10);
-	if (compile(r, "focus", &q->focus) || compile(r, "ignore", &q->ignore) ||
-	    compile(r, "retain", &q->retain) || compile(r, "exclude", &q->exclude))
-		return -1;
+	if (dump_question_pattern(a, "focus", &q->focus) ||
+	    dump_question_pattern(a, "ignore", &q->ignore) ||
+	    dump_question_pattern(a, "retain", &q->retain) ||
+	    dump_question_pattern(a, "exclude", &q->exclude))
+		return -EINVAL;
 	q->options.focus = q->focus;
 	q->options.ignore = q->ignore;
 	q->options.retain = q->retain;
 	q->options.exclude = q->exclude;
-	if (base)
-		q->base = request_file(r, "base", base, "heap");
-	return base && !q->base ? -1 : 0;
+	if (!base)
+		return 0;
+	q->base = a->open(a, "base", base);
+	if (q->base && !q->base->heap)
+		return ask_fail(a, 404, "base", "'%s' is not a file of that kind", q->base->name);
+	return q->base ? 0 : -EINVAL;
 }
 
 void dump_question_release(struct dump_question *q)
@@ -63,13 +67,13 @@ void dump_question_release(struct dump_question *q)
 	snapshot_drop(q->base);
 }
 
-int dump_question_ask(const struct dump_question *q, struct request *r, const struct loaded_dump *d,
+int dump_question_ask(const struct dump_question *q, struct ask *a, const struct loaded_dump *d,
 		      const struct loaded_dump *base, struct profile *ret_profile)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 
 	return loaded_dump_profile(d, base, &q->options, ret_profile, &err)
-		       ? ask_fail(&r->ask, 400, NULL, "%s", err.text)
+		       ? ask_fail(a, 400, NULL, "%s", err.text)
 		       : 0;
 }
 

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* GET /dumps/{id}/flame: a heap profile as a call tree in flat arrays, of the shape of
- * /data/{id}/flame; also the difference of two dumps. */
+/* The question dump_flame: a heap profile as a call tree in flat arrays, of the shape of the
+ * question flame; also the difference of two dumps. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/dump_question.h"
 #include "answer/flame_layout.h"
 #include "base/xalloc.h"
-#include "server/dump_question.h"
+#include "heap/report.h"
 
 #define LIMIT_MAX 200000
 
+struct answer_dump_flame {
+	struct dump_question question;
+	struct flame_layout layout;
+	bool up;
+};
+
+/* One dump's stacks, while they become a tree. */
 struct growing {
 	struct flame_layout *f;
 	const struct dump_question *q;
@@ -104,73 +112,73 @@ static void add_stack(struct growing *g, const struct profile_walk *w)
 	g->f->nodes[at].self[g->side].count += weight.count;
 }
 
-/* One dump's stacks. */
-static int add_dump(struct growing *g, struct request *r, const struct loaded_dump *d)
+static int add_dump(struct answer_dump_flame *ret, struct ask *a, const struct loaded_dump *d,
+		    unsigned side)
 {
 	struct profile_walk walk = { 0 };
 	struct profile p;
-	int error = dump_question_ask(g->q, r, d, NULL, &p);
+	struct growing g = { &ret->layout, &ret->question, &p, side, ret->up };
+	int error = dump_question_ask(&ret->question, a, d, NULL, &p);
 
-	g->p = &p;
-	g->bytes = g->objects = 0;
-	g->names = xcalloc(p.locations.frame_count + 1, sizeof(*g->names));
+	g.names = xcalloc(p.locations.frame_count + 1, sizeof(*g.names));
 	for (size_t i = 0; !error && i < p.sample_count; i++)
 		if (profile_walk(&p, i, &walk))
-			add_stack(g, &walk);
+			add_stack(&g, &walk);
 	profile_walk_release(&walk);
-	free(g->names);
+	free(g.names);
 	profile_release(&p);
 	return error;
 }
 
-static void write_flame(struct request *r, struct sink *out, const struct growing *g)
+static int dump_flame_compute(struct ask *a, void *answer)
 {
-	const struct flame_layout_node *root = &g->f->nodes[0];
-	struct json j;
+	struct answer_dump_flame *ret = answer;
+	struct dump_question *q = &ret->question;
+	struct flame_layout *f = &ret->layout;
+	int error = dump_question_init(q, a);
 
-	request_json(&j, out);
-	json_object(&j, NULL);
-	dump_question_json(&j, g->q, "against");
-	json_text(&j, "weight", g->f->by_count ? "count" : "bytes");
-	json_text(&j, "direction", g->up ? "up" : "down");
-	json_bool(&j, "threads", g->q->options.by_thread);
-	json_object(&j, "total");
-	json_number(&j, "bytes", root->total[0].bytes);
-	json_number(&j, "count", root->total[0].count);
-	if (g->q->base) {
-		json_number(&j, "before_bytes", root->total[1].bytes);
-		json_number(&j, "before_count", root->total[1].count);
-	}
-	json_end_object(&j);
-	flame_layout_json(&j, g->f, g->q->base != NULL, out);
-	json_end_object(&j);
+	q->options.by_thread = ask_bool(a, "threads");
+	ret->up = !strcmp(ask_text(a, "direction"), "up");
+	flame_layout_init(f, heap_counts_objects(q->measure));
+	flame_layout_child(f, 0, flame_layout_name(f, FLAME_LAYOUT_ROOT, "all", "", "", 0));
+	if (!error)
+		error = add_dump(ret, a, a->snapshot->heap, 0);
+	if (!error && q->base)
+		error = add_dump(ret, a, q->base->heap, 1);
+	if (!error)
+		flame_layout_order(f, ask_count(a, "limit"));
+	return error;
 }
 
-static int answer(struct request *r, struct sink *out)
+static int dump_flame_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
-	struct dump_question q;
-	struct flame_layout f;
-	struct growing g = { .f = &f,
-			     .q = &q,
-			     .up = !strcmp(ask_text(&r->ask, "direction"), "up") };
-	int error = dump_question_init(&q, r);
+	const struct answer_dump_flame *f = answer;
+	const struct flame_layout_node *root = &f->layout.nodes[0];
 
-	q.options.by_thread = ask_bool(&r->ask, "threads");
-	flame_layout_init(&f, q.measure == HEAP_INUSE_OBJECTS || q.measure == HEAP_ALLOC_OBJECTS);
-	flame_layout_child(&f, 0, flame_layout_name(&f, FLAME_LAYOUT_ROOT, "all", "", "", 0));
-	if (!error)
-		error = add_dump(&g, r, r->ask.snapshot->heap);
-	if (!error && q.base) {
-		g.side = 1;
-		error = add_dump(&g, r, q.base->heap);
+	json_object(j, NULL);
+	dump_question_json(j, &f->question, "against");
+	json_text(j, "weight", f->layout.by_count ? "count" : "bytes");
+	json_text(j, "direction", f->up ? "up" : "down");
+	json_bool(j, "threads", f->question.options.by_thread);
+	json_object(j, "total");
+	json_number(j, "bytes", root->total[0].bytes);
+	json_number(j, "count", root->total[0].count);
+	if (f->question.base) {
+		json_number(j, "before_bytes", root->total[1].bytes);
+		json_number(j, "before_count", root->total[1].count);
 	}
-	if (!error) {
-		flame_layout_order(&f, ask_count(&r->ask, "limit"));
-		write_flame(r, out, &g);
-	}
-	flame_layout_release(&f);
-	dump_question_release(&q);
-	return error;
+	json_end_object(j);
+	flame_layout_json(j, &f->layout, f->question.base != NULL, out);
+	json_end_object(j);
+	return 0;
+}
+
+static void dump_flame_drop(void *answer)
+{
+	struct answer_dump_flame *f = answer;
+
+	flame_layout_release(&f->layout);
+	dump_question_release(&f->question);
 }
 
 static const struct param_row params[] = {
@@ -183,8 +191,14 @@ static const struct param_row params[] = {
 	{ 0 },
 };
 
-const struct route routes_dump_flame[] = {
-	{ "/dumps/{id}/flame", METHOD_GET, "a heap profile as a call tree, for drawing",
-	  .kind = "heap", .params = params, .answer = answer },
-	{ 0 },
+const struct question question_dump_flame = {
+	.name = "dump_flame",
+	.path = "flame",
+	.help = "a heap profile as a call tree, for drawing",
+	.kind = "heap",
+	.params = params,
+	.size = sizeof(struct answer_dump_flame),
+	.compute = dump_flame_compute,
+	.write_json = dump_flame_json,
+	.release = dump_flame_drop,
 };
