@@ -147,6 +147,7 @@ const struct command_option *answering_options(const struct answering *a)
 				.type = COMMAND_CALL,
 				.set = set_param,
 				.context = row,
+				.words = row->values,
 			};
 	}
 	memcpy(options + n, common, commons * sizeof(*common));

@@ -20,11 +20,9 @@ static bool takes_filters(const struct command *c)
 	return c->takes_filters || (c->answers && c->answers->question->filters);
 }
 
-/* Calls visit() for every row of a command, or every one that --help shows, until it returns true;
- * returns that row. */
-static const struct command_option *each_row(const struct command *c, bool shown,
-					     bool (*visit)(const struct command_option *, void *),
-					     void *context)
+const struct command_option *args_each_row(const struct command *c, bool shown,
+					   bool (*visit)(const struct command_option *, void *),
+					   void *context)
 {
 	const struct command_option *tables[] = {
 		c->options,
@@ -138,7 +136,7 @@ static bool unknown(const struct command *c, const char *word, struct buf *out)
 		memcpy(name, word + 2, size);
 		name[size] = 0;
 		n.word = name;
-		each_row(c, false, consider_row, &n);
+		args_each_row(c, false, consider_row, &n);
 	}
 	buf_printf(out, "there is no option %.*s", (int)(size + 2), word);
 	if (nearest_found(&n))
@@ -156,7 +154,7 @@ static bool parse_long(const struct command *c, struct words *w, struct buf *out
 	const char *text = *w->word + 2, *equals = strchr(text, '=');
 	struct wanted wanted = { .name = text,
 				 .size = equals ? (size_t)(equals - text) : strlen(text) };
-	const struct command_option *row = each_row(c, false, is_wanted, &wanted);
+	const struct command_option *row = args_each_row(c, false, is_wanted, &wanted);
 
 	if (!row)
 		return unknown(c, *w->word, out);
@@ -185,7 +183,7 @@ static bool parse_letters(const struct command *c, struct words *w, struct buf *
 	w->count--;
 	for (; *text; text++) {
 		struct wanted wanted = { .letter = *text };
-		const struct command_option *row = each_row(c, false, is_wanted, &wanted);
+		const struct command_option *row = args_each_row(c, false, is_wanted, &wanted);
 
 		if (!row) {
 			buf_printf(out, "there is no option -%c", *text);
@@ -298,7 +296,7 @@ void args_help(const struct command *c, struct buf *out)
 		help_members(c, out);
 	else
 		buf_text(out, "Options:\n");
-	each_row(c, true, help_row, out);
+	args_each_row(c, true, help_row, out);
 	help_row(&(struct command_option){ .name = "help",
 					   .letter = 'h',
 					   .help = "show this and leave" },

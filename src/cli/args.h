@@ -15,6 +15,11 @@ enum args_result {
 /* Takes the options of `command` out of argv, which starts behind the command's name. */
 enum args_result args_parse(const struct command *command, int *argc, char ***argv,
 			    struct buf *out);
+/* Calls visit() for every row of a command, or every one that --help shows, until it returns true;
+ * returns that row. */
+const struct command_option *args_each_row(const struct command *command, bool shown,
+					   bool (*visit)(const struct command_option *, void *),
+					   void *context);
 /* Adds what --help prints about one command. */
 void args_help(const struct command *command, struct buf *out);
 /* Adds "; did you mean 'x'?" if `list`, a text, has a word that is like this one. */

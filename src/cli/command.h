@@ -43,7 +43,8 @@ struct command_option {
 	/* COMMAND_CALL: returns NULL, or what is wrong with the value. */
 	const char *(*set)(const struct command_option *row, const char *value);
 	const void *context;
-	const char *words; /* COMMAND_WORD: "whole or table" */
+	/* What it may be: "whole or table", or with | between; COMMAND_CALL: for completion. */
+	const char *words;
 };
 
 struct command {

@@ -11,6 +11,7 @@
 #include "cli/answering.h"
 #include "cli/args.h"
 #include "cli/command.h"
+#include "cli/completion.h"
 #include "cli/filtering.h"
 
 #define COMMAND(name) extern const struct command command_##name;
@@ -183,6 +184,10 @@ int main(int argc, char **argv)
 			c = member;
 		}
 		args_help(c, &out);
+		return show(&out, 0);
+	}
+	if (!strcmp(word, "--complete")) {
+		completion_list(commands, argc - 2, argv + 2, &out);
 		return show(&out, 0);
 	}
 	alias = alias_find(word);
