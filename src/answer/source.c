@@ -47,17 +47,23 @@ static int source_compute(struct ask *a, void *answer)
 	struct answer_source *ret = answer;
 	const struct view *v;
 	uint32_t number;
+	bool several;
 
 	if (ask_measuring(a, a->snapshot->model, &ret->measuring) || !(v = ask_view(a)))
 		return -EINVAL;
-	number = source_lines_file(v->locations, path);
+	number = source_lines_file(v->locations, path, &several);
+	if (several)
+		return ask_fail(a, 404, "file",
+				"several files end with '%.200s': which folder? sources lists them",
+				path);
 	if (!number)
 		return ask_fail(a, 404, "file", "the recording names no file '%.200s'", path);
 	source_lines_init(&ret->lines, v, &ret->measuring, number);
 	for (size_t i = 0; i < ret->lines.file_count; i++)
 		if (ret->lines.files[i].file == number)
 			ret->all = ret->lines.files[i];
-	read_source(a, path, ret);
+	ret->file = locations_string(v->locations, number);
+	read_source(a, ret->file, ret);
 	return 0;
 }
 
@@ -110,7 +116,7 @@ static int source_json(struct ask *a, const void *answer, struct json *j, struct
 	const struct answer_source *s = answer;
 
 	json_object(j, NULL);
-	json_text(j, "file", ask_text(a, "file"));
+	json_text(j, "file", s->file);
 	ask_measuring_json(j, a->snapshot->model, &s->measuring);
 	sources_weights_json(j, &s->all);
 	json_bool(j, "on_disk", s->there);

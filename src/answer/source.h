@@ -5,6 +5,7 @@
 #include "query/source_lines.h"
 
 struct answer_source {
+	const char *file; /* its path, of the locations' strings */
 	struct source_lines lines;
 	struct measuring measuring;
 	struct source_line all; /* of the whole file; its functions are not */

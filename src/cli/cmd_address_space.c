@@ -19,6 +19,18 @@ static const char *shade_of(uint8_t share)
 	return share ? shades[(share - 1) * 4 / 255] : " ";
 }
 
+/* Rows from this one on in which nothing is in use at any time. */
+static uint32_t blank_rows(const struct address_space *s, uint32_t row, uint32_t end)
+{
+	uint32_t first = row;
+
+	for (; row < end; row++)
+		for (uint32_t k = 0; k < s->columns; k++)
+			if (s->cells[(size_t)row * s->columns + k])
+				return row - first;
+	return row - first;
+}
+
 static void print_area(struct printing *p, const struct address_space *s, size_t i)
 {
 	const struct area *a = &s->areas.rows[i];
@@ -29,6 +41,15 @@ static void print_area(struct printing *p, const struct address_space *s, size_t
 		   term_style(&p->term, STYLE_PLAIN), human_size(&size, a->end - a->start));
 	for (uint32_t row = s->first_row[i]; row < s->first_row[i + 1] && answering_turn(p);
 	     row++) {
+		uint32_t blank = blank_rows(s, row, s->first_row[i + 1]);
+
+		if (blank > 1) {
+			buf_printf(p->out, "%s%*s  %u lines without a block%s\n",
+				   term_style(&p->term, STYLE_DIM), ADDRESS_WIDTH + 2,
+				   "\xe2\x80\xa6", blank, term_style(&p->term, STYLE_PLAIN));
+			row += blank - 1;
+			continue;
+		}
 		buf_printf(p->out, "%s%*" PRIx64 "%s ", term_style(&p->term, STYLE_DIM),
 			   ADDRESS_WIDTH, a->start + (row - s->first_row[i]) * s->cell,
 			   term_style(&p->term, STYLE_PLAIN));

@@ -79,10 +79,9 @@ static void print_source(struct printing *p, const void *answer)
 	const struct answer_source *s = answer;
 	struct human a, b;
 
-	buf_printf(p->out, "%s%s%s  %s in %s block%s ", term_style(&p->term, STYLE_TITLE),
-		   ask_text(p->ask, "file"), term_style(&p->term, STYLE_PLAIN),
-		   human_size(&a, s->all.total.bytes), human_count(&b, s->all.total.count),
-		   s->all.total.count == 1 ? "" : "s");
+	buf_printf(p->out, "%s%s%s  %s in %s block%s ", term_style(&p->term, STYLE_TITLE), s->file,
+		   term_style(&p->term, STYLE_PLAIN), human_size(&a, s->all.total.bytes),
+		   human_count(&b, s->all.total.count), s->all.total.count == 1 ? "" : "s");
 	shape_measure_title(p->out, p->model, &s->measuring);
 	buf_char(p->out, '\n');
 	if (!s->there)

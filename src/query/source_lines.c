@@ -135,15 +135,39 @@ void source_lines_release(struct source_lines *l)
 	map_release(&l->row_of);
 }
 
-uint32_t source_lines_file(struct locations *p, const char *path)
+/* Is it the path, or its end from a slash on?  2, 1 or 0. */
+static unsigned path_fits(const char *path, const char *wanted)
 {
+	size_t n = strlen(path), m = strlen(wanted);
+
+	if (n < m || strcmp(path + n - m, wanted) != 0)
+		return 0;
+	return n == m ? 2 : path[n - m - 1] == '/';
+}
+
+uint32_t source_lines_file(struct locations *p, const char *path, bool *ret_several)
+{
+	uint32_t found = 0;
+
+	*ret_several = false;
 	for (uint32_t i = 0; i < locations_count(p); i++) {
 		unsigned count;
 		const struct location_frame *f = locations_frames(p, i, &count);
 
-		for (unsigned k = 0; k < count; k++)
-			if (f[k].file && !strcmp(locations_string(p, f[k].file), path))
-				return f[k].file;
+		for (unsigned k = 0; k < count; k++) {
+			uint32_t file = f[k].file;
+			unsigned fits = file && file != found
+						? path_fits(locations_string(p, file), path)
+						: 0;
+
+			if (fits == 2) {
+				*ret_several = false;
+				return file;
+			}
+			*ret_several = *ret_several || (fits && found);
+			if (fits)
+				found = file;
+		}
 	}
-	return 0;
+	return *ret_several ? 0 : found;
 }

@@ -29,5 +29,6 @@ struct source_lines {
 void source_lines_init(struct source_lines *l, const struct view *v, const struct measuring *how,
 		       uint32_t only);
 void source_lines_release(struct source_lines *l);
-/* The string of a path that the debug information of any location names; 0: none does. */
-uint32_t source_lines_file(struct locations *p, const char *path);
+/* The string of a path that the debug information of any location names, or of the one path that
+ * ends with it; 0: none does, or several do. */
+uint32_t source_lines_file(struct locations *p, const char *path, bool *ret_several);

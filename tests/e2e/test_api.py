@@ -377,7 +377,11 @@ def test_sources(server, known, needed, recordings):
     mine = harness.ask("sources", "--json", "-m", "allocated", recordings[0])
     assert [dict(s, on_disk=0) for s in mine["sources"]] == [dict(s, on_disk=0) for s in known("sources", measure="allocated")["sources"]]
     assert harness.execute([harness.MEMOIR, "source", "--file", "/etc/passwd", recordings[0]]).status == 1
-    for name in ("/etc/passwd", "/etc/shadow", "../" + path, path + "/", os.path.basename(path), path.upper()):
+    # The end of a path is enough where it is of one file, from a slash on.
+    assert known("source", file=os.path.basename(path), measure="allocated") == found
+    nothing = harness.execute([harness.MEMOIR, "source", "--file", os.path.basename(path)[1:], recordings[0]])
+    assert nothing.status == 1 and b"names no file" in nothing.stderr
+    for name in ("/etc/passwd", "/etc/shadow", "../" + path, path + "/", os.path.basename(path)[1:], path.upper()):
         answer = server.ask(f"/data/{server.ids[0]}/source", file=name)
         assert answer.status == 404 and answer.json["parameter"] == "file", answer
     assert known("sources", search="CHOOSING")["total_count"] == 1
