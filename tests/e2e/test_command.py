@@ -97,7 +97,7 @@ def test_arguments_after_the_program_are_its_own(tmp_path):
     (["report", "--color", "alwys"], "'always'"), (["report", "--lifetime", "only_leakd"], "'only_leaked'"),
     (["histogram", "siez"], "'size'"), (["postprocess", "--anonymize", "ful"], "'full'"), (["repack", "--compression", "lz5"], None),
     (["repack", "--compression", "zsdt"], "'zstd'"), (["run", "--log", "wran"], "'warn'"), (["run", "--when-full", "drp"], "'drop'"),
-    (["replay", "--touch", "al"], "'all'"), (["fragmentation", "--region", "64"], None), (["export", "json", "--stacks", "hole"], "'whole'"),
+    (["replay", "--touch", "al"], "'all'"), (["fragmentation", "--region", "64"], "'64k'"), (["export", "json", "--stacks", "hole"], "'whole'"),
     (["jemalloc", "stats", "--only", "wterfall"], "'waterfall'"), (["jemalloc", "watch", "--sort", "siez"], "'size'"),
     (["report", "--color", "17"], None),
 ])
