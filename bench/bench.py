@@ -316,7 +316,7 @@ class Bench:
             touch_memory(3 << 29)  # the rows, and their pages in the cache's file
             first.append(self.measured([self.memoir, "info", "--json", path]))
             second.append(self.measured([self.memoir, "info", "--json", path]))
-            reports.append(self.measured([self.memoir, "report", "--json", path]))
+            reports.append(self.measured([self.memoir, "report", "--json", "--no-verdicts", path]))
         info = json.loads(first[0]["out"])
         row = {"name": name, "events": info["events"], "allocations": info["allocations"],
                "file_bytes": os.path.getsize(path), "first_s": median(r["seconds"] for r in first),
@@ -343,8 +343,8 @@ class Bench:
         path = self.output("memoir")
         shutil.rmtree(self.cache, ignore_errors=True)
         os.mkdir(self.cache)
-        first = self.measured([self.memoir, "report", "--json", path])
-        again = self.measured([self.memoir, "report", "--json", path])
+        first = self.measured([self.memoir, "report", "--json", "--no-verdicts", path])
+        again = self.measured([self.memoir, "report", "--json", "--no-verdicts", path])
         row["memoir"] = {"first_s": first["seconds"], "again_s": again["seconds"],
                          "resident": first["resident"],
                          "again_resident": again["resident"], "file_bytes": os.path.getsize(path)}

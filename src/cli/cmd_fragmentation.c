@@ -97,7 +97,6 @@ static void print_holders(struct printing *p, const struct answer_fragmentation 
 {
 	const struct fragmentation *f = &s->fragmentation;
 	struct report r = { .model = p->ask->snapshot->model,
-			    .view = s->view,
 			    .locations = p->ask->snapshot->locations,
 			    .term = p->term,
 			    .full = full };

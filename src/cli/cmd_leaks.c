@@ -72,7 +72,6 @@ static void print_leaks(struct printing *p, const void *answer)
 	const struct answer_leaks *l = answer;
 	struct report r = { .model = p->ask->snapshot->model,
 			    .locations = p->ask->snapshot->locations,
-			    .view = l->view,
 			    .term = p->term,
 			    .full = full };
 	uint64_t met = 0, more;

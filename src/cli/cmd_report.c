@@ -1,60 +1,150 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir report: what made up the peak, what leaked, who allocates most, and what for nothing. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/buf.h"
-#include "base/term.h"
-#include "cli/command.h"
-#include "cli/open.h"
+#include "answer/overview.h"
+#include "base/human.h"
+#include "cli/about.h"
+#include "cli/answering.h"
 #include "cli/report.h"
-#include "cli/waiting.h"
-#include "model/stats.h"
 
-static uint64_t top = 10;
-static bool as_json, follow, full;
-static const char *color;
+static bool full;
 
 static const struct command_option options[] = {
-	{ "top", 'n', "N", "stacks in each part (10)", COMMAND_NUMBER, &top },
 	{ "full", 0, NULL, "show every frame, and whole paths", COMMAND_FLAG, &full },
-	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
-	WAITING_ROWS,
-	{ "follow", 'f', NULL, "the same, showing the totals as they grow", COMMAND_FLAG, &follow },
-	{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 	{ 0 },
 };
 
-static int run(int argc, char **argv)
-{
-	struct open_options how = { .follow = follow, .quiet = as_json };
-	struct report r = { .top = top > UINT32_MAX ? UINT32_MAX : (uint32_t)top, .full = full };
-	struct buf out = { 0 };
-	struct opened o;
+struct title {
+	enum stack_order order;
+	const char *text;
+	const char *unit, *units; /* what is counted */
+	const char *empty;	  /* said when there is nothing */
+};
 
-	term_init(&r.term, 1, color);
-	if (!open_view("report", argc, argv, &how, &o))
-		return o.status;
-	r.model = o.model;
-	r.locations = o.locations;
-	r.view = o.view;
-	if (o.view->bits)
-		stats_sum_selected(o.model, o.view->bits, &r.sums);
-	else
-		stats_sum_stacks(o.model, &r.sums);
-	if (as_json)
-		report_json(&r, &out);
-	else
-		report_text(&r, &out);
-	if (buf_flush(&out, 1))
-		o.status = 1;
-	buf_release(&out);
-	free(r.frames);
-	stack_sums_release(&r.sums);
-	opened_release(&o);
-	return o.status;
+/* Shares are of bytes, except where calls are counted. */
+static bool counts_calls(const struct title *title)
+{
+	return title->order == BY_COUNT || title->order == BY_TEMPORARY;
 }
+
+static const char *unit_of(const struct title *title, uint64_t count)
+{
+	return count == 1 ? title->unit : title->units;
+}
+
+static void share_of(struct human *out, const struct title *title, const struct weight *part,
+		     const struct weight *all)
+{
+	if (counts_calls(title))
+		human_share(out, part->count, all->count);
+	else
+		human_share(out, part->bytes, all->bytes);
+}
+
+/* "   34.1 %     164 MiB     12,345 blocks", what is sorted by first. */
+static void print_figures(struct printing *p, const struct title *title, const struct weight *here,
+			  const struct weight *all)
+{
+	const char *plain = term_style(&p->term, STYLE_PLAIN);
+	struct human share, bytes, count;
+
+	human_size(&bytes, here->bytes);
+	human_count(&count, here->count);
+	share_of(&share, title, here, all);
+	buf_printf(p->out, "%s%8s%s  %s", term_style(&p->term, STYLE_NUMBER), share.text, plain,
+		   term_style(&p->term, STYLE_STRONG));
+	if (counts_calls(title))
+		buf_printf(p->out, "%s %s%s, %s\n", count.text, unit_of(title, here->count), plain,
+			   bytes.text);
+	else
+		buf_printf(p->out, "%s%s in %s %s\n", bytes.text, plain, count.text,
+			   unit_of(title, here->count));
+}
+
+static void print_title(struct printing *p, const struct title *title, const struct weight *all,
+			const struct view *v)
+{
+	const struct totals *t = &p->model->totals;
+	struct human a, b, c;
+
+	buf_printf(p->out, "\n%s%s%s  ", term_style(&p->term, STYLE_TITLE), title->text,
+		   term_style(&p->term, STYLE_PLAIN));
+	if (!all->count) {
+		buf_printf(p->out, "%s\n", title->empty);
+		return;
+	}
+	human_count(&a, all->count);
+	human_size(&b, all->bytes);
+	if (counts_calls(title))
+		buf_printf(p->out, "%s %s, %s", a.text, unit_of(title, all->count), b.text);
+	else
+		buf_printf(p->out, "%s in %s %s", b.text, a.text, unit_of(title, all->count));
+	if (title->order == BY_PEAK_BYTES)
+		buf_printf(p->out, ", %s after the start",
+			   human_duration(&c, model_ns(p->model, t->peak_at)));
+	if (title->order == BY_TEMPORARY)
+		buf_printf(p->out, ", freed by the very next event of their thread; %s of all",
+			   human_share(&c, all->count, v->bits ? v->count : t->allocations));
+	buf_char(p->out, '\n');
+}
+
+static void print_part(struct printing *p, struct report *r, const struct title *title,
+		       const struct overview_part *part)
+{
+	struct weight rest = part->all;
+	struct human a, b;
+
+	for (uint32_t i = 0; i < part->count && answering_turn(p); i++) {
+		const struct overview_stack *s = &part->rows[i];
+
+		buf_char(p->out, '\n');
+		print_figures(p, title, &s->weight, &part->all);
+		report_stack(r, p->out, s->stack, s->call);
+		rest.bytes -= s->weight.bytes;
+		rest.count -= s->weight.count;
+	}
+	if (part->stacks <= part->count || rest.count > part->all.count)
+		return;
+	share_of(&a, title, &rest, &part->all);
+	buf_printf(p->out, "\n%s%8s  in %s other stack%s%s\n", term_style(&p->term, STYLE_DIM),
+		   a.text, human_count(&b, part->stacks - part->count),
+		   part->stacks - part->count == 1 ? "" : "s", term_style(&p->term, STYLE_PLAIN));
+}
+
+static void print_report(struct printing *p, const void *answer)
+{
+	static const struct title titles[] = {
+		{ BY_PEAK_BYTES, "PEAK", "block", "blocks", "nothing was ever alive" },
+		{ BY_LEAKED_BYTES, "LEAKS", "block", "blocks", "everything was freed" },
+		{ BY_COUNT, "MOST ALLOCATIONS", "call", "calls", "there were none" },
+		{ BY_TEMPORARY, "TEMPORARY ALLOCATIONS", "call", "calls", "there were none" },
+	};
+	const struct answer_overview *o = answer;
+	struct report r = { .model = p->model,
+			    .locations = p->ask->snapshot->locations,
+			    .term = p->term,
+			    .full = full };
+
+	about_text_program(p->out, &p->term, p->model);
+	about_text_totals(p->out, &p->term, p->model);
+	about_text_loss(p->out, &p->term, p->model);
+	if (o->view->bits)
+		about_text_filter(p->out, &p->term, o->view);
+	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++) {
+		const struct overview_part *part = &o->parts[titles[i].order];
+
+		print_title(p, &titles[i], &part->all, o->view);
+		print_part(p, &r, &titles[i], part);
+	}
+	free(r.frames);
+}
+
+static const struct answering answering = {
+	.question = &question_overview,
+	.defaults = "top=10&verdicts=false",
+	.print = print_report,
+};
 
 const struct command command_report = {
 	.name = "report",
@@ -63,8 +153,7 @@ const struct command command_report = {
 	.examples = "  memoir report app.dat            the ten largest of everything\n"
 		    "  memoir report -n 3 --full app.dat\n"
 		    "  memoir report -F 'size >= 1M and not function ~ \"^std::\"' app.dat\n"
-		    "  memoir report --json app.dat | jq '.leaks.stacks[0]'\n",
+		    "  memoir report --json --backtraces app.dat | jq '.top.leaked[0]'\n",
 	.options = options,
-	.takes_filters = true,
-	.run = run,
+	.answers = &answering,
 };

@@ -146,17 +146,22 @@ def plain_name(frame):
 
 def stacks_of(path):
     """[{functions (innermost first), allocations, allocated_bytes, leaked_count, leaked_bytes}]"""
-    report = ask("report", "--json", "--top", "100000000", path)
-    leaks = {s["stack"]: s for s in report["leaks"]["stacks"]}
+    top = tops_of(path)
+    leaks = {s["backtrace_id"]: s for s in top["leaked"]}
     none = {"bytes": 0, "count": 0}
     return [{
-        "functions": [plain_name(f) for f in s["frames"]],
-        "frames": s["frames"],
+        "functions": [plain_name(f) for f in s["backtrace"][::-1]],
+        "frames": s["backtrace"][::-1],
         "allocations": s["count"],
         "allocated_bytes": s["bytes"],
-        "leaked_count": leaks.get(s["stack"], none)["count"],
-        "leaked_bytes": leaks.get(s["stack"], none)["bytes"],
-    } for s in report["most_allocations"]["stacks"]]
+        "leaked_count": leaks.get(s["backtrace_id"], none)["count"],
+        "leaked_bytes": leaks.get(s["backtrace_id"], none)["bytes"],
+    } for s in top["allocated"]]
+
+
+def tops_of(path, *options):
+    """Every stack of the report with all of its frames, outermost first."""
+    return ask("report", "--json", "--no-verdicts", "--backtraces", "--top", "100000000", *options, path)["top"]
 
 
 def wait_finished(path, timeout=30):

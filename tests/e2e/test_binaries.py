@@ -29,15 +29,16 @@ def test_library_of_a_relative_path_just_before_the_end(compile_program, record,
 
 def frames(path, env=None):
     """What every stack looks like: names, files, lines, inlined ones."""
-    run = execute([MEMOIR, "report", "--no-cache", "--json", "--full", "--top", "100000", str(path)], env=env)
+    run = execute([MEMOIR, "report", "--no-cache", "--json", "--no-verdicts", "--backtraces", "--top", "100000", str(path)], env=env)
     assert run.status == 0, run
-    stacks = json.loads(run.stdout)["most_allocations"]["stacks"]
-    for frame in (frame for stack in stacks for frame in stack["frames"]):
+    stacks = json.loads(run.stdout)["top"]["allocated"]
+    for frame in (frame for stack in stacks for frame in stack["backtrace"]):
         # The loader's path or the kernel's: whichever was there to be read before the program's end.
-        del frame["module"]
+        for key in ("library", "address", "address_s"):  # and where it was loaded
+            frame.pop(key, None)
         if "name" in frame:
             frame["name"] = frame["name"].rpartition("+")[2]
-    return sorted(json.dumps(stack["frames"]) for stack in stacks)
+    return sorted(json.dumps(stack["backtrace"]) for stack in stacks)
 
 
 def listed(path, env=None):

@@ -99,8 +99,7 @@ def test_many(compile_program, record):
     assert recording.info["peak_bytes"] == plain.info["peak_bytes"]
     assert recording.info["peak_count"] == plain.info["peak_count"]
     assert recording.info["free_stacks"] == plain.info["free_stacks"]
-    peaks = [{tuple(f["function"] for f in s["frames"]): (s["count"], s["bytes"])
-              for s in harness.ask("report", "--json", "--top", "1000", r.path)["peak"]["stacks"]}
+    peaks = [{tuple(f.get("function") for f in s["backtrace"]): (s["count"], s["bytes"]) for s in harness.tops_of(r.path)["peak"]}
              for r in (plain, recording)]
     assert peaks[0] == peaks[1]
     assert os.path.getsize(recording.path) < 65536 < os.path.getsize(plain.path)

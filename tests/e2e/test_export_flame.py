@@ -87,10 +87,10 @@ def test_svg_figures(folder):
     """Boxes weigh what the report says, and say so without a script."""
     report = harness.ask("report", "--json", folder / "app.dat")
     boxes = {name: (title, width, label) for name, title, _, width, label in svg_boxes(folder / "app.svg")}
-    assert f"({report['leaks']['bytes']:,} bytes) in {report['leaks']['count']:,} blocks, 100.0 %" in boxes["all"][0]
+    assert f"({report['leaked']['bytes']:,} bytes) in {report['leaked']['count']:,} blocks, 100.0 %" in boxes["all"][0]
     assert "(50,000 bytes) in 250 blocks" in boxes["grow"][0] and "painted.c:" in boxes["grow"][0]
     assert boxes["all"][1] > 1170 and boxes["all"][2] == "all"
-    assert boxes["grow"][1] == pytest.approx(boxes["all"][1] * 50000 / report["leaks"]["bytes"], abs=1)
+    assert boxes["grow"][1] == pytest.approx(boxes["all"][1] * 50000 / report["leaked"]["bytes"], abs=1)
     assert len([n for n, *_ in svg_boxes(folder / "app.svg") if n == "deep"]) == 300
     heading = ElementTree.parse(folder / "app.svg").getroot().find(f".//{SVG}text[@id='heading']").text
     assert heading == "painted: never freed, by bytes"
@@ -140,13 +140,19 @@ def test_svg_of_many_nodes(folder):
     assert min(width for *_, width, _ in boxes) >= 0.1
 
 
+def parts_of(report):
+    return {"leaked": report["leaked"], "peak": report["peak"],
+            "allocated": {"bytes": report["allocated_bytes"], "count": report["allocations"]},
+            "temporary": {"bytes": report["temporary_bytes"], "count": report["temporary"]}}
+
+
 def test_html_data(folder):
     """Each measure's tree adds up to what the report says."""
     data, report = page_data(folder / "app.html"), harness.ask("report", "--json", folder / "app.dat")
     info = harness.flatten(harness.ask("info", "--json", folder / "app.dat"))
-    parts = {"leaked": "leaks", "peak": "peak", "allocated": "most_allocations", "temporary": "temporary_allocations"}
+    parts = parts_of(report)
     for weights in data["tree"]["weights"]:
-        part = report[parts[weights["name"]]]
+        part = parts[weights["name"]]
         assert (sum(weights["bytes"]), sum(weights["count"])) == (part["bytes"], part["count"]), weights["name"]
     assert data["totals"]["peak_bytes"] == info["peak_bytes"] and data["totals"]["events"] == info["events"]
     assert data["tree"]["kept"] == data["tree"]["all"] and data["nameless"] == []
@@ -165,7 +171,7 @@ def test_html_is_pruned(folder):
     assert 0 < data["tree"]["cut"] < 0.001
     report = harness.ask("report", "--json", folder / "wide.dat")
     allocated = [w for w in data["tree"]["weights"] if w["name"] == "allocated"][0]
-    assert sum(allocated["count"]) == report["most_allocations"]["count"]
+    assert sum(allocated["count"]) == report["allocations"]
     assert os.path.getsize(folder / "wide.html") < 2 << 20
 
 
@@ -248,10 +254,10 @@ def test_svg_searches(seen):
 def test_html_flame_graphs(seen, folder):
     report = harness.ask("report", "--json", folder / "app.dat")
     html = seen["html"]
-    parts = {"leaked": "leaks", "peak": "peak", "allocated": "most_allocations", "temporary": "temporary_allocations"}
+    parts = parts_of(report)
     for key, flame in html["flames"].items():
         measure, _, unit = key.split()
-        assert flame["total"] == flame["tops"] == report[parts[measure]][unit], key
+        assert flame["total"] == flame["tops"] == parts[measure][unit], key
     assert html["colours"] > 8
     assert "grow" in html["tip"] and "48.8 KiB (50,000 bytes) in 250 blocks" in html["tip"] and "painted.c:" in html["tip"]
     assert html["zoom"] == html["clicked"] > 0 == html["unzoomed"] == html["escaped"]
@@ -304,5 +310,5 @@ def test_html_light_and_dark(seen):
 
 def test_html_of_many_nodes(seen, folder):
     report = harness.ask("report", "--json", folder / "wide.dat")
-    assert seen["wide"]["total"] == report["most_allocations"]["bytes"]
+    assert seen["wide"]["total"] == report["allocated_bytes"]
     assert re.match(r"Of 37,\d\d\d nodes of the call tree the [\d,]+ heaviest are in this file", seen["wide"]["note"])

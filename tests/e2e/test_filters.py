@@ -115,7 +115,7 @@ def test_recursion_counts_once(choosing):
 def test_report_of_a_filter(choosing):
     report = harness.ask("report", "--json", choosing, "-F", "function = recurse")
     assert report["filter"]["count"] == 10
-    assert report["leaks"]["count"] == 5 and report["leaks"]["bytes"] == sum(range(1005, 1010))
+    assert report["leaked"]["count"] == 5 and report["leaked"]["bytes"] == sum(range(1005, 1010))
     text = memoir("report", choosing, "-F", "function = recurse").stdout.decode()
     assert re.search(r"matching +10 of", text)
 

@@ -133,8 +133,8 @@ def test_overview(seen, report):
     assert is_["title"] == "Overview · leaky · Memoir" and is_["cut"] == [0, 0, 0, 0]
     figures = {f.split("\n")[0]: f for f in is_["figures"]}
     assert binary(figures["Peak"]) == pytest.approx(report["peak"]["bytes"], rel=0.01)
-    assert binary(figures["Never freed"]) == pytest.approx(report["leaks"]["bytes"], rel=0.01)
-    assert f"{report['leaks']['count']:,} blocks" in figures["Never freed"]
+    assert binary(figures["Never freed"]) == pytest.approx(report["leaked"]["bytes"], rel=0.01)
+    assert f"{report['leaked']['count']:,} blocks" in figures["Never freed"]
     assert "peak" in is_["strip"] and "never freed" in is_["strip"]
     assert any("session_open" in row or "calloc" in row or "token" in row for row in is_["who"]), is_["who"]
     assert is_["verdicts"] and is_["graphs"] >= 2 and "leaky" in is_["about"]
@@ -159,15 +159,14 @@ def test_overview_of_a_part(seen, report, folder, part):
     is_ = walked(seen, "overview_part")
     said = harness.ask("report", "--json", "--top", "5", "-F", part["filter"], "--from", f"{part['from']:.9f}s",
                        "--to", f"{part['to']:.9f}s", folder / "demo.dat")
-    assert 0 < said["filter"]["count"] < report["most_allocations"]["count"]
+    assert 0 < said["filter"]["count"] < report["allocations"]
     figures = {f.split("\n")[0]: f for f in is_["figures"]}
-    for name, key, unit in (("Peak", "peak", "block"), ("Never freed", "leaks", "block"),
-                            ("Allocated", "most_allocations", "allocation")):
-        assert binary(figures[name]) == pytest.approx(said[key]["bytes"], rel=0.01), name
-        assert f"{said[key]['count']:,} {unit}{'s' if said[key]['count'] != 1 else ''}" in figures[name], name
-    assert f"{said['temporary_allocations']['count']:,}" in figures["Temporary"]
-    assert [binary(row) for row in is_["who"]] == pytest.approx(
-        [s["bytes"] for s in said["most_allocations"]["stacks"]], rel=0.01)
+    for name, weight, unit in (("Peak", said["peak"], "block"), ("Never freed", said["leaked"], "block"),
+                               ("Allocated", said["filter"], "allocation")):
+        assert binary(figures[name]) == pytest.approx(weight["bytes"], rel=0.01), name
+        assert f"{weight['count']:,} {unit}{'s' if weight['count'] != 1 else ''}" in figures[name], name
+    assert f"{said['temporary']:,}" in figures["Temporary"]
+    assert [binary(row) for row in is_["who"]] == pytest.approx([s["bytes"] for s in said["top"]["allocated"]], rel=0.01)
     assert "match" in is_["said"]
     # What leads on keeps the question and the range.
     assert len(is_["links"]) >= 4 + 2 * len(is_["who"])
@@ -175,9 +174,9 @@ def test_overview_of_a_part(seen, report, folder, part):
         query = urllib.parse.parse_qs(link.split("?", 1)[1])
         assert part["filter"] in query["filter"][0] and float(query["from"][0]) == part["from"], link
         assert float(query["to"][0]) == part["to"], link
-    assert binary(is_["flame"]) == pytest.approx(said["leaks"]["bytes"], rel=0.01)
+    assert binary(is_["flame"]) == pytest.approx(said["leaked"]["bytes"], rel=0.01)
     # The last card stays that of the recording.
-    assert f"{report['most_allocations']['count']:,} allocations" in is_["about"]
+    assert f"{report['allocations']:,} allocations" in is_["about"]
     assert any("0 B" in f and "0 blocks" in f for f in is_["nothing"]) and is_["empty"]
 
 
@@ -196,7 +195,7 @@ def test_flame(seen, report):
     assert re.match(r"[\d.]+ % in \d+ box", is_["found"]) and is_["not_found"] == "no function fits"
     by = is_["said_by"]
     assert "never freed" in by["leaked"][0] and "alive at" in by["alive at t"][0]
-    assert binary(by["leaked"][0]) == pytest.approx(report["leaks"]["bytes"], rel=0.01)
+    assert binary(by["leaked"][0]) == pytest.approx(report["leaked"]["bytes"], rel=0.01)
     assert binary(by["peak"][0]) == pytest.approx(report["peak"]["bytes"], rel=0.01)
     assert by["bottom-up"][1] != by["top-down"][1] != by["by thread"][1]
     assert 0 < binary(is_["brushed"]) < total

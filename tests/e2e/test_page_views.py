@@ -172,7 +172,7 @@ def test_functions(seen, report):
     assert any(row.startswith(FUNCTION) for row in is_["rows"]) and FUNCTION in is_["self"][0]
     assert len(is_["found"]) == 1 and FUNCTION in is_["found"][0] and "no such name" in is_["none"]
     assert any("leaky.c:" in row for row in is_["lines"]) and any("leaky" in row for row in is_["modules"])
-    assert binary(is_["leaked"]) == pytest.approx(report["leaks"]["bytes"], rel=0.01)
+    assert binary(is_["leaked"]) == pytest.approx(report["leaked"]["bytes"], rel=0.01)
     assert binary(is_["alive at t"]) == pytest.approx(report["peak"]["bytes"], rel=0.01)
     assert binary(is_["allocated"]) == pytest.approx(report["allocated_bytes"], rel=0.01)
     assert blocks(is_["temporary"]) == report["temporary"]
@@ -208,7 +208,7 @@ def test_threads(seen, report):
     assert "4,000 blocks" in is_["by_leaked"][0]
     assert any("Only this thread" in item for item in is_["menu"])
     assert re.fullmatch(r"thread = \d+ and leaked", is_["filter"])
-    assert 0 < blocks(is_["linked"]) <= report["leaks"]["count"]
+    assert 0 < blocks(is_["linked"]) <= report["leaked"]["count"]
 
 
 def test_histograms(seen, report):
@@ -218,7 +218,7 @@ def test_histograms(seen, report):
     assert "sizes" in is_["said"][2] and min(is_["bars"]) > 8
     assert "64 B to 127 B" in is_["tip"] and "32 B to 63 B" in is_["focused"]
     assert is_["weight"] == "count" and "64 B to 127 B" in is_["table"][2]
-    assert is_["filter"] == "leaked" and blocks(is_["linked"]) == report["leaks"]["count"]
+    assert is_["filter"] == "leaked" and blocks(is_["linked"]) == report["leaked"]["count"]
 
 
 def test_address_space(seen):

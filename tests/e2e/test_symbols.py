@@ -331,10 +331,10 @@ def test_report_with_debug_symbols(tmp_path):
     assert run.status == 0, run
 
     def own_files(*options):
-        report = execute([MEMOIR, "report", "--json", "-n", "100", *options, recording])
+        report = execute([MEMOIR, "report", "--json", "--backtraces", "-n", "100", *options, recording])
         assert report.status == 0, report
-        stacks = json.loads(report.stdout)["most_allocations"]["stacks"]
-        return {f["file"] for s in stacks for f in s["frames"] if f["module"] == path}
+        stacks = json.loads(report.stdout)["top"]["allocated"]
+        return {f.get("source") for s in stacks for f in s["backtrace"] if f.get("library") == os.path.basename(path)}
     assert own_files() == {None}
     assert SOURCE in own_files("-d", str(tmp_path / "store"))
     # The same again, through whatever was cached.

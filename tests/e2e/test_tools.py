@@ -27,10 +27,8 @@ def facts(path, without=()):
 
 def report(path):
     """The report's numbers, by stack number."""
-    found = harness.ask("report", "--json", "--top", "100000", str(path))
-    return {part: sorted(({k: v for k, v in s.items() if k != "frames"} for s in found[part]["stacks"]),
-                         key=lambda s: s["stack"])
-            for part in ("peak", "leaks", "most_allocations", "temporary_allocations")}
+    found = harness.ask("report", "--json", "--no-verdicts", "--top", "100000", str(path))
+    return {part: sorted(stacks, key=lambda s: s["backtrace_id"]) for part, stacks in found["top"].items()}
 
 
 @pytest.fixture(params=["python", "oracle"])
@@ -194,8 +192,7 @@ def test_extract(recording, tmp_path):
 
 def frames(path):
     """Each stack's names, files and lines, by stack number."""
-    found = harness.ask("report", "--json", "--full", "--top", "100000", str(path))
-    return {s["stack"]: s["frames"] for s in found["most_allocations"]["stacks"]}
+    return {s["backtrace_id"]: s["backtrace"] for s in harness.tops_of(str(path))["allocated"]}
 
 
 def test_postprocess_keeps_names(tmp_path, compile_program, record):

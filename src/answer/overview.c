@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The question overview: the facts, the totals, and what is to be known first.  With filters, the
+ * figures are of what matches; the facts stay those of the whole. */
+#include "answer/overview.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/leaks.h"
+#include "answer/words.h"
+#include "base/xalloc.h"
+
+#define VERDICTS_SHOWN 5
+
+static void write_info(struct json *j, const struct model *m, const char *key, const char *info)
+{
+	const char *text = model_info(m, info);
+
+	if (text)
+		json_text(j, key, text);
+}
+
+static void write_number(struct json *j, const struct model *m, const char *key)
+{
+	if (model_info(m, key))
+		json_number(j, key, model_info_number(m, key, 0));
+}
+
+static void write_program(struct json *j, const struct snapshot *s)
+{
+	const struct model *m = s->model;
+	const char *words = model_info(m, "cmdline");
+	size_t size = model_info_size(m, "cmdline");
+
+	json_text(j, "id", s->id);
+	json_text(j, "name", s->name);
+	json_text(j, "state", s->live ? "live" : "ready");
+	json_number(j, "version", s->version);
+	write_info(j, m, "executable", "executable");
+	json_array(j, "cmdline");
+	for (const char *p = words; p && p < words + size; p += strlen(p) + 1)
+		json_text(j, NULL, p);
+	json_end_array(j);
+	write_number(j, m, "pid");
+	write_info(j, m, "architecture", "arch");
+	write_info(j, m, "hostname", "hostname");
+	write_info(j, m, "allocator", "allocator");
+	write_info(j, m, "recorded_by", "version");
+	write_info(j, m, "end_reason", "end_reason");
+	write_number(j, m, "exit_status");
+	write_number(j, m, "exit_signal");
+	json_real(j, "start_ms", (double)model_start_ns(m) / 1e6, 3);
+	json_number(j, "runtime_ns", model_runtime_ns(m));
+	json_number(j, "threads", m->tables.threads.count);
+	json_number(j, "file_size", s->file_size);
+}
+
+static struct weight weight_of(const struct stack_sum *s, enum stack_order order)
+{
+	switch (order) {
+	case BY_PEAK_BYTES:
+		return (struct weight){ .bytes = s->peak_bytes, .count = s->peak_count };
+	case BY_LEAKED_BYTES:
+		return (struct weight){ .bytes = s->leaked_bytes, .count = s->leaked_count };
+	case BY_TEMPORARY:
+		return (struct weight){ .bytes = s->temporary_bytes, .count = s->temporary };
+	case BY_COUNT:
+	case STACK_ORDERS:
+		break;
+	}
+	return (struct weight){ .bytes = s->bytes, .count = s->count };
+}
+
+static void fill_part(struct overview_part *part, enum stack_order order, struct stack_sums *sums,
+		      uint32_t top)
+{
+	for (uint32_t i = 0; i < sums->count; i++) {
+		struct weight w = weight_of(&sums->rows[i], order);
+
+		part->all.bytes += w.bytes;
+		part->all.count += w.count;
+		part->stacks += w.count != 0;
+	}
+	part->count = stack_sums_top(sums, order, top);
+	part->rows = xcalloc(part->count + 1, sizeof(*part->rows));
+	for (uint32_t i = 0; i < part->count; i++)
+		part->rows[i] = (struct overview_stack){ sums->rows[i].stack, sums->rows[i].call,
+							 weight_of(&sums->rows[i], order) };
+}
+
+/* What the whole recording says of itself is more than its single stacks. */
+static void take_totals(struct answer_overview *ret, const struct totals *t)
+{
+	ret->parts[BY_COUNT].all =
+		(struct weight){ .bytes = t->allocated_bytes, .count = t->allocations };
+	ret->parts[BY_PEAK_BYTES].all =
+		(struct weight){ .bytes = t->peak_bytes, .count = t->peak_count };
+	ret->parts[BY_LEAKED_BYTES].all =
+		(struct weight){ .bytes = t->live_bytes, .count = t->live_count };
+	ret->temporary = t->temporary;
+	ret->stacks = ret->counts.stacks;
+}
+
+static int overview_compute(struct ask *a, void *answer)
+{
+	struct answer_overview *ret = answer;
+	const struct view *v = ask_view(a);
+	struct stack_sums sums;
+
+	if (!v)
+		return -EINVAL;
+	ret->view = v;
+	ret->backtraces = ask_bool(a, "backtraces");
+	if (v->bits)
+		stats_sum_selected(v->model, v->bits, &sums);
+	else
+		stats_sum_stacks(v->model, &sums);
+	stats_count_stacks(v->model, &ret->counts);
+	for (enum stack_order i = 0; i < STACK_ORDERS; i++)
+		fill_part(&ret->parts[i], i, &sums, ask_count(a, "top"));
+	ret->temporary = ret->parts[BY_TEMPORARY].all.count;
+	for (uint32_t i = 0; i < sums.count; i++)
+		ret->stacks += sums.rows[i].count && sums.rows[i].stack != STACK_NONE;
+	stack_sums_release(&sums);
+	if (!v->bits)
+		take_totals(ret, &v->model->totals);
+	if (!ask_bool(a, "verdicts"))
+		return 0;
+	if (v->bits)
+		verdicts_init(&ret->own, v, false);
+	ret->verdicts = v->bits ? &ret->own : snapshot_verdicts(a->snapshot);
+	return 0;
+}
+
+static void write_filter(struct json *j, const struct view *v)
+{
+	struct buf text = { 0 };
+
+	filter_print(v->filter, &text);
+	json_object(j, "filter");
+	json_text(j, "expression", text.data);
+	json_number(j, "count", v->count);
+	json_number(j, "bytes", v->bytes);
+	json_end_object(j);
+	buf_release(&text);
+}
+
+static void write_weight(struct json *j, const struct weight *w)
+{
+	json_number(j, "bytes", w->bytes);
+	json_number(j, "count", w->count);
+}
+
+static void write_totals(struct json *j, const struct answer_overview *o)
+{
+	const struct model *m = o->view->model;
+	const struct totals *t = &m->totals;
+
+	json_number(j, "events", t->events);
+	json_number(j, "allocations", o->parts[BY_COUNT].all.count);
+	json_number(j, "deallocations", t->deallocations);
+	json_number(j, "reallocations", t->reallocations);
+	json_number(j, "allocated_bytes", o->parts[BY_COUNT].all.bytes);
+	json_number(j, "temporary", o->temporary);
+	json_number(j, "temporary_bytes", o->parts[BY_TEMPORARY].all.bytes);
+	/* Of the events of a whole process, in order: there is none of a part. */
+	if (!o->view->bits)
+		json_number(j, "heaptrack_temporary", t->heaptrack_temporary);
+	json_object(j, "peak");
+	write_weight(j, &o->parts[BY_PEAK_BYTES].all);
+	json_number(j, "at_ns", t->peak_bytes ? model_ns(m, t->peak_at) : 0);
+	json_end_object(j);
+	json_object(j, "leaked");
+	write_weight(j, &o->parts[BY_LEAKED_BYTES].all);
+	json_end_object(j);
+	json_number(j, "stacks", o->stacks);
+	json_number(j, "free_stacks", o->counts.free_stacks);
+	json_number(j, "deepest_stack", o->counts.deepest);
+	json_number(j, "without_stack", o->counts.without_stack);
+	json_number(j, "removed_allocations", t->allocations - m->recorded.allocations);
+}
+
+static void write_verdicts(struct json *j, const struct view *v, const struct verdicts *all)
+{
+	uint64_t bytes[VERDICTS] = { 0 }, count[VERDICTS] = { 0 };
+
+	json_array(j, "verdicts");
+	for (uint32_t i = 0; i < all->count; i++) {
+		const struct verdict *row = &all->rows[i];
+
+		bytes[row->class] += row->leaked_bytes;
+		count[row->class]++;
+		if (i >= VERDICTS_SHOWN)
+			continue;
+		json_object(j, NULL);
+		leaks_verdict(j, v->model, row);
+		words_where(j, v->model, v->locations, row->stack);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_object(j, "verdict_counts");
+	for (unsigned i = 0; i < VERDICTS; i++)
+		json_number(j, verdict_rows[i].name, count[i]);
+	json_end_object(j);
+	json_object(j, "verdict_bytes");
+	for (unsigned i = 0; i < VERDICTS; i++)
+		json_number(j, verdict_rows[i].name, bytes[i]);
+	json_end_object(j);
+}
+
+static void write_top(struct ask *a, struct json *j, const struct answer_overview *o,
+		      struct sink *out)
+{
+	static const struct {
+		const char *name;
+		enum stack_order order;
+	} parts[] = { { "leaked", BY_LEAKED_BYTES },
+		      { "peak", BY_PEAK_BYTES },
+		      { "allocated", BY_COUNT },
+		      { "temporary", BY_TEMPORARY } };
+	const struct view *v = o->view;
+	struct answer names;
+
+	if (o->backtraces)
+		snapshot_answer(a->snapshot, &names, v);
+	json_object(j, "top");
+	for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++) {
+		const struct overview_part *part = &o->parts[parts[p].order];
+
+		json_array(j, parts[p].name);
+		for (uint32_t i = 0; i < part->count; i++) {
+			const struct overview_stack *s = &part->rows[i];
+
+			json_object(j, NULL);
+			words_where(j, v->model, v->locations, s->stack);
+			json_number(j, "backtrace_id", answer_stack(v->model, s->stack));
+			write_weight(j, &s->weight);
+			if (o->backtraces)
+				answer_backtrace(&names, j, "backtrace", s->stack, s->call);
+			json_end_object(j);
+			sink_turn(out);
+		}
+		json_end_array(j);
+	}
+	json_end_object(j);
+	if (o->backtraces)
+		snapshot_answer_release(&names);
+}
+
+static void write_modules(struct json *j, const struct snapshot *s)
+{
+	static const char *const levels[] = {
+		[SYMBOLS_NONE] = "none",
+		[SYMBOLS_EXPORTED] = "exported",
+		[SYMBOLS_NAMES] = "functions",
+		[SYMBOLS_LINES] = "lines",
+	};
+	const struct tables *t = &s->model->tables;
+	uint64_t *used = xcalloc(t->module_count + 1, sizeof(*used));
+
+	for (uint32_t i = 1; i < locations_count(s->locations); i++) {
+		const struct location *p = locations_at(s->locations, i);
+
+		if (p->module < t->module_count)
+			used[p->module]++;
+	}
+	json_array(j, "modules");
+	for (size_t i = 1; i < t->module_count; i++) {
+		const char *path = locations_module_path(s->locations, (uint32_t)i);
+
+		if (!t->modules[i].known)
+			continue;
+		json_object(j, NULL);
+		json_text(j, "name", path_base(path));
+		json_text(j, "path", path);
+		json_text(j, "symbols", levels[locations_level(s->locations, (uint32_t)i)]);
+		json_number(j, "places", used[i]);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	free(used);
+}
+
+static void write_markers(struct json *j, const struct model *m)
+{
+	const struct markers *t = &m->tables.markers;
+
+	json_array(j, "markers");
+	for (size_t i = 0; i < t->count; i++) {
+		json_object(j, NULL);
+		json_number(j, "at_ns", model_ns(m, t->rows[i].stamp));
+		json_number(j, "value", t->rows[i].value);
+		json_text(j, "name", t->rows[i].name);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static int overview_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
+{
+	const struct answer_overview *o = answer;
+
+	json_object(j, NULL);
+	write_program(j, a->snapshot);
+	if (o->view->bits)
+		write_filter(j, o->view);
+	write_totals(j, o);
+	if (o->verdicts)
+		write_verdicts(j, o->view, o->verdicts);
+	write_top(a, j, o, out);
+	write_modules(j, a->snapshot);
+	write_markers(j, o->view->model);
+	snapshot_warnings(a->snapshot, j);
+	json_end_object(j);
+	return 0;
+}
+
+static void overview_drop(void *answer)
+{
+	struct answer_overview *o = answer;
+
+	for (unsigned i = 0; i < STACK_ORDERS; i++)
+		free(o->parts[i].rows);
+	verdicts_release(&o->own);
+}
+
+/* Verdicts look at every curve of what was kept: seconds where all else takes none. */
+static const struct param_row params[] = {
+	{ "verdicts", PARAM_BOOL, "true", "with verdicts on what was not freed" },
+	{ "top", PARAM_COUNT, "5", "stacks of each kind", .letter = 'n' },
+	{ "backtraces", PARAM_BOOL, "false", "with every frame of these stacks" },
+	{ 0 },
+};
+
+const struct question question_overview = {
+	.name = "overview",
+	.help = "the facts, the totals, and what is to be known first",
+	.params = params,
+	.filters = true,
+	.size = sizeof(struct answer_overview),
+	.compute = overview_compute,
+	.write_json = overview_json,
+	.release = overview_drop,
+};

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* What the question overview answers, and memoir report prints. */
+#include "answer/question.h"
+#include "model/stats.h"
+#include "query/verdict.h"
+
+/* Stacks of one kind, the heaviest first. */
+struct overview_part {
+	struct weight all; /* of every stack */
+	struct overview_stack {
+		uint32_t stack, call;
+		struct weight weight;
+	} * rows; /* as many as were asked for */
+	uint32_t count;
+	uint32_t stacks; /* that have any */
+};
+
+struct answer_overview {
+	const struct view *view;
+	struct overview_part parts[STACK_ORDERS];
+	struct stack_counts counts;
+	uint32_t stacks;		 /* of the view */
+	uint64_t temporary;		 /* also what was removed from the recording */
+	const struct verdicts *verdicts; /* NULL: not asked for */
+	struct verdicts own;		 /* of a part */
+	bool backtraces;
+};
+
+extern const struct question question_overview;
