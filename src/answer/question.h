@@ -28,7 +28,7 @@ struct question {
 	const char *name; /* "histogram": /data/{id}/histogram, question_histogram, a script's
 			     function */
 	/* Over HTTP, where <name> is something else there; NULL: <name>.  Behind /data/{id}/, or
-	 * /dumps/{id}/ for kind "heap". */
+	 * /dumps/{id}/ for kind "heap"; a {word} in it is the parameter of that name. */
 	const char *path;
 	const char *help;		/* one line */
 	const char *kind;		/* of file that it is about; NULL: a recording */
@@ -42,7 +42,8 @@ struct question {
 	int (*check)(struct ask *a);
 	const struct prefetch *prefetch; /* NULL: nothing of it */
 	size_t size;			 /* of the struct that compute() fills */
-	/* 0, or -errno; after ask_fail() where somebody can do something about it. */
+	/* 0, or -errno; after ask_fail() where somebody can do something about it.  NULL: all that
+	 * is written is in the snapshot. */
 	int (*compute)(struct ask *a, void *answer);
 	/* Writes one value, calling sink_turn(out) now and then where it is long: 0 or -errno. */
 	int (*write_json)(struct ask *a, const void *answer, struct json *j, struct sink *out);

@@ -31,7 +31,7 @@ int question_answer(const struct question *q, struct ask *a, struct sink *out)
 	int error = q->check ? q->check(a) : 0;
 	struct json j;
 
-	if (!error)
+	if (!error && q->compute)
 		error = q->compute(a, answer);
 	if (!error) {
 		json_init(&j, &out->buf);

@@ -341,7 +341,7 @@ static int ask_about(const struct command *c, struct ask *a, char *path)
 	open_naming_start();
 	if (c->answers->all_names)
 		locations_resolve_all(a->snapshot->locations);
-	error = q->compute(a, answer);
+	error = q->compute ? q->compute(a, answer) : 0;
 	open_naming_end();
 	if (a->fault.status)
 		status = say_fault(c, a);

@@ -42,6 +42,10 @@ static void list_params(struct json *j, const struct route *r)
 {
 	json_array(j, "parameters");
 	for (const struct param_row *p = r->params; p && p->name; p++) {
+		auto_free char *in_path = xasprintf("{%s}", p->name);
+
+		if (r->question && r->question->path && strstr(r->question->path, in_path))
+			continue;
 		json_object(j, NULL);
 		json_text(j, "name", p->name);
 		json_text(j, "type", param_type_name(p->type));

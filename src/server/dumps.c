@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Heap profile dumps: told from other files, loaded, listed; GET /dumps/{id}/facts and /raw.  See
+/* Heap profile dumps: told from other files, loaded, listed; GET /dumps/{id}/raw.  See
  * dumps.h.  src/heap reads and names; this keeps what it found. */
 #include "server/dumps.h"
 
@@ -137,26 +137,6 @@ int dumps_load(struct snapshot *s, const struct loading *l, struct err *err)
 	return error;
 }
 
-static int answer_facts(struct request *r, struct sink *out)
-{
-	const struct snapshot *s = r->ask.snapshot;
-	const struct loaded_dump *d = s->heap;
-	struct json j;
-
-	request_json(&j, out);
-	json_object(&j, NULL);
-	json_text(&j, "id", s->id);
-	json_text(&j, "name", s->name);
-	json_number(&j, "version", s->version);
-	json_number(&j, "file_size", s->file_size);
-	json_number(&j, "changed_at", s->changed_at > 0 ? (uint64_t)s->changed_at : 0);
-	loaded_dump_write_summary(&j, d);
-	loaded_dump_write_parts(&j, d);
-	snapshot_warnings(r->ask.snapshot, &j);
-	json_end_object(&j);
-	return 0;
-}
-
 /* Is it the file that was loaded? */
 static int check_file(struct request *r, int fd)
 {
@@ -211,8 +191,6 @@ static int answer_raw(struct request *r, struct sink *out)
 }
 
 const struct route routes_dumps[] = {
-	{ "/dumps/{id}/facts", METHOD_GET, "a heap profile: whose it is, and how much is in it",
-	  .kind = "heap", .answer = answer_facts },
 	{ "/dumps/{id}/raw", METHOD_GET, "the file itself", .type = "application/octet-stream",
 	  .kind = "heap", .way = ROUTE_STREAM, .answer = answer_raw },
 	{ 0 },

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/question.h"
 #include "base/xalloc.h"
 #include "server/agent_sessions.h"
 #include "server/kind.h"
@@ -62,6 +63,20 @@ static bool take_agent_session(struct request *r)
 	return r->agent_session != NULL;
 }
 
+/* What stands for parameters in the question's part of the path, which is behind the file's id. */
+static void take_path_params(struct request *r)
+{
+	const char *at = r->route->question ? r->route->question->path : NULL;
+	struct err err;
+
+	for (unsigned i = 1; at && (at = strchr(at, '{')); i++) {
+		auto_free char *name = xmemdup0(at + 1, strcspn(at + 1, "}"));
+
+		params_add(&r->ask.params, name, r->args[i], &err);
+		at++;
+	}
+}
+
 bool request_init(struct request *r, struct server *s, unsigned method, const char *address)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
@@ -86,6 +101,7 @@ bool request_init(struct request *r, struct server *s, unsigned method, const ch
 	r->ask.rows = r->route->params;
 	r->ask.filters = r->route->filters;
 	r->ask.checks = r->route->checks;
+	take_path_params(r);
 	if (!ask_check(&r->ask) || !take_agent_session(r))
 		return false;
 	if (!route_has_file(r->route))

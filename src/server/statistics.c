@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Files of jemalloc's statistics: told from others, loaded, listed, and asked about.  See
- * statistics.h.  src/jemalloc reads and judges; this only hands on. */
+/* Files of jemalloc's statistics: told from others, loaded, listed, and made a page of.
+ * See statistics.h.  src/jemalloc reads and judges; this only hands on. */
 #include "server/statistics.h"
 
 #include <errno.h>
@@ -146,33 +146,6 @@ void statistics_list(struct json *j, const struct snapshot *s)
 	json_end_object(j);
 }
 
-static int answer_history(struct request *r, struct sink *out)
-{
-	struct json j;
-
-	request_json(&j, out);
-	history_write(&j, NULL, r->ask.snapshot->statistics, false);
-	return 0;
-}
-
-static int answer_snapshot(struct request *r, struct sink *out)
-{
-	const struct history_document *d;
-	char *end;
-	uint64_t number = strtoull(r->args[1], &end, 10);
-
-	if (*end || end == r->args[1] || *r->args[1] == '-' || *r->args[1] == '+')
-		return ask_fail(&r->ask, 404, NULL, "a snapshot is a number, from 0 on");
-	d = history_document(r->ask.snapshot->statistics, number);
-	if (!d)
-		return ask_fail(&r->ask, 404, NULL,
-				"snapshot %" PRIu64 " is not kept; /data/{id}/statistics "
-				"lists those that are",
-				number);
-	buf_add(&out->buf, d->json, d->size);
-	return 0;
-}
-
 static int answer_report(struct request *r, struct sink *out)
 {
 	r->foreign = true;
@@ -181,10 +154,6 @@ static int answer_report(struct request *r, struct sink *out)
 }
 
 const struct route routes_statistics[] = {
-	{ "/data/{id}/statistics", METHOD_GET, "jemalloc's statistics: what is in the file",
-	  .kind = "statistics", .way = ROUTE_CACHED, .answer = answer_history },
-	{ "/data/{id}/statistics/{number}", METHOD_GET, "one snapshot of jemalloc's statistics",
-	  .kind = "statistics", .way = ROUTE_QUICK, .answer = answer_snapshot },
 	{ "/data/{id}/statistics_report", METHOD_GET,
 	  "jemalloc's statistics as one page that needs nothing else",
 	  .type = "text/html; charset=utf-8", .kind = "statistics", .way = ROUTE_STREAM,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Files of jemalloc's statistics: a kind of file (kind.c), and what is asked about them. */
+/* Files of jemalloc's statistics: a kind of file (kind.c), and the page of them that is downloaded.
+ */
 #include "base/json.h"
 #include "server/kind.h"
 

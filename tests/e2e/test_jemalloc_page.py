@@ -425,9 +425,10 @@ def test_server_answers(folder, tmp_path):
         assert server.ask(path) == (200, {k: v for k, v in told.items() if k != "documents"})
         for i in range(4):
             assert server.ask(f"{path}/{i}") == (200, told["documents"][i])
-        for end in ("/4", "/-1", "/x", "/1x", "/99999999999999999999"):
+        for end in ("/4", "/-1", "/x", "/1x", "/%200", "/99999999999999999999"):
             status, said = server.ask(path + end)
             assert status == 404 and said["error"], end
+        assert server.ask(f"{path}/0?number=1")[0] == 400
         # An address of recordings is none of statistics.
         assert server.ask(f"/data/{series['id']}/statistics?x=1")[0] == 400
         for row in server.ask("/api")[1]["endpoints"]:
