@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
 #include "cli/jemalloc/agent_token.h"
@@ -18,6 +19,7 @@
 #include "client/http.h"
 #include "query/value.h"
 #include "server/agent_sessions.h"
+#include "server/api.h"
 #include "server/library.h"
 #include "server/server.h"
 
@@ -34,7 +36,7 @@ static size_t source_root_count, source_root_room;
 static const char **hosts; /* NULL at the end */
 static size_t host_count;
 static uint64_t port;
-static bool open_page, any_port, open_to_all;
+static bool open_page, any_port, open_to_all, only_api;
 
 static const char *add_agent(const struct command_option *row, const char *value)
 {
@@ -113,6 +115,7 @@ static const struct command_option options[] = {
 	{ "agent-token-file", 0, "FILE", "the token of those agents: its first line", COMMAND_TEXT,
 	  &agent_token_file },
 	CA_FILE_ROW,
+	{ "api", 0, NULL, "print what GET /api answers, and leave", COMMAND_FLAG, &only_api },
 	{ 0 },
 };
 
@@ -317,6 +320,14 @@ static int run(int argc, char **argv)
 			return wrong("--upload-limit is a size, such as 500M or 4GiB");
 		o.upload_limit = size.number;
 		value_release(&size);
+	}
+	if (only_api) {
+		struct buf out = { 0 };
+
+		api_write(&out, o.upload_limit);
+		status = buf_flush(&out, 1) ? STATUS_FAILED : STATUS_DONE;
+		buf_release(&out);
+		return status;
 	}
 	status = choose_secret(&o, secret);
 	if (!status)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* GET /api: the tables of routes, filters, fields, measures and formats as JSON. */
+#include "server/api.h"
+
 #include <string.h>
 
 #include "answer/question.h"
@@ -272,11 +274,12 @@ static void list_orders(struct json *j)
 	json_end_array(j);
 }
 
-static int answer(struct request *r, struct sink *out)
+void api_write(struct buf *out, uint64_t upload_limit)
 {
 	struct json j;
 
-	request_json(&j, out);
+	json_init(&j, out);
+	j.compact = true;
 	json_object(&j, NULL);
 	json_text(&j, "version", MEMOIR_VERSION);
 	list_routes(&j);
@@ -287,13 +290,18 @@ static int answer(struct request *r, struct sink *out)
 	list_heap_reports(&j);
 	list_measures(&j);
 	list_orders(&j);
-	json_number(&j, "upload_limit", r->server->options.upload_limit);
+	json_number(&j, "upload_limit", upload_limit);
 	json_end_object(&j);
+}
+
+static int answer_api(struct request *r, struct sink *out)
+{
+	api_write(&out->buf, r->server->options.upload_limit);
 	return 0;
 }
 
 const struct route routes_api[] = {
 	{ "/api", METHOD_GET, "all endpoints, parameters, filters, fields and formats",
-	  .way = ROUTE_QUICK, .answer = answer },
+	  .way = ROUTE_QUICK, .answer = answer_api },
 	{ 0 },
 };

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Each command has a manual page that names each of its options, and man can read it."""
+"""Each command has a manual page that names each of its options (the build fills in those that the
+page does not explain itself), and man can read it."""
 import os
 import re
 import shutil
@@ -35,13 +36,13 @@ for name in commands:
     command = "-".join(words)
     if not usage(*words).startswith("memoir " + " ".join(words)):
         bad.append(f"memoir {' '.join(words)} --help says nothing")
-    path = os.path.join(root, f"docs/man/memoir-{command}.1")
+    path = os.path.join(build, f"docs/memoir-{command}.1")
     if not os.path.exists(path):
         bad.append(f"docs/man/memoir-{command}.1 is missing")
         continue
     with open(path, encoding="utf-8") as file:
         page = file.read().replace("\\-", "-")
-    for flag in sorted(set(re.findall(r"^ +(?:-\w, +)?(--[a-z-]+)", usage(*words), flags=re.M))):
+    for flag in sorted(set(re.findall(r"^ +(?:-\w, +)?(--[a-z0-9-]+)", usage(*words), flags=re.M))):
         if flag not in page and flag != "--help":
             bad.append(f"docs/man/memoir-{command}.1: {flag} is missing")
     if shutil.which("man"):
