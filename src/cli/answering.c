@@ -204,7 +204,8 @@ static struct snapshot *open_other(struct ask *a, const char *parameter, const c
 	const struct command *c = a->door;
 	struct open_options how = opening();
 	int status;
-	struct snapshot *s = open_snapshot(c->name, (char *)path, &how, &status);
+	const char *kind = c->answers->question->kind;
+	struct snapshot *s = open_kind(c->name, (char *)path, kind, &how, &status);
 
 	if (!s)
 		ask_fail(a, 404, parameter, "%s", ""); /* it was said already */
@@ -335,7 +336,7 @@ static int ask_about(const struct command *c, struct ask *a, char *path)
 	struct open_options how = opening();
 	int status, error;
 
-	a->snapshot = open_snapshot(c->name, path, &how, &status);
+	a->snapshot = open_kind(c->name, path, q->kind, &how, &status);
 	if (!a->snapshot)
 		return status;
 	open_naming_start();

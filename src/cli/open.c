@@ -2,6 +2,7 @@
 /* Opening a recording for a command.  See open.h. */
 #include "cli/open.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "cli/naming.h"
 #include "cli/waiting.h"
 #include "model/cache.h"
+#include "server/kind.h"
 
 #define CLEAR_LINE "\r\033[K"
 
@@ -212,6 +214,37 @@ struct snapshot *open_snapshot(const char *command, char *path, const struct ope
 	s->locations = find_names(m, options);
 	open_naming_end();
 	return s;
+}
+
+static void no_progress(void *context, uint64_t done, uint64_t total)
+{
+}
+
+struct snapshot *open_kind(const char *command, char *path, const char *name,
+			   const struct open_options *options, int *ret_status)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct loading loading = { .path = path,
+				   .name = path_base(path),
+				   .names = naming_locations(),
+				   .progress = no_progress };
+	const struct kind *kind;
+	struct snapshot *s;
+
+	if (!name)
+		return open_snapshot(command, path, options, ret_status);
+	s = snapshot_new();
+	s->name = xstrdup(path_base(path));
+	s->version = 1;
+	kind = kind_of(path, true, s->id, &err);
+	if (kind && strcmp(kind->name, name) != 0)
+		err_set(&err, -EINVAL, "it is no file of that kind");
+	else if (kind && !kind->load(s, &loading, &err)) {
+		*ret_status = STATUS_DONE;
+		return s;
+	}
+	fail(path, &err, ret_status);
+	return snapshot_drop(s);
 }
 
 bool open_view(const char *command, int argc, char **argv, const struct open_options *options,

@@ -26,6 +26,9 @@ struct model *open_recording(const char *command, int argc, char **argv,
  * what is wrong, with the exit status as above. */
 struct snapshot *open_snapshot(const char *command, char *path, const struct open_options *options,
 			       int *ret_status);
+/* The same of a file of jemalloc's, by the name of its kind; NULL: a recording. */
+struct snapshot *open_kind(const char *command, char *path, const char *kind,
+			   const struct open_options *options, int *ret_status);
 /* While names may be looked for: a progress bar appears if that takes long. */
 void open_naming_start(void);
 void open_naming_end(void);

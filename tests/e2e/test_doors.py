@@ -22,7 +22,7 @@ RESOURCES = re.compile(r"/data/{id}/(export/.*|dynamic_(constants|statics)(_asci
                        r"timeline_leaked|tree|statistics.*|graph)")
 # Words of a command's line that are parameters.
 WORDS = {"histogram": ("of", "FILE"), "diff": ("FILE", "b")}
-ANSWERS = 8  # of each question and recording
+ANSWERS = 5  # of each question and recording
 
 
 def usage(*words):
@@ -52,8 +52,13 @@ def recordings(request, compile_program, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(recordings):
-    with Server(*recordings) as running:
-        running.ids = [r["id"] for r in running.loaded(2)]
+    """files[kind]: ids of files of each kind that questions are about; paths[id]: where they are."""
+    others = [os.path.join(harness.ROOT, "tests/data/jemalloc", name)
+              for name in ("out.heap", "out2.heap", "json_small.json", "json_full.json")]
+    with Server(*recordings, *others) as running:
+        running.ids = [r["id"] for r in running.loaded(6)]
+        running.paths = dict(zip(running.ids, [*recordings, *others]))
+        running.files = {"recording": running.ids[:2], "heap": running.ids[2:4], "statistics": running.ids[4:]}
         sources = running.json(f"/data/{running.ids[0]}/sources", measure="allocated")["sources"]
         running.source = sources[0]["file"] if sources else None
         yield running
@@ -69,7 +74,7 @@ def texts(server, name):
     return known.get(name, ["main", "x"])
 
 
-def draw(rng, server, rows):
+def draw(rng, server, rows, kind):
     """A value for each of the rows."""
     drawn = {}
     for row in rows:
@@ -81,7 +86,7 @@ def draw(rng, server, rows):
             "real": lambda _: rng.choice([0, 0.5, 10, 99.5]),
             "time": lambda _: rng.choice([f"{rng.randrange(101)}%", f"{rng.randrange(10**6)}ns"]),
             "duration": lambda _: rng.choice(["10us", "1ms", "2s"]),
-            "recording": lambda _: rng.choice(server.ids),
+            "recording": lambda _: rng.choice(server.files[kind]),
             "text": lambda row: rng.choice(texts(server, row["name"])),
         }[row["type"]](row))
     if drawn.get("measure") in ("alive", "alive_at") and any(r["name"] == "at" for r in rows):
@@ -96,10 +101,9 @@ def chosen(rng, endpoint):
     return some + [row for row in rows if row["required"] and row not in some]
 
 
-def as_paths(server, recordings, drawn):
+def as_paths(server, drawn):
     """On the command line a recording is a file."""
-    return {name: recordings[server.ids.index(value)] if value in server.ids else value
-            for name, value in drawn.items()}
+    return {name: server.paths.get(value, value) for name, value in drawn.items()}
 
 
 def filter_words(filters):
@@ -155,18 +159,20 @@ def test_every_question_has_its_doors():
 
 
 @pytest.mark.parametrize("endpoint", QUESTIONS, ids=lambda e: e["question"])
-def test_the_same_bytes(server, recordings, endpoint):
+def test_the_same_bytes(server, endpoint):
+    file = server.files[endpoint["kind"]][0]
+    path = server.paths[file]
     rng = random.Random(endpoint["question"])
     answers = commands = 0
     for _ in range(20 * ANSWERS):
-        drawn = draw(rng, server, chosen(rng, endpoint))
+        drawn = draw(rng, server, chosen(rng, endpoint), endpoint["kind"])
         filters = random_filter(rng) if endpoint["filters"] and rng.random() < 0.5 else {}
         filters = {name: value for name, value in filters.items()
                    if name not in {row["name"] for row in endpoint["parameters"]}}
-        over_http = server.ask(endpoint["path"].replace("{id}", server.ids[0]), **drawn, **filters)
-        given = as_paths(server, recordings, drawn)
+        over_http = server.ask(endpoint["path"].replace("{id}", file), **drawn, **filters)
+        given = as_paths(server, drawn)
         words = [word for name, value in given.items() for word in ("--" + name.replace("_", "-"), value)]
-        done = harness.execute([harness.MEMOIR, "ask", endpoint["question"], *words, *filter_words(filters), recordings[0]])
+        done = harness.execute([harness.MEMOIR, "ask", endpoint["question"], *words, *filter_words(filters), path])
         if over_http.status != 200:
             assert over_http.status in (400, 404) and done.status in (1, 2) and not done.stdout, (over_http, done)
             assert over_http.json["error"] in done.stderr.decode() or over_http.status == 404, (over_http, done)
@@ -174,7 +180,7 @@ def test_the_same_bytes(server, recordings, endpoint):
         assert done.status == 0, (over_http, done)
         assert done.stdout == over_http.text.encode(), (drawn, filters)
         answers += 1
-        line = command_line(endpoint, given, recordings[0])
+        line = command_line(endpoint, given, path)
         if line:
             shown = harness.execute([harness.MEMOIR, *line, *filter_words(filters)])
             assert shown.status == 0 and shown.stdout == done.stdout, (line, filters, shown.stderr)
