@@ -338,6 +338,7 @@ const struct question question_overview = {
 	.help = "the facts, the totals, and what is to be known first",
 	.params = params,
 	.filters = true,
+	.prefetch = (const struct prefetch[]){ { 2, "verdicts=false" }, { 20, "" }, { 0 } },
 	.size = sizeof(struct answer_overview),
 	.compute = overview_compute,
 	.write_json = overview_json,

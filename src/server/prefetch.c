@@ -25,9 +25,7 @@ struct first_request {
 
 /* What are no questions. */
 static const struct first_request resources[] = {
-	{ 2, "overview", "verdicts=false" },
 	{ 4, "timeline_leaked", "" },
-	{ 20, "overview", "" },
 };
 
 static int by_turn(const void *a, const void *b)
