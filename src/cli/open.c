@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/human.h"
@@ -230,12 +231,17 @@ struct snapshot *open_kind(const char *command, char *path, const char *name,
 				   .progress = no_progress };
 	const struct kind *kind;
 	struct snapshot *s;
+	struct stat st;
 
 	if (!name)
 		return open_snapshot(command, path, options, ret_status);
 	s = snapshot_new();
 	s->name = xstrdup(path_base(path));
 	s->version = 1;
+	if (!stat(path, &st)) {
+		s->file_size = (uint64_t)st.st_size;
+		s->changed_at = st.st_mtime;
+	}
 	kind = kind_of(path, true, s->id, &err);
 	if (kind && strcmp(kind->name, name) != 0)
 		err_set(&err, -EINVAL, "it is no file of that kind");

@@ -70,7 +70,7 @@ def texts(server, name):
     known = {"sort_by": [row["name"] for row in api["sorts"]] + api["group_sorts"],
              "group_by": [row["name"] for row in api["groups"]],
              "file": [server.source or "none.c"], "text": ["size > 1 and fun", "leaked or ", "", "call = "],
-             "against": ["20%", server.ids[1]]}
+             "number": ["0"], "against": ["20%", server.ids[1]]}
     return known.get(name, ["main", "x"])
 
 
@@ -169,7 +169,13 @@ def test_the_same_bytes(server, endpoint):
         filters = random_filter(rng) if endpoint["filters"] and rng.random() < 0.5 else {}
         filters = {name: value for name, value in filters.items()
                    if name not in {row["name"] for row in endpoint["parameters"]}}
-        over_http = server.ask(endpoint["path"].replace("{id}", file), **drawn, **filters)
+        address = endpoint["path"].replace("{id}", file)
+        parts = re.findall(r"\{(\w+)\}", address)  # parameters that are parts of the path
+        for name in parts:
+            drawn.update(draw(rng, server, [{"name": name, "type": "text"}], endpoint["kind"]))
+            address = address.replace(f"{{{name}}}", drawn[name])
+        asked = {name: value for name, value in drawn.items() if name not in parts}
+        over_http = server.ask(address, **asked, **filters)
         given = as_paths(server, drawn)
         words = [word for name, value in given.items() for word in ("--" + name.replace("_", "-"), value)]
         done = harness.execute([harness.MEMOIR, "ask", endpoint["question"], *words, *filter_words(filters), path])
