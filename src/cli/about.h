@@ -2,15 +2,9 @@
 #pragma once
 /* What info and report both say about a recording: the program, the totals, what was lost. */
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/term.h"
 #include "model/model.h"
 #include "query/view.h"
-
-void about_json_program(struct json *j, const struct model *m);
-void about_json_totals(struct json *j, const struct model *m);
-/* lost_events, truncated, damaged, loss. */
-void about_json_loss(struct json *j, const struct model *m);
 
 /* Lines "  name   value". */
 void about_line(struct buf *out, const struct term *t, const char *label, const char *format, ...)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/facts.h"
 #include "base/buf.h"
 #include "base/human.h"
 #include "base/json.h"
@@ -36,71 +37,17 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-static void json_stacks(struct json *j, const struct model *m, const struct stack_counts *s)
-{
-	json_number(j, "stacks", s->stacks);
-	json_number(j, "free_stacks", s->free_stacks);
-	json_number(j, "stack_nodes", m->tables.nodes.known);
-	json_number(j, "deepest_stack", s->deepest);
-	json_number(j, "without_stack", s->without_stack);
-}
-
-static void json_markers(struct json *j, const struct model *m)
-{
-	const struct markers *t = &m->tables.markers;
-
-	json_array(j, "markers");
-	for (size_t i = 0; i < t->count; i++) {
-		json_object(j, NULL);
-		json_number(j, "at_ns", model_ns(m, t->rows[i].stamp));
-		json_number(j, "value", t->rows[i].value);
-		json_text(j, "name", t->rows[i].name);
-		json_end_object(j);
-	}
-	json_end_array(j);
-}
-
-static void json_files(struct json *j, const struct model *m)
-{
-	json_array(j, "files");
-	for (size_t i = 0; i < m->tables.file_count; i++) {
-		const struct embedded_file *f = &m->tables.files[i];
-		struct buf id = { 0 };
-
-		buf_hex(&id, f->build_id, f->build_id_size);
-		json_object(j, NULL);
-		json_text(j, "path", f->path);
-		json_number(j, "size", f->total_size);
-		json_text(j, "build_id", id.data);
-		json_bool(j, "complete", model_has_file(m, f));
-		json_bool(j, "shared", f->key != NULL);
-		json_end_object(j);
-		buf_release(&id);
-	}
-	json_end_array(j);
-}
-
 static void print_json(struct buf *out, const struct model *m, struct locations *locations,
 		       const struct stack_counts *s)
 {
-	const struct tables *t = &m->tables;
 	struct json j;
 
 	json_init(&j, out);
 	json_object(&j, NULL);
-	about_json_program(&j, m);
-	about_json_totals(&j, m);
-	json_stacks(&j, m, s);
-	about_json_loss(&j, m);
-	json_number(&j, "embedded_files", t->file_count);
-	json_files(&j, m);
-	json_markers(&j, m);
+	facts_json(&j, m, s);
+	if (model_info(m, "environ"))
+		facts_words_json(&j, m, "environ");
 	modules_json(&j, m, locations);
-	cost_json(&j, m);
-	json_object(&j, "counters");
-	for (size_t i = 0; i < t->counter_count; i++)
-		json_number(&j, t->counters[i].name, t->counters[i].value);
-	json_end_object(&j);
 	json_end_object(&j);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/facts.h"
 #include "base/human.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -311,8 +312,8 @@ static void print_json(struct buf *out, const struct replay *r)
 
 	json_init(&j, out);
 	json_object(&j, NULL);
-	about_json_program(&j, m);
-	about_json_loss(&j, m);
+	facts_program_json(&j, m);
+	facts_loss_json(&j, m);
 	json_object(&j, "calls");
 	json_number(&j, "allocations", c->allocations);
 	json_number(&j, "reallocations", c->reallocations);

@@ -5,28 +5,6 @@
 #include "base/human.h"
 #include "cli/about.h"
 
-void cost_json(struct json *j, const struct model *m)
-{
-	struct cost c = cost_of(m);
-
-	json_object(j, "cost");
-	if (c.known)
-		json_real(j, "percent", c.percent, 1);
-	else
-		json_null(j, "percent");
-	json_number(j, "ns", c.total_ns);
-	json_number(j, "recording_ns", c.recording_ns);
-	json_real(j, "event_ns", c.event_ns, 1);
-	json_number(j, "setup_ns", c.setup_ns);
-	json_number(j, "waits", c.waits);
-	json_number(j, "waiting_ns", c.waiting_ns);
-	json_number(j, "memory_bytes", c.memory);
-	json_number(j, "shared_memory_bytes", c.shared_memory);
-	json_number(j, "collector_cpu_ns", model_counters(m, "collector_cpu_ns"));
-	json_number(j, "stored_bytes", model_counters(m, "stored_bytes"));
-	json_end_object(j);
-}
-
 void cost_text(struct buf *out, const struct term *t, const struct model *m)
 {
 	struct cost c = cost_of(m);

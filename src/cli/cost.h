@@ -2,9 +2,7 @@
 #pragma once
 /* What Memoir itself cost the program, for readers.  The figures are model/cost.h's. */
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/term.h"
 #include "model/cost.h"
 
-void cost_json(struct json *j, const struct model *m);
 void cost_text(struct buf *out, const struct term *t, const struct model *m);

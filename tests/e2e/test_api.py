@@ -434,6 +434,8 @@ def test_check(known):
 def test_overview(server, known, recordings):
     found = known("overview")
     info = harness.ask("info", "--json", recordings[0])
+    facts = known("info")
+    assert facts == {key: info[key] for key in facts} and set(info) - set(facts) <= {"environ", "modules"}
     for key in ("executable", "cmdline", "pid", "runtime_ns", "events", "allocations", "deallocations", "allocated_bytes", "temporary"):
         assert found[key] == info[key], key
     assert found["peak"] == {"bytes": info["peak_bytes"], "count": info["peak_count"], "at_ns": info["peak_at_ns"]}
