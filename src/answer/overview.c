@@ -12,6 +12,7 @@
 #include "base/xalloc.h"
 
 #define VERDICTS_SHOWN 5
+#define CACHED_STACKS 1000 /* of each kind; more are not kept */
 
 static void write_info(struct json *j, const struct model *m, const char *key, const char *info)
 {
@@ -54,6 +55,11 @@ static void write_program(struct json *j, const struct snapshot *s)
 	json_number(j, "runtime_ns", model_runtime_ns(m));
 	json_number(j, "threads", m->tables.threads.count);
 	json_number(j, "file_size", s->file_size);
+}
+
+static bool overview_is_long(const struct ask *a)
+{
+	return ask_count(a, "top") > CACHED_STACKS;
 }
 
 static struct weight weight_of(const struct stack_sum *s, enum stack_order order)
@@ -338,6 +344,7 @@ const struct question question_overview = {
 	.help = "the facts, the totals, and what is to be known first",
 	.params = params,
 	.filters = true,
+	.is_long = overview_is_long,
 	.prefetch = (const struct prefetch[]){ { 2, "verdicts=false" }, { 20, "" }, { 0 } },
 	.size = sizeof(struct answer_overview),
 	.compute = overview_compute,
