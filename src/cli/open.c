@@ -16,6 +16,7 @@
 #include "cli/filtering.h"
 #include "cli/naming.h"
 #include "cli/waiting.h"
+#include "heap/loaded_dump.h"
 #include "model/cache.h"
 #include "server/kind.h"
 
@@ -217,10 +218,6 @@ struct snapshot *open_snapshot(const char *command, char *path, const struct ope
 	return s;
 }
 
-static void no_progress(void *context, uint64_t done, uint64_t total)
-{
-}
-
 struct snapshot *open_kind(const char *command, char *path, const char *name,
 			   const struct open_options *options, int *ret_status)
 {
@@ -228,29 +225,34 @@ struct snapshot *open_kind(const char *command, char *path, const char *name,
 	struct loading loading = { .path = path,
 				   .name = path_base(path),
 				   .names = naming_locations(),
-				   .progress = no_progress };
-	const struct kind *kind;
+				   .progress = naming };
+	struct stat st = { 0 };
 	struct snapshot *s;
-	struct stat st;
+	int error;
 
 	if (!name)
 		return open_snapshot(command, path, options, ret_status);
 	s = snapshot_new();
 	s->name = xstrdup(path_base(path));
 	s->version = 1;
-	if (!stat(path, &st)) {
+	s->kind = kind_of(path, true, s->id, &err);
+	error = !s->kind;
+	if (!error && strcmp(s->kind->name, name) != 0)
+		error = err_set(&err, -EINVAL, "it is no file of that kind");
+	if (!error && !stat(path, &st)) {
 		s->file_size = (uint64_t)st.st_size;
 		s->changed_at = st.st_mtime;
 	}
-	kind = kind_of(path, true, s->id, &err);
-	if (kind && strcmp(kind->name, name) != 0)
-		err_set(&err, -EINVAL, "it is no file of that kind");
-	else if (kind && !kind->load(s, &loading, &err)) {
-		*ret_status = STATUS_DONE;
-		return s;
-	}
-	fail(path, &err, ret_status);
-	return snapshot_drop(s);
+	open_naming_start();
+	if (!error)
+		error = s->kind->load(s, &loading, &err);
+	open_naming_end();
+	*ret_status = STATUS_DONE;
+	if (error)
+		fail(path, &err, ret_status);
+	else if (s->heap && s->heap->damaged)
+		fail(path, &s->heap->damage, ret_status);
+	return error ? snapshot_drop(s) : s;
 }
 
 bool open_view(const char *command, int argc, char **argv, const struct open_options *options,

@@ -19,7 +19,7 @@ QUESTIONS = [e for e in TABLE if "question" in e]
 # What a server has besides questions: files as a whole, other tools' formats and names, streams.
 RESOURCES = re.compile(r"/data/{id}/(export/.*|dynamic_(constants|statics)(_ascii_tree)?(/.*)?|"
                        r"allocation_ascii_tree|allocation_groups|backtrace/.*|backtraces|mallopts|raw_allocations|"
-                       r"timeline_leaked|tree|statistics.*|graph)")
+                       r"timeline_leaked|tree|statistics_report|graph)")
 # Words of a command's line that are parameters.
 WORDS = {"histogram": ("of", "FILE"), "diff": ("FILE", "b")}
 ANSWERS = 5  # of each question and recording
@@ -106,6 +106,11 @@ def as_paths(server, drawn):
     return {name: server.paths.get(value, value) for name, value in drawn.items()}
 
 
+def path_words(endpoint):
+    """Parameters that are part of the path, behind the file's id."""
+    return re.findall(r"{(\w+)}", endpoint["path"])[1:]
+
+
 def filter_words(filters):
     return [word for name, value in filters.items() for word in
             (["-F", value] if name == "filter" else ["--" + name.replace("_", "-"), str(value)])]
@@ -169,14 +174,9 @@ def test_the_same_bytes(server, endpoint):
         filters = random_filter(rng) if endpoint["filters"] and rng.random() < 0.5 else {}
         filters = {name: value for name, value in filters.items()
                    if name not in {row["name"] for row in endpoint["parameters"]}}
-        address = endpoint["path"].replace("{id}", file)
-        parts = re.findall(r"\{(\w+)\}", address)  # parameters that are parts of the path
-        for name in parts:
-            drawn.update(draw(rng, server, [{"name": name, "type": "text"}], endpoint["kind"]))
-            address = address.replace(f"{{{name}}}", drawn[name])
-        asked = {name: value for name, value in drawn.items() if name not in parts}
-        over_http = server.ask(address, **asked, **filters)
-        given = as_paths(server, drawn)
+        in_path = {name: rng.choice(["0", "0", "5", "x"]) for name in path_words(endpoint)}
+        over_http = server.ask(endpoint["path"].format(id=file, **in_path), **drawn, **filters)
+        given = {**as_paths(server, drawn), **in_path}
         words = [word for name, value in given.items() for word in ("--" + name.replace("_", "-"), value)]
         done = harness.execute([harness.MEMOIR, "ask", endpoint["question"], *words, *filter_words(filters), path])
         if over_http.status != 200:
@@ -199,3 +199,22 @@ def test_the_same_bytes(server, endpoint):
     assert answers == ANSWERS, "nearly every parameter is refused"
     if endpoint["question"].replace("_", "-") in COMMANDS:
         assert commands, "its command was never asked"
+
+
+@pytest.mark.parametrize("endpoint", QUESTIONS, ids=lambda e: e["question"])
+def test_a_file_of_another_kind(server, endpoint):
+    given = {name: "0" for name in [row["name"] for row in endpoint["parameters"] if row["required"]] + path_words(endpoint)}
+    words = [word for name, value in given.items() for word in ("--" + name.replace("_", "-"), value)]
+    for kind, ids in server.files.items():
+        if kind != endpoint["kind"]:
+            done = harness.execute([harness.MEMOIR, "ask", endpoint["question"], *words, server.paths[ids[0]]])
+            assert done.status in (1, 2) and not done.stdout and len(done.stderr.splitlines()) == 1, (kind, done)
+
+
+def test_a_damaged_heap_profile(tmp_path):
+    """What is before the damage is the answer, and the exit status tells."""
+    with open(os.path.join(harness.ROOT, "tests/data/jemalloc/out.heap"), encoding="utf-8") as file:
+        text = file.read()
+    (tmp_path / "cut.heap").write_text(text.replace("MAPPED_LIBRARIES", "@ nonsense\nMAPPED_LIBRARIES"))
+    done = harness.execute([harness.MEMOIR, "ask", "dump_facts", tmp_path / "cut.heap"])
+    assert done.status == 1 and b'"kind":"damaged"' in done.stdout and len(done.stderr.splitlines()) == 1, done
