@@ -43,12 +43,13 @@ struct heap_report {
 	const char *argument; /* "REGEX": it is about functions that match; NULL: takes none */
 	const char *help;
 	const char *mime;
-	bool binary;	     /* not for a terminal */
-	bool gzip;	     /* compressed, whatever the file is called */
-	bool by_thread;	     /* wants a sample for each thread of a stack */
-	bool whole;	     /* is about one dump, and wants its bytes */
-	bool has_forms;	     /* its rows can be written in every form */
-	enum heap_form form; /* of json and csv: beside a report that has forms, that one in it */
+	const char *extension; /* of its files: "txt" */
+	bool binary;	       /* not for a terminal */
+	bool gzip;	       /* compressed, whatever the file is called */
+	bool by_thread;	       /* wants a sample for each thread of a stack */
+	bool whole;	       /* is about one dump, and wants its bytes */
+	bool has_forms;	       /* its rows can be written in every form */
+	enum heap_form form;   /* of json and csv: beside a report that has forms, that one in it */
 	int (*write)(const struct profile *p, const struct heap_report_options *o, struct sink *out,
 		     struct err *err);
 };

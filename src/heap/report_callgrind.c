@@ -78,5 +78,6 @@ const struct heap_report heap_report_callgrind = {
 	.name = "callgrind",
 	.help = "for KCachegrind and callgrind_annotate",
 	.mime = "text/plain; charset=utf-8",
+	.extension = "txt",
 	.write = write_callgrind,
 };

@@ -104,5 +104,6 @@ const struct heap_report heap_report_collapsed = {
 	.name = "collapsed",
 	.help = "collapsed stacks, one line each with its weight",
 	.mime = "text/plain; charset=utf-8",
+	.extension = "txt",
 	.write = write_collapsed,
 };

@@ -24,6 +24,7 @@ const struct heap_report heap_report_csv = {
 	.name = "csv",
 	.help = "the table as comma-separated values; also of --tree, --peek, --list, --disasm",
 	.mime = "text/csv; charset=utf-8",
+	.extension = "csv",
 	.form = HEAP_CSV,
 	.write = write_csv,
 };

@@ -375,6 +375,7 @@ const struct heap_report heap_report_disasm = {
 	.argument = "REGEX",
 	.help = "code of the functions that match, with what each instruction holds",
 	.mime = "text/plain; charset=utf-8",
+	.extension = "txt",
 	.has_forms = true,
 	.write = write_disasm,
 };

@@ -67,5 +67,6 @@ const struct heap_report heap_report_dot = {
 	.name = "dot",
 	.help = "the graph of calls, for Graphviz",
 	.mime = "text/vnd.graphviz; charset=utf-8",
+	.extension = "dot",
 	.write = write_dot,
 };

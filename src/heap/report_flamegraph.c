@@ -64,5 +64,6 @@ const struct heap_report heap_report_flamegraph = {
 	.name = "flamegraph",
 	.help = "a flame graph, as one picture that zooms and searches (SVG)",
 	.mime = "image/svg+xml",
+	.extension = "svg",
 	.write = write_flamegraph,
 };

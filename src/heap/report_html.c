@@ -173,5 +173,6 @@ const struct heap_report heap_report_html = {
 	.name = "html",
 	.help = "a page for any browser: flame graphs, stacks and functions",
 	.mime = "text/html; charset=utf-8",
+	.extension = "html",
 	.write = write_html,
 };

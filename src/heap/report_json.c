@@ -27,6 +27,7 @@ const struct heap_report heap_report_json = {
 	.name = "json",
 	.help = "the table as JSON; also of --tree, --peek, --list, --disasm",
 	.mime = "application/json",
+	.extension = "json",
 	.form = HEAP_JSON,
 	.write = write_json,
 };

@@ -388,6 +388,7 @@ const struct heap_report heap_report_list = {
 	.argument = "REGEX",
 	.help = "sources of the functions that match, with what each line holds",
 	.mime = "text/plain; charset=utf-8",
+	.extension = "txt",
 	.has_forms = true,
 	.write = write_list,
 };

@@ -15,6 +15,7 @@ const struct heap_report heap_report_peek = {
 	.argument = "REGEX",
 	.help = "callers and callees of the functions that match",
 	.mime = "text/plain; charset=utf-8",
+	.extension = "txt",
 	.has_forms = true,
 	.write = write_peek,
 };

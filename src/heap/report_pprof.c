@@ -101,6 +101,7 @@ const struct heap_report heap_report_pprof = {
 	.name = "pprof",
 	.help = "for go tool pprof, Parca and Pyroscope (gzip)",
 	.mime = "application/octet-stream",
+	.extension = "pb.gz",
 	.binary = true,
 	.gzip = true,
 	.by_thread = true,

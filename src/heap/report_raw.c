@@ -111,6 +111,7 @@ const struct heap_report heap_report_raw = {
 	.name = "raw",
 	.help = "the dump with its names in it, for jeprof and elsewhere",
 	.mime = "application/octet-stream",
+	.extension = "heap",
 	.whole = true,
 	.write = write_raw,
 };

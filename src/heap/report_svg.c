@@ -128,5 +128,6 @@ const struct heap_report heap_report_svg = {
 	.name = "svg",
 	.help = "the graph of calls, as one picture that is moved and zoomed",
 	.mime = "image/svg+xml",
+	.extension = "svg",
 	.write = write_svg,
 };

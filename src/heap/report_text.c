@@ -47,6 +47,7 @@ const struct heap_report heap_report_text = {
 	.name = "text",
 	.help = "a table of functions (this is what is done)",
 	.mime = "text/plain; charset=utf-8",
+	.extension = "txt",
 	.has_forms = true,
 	.write = write_text,
 };

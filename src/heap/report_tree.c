@@ -222,6 +222,7 @@ const struct heap_report heap_report_tree = {
 	.name = "tree",
 	.help = "each function between its callers and what it calls",
 	.mime = "text/plain; charset=utf-8",
+	.extension = "txt",
 	.has_forms = true,
 	.write = write_tree,
 };

@@ -11,7 +11,6 @@
 #include "query/filter.h"
 #include "query/group.h"
 #include "query/sort.h"
-#include "server/dumps.h"
 #include "server/request.h"
 #include "server/server.h"
 
@@ -213,7 +212,7 @@ static void list_heap_reports(struct json *j)
 	for (const struct heap_report *const *h = heap_reports; *h; h++) {
 		json_object(j, NULL);
 		json_text(j, "name", (*h)->name);
-		json_text(j, "extension", dump_report_extension(*h));
+		json_text(j, "extension", (*h)->extension);
 		json_text(j, "type", (*h)->mime);
 		json_text(j, "help", (*h)->help);
 		json_bool(j, "regex", (*h)->argument != NULL);

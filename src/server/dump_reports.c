@@ -34,26 +34,6 @@ static const struct heap_report *format_of(struct request *r)
 	return NULL;
 }
 
-const char *dump_report_extension(const struct heap_report *h)
-{
-	static const struct {
-		const char *mime, *extension;
-	} rows[] = {
-		{ "text/vnd.graphviz", "dot" },	    { "image/svg", "svg" }, { "text/html", "html" },
-		{ "application/json", "json" },	    { "text/csv", "csv" },  { "text/plain", "txt" },
-		{ "application/octet-stream", "" },
-	};
-
-	if (!strcmp(h->name, "pprof"))
-		return "pb.gz";
-	if (h->whole)
-		return "heap";
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (!strncmp(h->mime, rows[i].mime, strlen(rows[i].mime)) && *rows[i].extension)
-			return rows[i].extension;
-	return h->gzip ? "gz" : h->name;
-}
-
 /* Always; and what is compressed by itself is not compressed again. */
 static bool prepare(struct request *r)
 {
@@ -174,7 +154,7 @@ static int answer(struct request *r, struct sink *out)
 		/* What a browser can show, it shows; links of the page say when it is to be saved.
 		 */
 		if (!r->foreign && strncmp(type->mime, "text/plain", 10) != 0)
-			r->file_name = xasprintf("%s.%s", title, dump_report_extension(type));
+			r->file_name = xasprintf("%s.%s", title, type->extension);
 		if (!error)
 			error = write_report(r, h, &p, &o, out);
 		profile_release(&p);

@@ -14,10 +14,6 @@ int dumps_load(struct snapshot *s, const struct loading *l, struct err *err);
 /* "heap": {…} of /list. */
 void dumps_list(struct json *j, const struct snapshot *s);
 
-struct heap_report;
-/* How the names of a report's files end: "txt". */
-const char *dump_report_extension(const struct heap_report *h);
-
 struct request;
 /* The bytes of a request's dump, unpacked: 0, or -EINVAL after ask_fail().  Released in either
  * case. */
