@@ -38,7 +38,7 @@ static void read_source(struct ask *a, const char *path, struct answer_source *r
 	ret->there = read_text(fd, &ret->text);
 	ret->newer = ret->there && (uint64_t)st.st_mtime > end_ns / 1000000000;
 	if (!ret->there)
-		ret->hidden = "it is no text";
+		ret->hidden = "it is not text";
 }
 
 static int source_compute(struct ask *a, void *answer)
