@@ -45,7 +45,7 @@ test-quick: ## unit and policy tests, and the end-to-end tests that take no time
 	@scripts/install-npm tests
 	@$(PYTHON) scripts/test --build $(BUILD) --quick
 
-test-long: ## other people's test suites with and without the recorder, every question of a million stacks; ten minutes
+test-long: ## other people's suites under the recorder, a million stacks; ten minutes
 	@scripts/install-deps build test
 	@$(PYTHON) scripts/test --build $(BUILD) --long $(if $(CI),--werror)
 
@@ -72,6 +72,7 @@ format: ## clang-format 14 over all C and C++ files, prettier over the page's
 	@scripts/c-files | xargs clang-format-14 -i
 	@scripts/install-npm tests
 	@node tests/node_modules/prettier/bin/prettier.cjs --write --log-level warn web tests/web
+	@scripts/reflow
 
 tidy: build ## clang-tidy 14 over the sources; a part of make test
 	@$(PYTHON) tests/policy/tidy.py . $(BUILD)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The agent in redis-server: what asking it costs the program.
 
-Three phases in turn, in another order each round: quiet, a hundred requests a second over one connection (statistics as text
-and JSON, metrics, dumps), hostile requests over one each; together a minute of the second and 10,000 of the third.  Each under
-two loads: redis-benchmark as fast as it goes, which leaves no core of two free, so that whatever the agent, its client and the
-kernel use is taken from redis; and four fifths of what can be had at a fixed rate, where latency counts.  Medians of the
-rounds' ratios to the quiet phase; every answer of the second load is looked at, and all data at the end.
-"""
+Three phases in turn, in another order each round: quiet, a hundred requests a second over one
+connection (statistics as text and JSON, metrics, dumps), hostile requests over one each; together a
+minute of the second and 10,000 of the third.  Each under two loads: redis-benchmark as fast as it
+goes, which leaves no core of two free, so that whatever the agent, its client and the kernel use is
+taken from redis; and four fifths of what can be had at a fixed rate, where latency counts.  Medians
+of the rounds' ratios to the quiet phase; every answer of the second load is looked at, and all data
+at the end.  """
 import glob
 import json
 import os
@@ -36,10 +37,14 @@ class Redis:
         self.socket = os.path.join(bench.folder, "redis")
         runtime = os.path.join(bench.folder, "runtime")
         os.makedirs(runtime, mode=0o700, exist_ok=True)
-        env = dict(os.environ, XDG_RUNTIME_DIR=runtime, MEMOIR_AGENT_LISTEN="127.0.0.1:0", MEMOIR_AGENT_QUIET="1",
-                   MALLOC_CONF="prof:true", LD_PRELOAD=os.path.join(bench.build, "libmemoir-jemalloc.so"))
-        self.process = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", ""], env=env,
-                                        cwd=bench.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        env = dict(os.environ, XDG_RUNTIME_DIR=runtime, MEMOIR_AGENT_LISTEN="127.0.0.1:0",
+                   MEMOIR_AGENT_QUIET="1",
+                   MALLOC_CONF="prof:true",
+                   LD_PRELOAD=os.path.join(bench.build, "libmemoir-jemalloc.so"))
+        self.process = subprocess.Popen(
+            ["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", ""], env=env,
+                                        cwd=bench.folder, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
         path = os.path.join(runtime, "memoir", f"jemalloc.{self.process.pid}")
         for _ in range(3000):
@@ -67,7 +72,8 @@ class Redis:
                                  *map(str, (rate, seconds, count)), *files], stdout=subprocess.PIPE)
 
     def load(self, mode, rate=0, seconds=0):
-        done = subprocess.run([os.path.join(self.tools, "bench_redis_load"), self.socket, mode, str(CONNECTIONS), str(rate),
+        done = subprocess.run([os.path.join(self.tools, "bench_redis_load"), self.socket, mode,
+                               str(CONNECTIONS), str(rate),
                                str(seconds), str(KEYS)], capture_output=True, text=True, check=True)
         result = json.loads(done.stdout)
         assert result["wrong"] == 0, f"redis answered {result['wrong']} requests wrongly"
@@ -76,15 +82,18 @@ class Redis:
 
     def benchmark(self, requests):
         """redis-benchmark's requests a second, over its tests."""
-        out = subprocess.run(["redis-benchmark", "-s", self.socket, "-n", str(requests), "-c", str(CONNECTIONS), "-P", "1",
-                              "-t", "set,get", "-d", "100", "--csv"], capture_output=True, text=True, check=True).stdout
+        out = subprocess.run(["redis-benchmark", "-s", self.socket, "-n", str(requests), "-c",
+                              str(CONNECTIONS), "-P", "1",
+                              "-t", "set,get", "-d", "100", "--csv"], capture_output=True,
+                             text=True, check=True).stdout
         rates = [float(r) for r in re.findall(r'^"(?:SET|GET)","([\d.]+)"', out, flags=re.M)]
         return len(rates) / sum(1 / r for r in rates)
 
     def check(self):
         """The data set is what was written, and every count was counted."""
         assert self.load("check")["requests"] == KEYS
-        out = subprocess.run(["redis-cli", "-s", self.socket, "mget", *(f"counter:{n}" for n in range(16))],
+        out = subprocess.run(
+            ["redis-cli", "-s", self.socket, "mget", *(f"counter:{n}" for n in range(16))],
                              capture_output=True, text=True, check=True).stdout
         assert sum(int(n or 0) for n in out.split()) == self.counted, "redis lost something"
 
@@ -92,7 +101,8 @@ class Redis:
         """How often the agent's thread woke, and the nanoseconds that it used."""
         def used():
             with open(f"{self.thread}/status", encoding="ascii") as file:
-                return sum(map(int, re.findall(r"ctxt_switches:\s*(\d+)", file.read()))), self.agent_seconds()
+                return (sum(map(int, re.findall(r"ctxt_switches:\s*(\d+)", file.read()))),
+                        self.agent_seconds())
         time.sleep(1)  # what is kept for a moment is gone then
         before = used()
         time.sleep(seconds)
@@ -107,7 +117,8 @@ def write_requests(bench):
     """Files with the bytes of requests, by phase."""
     folder = os.path.join(bench.folder, "requests")
     os.makedirs(folder, exist_ok=True)
-    files = {"requests": [], "hostile": sorted(glob.glob(os.path.join(ROOT, "fuzz/corpus/agent_request/*")))}
+    files = {"requests": [],
+             "hostile": sorted(glob.glob(os.path.join(ROOT, "fuzz/corpus/agent_request/*")))}
     for number, path in enumerate(PATHS):
         files["requests"].append(os.path.join(folder, str(number)))
         with open(files["requests"][-1], "w", encoding="ascii", newline="") as file:
@@ -159,7 +170,8 @@ def measure(bench, redis):
             result[name].append({kind: phase(redis, kind, files, rates, work) for kind in order})
     redis.check()
     wakes, busy = redis.idle(2 if bench.args.quick else 10)
-    return {"rounds": result, "request_ms": request_ms, "idle_wakes": wakes, "idle_seconds": busy, "most": most}
+    return {"rounds": result, "request_ms": request_ms, "idle_wakes": wakes, "idle_seconds": busy,
+            "most": most}
 
 
 def median(rounds, kind, value):
@@ -175,23 +187,29 @@ def run(bench, table):
         result = measure(bench, redis)
     finally:
         redis.end()
-    rows = [["redis", "agent", "requests/s", "of quiet", "", "p99 ms", "agent, core", "client, core"]]
+    rows = [["redis", "agent", "requests/s", "of quiet", "", "p99 ms", "agent, core",
+             "client, core"]]
     for load, rounds in result["rounds"].items():
         for kind in PHASES:
             ratio = median(rounds, kind, lambda r, k: r[k]["per_second"] / r["quiet"]["per_second"])
             late = "p99_us" in rounds[0][kind]
             rows.append([
                 load if kind == "quiet" else "", kind if kind == "quiet" else
-                f"{RATE} a second" if kind == "requests" else f"{sum(r[kind]['hammer']['requests'] for r in rounds):,} hostile",
+                f"{RATE} a second" if kind == "requests"
+                else f"{sum(r[kind]['hammer']['requests'] for r in rounds):,} hostile",
                 f"{median(rounds, kind, lambda r, k: r[k]['per_second']):,.0f}",
                 "" if kind == "quiet" else f"{ratio:.3f}",
-                "" if kind == "quiet" else bench.check(f"agent: {load}, {kind}: throughput", ratio, RATIO, at_most=False),
+                "" if kind == "quiet"
+                else bench.check(f"agent: {load}, {kind}: throughput", ratio, RATIO, at_most=False),
                 f"{median(rounds, kind, lambda r, k: r[k]['p99_us']) / 1e3:.2f}" if late else "",
                 f"{median(rounds, kind, lambda r, k: r[k]['agent_share']):.1%}",
-                "" if kind == "quiet" else f"{median(rounds, kind, lambda r, k: r[k]['hammer_share']):.1%}"])
+                "" if kind == "quiet"
+                else f"{median(rounds, kind, lambda r, k: r[k]['hammer_share']):.1%}"])
     bench.result["agent"] = result
-    print(f"\nagent: redis-server, {os.cpu_count()} cores for it, its clients and who asks; medians; every answer was right")
+    print(f"\nagent: redis-server, {os.cpu_count()} cores for it, its clients and who asks; "
+          "medians; every answer was right")
     table(rows)
     print(f"a statistics request: {result['request_ms']:.2f} ms (at most {REQUEST_MS}): "
-          f"{bench.check('agent: statistics request, ms', result['request_ms'], REQUEST_MS)}; idle: woke "
+          f"{bench.check('agent: statistics request, ms', result['request_ms'], REQUEST_MS)}; "
+          "idle: woke "
           f"{result['idle_wakes']} times: {bench.check('agent: idle', result['idle_wakes'], 0)}")

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The part `api` of bench.py: `memoir server` on 10 million allocations.
 
-First each question alone (asked for the first time, and again, which is a kept answer), with the processor time
-that it cost; then 200 clients at once, who ask all of them with filters of their own, and read answers that are
-streamed; with the latency that they saw and the server's own memory before, at most and after."""
+First each question alone (asked for the first time, and again, which is a kept answer), with the
+processor time that it cost; then 200 clients at once, who ask all of them with filters of their
+own, and read answers that are streamed; with the latency that they saw and the server's own memory
+before, at most and after."""
 import concurrent.futures
 import gzip
 import http.client
@@ -15,13 +16,18 @@ import threading
 import time
 
 QUESTIONS = [
-    ("overview", "overview"), ("timeline", "timeline?points=1000"), ("flame, peak", "flame"), ("flame, leaked", "flame?measure=leaked"),
-    ("flame, at a moment", "flame?at=50%25"), ("flame, difference", "flame?at=80%25&against=20%25"), ("flame, allocated", "flame?measure=allocated"),
+    ("overview", "overview"), ("timeline", "timeline?points=1000"), ("flame, peak", "flame"),
+    ("flame, leaked", "flame?measure=leaked"),
+    ("flame, at a moment", "flame?at=50%25"), ("flame, difference", "flame?at=80%25&against=20%25"),
+    ("flame, allocated", "flame?measure=allocated"),
     ("functions", "functions"), ("groups", "groups?count=50&sort_by=all.leaked_size&order=dsc"),
     ("groups with curves", "groups?count=50&spark=40&sort_by=only_matched.size&order=dsc"),
-    ("allocations by size", "allocations?count=50&sort_by=size&order=dsc"), ("threads", "threads"), ("histogram", "histogram"),
-    ("leaks", "leaks?count=20"), ("fragmentation", "fragmentation"), ("address space", "address_space"), ("regions", "regions?at=50%25"),
-    ("sources", "sources"), ("filter: size", "check?filter=size+%3E%3D+1k"), ("filter: regex", "check?filter=function+~+%22a%22"),
+    ("allocations by size", "allocations?count=50&sort_by=size&order=dsc"), ("threads", "threads"),
+    ("histogram", "histogram"),
+    ("leaks", "leaks?count=20"), ("fragmentation", "fragmentation"),
+    ("address space", "address_space"), ("regions", "regions?at=50%25"),
+    ("sources", "sources"), ("filter: size", "check?filter=size+%3E%3D+1k"),
+    ("filter: regex", "check?filter=function+~+%22a%22"),
 ]
 CLIENTS = 200
 STREAMED = "allocations?count=3000&stacks=false"
@@ -29,7 +35,8 @@ STREAMED = "allocations?count=3000&stacks=false"
 
 class Asked:
     def __init__(self, memoir, path, env):
-        self.process = subprocess.Popen([memoir, "server", "--any-port", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        self.process = subprocess.Popen([memoir, "server", "--any-port", path],
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                         text=True, env=env)
         address = self.process.stdout.readline().strip()
         self.host, self.port = address[len("http://"):].strip("/").split(":")
@@ -46,7 +53,8 @@ class Asked:
         seconds = time.monotonic() - start
         if answer.status != 200:
             raise RuntimeError(f"{path}: {answer.status} {body[:200]!r}")
-        return seconds, gzip.decompress(body) if answer.headers.get("Content-Encoding") == "gzip" else body
+        return seconds, gzip.decompress(body) if answer.headers.get(
+            "Content-Encoding") == "gzip" else body
 
     def wait(self):
         while json.loads(self.ask("/list")[1])[0]["state"] not in ("ready", "error"):
@@ -77,7 +85,8 @@ def alone(server):
         first, body = server.ask("/data/last/" + path)
         processor = server.processor() - before
         again, _ = server.ask("/data/last/" + path)
-        rows.append({"question": name, "first_s": first, "again_s": again, "processor_s": processor, "bytes": len(body)})
+        rows.append({"question": name, "first_s": first, "again_s": again, "processor_s": processor,
+                     "bytes": len(body)})
     return rows
 
 
@@ -103,8 +112,10 @@ def together(server, clients):
     wall = time.monotonic() - start
     stop.set()
     watcher.join()
-    return {"clients": clients, "requests": len(seconds), "wall_s": wall, "median_s": seconds[len(seconds) // 2],
-            "p95_s": seconds[len(seconds) * 95 // 100], "most_s": seconds[-1], "memory_before": before, "memory_most": server.most,
+    return {"clients": clients, "requests": len(seconds), "wall_s": wall,
+            "median_s": seconds[len(seconds) // 2],
+            "p95_s": seconds[len(seconds) * 95 // 100], "most_s": seconds[-1],
+            "memory_before": before, "memory_most": server.most,
             "memory_after": server.memory()}
 
 
@@ -112,8 +123,10 @@ def run(bench, table, mib):
     """Called by bench.py."""
     generator = os.path.join(bench.build, "tests", "unit", "gen_recording")
     path = os.path.join(bench.folder, "api.dat")
-    subprocess.run(["ninja", "-C", bench.build, "tests/unit/gen_recording"], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([generator, path, "2000000" if bench.args.quick else "20000000"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["ninja", "-C", bench.build, "tests/unit/gen_recording"], check=True,
+                   stdout=subprocess.DEVNULL)
+    subprocess.run([generator, path, "2000000" if bench.args.quick else "20000000"], check=True,
+                   stdout=subprocess.DEVNULL)
     server = Asked(bench.memoir, path, dict(os.environ, XDG_CACHE_HOME=bench.folder))
     try:
         server.wait()
@@ -125,9 +138,13 @@ def run(bench, table, mib):
     bench.result["api"] = {"questions": rows, "crowd": crowd, "status": status}
     print("\nHTTP: seconds of an answer asked for the first time, and again; its processor time")
     table([["question", "first", "processor", "again", "bytes"]] +
-          [[r["question"], f"{r['first_s']:.3f}", f"{r['processor_s']:.2f}", f"{r['again_s']:.4f}", str(r["bytes"])] for r in rows])
-    print(f"\n{crowd['clients']} clients at once, {crowd['requests']} requests: {crowd['wall_s']:.1f} s, median {crowd['median_s']:.2f} s, "
-          f"95 % below {crowd['p95_s']:.2f} s; own memory {mib(crowd['memory_before'])} MiB before, at most {mib(crowd['memory_most'])}, "
+          [[r["question"], f"{r['first_s']:.3f}", f"{r['processor_s']:.2f}", f"{r['again_s']:.4f}",
+            str(r["bytes"])] for r in rows])
+    print(f"\n{crowd['clients']} clients at once, {crowd['requests']} requests: "
+          f"{crowd['wall_s']:.1f} s, median {crowd['median_s']:.2f} s, "
+          f"95 % below {crowd['p95_s']:.2f} s; own memory {mib(crowd['memory_before'])} MiB "
+          f"before, at most {mib(crowd['memory_most'])}, "
           f"{mib(crowd['memory_after'])} after")
     bench.check("api: every question alone, s", max(r["first_s"] for r in rows), 1.0)
-    bench.check("api: growth with 200 clients, MiB", (crowd["memory_most"] - crowd["memory_before"]) / 2**20, 768)
+    bench.check("api: growth with 200 clients, MiB",
+                (crowd["memory_most"] - crowd["memory_before"]) / 2**20, 768)

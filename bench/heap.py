@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Heap profile dumps: reading, naming and printing one, next to jeprof.
 
-The dumps: the sample of tests/data (a small program, eight stacks); memoir itself under jemalloc, a program with debug
-information and hundreds of addresses; one with 20,000 stacks of the same addresses; and Redis of the distribution,
-which has no debug information, where it is installed.
+The dumps: the sample of tests/data (a small program, eight stacks); memoir itself under jemalloc, a
+program with debug information and hundreds of addresses; one with 20,000 stacks of the same
+addresses; and Redis of the distribution, which has no debug information, where it is installed.
 
-Warm is with everything in the page cache, and in our own cache of names; cold without either, as far as the system lets
-us drop the first.
-"""
+Warm is with everything in the page cache, and in our own cache of names; cold without either, as
+far as the system lets us drop the first. """
 import glob
 import os
 import random
@@ -29,7 +28,8 @@ def sample(folder):
     """The program goes where jeprof looks for it."""
     shutil.copy(os.path.join(DATA, "prof"), folder)
     path = os.path.join(folder, "out.heap")
-    with open(os.path.join(DATA, "out.heap"), encoding="ascii") as file, open(path, "w", encoding="ascii") as to:
+    with open(os.path.join(DATA, "out.heap"), encoding="ascii") as file, open(
+            path, "w", encoding="ascii") as to:
         to.write(file.read().replace("/opt/jem-study/prof", f"{folder}/prof"))
     return f"{folder}/prof", path
 
@@ -45,7 +45,8 @@ def final_dump(folder, name, command, **keywords):
 
 def own(bench, folder, dump):
     """memoir as a program that allocates."""
-    return bench.memoir, final_dump(folder, "memoir", [bench.memoir, "jemalloc", "heap", "--tree", "--json", dump])
+    return bench.memoir, final_dump(folder, "memoir",
+                                    [bench.memoir, "jemalloc", "heap", "--tree", "--json", dump])
 
 
 def redis(folder):
@@ -54,7 +55,8 @@ def redis(folder):
         return None
     prefix = os.path.join(folder, "redis")
     process = subprocess.Popen(
-        [program, "--port", "0", "--unixsocket", f"{folder}/redis.sock", "--save", "", "--daemonize", "no"],
+        [program, "--port", "0", "--unixsocket", f"{folder}/redis.sock", "--save", "",
+         "--daemonize", "no"],
         stdout=subprocess.DEVNULL, cwd=folder, env=dict(
             os.environ, LD_PRELOAD=JEMALLOC,
             MALLOC_CONF=f"prof:true,prof_accum:true,lg_prof_sample:6,prof_final:true,prof_prefix:{prefix}"))
@@ -62,7 +64,8 @@ def redis(folder):
         deadline = time.monotonic() + 60
         while not os.path.exists(f"{folder}/redis.sock") and time.monotonic() < deadline:
             time.sleep(0.05)
-        subprocess.run(["redis-benchmark", "-s", f"{folder}/redis.sock", "-n", "20000", "-q"], check=True,
+        subprocess.run(["redis-benchmark", "-s", f"{folder}/redis.sock", "-n", "20000", "-q"],
+                       check=True,
                        stdout=subprocess.DEVNULL)
     finally:
         process.send_signal(signal.SIGTERM)
@@ -82,7 +85,8 @@ def large(folder, dump):
         file.write("heap_v2/524288\n  t*: 1: 1 [1: 1]\n  t0: 1: 1 [1: 1]\n")
         for _ in range(STACKS):
             inner, outer = numbers.choice(stacks), numbers.choice(stacks)
-            pcs = inner[:numbers.randrange(1, len(inner) + 1)] + outer[numbers.randrange(len(outer)):]
+            pcs = inner[:numbers.randrange(1, len(inner) + 1)] + outer[numbers.randrange(
+                len(outer)):]
             count = numbers.randrange(1, 100)
             line = f"{count}: {count * numbers.randrange(16, 100000)} [{count}: {count * 200000}]"
             file.write(f"@ {' '.join(pcs)}\n  t*: {line}\n  t0: {line}\n")
@@ -104,7 +108,8 @@ def drop_caches():
 def measure(command, folder):
     """{wall, cpu} of one run."""
     start = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                               cwd=folder)
     size = len(process.stdout.read())
     process.stdout.close()
     _, status, usage = os.wait4(process.pid, 0)
@@ -141,14 +146,17 @@ def run(bench, table):
     dumps = {"out.heap": small, "memoir": program, "redis": redis(bench.folder),
              f"{STACKS} stacks": (program[0], large(bench.folder, program[1]))}
     can_drop = drop_caches()
-    rows, result = [["dump", "report", "", "ms", "jeprof, ms", "times faster", "", "of processor time"]], []
+    rows, result = [["dump", "report", "", "ms", "jeprof, ms", "times faster", "",
+                     "of processor time"]], []
     for name, dump in dumps.items():
         for words in REPORTS if dump else ():
             for cold in (False, True):
                 r = compare(bench, name, words, *dump, cold)
                 state = "cold" if cold else "warm"
-                good = bench.check(f"heap {words[0]} of {name}, {state}, times faster", r["factor"], FACTOR, at_most=False)
-                rows.append([name, words[0], state, f"{r['memoir']['wall'] * 1e3:.0f}", f"{r['jeprof']['wall'] * 1e3:.0f}",
+                good = bench.check(f"heap {words[0]} of {name}, {state}, times faster", r["factor"],
+                                   FACTOR, at_most=False)
+                rows.append([name, words[0], state, f"{r['memoir']['wall'] * 1e3:.0f}",
+                             f"{r['jeprof']['wall'] * 1e3:.0f}",
                              f"{r['factor']:.1f}", good, f"{r['cpu_factor']:.1f}"])
                 result.append(r)
     bench.result["heap"] = result

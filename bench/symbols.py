@@ -60,11 +60,15 @@ def make(path):
     with open(f"{folder}/many.cpp", "w", encoding="ascii") as file:
         file.write(SOURCE + "".join(f"template int work<{i}>(const std::vector<record<{i}>> &);\n"
                                     for i in range(INSTANCES)))
-    subprocess.run(["g++", "-std=c++17", "-O2", "-g", "-fPIC", "-c", "many.cpp"], cwd=folder, check=True)
+    subprocess.run(["g++", "-std=c++17", "-O2", "-g", "-fPIC", "-c", "many.cpp"], cwd=folder,
+                   check=True)
     for i in range(COPIES):
-        subprocess.run(["objcopy", f"--prefix-symbols=v{i}_", "many.o", f"copy{i}.o"], cwd=folder, check=True)
-    subprocess.run(["g++", "-shared", "-nostdlib", "-Wl,--unresolved-symbols=ignore-all", "-Wl,--build-id",
-                    *(f"copy{i}.o" for i in range(COPIES)), "-o", path + ".new"], cwd=folder, check=True,
+        subprocess.run(["objcopy", f"--prefix-symbols=v{i}_", "many.o", f"copy{i}.o"], cwd=folder,
+                       check=True)
+    subprocess.run(["g++", "-shared", "-nostdlib", "-Wl,--unresolved-symbols=ignore-all",
+                    "-Wl,--build-id",
+                    *(f"copy{i}.o" for i in range(COPIES)), "-o", path + ".new"], cwd=folder,
+                   check=True,
                    stderr=subprocess.DEVNULL)
     for name in glob.glob(f"{folder}/*"):
         os.remove(name)
@@ -74,7 +78,8 @@ def make(path):
 
 def sections(path):
     """Name to (address, size)."""
-    text = subprocess.run(["readelf", "-SW", path], check=True, capture_output=True, text=True).stdout
+    text = subprocess.run(["readelf", "-SW", path], check=True, capture_output=True,
+                          text=True).stdout
     return {m[1]: (int(m[2], 16), int(m[3], 16))
             for m in re.finditer(r"(\.\S+)\s+\S+\s+([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)", text)}
 
@@ -85,8 +90,10 @@ def addresses(path, count):
 
 
 def dump(path, count):
-    """A heap profile dump as the agent gives it, of stacks through so many different addresses of the library."""
-    text = subprocess.run(["readelf", "-lnW", path], check=True, capture_output=True, text=True).stdout
+    """A heap profile dump as the agent gives it, of stacks through so many different addresses of
+    the library."""
+    text = subprocess.run(["readelf", "-lnW", path], check=True, capture_output=True,
+                          text=True).stdout
     build_id = re.search(r"Build ID: (\w+)", text)[1]
     bias, page = 0x7F0000000000, 4095
     lines = ["heap_v2/524288", f"  t*: {count}: {count * 100} [0: 0]"]
@@ -97,9 +104,11 @@ def dump(path, count):
         pcs = [bias + a + (k > 0) for k, a in enumerate(places[i:i + 20])]
         lines += ["@ " + " ".join(map(hex, pcs)), "  t*: 20: 2000 [0: 0]"]
     lines += ["", "MAPPED_LIBRARIES:"]
-    for offset, address, size, flags in re.findall(r"LOAD\s+(\w+) (\w+) \w+ (\w+) \w+ (R?W? ?E?)", text):
+    for offset, address, size, flags in re.findall(r"LOAD\s+(\w+) (\w+) \w+ (\w+) \w+ (R?W? ?E?)",
+                                                   text):
         offset, address, size = (int(n, 16) for n in (offset, address, size))
         first, end = address & ~page, (address + size + page) & ~page
-        lines.append(f"{bias + first:x}-{bias + end:x} r-{'x' if 'E' in flags else '-'}p {offset & ~page:08x} "
+        lines.append(f"{bias + first:x}-{bias + end:x} r-{'x' if 'E' in flags else '-'}p "
+                     f"{offset & ~page:08x} "
                      f"fe:00 1 {path}")
     return "\n".join(lines + [f"# build-id {build_id} {bias:x} {bias:x} {path}", ""])

@@ -81,7 +81,9 @@ def programs(build, folder):
     if shutil.which("g++"):
         source, expanded = write("work.cpp", CXX), os.path.join(folder, "work.ii")
         subprocess.run(["g++", "-std=c++17", "-E", source, "-o", expanded], check=True)
-        compiler = subprocess.run(["g++", "-print-prog-name=cc1plus"], capture_output=True, text=True,
+        compiler = subprocess.run(["g++", "-print-prog-name=cc1plus"], capture_output=True,
+                                  text=True,
                                   check=True).stdout.strip()
-        found.append(("g++ -O2", [compiler, "-quiet", "-O2", "-std=c++17", expanded, "-o", "/dev/null"], {}))
+        found.append(("g++ -O2",
+                      [compiler, "-quiet", "-O2", "-std=c++17", expanded, "-o", "/dev/null"], {}))
     return found

@@ -34,7 +34,8 @@ def parameters(endpoint):
     if not rows:
         return ""
     return "\n".join(["| parameter | value | default | what |", "| --- | --- | --- | --- |"] + [
-        f"| {row['name']} | {row['type']} | {row.get('default', '')} | {meaning(row)} |".replace("|  |", "| |")
+        f"| {row['name']} | {row['type']} | {row.get('default', '')} | {meaning(row)} |".replace(
+            "|  |", "| |")
         for row in rows])
 
 
@@ -46,12 +47,14 @@ def question(endpoint):
 
 
 def http_api(program, source, output):
-    endpoints = {f"{method} {e['path']}": e for e in json.loads(said(program, "server", "--api"))["endpoints"]
+    endpoints = {f"{method} {e['path']}": e
+                 for e in json.loads(said(program, "server", "--api"))["endpoints"]
                  for method in e["methods"]}
     with open(source, encoding="utf-8") as file:
         sections = re.split(r"^(?=### )", file.read(), flags=re.M)
     known = {section.partition("\n")[0][4:] for section in sections}
-    more = "\n".join(question(e) for title, e in endpoints.items() if "question" in e and title not in known)
+    more = "\n".join(question(e) for title, e in endpoints.items() if "question" in e
+                     and title not in known)
     for i, section in enumerate(sections):
         endpoint = endpoints.get(section.partition("\n")[0][4:])
         if endpoint:

@@ -121,9 +121,11 @@ class Target(Agent):
 
     library = JEMALLOC  # that is preloaded: the fixture each_jemalloc changes it
 
-    def __init__(self, command, runtime, conf="", jemalloc=True, listen="127.0.0.1:0", env=None, run=False,
+    def __init__(self, command, runtime, conf="", jemalloc=True, listen="127.0.0.1:0", env=None,
+                 run=False,
                  preload=True):
-        env = dict(harness.ENVIRONMENT, XDG_RUNTIME_DIR=str(runtime), MALLOC_CONF=conf, **(env or {}))
+        env = dict(harness.ENVIRONMENT, XDG_RUNTIME_DIR=str(runtime), MALLOC_CONF=conf,
+                   **(env or {}))
         libraries = [self.library] if jemalloc else []
         if run:
             command = [harness.MEMOIR, "run", "--agent", "--listen", listen, "--", *command]
@@ -171,15 +173,18 @@ class Redis(Agent):
         if not shutil.which("redis-server"):
             pytest.skip("no redis-server")
         self.socket, self.folder = f"{folder}/redis", folder
-        env = dict(harness.ENVIRONMENT, XDG_RUNTIME_DIR=str(folder), MALLOC_CONF=conf, LD_PRELOAD=LIBRARY,
+        env = dict(harness.ENVIRONMENT, XDG_RUNTIME_DIR=str(folder), MALLOC_CONF=conf,
+                   LD_PRELOAD=LIBRARY,
                    MEMOIR_AGENT_LISTEN="127.0.0.1:0")
-        self.process = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "",
-                                         "--dir", str(folder), *words], env=env, cwd=folder,
+        self.process = subprocess.Popen(
+            ["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "",
+             "--dir", str(folder), *words], env=env, cwd=folder,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         super().__init__(str(folder), self.process.pid)
 
     def cli(self, *words):
-        done = subprocess.run(["redis-cli", "-s", self.socket, *map(str, words)], capture_output=True, text=True,
+        done = subprocess.run(["redis-cli", "-s", self.socket, *map(str, words)],
+                              capture_output=True, text=True,
                               timeout=LONG)
         return done.stdout.strip()
 
@@ -198,7 +203,8 @@ class Redis(Agent):
 
 
 def hammer(agent, folder, requests, rate=0, seconds=0, count=0):
-    """Starts asking an agent, with these bytes in turn; what that gave is a line of JSON on its stdout."""
+    """Starts asking an agent, with these bytes in turn; what that gave is a line of JSON on its
+    stdout."""
     files, folder = [], tempfile.mkdtemp(prefix="hammer", dir=folder)
     for number, request in enumerate(requests):
         files.append(os.path.join(folder, f"request.{number}"))
@@ -215,5 +221,6 @@ def hammered(process):
 
 
 def memoir(runtime, *words, stdin=b""):
-    return harness.execute([harness.MEMOIR, "jemalloc", *words], env=harness.own_agents({"XDG_RUNTIME_DIR": str(runtime)}),
+    return harness.execute([harness.MEMOIR, "jemalloc", *words],
+                           env=harness.own_agents({"XDG_RUNTIME_DIR": str(runtime)}),
                            stdin=stdin, timeout=LONG)

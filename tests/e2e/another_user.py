@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What another user of this machine gets: questions and commands as nobody, which only root can ask."""
+"""What another user of this machine gets: questions and commands as nobody, which only root can
+ask."""
 import json
 import os
 import shutil
@@ -25,7 +26,8 @@ for port, method, path, headers, body in json.load(sys.stdin):
 
 @pytest.fixture
 def nobodys_folder():
-    """A folder of nobody's that nobody can reach: those of pytest are closed whenever another one starts."""
+    """A folder of nobody's that nobody can reach: those of pytest are closed whenever another one
+    starts."""
     path = tempfile.mkdtemp(prefix="memoir-nobody-", dir="/tmp")
     os.chown(path, NOBODY, NOBODY)
     yield path
@@ -40,7 +42,8 @@ def command(*words):
 def ask(port, *questions):
     """[(status, headers, text)] of questions (method, path, headers, body) that nobody asks."""
     rows = [[port, method, path, *rest, *({}, "")[len(rest):]] for method, path, *rest in questions]
-    done = subprocess.run(command(sys.executable, "-c", ASK), input=json.dumps(rows), capture_output=True, text=True,
+    done = subprocess.run(command(sys.executable, "-c", ASK), input=json.dumps(rows),
+                          capture_output=True, text=True,
                           timeout=120)
     assert done.returncode == 0, done.stderr
     return [tuple(json.loads(line)) for line in done.stdout.splitlines()]

@@ -74,7 +74,8 @@ def compile_program(program_cache):
             folder.mkdir(exist_ok=True)
             cxx = source.endswith(".cpp")
             command = [{"gcc": "g++", "clang": "clang++"}[compiler] if cxx else compiler,
-                       "-std=c++17" if cxx else "-std=gnu17", "-g", "-w", "-D_GNU_SOURCE", "-pthread",
+                       "-std=c++17" if cxx else "-std=gnu17", "-g", "-w", "-D_GNU_SOURCE",
+                       "-pthread",
                        *(["-fsized-deallocation"] if cxx else ["-fno-builtin"]),
                        *flags, *(["-shared", "-fPIC"] if name.endswith(".so") else []),
                        source, *libraries, "-o", f"{output}.{os.getpid()}", "-ldl"]
@@ -126,5 +127,6 @@ def jemalloc_521_libraries():
 def each_jemalloc(request, monkeypatch):
     """The test is run with each jemalloc preloaded into its targets; gives the library."""
     if request.param == "5.2.1":
-        monkeypatch.setattr(agent.Target, "library", request.getfixturevalue("jemalloc_521_libraries")[""])
+        monkeypatch.setattr(agent.Target, "library",
+                            request.getfixturevalue("jemalloc_521_libraries")[""])
     return agent.Target.library

@@ -24,7 +24,8 @@ PROGRAMS = os.path.join(HERE, "programs")
 # The one without windows takes a third of the time for each page that is opened.
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 
-# What a program under test sees of the environment: little, and always the same.  Nobody can make this home.
+# What a program under test sees of the environment: little, and always the same.  Nobody can make
+# this home.
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/dev/null/home", "LANG": "C.UTF-8", "TZ": "UTC", "TERM": "dumb", "USER": "nobody",
@@ -52,7 +53,8 @@ class Run:
 
 
 def own_agents(env):
-    """The same environment, in which memoir sees the agents of its own run-time folder only, not who else runs."""
+    """The same environment, in which memoir sees the agents of its own run-time folder only, not
+    who else runs."""
     if "XDG_RUNTIME_DIR" not in env:
         return dict({"MEMOIR_AGENT_FOLDER": "/proc/nonexistent"}, **env)
     return dict({"MEMOIR_AGENT_FOLDER": os.path.join(env["XDG_RUNTIME_DIR"], "memoir")}, **env)
@@ -118,7 +120,8 @@ class Recording:
         found = {}
         for s in self.stacks:
             if s["allocations"] and s["allocated_bytes"] % s["allocations"] == 0:
-                found.setdefault(s["allocated_bytes"] // s["allocations"], []).append(s["functions"])
+                found.setdefault(s["allocated_bytes"] // s["allocations"], []).append(
+                    s["functions"])
         return found
 
 
@@ -161,7 +164,8 @@ def stacks_of(path):
 
 def tops_of(path, *options):
     """Every stack of the report with all of its frames, outermost first."""
-    return ask("report", "--json", "--no-verdicts", "--backtraces", "--top", "100000000", *options, path)["top"]
+    return ask("report", "--json", "--no-verdicts", "--backtraces", "--top", "100000000", *options,
+               path)["top"]
 
 
 def wait_finished(path, timeout=30):

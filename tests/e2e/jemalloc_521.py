@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """jemalloc 5.2.1, the version before Debian's: what many programs still carry inside.
 
-Debian's source of redis has it.  It is built once on a machine, as a library with the plain names and one with je_ before
-them, and kept in the user's cache; without a network, or a compiler, there is none and a reason."""
+Debian's source of redis has it.  It is built once on a machine, as a library with the plain names
+and one with je_ before them, and kept in the user's cache; without a network, or a compiler, there
+is none and a reason."""
 import concurrent.futures
 import fcntl
 import glob
@@ -12,7 +13,8 @@ import subprocess
 
 import harness
 
-FOLDER = os.path.join(os.environ.get("MEMOIR_TESTS_CACHE") or os.path.expanduser("~/.cache"), "memoir-tests", "jemalloc-5.2.1")
+FOLDER = os.path.join(os.environ.get("MEMOIR_TESTS_CACHE") or os.path.expanduser("~/.cache"),
+                      "memoir-tests", "jemalloc-5.2.1")
 LIBRARIES = {"": "libjemalloc.so.2", "je_": "libjemalloc-je.so.2"}
 TIME = 300  # seconds for each step on a busy machine
 
@@ -22,7 +24,8 @@ class Missing(Exception):
 
 
 def run(words, folder=None):
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, errors="replace", timeout=TIME)
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, errors="replace",
+                          timeout=TIME)
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()[-1:]
         raise Missing(f"{os.path.basename(words[0])}: {said[0] if said else done.returncode}")
@@ -35,20 +38,23 @@ def compile_library(source, folder, prefix, library):
     # The second configuration takes from the first what it found out about the machine.
     run([f"{source}/configure", f"--cache-file={folder}/../found", "--enable-prof", "--disable-cxx",
          f"--with-jemalloc-prefix={prefix}"], folder)
-    command = ["gcc", "-std=gnu11", "-O1", "-w", "-fPIC", "-fvisibility=hidden", "-D_GNU_SOURCE", "-D_REENTRANT",
+    command = ["gcc", "-std=gnu11", "-O1", "-w", "-fPIC", "-fvisibility=hidden", "-D_GNU_SOURCE",
+               "-D_REENTRANT",
                "-DJEMALLOC_NO_PRIVATE_NAMESPACE", "-Iinclude", f"-I{source}/include"]
     files = [f for f in glob.glob(f"{source}/src/*.c") if os.path.basename(f) != "zone.c"]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda file: run([*command, "-c", file], folder), files))
     objects = [os.path.basename(f)[:-2] + ".o" for f in files]
-    run(["gcc", "-shared", f"-Wl,-soname,{LIBRARIES[prefix]}", *objects, "-lm", "-pthread", "-o", library], folder)
+    run(["gcc", "-shared", f"-Wl,-soname,{LIBRARIES[prefix]}", *objects, "-lm", "-pthread", "-o",
+         library], folder)
 
 
 def build(part):
     for program in ("gcc", "make", "apt-get"):
         if not shutil.which(program):
             raise Missing(f"no {program}")
-    source = run([os.path.join(harness.ROOT, "scripts/debian-source"), "redis", f"{part}/source"]).splitlines()[-1]
+    source = run([os.path.join(harness.ROOT, "scripts/debian-source"), "redis",
+                  f"{part}/source"]).splitlines()[-1]
     source += "/deps/jemalloc"
     with open(f"{source}/VERSION", encoding="ascii") as file:
         if not file.read().startswith("5.2.1-"):

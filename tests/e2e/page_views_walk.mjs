@@ -241,7 +241,8 @@ await walk({
 		await heading(page, "slack").click();
 		await untilKey(page, "sort", "-slack");
 		await drawn(page);
-		is.slack = await rows(page).locator("[role=gridcell]:last-child .number").evaluateAll((all) => all.map((e) => e.title));
+		is.slack = await rows(page).locator("[role=gridcell]:last-child .number")
+			.evaluateAll((all) => all.map((e) => e.title));
 		await visit(page, `#/allocations/${id}?list=flat`);
 		const thread = rows(page).first().locator("[role=gridcell]").nth(5).locator("a");
 		is.thread = await thread.innerText();

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Profiles of pprof's, decoded here and nowhere else, and held to the rules of Parca's validator."""
+"""Profiles of pprof's, decoded here and nowhere else, and held to the rules of Parca's
+validator."""
 import gzip
 
 

@@ -5,7 +5,8 @@ import shutil
 import subprocess
 
 UNITS = {"second", "meter", "byte", "gram", "celsius", "kelvin", "joule", "volt", "ampere"}
-OTHER_UNITS = {"minute", "hour", "day", "week", "kilobyte", "megabyte", "gigabyte", "millisecond", "microsecond",
+OTHER_UNITS = {"minute", "hour", "day", "week", "kilobyte", "megabyte", "gigabyte", "millisecond",
+               "microsecond",
                "nanosecond", "bit", "kilobit", "percent", "milliseconds", "minutes", "hours"}
 SHORT = {"s", "ms", "us", "ns", "sec", "b", "kb", "mb", "gb", "tb", "pb", "m", "h", "d"}
 
@@ -37,5 +38,6 @@ def lint(text):
 def check(text):
     assert lint(text) == []
     if shutil.which("promtool"):
-        done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False)
+        done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True,
+                              text=True, check=False)
         assert done.returncode == 0 and not done.stdout + done.stderr, done

@@ -13,7 +13,8 @@ class Server:
         self.command = [harness.MEMOIR, "server", "-p", "0", *options, *map(str, files)]
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True)
         line = self.process.stdout.readline().strip()
         if not line.startswith("http"):

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What tests must not take from whoever starts them: ignored signals, the user's cache, agents that run already.
+"""What tests must not take from whoever starts them: ignored signals, the user's cache, agents that
+run already.
 
-conftest.py imports this first.  What a test gives to `memoir` explicitly (harness.ENVIRONMENT) is small and always the
-same; this is for what inherits the tests' own environment."""
+conftest.py imports this first.  What a test gives to `memoir` explicitly (harness.ENVIRONMENT) is
+small and always the same; this is for what inherits the tests' own environment."""
 import os
 import signal
 
-# nohup, cron and some CI systems ignore them, and what is ignored stays so in every child; what is blocked too.
-ORDINARY = (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCHLD, signal.SIGALRM,
+# nohup, cron and some CI systems ignore them, and what is ignored stays so in every child; what is
+# blocked too.
+ORDINARY = (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2,
+            signal.SIGCHLD, signal.SIGALRM,
             signal.SIGXFSZ)
 
 
@@ -20,8 +23,11 @@ def restore_signals():
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
-# What is built once on a machine may stay in the user's cache; what memoir keeps of recordings goes elsewhere.
-os.environ.setdefault("MEMOIR_TESTS_CACHE", os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
-os.environ["XDG_CACHE_HOME"] = os.path.join(os.path.abspath(os.environ.get("MEMOIR_BUILD", "build")), "test-cache")
+# What is built once on a machine may stay in the user's cache; what memoir keeps of recordings goes
+# elsewhere.
+os.environ.setdefault("MEMOIR_TESTS_CACHE", os.environ.get("XDG_CACHE_HOME")
+                      or os.path.expanduser("~/.cache"))
+os.environ["XDG_CACHE_HOME"] = os.path.join(
+    os.path.abspath(os.environ.get("MEMOIR_BUILD", "build")), "test-cache")
 # No agent but the test's own.
 os.environ["MEMOIR_AGENT_FOLDER"] = "/proc/nonexistent"

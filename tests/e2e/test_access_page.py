@@ -36,5 +36,6 @@ def test_the_token_becomes_a_cookie(tmp_path):
         elsewhere.shutdown()
         assert seen["without"] == 401
         assert "token" not in urllib.parse.urlsplit(seen["address"]).query and seen["list"] == 200
-        assert seen["script"] == "" and seen["cookies"] == [{"name": f"memoir_token_{first.port}", "httpOnly": True, "sameSite": "Strict"}]
+        assert (seen["script"] == "" and seen["cookies"] ==
+                [{"name": f"memoir_token_{first.port}", "httpOnly": True, "sameSite": "Strict"}])
         assert seen["both"] == [200, 200] and seen["from_elsewhere"] == 200

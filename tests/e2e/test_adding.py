@@ -90,11 +90,13 @@ class Copy:
             for name in files:
                 path = os.path.join(folder, name)
                 with open(path, "rb") as file:
-                    found[os.path.relpath(path, self.root)] = hashlib.sha256(file.read()).hexdigest()
+                    found[os.path.relpath(path, self.root)] = hashlib.sha256(
+                        file.read()).hexdigest()
         return found
 
     def say(self, *words):
-        return subprocess.run([self.memoir, *words], env=harness.ENVIRONMENT, check=True, capture_output=True, text=True).stdout
+        return subprocess.run([self.memoir, *words], env=harness.ENVIRONMENT, check=True,
+                              capture_output=True, text=True).stdout
 
 
 @pytest.fixture(scope="module")
@@ -106,18 +108,23 @@ def copy(tmp_path_factory):
         return [name for name in names if name in ("node_modules", ".git", "__pycache__") or
                 folder == harness.ROOT and name.startswith("build")]
     shutil.copytree(harness.ROOT, root, symlinks=True, ignore=skipped)
-    os.symlink(os.path.join(harness.ROOT, "web", "node_modules"), os.path.join(root, "web", "node_modules"))
+    os.symlink(os.path.join(harness.ROOT, "web", "node_modules"),
+               os.path.join(root, "web", "node_modules"))
     copy = Copy(root)
     before = copy.hashes()
     copy.write("src/answer/census.c", QUESTION)
-    copy.write("src/answer/meson.build", copy.read("src/answer/meson.build").replace("question_words = [\n", "question_words = [\n  'census',\n"))
+    copy.write("src/answer/meson.build", copy.read("src/answer/meson.build").replace(
+        "question_words = [\n", "question_words = [\n  'census',\n"))
     question = copy.hashes()
     copy.write("src/query/fields.def", copy.read("src/query/fields.def") + COLUMN)
     column = copy.hashes()
-    copy.touched = [sorted(name for name in new if new[name] != old.get(name)) for old, new in ((before, question), (question, column))]
+    copy.touched = [sorted(name for name in new if new[name] != old.get(name))
+                    for old, new in ((before, question), (question, column))]
     env = dict(os.environ, CCACHE_BASEDIR=root, CCACHE_NOHASHDIR="1")
-    for words in (["meson", "setup", copy.build, root], ["ninja", "-C", copy.build, "--quiet", "memoir", "docs/http-api.md"]):
-        done = subprocess.run(words, env=env, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    for words in (["meson", "setup", copy.build, root],
+                  ["ninja", "-C", copy.build, "--quiet", "memoir", "docs/http-api.md"]):
+        done = subprocess.run(words, env=env, cwd=root, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
         assert done.returncode == 0, done.stdout[-3000:]
     return copy
 
@@ -140,27 +147,34 @@ def server(copy, recording):
 
 
 def test_what_is_touched(copy):
-    assert copy.touched == [["src/answer/census.c", "src/answer/meson.build"], ["src/query/fields.def"]]
+    assert copy.touched == [["src/answer/census.c", "src/answer/meson.build"],
+                            ["src/query/fields.def"]]
 
 
 def test_a_question_has_every_door(copy, server, recording):
-    expected = json.loads(copy.say("allocations", "--json", "-F", "size > 100", recording))["total_count"]
+    expected = json.loads(
+        copy.say("allocations", "--json", "-F", "size > 100", recording))["total_count"]
     over_http = server.ask(f"/data/{server.id}/census", times=3, filter="size > 100")
     assert over_http.json == {"count": 3 * expected} and expected
-    assert copy.say("ask", "census", "--times", "3", "-F", "size > 100", recording) == over_http.text
+    assert copy.say("ask", "census", "--times", "3", "-F", "size > 100",
+                    recording) == over_http.text
     assert server.ask(f"/data/{server.id}/census", times=8).status == 400
     row, = (e for e in server.json("/api")["endpoints"] if e.get("question") == "census")
     assert row["filters"] and row["parameters"][0]["max"] == 7
-    assert "census" in copy.say("--complete", "ask", "cen") and "--times" in copy.say("--complete", "ask", "census", "--t")
+    assert ("census" in copy.say("--complete", "ask", "cen")
+            and "--times" in copy.say("--complete", "ask", "census", "--t"))
     document = copy.read("build/docs/http-api.md")
-    assert re.search(r"### GET /data/\{id\}/census\n.*\| times \| count \| 1 \| how often each is counted; at most 7 \|", document, re.S)
+    assert re.search(r"### GET /data/\{id\}/census\n.*\| times \| count \| 1 \| how often each is "
+                     r"counted; at most 7 \|", document, re.S)
 
 
 def test_a_column_is_everywhere(copy, server, recording):
-    found = server.json(f"/data/{server.id}/allocations", sort_by="doubled", order="dsc", filter="doubled > 200")
+    found = server.json(f"/data/{server.id}/allocations", sort_by="doubled", order="dsc",
+                        filter="doubled > 200")
     sizes = [(a["doubled"], 2 * a["size"]) for a in found["allocations"]]
     assert sizes and all(a == b > 200 for a, b in sizes) and sizes == sorted(sizes, reverse=True)
-    assert found["total_count"] == server.json(f"/data/{server.id}/allocations", filter="size > 100")["total_count"]
+    assert found["total_count"] == server.json(f"/data/{server.id}/allocations",
+                                               filter="size > 100")["total_count"]
     lines = copy.say("allocations", "--csv", "--sort", "doubled", recording).splitlines()
     names = lines[0].split(",")
     for line in lines[1:20]:

@@ -9,7 +9,8 @@ import pytest
 import harness
 from agent import JEMALLOC, LIBRARY, LONG, Agent, Target, memoir
 
-pytestmark = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")
+pytestmark = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY),
+                                reason="no jemalloc, or no agent")
 VERSIONS = "5.2.1-", "5."  # that of 2019, Debian's
 
 
@@ -26,9 +27,11 @@ def test_finds_jemalloc(program, tmp_path, each_jemalloc, run):
         assert status.status == 200 and status.headers["Content-Type"] == "application/json"
         found = status.json["jemalloc"]
         stats = target.get("/stats?J").json["jemalloc"]
-        assert found["version"] == stats["version"] and found["version"].startswith(VERSIONS[each_jemalloc == JEMALLOC])
+        assert (found["version"] == stats["version"]
+                and found["version"].startswith(VERSIONS[each_jemalloc == JEMALLOC]))
         assert found["prefix"] == "" and os.path.samefile(found["file"], each_jemalloc)
-        assert status.json["pid"] == target.pid and os.path.samefile(status.json["program"], program)
+        assert (status.json["pid"] == target.pid
+                and os.path.samefile(status.json["program"], program))
         code, out, err = target.end()
         assert (code, out) == (7, b"")
         assert re.fullmatch(rb"memoir: the agent of process %d listens on %s\n"
@@ -38,7 +41,8 @@ def test_finds_jemalloc(program, tmp_path, each_jemalloc, run):
 
 def test_says_that_there_is_none(program, tmp_path):
     with Target([program], tmp_path, jemalloc=False) as target:
-        assert target.get("/status").status == 503 and target.get("/status").json["jemalloc"] is None
+        assert (target.get("/status").status == 503
+                and target.get("/status").json["jemalloc"] is None)
         assert target.get("/stats").status == 503 and "no jemalloc" in target.get("/stats").text
         assert target.get("/mtev/memory.json").status == 503
         assert target.do("threads") == "done"
@@ -46,9 +50,11 @@ def test_says_that_there_is_none(program, tmp_path):
 
 
 def test_ps_lists_who_is_there(program, tmp_path):
-    with Target([program], tmp_path) as one, Target([program], tmp_path, listen=f"unix:{tmp_path}/socket") as two:
+    with Target([program], tmp_path) as one, Target([program], tmp_path,
+                                                    listen=f"unix:{tmp_path}/socket") as two:
         rows = json.loads(memoir(tmp_path, "ps", "--json").stdout)
-        assert [(r["pid"], r["address"]) for r in rows] == sorted((t.pid, t.address) for t in (one, two))
+        assert [(r["pid"], r["address"]) for r in rows] == sorted(
+            (t.pid, t.address) for t in (one, two))
         shown = memoir(tmp_path, "ps").stdout.decode()
         assert one.address in shown and str(two.pid) in shown and program in shown
         assert os.stat(one.file).st_mode & 0o777 == 0o600
@@ -90,6 +96,7 @@ def test_record_takes_from_the_agent(program, tmp_path):
     """memoir jemalloc record, by process number."""
     with Target([program], tmp_path) as target:
         log = tmp_path / "log"
-        done = memoir(tmp_path, "record", "--pid", str(target.pid), "-i", "0.1", "-n", "2", "-o", str(log))
+        done = memoir(tmp_path, "record", "--pid", str(target.pid), "-i", "0.1", "-n", "2", "-o",
+                      str(log))
         assert done.status == 0, done
         assert json.loads(memoir(tmp_path, "stats", "--json", str(log)).stdout)

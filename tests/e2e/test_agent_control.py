@@ -8,7 +8,8 @@ import pytest
 import prometheus
 from agent import JEMALLOC, LIBRARY, LONG, Target
 
-pytestmark = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")
+pytestmark = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY),
+                                reason="no jemalloc, or no agent")
 MIB = 1 << 20
 
 
@@ -41,12 +42,14 @@ def test_profiling_is_switched(program, tmp_path, each_jemalloc):
             assert answer.json == {"prof.prefix": None}
         else:
             assert answer.status == 501
-            assert answer.text == "prof.prefix: jemalloc 5.2.1-0-g0 cannot do this, which came with 5.3\n"
+            assert (answer.text == "prof.prefix: jemalloc 5.2.1-0-g0 cannot do this, which came "
+                    "with 5.3\n")
         assert target.post("/control/prof/dump").body.startswith(b"heap_v2/8192\n")
         path = tmp_path / "dump.heap"
         answer = target.post(f"/control/prof/dump?path={path}")
         assert answer.json == {"path": str(path), "size": path.stat().st_size}
-        assert path.stat().st_mode & 0o777 == 0o600 and path.read_bytes().startswith(b"heap_v2/8192\n")
+        assert (path.stat().st_mode & 0o777 == 0o600
+                and path.read_bytes().startswith(b"heap_v2/8192\n"))
         assert target.post(f"/control/prof/dump?path={path}").status == 400, "it is there already"
         assert target.post("/control/prof/dump?path=relative").status == 400
 
@@ -54,7 +57,8 @@ def test_profiling_is_switched(program, tmp_path, each_jemalloc):
 @pytest.mark.usefixtures("each_jemalloc")
 def test_profiling_was_not_enabled(program, tmp_path):
     with Target([program], tmp_path) as target:
-        for path in ("active?value=true", "reset", "gdump?value=true", "dump", "rate?lg_sample=12", "prefix?value=x"):
+        for path in ("active?value=true", "reset", "gdump?value=true", "dump", "rate?lg_sample=12",
+                     "prefix?value=x"):
             answer = target.post(f"/control/prof/{path}")
             assert answer.status == 409 and "start with MALLOC_CONF=prof:true" in answer.text
 
@@ -62,13 +66,15 @@ def test_profiling_was_not_enabled(program, tmp_path):
 @pytest.mark.usefixtures("each_jemalloc")
 def test_purge(program, tmp_path):
     # 5.2.1 gives back at once what has become one piece of 8 MiB.
-    with Target([program], tmp_path, "dirty_decay_ms:-1,muzzy_decay_ms:-1,oversize_threshold:0") as target:
+    with Target([program], tmp_path,
+                "dirty_decay_ms:-1,muzzy_decay_ms:-1,oversize_threshold:0") as target:
         target.do("grow")
         target.do("shrink")
         before = target.read("stats.resident")
         answer = target.post("/control/purge").json
         after = target.read("stats.resident")
-        assert before - after > 75 * MIB and answer["resident_before"] - answer["resident"] > 75 * MIB
+        assert (before - after > 75 * MIB and answer["resident_before"] - answer["resident"] >
+                75 * MIB)
         assert target.post("/control/purge?arena=0").status == 200
         assert target.post("/control/decay").status == 200
         assert target.post("/control/purge?arena=x").status == 400
@@ -88,17 +94,23 @@ def test_decay_and_threads(program, tmp_path):
         assert len(live) == answer["arenas"] and all(a["dirty_decay_ms"] == 1000 for a in live)
         assert target.read("arenas.dirty_decay_ms") == 1000
         target.post("/control/muzzy_decay_ms?value=-1&arena=0")
-        assert target.read("arena.0.muzzy_decay_ms") == -1 and target.read("arenas.muzzy_decay_ms") != -1
+        assert (target.read("arena.0.muzzy_decay_ms") == -1
+                and target.read("arenas.muzzy_decay_ms") != -1)
         for value in ("-2", "x", ""):
             assert target.post(f"/control/dirty_decay_ms?value={value}").status == 400
-        assert target.post("/control/max_background_threads?value=1").json == {"max_background_threads": 1}
-        assert target.post("/control/background_thread?value=true").json == {"background_thread": True}
+        assert target.post("/control/max_background_threads?value=1").json == {
+            "max_background_threads": 1}
+        assert target.post("/control/background_thread?value=true").json == {
+            "background_thread": True}
         assert target.read("background_thread") == 1
         assert target.read("stats.background_thread.num_threads") >= 1
-        assert target.post("/control/background_thread?value=false").json == {"background_thread": False}
-        assert target.get("/mallctl?name=stats.mutexes.ctl.num_ops").json["stats.mutexes.ctl.num_ops"] > 10
+        assert target.post("/control/background_thread?value=false").json == {
+            "background_thread": False}
+        assert target.get(
+            "/mallctl?name=stats.mutexes.ctl.num_ops").json["stats.mutexes.ctl.num_ops"] > 10
         assert target.post("/control/mutexes/reset").status == 200
-        assert target.get("/mallctl?name=stats.mutexes.ctl.num_ops").json["stats.mutexes.ctl.num_ops"] <= 10
+        assert target.get(
+            "/mallctl?name=stats.mutexes.ctl.num_ops").json["stats.mutexes.ctl.num_ops"] <= 10
 
 
 @pytest.mark.usefixtures("each_jemalloc")
@@ -112,10 +124,14 @@ def test_who_may_change(program, tmp_path):
             assert target.post(f"/control/{control}", token=None).status == 401
             assert target.post(f"/control/{control}", token="wrong").status == 403
             assert target.post(f"/control/{control}", token=target.token + "x").status == 403
-            assert target.post(f"/control/{control}", headers={"Origin": "http://localhost"}).status == 403
-            assert target.post(f"/control/{control}", headers={"Host": "evil.example"}).status == 403
-        for name in ("arena.0.reset", "arena.0.destroy", "arena.0.extent_hooks", "arenas.create", "thread.arena",
-                     "prof.dump", "tcache.flush", "opt.narenas", "version", "../x", "experimental.hooks.install"):
+            assert target.post(f"/control/{control}",
+                               headers={"Origin": "http://localhost"}).status == 403
+            assert target.post(f"/control/{control}",
+                               headers={"Host": "evil.example"}).status == 403
+        for name in ("arena.0.reset", "arena.0.destroy", "arena.0.extent_hooks", "arenas.create",
+                     "thread.arena",
+                     "prof.dump", "tcache.flush", "opt.narenas", "version", "../x",
+                     "experimental.hooks.install"):
             assert target.post(f"/control/mallctl?name={name}&value=1").status == 403
         assert target.read("arenas.dirty_decay_ms") == 10000
         assert target.post("/control/mallctl?name=arenas.dirty_decay_ms&value=7").status == 200
@@ -124,17 +140,22 @@ def test_who_may_change(program, tmp_path):
         for host in ("localhost", "127.0.0.1:80", f"localhost:{target.port}", "[::1]:9"):
             assert target.get("/status", headers={"Host": host}).status == 200
         err = target.end()[2].decode()
-        assert err.splitlines()[1:] == ["memoir: agent: 127.0.0.1: arenas.dirty_decay_ms = 7"], "the log of changes"
+        assert err.splitlines()[1:] == [
+            "memoir: agent: 127.0.0.1: arenas.dirty_decay_ms = 7"], "the log of changes"
 
 
 def test_names_of_the_machine_can_be_allowed(program, tmp_path):
-    """A scrape goes by a host name; without being asked for, only addresses and localhost are answered."""
+    """A scrape goes by a host name; without being asked for, only addresses and localhost are
+    answered."""
     def status(target, host):
         return target.get("/metrics", headers={"Host": host}).status
-    with Target([program], tmp_path, env={"MEMOIR_AGENT_ALLOW_HOST": "app1.example.org, App1"}) as target:
-        for host in ("app1.example.org", "app1.example.org:7790", "APP1:80", "app1", "localhost", "127.0.0.1"):
+    with Target([program], tmp_path,
+                env={"MEMOIR_AGENT_ALLOW_HOST": "app1.example.org, App1"}) as target:
+        for host in ("app1.example.org", "app1.example.org:7790", "APP1:80", "app1", "localhost",
+                     "127.0.0.1"):
             assert status(target, host) == 200, host
-        for host in ("app1.example.org.evil.example", "app1.example", "pp1", "app", "evil.example", "app1.example.org, app1"):
+        for host in ("app1.example.org.evil.example", "app1.example", "pp1", "app", "evil.example",
+                     "app1.example.org, app1"):
             assert status(target, host) == 403, host
     with Target([program], tmp_path) as target:
         assert status(target, "app1") == 403
@@ -145,7 +166,8 @@ def test_names_of_the_machine_can_be_allowed(program, tmp_path):
 
 @pytest.mark.usefixtures("each_jemalloc")
 def test_the_socket_is_the_users(program, tmp_path):
-    """No token over the unix socket: its mode is what keeps others out.  The token may be the user's own."""
+    """No token over the unix socket: its mode is what keeps others out.  The token may be the
+    user's own."""
     with Target([program], tmp_path, listen=f"unix:{tmp_path}/socket") as target:
         assert target.post("/control/dirty_decay_ms?value=5", token=None).status == 200
         assert target.read("arenas.dirty_decay_ms") == 5
@@ -153,7 +175,8 @@ def test_the_socket_is_the_users(program, tmp_path):
         assert target.get("/status", headers={"Host": "evil.example"}).status == 200
     with Target([program], tmp_path, env={"MEMOIR_AGENT_TOKEN": "mine"}) as target:
         assert target.token == "mine" and target.post("/control/purge", token="mine").status == 200
-        assert target.post("/control/purge", token=None, headers={"X-Memoir-Token": "mine"}).status == 200
+        assert target.post("/control/purge", token=None,
+                           headers={"X-Memoir-Token": "mine"}).status == 200
 
 
 @pytest.mark.usefixtures("each_jemalloc")
@@ -182,7 +205,8 @@ def test_values_by_name(program, tmp_path):
 
 @pytest.mark.usefixtures("each_jemalloc")
 def test_types_are_this_jemallocs(program, tmp_path):
-    """Whatever its statistics print of options and constants can be read by name, and is the same."""
+    """Whatever its statistics print of options and constants can be read by name, and is the
+    same."""
     with Target([program], tmp_path, "prof:true,prof_active:false") as target:
         stats = target.get("/stats?Jablxe").json["jemalloc"]
         wrong = []
@@ -223,5 +247,6 @@ def test_metrics(program, tmp_path):
         assert seen["jemalloc_retained_bytes"] == stats["stats"]["retained"]
         arena = stats["stats.arenas"]["0"]
         assert seen['jemalloc_arena_base_bytes{arena="0"}'] == arena["base"]
-        assert seen['jemalloc_arena_dirty_decay_seconds{arena="0"}'] == arena["dirty_decay_ms"] / 1000
+        assert (seen['jemalloc_arena_dirty_decay_seconds{arena="0"}'] ==
+                arena["dirty_decay_ms"] / 1000)
         assert seen['jemalloc_arena_small_nmalloc_total{arena="0"}'] == arena["small"]["nmalloc"]

@@ -48,7 +48,8 @@ def test_jemalloc_inside_the_program(compile_program, tmp_path, pie):
 
 @pytest.mark.parametrize("prefix", ["je_", "_rjem_"])
 def test_jemalloc_under_other_names(compile_program, tmp_path, renamed, prefix):  # noqa: F811
-    program = compile_program("agent_target", flags=("-O2", f"-Dmalloc={prefix}malloc", f"-Dfree={prefix}free"),
+    program = compile_program("agent_target",
+                              flags=("-O2", f"-Dmalloc={prefix}malloc", f"-Dfree={prefix}free"),
                               libraries=(renamed(prefix), "-lm"))
     with Target([program], tmp_path, jemalloc=False) as target:
         assert target.get("/status").json["jemalloc"]["prefix"] == prefix
@@ -102,7 +103,8 @@ def test_idle_it_does_nothing(program, tmp_path):
 
 @pytest.mark.usefixtures("each_jemalloc")
 def test_arena_of_the_agent_is_the_next_threads(program, tmp_path):
-    """Until somebody asks, jemalloc does not know of the agent's thread; the arena that it gets then is the next thread's."""
+    """Until somebody asks, jemalloc does not know of the agent's thread; the arena that it gets
+    then is the next thread's."""
     with Target([program], tmp_path, "narenas:4") as target:
         def arenas():
             return [target.read(f"arena.{n}.initialized") for n in range(3)]
@@ -264,7 +266,8 @@ def test_several_requests_over_one_connection(program, tmp_path):
 
 @pytest.mark.usefixtures("each_jemalloc")
 def test_asked_too_often(program, tmp_path):
-    """Whoever asks all the time gets an answer twice, with its age; nobody else does, and not behind a change."""
+    """Whoever asks all the time gets an answer twice, with its age; nobody else does, and not
+    behind a change."""
     with Target([program], tmp_path) as target:
         assert "X-Memoir-Age-Ms" not in target.get("/stats?J").headers
         ask = b"GET /stats?J HTTP/1.1\r\nHost: localhost\r\n\r\n"

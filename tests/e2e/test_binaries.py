@@ -12,9 +12,12 @@ from harness import MEMOIR, PROGRAMS, ask, execute
 
 
 @pytest.mark.parametrize("mode", ["run", "preload"])
-@pytest.mark.parametrize("how", ["", "quick", "leave quick", "close quick", "unlink", "unlink quick"])
-def test_library_of_a_relative_path_just_before_the_end(compile_program, record, tmp_path, how, mode):
-    """Only the program knows what a relative path means, and it is gone when the collector looks."""
+@pytest.mark.parametrize("how",
+                         ["", "quick", "leave quick", "close quick", "unlink", "unlink quick"])
+def test_library_of_a_relative_path_just_before_the_end(compile_program, record, tmp_path, how,
+                                                        mode):
+    """Only the program knows what a relative path means, and it is gone when the collector
+    looks."""
     folder = tmp_path / "plugins"
     folder.mkdir()
     shutil.copy(compile_program("plug.so"), folder / "libplug.so")
@@ -29,11 +32,13 @@ def test_library_of_a_relative_path_just_before_the_end(compile_program, record,
 
 def frames(path, env=None):
     """What every stack looks like: names, files, lines, inlined ones."""
-    run = execute([MEMOIR, "report", "--no-cache", "--json", "--no-verdicts", "--backtraces", "--top", "100000", str(path)], env=env)
+    run = execute([MEMOIR, "report", "--no-cache", "--json", "--no-verdicts", "--backtraces",
+                   "--top", "100000", str(path)], env=env)
     assert run.status == 0, run
     stacks = json.loads(run.stdout)["top"]["allocated"]
     for frame in (frame for stack in stacks for frame in stack["backtrace"]):
-        # The loader's path or the kernel's: whichever was there to be read before the program's end.
+        # The loader's path or the kernel's: whichever was there to be read before the program's
+        # end.
         for key in ("library", "address", "address_s"):  # and where it was loaded
             frame.pop(key, None)
         if "name" in frame:
@@ -49,7 +54,8 @@ def listed(path, env=None):
 
 def build(folder, *flags, name="inlined", strip=None):
     path = folder / name
-    subprocess.run(["g++", "-std=c++17", "-O2", *flags, os.path.join(PROGRAMS, "inlined.cpp"), "-o", path],
+    subprocess.run(["g++", "-std=c++17", "-O2", *flags, os.path.join(PROGRAMS, "inlined.cpp"), "-o",
+                    path],
                    check=True)
     if strip:
         subprocess.run(["strip", *strip, path], check=True)
@@ -96,21 +102,25 @@ def test_no_code_in_tables(record, tmp_path):
     types = dict(re.findall(r"\] (\.\S+) +([A-Z_0-9]+) ", sections.stdout))
     assert types[".text"] == types[".data"] == types[".dynsym"] == "NOBITS"
     assert types[".symtab"] == "SYMTAB"
-    assert {types[name] for name in (".eh_frame", ".debug_info", ".debug_line")} <= {"PROGBITS", "X86_64_UNWIND"}
+    assert {types[name] for name in (".eh_frame", ".debug_info", ".debug_line")} <= {
+        "PROGBITS", "X86_64_UNWIND"}
     for tool in (["nm"], ["addr2line", "-fie"], ["readelf", "-n"]):
         command = [*tool, program] + (["0x1200"] if tool[0] == "addr2line" else [])
-        shown = [subprocess.run([str(path) if word == program else word for word in command], check=True,
+        shown = [subprocess.run([str(path) if word == program else word for word in command],
+                                check=True,
                                 capture_output=True, text=True).stdout for path in (program, taken)]
         if tool == ["nm"]:  # data without content is a bss to it
             shown = [re.sub(r"\b[dDrRbBwWtT]\b", "x", text) for text in shown]
         assert shown[0] == shown[1] and shown[0]
 
 
-@pytest.mark.parametrize("value,kind", [("full", "full"), ("1", "tables"), ("tables", "tables"), ("0", "none"),
-                                        ("none", "none")])
+@pytest.mark.parametrize("value,kind",
+                         [("full", "full"), ("1", "tables"), ("tables", "tables"), ("0", "none"),
+                          ("none", "none")])
 def test_how_much_is_embedded(record, tmp_path, value, kind):
     program = build(tmp_path, "-g")
-    recording = record([program], mode="preload", env={"MEMORY_PROFILER_WRITE_BINARIES_TO_OUTPUT": value})
+    recording = record([program], mode="preload",
+                       env={"MEMORY_PROFILER_WRITE_BINARIES_TO_OUTPUT": value})
     files = listed(recording.path)
     assert (str(program) in files) == (kind != "none")
     if kind != "none":
@@ -159,7 +169,8 @@ def test_tables_are_made_once(record, tmp_path):
 
 
 def test_stripping_leaves_the_build_id(record, tmp_path):
-    """Tables of the stripped file do not stand for those of the one with names, nor the other way round."""
+    """Tables of the stripped file do not stand for those of the one with names, nor the other way
+    round."""
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     program = build(tmp_path, "-g")
     whole = program.read_bytes()
@@ -190,15 +201,18 @@ def family(tmp_path):
 def test_a_family_has_its_binaries_once(family):
     program, folder, recordings, before = family
     shared = list((folder / "memoir-binaries").iterdir())
-    assert len(shared) == len({path.name.split("-")[0] for path in shared}), "each build once, nothing else"
-    assert all(path.name.endswith(".elf.zst") and path.stat().st_mode & 0o777 == 0o600 for path in shared)
+    assert len(shared) == len(
+        {path.name.split("-")[0] for path in shared}), "each build once, nothing else"
+    assert all(path.name.endswith(".elf.zst") and path.stat().st_mode & 0o777 == 0o600
+               for path in shared)
     assert [frames(path) for path in recordings] == before
     assert any("inlined.cpp" in stack for stack in before[0])
     for path in recordings:
         file = listed(path)[str(program)]
         assert file["shared"] and file["complete"]
         assert path.stat().st_size < file["size"]
-    assert subprocess.run(["zstd", "-dqc", shared[0]], capture_output=True).stdout.startswith(b"\x7fELF") or \
+    assert subprocess.run(["zstd", "-dqc", shared[0]], capture_output=True).stdout.startswith(
+        b"\x7fELF") or \
         not shutil.which("zstd")
 
 
@@ -224,7 +238,8 @@ def test_shared_binaries_that_are_gone(family, tmp_path):
     run = execute([MEMOIR, "info", str(recordings[0])])
     assert run.status == 0
     lines = [line for line in run.stdout.decode().splitlines() if "memoir-binaries" in line]
-    assert len(lines) == 1 and "--debug-symbols" in lines[0] and str(recordings[0].parent) in lines[0], run
+    assert (len(lines) == 1 and "--debug-symbols" in lines[0]
+            and str(recordings[0].parent) in lines[0]), run
     assert not listed(recordings[0])[str(program)]["complete"]
     run = execute([MEMOIR, "extract", "-o", str(tmp_path / "out"), str(recordings[0])])
     assert run.status == 1 and b"memoir-binaries" in run.stderr
@@ -255,11 +270,14 @@ int main(void)
 
 @pytest.fixture
 def crowd(tmp_path):
-    """A program that has more libraries than it calls, one of which is replaced before it is called."""
+    """A program that has more libraries than it calls, one of which is replaced before it is
+    called."""
     def gcc(text, *flags):
-        subprocess.run(["gcc", "-O1", "-g", "-x", "c", *flags, "-"], input=text, text=True, check=True, cwd=tmp_path)
+        subprocess.run(["gcc", "-O1", "-g", "-x", "c", *flags, "-"], input=text, text=True,
+                       check=True, cwd=tmp_path)
     for name in LIBRARIES:
-        gcc(f"#include <stdlib.h>\nvoid *{name}(void) {{ void *volatile p = malloc({len(name)}); return p; }}\n",
+        gcc(f"#include <stdlib.h>\nvoid *{name}(void) {{ void *volatile p = malloc({len(name)}); "
+            f"return p; }}\n",
             "-shared", "-fPIC", "-o", f"lib{name}.so")
     gcc(MAIN, "-o", "crowd", "-L.", "-Wl,-rpath,$ORIGIN", "-Wl,--no-as-needed",
         *(f"-l:lib{name}.so" for name in LIBRARIES if name != "other"))
@@ -268,16 +286,19 @@ def crowd(tmp_path):
 
 @pytest.mark.parametrize("mode", ["run", "preload"])
 def test_files_that_no_frame_is_in_are_not_embedded(crowd, record, tmp_path, mode):
-    """Naming needs no tables of them: neither the recording nor the cache has any, and nothing is missing."""
+    """Naming needs no tables of them: neither the recording nor the cache has any, and nothing is
+    missing."""
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     recording = record([crowd], mode=mode, env=env, cwd=tmp_path)
     assert recording.status == 0
     files = listed(recording.path)
     ours = {os.path.basename(path) for path in files if path.startswith(str(tmp_path))}
-    assert ours == {"crowd", "libused.so", "liblate.so"} and all(file["complete"] for file in files.values())
+    assert (ours == {"crowd", "libused.so", "liblate.so"}
+            and all(file["complete"] for file in files.values()))
     modules = ask("info", "--json", recording.path)["modules"]
     assert {module["path"] for module in modules} == set(files)
-    assert len(os.listdir(tmp_path / "cache/memoir")) == len(files), "one file of the cache for each, nothing else"
+    assert len(os.listdir(tmp_path / "cache/memoir")) == len(
+        files), "one file of the cache for each, nothing else"
     before = frames(recording.path)
     for name in ("used", "late", "main"):
         assert any(f'"function": "{name}"' in stack for stack in before), name
@@ -289,4 +310,5 @@ def test_files_that_no_frame_is_in_are_not_embedded(crowd, record, tmp_path, mod
 
 def test_whole_files_are_those_of_all_libraries(crowd, record, tmp_path):
     recording = record([crowd], options=["--write-binaries", "full"], cwd=tmp_path)
-    assert {f"lib{name}.so" for name in LIBRARIES[:-1]} <= {os.path.basename(path) for path in listed(recording.path)}
+    assert {f"lib{name}.so" for name in LIBRARIES[:-1]} <= {
+        os.path.basename(path) for path in listed(recording.path)}

@@ -16,8 +16,10 @@ def generate(path, events):
     """Makes a recording; returns what must be found in it."""
     generator = os.path.join(harness.BUILD, "tests/unit/gen_recording")
     if not os.path.exists(generator):
-        subprocess.run(["ninja", "-C", harness.BUILD, "tests/unit/gen_recording"], check=True, stdout=subprocess.DEVNULL)
-    return json.loads(subprocess.run([generator, path, str(events)], check=True, capture_output=True).stdout)
+        subprocess.run(["ninja", "-C", harness.BUILD, "tests/unit/gen_recording"], check=True,
+                       stdout=subprocess.DEVNULL)
+    return json.loads(
+        subprocess.run([generator, path, str(events)], check=True, capture_output=True).stdout)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +32,8 @@ def recording(tmp_path_factory):
 
 
 def memoir(*arguments, cache, env=None):
-    return harness.execute([harness.MEMOIR, *arguments], env={"XDG_CACHE_HOME": str(cache), **(env or {})})
+    return harness.execute([harness.MEMOIR, *arguments],
+                           env={"XDG_CACHE_HOME": str(cache), **(env or {})})
 
 
 def files(cache):
@@ -76,7 +79,8 @@ def test_reports_are_the_same(recording, tmp_path):
         assert again.stdout == plain.stdout
 
 
-@pytest.mark.parametrize("damage", [lambda f: f.truncate(5000), lambda f: f.write(b"x" * 100), lambda f: f.truncate(0)],
+@pytest.mark.parametrize("damage", [lambda f: f.truncate(5000), lambda f: f.write(b"x" * 100),
+                                    lambda f: f.truncate(0)],
                          ids=["cut", "overwritten", "empty"])
 def test_damaged_cache_is_made_again(recording, tmp_path, damage):
     path, _ = recording
@@ -91,9 +95,12 @@ def test_damaged_cache_is_made_again(recording, tmp_path, damage):
     assert os.path.getsize(cached) == size
 
 
-@pytest.mark.parametrize("env", [{"XDG_CACHE_HOME": "/proc/nowhere"}, {"XDG_CACHE_HOME": "/tmp/nowhere/deep/cache"}, {"XDG_CACHE_HOME": "", "HOME": ""},
-                                 {"MEMOIR_CACHE_LIMIT": "0"}, {"MEMOIR_CACHE_LIMIT": "1k"}],
-                         ids=["no folder", "nothing above it", "no home", "limit 0", "limit too small"])
+@pytest.mark.parametrize(
+    "env", [{"XDG_CACHE_HOME": "/proc/nowhere"}, {"XDG_CACHE_HOME": "/tmp/nowhere/deep/cache"},
+            {"XDG_CACHE_HOME": "", "HOME": ""},
+            {"MEMOIR_CACHE_LIMIT": "0"}, {"MEMOIR_CACHE_LIMIT": "1k"}],
+                         ids=["no folder", "nothing above it", "no home", "limit 0",
+                              "limit too small"])
 def test_without_a_cache(recording, tmp_path, env):
     path, expected = recording
     run = memoir("info", "--json", path, cache=tmp_path, env=env)
@@ -110,7 +117,8 @@ def test_limit_that_is_no_size(recording, tmp_path):
 
 def memory_group():
     """A control group that memory can be limited in, or None."""
-    for base, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+    for base, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+                        ("/sys/fs/cgroup", "memory.max")):
         path = os.path.join(base, f"memoir-test-{os.getpid()}")
         try:
             os.mkdir(path)
@@ -134,8 +142,9 @@ def test_larger_than_memory(tmp_path):
         with open(os.path.join(folder, limit), "w", encoding="ascii") as file:
             file.write(str(40 << 20))
         for _ in range(2):
-            run = harness.execute(["sh", "-c", f'echo $$ > {folder}/cgroup.procs; exec "$@"', "sh", harness.MEMOIR,
-                                   "info", "--json", path], env={"XDG_CACHE_HOME": str(tmp_path)}, timeout=120)
+            run = harness.execute(
+                ["sh", "-c", f'echo $$ > {folder}/cgroup.procs; exec "$@"', "sh", harness.MEMOIR,
+                 "info", "--json", path], env={"XDG_CACHE_HOME": str(tmp_path)}, timeout=120)
             assert run.status == 0, run
             info = json.loads(run.stdout)
             assert {key: info[key] for key in expected} == expected
@@ -144,7 +153,8 @@ def test_larger_than_memory(tmp_path):
 
 
 def test_little_anonymous_memory(tmp_path):
-    """Rows are in a file; what is neither in that nor shared is bounded, whatever the number of events."""
+    """Rows are in a file; what is neither in that nor shared is bounded, whatever the number of
+    events."""
     path = str(tmp_path / "large.dat")
     generate(path, 3000000)
     script = ("import resource, subprocess, sys\n"
@@ -160,7 +170,8 @@ def test_little_anonymous_memory(tmp_path):
               "print(most)\n"
               "sys.exit(p.returncode)\n")
     for option in ("--no-cache", "--json"):
-        run = harness.execute(["/usr/bin/python3", "-c", script, harness.MEMOIR, "info", option, path],
+        run = harness.execute(
+            ["/usr/bin/python3", "-c", script, harness.MEMOIR, "info", option, path],
                               env={"XDG_CACHE_HOME": str(tmp_path)})
         assert run.status == 0, run
         # Three million events are 92 MiB of columns.

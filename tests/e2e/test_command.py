@@ -12,9 +12,10 @@ def memoir(*arguments, **keywords):
     return harness.execute([harness.MEMOIR, *arguments], **keywords)
 
 
-@pytest.mark.parametrize("arguments", [(), ("nonsense",), ("run",), ("run", "--nonsense", "x"), ("info",),
-                                       ("info", "--nonsense", "x"), ("report",),
-                                       ("run", "--stack-depth", "many", "true")],
+@pytest.mark.parametrize("arguments",
+                         [(), ("nonsense",), ("run",), ("run", "--nonsense", "x"), ("info",),
+                          ("info", "--nonsense", "x"), ("report",),
+                          ("run", "--stack-depth", "many", "true")],
                          ids=lambda a: " ".join(a) or "nothing")
 def test_wrong_usage(arguments, tmp_path):
     run = memoir(*arguments, cwd=tmp_path)
@@ -36,8 +37,9 @@ def test_version():
     assert run.stdout.startswith(b"memoir ")
 
 
-@pytest.mark.parametrize("content", [b"", b"hello\n", b"MEMOIR\x1a\n", b"MEMOIR\x1a\n" + b"\xff" * 200,
-                                     b"\x7fELF" + b"\0" * 5000],
+@pytest.mark.parametrize("content",
+                         [b"", b"hello\n", b"MEMOIR\x1a\n", b"MEMOIR\x1a\n" + b"\xff" * 200,
+                          b"\x7fELF" + b"\0" * 5000],
                          ids=["empty", "text", "magic", "bad version", "elf"])
 @pytest.mark.parametrize("command", ["info", "report", "allocations", "groups"])
 def test_not_a_recording(tmp_path, command, content):
@@ -90,15 +92,22 @@ def test_arguments_after_the_program_are_its_own(tmp_path):
 
 
 @pytest.mark.parametrize("arguments,meant", [
-    (["report", "--tpo", "3"], "--top"), (["groups", "--by", "fuction"], "'function'"), (["groups", "--sort", "sizee"], "'size'"),
-    (["allocations", "--sort", "adress"], "'address'"), (["allocations", "--order", "acs"], "'asc'"),
+    (["report", "--tpo", "3"], "--top"), (["groups", "--by", "fuction"], "'function'"),
+    (["groups", "--sort", "sizee"], "'size'"),
+    (["allocations", "--sort", "adress"], "'address'"),
+    (["allocations", "--order", "acs"], "'asc'"),
     (["maps", "--sort", "peak_rs"], "'peak_rss'"), (["tree", "--by", "modul"], "'module'"),
     (["tree", "--measure", "leakd"], "'leaked'"), (["leaks", "--class", "growin"], "'growing'"),
-    (["report", "--color", "alwys"], "'always'"), (["report", "--lifetime", "only_leakd"], "'only_leaked'"),
-    (["histogram", "siez"], "'size'"), (["postprocess", "--anonymize", "ful"], "'full'"), (["repack", "--compression", "lz5"], None),
-    (["repack", "--compression", "zsdt"], "'zstd'"), (["run", "--log", "wran"], "'warn'"), (["run", "--when-full", "drp"], "'drop'"),
-    (["replay", "--touch", "al"], "'all'"), (["fragmentation", "--region", "64"], "'64k'"), (["export", "json", "--stacks", "hole"], "'whole'"),
-    (["jemalloc", "stats", "--only", "wterfall"], "'waterfall'"), (["jemalloc", "watch", "--sort", "siez"], "'size'"),
+    (["report", "--color", "alwys"], "'always'"),
+    (["report", "--lifetime", "only_leakd"], "'only_leaked'"),
+    (["histogram", "siez"], "'size'"), (["postprocess", "--anonymize", "ful"], "'full'"),
+    (["repack", "--compression", "lz5"], None),
+    (["repack", "--compression", "zsdt"], "'zstd'"), (["run", "--log", "wran"], "'warn'"),
+    (["run", "--when-full", "drp"], "'drop'"),
+    (["replay", "--touch", "al"], "'all'"), (["fragmentation", "--region", "64"], "'64k'"),
+    (["export", "json", "--stacks", "hole"], "'whole'"),
+    (["jemalloc", "stats", "--only", "wterfall"], "'waterfall'"),
+    (["jemalloc", "watch", "--sort", "siez"], "'size'"),
     (["report", "--color", "17"], None),
 ])
 def test_a_mistyped_word_is_told_what_was_meant(arguments, meant, tmp_path):
@@ -113,7 +122,8 @@ def test_a_mistyped_word_is_told_what_was_meant(arguments, meant, tmp_path):
 
 
 def test_statuses_of_a_check(tmp_path):
-    """Grown, not grown and cannot be told are three statuses; without a check an error is the work that failed."""
+    """Grown, not grown and cannot be told are three statuses; without a check an error is the work
+    that failed."""
     for name, command in (("a", ["true"]), ("b", ["ls", "-l", "/"])):
         done = memoir("run", "-q", "-o", tmp_path / f"{name}.dat", *command)
         assert done.status == 0, done
@@ -133,7 +143,8 @@ def test_statuses_of_a_check(tmp_path):
 def test_folder_columns_are_as_wide_as_their_numbers(tmp_path):
     """Ten million events have more digits than most."""
     for name, events in (("a", 10), ("b", 10_000_000)):
-        subprocess.run([os.path.join(harness.BUILD, "tests", "unit", "gen_recording"), tmp_path / f"{name}.dat",
+        subprocess.run([os.path.join(harness.BUILD, "tests", "unit", "gen_recording"),
+                        tmp_path / f"{name}.dat",
                         str(events), "1", "1", "2", "lz4"], check=True, stdout=subprocess.DEVNULL)
     lines = memoir("info", tmp_path).stdout.decode().splitlines()
     assert len(lines) == 3

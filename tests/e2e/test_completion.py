@@ -16,8 +16,10 @@ COMMANDS = re.findall(r"^  (\w[\w-]*) ", HELP.split("\n\n")[2] if HELP else "", 
 
 def complete(*words):
     """What bash offers for the last of the words."""
-    text = f'. {SCRIPT}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _memoir; printf "%s\\n" "${{COMPREPLY[@]}}"'
-    done = subprocess.run(["bash", "-c", text, "bash", harness.MEMOIR, *words], env=harness.ENVIRONMENT,
+    text = (f'. {SCRIPT}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _memoir; printf "%s\\n" '
+            f'"${{COMPREPLY[@]}}"')
+    done = subprocess.run(["bash", "-c", text, "bash", harness.MEMOIR, *words],
+                          env=harness.ENVIRONMENT,
                           capture_output=True, text=True, check=True)
     assert not done.stderr, done.stderr
     return [word for word in done.stdout.splitlines() if word]
@@ -46,7 +48,8 @@ def test_options(words):
 
 def test_words():
     measures = complete("ask", "flame", "--measure", "")
-    row, = (p for e in TABLE if e.get("question") == "flame" for p in e["parameters"] if p["name"] == "measure")
+    row, = (p for e in TABLE if e.get("question") == "flame" for p in e["parameters"]
+            if p["name"] == "measure")
     assert measures == row["values"]
     assert complete("tree", "-m", "le") == ["leaked"] == complete("tree", "--measure", "=", "le")
     assert complete("tree", "--measure", "=") == measures

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Programs that are process 1, below one, or adopt orphans: the collector is nobody's extra child, and
-has written everything when its program ends."""
+"""Programs that are process 1, below one, or adopt orphans: the collector is nobody's extra child,
+and has written everything when its program ends."""
 import glob
 import json
 import os
@@ -13,7 +13,8 @@ import pytest
 import harness
 
 NAMESPACE = ["unshare", "-pf", "--mount-proc"]
-WAYS = {"return": 20, "exit": 21, "_exit": 22, "_Exit": 23, "quick_exit": 24, "thread": 26, "pthread_exit": 0,
+WAYS = {"return": 20, "exit": 21, "_exit": 22, "_Exit": 23, "quick_exit": 24, "thread": 26,
+        "pthread_exit": 0,
         "handler": 27, "busy": 28}
 
 
@@ -66,11 +67,13 @@ def test_every_end_waits_in_a_namespace(compile_program, tmp_path, how, where):
 
 @pytest.mark.parametrize("how", WAYS)
 def test_every_end_has_written_its_events(compile_program, tmp_path, how):
-    """Without a namespace too, though not the end of the file: a service manager may kill the collector now."""
+    """Without a namespace too, though not the end of the file: a service manager may kill the
+    collector now."""
     path = str(tmp_path / "out.dat")
     process = subprocess.Popen([compile_program("exits"), how], stdin=subprocess.DEVNULL, env=dict(
         harness.ENVIRONMENT, LD_PRELOAD=harness.LIBRARY, MEMORY_PROFILER_OUTPUT=path))
-    collector = harness.wait_for(lambda: process.poll() is not None or harness.holders(path), what="a collector")
+    collector = harness.wait_for(lambda: process.poll() is not None or harness.holders(path),
+                                 what="a collector")
     assert process.wait(20) == WAYS[how]
     for holder in collector if isinstance(collector, list) else harness.holders(path):
         harness.kill(holder)
@@ -85,13 +88,15 @@ def test_every_end_has_written_its_events(compile_program, tmp_path, how):
 def test_no_end_hangs(compile_program, tmp_path, how, where):
     """In a handler inside a hook, or beside threads inside hooks, again and again."""
     for i in range(10):
-        run = harness.execute([*where, *preloaded(str(tmp_path / f"{i}.dat"), compile_program("exits"), how)],
+        run = harness.execute(
+            [*where, *preloaded(str(tmp_path / f"{i}.dat"), compile_program("exits"), how)],
                               timeout=30)
         assert run.status == WAYS[how] and run.seconds < 10, run
 
 
 def init_bubblewrap():
-    return ["bwrap", "--unshare-pid", "--die-with-parent", "--dev-bind", "/", "/", "--proc", "/proc", "--"]
+    return ["bwrap", "--unshare-pid", "--die-with-parent", "--dev-bind", "/", "/", "--proc",
+            "/proc", "--"]
 
 
 INITS = {
@@ -128,16 +133,18 @@ OUTSIDE = {
 @pytest.mark.parametrize("children", [False, True], ids=["alone", "children"])
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_launcher_outside(compile_program, tmp_path, name, children):
-    """`memoir run` is outside the namespace and outlives it; who is recorded inside has a collector there, even
-    where nothing of the launcher can be seen, and no descriptor of ours."""
+    """`memoir run` is outside the namespace and outlives it; who is recorded inside has a collector
+    there, even where nothing of the launcher can be seen, and no descriptor of ours."""
     command = OUTSIDE[name]()
     if not shutil.which(command[0]):
         pytest.skip(f"no {command[0]}")
     folder = tmp_path / "out"
-    inner = script(tmp_path, 'ls /proc/self/fd | wc -l; "$@"; exit $?\n', compile_program("exits"), "exit")
+    inner = script(tmp_path, 'ls /proc/self/fd | wc -l; "$@"; exit $?\n', compile_program("exits"),
+                   "exit")
     plain = harness.execute([*command, *inner])
-    run = harness.execute([harness.MEMOIR, "run", *(["--children"] if children else []), "-o", f"{folder}/", "--",
-                           *command, *inner])
+    run = harness.execute(
+        [harness.MEMOIR, "run", *(["--children"] if children else []), "-o", f"{folder}/", "--",
+         *command, *inner])
     assert run.status == 21 and run.stdout == plain.stdout, run
     files = glob.glob(f"{folder}/*exits*")
     assert len(files) == (1 if children else 0), (run, os.listdir(folder))
@@ -148,13 +155,15 @@ def test_launcher_outside(compile_program, tmp_path, name, children):
 def test_process_1_waits_for_all_its_children(compile_program, tmp_path):
     """It has three; the collector is none of them."""
     path = str(tmp_path / "out.dat")
-    run = harness.execute([*NAMESPACE, *preloaded(path, compile_program("reaper"), "all")], timeout=20)
+    run = harness.execute([*NAMESPACE, *preloaded(path, compile_program("reaper"), "all")],
+                          timeout=20)
     assert run.stdout == b"reaped 3\n" and run.status == 0, run
     whole(path)
 
 
 def test_who_waits_with_wall(compile_program, tmp_path):
-    """Tracers wait for every kind of child.  On the machine itself there is none of ours to be seen."""
+    """Tracers wait for every kind of child.  On the machine itself there is none of ours to be
+    seen."""
     path = str(tmp_path / "out.dat")
     run = harness.record([compile_program("reaper"), "walls"], path, mode="preload", timeout=20)
     assert run.stdout == b"reaped 3\n" and run.status == 0, run
@@ -166,10 +175,12 @@ def test_subreaper(compile_program, tmp_path, mode):
     folder = tmp_path / "out"
     program = [compile_program("reaper"), "subreaper"]
     if mode == "run":
-        run = harness.execute([harness.MEMOIR, "run", "--children", "-o", f"{folder}/", "--", *program])
+        run = harness.execute(
+            [harness.MEMOIR, "run", "--children", "-o", f"{folder}/", "--", *program])
     else:
-        run = harness.execute(program, env={"LD_PRELOAD": harness.LIBRARY, "MEMORY_PROFILER_OUTPUT": f"{folder}/",
-                                            "MEMORY_PROFILER_TRACK_CHILD_PROCESSES": "1"})
+        run = harness.execute(
+            program, env={"LD_PRELOAD": harness.LIBRARY, "MEMORY_PROFILER_OUTPUT": f"{folder}/",
+                          "MEMORY_PROFILER_TRACK_CHILD_PROCESSES": "1"})
     assert run.stdout == b"reaped 3\n" and run.status == 0, run
     files = glob.glob(f"{folder}/*.dat")
     assert len(files) == 4
@@ -185,7 +196,8 @@ def test_status_of_the_last_child(compile_program, tmp_path, mode):
     if mode == "exec":
         program = [compile_program("reaper"), "exec", *program]
     path = str(tmp_path / "out.dat")
-    starter = script(tmp_path, f"export LD_PRELOAD={harness.LIBRARY} MEMORY_PROFILER_OUTPUT={path}\n"
+    starter = script(tmp_path, f"export LD_PRELOAD={harness.LIBRARY} "
+                     f"MEMORY_PROFILER_OUTPUT={path}\n"
                                f"exec {' '.join(program)}\n")
     # The script is not recorded: it sets the variable itself, and is what `last` runs.
     run = harness.execute([*NAMESPACE, compile_program("reaper"), "last", *starter], timeout=20)
@@ -202,11 +214,13 @@ def test_exec_that_fails(compile_program, tmp_path):
 
 
 def test_nothing_of_ours_stays(compile_program, tmp_path):
-    """The helper and the collector have ended before the program has, and hold none of its descriptors."""
+    """The helper and the collector have ended before the program has, and hold none of its
+    descriptors."""
     path = str(tmp_path / "out.dat")
     started = time.monotonic()
-    run = harness.execute([*NAMESPACE, *script(tmp_path, '"$@" | cat; ps -A -o comm= >&2; sleep 0.2\n',
-                                               *preloaded(path, compile_program("exits"), "exit"))])
+    run = harness.execute(
+        [*NAMESPACE, *script(tmp_path, '"$@" | cat; ps -A -o comm= >&2; sleep 0.2\n',
+                             *preloaded(path, compile_program("exits"), "exit"))])
     assert b"memoir" not in run.stderr, run
     assert time.monotonic() - started < 10
 

@@ -24,7 +24,8 @@ def sizes(recording):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("how", ["api", "sigusr1", "usr2"])
 def test_start_stop(compile_program, record, how, mode):
-    recording = record([compile_program("start_stop"), how], mode=mode, env={**harness.SIGNALS, **DISABLED})
+    recording = record([compile_program("start_stop"), how], mode=mode,
+                       env={**harness.SIGNALS, **DISABLED})
     assert recording.status == 0
     assert sizes(recording) == {
         10002: 0,  # freed while off, and known to be
@@ -44,7 +45,8 @@ def test_start_stop(compile_program, record, how, mode):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_never_switched_on(compile_program, record, mode):
-    recording = record([compile_program("exits"), "return"], mode=mode, env=DISABLED, finished=False)
+    recording = record([compile_program("exits"), "return"], mode=mode, env=DISABLED,
+                       finished=False)
     assert recording.status == 20
     harness.wait_for(lambda: not os.path.exists(recording.path), what="the file to go")
     assert (b"never switched on" in recording.stderr) == (mode == "run")
@@ -118,7 +120,8 @@ def controlled(compile_program, tmp_path):
     started = []
 
     def start(**keywords):
-        started.append(Controlled(compile_program("controlled"), str(tmp_path / "out.dat"), **keywords))
+        started.append(Controlled(compile_program("controlled"), str(tmp_path / "out.dat"),
+                                  **keywords))
         return started[-1]
     yield start
     for program in started:
@@ -244,7 +247,8 @@ def test_signals_can_be_left_alone(compile_program, record, mode):
     off = {"MEMORY_PROFILER_REGISTER_SIGUSR1": "0", "MEMORY_PROFILER_REGISTER_SIGUSR2": "0"}
     assert record([program, "raise"], mode=mode, env=harness.SIGNALS).stdout == b"alive\n"
     # Without a word they are taken where the library is preloaded, and only there.
-    assert record([program, "raise"], mode=mode).status == (0 if mode == "preload" else -signal.SIGUSR1)
+    assert record([program, "raise"], mode=mode).status == (
+        0 if mode == "preload" else -signal.SIGUSR1)
     recording = record([program, "raise"], mode=mode, env=off)
     assert recording.status == -signal.SIGUSR1
     off.pop("MEMORY_PROFILER_REGISTER_SIGUSR2")
@@ -258,11 +262,14 @@ def test_shell_is_ended(tmp_path, number):
     """kill -USR1 $$ under memoir run, in what it becomes, and in children of each kind."""
     script = f"kill -{int(number)} $$; exit 3"
     for options in ([], ["--children"], ["--children", "--sigusr1", "--sigusr2"]):
-        for command, status in ((["sh", "-c", script], -number), (["env", "sh", "-c", script], -number),
+        for command, status in ((["sh", "-c", script], -number),
+                                (["env", "sh", "-c", script], -number),
                                 (["sh", "-c", f"sh -c '{script}'; exit $?"], 128 + number),
-                                (["bash", "-c", f"(kill -{int(number)} $BASHPID); exit $?"], 128 + number)):
-            run = harness.execute([harness.MEMOIR, "run", "-q", *options, "-o", str(tmp_path / "out_%n.dat"),
-                                   "--", *command])
+                                (["bash", "-c", f"(kill -{int(number)} $BASHPID); exit $?"],
+                                 128 + number)):
+            run = harness.execute(
+                [harness.MEMOIR, "run", "-q", *options, "-o", str(tmp_path / "out_%n.dat"),
+                 "--", *command])
             if "--sigusr1" in options and status < 0:
                 status = 3  # asked for, and this is the program's own process
             assert run.status == status, (options, command, run)
@@ -281,7 +288,8 @@ def test_ignored_signal_stays_ignored(compile_program, record):
     assert (recording.info["switched_on"], recording.info["switched_off"]) == (0, 1)  # SIGUSR2
 
 
-@pytest.mark.parametrize("flags", [(), ("-no-pie", "-fno-pic"), ("-fno-plt",), ("-O0",), ("-flto",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "flags", [(), ("-no-pie", "-fno-pic"), ("-fno-plt",), ("-O0",), ("-flto",)], ids=" ".join)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_header_builds(compile_program, tmp_path, compiler, flags):
     """However it is built, a program finds the functions, and runs without them."""
@@ -296,7 +304,8 @@ def test_header_builds(compile_program, tmp_path, compiler, flags):
 
 @pytest.mark.parametrize("command", [
     ["gcc", "-x", "c", "-std=c99", "-pedantic-errors"], ["clang", "-x", "c", "-pedantic-errors"],
-    ["g++", "-x", "c++", "-std=c++11", "-pedantic"], ["clang++", "-x", "c++", "-std=c++20", "-pedantic"],
+    ["g++", "-x", "c++", "-std=c++11", "-pedantic"],
+    ["clang++", "-x", "c++", "-std=c++20", "-pedantic"],
     ["gcc", "-x", "c", "-fno-pic", "-std=c99", "-pedantic"]], ids=" ".join)
 def test_header_is_clean(command):
     header = os.path.join(harness.ROOT, "include", "memoir.h")

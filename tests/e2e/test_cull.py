@@ -7,7 +7,8 @@ import pytest
 
 import harness
 
-TOTALS = ["events", "allocations", "deallocations", "reallocations", "allocated_bytes", "leaked_count",
+TOTALS = ["events", "allocations", "deallocations", "reallocations", "allocated_bytes",
+          "leaked_count",
           "leaked_bytes", "temporary", "unknown_frees", "implicit_frees", "realloc_failures",
           "stacks", "without_stack"]
 
@@ -47,7 +48,8 @@ def test_lifetimes(compile_program, record):
     recording = culled(record, [compile_program("cull"), "lifetimes"], 100)
     assert removed(recording) == 1
     assert written(recording) == recording.info["events"] - 2
-    assert recording.total("brief") == {"allocations": 1, "allocated_bytes": 1000, "leaked_count": 0,
+    assert recording.total("brief") == {"allocations": 1, "allocated_bytes": 1000,
+                                        "leaked_count": 0,
                                         "leaked_bytes": 0}
     # 1001 is freed, 1002 leaks, 2000 becomes 3000, which leaks.
     assert recording.total("lasting")["allocated_bytes"] == 1001 + 1002 + 2000
@@ -99,7 +101,8 @@ def test_many(compile_program, record):
     assert recording.info["peak_bytes"] == plain.info["peak_bytes"]
     assert recording.info["peak_count"] == plain.info["peak_count"]
     assert recording.info["free_stacks"] == plain.info["free_stacks"]
-    peaks = [{tuple(f.get("function") for f in s["backtrace"]): (s["count"], s["bytes"]) for s in harness.tops_of(r.path)["peak"]}
+    peaks = [{tuple(f.get("function") for f in s["backtrace"]): (s["count"], s["bytes"])
+              for s in harness.tops_of(r.path)["peak"]}
              for r in (plain, recording)]
     assert peaks[0] == peaks[1]
     assert os.path.getsize(recording.path) < 65536 < os.path.getsize(plain.path)
@@ -148,7 +151,8 @@ def test_killed(compile_program, tmp_path, mode):
     path = str(tmp_path / "out.dat")
     env = {"MEMORY_PROFILER_CULL_TEMPORARY_ALLOCATIONS": "1",
            "MEMORY_PROFILER_WRITE_BINARIES_TO_OUTPUT": "0"}
-    recording = harness.record([compile_program("cull"), "kill", "100000"], path, mode=mode, env=env)
+    recording = harness.record([compile_program("cull"), "kill", "100000"], path, mode=mode,
+                               env=env)
     assert recording.status == -9
     info = recording.info
     assert info["removed_allocations"] == 120000
@@ -162,8 +166,9 @@ def test_forked_child(compile_program, tmp_path):
     """Culling and children: what is inherited is known although it is young."""
     folder = tmp_path / "r"
     folder.mkdir()
-    run = harness.execute([harness.MEMOIR, "run", "--children", "--cull", "-o", f"{folder}/x_%p.dat",
-                           "--", compile_program("family"), "three-deep"])
+    run = harness.execute(
+        [harness.MEMOIR, "run", "--children", "--cull", "-o", f"{folder}/x_%p.dat",
+         "--", compile_program("family"), "three-deep"])
     assert run.status == 0, run
     leaked = {}
     for path in folder.glob("*.dat"):

@@ -34,7 +34,8 @@ COMMANDS = re.findall(r"^  (\w[\w-]*) ", usage() if QUESTIONS else "", flags=re.
 
 @pytest.fixture(scope="module", params=["made", "recorded"])
 def recordings(request, compile_program, tmp_path_factory):
-    """Two, so that one can be compared with the other; the first may be of a real program, with source files."""
+    """Two, so that one can be compared with the other; the first may be of a real program, with
+    source files."""
     folder = tmp_path_factory.mktemp("doors")
     rng = random.Random(request.param)
     files = [str(folder / name) for name in ("a.dat", "b.dat")]
@@ -52,13 +53,15 @@ def recordings(request, compile_program, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(recordings):
-    """files[kind]: ids of files of each kind that questions are about; paths[id]: where they are."""
+    """files[kind]: ids of files of each kind that questions are about; paths[id]: where they
+    are."""
     others = [os.path.join(harness.ROOT, "tests/data/jemalloc", name)
               for name in ("out.heap", "out2.heap", "json_small.json", "json_full.json")]
     with Server(*recordings, *others) as running:
         running.ids = [r["id"] for r in running.loaded(6)]
         running.paths = dict(zip(running.ids, [*recordings, *others]))
-        running.files = {"recording": running.ids[:2], "heap": running.ids[2:4], "statistics": running.ids[4:]}
+        running.files = {"recording": running.ids[:2], "heap": running.ids[2:4],
+                         "statistics": running.ids[4:]}
         sources = running.json(f"/data/{running.ids[0]}/sources", measure="allocated")["sources"]
         running.source = sources[0]["file"] if sources else None
         yield running
@@ -69,7 +72,8 @@ def texts(server, name):
     api = server.json("/api")
     known = {"sort_by": [row["name"] for row in api["sorts"]] + api["group_sorts"],
              "group_by": [row["name"] for row in api["groups"]],
-             "file": [server.source or "none.c"], "text": ["size > 1 and fun", "leaked or ", "", "call = "],
+             "file": [server.source or "none.c"],
+             "text": ["size > 1 and fun", "leaked or ", "", "call = "],
              "number": ["0"], "against": ["20%", server.ids[1]]}
     return known.get(name, ["main", "x"])
 
@@ -81,7 +85,8 @@ def draw(rng, server, rows, kind):
         drawn[row["name"]] = str({
             "choice": lambda row: rng.choice(row["values"]),
             "bool": lambda _: rng.choice(["true", "false"]),
-            "count": lambda row: rng.choice([n for n in (0, 1, 3, 20, 100) if n <= row.get("max", n)]),
+            "count": lambda row: rng.choice(
+                [n for n in (0, 1, 3, 20, 100) if n <= row.get("max", n)]),
             "number": lambda _: rng.randrange(20),
             "real": lambda _: rng.choice([0, 0.5, 10, 99.5]),
             "time": lambda _: rng.choice([f"{rng.randrange(101)}%", f"{rng.randrange(10**6)}ns"]),
@@ -159,8 +164,10 @@ def test_every_question_has_its_doors():
     words = set(re.findall(r"'(\w+)'", listed))
     assert {e["question"] for e in QUESTIONS} == words and len(words) == len(QUESTIONS) > 5
     assert set(re.findall(r"^  ask (\w+) FILE", usage("ask"), flags=re.M)) == words
-    others = {e["path"] for e in TABLE if e["path"].startswith("/data/{id}/") and "question" not in e}
-    assert not [path for path in others if not RESOURCES.fullmatch(path)], "these are questions, for src/answer"
+    others = {e["path"] for e in TABLE if e["path"].startswith("/data/{id}/")
+              and "question" not in e}
+    assert not [path for path in others
+                if not RESOURCES.fullmatch(path)], "these are questions, for src/answer"
 
 
 @pytest.mark.parametrize("endpoint", QUESTIONS, ids=lambda e: e["question"])
@@ -177,11 +184,15 @@ def test_the_same_bytes(server, endpoint):
         in_path = {name: rng.choice(["0", "0", "5", "x"]) for name in path_words(endpoint)}
         over_http = server.ask(endpoint["path"].format(id=file, **in_path), **drawn, **filters)
         given = {**as_paths(server, drawn), **in_path}
-        words = [word for name, value in given.items() for word in ("--" + name.replace("_", "-"), value)]
-        done = harness.execute([harness.MEMOIR, "ask", endpoint["question"], *words, *filter_words(filters), path])
+        words = [word for name, value in given.items()
+                 for word in ("--" + name.replace("_", "-"), value)]
+        done = harness.execute(
+            [harness.MEMOIR, "ask", endpoint["question"], *words, *filter_words(filters), path])
         if over_http.status != 200:
-            assert over_http.status in (400, 404) and done.status in (1, 2) and not done.stdout, (over_http, done)
-            assert over_http.json["error"] in done.stderr.decode() or over_http.status == 404, (over_http, done)
+            assert (over_http.status in (400, 404) and done.status in (1, 2) and not done.stdout), (
+                over_http, done)
+            assert (over_http.json["error"] in done.stderr.decode() or over_http.status == 404), (
+                over_http, done)
             continue
         assert done.status == 0, (over_http, done)
         assert done.stdout == over_http.text.encode(), (drawn, filters)
@@ -203,18 +214,24 @@ def test_the_same_bytes(server, endpoint):
 
 @pytest.mark.parametrize("endpoint", QUESTIONS, ids=lambda e: e["question"])
 def test_a_file_of_another_kind(server, endpoint):
-    given = {name: "0" for name in [row["name"] for row in endpoint["parameters"] if row["required"]] + path_words(endpoint)}
-    words = [word for name, value in given.items() for word in ("--" + name.replace("_", "-"), value)]
+    given = {name: "0" for name in [row["name"] for row in endpoint["parameters"]
+                                    if row["required"]] + path_words(endpoint)}
+    words = [word for name, value in given.items()
+             for word in ("--" + name.replace("_", "-"), value)]
     for kind, ids in server.files.items():
         if kind != endpoint["kind"]:
-            done = harness.execute([harness.MEMOIR, "ask", endpoint["question"], *words, server.paths[ids[0]]])
-            assert done.status in (1, 2) and not done.stdout and len(done.stderr.splitlines()) == 1, (kind, done)
+            done = harness.execute(
+                [harness.MEMOIR, "ask", endpoint["question"], *words, server.paths[ids[0]]])
+            assert (done.status in (1, 2) and not done.stdout
+                    and len(done.stderr.splitlines()) == 1), (kind, done)
 
 
 def test_a_damaged_heap_profile(tmp_path):
     """What is before the damage is the answer, and the exit status tells."""
     with open(os.path.join(harness.ROOT, "tests/data/jemalloc/out.heap"), encoding="utf-8") as file:
         text = file.read()
-    (tmp_path / "cut.heap").write_text(text.replace("MAPPED_LIBRARIES", "@ nonsense\nMAPPED_LIBRARIES"))
+    (tmp_path / "cut.heap").write_text(
+        text.replace("MAPPED_LIBRARIES", "@ nonsense\nMAPPED_LIBRARIES"))
     done = harness.execute([harness.MEMOIR, "ask", "dump_facts", tmp_path / "cut.heap"])
-    assert done.status == 1 and b'"kind":"damaged"' in done.stdout and len(done.stderr.splitlines()) == 1, done
+    assert (done.status == 1 and b'"kind":"damaged"' in done.stdout
+            and len(done.stderr.splitlines()) == 1), done

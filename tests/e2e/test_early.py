@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Reading a recording before it is finished: its program has ended or runs on, its collector writes."""
+"""Reading a recording before it is finished: its program has ended or runs on, its collector
+writes."""
 import os
 import signal
 import subprocess
@@ -11,9 +12,11 @@ import harness
 
 # Every command that reads a recording, with what it needs besides.
 READING = {
-    "info": ["--json"], "report": ["--json"], "allocations": ["--json"], "groups": ["--json"], "leaks": ["--json"],
+    "info": ["--json"], "report": ["--json"], "allocations": ["--json"], "groups": ["--json"],
+    "leaks": ["--json"],
     "maps": ["--json"], "tree": ["--json"], "timeline": ["--json"], "histogram": ["size", "--json"],
-    "fragmentation": ["--json"], "address-space": ["--json"], "sources": ["--json"], "analyze-size": ["--json"], "export": ["csv"], "extract": ["--list", "--json"],
+    "fragmentation": ["--json"], "address-space": ["--json"], "sources": ["--json"],
+    "analyze-size": ["--json"], "export": ["csv"], "extract": ["--list", "--json"],
 }
 MEASURING = {"replay": ["--json"]}  # its answer is another one each time
 WRITING = {"strip": [], "repack": [], "postprocess": []}
@@ -75,7 +78,8 @@ def test_made_anew(unfinished, tmp_path, command):
     assert run.status == 0, run
     info = harness.flatten(harness.ask("info", "--json", out))
     assert not info["truncated"]
-    assert info["allocations"] == harness.flatten(harness.ask("info", "--json", unfinished))["allocations"]
+    assert info["allocations"] == harness.flatten(
+        harness.ask("info", "--json", unfinished))["allocations"]
 
 
 def test_folder(unfinished, tmp_path):
@@ -87,7 +91,8 @@ def test_folder(unfinished, tmp_path):
 def test_says_so_after_a_second(unfinished):
     holder = harness.holders(unfinished)[0]
     os.kill(holder, signal.SIGSTOP)
-    reading = subprocess.Popen([harness.MEMOIR, "export", "csv", unfinished], env=harness.ENVIRONMENT,
+    reading = subprocess.Popen([harness.MEMOIR, "export", "csv", unfinished],
+                               env=harness.ENVIRONMENT,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         time.sleep(2)
@@ -133,8 +138,10 @@ def test_diff_of_one_that_runs_on(living):
 def test_wait(living, tmp_path, command):
     """Every command can wait for the program."""
     process, path = living
-    more = ["-o", str(tmp_path / "out.dat")] if command in WRITING else {**READING, **MEASURING}[command]
-    reading = subprocess.Popen([harness.MEMOIR, command, "--wait", *more, path], env=harness.ENVIRONMENT,
+    more = ["-o", str(tmp_path / "out.dat")] if command in WRITING else {**READING, **MEASURING}[
+        command]
+    reading = subprocess.Popen([harness.MEMOIR, command, "--wait", *more, path],
+                               env=harness.ENVIRONMENT,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(0.4)
     assert reading.poll() is None, reading.communicate()

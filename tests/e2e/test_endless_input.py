@@ -9,7 +9,8 @@ import pytest
 
 import harness
 
-COMMANDS = [("heap", "--text"), ("log",), ("stats",), ("growth",), ("metrics",), ("report", "-o", "/dev/null"), ("join",)]
+COMMANDS = [("heap", "--text"), ("log",), ("stats",), ("growth",), ("metrics",),
+            ("report", "-o", "/dev/null"), ("join",)]
 MEMORY = 1 << 30
 
 
@@ -17,7 +18,8 @@ def run(*words, stdin=None):
     """Ends within seconds and a gigabyte of address space, or fails."""
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    done = subprocess.run([harness.MEMOIR, "jemalloc", *map(str, words)], stdin=stdin or subprocess.DEVNULL, capture_output=True,
+    done = subprocess.run([harness.MEMOIR, "jemalloc", *map(str, words)], stdin=stdin
+                          or subprocess.DEVNULL, capture_output=True,
                           env=harness.ENVIRONMENT, timeout=60, preexec_fn=limit)
     return harness.Run(done.returncode, done.stdout, done.stderr, 0)
 
@@ -56,13 +58,14 @@ def test_more_than_fits_is_refused(command, tmp_path):
             file.write(b"heap_v2/1\n" * (4 << 20))
     assert os.path.getsize(bomb) < 32 << 20
     done = run(*command, bomb)
-    assert done.status == 1 and b"larger than" in done.stderr and done.stderr.count(b"\n") == 1, done
+    assert (done.status == 1 and b"larger than" in done.stderr
+            and done.stderr.count(b"\n") == 1), done
 
 
 def test_statistics_behind_a_hole_are_found(tmp_path):
     """A log that was cut while its program wrote on has a hole at its start."""
     path = tmp_path / "cut.log"
-    text = b'\n{"jemalloc":{"version":"5.3.0-0-g54eaed1d8b56b1aa528be3bdd1877e59c56fa90c","config":{},"opt":{},"arenas":{},"stats":{"allocated":77}}}\n'
+    text = (b'\n{"jemalloc":{"version":"5.3.0-0-g54eaed1d8b56b1aa528be3bdd1877e59c56fa90c","config":{},"opt":{},"arenas":{},"stats":{"allocated":77}}}\n')
     with open(path, "wb") as file:
         file.seek(20_000_000_000)
         file.write(text)

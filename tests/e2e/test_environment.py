@@ -53,7 +53,8 @@ def without_ours(text):
 
 
 def commands(command, folder):
-    """The ways of recording a command: {name: (command, environment)}.  The order of variables counts."""
+    """The ways of recording a command: {name: (command, environment)}.  The order of variables
+    counts."""
     run = [harness.MEMOIR, "run", "-q", "-o", str(folder / "out_%n.dat")]
     preload = {"LD_PRELOAD": harness.LIBRARY, "MEMORY_PROFILER_OUTPUT": str(folder / "out_%n.dat")}
     plain = harness.ENVIRONMENT
@@ -75,8 +76,8 @@ def execute(command, environment):
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("how", ["look", "set"])
 def test_all_views_agree(compile_program, tmp_path, start, how):
-    """environ, main's, a constructor's, getenv, /proc/self/environ, a walk from argv to the auxiliary vector;
-    also where a constructor has set a variable."""
+    """environ, main's, a constructor's, getenv, /proc/self/environ, a walk from argv to the
+    auxiliary vector; also where a constructor has set a variable."""
     program = compile_program("environment", flags=("-O2", *STARTS[start]))
     plain = execute([program, how], harness.ENVIRONMENT)
     assert b"auxv: 2" in plain and plain.count(b"HOME=/dev/null/home") == 6
@@ -93,7 +94,8 @@ def test_other_libraries_stay_in_the_list(compile_program, tmp_path):
     for both in (f"{other}:{harness.LIBRARY}", f"{harness.LIBRARY} {other}"):
         seen = execute([program], {"LD_PRELOAD": both, **harness.ENVIRONMENT,
                                    "MEMORY_PROFILER_OUTPUT": str(tmp_path / "out.dat")})
-        assert [line for line in seen.splitlines() if b"MEMORY_PROFILER" not in line] == plain.splitlines()
+        assert ([line for line in seen.splitlines() if b"MEMORY_PROFILER" not in line] ==
+                plain.splitlines())
 
 
 def test_no_frame_below_main(compile_program, record):
@@ -105,7 +107,8 @@ def test_no_frame_below_main(compile_program, record):
 
 @pytest.mark.parametrize("source", [GO, GO_INTERNAL], ids=["cgo", "internal"])
 def test_go(tmp_path, source):
-    """Go's runtime walks past the environment; with cgo it is started by libc, else by the kernel."""
+    """Go's runtime walks past the environment; with cgo it is started by libc, else by the
+    kernel."""
     if not shutil.which("go"):
         pytest.skip("no go")
     program = str(tmp_path / "program")

@@ -27,7 +27,8 @@ def memoir(*arguments, **keywords):
 def formats():
     done = memoir("export", "--list")
     assert done.status == 0
-    return [line.split()[0] for line in done.stdout.decode().splitlines() if not line.startswith(" ")]
+    return [line.split()[0] for line in done.stdout.decode().splitlines()
+            if not line.startswith(" ")]
 
 
 def opened(command, **keywords):
@@ -49,7 +50,8 @@ def events(rows):
     for row in rows:
         found.append((row["timestamp_ns"], 1, row["id"], True, row))
         if row["freed"] is not None:
-            found.append((row["freed"], 2 * (row["freed"] == row["timestamp_ns"]), row["id"], False, row))
+            found.append((row["freed"], 2 * (row["freed"] == row["timestamp_ns"]), row["id"], False,
+                          row))
     return [(at, is_start, row) for at, _, _, is_start, row in sorted(found, key=lambda e: e[:3])]
 
 
@@ -149,7 +151,8 @@ def test_heaptrack_costs(viewed):
     found = {}
     for cost in ("allocations", "temporary", "leaked", "peak"):
         output = viewed.folder / cost
-        opened(["heaptrack_print", path, "-F", output, "--flamegraph-cost-type", cost, "--print-leaks", "1",
+        opened(["heaptrack_print", path, "-F", output, "--flamegraph-cost-type", cost,
+                "--print-leaks", "1",
                 "--disable-builtin-suppressions"])
         found[cost], whole = sums(output.read_text("utf-8"))
         found[cost][""] = whole
@@ -200,7 +203,8 @@ def test_pprof(threaded):
     # An inlined function is a line of its caller's location.
     assert re.search(r"inlined_pair .*viewed\.c:\d+ s=0\n\s+temporary .*viewed\.c:\d+ s=0\n", text)
     mappings = text.split("Mappings\n")[1].splitlines()
-    program = re.match(r"1: 0x[0-9a-f]+/0x[0-9a-f]+/0x0 (\S+) ([0-9a-f]+) \[FN\]\[FL\]\[LN\]\[IN\]", mappings[0])
+    program = re.match(r"1: 0x[0-9a-f]+/0x[0-9a-f]+/0x0 (\S+) ([0-9a-f]+) \[FN\]\[FL\]\[LN\]\[IN\]",
+                       mappings[0])
     assert os.path.basename(program[1]) == "viewed"
     notes = opened(["readelf", "-n", program[1]])
     assert f"Build ID: {program[2]}" in notes
@@ -250,7 +254,8 @@ def test_massif(viewed):
         before = [b for at, b in curve if at < s["time"] * 1e6][-1:]
         assert min(during + before) <= s["bytes"] <= max(during + before), s["time"]
     peaks = [s for s in snapshots if s["kind"] == "peak"]
-    assert len(peaks) == 1 and peaks[0]["bytes"] == viewed.info["peak_bytes"] == max(b for _, b in curve)
+    assert (len(peaks) == 1 and peaks[0]["bytes"] == viewed.info["peak_bytes"] == max(
+        b for _, b in curve))
     assert peaks[0]["time"] == viewed.info["peak_at_ns"] // 1000000
     assert snapshots[-1]["bytes"] == total(viewed.leaked)
     assert 8 <= sum(s["kind"] == "detailed" for s in snapshots) <= 11
@@ -271,14 +276,18 @@ def test_massif_is_read(viewed):
     assert "Number of snapshots: 102" in text
     assert re.search(r"Detailed snapshots: \[.*\(peak\)", text)
     peak = f"{viewed.info['peak_bytes']:,}"
-    assert re.search(rf"^ *\d+ +{viewed.info['peak_at_ns'] // 1000000} +{peak} +{peak} ", text, re.MULTILINE)
-    assert re.search(r"^->\d\d\.\d\d% \(2,000,000B\) 0x[0-9a-f]+: peak \(viewed\.c:\d+\)", text, re.MULTILINE)
+    assert re.search(rf"^ *\d+ +{viewed.info['peak_at_ns'] // 1000000} +{peak} +{peak} ", text,
+                     re.MULTILINE)
+    assert re.search(r"^->\d\d\.\d\d% \(2,000,000B\) 0x[0-9a-f]+: peak \(viewed\.c:\d+\)", text,
+                     re.MULTILINE)
 
 
 def test_massif_of_a_part(viewed):
     """Filters apply, and the peak is that of what they choose."""
-    snapshots = massif(viewed.export("massif", "part.out", "-F", 'function == "grow"').read_text("utf-8"))
-    assert max(s["bytes"] for s in snapshots) == next(s["bytes"] for s in snapshots if s["kind"] == "peak") == 4000
+    snapshots = massif(viewed.export("massif", "part.out", "-F", 'function == "grow"').read_text(
+        "utf-8"))
+    assert max(s["bytes"] for s in snapshots) == next(s["bytes"] for s in snapshots
+                                                      if s["kind"] == "peak") == 4000
 
 
 # DHAT
@@ -290,21 +299,25 @@ def dhat_expected(rows, end, peak_at):
         stacks.setdefault(row["backtrace_id"], []).append(row)
     found = []
     for mine in stacks.values():
-        at_peak = [r for r in mine if r["timestamp_ns"] <= peak_at and (r["freed"] is None or r["freed"] > peak_at)]
+        at_peak = [r for r in mine if r["timestamp_ns"] <= peak_at
+                   and (r["freed"] is None or r["freed"] > peak_at)]
         left = [r for r in mine if r["freed"] is None]
         most = most_count = now = count = 0
         for _, is_start, row in events(mine):
-            now, count = (now + row["size"], count + 1) if is_start else (now - row["size"], count - 1)
+            now, count = (now + row["size"], count + 1) if is_start else (
+                now - row["size"], count - 1)
             if now > most:
                 most, most_count = now, count
         lived = sum((end if r["freed"] is None else r["freed"]) - r["timestamp_ns"] for r in mine)
-        found.append((total(mine), len(mine), most, most_count, total(at_peak), len(at_peak), total(left), len(left),
+        found.append((total(mine), len(mine), most, most_count, total(at_peak), len(at_peak),
+                      total(left), len(left),
                       lived // 1000))
     return sorted(found)
 
 
 def dhat_points(data):
-    return sorted(tuple(p[k] for k in ("tb", "tbk", "mb", "mbk", "gb", "gbk", "eb", "ebk", "tl")) for p in data["pps"])
+    return sorted(tuple(p[k] for k in ("tb", "tbk", "mb", "mbk", "gb", "gbk", "eb", "ebk", "tl"))
+                  for p in data["pps"])
 
 
 @pytest.mark.parametrize("only", [None, 2000])
@@ -319,7 +332,8 @@ def test_dhat(viewed, only):
     points = dhat_points(data)
     assert [p[:8] for p in points] == [e[:8] for e in expected]
     for point, due in zip(points, expected):
-        assert point[8] == pytest.approx(due[8], abs=1 + due[1] / 1000)  # µs; each row's ns is rounded
+        assert point[8] == pytest.approx(due[8],
+                                         abs=1 + due[1] / 1000)  # µs; each row's ns is rounded
     if not only:
         assert sum(p["gb"] for p in data["pps"]) == viewed.info["peak_bytes"]
         assert sum(p["eb"] for p in data["pps"]) == viewed.info["leaked_bytes"]
@@ -341,8 +355,10 @@ def dh_view(path, folder):
     });</script></html>""" % json.dumps(path.read_text("utf-8")).replace("<", "\\u003c")
     page = re.sub(r'(href|src)="', rf'\1="file://{VALGRIND}/', page).replace("</html>", script)
     (folder / "page.html").write_text(page, "utf-8")
-    text = opened([harness.CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000",
-                   f"--user-data-dir={folder}/chromium", "--dump-dom", f"file://{folder}/page.html"],
+    text = opened([harness.CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
+                   "--virtual-time-budget=10000",
+                   f"--user-data-dir={folder}/chromium", "--dump-dom",
+                   f"file://{folder}/page.html"],
                   env={"HOME": str(folder)})
     return html.unescape(re.sub(r"<[^>]*>", "", re.sub(r"(?s)<script.*?</script>", "", text)))
 
@@ -351,10 +367,13 @@ def test_dhat_is_read(viewed, tmp_path):
     text = dh_view(viewed.export("dhat", "view.json"), tmp_path)
     assert "DHAT Viewer - out.json" in text
     totals = re.search(r"PP 1/\d+ \(\d+ children\) {\s+(.*?)\s+Allocated at {", text, re.DOTALL)[1]
-    assert re.search(rf"Total: +{total(viewed.rows):,} bytes \(100%.* in {len(viewed.rows):,} blocks", totals)
-    assert re.search(rf"At t-gmax: {viewed.info['peak_bytes']:,} bytes \(100%\) in {viewed.info['peak_count']:,} "
+    assert re.search(rf"Total: +{total(viewed.rows):,} bytes \(100%.* in "
+                     rf"{len(viewed.rows):,} blocks", totals)
+    assert re.search(rf"At t-gmax: {viewed.info['peak_bytes']:,} bytes \(100%\) in "
+                     rf"{viewed.info['peak_count']:,} "
                      "blocks", totals)
-    assert re.search(rf"At t-end: +{total(viewed.leaked):,} bytes \(100%\) in {len(viewed.leaked):,} blocks", totals)
+    assert re.search(rf"At t-end: +{total(viewed.leaked):,} bytes \(100%\) in "
+                     rf"{len(viewed.leaked):,} blocks", totals)
     assert re.search(r"#\d: 0x[0-9A-Fa-f]+: inlined_pair \(viewed\.c:\d+\)", text)
 
 
@@ -400,7 +419,8 @@ def test_callgrind(viewed):
     own, edges, totals = callgrind(text)
     assert titles[:4] == ["Bytes", "Allocs", "LeakedBytes", "LeakedAllocs"]
     assert dict(zip(titles, totals)) == {
-        "Bytes": total(viewed.rows), "Allocs": len(viewed.rows), "LeakedBytes": total(viewed.leaked),
+        "Bytes": total(viewed.rows), "Allocs": len(viewed.rows),
+        "LeakedBytes": total(viewed.leaked),
         "LeakedAllocs": len(viewed.leaked), "PeakBytes": viewed.info["peak_bytes"],
         "PeakAllocs": viewed.info["peak_count"], "TempAllocs": viewed.info["temporary"]}
     assert [sum(costs) for costs in zip(*own.values())] == totals
@@ -422,13 +442,16 @@ def test_callgrind(viewed):
 def test_callgrind_is_read(viewed):
     path = viewed.export("callgrind", "annotate.out")
     for inclusive in ("no", "yes"):
-        done = harness.execute(["callgrind_annotate", f"--inclusive={inclusive}", "--threshold=100", "--auto=no", str(path)])
+        done = harness.execute(["callgrind_annotate", f"--inclusive={inclusive}", "--threshold=100",
+                                "--auto=no", str(path)])
         text = done.stdout.decode()
         assert done.status == 0 and not done.stderr, f"{done}"
-        assert re.search(rf"^ *{total(viewed.rows):,} \(100\.0%\) +{len(viewed.rows):,} \(100\.0%\) .*PROGRAM TOTALS",
+        assert re.search(rf"^ *{total(viewed.rows):,} \(100\.0%\) +{len(viewed.rows):,} "
+                         r"\(100\.0%\) .*PROGRAM TOTALS",
                          text, re.MULTILINE)
         assert re.search(r"^ *2,000,000 .*viewed\.c:peak \[.*/viewed\]$", text, re.MULTILINE)
-        assert re.search(rf"^ *{55 if inclusive == 'no' else 120} .*viewed\.c:even ", text, re.MULTILINE)
+        assert re.search(rf"^ *{55 if inclusive == 'no' else 120} .*viewed\.c:even ", text,
+                         re.MULTILINE)
 
 
 # speedscope
@@ -443,13 +466,15 @@ def test_speedscope(threaded):
     assert [(p["name"], p["unit"], p["total"]) for p in found["profiles"]] == [
         ("leaked", "bytes", info["leaked_bytes"]), ("peak", "bytes", info["peak_bytes"]),
         ("allocated", "bytes", info["allocated_bytes"]),
-        ("temporary", "bytes", harness.ask("tree", "--json", "-m", "temporary", threaded.path)["tree"]["bytes"])]
+        ("temporary", "bytes",
+         harness.ask("tree", "--json", "-m", "temporary", threaded.path)["tree"]["bytes"])]
     leaked = {f["name"]: f for f in found["profiles"][0]["frames"]}
     assert leaked["leak"]["self"] == leaked["leak"]["total"] == 2 * sum(700 + i for i in range(50))
     assert leaked["leak"]["file"].endswith("viewed.c")
     assert leaked["even"]["total"] == 120  # recursion counts once
     blocks = speedscope(threaded.export("speedscope", "blocks.speedscope.json", "--count"))
-    assert [p["total"] for p in blocks["profiles"]][:3:2] == [info["leaked_count"], info["allocations"]]
+    assert [p["total"] for p in blocks["profiles"]][:3:2] == [
+        info["leaked_count"], info["allocations"]]
 
 
 @pytest.mark.parametrize("kind, name, of", [
@@ -469,7 +494,8 @@ def test_speedscope_reads_others(threaded, kind, name, of):
 def test_collapsed(threaded):
     for options, due in (
             ((), total(threaded.rows)), (("-m", "leaked"), total(threaded.leaked)),
-            (("-m", "leaked", "--count"), len(threaded.leaked)), (("-m", "peak"), threaded.info["peak_bytes"]),
+            (("-m", "leaked", "--count"), len(threaded.leaked)),
+            (("-m", "peak"), threaded.info["peak_bytes"]),
             (("-m", "temporary", "--count"), threaded.info["temporary"])):
         assert sums(threaded.export("collapsed", "c.txt", *options).read_text("utf-8"))[1] == due
 
@@ -478,7 +504,8 @@ def test_json(threaded):
     found = json.loads(threaded.export("json", "out.json").read_text("utf-8"))
     assert found["total_count"] == len(found["allocations"]) == len(threaded.rows)
     assert [a["size"] for a in found["allocations"]] == [r["size"] for r in threaded.rows]
-    tabled = json.loads(threaded.export("json", "table.json", "--stacks", "table").read_text("utf-8"))
+    tabled = json.loads(threaded.export("json", "table.json", "--stacks", "table").read_text(
+        "utf-8"))
     used = set()
     assert tabled["total_count"] == len(tabled["allocations"]) == len(found["allocations"])
     for whole, row in zip(found["allocations"], tabled["allocations"]):
@@ -493,22 +520,28 @@ def test_json(threaded):
                 assert place["backtrace"].pop()["function"] == place["call"]
         assert whole == row
     assert set(map(int, tabled["backtraces"])) == used - {0}
-    groups = json.loads(threaded.export("json", "groups.json", "--groups").read_text("utf-8"))["allocations"]
-    short = json.loads(threaded.export("json", "short.json", "--groups", "--stacks", "table").read_text("utf-8"))
-    assert [g["backtrace"][:-1] for g in groups] == [short["backtraces"].get(str(g["backtrace_id"]), [])
+    groups = json.loads(
+        threaded.export("json", "groups.json", "--groups").read_text("utf-8"))["allocations"]
+    short = json.loads(
+        threaded.export("json", "short.json", "--groups", "--stacks", "table").read_text("utf-8"))
+    assert [g["backtrace"][:-1] for g in groups] == [
+        short["backtraces"].get(str(g["backtrace_id"]), [])
                                                     for g in short["allocations"]]
     done = memoir("export", "json", threaded.path, "--stacks", "some")
     assert done.status == 2 and b"--stacks is whole or table, not 'some'" in done.stderr
     assert sum(g["all"]["leaked_size"] for g in groups) == threaded.info["leaked_bytes"]
     lines = table(threaded.export("csv", "groups.csv", "-g"))
     assert sum(int(line["leaked_size"]) for line in lines) == threaded.info["leaked_bytes"]
-    assert sorted(int(line["allocated_count"]) for line in lines) == sorted(g["all"]["allocated_count"] for g in groups)
+    assert sorted(int(line["allocated_count"]) for line in lines) == sorted(
+        g["all"]["allocated_count"] for g in groups)
 
 
 # Names
 
-ODD = [b"main", b"semi;colon", b"#hash{closure#0}", b"two  words", b"q\"uo'te\\s", b"v<t<int>, &x>", b"new\nline\r\ttab",
-       b"bad\xff utf\xe2\x82", b"(1) digits", b"=x:y", b"t<" + b"long::" * 1700 + b">", "naïve λ 🌳".encode(), b"100%s%n", b"-",
+ODD = [b"main", b"semi;colon", b"#hash{closure#0}", b"two  words", b"q\"uo'te\\s", b"v<t<int>, &x>",
+       b"new\nline\r\ttab",
+       b"bad\xff utf\xe2\x82", b"(1) digits", b"=x:y", b"t<" + b"long::" * 1700 + b">",
+       "naïve λ 🌳".encode(), b"100%s%n", b"-",
        b"last"]
 ODD_MODULE = b"/opt/odd; #1 \"dir\"/a b\n.so"
 
@@ -579,7 +612,8 @@ def test_names_collapsed(odd):
         found[name] = found.get(name, 0) + int(weight)
     assert found.pop("(no stack)") == 1
     assert found == expected(lambda n: re.sub("^#", "_", one_line(n).replace(";", ":")))
-    assert sum(f["self"] for f in speedscope(odd.folder / "names.txt")["profiles"][0]["frames"]) == total(odd.rows)
+    assert (sum(f["self"] for f in speedscope(odd.folder / "names.txt")["profiles"][0]["frames"]) ==
+            total(odd.rows))
 
 
 def test_names_json_and_csv(odd):
@@ -620,12 +654,15 @@ def test_names_pprof(odd):
 
 def test_names_heaptrack(odd):
     path = odd.export("heaptrack", "names.gz")
-    strings = {line[2:] for line in gzip.decompress(path.read_bytes()).decode("utf-8").split("\n") if line.startswith("s ")}
+    strings = {line[2:] for line in gzip.decompress(path.read_bytes()).decode("utf-8").split("\n")
+               if line.startswith("s ")}
     assert set(expected(one_line)) <= strings
     output = odd.folder / "names.flame"
-    opened(["heaptrack_print", path, "-F", output, "--flamegraph-cost-type", "leaked", "--print-leaks", "1",
+    opened(["heaptrack_print", path, "-F", output, "--flamegraph-cost-type", "leaked",
+            "--print-leaks", "1",
             "--disable-builtin-suppressions"])
-    assert sum(int(line.rsplit(" ", 1)[1]) for line in output.read_text("utf-8").splitlines()) == total(odd.rows)
+    assert sum(int(line.rsplit(" ", 1)[1])
+               for line in output.read_text("utf-8").splitlines()) == total(odd.rows)
 
 
 def test_names_massif(odd):
@@ -635,7 +672,8 @@ def test_names_massif(odd):
     def name(label):
         return label.split(": ", 1)[1]
     due = expected(lambda n: f"{one_line(n)} ({one_line(n)}.c".replace("#", "_"))
-    found = {re.sub(r":\d+\)$", "", name(n[3])): n[2] for n in peak["tree"] if n[0] == 1 and n[3].startswith("0x")}
+    found = {re.sub(r":\d+\)$", "", name(n[3])): n[2] for n in peak["tree"] if n[0] == 1
+             and n[3].startswith("0x")}
     assert found == due
     text = opened(["ms_print", path], cwd=odd.folder)
     assert re.search(r"^Command: +odd a _b c$", text, re.MULTILINE)
@@ -664,7 +702,8 @@ def test_names_dhat(odd, tmp_path):
         label = data["ftbl"][point["fs"][0]].split(": ", 1)[1]
         found[label] = found.get(label, 0) + point["tb"]
     assert found.pop("(no stack)") == 1
-    assert {re.sub(r":\d+\)$", "", k): v for k, v in found.items()} == expected(lambda n: f"{one_line(n)} ({one_line(n)}.c")
+    assert {re.sub(r":\d+\)$", "", k): v for k, v in found.items()} == expected(
+        lambda n: f"{one_line(n)} ({one_line(n)}.c")
     # Two stacks read the same; the viewer refuses a file that has one twice.
     text = dh_view(path, tmp_path)
     assert f"Total:     {total(odd.rows):,} bytes (100%" in text
@@ -678,16 +717,20 @@ def refused(run, words):
     """One line on standard error, and status 1."""
     assert run.status == 1, f"{run}"
     lines = run.stderr.decode().splitlines()
-    assert len(lines) == 1 and lines[0].startswith("memoir export: ") and words in lines[0], f"{run}"
+    assert (len(lines) == 1 and lines[0].startswith("memoir export: ")
+            and words in lines[0]), f"{run}"
 
 
 def test_a_full_disk(viewed, tmp_path):
     for kind in formats():
-        refused(memoir("export", kind, viewed.path, "-o", "/dev/full"), "/dev/full: cannot write: No space left on device")
+        refused(memoir("export", kind, viewed.path, "-o", "/dev/full"),
+                "/dev/full: cannot write: No space left on device")
         with open("/dev/full", "wb") as full:
-            done = subprocess.run([harness.MEMOIR, "export", kind, viewed.path], stdout=full, stderr=subprocess.PIPE,
+            done = subprocess.run([harness.MEMOIR, "export", kind, viewed.path], stdout=full,
+                                  stderr=subprocess.PIPE,
                                   env=harness.ENVIRONMENT, timeout=harness.TIMEOUT)
-        refused(harness.Run(done.returncode, b"", done.stderr, 0), "cannot write: No space left on device")
+        refused(harness.Run(done.returncode, b"", done.stderr, 0),
+                "cannot write: No space left on device")
 
 
 def test_a_file_that_may_not_grow(viewed, tmp_path):
@@ -710,7 +753,8 @@ def test_a_closed_pipe(viewed):
     for kind in formats():
         reader, writer = os.pipe()
         os.close(reader)
-        done = subprocess.run([harness.MEMOIR, "export", kind, viewed.path], stdout=writer, stderr=subprocess.PIPE,
+        done = subprocess.run([harness.MEMOIR, "export", kind, viewed.path], stdout=writer,
+                              stderr=subprocess.PIPE,
                               env=harness.ENVIRONMENT, timeout=harness.TIMEOUT)
         os.close(writer)
         refused(harness.Run(done.returncode, b"", done.stderr, 0), "cannot write: Broken pipe")
@@ -721,12 +765,15 @@ def test_a_folder_that_may_not_be_written(viewed, tmp_path):
     folder.mkdir()
     command = [harness.MEMOIR, "export"]
     if harness.may_mount():
-        command = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o ro none "$1" && shift && exec "$@"', "sh", str(folder)] + command
+        command = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o ro none "$1" && shift && '
+                   'exec "$@"', "sh", str(folder)] + command
         words = "Read-only file system"
     else:
         folder.chmod(0o555)
         words = "Permission denied"
     for kind in formats():
-        refused(harness.execute([*command, kind, viewed.path, "-o", str(folder / "out")]), f"cannot write: {words}")
-        refused(memoir("export", kind, viewed.path, "-o", tmp_path / "not" / "there"), "cannot write: No such file")
+        refused(harness.execute([*command, kind, viewed.path, "-o", str(folder / "out")]),
+                f"cannot write: {words}")
+        refused(memoir("export", kind, viewed.path, "-o", tmp_path / "not" / "there"),
+                "cannot write: No such file")
     assert os.listdir(folder) == []

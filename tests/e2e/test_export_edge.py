@@ -75,7 +75,8 @@ def pprof_totals(data):
 @pytest.fixture(scope="module")
 def stripped(compile_program, tmp_path_factory):
     folder = tmp_path_factory.mktemp("stripped")
-    whole = harness.record([compile_program("handed_over", flags=("-O1",))], str(folder / "out.dat"))
+    whole = harness.record([compile_program("handed_over", flags=("-O1",))],
+                           str(folder / "out.dat"))
     path = str(folder / "stripped.dat")
     done = harness.execute([harness.MEMOIR, "strip", whole.path, "-o", path])
     assert done.status == 0, done

@@ -13,7 +13,8 @@ import pytest
 
 import harness
 
-CLI = os.path.join(harness.ROOT, "tests/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js")
+CLI = os.path.join(harness.ROOT,
+                   "tests/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js")
 GENERATE = os.path.join(harness.BUILD, "tests", "unit", "gen_recording")
 
 
@@ -52,8 +53,9 @@ def check_shared(profile):
     each_in(functions["name"], len(strings))
     each_in(functions["resource"], resources["length"], none=(-1,))
     each_in(functions["source"], sources["length"], none=(None,))
-    frames = table(shared, "frameTable", ["address", "inlineDepth", "category", "subcategory", "func",
-                                          "nativeSymbol", "innerWindowID", "line", "column"])
+    frames = table(shared, "frameTable",
+                   ["address", "inlineDepth", "category", "subcategory", "func",
+                    "nativeSymbol", "innerWindowID", "line", "column"])
     each_in(frames["func"], functions["length"])
     each_in(frames["address"], 1 << 32, none=(-1,))
     each_in(frames["category"], len(profile["meta"]["categories"]))
@@ -160,7 +162,8 @@ class Reader:
         self.process.wait(timeout=30)
 
     def threads(self):
-        return [t["threadHandle"] for t in json.loads(self.ask("thread", "list", "--json"))["threads"]]
+        return [t["threadHandle"]
+                for t in json.loads(self.ask("thread", "list", "--json"))["threads"]]
 
     def functions(self, thread, strategy):
         answer = json.loads(self.ask("thread", "functions", "--thread", thread, "--strategy",
@@ -231,7 +234,8 @@ def test_filters_apply(handed_over):
     rows = list(csv.DictReader(io.StringIO(rows.stdout.decode())))
     sums = check(export(handed_over.path, *chosen))
     assert sums["allocated"] == sum(int(r["size"]) for r in rows) > 0
-    assert sums["retained"] == sum(int(r["size"]) for r in rows if not r["deallocated_ns"]) == 3 * 777
+    assert sums["retained"] == sum(int(r["size"]) for r in rows
+                                   if not r["deallocated_ns"]) == 3 * 777
 
 
 def test_nothing_in_the_view(handed_over, tmp_path):
@@ -307,7 +311,8 @@ def test_what_was_removed_is_told(handed_over, tmp_path):
     sums = check(profile)
     assert sums["retained"] == info["leaked_bytes"]
     told = {e["label"]: e["value"] for e in profile["meta"]["extra"][0]["entries"]}
-    assert told["Removed from the recording, in no thread: allocations"] == info["removed_allocations"]
+    assert (told["Removed from the recording, in no thread: allocations"] ==
+            info["removed_allocations"])
     assert told["Allocated"] == sums["allocated"]
     assert (told["Removed from the recording, in no thread: bytes"] + sums["allocated"]
             == info["allocated_bytes"])

@@ -13,12 +13,14 @@ import pytest
 import harness
 
 GENERATOR = os.path.join(harness.BUILD, "tests", "unit", "gen_recording")
-# Of private memory, used or not, with the program's own data. Twelve bytes for each of so many allocations, which the
-# order of their ends takes while it is made, would be 18 MB more.
+# Of private memory, used or not, with the program's own data. Twelve bytes for each of so many
+# allocations, which the order of their ends takes while it is made, would be 18 MB more.
 DATA_MAX = 24 << 20
 EVENTS = 3000000
-FORMATS = [("callgrind",), ("collapsed", "-m", "peak"), ("csv",), ("dhat",), ("firefox",), ("flamegraph", "-m", "peak"),
-           ("heaptrack",), ("html",), ("json", "--groups"), ("json", "--stacks", "table"), ("massif",), ("pprof",),
+FORMATS = [("callgrind",), ("collapsed", "-m", "peak"), ("csv",), ("dhat",), ("firefox",),
+           ("flamegraph", "-m", "peak"),
+           ("heaptrack",), ("html",), ("json", "--groups"), ("json", "--stacks", "table"),
+           ("massif",), ("pprof",),
            ("replay",), ("speedscope",)]
 
 
@@ -35,15 +37,18 @@ def large(tmp_path_factory):
 
 def test_all_formats_are_there():
     names = harness.execute([harness.MEMOIR, "export", "--list"]).stdout.decode().splitlines()
-    assert {line.split()[0] for line in names if not line.startswith(" ")} == {f[0] for f in FORMATS}
+    assert {line.split()[0] for line in names if not line.startswith(" ")} == {
+        f[0] for f in FORMATS}
 
 
 @pytest.mark.parametrize("how", FORMATS, ids=" ".join)
 def test_memory_is_flat(large, how):
     path, environment = large
-    done = subprocess.run([harness.MEMOIR, "export", how[0], str(path), *how[1:]], stdout=subprocess.DEVNULL,
+    done = subprocess.run([harness.MEMOIR, "export", how[0], str(path), *how[1:]],
+                          stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, env={**harness.ENVIRONMENT, **environment},
-                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (DATA_MAX, DATA_MAX)), check=False)
+                          preexec_fn=lambda: resource.setrlimit(
+                              resource.RLIMIT_DATA, (DATA_MAX, DATA_MAX)), check=False)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -51,13 +56,15 @@ def test_memory_is_flat(large, how):
 def busy(tmp_path_factory):
     """Some ten thousand allocations of a real program."""
     path = tmp_path_factory.mktemp("busy") / "busy.dat"
-    harness.record(["/usr/bin/python3", "-sS", "-c", "import json"], str(path), env={"PYTHONMALLOC": "malloc"})
+    harness.record(["/usr/bin/python3", "-sS", "-c", "import json"], str(path),
+                   env={"PYTHONMALLOC": "malloc"})
     return path
 
 
 def slowly(command, stderr):
     """Runs it with an output that nobody reads for longer than an export may last without a bar."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr,
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=stderr,
                                env=harness.ENVIRONMENT)
     first = process.stdout.read(1)
     time.sleep(1)

@@ -26,7 +26,8 @@ def ns(timeval):
 @pytest.fixture(scope="module")
 def choosing(compile_program, tmp_path_factory):
     path = str(tmp_path_factory.mktemp("choosing") / "out.dat")
-    recording = harness.record([compile_program("choosing", flags=("-O1", "-fno-optimize-sibling-calls"))], path)
+    recording = harness.record(
+        [compile_program("choosing", flags=("-O1", "-fno-optimize-sibling-calls"))], path)
     assert recording.status == 0, recording.run
     return path
 
@@ -69,22 +70,28 @@ def test_known_blocks(choosing, options, expected):
 
 
 def test_shape_of_an_allocation(choosing):
-    answer = harness.ask("allocations", "--json", choosing, "--size-min", "200", "--size-max", "200", "-F",
+    answer = harness.ask("allocations", "--json", choosing, "--size-min", "200", "--size-max",
+                         "200", "-F",
                          "function = chain")
     [a] = answer["allocations"]
-    for key in ("id", "address", "address_s", "timestamp", "timestamp_relative", "timestamp_relative_p", "thread",
-                "size", "backtrace_id", "deallocation", "chain_deallocation", "backtrace", "is_mmaped", "is_jemalloc",
-                "in_main_arena", "extra_space", "chain_lifetime", "position_in_chain", "chain_length"):
+    for key in ("id", "address", "address_s", "timestamp", "timestamp_relative",
+                "timestamp_relative_p", "thread",
+                "size", "backtrace_id", "deallocation", "chain_deallocation", "backtrace",
+                "is_mmaped", "is_jemalloc",
+                "in_main_arena", "extra_space", "chain_lifetime", "position_in_chain",
+                "chain_length"):
         assert key in a, key
     assert a["address_s"] == f"{a['address']:016X}"
     assert (a["position_in_chain"], a["chain_length"]) == (1, 5)
     assert [f.get("function") for f in a["backtrace"]][-3:] == ["main", "chain", "realloc"]
     frame = a["backtrace"][-2]
-    assert frame["source"].endswith("choosing.c") and frame["line"] > 0 and frame["library"] == "choosing"
+    assert (frame["source"].endswith("choosing.c") and frame["line"] > 0
+            and frame["library"] == "choosing")
     assert frame["count"] == 4 and not frame["is_inline"]
     assert ns(a["deallocation"]["timestamp"]) < ns(a["chain_deallocation"]["timestamp"])
     assert ns(a["lifetime"]) <= ns(a["chain_lifetime"])
-    assert abs(ns(a["deallocation"]["timestamp_relative"]) - ns(a["timestamp_relative"]) - ns(a["lifetime"])) <= 1
+    assert abs(ns(a["deallocation"]["timestamp_relative"]) - ns(a["timestamp_relative"]) -
+               ns(a["lifetime"])) <= 1
     assert a["in_main_arena"] and not a["is_mmaped"] and not a["is_jemalloc"]
 
 
@@ -94,7 +101,8 @@ def test_shape_of_a_group(choosing):
     assert answer["total_count"] == 1
     for part in ("all", "only_matched"):
         for key in ("size", "min_size", "max_size", "min_timestamp", "min_timestamp_relative",
-                    "min_timestamp_relative_p", "max_timestamp", "interval", "leaked_count", "allocated_count",
+                    "min_timestamp_relative_p", "max_timestamp", "interval", "leaked_count",
+                    "allocated_count",
                     "max_total_usage_first_seen_at"):
             assert key in g[part], key
     assert g["only_matched"]["allocated_count"] == 7 and g["only_matched"]["size"] == 7 * 8002
@@ -103,7 +111,8 @@ def test_shape_of_a_group(choosing):
 
 
 def test_recursion_counts_once(choosing):
-    groups = harness.ask("groups", "--json", choosing, "--by", "function", "--size-min", "1000", "--size-max",
+    groups = harness.ask("groups", "--json", choosing, "--by", "function", "--size-min", "1000",
+                         "--size-max",
                          "1009")["groups"]
     by_name = {g["name"]: g for g in groups}
     assert by_name["recurse"]["only_matched"]["allocated_count"] == 10
@@ -121,8 +130,9 @@ def test_report_of_a_filter(choosing):
 
 
 @pytest.mark.parametrize("command", ["allocations", "groups"])
-@pytest.mark.parametrize("options", [[], ["--full"], ["--sort", "size"], ["--skip", "3", "--count", "2"],
-                                     ["-F", "size < 0"]], ids=" ".join)
+@pytest.mark.parametrize("options",
+                         [[], ["--full"], ["--sort", "size"], ["--skip", "3", "--count", "2"],
+                          ["-F", "size < 0"]], ids=" ".join)
 def test_tables_fit(choosing, command, options):
     for width in (80, 120, 200):
         run = memoir(command, choosing, *options, env={"COLUMNS": str(width)})
@@ -147,7 +157,8 @@ def test_titles(choosing, options, title):
 
 
 def test_csv(choosing):
-    run = memoir("allocations", "--csv", choosing, "-F", "function = recurse", "--sort", "size", "--order", "dsc")
+    run = memoir("allocations", "--csv", choosing, "-F", "function = recurse", "--sort", "size",
+                 "--order", "dsc")
     rows = list(csv.DictReader(io.StringIO(run.stdout.decode())))
     assert [int(r["size"]) for r in rows] == list(range(1009, 999, -1))
     assert [r["deallocated_ns"] == "" for r in rows] == [True] * 5 + [False] * 5
@@ -197,14 +208,17 @@ def test_stripped_recordings_still_count(choosing, tmp_path):
     before = {g["backtrace_id"]: g for g in harness.ask("groups", "--json", choosing)["groups"]}
     left = harness.ask("groups", "--json", stripped)["groups"]
     assert 0 < len(left) < len(before)
-    by_frames = {str([f.get("function") for f in g["backtrace"]]) + str(g["backtrace"][-2]["line"]): g["all"]
+    by_frames = {str([f.get("function") for f in g["backtrace"]]) + str(
+        g["backtrace"][-2]["line"]): g["all"]
                  for g in before.values() if "line" in g["backtrace"][-2]}
     compared = 0
     for g in left:
-        was = by_frames.get(str([f.get("function") for f in g["backtrace"]]) + str(g["backtrace"][-2].get("line")))
+        was = by_frames.get(
+            str([f.get("function") for f in g["backtrace"]]) + str(g["backtrace"][-2].get("line")))
         if was is None:
             continue
-        for key in ("size", "usable_size", "allocated_count", "leaked_count", "leaked_size", "min_size", "max_size",
+        for key in ("size", "usable_size", "allocated_count", "leaked_count", "leaked_size",
+                    "min_size", "max_size",
                     "min_timestamp", "max_timestamp", "interval", "peak_size", "peak_count",
                     "max_total_usage_first_seen_at"):
             assert g["all"][key] == was[key], key
@@ -212,7 +226,8 @@ def test_stripped_recordings_still_count(choosing, tmp_path):
         assert g["only_matched"]["allocated_count"] <= g["all"]["allocated_count"]
     assert compared >= 3
     # A stack with something freed and something kept: the group conditions see both.
-    assert sizes(stripped, "-F", "function = main and group_leaked_allocations < 100% and group_allocations > 1") == \
+    assert sizes(stripped, "-F", "function = main and group_leaked_allocations < 100% and "
+                 "group_allocations > 1") == \
         sizes(choosing, "-F", "leaked and function = main and group_leaked_allocations < 100% and "
               "group_allocations > 1")
 
@@ -269,8 +284,10 @@ class Brute:
             value_of, unit = numbers[name]
             value = max(value_of(row) + pick.choice((-1, 0, 1)), 0)
             if pick.random() < 0.5:
-                return [f"--{name}-min".replace("_", "-"), f"{value}{unit}"], lambda r: value_of(r) >= value
-            return [f"--{name}-max".replace("_", "-"), f"{value}{unit}"], lambda r: value_of(r) <= value
+                return [f"--{name}-min".replace("_", "-"), f"{value}{unit}"], lambda r: value_of(
+                    r) >= value
+            return [f"--{name}-max".replace("_", "-"), f"{value}{unit}"], lambda r: value_of(
+                r) <= value
         at = ns(row["timestamp_relative"]) + pick.choice((-1, 0, 1))
         if kind == 4:
             return pick.choice([
@@ -278,8 +295,10 @@ class Brute:
                 (["--to", f"{at}ns"], lambda r: ns(r["timestamp_relative"]) <= at),
                 (["--alive-at", f"{at}ns"], lambda r: ns(r["timestamp_relative"]) <= at and
                  (leaked(r) or self.freed(r) > at)),
-                (["--deallocated-after", f"{at}ns"], lambda r: not leaked(r) and self.freed(r) >= at),
-                (["--leaked-or-deallocated-after", f"{at}ns"], lambda r: leaked(r) or self.freed(r) > at)])
+                (["--deallocated-after", f"{at}ns"], lambda r: not leaked(r)
+                 and self.freed(r) >= at),
+                (["--leaked-or-deallocated-after", f"{at}ns"], lambda r: leaked(r)
+                 or self.freed(r) > at)])
         if kind == 5:
             return pick.choice([
                 (["--lifetime", "only_leaked"], leaked),
@@ -291,13 +310,15 @@ class Brute:
             ids = pick.sample(sorted(self.groups), min(3, len(self.groups)))
             text = ",".join(map(str, ids))
             return pick.choice([(["--backtraces", text], lambda r: r["backtrace_id"] in ids),
-                                (["--not-backtraces", text], lambda r: r["backtrace_id"] not in ids)])
+                                (["--not-backtraces", text],
+                                 lambda r: r["backtrace_id"] not in ids)])
         thread = row["thread"]
         return pick.choice([
             (["--thread", str(thread)], lambda r: r["thread"] == thread),
             (["-F", f"deallocation_thread = {thread} or size > 100"],
              lambda r: r.get("deallocation", {}).get("thread") == thread or r["size"] > 100),
-            (["-F", f"not (thread = {thread} and leaked)"], lambda r: not (r["thread"] == thread and leaked(r)))])
+            (["-F", f"not (thread = {thread} and leaked)"],
+             lambda r: not (r["thread"] == thread and leaked(r)))])
 
 
 @pytest.fixture(scope="module")
@@ -309,7 +330,8 @@ def made_up(tmp_path_factory):
     paths = []
     for seed in (1, 2, 3):
         paths.append(str(folder / f"{seed}.dat"))
-        subprocess.run([GENERATE, paths[-1], str(300 * seed), str(seed), str(seed), str(10 * seed)], check=True,
+        subprocess.run([GENERATE, paths[-1], str(300 * seed), str(seed), str(seed), str(10 * seed)],
+                       check=True,
                        stdout=subprocess.DEVNULL)
     return [(path, Brute(path)) for path in paths]
 
@@ -322,7 +344,8 @@ def test_random_filters(made_up, seed):
         chosen = [brute.conditions(pick) for _ in range(pick.choice((1, 1, 2, 2, 3)))]
         options = [word for words, _ in chosen for word in words]
         due = [r["id"] for r in brute.rows if all(holds(r) for _, holds in chosen)]
-        rows = list(csv.DictReader(io.StringIO(memoir("allocations", "--csv", path, *options).stdout.decode())))
+        rows = (list(csv.DictReader(
+            io.StringIO(memoir("allocations", "--csv", path, *options).stdout.decode()))))
         assert [int(r["id"]) for r in rows] == due, options
 
 
@@ -332,8 +355,10 @@ def test_random_groups(made_up, seed):
     for _ in range(4):
         path, brute = pick.choice(made_up)
         options, holds = brute.conditions(pick)
-        order, number = pick.choice(("asc", "dsc")), pick.choice(("size", "allocated_count", "leaked_count"))
-        answer = harness.ask("groups", "--json", path, *options, "--sort", "only_matched." + number, "--order", order)
+        order, number = pick.choice(("asc", "dsc")), pick.choice(
+            ("size", "allocated_count", "leaked_count"))
+        answer = harness.ask("groups", "--json", path, *options, "--sort", "only_matched." + number,
+                             "--order", order)
         due = {}
         for row in filter(holds, brute.rows):
             due.setdefault(row["backtrace_id"], []).append(row)
@@ -341,7 +366,8 @@ def test_random_groups(made_up, seed):
         values = [g["only_matched"][number] for g in answer["groups"]]
         assert values == sorted(values, reverse=order == "dsc")
         for g in answer["groups"]:
-            for part, rows in (("only_matched", due[g["backtrace_id"]]), ("all", brute.groups[g["backtrace_id"]])):
+            for part, rows in (("only_matched", due[g["backtrace_id"]]),
+                               ("all", brute.groups[g["backtrace_id"]])):
                 assert g[part]["size"] == sum(r["size"] for r in rows)
                 assert g[part]["allocated_count"] == len(rows)
                 assert g[part]["leaked_count"] == sum("deallocation" not in r for r in rows)
@@ -358,7 +384,8 @@ def test_pages_fit_together(made_up):
         due = [r["id"] for r in sorted(brute.rows, key=value)]
         got = []
         for skip in range(0, len(due) + 40, 40):
-            page = harness.ask("allocations", "--json", path, "--sort", key, "--skip", str(skip), "--count", "40")
+            page = harness.ask("allocations", "--json", path, "--sort", key, "--skip", str(skip),
+                               "--count", "40")
             assert page["total_count"] == len(due)
             got += [r["id"] for r in page["allocations"]]
         assert got == due

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Other people's test suites come to the same outcomes under the recorder as plainly, test by test."""
+"""Other people's test suites come to the same outcomes under the recorder as plainly, test by
+test."""
 import os
 import shutil
 
@@ -15,7 +16,8 @@ def cases():
         for mode in suite.modes:
             marks = [pytest.mark.long] if suite.long else []
             # One worker has all ways of a suite, and the plain run once.
-            yield pytest.param(name, mode, id=f"{name}-{mode}", marks=[*marks, pytest.mark.xdist_group(f"foreign-{name}")])
+            yield pytest.param(name, mode, id=f"{name}-{mode}",
+                               marks=[*marks, pytest.mark.xdist_group(f"foreign-{name}")])
 
 
 @pytest.mark.slow

@@ -25,7 +25,8 @@ class Streaming:
     def __init__(self, program, folder, mode, options=(), port=0, name="local.dat"):
         self.path, self.mode = str(folder / name), mode
         self.log_path = str(folder / f"{name}.log")
-        env = dict(harness.ENVIRONMENT, MEMORY_PROFILER_OUTPUT=self.path, MEMORY_PROFILER_LOG="info",
+        env = dict(harness.ENVIRONMENT, MEMORY_PROFILER_OUTPUT=self.path,
+                   MEMORY_PROFILER_LOG="info",
                    MEMORY_PROFILER_LOGFILE=self.log_path, MEMORY_PROFILER_ENABLE_SERVER="1",
                    MEMORY_PROFILER_BASE_SERVER_PORT=str(port), MEMOIR_SERVER_PATIENCE=str(LONG))
         env.update(options)
@@ -261,7 +262,8 @@ class Client:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_slow_client(streaming, gathering, mode):
-    """One that does not read holds up neither the program, nor its file, nor others; then it still gets all."""
+    """One that does not read holds up neither the program, nor its file, nor others; then it still
+    gets all."""
     target = streaming(mode)
     slow = Client(target.port)
     receiver = gathering(target.where).wait_begun()
@@ -273,7 +275,8 @@ def test_slow_client(streaming, gathering, mode):
     assert slow.recording() == target.content()
     slow.socket.close()
     target.end()
-    assert slow.id == target.content()[16:32] and slow.pid == target.pid and slow.port == target.port
+    assert (slow.id == target.content()[16:32] and slow.pid == target.pid
+            and slow.port == target.port)
     assert slow.name == b"local.dat" and slow.executable.endswith(b"/stepwise")
     assert slow.host.decode() == socket.gethostname()
     assert slow.arguments.endswith(b"/stepwise\0")
@@ -285,7 +288,8 @@ def test_process_1(compile_program, gathering, tmp_path):
     if subprocess.run(["unshare", "-pf", "--mount-proc", "true"], capture_output=True).returncode:
         pytest.skip("no process namespaces")
     log, path = tmp_path / "log", tmp_path / "local.dat"
-    options = {"LD_PRELOAD": harness.LIBRARY, "MEMORY_PROFILER_OUTPUT": path, "MEMORY_PROFILER_LOG": "info",
+    options = {"LD_PRELOAD": harness.LIBRARY, "MEMORY_PROFILER_OUTPUT": path,
+               "MEMORY_PROFILER_LOG": "info",
                "MEMORY_PROFILER_LOGFILE": log, "MEMORY_PROFILER_ENABLE_SERVER": "1",
                "MEMORY_PROFILER_BASE_SERVER_PORT": "0"}
     process = subprocess.Popen(["unshare", "-pf", "--kill-child", "--mount-proc", "env",
@@ -294,7 +298,8 @@ def test_process_1(compile_program, gathering, tmp_path):
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         assert process.stdout.readline() == b"ready\n"
-        where = harness.wait_for(lambda: re.search(r"sending the recording on (\S+)", log.read_text()), LONG)[1]
+        where = harness.wait_for(
+            lambda: re.search(r"sending the recording on (\S+)", log.read_text()), LONG)[1]
         receiver = gathering(where).wait_begun()
         process.communicate(b"a\nq\n", timeout=LONG)
     finally:
@@ -306,7 +311,8 @@ def test_process_1(compile_program, gathering, tmp_path):
 
 @pytest.mark.parametrize("script", ["exec stepwise", "stepwise; exit $?"], ids=["exec", "child"])
 def test_family(compile_program, gathering, udp_port, tmp_path, script):
-    """Every process that is recorded is sent, on a port of its own; one that is gone at once may be missed."""
+    """Every process that is recorded is sent, on a port of its own; one that is gone at once may be
+    missed."""
     receiver = gathering("--port", udp_port, "--json")
     folder = tmp_path / "here"
     command = [harness.MEMOIR, "run", "--children", "--stream", "--stream-port", "0", "--announce",
@@ -343,13 +349,16 @@ def test_recording_that_could_not_be_written(compile_program, gathering, tmp_pat
     if not harness.may_mount():
         pytest.skip("may not mount")
     (tmp_path / "small").mkdir()
-    process = subprocess.Popen(["unshare", "-m", "sh", "-c", script, "sh", harness.MEMOIR, "run", "--stream",
-                                "--stream-port", "0", "--no-write-binaries", "-o", f"{tmp_path}/small/full.dat",
-                                "--", compile_program("stepwise")], env=dict(harness.ENVIRONMENT, **options),
-                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        ["unshare", "-m", "sh", "-c", script, "sh", harness.MEMOIR, "run", "--stream",
+         "--stream-port", "0", "--no-write-binaries", "-o", f"{tmp_path}/small/full.dat",
+         "--", compile_program("stepwise")], env=dict(harness.ENVIRONMENT, **options),
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE)
     try:
         assert process.stdout.readline() == b"ready\n"
-        where = harness.wait_for(lambda: re.search(r"sending the recording on (\S+)", log.read_text()), LONG)[1]
+        where = harness.wait_for(
+            lambda: re.search(r"sending the recording on (\S+)", log.read_text()), LONG)[1]
         receiver = gathering(where).wait_begun()
         _, err = process.communicate(b"m 1000000\nq\n", timeout=LONG)
     finally:
@@ -400,7 +409,8 @@ def test_no_port_at_all(compile_program, record):
                        options=["--stream", "--stream-address", "192.0.2.1"])
     assert b"memoir: the recording is not sent: cannot listen on 192.0.2.1: " in recording.stderr
     assert recording.total("make")["allocations"] == 1000
-    recording = record([compile_program("exits"), "exit"], options=["--stream", "--stream-port", "70000"])
+    recording = record([compile_program("exits"), "exit"],
+                       options=["--stream", "--stream-port", "70000"])
     assert b"memoir: the recording is not sent: there is no port 70000\n" in recording.stderr
 
 
@@ -424,14 +434,16 @@ def test_broken_stream(streaming, gathering, mode):
     target = streaming(mode)
     receiver = gathering(target.where).wait_begun()
     target.do("m 20000")
-    part = harness.wait_for(lambda: [f for f in receiver.folder.iterdir() if b"stepwise" in f.read_bytes()],
+    part = harness.wait_for(
+        lambda: [f for f in receiver.folder.iterdir() if b"stepwise" in f.read_bytes()],
                             LONG, "what the program is")
     assert len(part) == 1
     for pid in harness.holders(target.path):
         os.kill(pid, signal.SIGKILL)
     receiver.end(status=1)
     lines = receiver.err.splitlines()
-    assert len(lines) == 1 and "the connection ended before the recording did; local.dat has " in lines[0], lines
+    assert (len(lines) == 1 and "the connection ended before the recording did; local.dat has " in
+            lines[0]), lines
     assert target.content().startswith(receiver.content())
     assert harness.ask("info", "--json", str(receiver.file()))
     harness.kill(target.pid)
@@ -469,8 +481,10 @@ def test_nobody_there(gathering, reserved):
 
 @pytest.mark.parametrize("bytes, error", [
     (b"HTTP/1.1 400 Bad Request\r\n\r\n", "this is not Memoir's stream"),
-    (b"MEMOIRst" + struct.pack("<II", 9, 40), "at offset 8: version 9 of the stream is not known here"),
-    (b"MEMOIRst" + struct.pack("<II", 1, 1 << 30), "at offset 12: a hello of 1073741824 bytes makes no sense"),
+    (b"MEMOIRst" + struct.pack("<II", 9, 40),
+     "at offset 8: version 9 of the stream is not known here"),
+    (b"MEMOIRst" + struct.pack("<II", 1, 1 << 30),
+     "at offset 12: a hello of 1073741824 bytes makes no sense"),
     (b"MEMOIRst" + struct.pack("<II", 1, 28) + bytes(28) + struct.pack("<II", 1, 1 << 30),
      "a frame of 1073741824 bytes is too large"),
     (b"MEMOIRst" + struct.pack("<II", 1, 28) + bytes(28) + struct.pack("<II", 1, 64) + bytes(64),
@@ -504,7 +518,8 @@ def test_announcements(streaming, gathering, udp_port, mode):
     for name in ("one.dat", "two.dat"):
         target = streaming(mode, options=options, name=name)
         for receiver in receivers:
-            harness.wait_for(lambda: any(f.startswith(name) for f in os.listdir(receiver.folder)), LONG, name)
+            harness.wait_for(lambda: any(f.startswith(name) for f in os.listdir(receiver.folder)),
+                             LONG, name)
         target.do("q")
         target.end()
         for receiver in receivers:
@@ -554,7 +569,8 @@ def test_no_file_here(streaming, gathering, tmp_path, mode):
     assert allocations(one.file(), "first", "step") == 2
     assert os.listdir(folder) == ["local.dat.log"]
     if mode == "run":
-        assert re.search(rb"memoir: recorded \d+ events \(.*\), sent to 2 clients and kept nowhere else\n", err)
+        assert re.search(rb"memoir: recorded \d+ events \(.*\), sent to 2 clients and kept "
+                         rb"nowhere else\n", err)
 
 
 def test_no_file_and_no_stream(compile_program):
@@ -588,14 +604,16 @@ def test_switched_off_at_the_start(streaming):
     (["--count", "1", "localhost:1"], "--count is for senders that announce themselves"),
     (["--cuont", "1"], "there is no option --cuont; did you mean --count?"),
 ])
-@pytest.mark.parametrize("command", [[GATHER], [harness.MEMOIR, "gather"]], ids=["alone", "command"])
+@pytest.mark.parametrize("command", [[GATHER], [harness.MEMOIR, "gather"]],
+                         ids=["alone", "command"])
 def test_wrong_usage(command, arguments, error):
     run = harness.execute([*command, *arguments])
     assert run.status == 2 and error in run.stderr.decode() and len(run.stderr.splitlines()) == 1
 
 
 def test_standalone_needs_only_libc():
-    dynamic = subprocess.run(["readelf", "-d", "-W", GATHER], capture_output=True, text=True, check=True).stdout
+    dynamic = subprocess.run(["readelf", "-d", "-W", GATHER], capture_output=True, text=True,
+                             check=True).stdout
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)
     assert [name for name in needed if not name.startswith(("libc.so", "ld-linux"))] == []
     assert harness.execute([GATHER, "--help"]).stdout.startswith(b"memoir-gather [OPTION")

@@ -23,7 +23,8 @@ def growth(tmp_path, *words, status=0):
 
 def alone(tmp_path, name, *words):
     """{function: flat amount} that memoir jemalloc heap says of one dump, and the total."""
-    done = memoir(tmp_path, "heap", "--show_bytes", "-d", str(DATA / "prof"), *words, str(DATA / f"{name}.heap"))
+    done = memoir(tmp_path, "heap", "--show_bytes", "-d", str(DATA / "prof"), *words,
+                  str(DATA / f"{name}.heap"))
     total, *lines = done.stdout.decode().splitlines()
     cells = [line.split(None, 5) for line in lines]
     return {c[5]: (int(c[0]), int(c[3])) for c in cells}, int(total.split()[1])
@@ -68,9 +69,11 @@ def test_two_runs(tmp_path):
     stacks = json.loads(growth(tmp_path, "--json", "--stacks", *words))["rows"]
     assert abs(sum(row["change"] for row in stacks) + 200142) <= 2
     assert all(row["frames"] and not row["frames"][0].startswith("0x") for row in stacks)
-    assert len([row for row in stacks if row["frames"][0] == "worker"]) == 2  # from main and from thr
+    # from main and from thr
+    assert len([row for row in stacks if row["frames"][0] == "worker"]) == 2
     objects = json.loads(growth(tmp_path, "--json", "--inuse_objects", "--focus=^thr$", *words))
-    assert objects["measure"] == "inuse_objects" and not [r for r in objects["rows"] if r["name"] == "main"]
+    assert (objects["measure"] == "inuse_objects"
+            and not [r for r in objects["rows"] if r["name"] == "main"])
 
 
 def test_csv_and_text(files, tmp_path):
@@ -85,13 +88,15 @@ def test_csv_and_text(files, tmp_path):
 
 def test_order_of_names(files, tmp_path):
     """Numbers count, not digits; a process that began earlier comes first."""
-    names = ["a.900.0.i0.heap", "a.900.2.m0.heap", "a.900.10.i9.heap", "a.900.11.f.heap", "a.31.0.u0.heap"]
+    names = ["a.900.0.i0.heap", "a.900.2.m0.heap", "a.900.10.i9.heap", "a.900.11.f.heap",
+             "a.31.0.u0.heap"]
     for i, (source, name) in enumerate(zip(files, names)):
         os.rename(source, tmp_path / name)
     os.utime(tmp_path / "a.900.2.m0.heap", (2000000000, 2000000000))
     answer = json.loads(growth(tmp_path, "--json", *(tmp_path / name for name in sorted(names))))
     assert [os.path.basename(d["file"]) for d in answer["dumps"]] == names
-    given = json.loads(growth(tmp_path, "--json", "--as-given", *(tmp_path / name for name in sorted(names))))
+    given = json.loads(
+        growth(tmp_path, "--json", "--as-given", *(tmp_path / name for name in sorted(names))))
     assert [os.path.basename(d["file"]) for d in given["dumps"]] == sorted(names)
 
 
@@ -103,8 +108,10 @@ def test_order_of_names(files, tmp_path):
     (["out.heap", "nothing.heap"], 1, "nothing.heap: No such file"),
     (["out.heap", "leak_error_empty.heap"], 1, "leak_error_empty.heap: the dump is empty")])
 def test_what_cannot_be(words, status, reason, tmp_path):
-    error = growth(tmp_path, *[DATA / w if w.endswith(".heap") else w for w in words], status=status)
-    assert error.startswith("memoir jemalloc growth: ") and reason in error and error.count("\n") == 1
+    error = growth(tmp_path, *[DATA / w if w.endswith(".heap") else w for w in words],
+                   status=status)
+    assert (error.startswith("memoir jemalloc growth: ") and reason in error
+            and error.count("\n") == 1)
 
 
 @pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")

@@ -13,15 +13,17 @@ MODES = ["run", "preload"]
 
 @pytest.fixture
 def plugins(compile_program):
-    return [compile_program(f"plugin_{x}.so", flags=("-O2", f"-DNAME=plugin_{x}"), source="plugin.c")
+    return [compile_program(f"plugin_{x}.so", flags=("-O2", f"-DNAME=plugin_{x}"),
+                            source="plugin.c")
             for x in "ab"]
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
-@pytest.mark.parametrize("name", ["semantics", "throw", "terminate", "longjmp", "fibers", "bad_frames",
-                                  "tls_order"])
+@pytest.mark.parametrize("name",
+                         ["semantics", "throw", "terminate", "longjmp", "fibers", "bad_frames",
+                          "tls_order"])
 def test_same_output(compile_program, compare, name, compiler, level, mode):
     flags = (level,) if name != "terminate" else (level, "-fno-omit-frame-pointer")
     recording = compare([compile_program(name, compiler=compiler, flags=flags)], mode=mode)
@@ -65,7 +67,8 @@ def test_dlopen_loops(compile_program, compare, plugins, mode):
 def test_library_in_anothers_place(compile_program, compare, plugins):
     """Loaded before the thread that unloaded the other one has returned from dlclose()."""
     late = compile_program("late_dlclose.so")
-    program = compile_program("replaced_library", flags=("-O2", f"-Wl,-rpath,{os.path.dirname(late)}"),
+    program = compile_program("replaced_library",
+                              flags=("-O2", f"-Wl,-rpath,{os.path.dirname(late)}"),
                               libraries=("-Wl,--no-as-needed", late))
     recording = compare([program, *plugins])
     assert recording.stdout == b"at the same place\n"
@@ -164,12 +167,14 @@ def test_children_option(tmp_path, mode):
 def test_sanitized_program(compile_program, tmp_path, compiler, sanitizer):
     """Runs as without us.  It never hangs or crashes."""
     try:
-        program = compile_program("oracle", compiler=compiler, flags=("-O1", f"-fsanitize={sanitizer}"))
+        program = compile_program("oracle", compiler=compiler,
+                                  flags=("-O1", f"-fsanitize={sanitizer}"))
     except subprocess.CalledProcessError:
         pytest.skip("does not build here")
     env = {"ASAN_OPTIONS": "detect_leaks=0", "LSAN_OPTIONS": "exitcode=0"}
     plain = harness.execute([program, "1", "2000"], env=env)
-    run = harness.execute([harness.MEMOIR, "run", "-o", str(tmp_path / "out.dat"), "--", program, "1",
+    run = harness.execute([harness.MEMOIR, "run", "-o", str(tmp_path / "out.dat"), "--", program,
+                           "1",
                            "2000"], env=env)
     assert (run.status, run.stdout) == (plain.status, plain.stdout), run
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""memoir jemalloc heap: dumps of jemalloc's profiler.  Amounts are those of jeprof, to the digit."""
+"""memoir jemalloc heap: dumps of jemalloc's profiler.  Amounts are those of jeprof, to the
+digit."""
 import csv
 import gzip
 import json
@@ -17,7 +18,8 @@ OUT = DATA / "out.heap"
 
 
 def heap(*words, **keywords):
-    return subprocess.run([harness.MEMOIR, "jemalloc", "heap", "-d", DATA / "prof", *map(str, words)],
+    return subprocess.run(
+        [harness.MEMOIR, "jemalloc", "heap", "-d", DATA / "prof", *map(str, words)],
                           capture_output=True, text=True, **keywords)
 
 
@@ -31,11 +33,13 @@ def rows(*words):
         flat, _, _, cum, _, name = line.split(None, 5)
         found[name] = (float(flat), float(cum))
     # Of all that is in the dump, or of what is shown of it.
-    return found, float(re.fullmatch(r"Total(?: \(t\d+\))?: (?:.*, of which )?([-\d.]+) \w+", total)[1])
+    return found, float(re.fullmatch(r"Total(?: \(t\d+\))?: (?:.*, of which )?([-\d.]+) \w+",
+                                     total)[1])
 
 
 @pytest.mark.parametrize("words,expected", [
-    ([], 40342092), (["--inuse_objects"], 4883), (["--alloc_space"], 41629943), (["--alloc_objects"], 8192),
+    ([], 40342092), (["--inuse_objects"], 4883), (["--alloc_space"], 41629943),
+    (["--alloc_objects"], 8192),
     (["--thread", "0"], 13537483), (["--thread", "1"], 13407008), (["--thread=2"], 13401750)])
 def test_totals_of_the_dump(words, expected):
     assert rows("--show_bytes", *words, OUT)[1] == expected
@@ -44,7 +48,8 @@ def test_totals_of_the_dump(words, expected):
 def test_an_empty_dump():
     done = heap(DATA / "leak_error_empty.heap")
     assert done.returncode == 1
-    assert "leak_error_empty.heap: the dump is empty" in done.stderr and done.stderr.count("\n") == 1
+    assert ("leak_error_empty.heap: the dump is empty" in done.stderr
+            and done.stderr.count("\n") == 1)
 
 
 def test_everything_was_counted():
@@ -61,7 +66,8 @@ def test_flat_and_cumulative():
 def test_collapsed_report():
     lines = heap("--collapsed", OUT).stdout.splitlines()
     assert abs(sum(int(line.rsplit(" ", 1)[1]) for line in lines) - 40342092) <= len(lines)
-    assert all(line.rsplit(" ", 1)[0].split(";")[0] in ("_start", "clone3", "_dl_start_user") for line in lines)
+    assert all(line.rsplit(" ", 1)[0].split(";")[0] in ("_start", "clone3", "_dl_start_user")
+               for line in lines)
 
 
 def test_callgrind_report(tmp_path):
@@ -79,7 +85,8 @@ def test_dot_and_tree():
     assert graph.startswith("digraph") and len(re.findall(r"^N\d+ \[", graph, re.MULTILINE)) == 5
     assert 'label="worker\\n34.0' in graph
     callers = heap("--peek=^worker$", "--show_bytes", OUT).stdout
-    assert callers.splitlines()[2:] == ["    26804609    called by thr", "    13451304    called by main",
+    assert callers.splitlines()[2:] == ["    26804609    called by thr",
+                                        "    13451304    called by main",
                                         "    40255913  worker", "    35663084    of it itself",
                                         "     4592829    calls inl"]
 
@@ -87,15 +94,18 @@ def test_dot_and_tree():
 def test_pprof(tmp_path):
     path = tmp_path / "out.pb.gz"
     assert heap("--pprof", "-o", path, OUT).returncode == 0
-    raw = subprocess.run(["go", "tool", "pprof", "-raw", path], capture_output=True, text=True).stdout
+    raw = subprocess.run(["go", "tool", "pprof", "-raw", path], capture_output=True,
+                         text=True).stdout
     assert "Period: 4096" in raw
-    assert "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes[dflt]" in raw
+    assert ("alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes[dflt]" in
+            raw)
     samples = re.findall(r"^ +(\d+) +(\d+) +(\d+) +(\d+): [\d ]+$", raw, re.MULTILINE)
     sums = [sum(int(s[i]) for s in samples) for i in range(4)]
     for found, expected in zip(sums, (8192.37, 41629943.11, 4883.85, 40342092.36)):
         assert abs(found - expected) <= len(samples)
     assert {"t0", "wrk-0", "wrk-1"} == set(re.findall(r"thread:\[(.*)\]", raw))
-    top = subprocess.run(["go", "tool", "pprof", "-top", "-unit=b", path], capture_output=True, text=True).stdout
+    top = subprocess.run(["go", "tool", "pprof", "-top", "-unit=b", path], capture_output=True,
+                         text=True).stdout
     assert "File: prof\n" in top
     worker = re.search(r"^ *(\d+)B .* worker$", top, re.MULTILINE)
     assert abs(int(worker.group(1)) - 35663084) <= len(samples)
@@ -178,13 +188,15 @@ def test_symbolized(tmp_path):
     path = tmp_path / "symbolized.heap"
     path.write_text(SYMBOLIZED)
     found, _ = rows("--show_bytes", path)
-    assert found == {"inner": (300, 300), "Counter::operator--(int)": (0, 300), "outer": (0, 300), "main": (0, 300)}
+    assert found == {"inner": (300, 300), "Counter::operator--(int)": (0, 300), "outer": (0, 300),
+                     "main": (0, 300)}
 
 
 def test_compressed(tmp_path):
     expected = heap("--show_bytes", OUT).stdout
     packed = {"gz": gzip.compress(OUT.read_bytes()),
-              "zst": subprocess.run(["zstd", "-qc", OUT], stdout=subprocess.PIPE, check=True).stdout}
+              "zst": subprocess.run(["zstd", "-qc", OUT], stdout=subprocess.PIPE,
+                                    check=True).stdout}
     for name, content in packed.items():
         path = tmp_path / f"out.heap.{name}"
         path.write_bytes(content)
@@ -193,17 +205,20 @@ def test_compressed(tmp_path):
     cut = tmp_path / "cut.heap.gz"
     cut.write_bytes(packed["gz"][:-200])
     done = heap(cut)
-    assert done.returncode == 1 and "cut.heap.gz: at byte " in done.stderr and done.stderr.count("\n") == 1
+    assert (done.returncode == 1 and "cut.heap.gz: at byte " in done.stderr
+            and done.stderr.count("\n") == 1)
 
 
 def test_the_program_first(tmp_path):
     """As with jeprof; a program alone is no dump."""
     moved = tmp_path / "prof"
     shutil.copy(DATA / "prof", moved)
-    done = subprocess.run([harness.MEMOIR, "jemalloc", "heap", "--show_bytes", moved, OUT, OUT], capture_output=True,
+    done = subprocess.run([harness.MEMOIR, "jemalloc", "heap", "--show_bytes", moved, OUT, OUT],
+                          capture_output=True,
                           text=True)
     assert "71326168  88.4%  88.4% 80511827  99.8% worker" in done.stdout
-    done = subprocess.run([harness.MEMOIR, "jemalloc", "heap", moved], capture_output=True, text=True)
+    done = subprocess.run([harness.MEMOIR, "jemalloc", "heap", moved], capture_output=True,
+                          text=True)
     assert done.returncode == 2 and "no dump is named" in done.stderr
 
 
@@ -226,12 +241,16 @@ def test_json_and_csv():
 def test_tree_as_json_and_csv():
     tree = json.loads(heap("--peek=^worker$", "--json", OUT).stdout)
     worker, = tree["functions"]
-    assert [(r["name"], int(r["amounts"]["inuse_space"])) for r in worker["callers"]] == [("thr", 26804609),
-                                                                                       ("main", 13451304)]
+    assert [(r["name"], int(r["amounts"]["inuse_space"])) for r in worker["callers"]] == [
+        ("thr", 26804609),
+                                                                                       ("main",
+                                                                                        13451304)]
     assert [r["name"] for r in worker["callees"]] == ["inl"]
     lines = list(csv.DictReader(heap("--tree", "--csv", OUT).stdout.splitlines()))
     of_worker = [(r["relation"], r["name"]) for r in lines if r["function"] == "worker"]
-    assert of_worker == [("caller", "thr"), ("caller", "main"), ("flat", ""), ("cum", ""), ("callee", "inl")]
+    assert of_worker == [("caller", "thr"), ("caller", "main"), ("flat", ""), ("cum", ""),
+                         ("callee", "inl")]
     assert len({r["function"] for r in lines}) == len(rows(OUT)[0])
     done = heap("--dot", "--json", OUT)
-    assert done.returncode == 2 and done.stderr == "memoir jemalloc heap: --dot cannot be had as --json\n"
+    assert (done.returncode == 2 and done.stderr == "memoir jemalloc heap: --dot cannot be had as "
+            "--json\n")

@@ -3,9 +3,10 @@
 
 Where the two differ on purpose:
 - jeprof marks an inlined function with " (inline)";
-- it gives what has no symbol the next exported one before it (name@@VERSION), we say file and offset;
-- of functions inlined in a library without a symbol table, it knows the innermost alone, so that a calloc that glibc
-  inlines into allocate_dtv hides this function from it;
+- it gives what has no symbol the next exported one before it (name@@VERSION), we say file and
+  offset;
+- of functions inlined in a library without a symbol table, it knows the innermost alone, so that a
+  calloc that glibc inlines into allocate_dtv hides this function from it;
 - a line with discriminators is several lines to it.
 """
 import pathlib
@@ -49,7 +50,8 @@ int main(void)
 	return mallctl("prof.dump", NULL, NULL, &path, sizeof(path));
 }
 """
-INLINED_FUNCTIONS = {"deepest", "middle", "callee", "caller", "prof_inlined", "with_prof", "prof_load", "main"}
+INLINED_FUNCTIONS = {"deepest", "middle", "callee", "caller", "prof_inlined", "with_prof",
+                     "prof_load", "main"}
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +70,8 @@ def inlined(tmp_path_factory):
     """A dump of INLINED, a sample for about every two blocks."""
     folder = tmp_path_factory.mktemp("inlined")
     (folder / "inlined.c").write_text(INLINED)
-    subprocess.run(["gcc", "-O2", "-g", "inlined.c", "-o", "inlined", "-ljemalloc"], cwd=folder, check=True)
+    subprocess.run(["gcc", "-O2", "-g", "inlined.c", "-o", "inlined", "-ljemalloc"], cwd=folder,
+                   check=True)
     subprocess.run(["./inlined"], cwd=folder, check=True,
                    env={"MALLOC_CONF": "prof:true,prof_accum:true,lg_prof_sample:9"})
     return folder
@@ -140,9 +143,12 @@ def test_every_number_equals_jeprof(place, words):
 INLINED_COMBINATIONS = [
     [],
     ["--exclude=deepest"], ["--exclude=middle"], ["--exclude=callee"], ["--exclude=caller|middle"],
-    ["--exclude=inlined.c"], ["--exclude=inlined.c:10"], ["--exclude=prof_inlined"], ["--exclude=with_prof"],
-    ["--retain=deepest"], ["--retain=middle"], ["--retain=callee|main"], ["--retain=call"], ["--retain=inlined.c"],
-    ["--focus=deepest"], ["--focus=middle"], ["--focus=inlined.c:9"], ["--focus=^callee$"], ["--focus=prof_inlined"],
+    ["--exclude=inlined.c"], ["--exclude=inlined.c:10"], ["--exclude=prof_inlined"],
+    ["--exclude=with_prof"],
+    ["--retain=deepest"], ["--retain=middle"], ["--retain=callee|main"], ["--retain=call"],
+    ["--retain=inlined.c"],
+    ["--focus=deepest"], ["--focus=middle"], ["--focus=inlined.c:9"], ["--focus=^callee$"],
+    ["--focus=prof_inlined"],
     ["--ignore=middle"], ["--ignore=deepest"], ["--ignore=inlined.c:9"], ["--ignore=caller"],
     # --focus and --ignore see what the other two have left.
     ["--exclude=callee", "--focus=callee"], ["--exclude=callee", "--focus=middle"],
@@ -191,28 +197,37 @@ int main()
 """
 
 
-@pytest.mark.parametrize("words", [["--focus=Box::fill"], ["--ignore=^work::Box::fill$"], ["--exclude=Box::fill"],
-                                   ["--retain=^work::other$|main"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["--focus=Box::fill"], ["--ignore=^work::Box::fill$"], ["--exclude=Box::fill"],
+              ["--retain=^work::other$|main"]], ids=" ".join)
 def test_patterns_know_jeprofs_short_names(tmp_path, words):
-    """jeprof leaves arguments out of names, of templates as well; a pattern knows our whole names, and its short ones."""
+    """jeprof leaves arguments out of names, of templates as well; a pattern knows our whole names,
+    and its short ones."""
     (tmp_path / "box.cpp").write_text(CPP)
-    subprocess.run(["g++", "-O2", "-g", "box.cpp", "-o", "box", "-ljemalloc"], cwd=tmp_path, check=True)
-    subprocess.run(["./box"], cwd=tmp_path, check=True, env={"MALLOC_CONF": "prof:true,lg_prof_sample:9"})
+    subprocess.run(["g++", "-O2", "-g", "box.cpp", "-o", "box", "-ljemalloc"], cwd=tmp_path,
+                   check=True)
+    subprocess.run(["./box"], cwd=tmp_path, check=True,
+                   env={"MALLOC_CONF": "prof:true,lg_prof_sample:9"})
 
     def flat(text):
         found = {}
         for name, row in table(text)[1].items():
             short = re.sub(r"<[^<>]*>|\([^()]*\)( const)?", "", name)
             found[short] = found.get(short, 0) + int(row[0])
-        return {name: found[name] for name in ("work::Box::fill", "work::other", "main") if found.get(name)}
-    theirs, ours = (flat(text) for text in both(tmp_path, ["--text", "--show_bytes", *words, "box", "box.heap"]))
+        return {name: found[name] for name in ("work::Box::fill", "work::other", "main")
+                if found.get(name)}
+    theirs, ours = (flat(text) for text in both(
+        tmp_path, ["--text", "--show_bytes", *words, "box", "box.heap"]))
     assert set(ours) == set(theirs) and ours
-    assert all(abs(ours[name] - theirs[name]) <= 2 for name in ours)  # two rows of ours may be one of jeprof's
+    assert all(abs(ours[name] - theirs[name]) <= 2
+               for name in ours)  # two rows of ours may be one of jeprof's
 
 
 def test_lines_equal_jeprof(place):
-    """With discriminators put together: a line of jeprof's is the sum of its parts, none of which is in two stacks."""
-    theirs, ours = (table(text) for text in both(place, ["--text", "--lines", "--show_bytes", "prof", "out.heap"]))
+    """With discriminators put together: a line of jeprof's is the sum of its parts, none of which
+    is in two stacks."""
+    theirs, ours = (table(text) for text in both(
+        place, ["--text", "--lines", "--show_bytes", "prof", "out.heap"]))
     sums = {}
     for name, (flat, _, cum, _) in theirs[1].items():
         match = re.fullmatch(r"(\w+) (/\S+/prof\.c:\d+)(?: \(discriminator \d+\))?", name)
@@ -221,25 +236,31 @@ def test_lines_equal_jeprof(place):
             sums[match[0].split(" (disc")[0]] = (before[0] + int(flat), before[1] + int(cum))
     assert {name.split()[0] for name in sums} == OWN
     for name, (flat, cum) in sums.items():
-        assert abs(int(ours[1][name][0]) - flat) <= 1 and abs(int(ours[1][name][2]) - cum) <= 2, name  # each part is cut
+        # each part is cut
+        assert (abs(int(ours[1][name][0]) - flat) <= 1
+                and abs(int(ours[1][name][2]) - cum) <= 2), name
 
 
 def nodes(graph):
     """{name: (flat, cumulative)} of a graph's boxes, and {(from, to): amount} of its arrows."""
     boxes, names = {}, {}
     for number, name, flat, cum in re.findall(
-            r'^N(\d+) \[label="(.*?)\\n(?:\(inline\)\\n)?(\S+) \(\S+%\)\\r(?:of (\S+) \(\S+%\)\\r)?"', graph, re.MULTILINE):
+            r'^N(\d+) \[label="(.*?)\\n(?:\(inline\)\\n)?(\S+) \(\S+%\)\\r(?:of (\S+) '
+            r'\(\S+%\)\\r)?"', graph, re.MULTILINE):
         names[number] = name
         boxes[name] = (flat, cum or flat)
     arrows = {(names[a], names[b]): amount
-              for a, b, amount in re.findall(r'^N(\d+) -> N(\d+) \[label="?([\d.]+)', graph, re.MULTILINE)}
+              for a, b, amount in re.findall(r'^N(\d+) -> N(\d+) \[label="?([\d.]+)', graph,
+                                             re.MULTILINE)}
     return boxes, arrows
 
 
-@pytest.mark.parametrize("words", [[], ["--nodecount=5"], ["--nodefraction=.5", "--edgefraction=.5"]],
+@pytest.mark.parametrize("words",
+                         [[], ["--nodecount=5"], ["--nodefraction=.5", "--edgefraction=.5"]],
                          ids=["all", "nodecount", "fractions"])
 def test_graph_equals_jeprof(place, words):
-    """Where a function is left out, we draw an arrow from who called it to whom it called; jeprof draws none."""
+    """Where a function is left out, we draw an arrow from who called it to whom it called; jeprof
+    draws none."""
     theirs, ours = (nodes(text) for text in both(place, ["--dot", *words, "prof", "out.heap"]))
     assert ours[0] == theirs[0] and len(ours[0]) >= 4
     assert {pair: ours[1].get(pair) for pair in theirs[1]} == theirs[1] and theirs[1]
@@ -256,33 +277,44 @@ def collapsed(text, functions):
     return {names: weight for names, weight in found.items() if weight}
 
 
-@pytest.mark.parametrize("measure", ["--inuse_space", "--inuse_objects", "--alloc_space", "--alloc_objects"])
+@pytest.mark.parametrize("measure",
+                         ["--inuse_space", "--inuse_objects", "--alloc_space", "--alloc_objects"])
 def test_collapsed_equals_jeprof(place, inlined, measure):
-    """Equal stacks of ours are one; jeprof has a line for each stack of addresses, each cut to a whole number."""
-    for folder, words, functions in ((place, ["prof", "out.heap"], OWN), (place, ["prof", "out.heap", "out2.heap"], OWN),
+    """Equal stacks of ours are one; jeprof has a line for each stack of addresses, each cut to a
+    whole number."""
+    for folder, words, functions in ((place, ["prof", "out.heap"], OWN),
+                                     (place, ["prof", "out.heap", "out2.heap"], OWN),
                                      (inlined, ["inlined", "inlined.heap"], INLINED_FUNCTIONS)):
-        theirs, ours = (collapsed(text, functions) for text in both(folder, ["--collapsed", measure, *words]))
+        theirs, ours = (collapsed(text, functions)
+                        for text in both(folder, ["--collapsed", measure, *words]))
         assert ours == theirs and len(ours) >= 3
 
 
-REPORTS = ["--text", "--tree", "--peek=.", "--list=.", "--disasm=.", "--collapsed", "--dot", "--callgrind", "--pprof",
+REPORTS = ["--text", "--tree", "--peek=.", "--list=.", "--disasm=.", "--collapsed", "--dot",
+           "--callgrind", "--pprof",
            "--raw", "--json", "--csv", "--flamegraph", "--svg", "--html"]
 
 
 @pytest.mark.parametrize("words", REPORTS)
 def test_an_unreadable_dump_has_no_report(place, tmp_path, words):
-    """One line, status 1, nothing on standard output, no file; alone, among others, and as a base."""
+    """One line, status 1, nothing on standard output, no file; alone, among others, and as a
+    base."""
     (tmp_path / "no.heap").write_text("not a dump\n")
     (tmp_path / "empty.heap").write_text("")
     shutil.copy(place / "out.heap", tmp_path)
-    several = [] if words == "--raw" else [["out.heap", "no.heap"], ["no.heap", "out.heap"], ["out.heap", "missing.heap"],
-                                           ["--base=no.heap", "out.heap"], ["--base=missing.heap", "out.heap"]]
+    several = [] if words == "--raw" else [["out.heap", "no.heap"], ["no.heap", "out.heap"],
+                                           ["out.heap", "missing.heap"],
+                                           ["--base=no.heap", "out.heap"],
+                                           ["--base=missing.heap", "out.heap"]]
     for dumps in [["no.heap"], ["missing.heap"], ["empty.heap"], *several]:
         for to in ([], ["-o", "written"]):
-            done = subprocess.run([harness.MEMOIR, "jemalloc", "heap", words, *to, *dumps], cwd=tmp_path,
+            done = subprocess.run([harness.MEMOIR, "jemalloc", "heap", words, *to, *dumps],
+                                  cwd=tmp_path,
                                   capture_output=True, text=True)
-            assert done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1, (dumps, done)
-            bad = next(name for name in ("no.heap", "missing.heap", "empty.heap") if name in " ".join(dumps))
+            assert (done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1), (
+                dumps, done)
+            bad = next(name for name in ("no.heap", "missing.heap", "empty.heap")
+                       if name in " ".join(dumps))
             assert f": {bad}: " in done.stderr
             assert not (tmp_path / "written").exists()
 
@@ -295,7 +327,8 @@ def test_raw_report(place):
     before = table(run([harness.MEMOIR, "jemalloc", "heap"], place, [*words, "prof", "out.heap"]))
     raw = run([harness.MEMOIR, "jemalloc", "heap"], place, ["--raw", "prof", "out.heap"])
     # Paths of another machine.
-    (elsewhere / "raw.heap").write_text(raw.replace(f"{place}/", "/proc/nonexistent/").replace("/usr/lib/", "/proc/nonexistent/"))
+    (elsewhere / "raw.heap").write_text(
+        raw.replace(f"{place}/", "/proc/nonexistent/").replace("/usr/lib/", "/proc/nonexistent/"))
     assert raw.startswith(f"--- symbol\nbinary={place}/prof\n0x")
     assert re.search(r"^0x[0-9a-f]{16} worker--inl$", raw, re.MULTILINE)
     assert raw.endswith("---\n--- heap\n" + (place / "out.heap").read_text())
@@ -314,21 +347,28 @@ def test_raw_report(place):
 @pytest.mark.parametrize("words", [["out.heap", "out2.heap"], ["--base=out2.heap", "out.heap"],
                                    ["--focus=worker", "out.heap"], ["--thread=0", "out.heap"]])
 def test_raw_is_of_one_whole_dump(place, words):
-    done = subprocess.run([harness.MEMOIR, "jemalloc", "heap", "--raw", *words], cwd=place, capture_output=True, text=True)
+    done = subprocess.run([harness.MEMOIR, "jemalloc", "heap", "--raw", *words], cwd=place,
+                          capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.startswith("memoir jemalloc heap: --raw is ")
 
 
 def test_symbols(place):
-    """Maps and addresses on standard input, a name for each: those of the program and one that is nowhere."""
+    """Maps and addresses on standard input, a name for each: those of the program and one that is
+    nowhere."""
     text = (place / "out.heap").read_text()
     program = re.search(r"^([0-9a-f]+)-([0-9a-f]+) r-xp .*/prof$", text, re.MULTILINE)
     low, high = (int(end, 16) for end in program.groups())
-    addresses = [a for a in sorted(set(re.findall(r"0x[0-9a-f]+", text))) if low <= int(a, 16) < high] + ["0xdeadbeef"]
-    question = text[text.index("MAPPED_LIBRARIES:\n"):].split("\n", 1)[1] + "\n".join(addresses) + "\n"
-    theirs, ours = (subprocess.run([*command, "--symbols", "prof"], cwd=place, input=question, capture_output=True,
+    addresses = [a for a in sorted(set(re.findall(r"0x[0-9a-f]+", text)))
+                 if low <= int(a, 16) < high] + ["0xdeadbeef"]
+    question = text[text.index("MAPPED_LIBRARIES:\n"):].split("\n", 1)[1] + "\n".join(
+        addresses) + "\n"
+    theirs, ours = (subprocess.run([*command, "--symbols", "prof"], cwd=place, input=question,
+                                   capture_output=True,
                                    text=True).stdout
                     for command in (["jeprof"], [harness.MEMOIR, "jemalloc", "heap"]))
-    assert ours == theirs and ours.endswith("\n0x00000000deadbeef\n") and {"worker", "main"} <= set(ours.splitlines())
-    done = subprocess.run([harness.MEMOIR, "jemalloc", "heap", "--symbols", "out.heap"], cwd=place, input="",
+    assert (ours == theirs and ours.endswith("\n0x00000000deadbeef\n")
+            and {"worker", "main"} <= set(ours.splitlines()))
+    done = subprocess.run([harness.MEMOIR, "jemalloc", "heap", "--symbols", "out.heap"], cwd=place,
+                          input="",
                           capture_output=True, text=True)
     assert done.returncode == 2

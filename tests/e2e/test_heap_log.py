@@ -20,7 +20,8 @@ LOG, RECENT = DATA / "prof_log.json", DATA / "prof_recent.json"
 
 
 def log(*words, **keywords):
-    return subprocess.run([harness.MEMOIR, "jemalloc", "log", *map(str, words)], capture_output=True, text=True,
+    return subprocess.run([harness.MEMOIR, "jemalloc", "log", *map(str, words)],
+                          capture_output=True, text=True,
                           env=dict(harness.ENVIRONMENT), timeout=120, **keywords)
 
 
@@ -35,7 +36,8 @@ def test_freed_blocks():
     content = json.loads(LOG.read_text())
     count = len(content["allocations"])
     found = answer(LOG)
-    assert [(a["kind"], a["threads"], a["traces"], a["objects"]) for a in found["logs"]] == [("log", 1, 2, count)]
+    assert [(a["kind"], a["threads"], a["traces"], a["objects"]) for a in found["logs"]] == [
+        ("log", 1, 2, count)]
     assert len(content["threads"]) == 1 and len(content["stack_traces"]) == 2
     assert found["total"]["freed"] == count == sum(bin["objects"] for bin in found["lifetimes"])
     assert found["total"]["bytes"] == sum(a["usize"] for a in content["allocations"])
@@ -62,11 +64,14 @@ def made(tmp_path):
     """A log with stacks of out.heap, three threads, and lives of 1 to 1000 us."""
     dump = (DATA / "out.heap").read_text()
     stacks = [s.split() for s in re.findall(r"^@(.*)$", dump, re.M)]
-    stacks = [stacks[0], next(s for s in stacks if "0x7f30f83eecb3" in s), stacks[1]]  # one is the loader's
+    stacks = [stacks[0], next(s for s in stacks if "0x7f30f83eecb3" in s),
+              stacks[1]]  # one is the loader's
     blocks = []
     for n in range(1, 1001):
-        blocks.append({"alloc_thread": n % 2, "free_thread": 2 if n % 10 == 0 else n % 2, "alloc_trace": n % 2,
-                       "free_trace": 2, "alloc_timestamp": 5000 * n, "free_timestamp": 5000 * n + 1000 * n,
+        blocks.append({"alloc_thread": n % 2, "free_thread": 2 if n % 10 == 0 else n % 2,
+                       "alloc_trace": n % 2,
+                       "free_trace": 2, "alloc_timestamp": 5000 * n,
+                       "free_timestamp": 5000 * n + 1000 * n,
                        "usize": 4096 if n % 2 else 64})
     content = {"info": {"duration": 10 ** 9, "version": "5.3.0-0-g0", "lg_sample_rate": 12,
                         "prof_time_resolution": "high", "pid": 5},
@@ -81,13 +86,15 @@ def test_lives_and_threads(made):
     path, content = made
     found = answer(path)
     lives = list(range(1000, 1001000, 1000))
-    assert found["total"]["lifetime_ns"] == {"mean": sum(lives) / 1000, "min": 1000, "p50": 500000, "p90": 900000,
+    assert found["total"]["lifetime_ns"] == {"mean": sum(lives) / 1000, "min": 1000, "p50": 500000,
+                                             "p90": 900000,
                                              "p99": 990000, "max": 1000000}
     assert {(b["from_ns"], b["objects"]) for b in found["lifetimes"] if b["objects"]} == {
         (1000, 9), (10000, 90), (100000, 900), (1000000, 1)}
     # Every tenth block was freed by the third thread.
     assert found["total"]["freed_by_another_thread"] == 100
-    assert [(t["uid"], t["name"], t["objects"], t["freed"], t["freed_of_others"]) for t in found["threads"]] == [
+    assert [(t["uid"], t["name"], t["objects"], t["freed"],
+             t["freed_of_others"]) for t in found["threads"]] == [
         (1, "one", 500, 400, 0), (2, "", 500, 500, 0), (9, "sw\u00e9\"eper", 0, 100, 100)]
     assert [(s["objects"], s["bytes"], s["freed_by_another_thread"]) for s in found["stacks"]] == [
         (500, 500 * 4096, 0), (500, 500 * 64, 100)]
@@ -106,24 +113,30 @@ def test_names_by_maps(made, tmp_path):
     for given in (DATA / "out.heap", maps):
         found = answer("--maps", given, "-d", DATA / "prof", path)
         names = [[f["name"] for f in s["frames"]] for s in found["stacks"]]
-        assert any("worker" in stack for stack in names) and not any("jemalloc" in n for s in names for n in s)
+        assert (any("worker" in stack for stack in names)
+                and not any("jemalloc" in n for s in names for n in s))
     found = answer("--maps", maps, DATA / "prof", path)
-    assert any(f["name"] == "worker" and f["file"].endswith("prof.c") for s in found["stacks"] for f in s["frames"])
+    assert any(f["name"] == "worker" and f["file"].endswith("prof.c") for s in found["stacks"]
+               for f in s["frames"])
     only = answer("--maps", maps, "--focus=^worker$", DATA / "prof", path)
     rest = answer("--maps", maps, "--ignore=^worker$", DATA / "prof", path)
-    assert only["total"]["objects"] + rest["total"]["objects"] == 1000 and only["total"]["objects"] < 1000
+    assert (only["total"]["objects"] + rest["total"]["objects"] == 1000
+            and only["total"]["objects"] < 1000)
     lines = log("--maps", maps, "--full", DATA / "prof", path).stdout
     assert re.search(r"^.* worker$", lines, re.M)
     # The log's own, as our agent writes them.
     content["mapped_libraries"] = maps.read_text().splitlines()
     path.write_text(json.dumps(content))
-    assert any(f["name"] == "worker" for s in answer("-d", DATA / "prof", path)["stacks"] for f in s["frames"])
+    assert any(f["name"] == "worker" for s in answer("-d", DATA / "prof", path)["stacks"]
+               for f in s["frames"])
 
 
 def test_a_program_that_is_not_moved(tmp_path):
-    (tmp_path / "p.c").write_text("int here(int x) { return x + 1; }\nint main(void) { return here(1); }\n")
+    (tmp_path / "p.c").write_text("int here(int x) { return x + 1; }\nint main(void) { return "
+                                  "here(1); }\n")
     subprocess.run(["gcc", "-g", "-no-pie", "p.c", "-o", "p"], cwd=tmp_path, check=True)
-    nm = subprocess.run(["nm", "p"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    nm = subprocess.run(["nm", "p"], cwd=tmp_path, check=True, capture_output=True,
+                        text=True).stdout
     address = int(re.search(r"(\w+) T here", nm)[1], 16)
     (tmp_path / "l.json").write_text(json.dumps({"recent_alloc": [
         {"size": 1, "usize": 8, "released": False, "alloc_thread_uid": 3, "alloc_time": 1,
@@ -142,9 +155,11 @@ def test_csv_packed_and_several(made, tmp_path):
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert answer(packed)["total"] == answer(path)["total"]
     both = answer(path, LOG)
-    assert len(both["logs"]) == 2 and both["total"]["objects"] == 1000 + len(json.loads(LOG.read_text())["allocations"])
+    assert (len(both["logs"]) == 2
+            and both["total"]["objects"] == 1000 + len(json.loads(LOG.read_text())["allocations"]))
     assert [t["log"] for t in both["threads"]] == [0, 0, 0, 1]
-    assert json.loads(log("--json", "-", input=path.read_text()).stdout)["total"] == answer(path)["total"]
+    assert json.loads(log("--json", "-", input=path.read_text()).stdout)["total"] == answer(
+        path)["total"]
 
 
 @pytest.mark.parametrize("text,reason", [
@@ -175,7 +190,8 @@ def test_cut_log(tmp_path):
     cut.write_bytes(LOG.read_bytes()[:10000])
     done = log("--json", cut)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert 10 < json.loads(done.stdout)["total"]["objects"] < len(json.loads(LOG.read_text())["allocations"])
+    assert 10 < json.loads(done.stdout)["total"]["objects"] < len(
+        json.loads(LOG.read_text())["allocations"])
 
 
 def test_usage(tmp_path):
@@ -192,12 +208,14 @@ def test_usage(tmp_path):
 def target(compile_program, tmp_path):
     if not JEMALLOC or not os.path.exists(LIBRARY):
         pytest.skip("no jemalloc, or no agent")
-    with Target([compile_program("agent_target")], tmp_path, "prof:true,lg_prof_sample:12") as target:
+    with Target([compile_program("agent_target")], tmp_path,
+                "prof:true,lg_prof_sample:12") as target:
         yield target
 
 
 def test_a_live_log(target, tmp_path):
-    """Started and ended by the agent; 1280 blocks of 64 KiB are freed meanwhile, and all are named."""
+    """Started and ended by the agent; 1280 blocks of 64 KiB are freed meanwhile, and all are
+    named."""
     assert target.get("/control/prof/log/start").status == 405
     assert target.post("/control/prof/log/start", token=None).status == 401
     assert target.post("/control/prof/log/stop").status == 409
@@ -238,5 +256,6 @@ def test_logs_need_the_profiler(compile_program, tmp_path):
         pytest.skip("no jemalloc, or no agent")
     with Target([compile_program("agent_target")], tmp_path) as target:
         for answered in (target.get("/prof/recent"), target.post("/control/prof/log/start"),
-                         target.post("/control/prof/log/stop"), target.post("/control/prof/recent?value=1")):
+                         target.post("/control/prof/log/stop"),
+                         target.post("/control/prof/recent?value=1")):
             assert answered.status == 409 and "start with MALLOC_CONF=prof:true" in answered.text

@@ -95,7 +95,8 @@ def test_by_build_id(dump, store):
 
 
 def test_two_builds(dump, tmp_path):
-    """Places without a function of one build are compared by their offsets, those of two builds are not."""
+    """Places without a function of one build are compared by their offsets, those of two builds are
+    not."""
     first, second = tmp_path / "first.heap", tmp_path / "second.heap"
     shutil.copy(dump(ID), first)
     for build_id, same in ((ID, True), ("ab" * 20, False)):

@@ -37,7 +37,8 @@ def dump(program, tmp_path_factory):
 
 
 def heap(*words):
-    return subprocess.run([harness.MEMOIR, "jemalloc", "heap", "--show_bytes", *map(str, words)], capture_output=True,
+    return subprocess.run([harness.MEMOIR, "jemalloc", "heap", "--show_bytes", *map(str, words)],
+                          capture_output=True,
                           text=True)
 
 
@@ -62,7 +63,8 @@ def number(text):
 
 EXPECTED = {"plain": (28800, 28800, {"plain": (28800, 28800)}),
             "inlined": (9216, 9216, {"inlined": (9216, 9216)}),
-            "caller": (0, 38016, {"calls plain": (0, 28800), "calls inlined": (0, 9216), "calls itself": (0, 25344)})}
+            "caller": (0, 38016, {"calls plain": (0, 28800), "calls inlined": (0, 9216),
+                                  "calls itself": (0, 25344)})}
 
 
 def test_list_report(dump):
@@ -83,10 +85,12 @@ def test_list_report(dump):
 
 
 def test_list_equals_jeprof(program, dump):
-    """Where jeprof is right: of a line with a discriminator it takes the one before, and recursion counts twice."""
+    """Where jeprof is right: of a line with a discriminator it takes the one before, and recursion
+    counts twice."""
     if not shutil.which("jeprof"):
         pytest.skip("no jeprof")
-    theirs = subprocess.run(["jeprof", "--show_bytes", "--list=plain", program, dump], capture_output=True, text=True)
+    theirs = subprocess.run(["jeprof", "--show_bytes", "--list=plain", program, dump],
+                            capture_output=True, text=True)
     ours = heap("--list=^plain$", dump)
     assert ours.stdout == theirs.stdout
 
@@ -96,11 +100,13 @@ def test_list_by_source_and_address(dump):
     assert list(found) == ["plain"]
     done = heap("--list=no_such_function", dump)
     assert done.returncode == 1
-    assert done.stderr == "memoir jemalloc heap: no function of the dump matches 'no_such_function'\n"
+    assert (done.stderr == "memoir jemalloc heap: no function of the dump matches "
+            "'no_such_function'\n")
 
 
 def test_list_of_some_stacks(dump):
-    assert routines(heap("--list=caller", "--focus=inlined", dump).stdout)["caller"][:2] == (0, 9216)
+    assert routines(heap("--list=caller", "--focus=inlined", dump).stdout)["caller"][:2] == (
+        0, 9216)
     assert routines(heap("--list=caller", "--inuse_objects", dump).stdout)["caller"][:2] == (0, 303)
     assert routines(heap("--list=caller", "--base", dump, dump).stdout)["caller"][:2] == (0, 0)
 
@@ -119,8 +125,10 @@ def test_list_where_the_source_is_elsewhere(compile_program, tmp_path):
         "MALLOC_CONF": f"prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:{tmp_path}/dump"})
     moved, = tmp_path.glob("dump.*.heap")
     absent = heap("--list=^plain$", moved)
-    assert absent.returncode == 0 and "(the source is not there; --source says where it is)" in absent.stdout
-    assert routines(absent.stdout)["plain"] == (28800, 28800, {line_of("plain"): (28800, 28800, "")})
+    assert (absent.returncode == 0 and "(the source is not there; --source says where it is)" in
+            absent.stdout)
+    assert routines(absent.stdout)["plain"] == (28800, 28800,
+                                                {line_of("plain"): (28800, 28800, "")})
     for where in (new, new.parent, f"{tmp_path}/old={tmp_path}/new/deep"):
         rows = routines(heap("--list=^plain$", "--source", where, moved).stdout)["plain"][2]
         assert rows[line_of("plain")][2].endswith("/* plain */"), where
@@ -132,7 +140,8 @@ def test_list_for_programs(dump):
     caller, = listing["routines"]
     assert (caller["name"], caller["file"]) == ("caller", SOURCE)
     assert {row["line"]: row["cum"]["inuse_space"] for row in caller["lines"]} == {
-        line_of("calls plain"): 28800, line_of("calls inlined"): 9216, line_of("calls itself"): 25344}
+        line_of("calls plain"): 28800, line_of("calls inlined"): 9216,
+        line_of("calls itself"): 25344}
     lines = list(csv.DictReader(heap("--list=^caller$", "--csv", dump).stdout.splitlines()))
     assert {int(row["line"]): float(row["cum_inuse_space"]) for row in lines} == {
         row["line"]: row["cum"]["inuse_space"] for row in caller["lines"]}
@@ -161,17 +170,21 @@ def test_disasm_report(program, dump):
     calls = {row[2].split("<")[1]: row[:2] for row in found.values() if row[2].startswith("call")}
     assert calls == {"plain>": (0, 28800), "calloc@plt>": (9216, 9216), "caller>": (0, 25344)}
     assert {row for row in sums(text) if row[2]} == {
-        (line_of("calls plain"), 0, 28800), (line_of("inlined"), 9216, 9216), (line_of("calls itself"), 0, 25344)}
+        (line_of("calls plain"), 0, 28800), (line_of("inlined"), 9216, 9216),
+        (line_of("calls itself"), 0, 25344)}
     # Where instructions begin is what binutils say.
-    objdump = subprocess.run(["objdump", "-d", "--no-show-raw-insn", "--disassemble=caller", program],
+    objdump = subprocess.run(
+        ["objdump", "-d", "--no-show-raw-insn", "--disassemble=caller", program],
                              capture_output=True, text=True, check=True).stdout
-    assert [int(a, 16) for a in re.findall(r"^ +([0-9a-f]+):\t", objdump, re.MULTILINE)] == list(found)
+    assert [int(a, 16) for a in re.findall(r"^ +([0-9a-f]+):\t", objdump, re.MULTILINE)] == list(
+        found)
 
 
 def test_disasm_equals_jeprof(program, dump):
     if not shutil.which("jeprof"):
         pytest.skip("no jeprof")
-    theirs = subprocess.run(["jeprof", "--show_bytes", "--disasm=plain", program, dump], capture_output=True,
+    theirs = subprocess.run(["jeprof", "--show_bytes", "--disasm=plain", program, dump],
+                            capture_output=True,
                             text=True).stdout
     ours = heap("--disasm=^plain$", dump).stdout
     assert ours.splitlines()[:3] == theirs.splitlines()[:3]
@@ -183,15 +196,19 @@ def test_disasm_equals_jeprof(program, dump):
 def test_disasm_for_programs(dump):
     routine, = json.loads(heap("--disasm=^plain$", "--json", dump).stdout)["routines"]
     held = [row for row in routine["instructions"] if row["flat"]["inuse_space"]]
-    assert [(row["line"], row["flat"]["inuse_space"]) for row in held] == [(line_of("plain"), 28800)]
+    assert [(row["line"], row["flat"]["inuse_space"]) for row in held] == [
+        (line_of("plain"), 28800)]
     lines = list(csv.DictReader(heap("--disasm=^plain$", "--csv", dump).stdout.splitlines()))
-    assert [int(row["address"]) for row in lines] == [row["address"] for row in routine["instructions"]]
+    assert [int(row["address"]) for row in lines] == [row["address"]
+                                                      for row in routine["instructions"]]
 
 
 def test_disasm_without_the_file(dump, tmp_path):
     away = tmp_path / "away.heap"
-    away.write_text(re.sub(r"/\S*/heap_lines$", "/proc/nonexistent/heap_lines", dump.read_text(), flags=re.MULTILINE))
+    away.write_text(re.sub(r"/\S*/heap_lines$", "/proc/nonexistent/heap_lines", dump.read_text(),
+                           flags=re.MULTILINE))
     done = heap("--disasm=heap_lines", away)
     assert done.returncode == 1
-    assert done.stderr == ("memoir jemalloc heap: the code of what matches 'heap_lines' is not there: "
+    assert done.stderr == ("memoir jemalloc heap: the code of what matches 'heap_lines' is "
+                           "not there: "
                            "/proc/nonexistent/heap_lines\n")

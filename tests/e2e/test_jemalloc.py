@@ -28,7 +28,8 @@ GOLDEN = {
 
 
 def jemalloc(*words, **keywords):
-    return subprocess.run([harness.MEMOIR, "jemalloc", *map(str, words)], capture_output=True, text=True,
+    return subprocess.run([harness.MEMOIR, "jemalloc", *map(str, words)], capture_output=True,
+                          text=True,
                           **keywords)
 
 
@@ -83,7 +84,8 @@ def test_text_and_json_of_a_series_agree():
 
 def test_numbers():
     assert jemalloc("abs", LOG, 1500, 0, 1).stdout == "Absolutes from iteration # 0 above 1 GB:\n"
-    assert jemalloc("abs", LOG, 0, 0, 1).stdout.startswith("Absolutes from iteration # 0 above 0 B:\n")
+    assert jemalloc("abs", LOG, 0, 0, 1).stdout.startswith(
+        "Absolutes from iteration # 0 above 0 B:\n")
 
 
 @pytest.mark.parametrize("words, says, status", [
@@ -111,7 +113,8 @@ def test_an_arena_that_is_gone_is_named(tmp_path):
     path = tmp_path / "gone.log"
     parts = LOG.read_text().split("___ Begin")
     cut = parts[2].index("arenas[1]:")
-    path.write_text("___ Begin".join([*parts[:2], parts[2][:cut] + "--- End jemalloc statistics ---\n"]))
+    path.write_text("___ Begin".join(
+        [*parts[:2], parts[2][:cut] + "--- End jemalloc statistics ---\n"]))
     done = jemalloc("del", path)
     assert done.stderr.splitlines() == ["memoir jemalloc del: arena 1 of iteration 0 is not in 1"]
     assert "arena:  0  delta total:  300.0 MB" in done.stdout
@@ -129,13 +132,15 @@ def table(text, name):
     """The rows of a table, by their first cell."""
     lines = text.split(f"\n{name}\n")[1].split("\n\n")[0].splitlines()
     columns = lines[0].split()
-    return {cells[0]: dict(zip(columns, cells)) for cells in (line.replace(",", "").split() for line in lines[1:])}
+    return {cells[0]: dict(zip(columns, cells))
+            for cells in (line.replace(",", "").split() for line in lines[1:])}
 
 
 def test_tables_of_json_are_those_of_text():
     by_json = jemalloc("stats", DATA / "json_full.json").stdout
     by_text = jemalloc("stats", DATA / "text_full.txt").stdout
-    for name, columns in (("BINS", ("size", "allocated", "nmalloc", "curregs", "nregs", "curslabs")),
+    for name, columns in (
+            ("BINS", ("size", "allocated", "nmalloc", "curregs", "nregs", "curslabs")),
                           ("LARGE CLASSES", ("size", "allocated", "curlextents"))):
         one, two = table(by_json, name), table(by_text, name)
         assert set(one) <= set(two) and len(one) >= 10
@@ -144,13 +149,16 @@ def test_tables_of_json_are_those_of_text():
     # 26 bins are alive in the sum of the arenas.
     assert sum(row["curregs"] != "0" for row in table(by_json, "BINS").values()) == 26
     assert table(by_json, "ARENAS")["merged"]["small_allocated"] == "13182080"
-    assert "nmalloc" in by_text.split("LARGE CLASSES")[1] and "put right" in by_json and "unavailable" in by_json
+    assert ("nmalloc" in by_text.split("LARGE CLASSES")[1] and "put right" in by_json
+            and "unavailable" in by_json)
     assert "put right" not in by_text
 
 
 def test_bins_of_text_from_json():
-    """size, allocated, nmalloc, curregs and util of each row of the text's merged table, from the JSON."""
-    text = (DATA / "text_full.txt").read_text().split("Merged arenas stats:")[1].split("\nbins:")[1].split("\nlarge:")[0]
+    """size, allocated, nmalloc, curregs and util of each row of the text's merged table, from the
+    JSON."""
+    text = (DATA / "text_full.txt").read_text().split("Merged arenas stats:")[1].split(
+        "\nbins:")[1].split("\nlarge:")[0]
     ours = table(jemalloc("stats", DATA / "json_full.json").stdout, "BINS")
     by_text = table(jemalloc("stats", DATA / "text_full.txt").stdout, "BINS")
     header, *lines = text.splitlines()
@@ -160,14 +168,20 @@ def test_bins_of_text_from_json():
     for row in rows:
         for mine in (ours, by_text):
             found = mine[row["size"]]
-            assert [found[c] for c in ("allocated", "nmalloc", "curregs")] == [row[c] for c in ("allocated", "nmalloc", "curregs")]
+            assert [found[c] for c in ("allocated", "nmalloc", "curregs")] == [
+                row[c] for c in ("allocated", "nmalloc", "curregs")]
             assert found["util"] == (row["util"] if found["curslabs"] != "0" else "-")
-    extents = {row["size"]: row for row in csv_rows("stats", "--csv", "extents", DATA / "json_full.json")}
-    expected = {row["size"]: row for row in csv_rows("stats", "--csv", "extents", DATA / "text_full.txt")}
+    extents = {row["size"]: row
+               for row in csv_rows("stats", "--csv", "extents", DATA / "json_full.json")}
+    expected = {row["size"]: row
+                for row in csv_rows("stats", "--csv", "extents", DATA / "text_full.txt")}
     assert extents.keys() == expected.keys() and all(
-        extents[k][c] == expected[k][c] for k in extents for c in ("ind", "ndirty", "dirty_bytes", "nretained", "retained_bytes"))
-    assert "num_owner_switch" in jemalloc("stats", "--only", "mutexes", DATA / "text_full.txt").stdout
-    assert "1.50 KiB" in jemalloc("stats", "--human", "--only", "bins", DATA / "json_full.json").stdout
+        extents[k][c] == expected[k][c] for k in extents
+        for c in ("ind", "ndirty", "dirty_bytes", "nretained", "retained_bytes"))
+    assert "num_owner_switch" in jemalloc("stats", "--only", "mutexes",
+                                          DATA / "text_full.txt").stdout
+    assert "1.50 KiB" in jemalloc("stats", "--human", "--only", "bins",
+                                  DATA / "json_full.json").stdout
 
 
 def changed(tmp_path, change):
@@ -183,16 +197,20 @@ def test_each_advice_cites_its_numbers(tmp_path):
     assert changed(tmp_path, lambda d: None) == {}
 
     def contended(d):  # this version's num_spin_acq is the number of waits
-        d["stats.arenas"]["merged"]["mutexes"]["extents_dirty"].update(num_ops=100000, num_spin_acq=5000)
+        d["stats.arenas"]["merged"]["mutexes"]["extents_dirty"].update(
+            num_ops=100000, num_spin_acq=5000)
     found = changed(tmp_path, contended)["contention"]
-    assert "extents_dirty" in found["evidence"] and "5,000" in found["evidence"] and "5.0 %" in found["evidence"]
+    assert ("extents_dirty" in found["evidence"] and "5,000" in found["evidence"]
+            and "5.0 %" in found["evidence"])
     assert found["malloc_conf"] == "percpu_arena:percpu"
-    assert found["weight"] == "maybe" and "measure for how long" in found["control"]  # which its JSON does not say
+    # which its JSON does not say
+    assert found["weight"] == "maybe" and "measure for how long" in found["control"]
 
     def retained(d):
         d["stats.arenas"]["merged"]["retained"] = 10 << 30
     found = changed(tmp_path, retained)["retained"]
-    assert found["weight"] == "info" and "harmless" in found["what"] and "10.0 GiB" in found["evidence"]
+    assert (found["weight"] == "info" and "harmless" in found["what"]
+            and "10.0 GiB" in found["evidence"])
 
     def many(d):
         for i in range(3, 40):
@@ -215,7 +233,8 @@ def test_names_in_a_file_do_not_reach_the_terminal(tmp_path):
     document = json.loads((DATA / "json_full.json").read_text())["jemalloc"]
     document["version"] = "5.3.1-\033[31m"
     mutexes = document["stats.arenas"]["merged"]["mutexes"]
-    mutexes["\033[2J"] = dict(mutexes["base"], num_ops=100000, num_wait=50000, total_wait_time=10**15)
+    mutexes["\033[2J"] = dict(mutexes["base"], num_ops=100000, num_wait=50000,
+                              total_wait_time=10**15)
     document["opt"]["\033]0;x\007"] = "\033[2J"
     path = tmp_path / "x.json"
     path.write_text(json.dumps({"jemalloc": document}, ensure_ascii=False))
@@ -234,7 +253,8 @@ def test_one_arena_sorted():
 def test_json_has_all_snapshots_and_settings():
     done = jemalloc("stats", "--json", DATA / "series_53.json", DATA / "text_full.txt")
     snapshots = json.loads(done.stdout)["snapshots"]
-    assert [s["stats"]["allocated"] for s in snapshots] == [137822208, 275447808, 413073408, 275427968, 34247808]
+    assert [s["stats"]["allocated"] for s in snapshots] == [137822208, 275447808, 413073408,
+                                                            275427968, 34247808]
     assert [s["notation"] for s in snapshots] == ["json"] * 4 + ["text"]
     assert snapshots[4]["settings"]["opt.percpu_arena"] == "disabled"
     assert [a["arena"] for a in snapshots[4]["arenas"]] == ["merged", "0", "1", "2"]
@@ -252,9 +272,11 @@ def inputs(path, folder):
     """The same bytes in every way that they may come: (words, keywords)."""
     text = path.read_bytes()
     noise = b"2026-11-15 20:25:01 INFO a line of jemalloc {\n"
-    made = {"gz": gzip.compress(text), "zst": subprocess.run(["zstd", "-qc"], input=text, stdout=subprocess.PIPE,
-                                                             check=True).stdout,
-            "noise": noise + text + b"\n" + noise, "members": gzip.compress(text[:1000]) + gzip.compress(text[1000:])}
+    made = {"gz": gzip.compress(text),
+            "zst": subprocess.run(["zstd", "-qc"], input=text, stdout=subprocess.PIPE,
+                                  check=True).stdout,
+            "noise": noise + text + b"\n" + noise,
+            "members": gzip.compress(text[:1000]) + gzip.compress(text[1000:])}
     yield [path], {}
     for name, content in made.items():
         (folder / name).write_bytes(content)
@@ -284,7 +306,8 @@ def test_statistics_in_every_input(name, allocated, tmp_path):
 def test_compact_and_tabbed_are_the_same(tmp_path):
     document = json.loads((DATA / "json_521.json").read_text())
     expected = snapshots(DATA / "json_521.json")[0]["arenas"]
-    for number, text in enumerate((json.dumps(document, separators=(",", ":")), json.dumps(document, indent="\t"))):
+    for number, text in enumerate(
+            (json.dumps(document, separators=(",", ":")), json.dumps(document, indent="\t"))):
         path = tmp_path / str(number)
         path.write_text(text)
         assert snapshots(path)[0]["arenas"] == expected
@@ -296,7 +319,8 @@ def test_what_is_before_the_damage_is_kept(tmp_path):
         path = tmp_path / name
         path.write_bytes(content)
         done = jemalloc("stats", "--json", path)
-        assert done.returncode == 1 and "the compressed data is" in done.stderr and name in done.stderr
+        assert (done.returncode == 1 and "the compressed data is" in done.stderr
+                and name in done.stderr)
         assert done.stderr.count("\n") == 1 or name == "damaged.gz"
         assert 1 <= len(json.loads(done.stdout)["snapshots"]) < 4
 
@@ -309,14 +333,16 @@ def csv_rows(*words):
 
 def peak(pid):
     """Bytes that a process had resident at most."""
-    return int(re.search(r"VmHWM:\s+(\d+) kB", pathlib.Path(f"/proc/{pid}/status").read_text())[1]) << 10
+    return (int(re.search(r"VmHWM:\s+(\d+) kB",
+                          pathlib.Path(f"/proc/{pid}/status").read_text())[1]) << 10)
 
 
 @pytest.mark.parametrize("word", ["stats", "abs", "extract"])
 @pytest.mark.parametrize("name", ["series_53.json", "series_53.txt"])
 def test_memory_is_flat(word, name, tmp_path):
     text = (DATA / name).read_bytes()
-    process = subprocess.Popen([harness.MEMOIR, "jemalloc", word, "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+    process = subprocess.Popen([harness.MEMOIR, "jemalloc", word, "-"], stdin=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL,
                                cwd=tmp_path)
     peaks = []
     for _ in range(5):  # of 8 MB each; a pipe holds 64 kB, so it was read when it was written
@@ -326,17 +352,20 @@ def test_memory_is_flat(word, name, tmp_path):
         peaks.append(peak(process.pid))
     process.stdin.close()
     assert process.wait(120) == 0
-    # The first pieces fill the window, which then stays as it is; what abs keeps of a snapshot is a few numbers.
+    # The first pieces fill the window, which then stays as it is; what abs keeps of a snapshot is a
+    # few numbers.
     assert peaks[-1] - peaks[1] < 4 << 20, peaks
 
 
-@pytest.mark.parametrize("table", ["summary", "arenas", "bins", "large", "extents", "mutexes", "hpa", "slabs",
+@pytest.mark.parametrize("table", ["summary", "arenas", "bins", "large", "extents", "mutexes",
+                                   "hpa", "slabs",
                                    "waterfall", "advice", "settings", "global-mutexes", "growth"])
 def test_csv_of_each_table(table):
     rows = csv_rows("stats", "--csv", table, DATA / "json_full.json", DATA / "text_full.txt")
     assert all(None not in row and None not in row.values() for row in rows)
     if table in ("bins", "large", "arenas", "mutexes", "settings", "waterfall"):
-        assert {pathlib.Path(row["file"]).name for row in rows} == {"json_full.json", "text_full.txt"}
+        assert {pathlib.Path(row["file"]).name for row in rows} == {
+            "json_full.json", "text_full.txt"}
     if table == "bins":
         ours = {int(row["size"]): int(row["allocated"]) for row in rows if "text" in row["file"]}
         assert sum(ours.values()) == 13182080 and ours[3072] == 1188 * 3072
@@ -344,11 +373,14 @@ def test_csv_of_each_table(table):
 
 def test_deltas_of_text_and_json_agree():
     fields = "total,active,large_nmalloc,stats.allocated"
-    by_text, by_json = ([row for row in csv_rows("del", "--consecutive", "--csv", "--totals", "--field", fields, DATA / name)
-                         if row["arena"] == "all"] for name in ("series_53.txt", "series_53.json"))
+    by_text, by_json = (
+        [row for row in csv_rows("del", "--consecutive", "--csv", "--totals", "--field", fields,
+                                 DATA / name)
+         if row["arena"] == "all"] for name in ("series_53.txt", "series_53.json"))
     assert by_text == by_json and len(by_text) == 3
     assert [int(row["total_delta"]) for row in by_text] == [137625600, 137625600, -137645440]
-    assert [int(row["stats.allocated_delta"]) for row in by_text] == [137625600, 137625600, -137645440]
+    assert [int(row["stats.allocated_delta"]) for row in by_text] == [
+        137625600, 137625600, -137645440]
 
 
 def test_rates_totals_and_shares():
@@ -360,11 +392,13 @@ def test_rates_totals_and_shares():
             assert float(rate["total_per_second"]) == pytest.approx(
                 int(row["total_delta"]) / (ages[i] - ages[i - 1]), rel=1e-6, abs=1e-3)
     for row in csv_rows("eff", "-t", "--csv", DATA / "series_53.txt"):
-        assert float(row["total_percent"]) == pytest.approx(100 * int(row["total"]) / int(row["mapped"]), abs=0.01)
+        assert float(row["total_percent"]) == pytest.approx(
+            100 * int(row["total"]) / int(row["mapped"]), abs=0.01)
     rows = csv_rows("abs", "-t", "--csv", DATA / "series_53.txt")
     for i in "0123":
         mine = [row for row in rows if row["iteration"] == i]
-        assert int(mine[0]["total"]) == sum(int(row["total"]) for row in mine[1:]) and mine[0]["arena"] == "all"
+        assert (int(mine[0]["total"]) == sum(int(row["total"]) for row in mine[1:])
+                and mine[0]["arena"] == "all")
     same = json.loads(jemalloc("abs", "-t", "--json", DATA / "series_53.txt").stdout)["rows"]
     assert [(str(r["iteration"]), r["arena"], str(r["total"])) for r in same] == [
         (r["iteration"], r["arena"], r["total"]) for r in rows]
@@ -376,25 +410,30 @@ def test_arenas_that_appear_or_vanish(tmp_path):
     parts = LOG.read_text().split("___ Begin")
     cut = parts[2].index("arenas[1]:")
     path = tmp_path / "gone.log"
-    path.write_text("___ Begin".join([*parts[:2], parts[2][:cut] + "--- End jemalloc statistics ---\n", parts[3]]))
+    path.write_text("___ Begin".join(
+        [*parts[:2], parts[2][:cut] + "--- End jemalloc statistics ---\n", parts[3]]))
     rows = csv_rows("del", "-c", "--csv", path)
-    assert [(r["iteration"], r["arena"], r["note"]) for r in rows if r["note"]] == [("1", "1", "gone"), ("2", "1", "new")]
+    assert [(r["iteration"], r["arena"], r["note"]) for r in rows if r["note"]] == [
+        ("1", "1", "gone"), ("2", "1", "new")]
 
 
 def test_bins_and_large_classes():
-    rows = csv_rows("abs", "-t", "--csv", "--field", "bin.3072.curregs,large.16384.curlextents", DATA / "text_full.txt")
+    rows = csv_rows("abs", "-t", "--csv", "--field", "bin.3072.curregs,large.16384.curlextents",
+                    DATA / "text_full.txt")
     assert rows[0]["bin.3072.curregs"] == "1188"
     assert int(rows[0]["bin.3072.curregs"]) == sum(int(r["bin.3072.curregs"]) for r in rows[1:])
     done = jemalloc("abs", "--field", "bin.3072", LOG)
     assert done.returncode == 2 and "there is no field 'bin.3072'" in done.stderr
 
 
-@pytest.mark.parametrize("words", [["abs", "--csv", "-t"], ["del", "-c", "--csv"], ["eff", "--json"], ["abs", "--plot"]])
+@pytest.mark.parametrize(
+    "words", [["abs", "--csv", "-t"], ["del", "-c", "--csv"], ["eff", "--json"], ["abs", "--plot"]])
 def test_options_work_on_what_the_old_extractor_wrote(words, tmp_path):
     jemalloc("extract", "-o", tmp_path / "log.py", LOG)
     of_log, of_data = jemalloc(*words, LOG), jemalloc(*words, tmp_path / "log")
     assert (of_data.returncode, of_data.stderr) == (0, "")
-    untimed = re.sub(r'\n *"time": [0-9.]+,|(?<=,)20\d\d-[^,]*', "", of_log.stdout)  # which it does not keep
+    # which it does not keep
+    untimed = re.sub(r'\n *"time": [0-9.]+,|(?<=,)20\d\d-[^,]*', "", of_log.stdout)
     assert of_data.stdout == untimed and "arena" in untimed
 
 
@@ -419,7 +458,8 @@ def test_extract_is_as_the_tool_it_replaces(tmp_path):
             word, DATA / "series_53.json", *numbers).stdout
     done = subprocess.run([link, "nowhere"], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 1 and done.stderr.startswith("Error!  File nowhere not found!")
-    assert subprocess.run([link, "a", "b"], capture_output=True, text=True, cwd=tmp_path).returncode == 2
+    assert subprocess.run([link, "a", "b"], capture_output=True, text=True,
+                          cwd=tmp_path).returncode == 2
 
 
 def snapshots(*paths):
@@ -432,8 +472,10 @@ def snapshots(*paths):
     ("memscout_s2.json", (None, 200220552, 239099904, None, 16.26, 524288, 10000))])
 def test_published_samples(name, rows):
     s = snapshots(published(name))[0]
-    found = (s["shape"]["narenas"], s["stats"]["allocated"], s["stats"]["active"], s["summary"]["dirty_pages"],
-             s["summary"]["fragmentation_percent"], s["summary"]["profiling_interval"], s["shape"]["dirty_decay_ms"])
+    found = (s["shape"]["narenas"], s["stats"]["allocated"], s["stats"]["active"],
+             s["summary"]["dirty_pages"],
+             s["summary"]["fragmentation_percent"], s["summary"]["profiling_interval"],
+             s["shape"]["dirty_decay_ms"])
     assert [f for f, r in zip(found, rows) if r is not None] == [r for r in rows if r is not None]
 
 
@@ -462,7 +504,8 @@ def test_fragmentation_is_attributed():
         steps = adds_up(snapshots(DATA / name)[0]["waterfall"])
         assert (steps["slabs"], steps["large_padding"]) == (6994816, 35 * 4096)
         assert steps["slabs"] + steps["large_padding"] == 7138176
-    for name in ("json_521.json", "text_521.txt", "json_1arena.json", "text_1arena.txt", "json_profstats.json"):
+    for name in ("json_521.json", "text_521.txt", "json_1arena.json", "text_1arena.txt",
+                 "json_profstats.json"):
         adds_up(snapshots(DATA / name)[0]["waterfall"])
     for arena in snapshots(DATA / "json_full.json")[0]["arenas"]:
         adds_up(arena["waterfall"])
@@ -473,12 +516,14 @@ def test_published_sample():
     assert steps["slabs"] + steps["large_padding"] == 30517040 and steps["large_padding"] == 0
 
 
-@pytest.mark.parametrize("name", ["json_521.json", "json_full.json", "text_521.txt", "text_full.txt"])
+@pytest.mark.parametrize("name",
+                         ["json_521.json", "json_full.json", "text_521.txt", "text_full.txt"])
 def test_mutexes_by_version(name):
     s = snapshots(DATA / name)[0]
     assert s["mutex_counters_lost"] == name.startswith("json")
     assert any("unavailable" in text for text in s["corrections"]) == name.startswith("json")
-    raw = json.loads((DATA / name).read_text())["jemalloc"]["stats.arenas"]["merged"]["mutexes"] if (
+    raw = json.loads(
+        (DATA / name).read_text())["jemalloc"]["stats.arenas"]["merged"]["mutexes"] if (
         name.startswith("json")) else None
     whole = next(a for a in s["arenas"] if a["arena"] == "merged")
     for mutex in whole["mutexes"]:
@@ -535,7 +580,8 @@ def on_terminal(columns, *words, color="never"):
     """The lines that a terminal of this width gets, without escape sequences."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen([harness.MEMOIR, "jemalloc", *map(str, words), "--color", color], stdout=theirs)
+    process = subprocess.Popen([harness.MEMOIR, "jemalloc", *map(str, words), "--color", color],
+                               stdout=theirs)
     os.close(theirs)
     text = b""
     try:
@@ -549,7 +595,8 @@ def on_terminal(columns, *words, color="never"):
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100])
-@pytest.mark.parametrize("name", ["text_full.txt", "json_full.json", "json_521.json", "series_53.txt", "synthetic_36.log",
+@pytest.mark.parametrize("name", ["text_full.txt", "json_full.json", "json_521.json",
+                                  "series_53.txt", "synthetic_36.log",
                                   "text_destroyed.txt"])
 def test_no_line_is_wider_than_the_terminal(name, columns, tmp_path, monkeypatch):
     """Rows that wrap cannot be read: what there is no room for is named instead."""
@@ -562,7 +609,8 @@ def test_no_line_is_wider_than_the_terminal(name, columns, tmp_path, monkeypatch
     text = " ".join(lines)
     if name == "text_full.txt":
         assert ("no room for" in text) and "--csv and --json have them" in text
-        assert len(on_terminal(300, "stats", name)) < len(lines) and "no room" not in " ".join(on_terminal(300, "stats", name))
+        assert (len(on_terminal(300, "stats", name)) < len(lines)
+                and "no room" not in " ".join(on_terminal(300, "stats", name)))
 
 
 @pytest.mark.parametrize("columns", [60, 80])
@@ -578,23 +626,31 @@ def test_a_verdict_is_not_cut(columns, tmp_path):
             file.write(json.dumps(document) + "\n")
     rows = [line for line in on_terminal(columns, "stats", path) if line.endswith("leak?")]
     assert len(rows) == 1
-    done = subprocess.run([harness.MEMOIR, "jemalloc", "watch", "--once", "-n", "20", path], capture_output=True, text=True,
+    done = subprocess.run([harness.MEMOIR, "jemalloc", "watch", "--once", "-n", "20", path],
+                          capture_output=True, text=True,
                           env=dict(os.environ, COLUMNS=str(columns)), check=True)
     lines = done.stdout.splitlines()
     assert not [line for line in lines if len(line) > columns]
-    assert [line.split()[0] for line in lines if line.endswith(" leak?")] == [str(rows[0].split()[0])]
+    assert [line.split()[0] for line in lines if line.endswith(" leak?")] == [
+        str(rows[0].split()[0])]
 
 
 def test_what_mutexes_do_not_tell(tmp_path):
-    """A dash and a note, no 0 and no column that is missing; for waits as well where the version says nothing of use."""
+    """A dash and a note, no 0 and no column that is missing; for waits as well where the version
+    says nothing of use."""
     lines = jemalloc("stats", "--only", "mutexes", DATA / "json_full.json").stdout.splitlines()
-    cells = dict(zip(lines[3].split(), next(line for line in lines if line.startswith("base ")).split()))
-    assert cells["num_wait"] == "0" and cells["total_wait_time"] == cells["max_wait_time"] == cells["num_owner_switch"] == "-"
+    cells = (dict(zip(lines[3].split(),
+                      next(line for line in lines if line.startswith("base ")).split())))
+    assert (cells["num_wait"] == "0" and cells["total_wait_time"] == cells["max_wait_time"] ==
+            cells["num_owner_switch"] == "-")
     assert lines[-1].startswith("(- is not known: ")
     document = json.loads((DATA / "json_full.json").read_text())
-    document["jemalloc"]["version"] = "5.3.0-123-g295e4894"  # from between two releases: it has the mistake, or it does not
+    # from between two releases: it has the mistake, or it does not
+    document["jemalloc"]["version"] = "5.3.0-123-g295e4894"
     (tmp_path / "between.json").write_text(json.dumps(document))
     lines = jemalloc("stats", "--only", "mutexes", tmp_path / "between.json").stdout.splitlines()
-    cells = dict(zip(lines[3].split(), next(line for line in lines if line.startswith("base ")).split()))
+    cells = (dict(zip(lines[3].split(),
+                      next(line for line in lines if line.startswith("base ")).split())))
     assert cells["num_wait"] == cells["num_spin_acq"] == "-" and cells["num_ops"] != "-"
-    assert "(- is not known" not in jemalloc("stats", "--only", "mutexes", DATA / "text_full.txt").stdout
+    assert "(- is not known" not in jemalloc("stats", "--only", "mutexes",
+                                             DATA / "text_full.txt").stdout

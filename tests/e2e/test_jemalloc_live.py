@@ -23,12 +23,14 @@ LONG = 90  # seconds until something has failed
 
 
 def jemalloc(*words, **keywords):
-    return subprocess.run([harness.MEMOIR, "jemalloc", *map(str, words)], capture_output=True, text=True, timeout=LONG,
+    return subprocess.run([harness.MEMOIR, "jemalloc", *map(str, words)], capture_output=True,
+                          text=True, timeout=LONG,
                           check=False, **keywords)
 
 
 def start(*words, **keywords):
-    return subprocess.Popen([harness.MEMOIR, "jemalloc", *map(str, words)], stderr=subprocess.PIPE, text=True, **keywords)
+    return subprocess.Popen([harness.MEMOIR, "jemalloc", *map(str, words)], stderr=subprocess.PIPE,
+                            text=True, **keywords)
 
 
 def snapshots(*paths):
@@ -83,7 +85,8 @@ class Stub:
         else:
             self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
             self.address = f"http://127.0.0.1:{self.server.server_address[1]}"
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self.thread = threading.Thread(target=self.server.serve_forever,
+                                       kwargs={"poll_interval": 0.02}, daemon=True)
         self.thread.start()
 
     def __enter__(self):
@@ -96,7 +99,8 @@ class Stub:
 
 
 class Lateness:
-    """How late this machine wakes a thread that sleeps, at worst: a measure of what anybody can do."""
+    """How late this machine wakes a thread that sleeps, at worst: a measure of what anybody can
+    do."""
 
     def __enter__(self):
         self.worst, self.over = 0, threading.Event()
@@ -126,7 +130,8 @@ def test_ten_snapshots_a_second_apart(tmp_path):
         times = [s["time"] for s in found]
         assert times == sorted(times)
         # No drift: the last one is nine intervals behind the first.
-        if all(abs(b - a - 1) <= 0.1 for a, b in zip(times, times[1:])) and abs(times[9] - times[0] - 9) <= 0.1:
+        if all(abs(b - a - 1) <= 0.1 for a, b in zip(times, times[1:])) and abs(
+                times[9] - times[0] - 9) <= 0.1:
             return
         # A machine that is busy elsewhere wakes nobody in time.
         assert lateness.worst > 0.02, times
@@ -169,8 +174,10 @@ def test_records_from_every_source(kind, tmp_path, monkeypatch):
 def test_a_signal_leaves_a_whole_last_record(sent, tmp_path):
     path = tmp_path / "out.log"
     # Each answer takes a while, so that most signals come in the middle of one.
-    command = [sys.executable, "-c", "import sys,time; d=open(sys.argv[1]).read(); sys.stdout.write(d[:9000]); "
-               "sys.stdout.flush(); time.sleep(0.1); sys.stdout.write(d[9000:])", DATA / "json_full.json"]
+    command = [sys.executable, "-c", "import sys,time; d=open(sys.argv[1]).read(); "
+               "sys.stdout.write(d[:9000]); "
+               "sys.stdout.flush(); time.sleep(0.1); sys.stdout.write(d[9000:])",
+               DATA / "json_full.json"]
     process = start("record", "-i", "1ms", "-o", path, "--", *command)
     until(lambda: path.exists() and path.stat().st_size > 2 * len(FULL))
     process.send_signal(sent)
@@ -186,14 +193,17 @@ def test_rotation_loses_nothing(end, tmp_path):
     answers = [(200, b'{"jemalloc":{"stats":{"allocated":%d}}}' % n) for n in range(1, 21)]
     path = tmp_path / f"out.log{end}"
     with Stub(*answers) as stub:
-        done = jemalloc("record", "-i", "1ms", "-n", 20, "--rotate", "500", "-o", path, stub.address)
+        done = jemalloc("record", "-i", "1ms", "-n", 20, "--rotate", "500", "-o", path,
+                        stub.address)
     assert done.returncode == 0, done.stderr
     files = sorted(tmp_path.glob(f"out.log{end}.*"), key=lambda p: -int(p.suffix[1:])) + [path]
     assert len(files) > 3 and all(f.stat().st_size <= 500 for f in files)
     done = jemalloc("stats", "--json", *files)
-    assert [s["stats"]["allocated"] for s in json.loads(done.stdout)["snapshots"]] == list(range(1, 21))
+    assert [s["stats"]["allocated"] for s in json.loads(done.stdout)["snapshots"]] == list(
+        range(1, 21))
     with Stub(*answers) as stub:
-        jemalloc("record", "-i", "1ms", "-n", 20, "--rotate", "500", "--keep", 2, "-o", tmp_path / f"few{end}",
+        jemalloc("record", "-i", "1ms", "-n", 20, "--rotate", "500", "--keep", 2, "-o",
+                 tmp_path / f"few{end}",
                  stub.address)
     assert {p.name for p in tmp_path.glob("few*")} == {f"few{end}", f"few{end}.1", f"few{end}.2"}
 
@@ -202,7 +212,8 @@ def test_record_says_what_is_wrong(tmp_path):
     path = tmp_path / "out.log"
     with Stub((503, b"no jemalloc in this process\n")) as stub:
         done = jemalloc("record", "-o", path, stub.address)
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "503: no jemalloc in this process" in done.stderr
+    assert (done.returncode == 1 and done.stderr.count("\n") == 1
+            and "503: no jemalloc in this process" in done.stderr)
     with Stub((200, b"{}")) as stub:
         done = jemalloc("record", "-o", path, stub.address)
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "neither" in done.stderr
@@ -212,18 +223,21 @@ def test_record_says_what_is_wrong(tmp_path):
     assert done.returncode == 1 and "cut off" in done.stderr and len(snapshots(path)) == 2
     for words, says, status in ((["--pid", "999999999"], "there is no process", 1),
                                 (["--pid", os.getpid()], "has no agent", 1), ([], "from where?", 2),
-                                (["http://:1/"], "is not an address", 2), (["-i", "0", "x"], "--interval", 2),
+                                (["http://:1/"], "is not an address", 2),
+                                (["-i", "0", "x"], "--interval", 2),
                                 (["--keep", "2", "x"], "--keep is for --rotate", 2),
                                 (["--rotate", "many", "x"], "--rotate is a size", 2),
                                 (["http://127.0.0.1:1/"], "Connection refused", 1),
                                 (["--", "false"], "false failed with status 1", 1),
                                 (["--", "/proc/nonexistent/x"], "No such file", 1)):
         done = jemalloc("record", "-o", tmp_path / "none", *words)
-        assert done.returncode == status and says in done.stderr and done.stderr.count("\n") == 1, done.stderr
+        assert (done.returncode == status and says in done.stderr
+                and done.stderr.count("\n") == 1), done.stderr
 
 
 # What the format allows: a name, labels, a value.
-SAMPLE = re.compile(r'([a-zA-Z_:][\w:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\n"])*",?)*)\})? (-?\d+(?:\.\d+)?(?:e[+-]\d+)?)')
+SAMPLE = re.compile(r'([a-zA-Z_:][\w:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\n"])*",?)*)\})? '
+                    r'(-?\d+(?:\.\d+)?(?:e[+-]\d+)?)')
 
 
 def metrics(text):
@@ -249,8 +263,9 @@ def metrics(text):
     return found
 
 
-@pytest.mark.parametrize("name", ["json_full.json", "text_full.txt", "json_521.json", "text_1arena.txt",
-                                  "synthetic_36.log", "json_small.json", "text_merged_off.txt"])
+@pytest.mark.parametrize("name",
+                         ["json_full.json", "text_full.txt", "json_521.json", "text_1arena.txt",
+                          "synthetic_36.log", "json_small.json", "text_merged_off.txt"])
 def test_metrics(name, tmp_path):
     done = jemalloc("metrics", DATA / name)
     assert (done.returncode, done.stderr) == (0, "")
@@ -265,7 +280,8 @@ def test_metrics(name, tmp_path):
             label = f'arena="{arena["arena"]}"'
             for field in ("total_allocated", "mapped", "resident"):
                 assert found.get((f"jemalloc_arena_{field}_bytes", label)) == arena.get(field)
-            assert found.get(("jemalloc_arena_small_nmalloc_total", label)) == arena.get("small_nmalloc")
+            assert found.get(("jemalloc_arena_small_nmalloc_total", label)) == arena.get(
+                "small_nmalloc")
     if s["whole"]:
         whole = next(a for a in s["arenas"] if a["arena"] == s["whole"])
         for b in whole["bins"]:
@@ -281,9 +297,12 @@ def test_metrics(name, tmp_path):
 
 def test_the_rules_of_promtool_are_known():
     """They find the name that failed, so that what passes here passes there."""
-    text = "# HELP jemalloc_arena_sec_bytes x\n# TYPE jemalloc_arena_sec_bytes gauge\njemalloc_arena_sec_bytes 1\n"
-    assert prometheus.lint(text) == ["jemalloc_arena_sec_bytes metric names should not contain abbreviated units"]
-    assert "jemalloc_arena_small_extent_cache_bytes{" in jemalloc("metrics", DATA / "json_full.json").stdout
+    text = ("# HELP jemalloc_arena_sec_bytes x\n# TYPE jemalloc_arena_sec_bytes "
+            "gauge\njemalloc_arena_sec_bytes 1\n")
+    assert prometheus.lint(text) == ["jemalloc_arena_sec_bytes metric names should not contain "
+                                     "abbreviated units"]
+    assert "jemalloc_arena_small_extent_cache_bytes{" in jemalloc(
+        "metrics", DATA / "json_full.json").stdout
 
 
 def test_metrics_of_nothing(tmp_path):
@@ -296,7 +315,8 @@ def test_metrics_of_nothing(tmp_path):
 def test_options_may_follow_an_address_or_a_file(tmp_path):
     """A command's options are its own; whoever names a file or an address has none to come."""
     done = jemalloc("metrics", DATA / "json_full.json", "-o", tmp_path / "x.prom")
-    assert (done.returncode, done.stderr) == (0, "") and (tmp_path / "x.prom").read_text().startswith("# HELP ")
+    assert (done.returncode, done.stderr) == (0, "") and (
+        tmp_path / "x.prom").read_text().startswith("# HELP ")
     done = jemalloc("watch", DATA / "series_53.json", "--once", "-n", 4)
     assert done.returncode == 0 and "allocated 263 MiB" in done.stdout
     with Stub((200, FULL)) as stub:

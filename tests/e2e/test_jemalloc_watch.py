@@ -19,7 +19,8 @@ import harness
 from test_jemalloc_live import DATA, LONG, Stub, jemalloc, until
 
 LIBRARY = next((p for p in map(pathlib.Path, ("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
-                                              "/usr/lib/aarch64-linux-gnu/libjemalloc.so.2")) if p.exists()), None)
+                                              "/usr/lib/aarch64-linux-gnu/libjemalloc.so.2"))
+                if p.exists()), None)
 
 
 @pytest.fixture
@@ -27,7 +28,8 @@ def target(compile_program, tmp_path, monkeypatch):
     if LIBRARY is None:
         pytest.skip("no libjemalloc.so.2")
     program = compile_program("jemalloc_target")
-    environment = dict(harness.ENVIRONMENT, MALLOC_CONF="dirty_decay_ms:600000", MEMOIR_AGENT_LISTEN="127.0.0.1:0",
+    environment = dict(harness.ENVIRONMENT, MALLOC_CONF="dirty_decay_ms:600000",
+                       MEMOIR_AGENT_LISTEN="127.0.0.1:0",
                        MEMOIR_AGENT_START="now", MEMOIR_AGENT_FOLDER=str(tmp_path / "agents"))
     (tmp_path / "agents").mkdir(mode=0o700)
     monkeypatch.setenv("MEMOIR_AGENT_FOLDER", environment["MEMOIR_AGENT_FOLDER"])
@@ -46,7 +48,8 @@ def finished(process, path):
 
 def own_count(text):
     """[(seconds, bytes)]: what the target says about itself."""
-    return [(datetime.datetime.fromisoformat(time_).replace(tzinfo=datetime.timezone.utc).timestamp(), int(count))
+    return [(datetime.datetime.fromisoformat(time_).replace(
+        tzinfo=datetime.timezone.utc).timestamp(), int(count))
             for time_, count in re.findall(r"^(\S{26})Z leaked (\d+)$", text, flags=re.M)]
 
 
@@ -54,7 +57,8 @@ def slope(points):
     n = len(points)
     t0 = points[0][0]
     t, y = sum(p[0] - t0 for p in points) / n, sum(p[1] for p in points) / n
-    return (sum((p[0] - t0 - t) * (p[1] - y) for p in points) / sum((p[0] - t0 - t) ** 2 for p in points))
+    return (sum((p[0] - t0 - t) * (p[1] - y) for p in points) / sum(
+        (p[0] - t0 - t) ** 2 for p in points))
 
 
 def is_named(answer, text):
@@ -63,7 +67,8 @@ def is_named(answer, text):
     first = growth["classes"][0]
     assert first["size"] == 4096 and first["steady"]
     # Seconds after its start, nobody knows whether it will go on.
-    assert not first["suspect"] and growth["early"].startswith(f"too early to tell a leak: {growth['samples']} snapshots in ")
+    assert (not first["suspect"] and growth["early"].startswith(
+        f"too early to tell a leak: {growth['samples']} snapshots in "))
     own = [p for p in own_count(text) if growth["from"] - 1e-4 <= p[0] <= growth["to"] + 1e-4]
     assert len(own) == growth["samples"]
     assert first["bytes_per_second"] == pytest.approx(slope(own), rel=0.1)
@@ -91,14 +96,18 @@ def test_a_leak_is_named_with_its_slope(target, tmp_path):
     path.write_text(early)
     is_named(json.loads(jemalloc("watch", "--once", "--json", "--samples", 8, path).stdout), early)
     path.write_text(re.sub(r"(?m)^\S{26}Z leaked.*$", "", early))
-    answer = json.loads(jemalloc("watch", "--once", "--json", "--samples", 8, path).stdout)["growth"]
-    assert answer["clock"] == "uptime" and answer["classes"][0]["size"] == 4096 and answer["classes"][0]["steady"]
+    answer = json.loads(
+        jemalloc("watch", "--once", "--json", "--samples", 8, path).stdout)["growth"]
+    assert (answer["clock"] == "uptime" and answer["classes"][0]["size"] == 4096
+            and answer["classes"][0]["steady"])
     series = json.loads(jemalloc("stats", "--json", path).stdout)["series"][0]["growth"]
     assert series["classes"][0] == answer["classes"][0]
     shown = jemalloc("stats", "--only", "growth", path).stdout
-    assert "grows steadily" in shown and "too early to tell a leak" in shown and "leak?" not in shown
+    assert ("grows steadily" in shown and "too early to tell a leak" in shown
+            and "leak?" not in shown)
     # The same over minutes is one: every snapshot comes twenty times as late.
-    path.write_text("".join(re.sub(r'("uptime_ns":)(\d+)', lambda m: m[1] + str(int(m[2]) * 20), p[p.index("\n") + 1:])
+    path.write_text("".join(
+        re.sub(r'("uptime_ns":)(\d+)', lambda m: m[1] + str(int(m[2]) * 20), p[p.index("\n") + 1:])
                             for p in pieces))
     later = json.loads(jemalloc("stats", "--json", path).stdout)["series"][0]["growth"]
     assert later["to"] - later["from"] > 60 and later["early"] is None
@@ -121,7 +130,8 @@ def test_a_leak_is_named_by_pid(target, tmp_path):
         try:
             until(lambda: jemalloc("metrics", "--pid", process.pid).returncode == 0)
             done = jemalloc("watch", "--once", "--json", "-n", 8, "-i", "0.5", "--pid", process.pid)
-            recorded = jemalloc("record", "-n", 2, "-i", "50ms", "-o", tmp_path / "record.log", "--pid", process.pid)
+            recorded = jemalloc("record", "-n", 2, "-i", "50ms", "-o", tmp_path / "record.log",
+                                "--pid", process.pid)
         finally:
             process.kill()
             process.wait()
@@ -157,7 +167,8 @@ def fields(value, path=""):
             yield from fields(item, f"{path}/{key}")
     elif isinstance(value, list):
         for number, item in enumerate(value):
-            name = next((item[k] for k in ("ind", "name", "arena") if k in item), number) if isinstance(item, dict) else number
+            name = next((item[k] for k in ("ind", "name", "arena") if k in item),
+                        number) if isinstance(item, dict) else number
             yield from fields(item, f"{path}[{name}]")
     elif not isinstance(value, str) or path.startswith("/settings"):
         yield path, value
@@ -170,15 +181,18 @@ def test_text_and_json_of_one_process_agree(conf, target, tmp_path):
         found = finished(target("both", stdout=out, conf=conf), path)
     if "hpa" in conf:
         hpa = found[1]["arenas"][0]["hpa"]
-        assert sum(hpa.get(f"{kind}_npageslabs_nonhuge", 0) for kind in ("full", "empty")) + len(hpa["slabs"]) > 0
+        assert sum(hpa.get(f"{kind}_npageslabs_nonhuge", 0) for kind in ("full", "empty")) + len(
+            hpa["slabs"]) > 0
         assert "PARTLY USED SLABS" in jemalloc("stats", path).stdout
     if "prof" in conf:
         assert all(any("prof_live_count" in b for b in s["arenas"][0]["bins"]) for s in found)
     assert [s["notation"] for s in found] == ["json", "text", "json"]
     parts = ("settings", "shape", "stats", "arenas", "mutexes")
-    before, text, after = ({k: v for part in parts for k, v in fields(s[part], f"/{part}")} for s in found)
+    before, text, after = ({k: v for part in parts for k, v in fields(s[part], f"/{part}")}
+                           for s in found)
     shared = [k for k in before if k in text and k in after]
-    # Printing takes locks and time: text, which came between, says what both say, or lies between them.
+    # Printing takes locks and time: text, which came between, says what both say, or lies between
+    # them.
     for key in shared:
         if isinstance(text[key], (int, float)) and not isinstance(text[key], bool):
             low, high = sorted((before[key], after[key]))
@@ -195,8 +209,10 @@ class Screen:
         self.master, slave = pty.openpty()
         self.resize(rows, columns)
         self.before = termios.tcgetattr(slave)
-        self.process = subprocess.Popen([harness.MEMOIR, "jemalloc", "watch", *map(str, words)], stdin=slave,
-                                        stdout=slave, stderr=subprocess.PIPE, start_new_session=True,
+        self.process = subprocess.Popen([harness.MEMOIR, "jemalloc", "watch", *map(str, words)],
+                                        stdin=slave,
+                                        stdout=slave, stderr=subprocess.PIPE,
+                                        start_new_session=True,
                                         env=dict(os.environ, TERM="xterm", COLUMNS=""))
         self.slave, self.text = slave, ""
 
@@ -211,7 +227,8 @@ class Screen:
         """The last whole screen, as lines without colours."""
         self.read()
         whole = [f for f in self.text.split("\033[H")[1:] if f.endswith("\033[J") or "\033[J" in f]
-        return re.sub(r"\033\[[0-9;?]*[a-zA-Z]", "", whole[-1].split("\033[J")[0].replace("\r", "")).split("\n") if whole else []
+        return re.sub(r"\033\[[0-9;?]*[a-zA-Z]", "",
+                      whole[-1].split("\033[J")[0].replace("\r", "")).split("\n") if whole else []
 
     def wait(self, condition):
         until(lambda: (f := self.frame()) and condition(f))
@@ -242,8 +259,10 @@ def test_watch_on_a_terminal():
     with Stub((200, (DATA / "json_full.json").read_bytes())) as stub:
         screen = Screen("-i", "0.1", stub.address)
         frame = screen.wait(lambda f: any("arena" in line for line in f))
-        assert len(frame) == 24 and max(map(len, frame)) <= 90 and "q quit" in frame[-1] and "by size" in frame[-1]
-        assert any("allocated 32.7 MiB" in line for line in frame) and classes(frame)[:2] == [2621440, 1310720]
+        assert (len(frame) == 24 and max(map(len, frame)) <= 90 and "q quit" in frame[-1]
+                and "by size" in frame[-1])
+        assert (any("allocated 32.7 MiB" in line for line in frame)
+                and classes(frame)[:2] == [2621440, 1310720])
         screen.key("f")
         frame = screen.wait(lambda f: "by free" in f[-1])
         assert classes(frame)[:2] == [3072, 2560]
@@ -296,10 +315,13 @@ def test_watch_once(tmp_path):
     assert answer["snapshots"] == 4 and answer["snapshot"]["stats"]["allocated"] == 275427968
     assert {c["size"] for c in answer["arena_growth"]["classes"]} == {0, 1, 2}
     for words, says, status in ((["nowhere"], "No such file", 1), ([], "from where?", 2),
-                                (["--json", "x"], "--json is for --once", 2), (["x"], "needs a terminal", 2),
+                                (["--json", "x"], "--json is for --once", 2),
+                                (["x"], "needs a terminal", 2),
                                 (["--sort", "colour", "--once", "x"], "--sort is", 2)):
         done = jemalloc("watch", *(["--once"] if words in (["nowhere"], []) else []), *words)
-        assert done.returncode == status and says in done.stderr and done.stderr.count("\n") == 1, done.stderr
+        assert (done.returncode == status and says in done.stderr
+                and done.stderr.count("\n") == 1), done.stderr
     with Stub((503, b"no jemalloc\n")) as stub:
         done = jemalloc("watch", "--once", stub.address)
-    assert done.returncode == 1 and "503: no jemalloc" in done.stderr and done.stderr.count("\n") == 1
+    assert (done.returncode == 1 and "503: no jemalloc" in done.stderr
+            and done.stderr.count("\n") == 1)

@@ -90,4 +90,5 @@ int main(void) { for (int i = 0; i < 50; i++) deep(10); return 0; }
     stacks = [s for s in recording.stacks if s["allocated_bytes"] == 4321 * 50]
     assert len(stacks) == 1
     assert "main" in stacks[0]["functions"]
-    assert len([name for name in stacks[0]["functions"] if name.startswith("0x")]) >= 12  # deep, eleven times, and the program's own main
+    assert (len([name for name in stacks[0]["functions"] if name.startswith("0x")]) >=
+            12)  # deep, eleven times, and the program's own main

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Programs and libraries as different linkers lay them out, with gaps between their segments too: stacks reach main, and
-every frame has its name."""
+"""Programs and libraries as different linkers lay them out, with gaps between their segments too:
+stacks reach main, and every frame has its name."""
 import os
 import re
 import shutil
@@ -23,7 +23,8 @@ LAYOUTS = {
     "two-gaps": ("-no-pie", FAR, "-Wl,--section-start=.init=0x700000"),
     "gap-before-data": ("-no-pie", "-Wl,--section-start=.data=0x900000"),
     "text-segment": ("-no-pie", "-Wl,-Ttext-segment=0x10000000"),
-    "text-segment-gap": ("-no-pie", "-Wl,-Ttext-segment=0x10000000", "-Wl,--section-start=.text=0x10800000"),
+    "text-segment-gap": ("-no-pie", "-Wl,-Ttext-segment=0x10000000",
+                         "-Wl,--section-start=.text=0x10800000"),
     "large-pages": ("-Wl,-z,max-page-size=0x200000",),
     "large-pages-no-pie": ("-no-pie", "-Wl,-z,max-page-size=0x200000"),
     "one-segment": ("-Wl,-z,noseparate-code",),
@@ -35,7 +36,8 @@ LAYOUTS = {
     "lld-gap": ("-fuse-ld=lld", "-no-pie", FAR), "lld-gap-pie": ("-fuse-ld=lld", FAR),
     "lld-no-rosegment": ("-fuse-ld=lld", "-no-pie", "-Wl,--no-rosegment"),
     "lld-separate-code": ("-fuse-ld=lld", "-no-pie", "-Wl,-z,separate-code"),
-    "lld-large-pages": ("-fuse-ld=lld", "-no-pie", "-Wl,-z,max-page-size=0x200000", "-Wl,-z,separate-loadable-segments"),
+    "lld-large-pages": ("-fuse-ld=lld", "-no-pie", "-Wl,-z,max-page-size=0x200000",
+                        "-Wl,-z,separate-loadable-segments"),
     "mold": ("-fuse-ld=mold",), "mold-no-pie": ("-fuse-ld=mold", "-no-pie"),
     "mold-large-pages": ("-fuse-ld=mold", "-no-pie", "-Wl,-z,max-page-size=0x200000"),
     "mold-image-base": ("-fuse-ld=mold", "-no-pie", "-Wl,--image-base=0x20000000"),
@@ -89,18 +91,22 @@ def test_names_of_a_heap_dump(compile_program, tmp_path, layout):
 
 
 def test_a_file_in_the_gap_of_another(compile_program, tmp_path):
-    """A dump as the agent writes it, of a program that is elsewhere now: all of its maps have its build id."""
+    """A dump as the agent writes it, of a program that is elsewhere now: all of its maps have its
+    build id."""
     program = tmp_path / "program"
     shutil.copy(linked(compile_program, "gap"), program)
     dump = dumped(program, tmp_path)
-    notes = subprocess.run(["readelf", "-n", program], check=True, capture_output=True, text=True).stdout
+    notes = subprocess.run(["readelf", "-n", program], check=True, capture_output=True,
+                           text=True).stdout
     build_id = re.search(r"Build ID: (\w+)", notes)[1]
     program.rename(tmp_path / "elsewhere")
-    text, count = re.subn(rf"^(?=0*800000-.* {program}$)", "00500000-00501000 r-xp 00000000 08:01 999 /nowhere/other.so\n",
+    text, count = re.subn(rf"^(?=0*800000-.* {program}$)",
+                          "00500000-00501000 r-xp 00000000 08:01 999 /nowhere/other.so\n",
                           dump.read_text(), flags=re.M)
     assert count == 1
     assert not has_names(dump, "-d", str(tmp_path))
-    dump.write_text(f"{text}# build-id {build_id} 400000 0 {program}\n# build-id {'ab' * 20} 500000 500000 /nowhere/other.so\n")
+    dump.write_text(f"{text}# build-id {build_id} 400000 0 {program}\n# build-id {'ab' * 20} "
+                    "500000 500000 /nowhere/other.so\n")
     assert has_names(dump, "-d", str(tmp_path))
 
 
@@ -119,7 +125,8 @@ def test_names_of_the_agent(compile_program, tmp_path, layout):
 
 @pytest.mark.parametrize("layout", ["plain", "gap"])
 def test_code_between_the_segments_of_a_library(compile_program, compare, layout):
-    """The loader takes the gap for the library's.  What lies there is nobody's, and the stack goes on through it."""
+    """The loader takes the gap for the library's.  What lies there is nobody's, and the stack goes
+    on through it."""
     library = compile_program("layout_library.so", source="layout.c",
                               flags=("-O1", "-DLIBRARY", "-Wl,--section-start=.text=0x800000"))
     recording = compare([linked(compile_program, layout), library])
@@ -128,7 +135,8 @@ def test_code_between_the_segments_of_a_library(compile_program, compare, layout
     frames = next(s["frames"] for s in recording.stacks if s["allocated_bytes"] == 7001)
     assert "layout_library" not in str(frames[2])
     assert stack_of(recording, 3001)[:4] == STACK
-    assert "layout_library" in str(next(s["frames"] for s in recording.stacks if s["allocated_bytes"] == 30010)[1])
+    assert "layout_library" in str(
+        next(s["frames"] for s in recording.stacks if s["allocated_bytes"] == 30010)[1])
 
 
 def test_allocator_in_an_executable_with_gaps(compile_program, record):
@@ -150,7 +158,8 @@ def test_node(record):
     node = shutil.which("node")
     if not node:
         pytest.skip("no node")
-    script = "let a = []; for (let i = 0; i < 300; i++) a.push(Buffer.alloc(100001)); console.log(a.length)"
+    script = ("let a = []; for (let i = 0; i < 300; i++) a.push(Buffer.alloc(100001)); "
+              "console.log(a.length)")
     recording = record([node, "-e", script])
     assert (recording.status, recording.stdout) == (0, b"300\n")
     large = [s for s in recording.stacks if s["allocated_bytes"] == 100001 * s["allocations"]]

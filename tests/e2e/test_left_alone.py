@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Programs that cannot be recorded run as without us, however they are started, and are named once."""
+"""Programs that cannot be recorded run as without us, however they are started, and are named
+once."""
 import os
 import shutil
 import signal
@@ -38,13 +39,15 @@ def ways(program):
     return {
         "direct": ([program], False),
         "env": (["env", program], False),
-        "in the path": (["env", f"PATH=/bin:/usr/bin:/proc/nonexistent:{folder}", "env", name], False),
+        "in the path": (["env", f"PATH=/bin:/usr/bin:/proc/nonexistent:{folder}", "env", name],
+                        False),
         "sh exec": (["sh", "-c", f"exec {program}"], False),
         "sh": (["sh", "-c", f"{program}; exit $?"], True),
         "two": (["sh", "-c", f"{program}; env {program}; exit $?"], True),
         "spawn": ([python, "-c", SPAWN.format(""), program], True),
         "spawnp": ([python, "-c", SPAWN.format("p"), program], True),
-        "subprocess": ([python, "-c", "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))",
+        "subprocess": ([python, "-c", "import subprocess, sys; "
+                        "sys.exit(subprocess.call(sys.argv[1:]))",
                         program], True),
     }
 
@@ -55,9 +58,11 @@ def test_runs_untouched(unrecordable, tmp_path, children):
     for name, (command, needs_children) in ways(program).items():
         plain = harness.execute(command)
         options = ["--children"] if children else []
-        run = harness.execute([harness.MEMOIR, "run", "-o", str(tmp_path / f"{name}_%n.dat"), *options, "--",
-                               *command])
-        assert (run.status, run.stdout, run.own_stderr) == (plain.status, plain.stdout, plain.stderr), (name, run)
+        run = harness.execute(
+            [harness.MEMOIR, "run", "-o", str(tmp_path / f"{name}_%n.dat"), *options, "--",
+             *command])
+        assert (run.status, run.stdout, run.own_stderr) == (plain.status, plain.stdout,
+                                                            plain.stderr), (name, run)
         assert b"LD_PRELOAD" not in run.stdout and b"MEMOIR" not in run.stdout
         said = [line for line in run.stderr.splitlines() if text in line]
         assert len(said) == (not needs_children or children), (name, run)
@@ -65,15 +70,17 @@ def test_runs_untouched(unrecordable, tmp_path, children):
         assert run.stderr.count(b"which was not recorded") == 0, (name, run)
 
 
-@pytest.mark.parametrize("environment", [{"LD_PRELOAD": "/proc/nonexistent/a.so:/proc/nonexistent/b.so"}, {}])
+@pytest.mark.parametrize("environment",
+                         [{"LD_PRELOAD": "/proc/nonexistent/a.so:/proc/nonexistent/b.so"}, {}])
 def test_other_libraries_stay(unrecordable, tmp_path, environment):
     """Only our own entry is taken out of LD_PRELOAD."""
     program, _ = unrecordable
     for options in ([], ["--children"]):
         for command in ([program], ["env", program]):
             plain = harness.execute(command, env=environment)
-            run = harness.execute([harness.MEMOIR, "run", "-q", "-o", str(tmp_path / "out_%n.dat"), *options,
-                                   "--", *command], env=environment)
+            run = harness.execute(
+                [harness.MEMOIR, "run", "-q", "-o", str(tmp_path / "out_%n.dat"), *options,
+                 "--", *command], env=environment)
             assert run.stdout == plain.stdout, run
 
 
@@ -83,7 +90,8 @@ def test_status_is_the_wrappers(compile_program, tmp_path, options):
     wrapper = compile_program("shows_environment", flags=("-O2", "-static"))
     program = compile_program("basic")
     for command, status in (([wrapper, program], 7), ([wrapper, "-k", program], -signal.SIGUSR1)):
-        run = harness.execute([harness.MEMOIR, "run", *options, "-o", str(tmp_path / "out.dat"), "--", *command])
+        run = harness.execute(
+            [harness.MEMOIR, "run", *options, "-o", str(tmp_path / "out.dat"), "--", *command])
         assert run.status == status, run
         assert run.stderr.count(b"memoir:") == 1 and b"is linked statically" in run.stderr, run
         assert not (tmp_path / "out.dat").exists()
@@ -96,12 +104,14 @@ def test_status_of_a_wrapper_that_cannot_be_read(compile_program):
     # Not below /tmp/pytest-of-root, which others may not enter.
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o777)
-        wrapper, program, output = (os.path.join(folder, name) for name in ("wrapper", "program", "out.dat"))
+        wrapper, program, output = (os.path.join(folder, name)
+                                    for name in ("wrapper", "program", "out.dat"))
         shutil.copy(compile_program("shows_environment", flags=("-O2", "-static")), wrapper)
         shutil.copy(compile_program("basic"), program)
         os.chmod(wrapper, 0o111)
         try:
-            run = harness.execute([harness.MEMOIR, "run", "-o", output, "--", wrapper, program], user=65534,
+            run = harness.execute([harness.MEMOIR, "run", "-o", output, "--", wrapper, program],
+                                  user=65534,
                                   group=65534, extra_groups=[])
         except PermissionError:
             pytest.skip("another user may not run this memoir")
@@ -112,14 +122,17 @@ def test_status_of_a_wrapper_that_cannot_be_read(compile_program):
 
 
 def test_started_past_the_hooks(compile_program, tmp_path):
-    """By the system call itself, as Go does it: the environment holds our variables where children are recorded."""
+    """By the system call itself, as Go does it: the environment holds our variables where children
+    are recorded."""
     starter, recordable = compile_program("shows_environment"), compile_program("basic")
     for program, status in ((compile_program("shows_environment", "musl-gcc"), 5),
-                            (compile_program("shows_environment", flags=("-O2", "-static")), 5), (recordable, 0)):
+                            (compile_program("shows_environment", flags=("-O2", "-static")), 5),
+                            (recordable, 0)):
         for options in ([], ["--children"]):
             plain = harness.execute([starter, "-r", program])
-            run = harness.execute([harness.MEMOIR, "run", "-o", str(tmp_path / "out_%e_%n.dat"), *options, "--",
-                                   starter, "-r", program])
+            run = harness.execute(
+                [harness.MEMOIR, "run", "-o", str(tmp_path / "out_%e_%n.dat"), *options, "--",
+                 starter, "-r", program])
             assert run.status == plain.status == status, run
             assert run.own_stderr == plain.stderr, run
     assert len(list(tmp_path.glob("out_basic*.dat"))) == 1
@@ -144,8 +157,9 @@ def test_sanitized_child(compile_program, tmp_path):
     except subprocess.CalledProcessError:
         pytest.skip("does not build here")
     for command in ([program], ["sh", "-c", f"{program}; exit $?"], ["env", program]):
-        run = harness.execute([harness.MEMOIR, "run", "--children", "-o", str(tmp_path / "out_%n.dat"), "--",
-                               *command], env={"ASAN_OPTIONS": "detect_leaks=0"})
+        run = harness.execute(
+            [harness.MEMOIR, "run", "--children", "-o", str(tmp_path / "out_%n.dat"), "--",
+             *command], env={"ASAN_OPTIONS": "detect_leaks=0"})
         assert run.status == 5 and not run.own_stderr, run
         assert run.stderr.count(b"sanitizer") == 1, run
 
@@ -155,7 +169,8 @@ def test_agent_is_not_put_in(compile_program):
     run = harness.execute([harness.MEMOIR, "run", "--agent", program])
     assert run.status == 1 and b"is built for musl" in run.stderr, run
     # Its children inherit the library.
-    run = harness.execute([harness.MEMOIR, "run", "--agent", "sh", "-c", f"{program} >/dev/null; exit $?"])
+    run = harness.execute(
+        [harness.MEMOIR, "run", "--agent", "sh", "-c", f"{program} >/dev/null; exit $?"])
     assert run.status == 5 and not run.stderr, run
 
 
@@ -184,7 +199,8 @@ def test_missing_loader(compile_program, tmp_path):
     subprocess.run(["gcc", os.path.join(harness.PROGRAMS, "shows_environment.c"), "-o", program,
                     "-Wl,--dynamic-linker=/proc/nonexistent/ld.so"], check=True)
     run = harness.execute([harness.MEMOIR, "run", "-o", str(tmp_path / "out.dat"), program])
-    assert run.status == 127 and b"its loader /proc/nonexistent/ld.so is not there" in run.stderr, run
+    assert (run.status == 127 and b"its loader /proc/nonexistent/ld.so is not there" in
+            run.stderr), run
 
 
 def test_loader_elsewhere(tmp_path):

@@ -11,7 +11,8 @@ import pytest
 
 import harness
 
-ENDS = ["return", "exit", "_exit", "_Exit", "quick_exit", "abort", "segfault", "kill", "term", "exec",
+ENDS = ["return", "exit", "_exit", "_Exit", "quick_exit", "abort", "segfault", "kill", "term",
+        "exec",
         "thread", "pthread_exit", "trap"]
 
 
@@ -39,7 +40,8 @@ KILL_TESTS_AT_ONCE = 5  # the others are among the long ones
 @pytest.mark.slow
 @pytest.mark.soak
 @pytest.mark.parametrize("part", [
-    pytest.param(part, marks=[pytest.mark.long] if part >= KILL_TESTS_AT_ONCE else []) for part in range(KILL_TESTS)])
+    pytest.param(part, marks=[pytest.mark.long] if part >= KILL_TESTS_AT_ONCE else [])
+    for part in range(KILL_TESTS)])
 def test_kill_at_any_instant(compile_program, tmp_path, part):
     """200 times in all: SIGKILL in a storm of eight threads; every event that a thread had
     counted, but its last, is in the recording."""

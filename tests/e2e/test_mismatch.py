@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""memoir, libmemoir.so and memoir-collector of different versions: one line at once, and nobody waits."""
+"""memoir, libmemoir.so and memoir-collector of different versions: one line at once, and nobody
+waits."""
 import ctypes
 import mmap
 import os
@@ -45,20 +46,25 @@ def no_note(data, at):
 def test_library_of_another_version(tmp_path, change, reason):
     """Nothing is started and nothing is left behind."""
     library = altered(tmp_path, change)
-    done = harness.execute([harness.MEMOIR, "run", "-o", f"{tmp_path}/out.dat", "sh", "-c", STARTED], cwd=tmp_path,
+    done = harness.execute(
+        [harness.MEMOIR, "run", "-o", f"{tmp_path}/out.dat", "sh", "-c", STARTED], cwd=tmp_path,
                            env={"MEMOIR_LIBRARY": library})
     assert (done.status, done.stdout) == (1, b""), done
-    assert done.stderr.startswith(f"memoir: {library} cannot be used: ".encode()) and reason in done.stderr
+    assert (done.stderr.startswith(f"memoir: {library} cannot be used: ".encode())
+            and reason in done.stderr)
     assert done.stderr.count(b"\n") == 1 and os.listdir(tmp_path) == ["libmemoir.so"]
 
 
 def test_memory_of_another_version(tmp_path):
-    """The library finds memory of a launcher that it does not know: the program runs, and it says why not recorded."""
+    """The library finds memory of a launcher that it does not know: the program runs, and it says
+    why not recorded."""
     (tmp_path / "memory").write_bytes(b"MMRSHM01" + bytes(1 << 20))
     done = harness.execute(["/bin/sh", "-c", STARTED], cwd=tmp_path,
-                           env={"LD_PRELOAD": harness.LIBRARY, "MEMOIR_SHM": str(tmp_path / "memory")})
+                           env={"LD_PRELOAD": harness.LIBRARY,
+                                "MEMOIR_SHM": str(tmp_path / "memory")})
     assert (done.status, done.stdout) == (0, b"started\n"), done
-    assert done.stderr == f"memoir: not recorded: memoir is of another version than {harness.LIBRARY}\n".encode()
+    assert (done.stderr == "memoir: not recorded: memoir is of another version than "
+            f"{harness.LIBRARY}\n".encode())
 
 
 def test_collector_of_another_version():
@@ -67,12 +73,14 @@ def test_collector_of_another_version():
     try:
         os.ftruncate(fd, 16 << 20)
         os.pwrite(fd, b"MMRSHM01", 0)
-        done = subprocess.run([harness.COLLECTOR, "--shm-fd", str(fd), "--target", str(os.getpid())], pass_fds=[fd],
+        done = subprocess.run(
+            [harness.COLLECTOR, "--shm-fd", str(fd), "--target", str(os.getpid())], pass_fds=[fd],
                               capture_output=True, timeout=harness.TIMEOUT)
         assert done.returncode == 1, done
         with mmap.mmap(fd, 4096) as memory:
             state = ctypes.c_uint32.from_buffer_copy(memory, 8).value
             error = memory[16:272].split(b"\0")[0]
-        assert (state, error) == (2, b"shared memory: memoir-collector is of another version than libmemoir.so")
+        assert (state, error) == (2, b"shared memory: memoir-collector is of another version than "
+                                  b"libmemoir.so")
     finally:
         os.close(fd)

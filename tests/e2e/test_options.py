@@ -23,14 +23,16 @@ def test_zero_memory(compile_program, record, mode):
     assert recording.info["lost_events"] == recording.info["unknown_frees"] == 0
 
 
-@pytest.mark.parametrize("allocator", ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2.0"])
+@pytest.mark.parametrize("allocator",
+                         ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2.0"])
 def test_zero_memory_of_other_allocators(compile_program, record, allocator):
     library = f"/usr/lib/x86_64-linux-gnu/{allocator}"
     if not os.path.exists(library):
         pytest.skip(f"no {allocator}")
     program = compile_program("zeroed", flags=("-O1",))
     for order in ({"preload": [library]}, {"after": [library]}):
-        recording = record([program], mode="preload", env={"MEMORY_PROFILER_ZERO_MEMORY": "1"}, **order)
+        recording = record([program], mode="preload", env={"MEMORY_PROFILER_ZERO_MEMORY": "1"},
+                           **order)
         assert recording.status == 0 and b"dirty" not in recording.stdout, recording.run
 
 
@@ -79,7 +81,8 @@ def test_include_file(compile_program, tmp_path, mode):
 
 
 def test_include_file_that_is_not_there(compile_program, record):
-    recording = record([compile_program("exits"), "exit"], options=["--include-file", "/proc/nonexistent/*"])
+    recording = record([compile_program("exits"), "exit"],
+                       options=["--include-file", "/proc/nonexistent/*"])
     assert b"memoir: no file matches /proc/nonexistent/*\n" in recording.stderr
 
 
@@ -113,7 +116,8 @@ def test_log_rotation(compile_program, tmp_path, mode):
            "MEMORY_PROFILER_LOGFILE_ROTATE_WHEN_BIGGER_THAN": "20"}
     for _ in range(2):
         harness.record([compile_program("exits"), "exit"], path, mode=mode, env=env, cwd=tmp_path)
-    harness.wait_for(lambda: {"exits.log", "exits.log.initial", "exits.log.old"} <= set(os.listdir(folder)),
+    harness.wait_for(lambda: {"exits.log", "exits.log.initial", "exits.log.old"} <= set(
+        os.listdir(folder)),
                      what="the log files")
     assert b"recording" in (folder / "exits.log.initial").read_bytes()
     assert b"finished" in b"".join(f.read_bytes() for f in folder.iterdir())
@@ -126,7 +130,8 @@ def test_log_is_not_rotated_by_default(compile_program, tmp_path):
     env = {"MEMORY_PROFILER_LOG": "trace", "MEMORY_PROFILER_LOGFILE": str(tmp_path / "log")}
     for _ in range(2):
         harness.record([compile_program("exits"), "exit"], path, mode="preload", env=env)
-    harness.wait_for(lambda: (tmp_path / "log").read_bytes().count(b"finished") == 2, what="the log")
+    harness.wait_for(lambda: (tmp_path / "log").read_bytes().count(b"finished") == 2,
+                     what="the log")
     assert not (tmp_path / "log.initial").exists()
 
 
@@ -156,12 +161,17 @@ def test_log_on_the_programs_stderr(compile_program, tmp_path):
 
 
 def test_log_keeps_no_pipe_open(compile_program, tmp_path):
-    """Whoever reads the program's stderr is not held up, though it ends before its collector does."""
-    script = f'x=$(LD_PRELOAD={harness.LIBRARY} MEMORY_PROFILER_LOG=trace "$0" exit 2>&1); echo $?; echo "$x"'
-    run = harness.execute(["bash", "-c", script, compile_program("exits")], cwd=tmp_path, timeout=20)
+    """Whoever reads the program's stderr is not held up, though it ends before its collector
+    does."""
+    script = (f'x=$(LD_PRELOAD={harness.LIBRARY} MEMORY_PROFILER_LOG=trace "$0" exit 2>&1); echo '
+              '$?; echo "$x"')
+    run = harness.execute(["bash", "-c", script, compile_program("exits")], cwd=tmp_path,
+                          timeout=20)
     assert run.stdout.startswith(b"21\n") and b"events taken" in run.stdout
-    holding = subprocess.Popen(["sh", "-c", "exec 2>/dev/null; exec sleep 60"], stderr=subprocess.PIPE,
-                               env=dict(harness.ENVIRONMENT, LD_PRELOAD=harness.LIBRARY, MEMORY_PROFILER_LOG="info",
+    holding = subprocess.Popen(["sh", "-c", "exec 2>/dev/null; exec sleep 60"],
+                               stderr=subprocess.PIPE,
+                               env=dict(harness.ENVIRONMENT, LD_PRELOAD=harness.LIBRARY,
+                                        MEMORY_PROFILER_LOG="info",
                                         MEMORY_PROFILER_OUTPUT=str(tmp_path / "out.dat")))
     try:
         assert b"recording" in holding.stderr.read(), "it ends when the program has given it up"
@@ -174,16 +184,20 @@ def test_log_is_written_between_the_programs_lines(tmp_path):
     """To a file that was not opened for appending."""
     path = tmp_path / "err.txt"
     with open(path, "wb") as file:
-        subprocess.run(["bash", "-c", "echo before >&2; /bin/sleep 0.1; echo after >&2"], stderr=file, check=True,
-                       env=dict(harness.ENVIRONMENT, LD_PRELOAD=harness.LIBRARY, MEMORY_PROFILER_LOG="info",
+        subprocess.run(["bash", "-c", "echo before >&2; /bin/sleep 0.1; echo after >&2"],
+                       stderr=file, check=True,
+                       env=dict(harness.ENVIRONMENT, LD_PRELOAD=harness.LIBRARY,
+                                MEMORY_PROFILER_LOG="info",
                                 MEMORY_PROFILER_OUTPUT=str(tmp_path / "out.dat")))
     lines = path.read_bytes().splitlines()
     assert lines.count(b"before") == lines.count(b"after") == 1
-    assert len(lines) >= 4 and all(line.startswith(b"memoir: ") for line in lines if line not in (b"before", b"after"))
+    assert (len(lines) >= 4 and all(line.startswith(b"memoir: ") for line in lines
+                                    if line not in (b"before", b"after")))
 
 
 WITHOUT_EFFECT = {
-    "MEMORY_PROFILER_BACKTRACE_CACHE_SIZE_LEVEL_1": "1", "MEMORY_PROFILER_BACKTRACE_CACHE_SIZE_LEVEL_2": "1",
+    "MEMORY_PROFILER_BACKTRACE_CACHE_SIZE_LEVEL_1": "1",
+    "MEMORY_PROFILER_BACKTRACE_CACHE_SIZE_LEVEL_2": "1",
     "MEMORY_PROFILER_BACKTRACE_CACHE_SIZE": "1", "MEMORY_PROFILER_USE_SHADOW_STACK": "0",
     "MEMORY_PROFILER_EMIT_PARTIAL_BACKTRACES": "0", "MEMORY_PROFILER_USE_PERF_EVENT_OPEN": "0",
     "MEMORY_PROFILER_DISABLE_PR_SET_VMA_ANON_NAME": "1", "MEMORY_PROFILER_PRECISE_TIMESTAMPS": "1",
@@ -199,13 +213,15 @@ def test_same_recording(compile_program, record, variable, mode):
     def stacks(env):
         recording = record([program], mode=mode, env=env)
         assert recording.run.own_stderr == b"" and recording.info["lost_events"] == 0
-        return sorted((s["functions"], s["allocations"], s["leaked_bytes"]) for s in recording.stacks)
+        return sorted((s["functions"], s["allocations"], s["leaked_bytes"])
+                      for s in recording.stacks)
     assert stacks({variable: WITHOUT_EFFECT[variable]}) == stacks({})
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("variable", ["MEMORY_PROFILER_BACKTRACE_CACHE_SIZE", "MEMORY_PROFILER_CHOWN_OUTPUT_TO",
-                                      "MEMORY_PROFILER_ZERO_MEMORY"])
+@pytest.mark.parametrize("variable",
+                         ["MEMORY_PROFILER_BACKTRACE_CACHE_SIZE", "MEMORY_PROFILER_CHOWN_OUTPUT_TO",
+                          "MEMORY_PROFILER_ZERO_MEMORY"])
 def test_bad_value(compile_program, record, variable, mode):
     recording = record([compile_program("exits"), "exit"], mode=mode, env={variable: "plenty"})
     lines = [line for line in recording.stderr.decode().split("\n") if variable in line]

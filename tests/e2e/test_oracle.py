@@ -125,7 +125,8 @@ def test_real_programs_against_counting_library(compile_program, record, tmp_pat
         command[3] = str(source)
     if name == "git":
         command[2] = str(tmp_path / "repository")
-        os.system(f"git init -q {command[2]} && cd {command[2]} && cp /usr/include/*.h . && git add . && "
+        os.system(f"git init -q {command[2]} && cd {command[2]} && cp /usr/include/*.h . && git "
+                  "add . && "
                   "git -c user.name=a -c user.email=a@b commit -q -m one")
     if shutil.which(command[0]) is None:
         pytest.skip(f"no {command[0]}")
@@ -205,7 +206,8 @@ def test_stacks(compile_program, record, variant):
 def test_stacks_without_unwind_tables(compile_program, record):
     """Code without .eh_frame but with frame pointers is walked by them."""
     recording = record([compile_program("stacks", flags=(
-        "-O2", "-fno-omit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"))])
+        "-O2", "-fno-omit-frame-pointer", "-fno-asynchronous-unwind-tables",
+        "-fno-unwind-tables"))])
     sizes = recording.by_size()
     for size in (1001, 1002, 1003, 1004, 1006):
         functions = innermost(sizes[size][0])
@@ -257,7 +259,8 @@ def test_deep_recursion(compile_program, record, depth):
 
 
 def test_stack_depth_option(compile_program, record):
-    recording = record([compile_program("deep", flags=("-O1",)), 100], options=["--stack-depth", "20"])
+    recording = record([compile_program("deep", flags=("-O1",)), 100],
+                       options=["--stack-depth", "20"])
     bottom = recording.by_size()[5001][0]
     assert 19 <= bottom.count("dive") <= 20
 
@@ -285,7 +288,8 @@ def test_interrupted_while_unmapping(compile_program, tmp_path):
     """A handler allocates right after a table of the recorder's own was given back."""
     path = tmp_path / "out.dat"
     env = dict(os.environ, MEMORY_PROFILER_OUTPUT=str(path))
-    done = subprocess.run([compile_program("unmap_signal"), harness.LIBRARY], env=env, capture_output=True,
+    done = subprocess.run([compile_program("unmap_signal"), harness.LIBRARY], env=env,
+                          capture_output=True,
                           check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     counted = json.loads(done.stdout)

@@ -54,7 +54,8 @@ def report(folder):
 def part(folder):
     """A question and a range, in seconds."""
     runtime = harness.ask("info", "--json", folder / "demo.dat")["runtime_ns"]
-    return {"filter": "size >= 40", "from": round(runtime * 0.2) / 1e9, "to": round(runtime * 0.7) / 1e9}
+    return {"filter": "size >= 40", "from": round(runtime * 0.2) / 1e9,
+            "to": round(runtime * 0.7) / 1e9}
 
 
 def record_redis(folder):
@@ -62,8 +63,9 @@ def record_redis(folder):
     program, socket = str(folder / "redis-server"), str(folder / "redis")
     shutil.copy(shutil.which("redis-server"), program)
     recording = folder / "redis-server.dat"
-    recorded = subprocess.Popen([harness.MEMOIR, "run", "-q", "-o", str(recording), program, "--port",
-                                 "0", "--unixsocket", socket, "--save", ""], cwd=folder)
+    recorded = subprocess.Popen(
+        [harness.MEMOIR, "run", "-q", "-o", str(recording), program, "--port",
+         "0", "--unixsocket", socket, "--save", ""], cwd=folder)
 
     def clients(*options):
         subprocess.run(["redis-benchmark", "-s", socket, "-q", "-P", "16", "-c", "8", *options],
@@ -95,7 +97,8 @@ def seen(folder, part):
         first = recordings["demo.dat"]
         facts = server.get(f"/data/{first['id']}/overview")
         large = recordings.get("redis-server.dat")
-        shown = large and {"picture": large["id"], "picture_end": large["runtime"]["secs"] + large["runtime"]["fract_nsecs"] / 1e9}
+        shown = (large and {"picture": large["id"], "picture_end": large["runtime"]["secs"] +
+                            large["runtime"]["fract_nsecs"] / 1e9})
         return run_walk("page_walk.mjs", {
             "address": server.address, "id": first["id"], "second": recordings["again.dat"]["id"],
             "program": "leaky", "function": FUNCTION, "upload": str(folder / "third.dat"),
@@ -136,43 +139,52 @@ def test_overview(seen, report):
     assert binary(figures["Never freed"]) == pytest.approx(report["leaked"]["bytes"], rel=0.01)
     assert f"{report['leaked']['count']:,} blocks" in figures["Never freed"]
     assert "peak" in is_["strip"] and "never freed" in is_["strip"]
-    assert any("session_open" in row or "calloc" in row or "token" in row for row in is_["who"]), is_["who"]
+    assert any("session_open" in row or "calloc" in row or "token" in row
+               for row in is_["who"]), is_["who"]
     assert is_["verdicts"] and is_["graphs"] >= 2 and "leaky" in is_["about"]
     assert len(is_["labels"]) == 6 and all("at most" in label for label in is_["labels"])
     assert re.search(r"bytes\s+[\d.]+ [KM]?i?B", is_["tip"]), is_["tip"]
     begin, end = is_["zoomed"]
     assert 0 < begin < end and "within" in is_["zoomed_said"] and is_["back"] is None
-    assert "Allocations alive here" in is_["menu"] and "Allocated within the visible range" in is_["menu"]
+    assert ("Allocations alive here" in is_["menu"]
+            and "Allocated within the visible range" in is_["menu"])
     assert is_["menu_closed"] and is_["drilled"][0] == "alive" and is_["drilled"][1] > 0
     assert is_["peak"] == "peak"
 
 
 def test_working(seen):
     is_ = walked(seen, "working")
-    assert re.search(r"Being worked out, \d\.\d s · pass 2 over the recording: 63 %", is_["said"]), is_["said"]
+    assert re.search(r"Being worked out, \d\.\d s · pass 2 over the recording: 63 %",
+                     is_["said"]), is_["said"]
     assert is_["bar"] == 0.63 and is_["boxes"] > 3
-    assert is_["asked"].startswith("/data/") and "/flame?" in is_["asked"] and "measure=temporary" in is_["asked"]
+    assert (is_["asked"].startswith("/data/") and "/flame?" in is_["asked"]
+            and "measure=temporary" in is_["asked"])
 
 
 def test_overview_of_a_part(seen, report, folder, part):
     """The same figures as the command line's, under the same filter and range."""
     is_ = walked(seen, "overview_part")
-    said = harness.ask("report", "--json", "--top", "5", "-F", part["filter"], "--from", f"{part['from']:.9f}s",
+    said = harness.ask("report", "--json", "--top", "5", "-F", part["filter"], "--from",
+                       f"{part['from']:.9f}s",
                        "--to", f"{part['to']:.9f}s", folder / "demo.dat")
     assert 0 < said["filter"]["count"] < report["allocations"]
     figures = {f.split("\n")[0]: f for f in is_["figures"]}
-    for name, weight, unit in (("Peak", said["peak"], "block"), ("Never freed", said["leaked"], "block"),
+    for name, weight, unit in (("Peak", said["peak"], "block"),
+                               ("Never freed", said["leaked"], "block"),
                                ("Allocated", said["filter"], "allocation")):
         assert binary(figures[name]) == pytest.approx(weight["bytes"], rel=0.01), name
-        assert f"{weight['count']:,} {unit}{'s' if weight['count'] != 1 else ''}" in figures[name], name
+        assert (f"{weight['count']:,} {unit}{'s' if weight['count'] != 1 else ''}" in
+                figures[name]), name
     assert f"{said['temporary']:,}" in figures["Temporary"]
-    assert [binary(row) for row in is_["who"]] == pytest.approx([s["bytes"] for s in said["top"]["allocated"]], rel=0.01)
+    assert [binary(row) for row in is_["who"]] == pytest.approx(
+        [s["bytes"] for s in said["top"]["allocated"]], rel=0.01)
     assert "match" in is_["said"]
     # What leads on keeps the question and the range.
     assert len(is_["links"]) >= 4 + 2 * len(is_["who"])
     for link in is_["links"]:
         query = urllib.parse.parse_qs(link.split("?", 1)[1])
-        assert part["filter"] in query["filter"][0] and float(query["from"][0]) == part["from"], link
+        assert (part["filter"] in query["filter"][0]
+                and float(query["from"][0]) == part["from"]), link
         assert float(query["to"][0]) == part["to"], link
     assert binary(is_["flame"]) == pytest.approx(said["leaked"]["bytes"], rel=0.01)
     # The last card stays that of the recording.
@@ -189,7 +201,8 @@ def test_flame(seen, report):
     assert FUNCTION in is_["tip"] and "%" in is_["tip"]
     zoomed = dict(is_["zoomed"])
     assert zoomed[FUNCTION] == names["all"] and "render_row" not in zoomed
-    assert is_["trail"].startswith("all") and is_["trail"].endswith(f"{FUNCTION}: 1.53 MiB in 1 block") and FUNCTION in is_["foot"]
+    assert (is_["trail"].startswith("all") and is_["trail"].endswith(
+        f"{FUNCTION}: 1.53 MiB in 1 block") and FUNCTION in is_["foot"])
     assert is_["copied"].split("\n")[0] == FUNCTION and len(is_["copied"].split("\n")) > 2
     assert FUNCTION in is_["pinned"] and is_["back"] == len(is_["boxes"])
     assert re.match(r"[\d.]+ % in \d+ box", is_["found"]) and is_["not_found"] == "no function fits"
@@ -205,7 +218,8 @@ def test_flame(seen, report):
     assert "Only stacks through this function" in is_["menu"] and "Copy the stack" in is_["menu"]
     assert is_["term"] == [f'function = "{FUNCTION}"'] and FUNCTION in is_["only"]
     assert "render_row" not in is_["only"]
-    assert is_["against_time"][0] == "Flame graph of the difference" and is_["against_time"][2] == "alive"
+    assert (is_["against_time"][0] == "Flame graph of the difference"
+            and is_["against_time"][2] == "alive")
     assert "against again.dat" in is_["against"]
     assert is_["table"] and is_["table_sorted"] == "-self"
 
@@ -266,8 +280,10 @@ def test_no_problems(seen):
 def test_live(compile_program, tmp_path):
     """Figures, timeline and flame graph move while the program runs."""
     path = tmp_path / "live.dat"
-    program = subprocess.Popen([harness.MEMOIR, "run", "-o", str(path), "--", compile_program("growing")],
-                               env=harness.ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    program = subprocess.Popen(
+        [harness.MEMOIR, "run", "-o", str(path), "--", compile_program("growing")],
+                               env=harness.ENVIRONMENT, stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL)
     over = threading.Event()
 
@@ -282,9 +298,11 @@ def test_live(compile_program, tmp_path):
     try:
         harness.wait_for(path.exists, timeout=120, what="the recording")
         with serving.Server(path) as server:
-            harness.wait_for(lambda: server.ready()[0].get("final_allocated_count", 0) > 1000, timeout=120,
+            harness.wait_for(lambda: server.ready()[0].get("final_allocated_count", 0) > 1000,
+                             timeout=120,
                              what="the first blocks")
-            seen = run_walk("page_live.mjs", {"address": server.address, "id": server.ready()[0]["id"]}, tmp_path)
+            seen = run_walk("page_live.mjs",
+                            {"address": server.address, "id": server.ready()[0]["id"]}, tmp_path)
     finally:
         over.set()
         growing.join()

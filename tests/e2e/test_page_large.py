@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The page on ten million allocations: the first view within a second, every action within 300 ms.
 
-Other tests run beside this one, so five times that is allowed, and more where more wants to run than
-there are processors; MEMOIR_QUIET=1 says that the machine is quiet, and the limits are meant as they
-are.  The times are printed (pytest -s) either way.
-"""
+Other tests run beside this one, so five times that is allowed, and more where more wants to run
+than there are processors; MEMOIR_QUIET=1 says that the machine is quiet, and the limits are meant
+as they are.  The times are printed (pytest -s) either way.  """
 import os
 import subprocess
 
@@ -28,7 +27,8 @@ def slack():
 
 
 def check_walks(seen):
-    """Every view is what its address says, may be used by keys and in the dark, and tells what went wrong."""
+    """Every view is what its address says, may be used by keys and in the dark, and tells what went
+    wrong."""
     views = seen["permalinks"]["views"]
     assert len(views) == 11
     for name, view in views.items():
@@ -45,11 +45,13 @@ def check_walks(seen):
 def test_ten_million(tmp_path):
     path = tmp_path / "large.dat"
     generator = os.path.join(harness.BUILD, "tests", "unit", "gen_recording")
-    subprocess.run([generator, str(path), str(EVENTS)], check=True, timeout=600, stdout=subprocess.DEVNULL)
+    subprocess.run([generator, str(path), str(EVENTS)], check=True, timeout=600,
+                   stdout=subprocess.DEVNULL)
     with serving.Server(path) as server:
         recording, = server.ready(timeout=900)
         assert recording["allocated_count"] > 9_000_000
-        seen = run_walk("page_large.mjs", {"address": server.address, "id": recording["id"]}, tmp_path)
+        seen = run_walk("page_large.mjs", {"address": server.address, "id": recording["id"]},
+                        tmp_path)
     is_, times = seen["large"], seen["times"]
     for name in ("large", "lists", "permalinks", "keyboard", "failing"):
         assert "failed" not in seen[name], seen[name]["failed"]

@@ -75,14 +75,19 @@ def canonical(question, api):
 
 
 def test_first_requests_are_prefetched(seen):
-    """The server prefetches what the page will ask: each of it, and nothing else but shapes of flame graphs."""
+    """The server prefetches what the page will ask: each of it, and nothing else but shapes of
+    flame graphs."""
     foreseen = set()
-    for path in [*glob.glob(os.path.join(harness.ROOT, "src/answer/*.c")), os.path.join(harness.ROOT, "src/server/prefetch.c")]:
+    for path in [*glob.glob(os.path.join(harness.ROOT, "src/answer/*.c")),
+                 os.path.join(harness.ROOT, "src/server/prefetch.c")]:
         with open(path, encoding="utf-8") as file:
             text = re.sub(r'"\s+"', "", file.read())
-        for question, rows in re.findall(r'\.name = "(\w+)".*?\.prefetch =(.*?\{ 0 \})', text, flags=re.S):
-            foreseen |= {f"{question}?{query}" for query in re.findall(r'\{ \d+, "([^"]*)" \}', rows)}
-        foreseen |= {f"{name}?{query}" for name, query in re.findall(r'\{ \d+, "(\w+)", "([^"]*)" \}', text)}
+        for question, rows in re.findall(r'\.name = "(\w+)".*?\.prefetch =(.*?\{ 0 \})', text,
+                                         flags=re.S):
+            foreseen |= {f"{question}?{query}"
+                         for query in re.findall(r'\{ \d+, "([^"]*)" \}', rows)}
+        foreseen |= {f"{name}?{query}"
+                     for name, query in re.findall(r'\{ \d+, "(\w+)", "([^"]*)" \}', text)}
     foreseen = {canonical(q, seen["api"]) for q in foreseen}
     asked = {canonical(q, seen["api"]) for q in walked(seen, "opening")["asked"]}
     assert asked - foreseen == set()
@@ -94,16 +99,19 @@ def test_numbers_lead_to_what_they_count(seen):
     followed = walked(seen, "numbers")["followed"]
     assert [f for f in followed if not (f[2] and f[3])] == []
     views = {address.split("/")[0] for address, *_ in followed}
-    assert views == {"overview", "allocations", "functions", "tree", "threads", "histograms", "source", "address_space", "compare"}
+    assert views == {"overview", "allocations", "functions", "tree", "threads", "histograms",
+                     "source", "address_space", "compare"}
     assert len(followed) > 60
-    assert any("zoom=" in href and "shape=up" in href and address.startswith("functions") for address, href, *_ in followed)
+    assert any("zoom=" in href and "shape=up" in href and address.startswith("functions")
+               for address, href, *_ in followed)
 
 
 def test_groups(seen, groups, report):
     is_ = walked(seen, "groups")
     assert binary(is_["said"]) == pytest.approx(report["allocated_bytes"], rel=0.01)
     assert blocks(is_["said"]) == report["allocations"]
-    assert f"{len(groups)} stacks" in is_["said"] and len(is_["rows"]) == len(groups) == is_["sparks"]
+    assert (f"{len(groups)} stacks" in is_["said"]
+            and len(is_["rows"]) == len(groups) == is_["sparks"])
     assert "render_page" in is_["rows"][0] and "leaky.c:" in is_["rows"][0]
     assert "← handle_request ← serve" in is_["rows"][0] and "start_thread" not in is_["rows"][0]
     assert is_["sort"] == "-only_matched.allocated_count" and "render_row" in is_["by_count"][0]
@@ -113,16 +121,19 @@ def test_groups(seen, groups, report):
     assert is_["full"] >= 3
     assert is_["bands"] == ["what matches", "the whole stack"] and is_["columns"] == 15
     assert "most at" in is_["whole"]
-    assert {"Only this stack", "Without this stack", "Flame graph of this stack"} <= set(is_["menu"])
+    assert {"Only this stack", "Without this stack", "Flame graph of this stack"} <= set(
+        is_["menu"])
     assert is_["copied"].split("\n")[-1].startswith("clone")
     filter_, rows, said = is_["only"]
     assert re.fullmatch(r"backtrace = \d+", filter_) and rows == 1
     heaviest = groups[0]["only_matched"]
     assert blocks(said) == heaviest["allocated_count"]
-    assert is_["bytes"][:2] == ["flat", filter_] and blocks(is_["bytes"][2]) == heaviest["allocated_count"]
+    assert (is_["bytes"][:2] == ["flat", filter_]
+            and blocks(is_["bytes"][2]) == heaviest["allocated_count"])
     assert is_["csv"]["name"] == "allocations-by-stack.csv"
     lines = is_["csv"]["text"].strip().split("\n")
-    assert len(lines) == len(groups) + 1 == is_["copied_rows"] and f",{heaviest['size']}," in lines[1]
+    assert (len(lines) == len(groups) + 1 == is_["copied_rows"]
+            and f",{heaviest['size']}," in lines[1])
     assert 0 < blocks(is_["brushed"]) < report["allocations"]
     assert blocks(is_["moment"]) == report["peak"]["count"] and "alive at" in is_["moment"]
 
@@ -133,11 +144,15 @@ def test_flat(seen, report, folder):
     assert FUNCTION in is_["largest"] and "1.53 MiB" in is_["largest"] and is_["sort"] == "-size"
     assert is_["smallest"] and is_["drawn"] < 40
     assert is_["stacks"] == ["Allocated at", "Reallocated at", "Its realloc chain was freed at"]
-    assert {"Only what this stack freed", "Only this size", "Who shares its page"} <= {m.split("\n")[0] for m in is_["menu"]}
+    assert {"Only what this stack freed", "Only this size", "Who shares its page"} <= {
+        m.split("\n")[0] for m in is_["menu"]}
     assert is_["term"] == f"thread = {is_['thread']}"
-    assert {"Show slack", "Show marker", "Show position in chain", "Show chain lifetime"} == {m.split("\n")[0] for m in is_["offered"]}
-    slack = harness.ask("allocations", "--json", "--no-stacks", folder / "demo.dat", "--sort", "slack", "--order", "dsc", "-n", "3")
-    assert [int(re.sub(r"\D", "", text)) for text in is_["slack"][:3]] == [a["extra_space"] for a in slack["allocations"]], is_["slack"][:3]
+    assert {"Show slack", "Show marker", "Show position in chain", "Show chain lifetime"} == {
+        m.split("\n")[0] for m in is_["offered"]}
+    slack = harness.ask("allocations", "--json", "--no-stacks", folder / "demo.dat", "--sort",
+                        "slack", "--order", "dsc", "-n", "3")
+    assert [int(re.sub(r"\D", "", text)) for text in is_["slack"][:3]] == [
+        a["extra_space"] for a in slack["allocations"]], is_["slack"][:3]
 
 
 def test_ten_million_rows(seen):
@@ -156,7 +171,8 @@ def test_keyboard(seen):
 def test_states(seen):
     is_ = walked(seen, "states")
     assert "No allocation matches" in is_["empty"] and is_["again"] > 3 and is_["skeleton"]
-    for view in ("functions", "tree", "threads", "histograms", "source", "address_space", "allocations"):
+    for view in ("functions", "tree", "threads", "histograms", "source", "address_space",
+                 "allocations"):
         assert "without the question" in is_[f"empty_{view}"], view
     assert len(is_["failures"]) == 9
     for view, said in is_["failures"].items():
@@ -171,12 +187,14 @@ def test_functions(seen, report):
     assert binary(is_["said"]) == pytest.approx(report["peak"]["bytes"], rel=0.01)
     assert any(row.startswith(FUNCTION) for row in is_["rows"]) and FUNCTION in is_["self"][0]
     assert len(is_["found"]) == 1 and FUNCTION in is_["found"][0] and "no such name" in is_["none"]
-    assert any("leaky.c:" in row for row in is_["lines"]) and any("leaky" in row for row in is_["modules"])
+    assert (any("leaky.c:" in row for row in is_["lines"])
+            and any("leaky" in row for row in is_["modules"]))
     assert binary(is_["leaked"]) == pytest.approx(report["leaked"]["bytes"], rel=0.01)
     assert binary(is_["alive at t"]) == pytest.approx(report["peak"]["bytes"], rel=0.01)
     assert binary(is_["allocated"]) == pytest.approx(report["allocated_bytes"], rel=0.01)
     assert blocks(is_["temporary"]) == report["temporary"]
-    assert "Only what goes through it" in is_["menu"] and is_["filter"] == f'function = "{FUNCTION}"'
+    assert ("Only what goes through it" in is_["menu"]
+            and is_["filter"] == f'function = "{FUNCTION}"')
     assert not any(row.startswith("render_row") for row in is_["only"])
     assert blocks(is_["linked"]) == 1
 
@@ -185,7 +203,8 @@ def test_tree(seen, report):
     is_ = walked(seen, "tree")
     assert binary(is_["said"]) == pytest.approx(report["peak"]["bytes"], rel=0.01)
     assert is_["rows"][0].startswith("▾") and any(FUNCTION in row for row in is_["rows"])
-    assert is_["closed"] == 1 and len(is_["all"]) > len(is_["rows"]) and is_["permalink"] == is_["all"]
+    assert (is_["closed"] == 1 and len(is_["all"]) > len(is_["rows"])
+            and is_["permalink"] == is_["all"])
     assert FUNCTION in is_["up"][1] and "thread " in is_["threads"][1]
     assert f"{FUNCTION}:" in is_["linked"] and blocks(is_["linked"]) == 1
 
@@ -224,7 +243,8 @@ def test_histograms(seen, report):
 def test_address_space(seen):
     is_ = walked(seen, "address")
     assert is_["areas"] >= 2 and max(is_["colours"]) > 3 and "in use" in is_["said"]
-    assert is_["holders"] and re.fullmatch("[0-9a-f]+-[0-9a-f]+", is_["region"]) and float(is_["at"]) > 0
+    assert (is_["holders"] and re.fullmatch("[0-9a-f]+-[0-9a-f]+", is_["region"])
+            and float(is_["at"]) > 0)
     assert "between 0x" in is_["region_said"] or "Nothing" in is_["region_said"]
     low, high = (int(part, 16) for part in is_["zoom"].split("-"))
     assert low < high and "in use at" in is_["keyed"] and len(is_["table"]) == is_["areas"]
@@ -232,9 +252,11 @@ def test_address_space(seen):
 
 def test_compare(seen):
     is_ = walked(seen, "compare")
-    assert "stacks:" in is_["said"] and is_["functions"] and is_["stacks"] and is_["weight"] == "count"
+    assert ("stacks:" in is_["said"] and is_["functions"] and is_["stacks"]
+            and is_["weight"] == "count")
     assert "→" in is_["self"] and "at the peak" not in is_["self"]
-    assert binary(is_["moment"].split("→")[1]) > 3e6 and any(FUNCTION in row for row in is_["changed"])
+    assert (binary(is_["moment"].split("→")[1]) > 3e6
+            and any(FUNCTION in row for row in is_["changed"]))
     assert is_["sorted"] == "who" and re.fullmatch("[0-9a-f]{32}", is_["swapped"])
 
 

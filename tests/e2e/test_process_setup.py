@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What servers and batch systems do to a process: descriptors, sessions, identities, limits, disks."""
+"""What servers and batch systems do to a process: descriptors, sessions, identities, limits,
+disks."""
 import os
 import select
 import signal
@@ -45,7 +46,8 @@ def test_daemon(compile_program, tmp_path, mode):
     """The first process ends at once; the daemon goes on and is unharmed."""
     done = tmp_path / "done"
     path = str(tmp_path / "out.dat")
-    recording = harness.record([compile_program("process_setup"), "daemon", str(done)], path, mode=mode)
+    recording = harness.record([compile_program("process_setup"), "daemon", str(done)], path,
+                               mode=mode)
     assert recording.status == 0
     harness.wait_for(lambda: done.exists() and done.read_bytes() == b"done\n", what="the daemon")
     assert recording.total("before")["allocations"] == 1000
@@ -72,7 +74,8 @@ def test_limits(compile_program, tmp_path, limit, mode):
     if mode == "run":
         inner = f"exec {harness.MEMOIR} run -o {path} -- {program} 2 20000"
     else:
-        inner = f"export LD_PRELOAD={harness.LIBRARY} MEMORY_PROFILER_OUTPUT={path}; exec {program} 2 20000"
+        inner = (f"export LD_PRELOAD={harness.LIBRARY} MEMORY_PROFILER_OUTPUT={path}; exec "
+                 f"{program} 2 20000")
     plain = harness.execute(["bash", "-c", f"{LIMITS[limit]}; exec {program} 2 20000"])
     assert plain.status == 0
     run = harness.execute(["bash", "-c", f"{LIMITS[limit]}; {inner}"])
@@ -107,7 +110,8 @@ def test_full_disk(compile_program, tmp_path, mode):
     small.mkdir()
     copy = tmp_path / "copy.dat"
     start = (f"{harness.MEMOIR} run -o {small}/out.dat -- {program} 2 1000000" if mode == "run" else
-             f"LD_PRELOAD={harness.LIBRARY} MEMORY_PROFILER_OUTPUT={small}/out.dat {program} 2 1000000")
+             f"LD_PRELOAD={harness.LIBRARY} MEMORY_PROFILER_OUTPUT={small}/out.dat {program} "
+             "2 1000000")
     run = in_namespace(f"mount -t tmpfs -o size=1m none {small} && {start}; s=$?; "
                        f"sleep 0.5; cp {small}/out.dat {copy}; exit $s")
     assert run.status == 0, run
@@ -128,7 +132,8 @@ def test_read_only_file_system(compile_program, tmp_path, mode):
     place = tmp_path / "ro"
     place.mkdir()
     start = (f"{harness.MEMOIR} run -o {place}/out.dat -- {program} 1 2000" if mode == "run" else
-             f"LD_PRELOAD={harness.LIBRARY} MEMORY_PROFILER_OUTPUT={place}/out.dat {program} 1 2000")
+             f"LD_PRELOAD={harness.LIBRARY} MEMORY_PROFILER_OUTPUT={place}/out.dat "
+             f"{program} 1 2000")
     run = in_namespace(f"mount -t tmpfs -o ro none {place} && {start}")
     if mode == "preload":
         assert run.status == 0, run
@@ -279,7 +284,8 @@ class TestCollector:
         harness.wait_for(lambda: not harness.holders(path), timeout=5, what="the collector's end")
 
     def test_collector_leaves_the_terminal(self, compile_program, tmp_path):
-        """Its own session and group, no descriptor of the program, never its name in ps as a child."""
+        """Its own session and group, no descriptor of the program, never its name in ps as a
+        child."""
         path = str(tmp_path / "out.dat")
         process = self.start(compile_program("flood"), path, "preload")
         try:
@@ -304,15 +310,19 @@ class TestCollector:
         assert info["events"] + info["lost_events"] <= 4000100
 
 
-@pytest.mark.parametrize("child", ["exec 7", "exec 1", "fork 7", "exec 7 adopts", "preloaded exec 7"])
+@pytest.mark.parametrize("child",
+                         ["exec 7", "exec 1", "fork 7", "exec 7 adopts", "preloaded exec 7"])
 def test_pipe_of_a_program_that_is_killed_while_it_starts(compile_program, tmp_path, child):
-    """Its end is there as soon as the program is gone: no collector that is being started holds it open."""
+    """Its end is there as soon as the program is gone: no collector that is being started holds it
+    open."""
     preloaded, *words = child.split() if child.startswith("preloaded") else ["", *child.split()]
     command = [compile_program("killed_early"), "100", *words]
     if preloaded:
-        run = harness.execute(command, env={"LD_PRELOAD": harness.LIBRARY, "MEMORY_PROFILER_OUTPUT": f"{tmp_path}/",
-                                            "MEMORY_PROFILER_TRACK_CHILD_PROCESSES": "1"})
+        run = harness.execute(
+            command, env={"LD_PRELOAD": harness.LIBRARY, "MEMORY_PROFILER_OUTPUT": f"{tmp_path}/",
+                          "MEMORY_PROFILER_TRACK_CHILD_PROCESSES": "1"})
     else:
-        run = harness.execute([harness.MEMOIR, "run", "-q", "--children", "-o", f"{tmp_path}/", "--", *command])
+        run = harness.execute(
+            [harness.MEMOIR, "run", "-q", "--children", "-o", f"{tmp_path}/", "--", *command])
     caught, held = map(int, run.stdout.decode().replace(" held", "").split(" caught, "))
     assert run.status == 0 and caught and not held, run

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the kernel and libc know of a process is the same with the recorder in it: the program, its children,
-its threads, and what it becomes."""
+"""What the kernel and libc know of a process is the same with the recorder in it: the program, its
+children, its threads, and what it becomes."""
 import ctypes
 import os
 import re
@@ -19,7 +19,8 @@ def usual():
 
 
 def odd():
-    """Signals ignored, blocked and pending ones to come; limits, mask, priority, timers, a parent to die with."""
+    """Signals ignored, blocked and pending ones to come; limits, mask, priority, timers, a parent
+    to die with."""
     libc = ctypes.CDLL(None)
     for number in (signal.SIGINT, signal.SIGCHLD, signal.SIGUSR1, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
@@ -53,8 +54,8 @@ def leader():
 
 
 def comparable(text):
-    # The recorder's own handlers, where the library is preloaded by hand: SIGUSR1 and SIGUSR2.
-    # The room in its table of descriptors follows from how many the tests had open when they forked.
+    # The recorder's own handlers, where the library is preloaded by hand: SIGUSR1 and SIGUSR2. The
+    # room in its table of descriptors follows from how many the tests had open when they forked.
     text = re.sub(r"(?<=FDSize:\t)\d+", "", text)
     text = re.sub(r"(?<=SigCgt:\t)\w+", lambda m: f"{int(m[0], 16) & ~0xa00:016x}", text)
     # A timer that runs: a second may pass.
@@ -73,7 +74,8 @@ def test_state_is_the_same(compile_program, tmp_path, prepare, mode):
         command = [harness.MEMOIR, "run", "-q", "-o", str(tmp_path / "out_%n.dat"),
                    *(["--children"] if mode == "children" else []), *command]
     else:
-        env = {"LD_PRELOAD": harness.LIBRARY, "MEMORY_PROFILER_OUTPUT": str(tmp_path / "out_%n.dat")}
+        env = {"LD_PRELOAD": harness.LIBRARY,
+               "MEMORY_PROFILER_OUTPUT": str(tmp_path / "out_%n.dat")}
         if mode == "preload tree":
             env["MEMORY_PROFILER_TRACK_CHILD_PROCESSES"] = "1"
     recorded = harness.execute(command, env=env, preexec_fn=prepare)
@@ -93,7 +95,8 @@ def test_adopting_orphans_is_the_programs(compile_program, tmp_path):
 
 def test_alarm_is_the_programs(tmp_path):
     """perl -e 'alarm N; exec …': the program is ended by it, not its launcher."""
-    run = harness.execute([harness.MEMOIR, "run", "-q", "-o", str(tmp_path / "out.dat"), "sleep", "20"],
+    run = harness.execute([harness.MEMOIR, "run", "-q", "-o", str(tmp_path / "out.dat"), "sleep",
+                           "20"],
                           preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, 0.5))
     assert run.status == -signal.SIGALRM and run.seconds < 10, run
     harness.wait_finished(str(tmp_path / "out.dat"))

@@ -69,7 +69,8 @@ def amount_of(*blocks):
 
 
 def named(found, name):
-    chosen = [r for r in found if re.fullmatch(f"(.*-)?{name}", os.path.basename(r.info["executable"]))]
+    chosen = [r for r in found
+              if re.fullmatch(f"(.*-)?{name}", os.path.basename(r.info["executable"]))]
     assert chosen, [r.info["executable"] for r in found]
     return chosen
 
@@ -93,7 +94,8 @@ def root(found):
 @pytest.mark.parametrize("mode", ["run", "preload"])
 class TestFork:
     def test_child_is_not_recorded(self, compile_program, tmp_path, mode):
-        run, found = start([compile_program("family"), "fork"], tmp_path / "r", mode, children=False,
+        run, found = start([compile_program("family"), "fork"], tmp_path / "r", mode,
+                           children=False,
                            pattern="fork_%n.dat")
         assert run.status == 0, run
         assert [os.path.basename(r.path) for r in found] == ["fork_0.dat"]
@@ -168,7 +170,8 @@ class TestFork:
         done = tmp_path / "done"
         run, found = start([compile_program("family"), "daemon", done], tmp_path / "r", mode)
         assert run.status == 0, run
-        harness.wait_for(lambda: done.exists() and done.read_bytes() == b"done\n", what="the daemon")
+        harness.wait_for(lambda: done.exists() and done.read_bytes() == b"done\n",
+                         what="the daemon")
         settle(tmp_path / "r")
         found = recordings(tmp_path / "r")
         last = [r for r in found if sizes(r, "in_grandchild")]
@@ -248,7 +251,8 @@ EXECS = ["execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "f
 def test_exec_is_followed(compile_program, tmp_path, how):
     """A process that becomes another program is recorded on, whatever environment it hands over."""
     program = compile_program("family")
-    run, found = start([program, "exec", how, program, "leaf"], tmp_path / "r", "run", children=False)
+    run, found = start([program, "exec", how, program, "leaf"], tmp_path / "r", "run",
+                       children=False)
     assert run.status == 12, run
     first = root(found)
     then = child_of(found, first)
@@ -290,7 +294,8 @@ def test_environment_after_exec(compile_program, tmp_path, how, children):
 
 def test_chain_of_five(compile_program, tmp_path):
     program = compile_program("family")
-    chain = [program, "exec", "execve", program, "exec", "execv", program, "exec", "execvp", program,
+    chain = [program, "exec", "execve", program, "exec", "execv", program, "exec", "execvp",
+             program,
              "exec", "execve", program, "leaf"]
     run, found = start(chain, tmp_path / "r", "run", children=False)
     assert run.status == 12, run
@@ -316,7 +321,8 @@ WRAPPERS = {
 def test_wrappers(compile_program, tmp_path, wrapper):
     if not shutil.which(WRAPPERS[wrapper][0]):
         pytest.skip(f"no {wrapper}")
-    run, found = start([*WRAPPERS[wrapper], compile_program("family"), "leaf"], tmp_path / "r", "run",
+    run, found = start([*WRAPPERS[wrapper], compile_program("family"), "leaf"], tmp_path / "r",
+                       "run",
                        children=False)
     assert run.status == 12, run
     program, = named(found, "family")
@@ -359,7 +365,8 @@ def test_static_successor_is_mentioned(tmp_path):
 
 
 def test_setuid_program_is_said(compile_program, tmp_path):
-    """The loader ignores us in a program that changes its user: one line says so, before it runs."""
+    """The loader ignores us in a program that changes its user: one line says so, before it
+    runs."""
     if os.geteuid() != 0:
         pytest.skip("needs root")
     # Not below /tmp/pytest-of-root, which others may not enter.
@@ -454,8 +461,9 @@ class TestTree:
         """memoir run ends with its program; a child that goes on is recorded on."""
         begin = time.monotonic()
         (tmp_path / "r").mkdir()
-        run = harness.execute([harness.MEMOIR, "run", "--children", "-o", f"{tmp_path}/r/x_%e_%p.dat",
-                               "--", "sh", "-c", "sleep 2 >/dev/null 2>&1 & sleep 0.3; exit 0"])
+        run = harness.execute(
+            [harness.MEMOIR, "run", "--children", "-o", f"{tmp_path}/r/x_%e_%p.dat",
+             "--", "sh", "-c", "sleep 2 >/dev/null 2>&1 & sleep 0.3; exit 0"])
         assert run.status == 0 and time.monotonic() - begin < 2
         assert b"still run" in run.stderr
         settle(tmp_path / "r")
@@ -464,11 +472,14 @@ class TestTree:
 
     def test_sum_is_of_everything(self, tmp_path):
         """The first program ends before most of its children: what ends soon after it counts."""
-        script = ("for i in 1 2 3 4 5 6 7 8; do (setsid sh -c 'sleep 0.1; sort /etc/passwd | md5sum' "
-                  ">/dev/null 2>&1 &); done; for i in 1 2 3 4; do sort /etc/passwd >/dev/null & done; exit 0")
+        script = ("for i in 1 2 3 4 5 6 7 8; do (setsid sh -c 'sleep 0.1; sort /etc/passwd | "
+                  "md5sum' "
+                  ">/dev/null 2>&1 &); done; for i in 1 2 3 4; do sort /etc/passwd >/dev/null & "
+                  "done; exit 0")
         (tmp_path / "r").mkdir()
-        run = harness.execute([harness.MEMOIR, "run", "--children", "-o", f"{tmp_path}/r/", "--", "bash", "-c",
-                               script])
+        run = harness.execute(
+            [harness.MEMOIR, "run", "--children", "-o", f"{tmp_path}/r/", "--", "bash", "-c",
+             script])
         assert run.status == 0, run
         said = re.search(rb"recorded (\d+) programs in \d+ processes: ([\d,]+) events", run.stderr)
         assert said and b"still run" not in run.stderr, run
@@ -478,12 +489,15 @@ class TestTree:
         assert int(said[2].replace(b",", b"")) == sum(row["events"] for row in rows)
 
     def test_goes_on_without_the_launcher(self, compile_program, tmp_path):
-        """What a child starts after memoir run has ended is recorded too, and hears nothing of us."""
+        """What a child starts after memoir run has ended is recorded too, and hears nothing of
+        us."""
         begun, go, log = tmp_path / "begun", tmp_path / "go", tmp_path / "log"
-        script = (f"setsid sh -c ': >{begun}; until [ -e {go} ]; do sleep 0.1; done; ls /; env {compile_program('family')} leaf' "
+        script = (f"setsid sh -c ': >{begun}; until [ -e {go} ]; do sleep 0.1; done; ls /; env "
+                  f"{compile_program('family')} leaf' "
                   f">{log} 2>&1 & until [ -e {begun} ]; do sleep 0.05; done; exit 0")
         (tmp_path / "r").mkdir()
-        run = harness.execute([harness.MEMOIR, "run", "--children", "-o", f"{tmp_path}/r/%e_%n.dat", "--", "sh",
+        run = harness.execute([harness.MEMOIR, "run", "--children", "-o", f"{tmp_path}/r/%e_%n.dat",
+                               "--", "sh",
                                "-c", script])
         assert b"still run" in run.stderr, run
         go.touch()
@@ -496,21 +510,25 @@ class TestTree:
         assert b"memoir" not in log.read_bytes(), log.read_bytes()
 
     def test_waits_for_a_collector_that_still_writes(self, tmp_path):
-        """The program is gone, its recording is not finished: the summary waits, and says so after a second."""
+        """The program is gone, its recording is not finished: the summary waits, and says so after
+        a second."""
         folder = tmp_path / "r"
         folder.mkdir()
-        with subprocess.Popen([harness.MEMOIR, "run", "--children", "-o", f"{folder}/%e_%p.dat", "--", "sh", "-c",
-                               "sleep 1.5; exit 3"], env=harness.ENVIRONMENT, stderr=subprocess.PIPE) as process:
+        with subprocess.Popen(
+                [harness.MEMOIR, "run", "--children", "-o", f"{folder}/%e_%p.dat", "--", "sh", "-c",
+                 "sleep 1.5; exit 3"], env=harness.ENVIRONMENT, stderr=subprocess.PIPE) as process:
             collector, = harness.wait_for(lambda: [pid for path in folder.glob("sleep_*.dat")
                                                    for pid in harness.holders(str(path))],
                                           what="the child's collector")
             os.kill(collector, signal.SIGSTOP)
             shell, = harness.descendants(process.pid)[-1:]
-            harness.wait_for(lambda: shell not in harness.descendants(process.pid), what="the end of the shell")
+            harness.wait_for(lambda: shell not in harness.descendants(process.pid),
+                             what="the end of the shell")
             time.sleep(2.5)
             assert process.poll() is None
             os.kill(collector, signal.SIGCONT)
             stderr = process.communicate(timeout=30)[1]
         assert process.returncode == 3
-        assert b"1 recording is still being written" in stderr and b"still run" not in stderr, stderr
+        assert (b"1 recording is still being written" in stderr
+                and b"still run" not in stderr), stderr
         assert re.search(rb"recorded \d+ events in \S+/sleep_\d+\.dat", stderr), stderr

@@ -12,12 +12,15 @@ import harness
 # Each is run by name, in a folder with the files that `folder` makes.  {tmp} is that folder.
 COMMANDS = {
     # shells and what they are made of
-    "bash": ["bash", "-c", "a=(1 2 3); for i in ${a[@]}; do echo $((i*i)); done; echo {a..e} | tr a-z A-Z"],
-    "bash-pipeline": ["bash", "-c", "seq 1000 | sort -rn | awk '{s+=$1} END {print s}' | tee x | wc -c"],
+    "bash": ["bash", "-c", "a=(1 2 3); for i in ${a[@]}; do echo $((i*i)); done; echo {a..e} | "
+             "tr a-z A-Z"],
+    "bash-pipeline": ["bash", "-c", "seq 1000 | sort -rn | awk '{s+=$1} END {print s}' | tee "
+                      "x | wc -c"],
     "bash-job": ["bash", "-c", "sleep 0.1 & wait $!; echo $?; kill -9 $$ & wait"],
     "dash": ["dash", "-c", "for f in *; do echo $f; done; exit 3"],
     "busybox-sh": ["busybox", "sh", "-c", "echo hello | busybox sed s/l/L/g"],
-    "busybox-awk": ["busybox", "awk", "BEGIN { for (i = 0; i < 1000; i++) a[i] = i * i; print a[999] }"],
+    "busybox-awk": ["busybox", "awk", "BEGIN { for (i = 0; i < 1000; i++) a[i] = i * i; print "
+                    "a[999] }"],
     "env": ["env", "-i", "A=1", "sh", "-c", "echo $A"],
     "xargs": ["sh", "-c", "ls | xargs -n 2 echo"],
     "timeout": ["timeout", "5", "echo", "in time"],
@@ -37,7 +40,8 @@ COMMANDS = {
     "tr": ["sh", "-c", "tr a-z A-Z < text.txt"],
     "wc": ["wc", "text.txt", "table.txt"],
     "diff": ["diff", "-u", "text.txt", "other.txt"],
-    "patch": ["sh", "-c", "diff -u text.txt other.txt > d; cp text.txt t; patch t d; cmp t other.txt"],
+    "patch": ["sh", "-c", "diff -u text.txt other.txt > d; cp text.txt t; patch t d; cmp t "
+              "other.txt"],
     "cmp": ["cmp", "text.txt", "other.txt"],
     "join": ["join", "table.txt", "table.txt"],
     "od": ["od", "-A", "x", "-t", "x1z", "text.txt"],
@@ -71,21 +75,27 @@ COMMANDS = {
                         "import threading, json\nr=[]\nt=[threading.Thread(target=lambda i=i: "
                         "r.append(len(json.dumps(list(range(i*1000)))))) for i in range(8)]\n"
                         "[x.start() for x in t]\n[x.join() for x in t]\nprint(sorted(r))"],
-    "python3-malloc": ["/usr/bin/python3", "-X", "dev", "-I", "-c", "print({i: str(i) for i in range(3000)})"],
+    "python3-malloc": ["/usr/bin/python3", "-X", "dev", "-I", "-c",
+                       "print({i: str(i) for i in range(3000)})"],
     "python3-fork": ["/usr/bin/python3", "-I", "-c",
                      "import multiprocessing as m\nif __name__ == '__main__':\n"
-                     "  with m.get_context('fork').Pool(3) as p: print(p.map(len, ['a'*i for i in range(50)]))"],
+                     "  with m.get_context('fork').Pool(3) as p: print(p.map(len, ['a'*i for i in "
+                     "range(50)]))"],
     "python3-crash": ["/usr/bin/python3", "-I", "-c", "import os; os.abort()"],
     "python3-raise": ["/usr/bin/python3", "-I", "-c", "raise ValueError('x' * 100)"],
     "python3-ctypes": ["/usr/bin/python3", "-I", "-c",
                        "import ctypes; c=ctypes.CDLL(None); c.malloc.restype=ctypes.c_void_p; "
                        "p=c.malloc(100); c.free(ctypes.c_void_p(p)); print(p is not None)"],
-    "perl": ["perl", "-e", "my %h; $h{$_ % 97} .= $_ for 1..20000; print join(',', map length $h{$_}, sort keys %h)"],
-    "perl-fork": ["perl", "-e", "$|=1; my $p = fork; if (!$p) { print 'child '; exit 4 } waitpid $p, 0; print $? >> 8"],
+    "perl": ["perl", "-e", "my %h; $h{$_ % 97} .= $_ for 1..20000; print join(',', map length "
+             "$h{$_}, sort keys %h)"],
+    "perl-fork": ["perl", "-e", "$|=1; my $p = fork; if (!$p) { print 'child '; exit 4 } waitpid "
+                  "$p, 0; print $? >> 8"],
     "perl-regex": ["perl", "-ne", "print if /line (\\d*[05])$/", "text.txt"],
     "perl-die": ["perl", "-e", "die 'over'"],
-    "tclsh": ["sh", "-c", "echo 'for {set i 0} {$i<1000} {incr i} {lappend l [expr $i*$i]}; puts [llength $l]' | tclsh"],
-    "node": ["node", "-e", "let m=new Map(); for(let i=0;i<100000;i++) m.set('k'+i,{i}); console.log(m.size)"],
+    "tclsh": ["sh", "-c", "echo 'for {set i 0} {$i<1000} {incr i} {lappend l [expr $i*$i]}; puts "
+              "[llength $l]' | tclsh"],
+    "node": ["node", "-e", "let m=new Map(); for(let i=0;i<100000;i++) m.set('k'+i,{i}); "
+             "console.log(m.size)"],
     "node-worker": ["node", "-e", "const {Worker}=require('worker_threads'); const w=new Worker("
                     "'require(\"worker_threads\").parentPort.postMessage(6*7)',{eval:true}); "
                     "w.on('message',m=>console.log(m))"],
@@ -101,7 +111,8 @@ COMMANDS = {
     "clang": ["clang", "-O2", "-S", "-emit-llvm", "-o", "-", "hello.c"],
     "clang-error": ["clang", "-c", "broken.c"],
     "clang++": ["clang++", "-fsyntax-only", "hello.cpp"],
-    "as-ld": ["sh", "-c", "echo '.globl _start\n_start: mov $60,%eax\nmov $7,%edi\nsyscall' | as -o a.o && ld a.o -o a && ./a"],
+    "as-ld": ["sh", "-c", "echo '.globl _start\n_start: mov $60,%eax\nmov $7,%edi\nsyscall' | as "
+              "-o a.o && ld a.o -o a && ./a"],
     "objdump": ["objdump", "-d", "--no-show-raw-insn", "/bin/true"],
     "readelf": ["readelf", "-aW", "/bin/true"],
     "nm": ["nm", "-D", "/bin/bash"],
@@ -118,8 +129,10 @@ COMMANDS = {
     "m4": ["sh", "-c", "echo 'define(x,hello)x' | m4"],
     "ctags": ["ctags", "-x", "hello.c"],
     # data
-    "sqlite3": ["sqlite3", ":memory:", "create table t(a); with recursive c(x) as (select 1 union all select x+1 "
-                "from c where x<5000) insert into t select x*x%997 from c; select count(distinct a), sum(a) from t;"],
+    "sqlite3": ["sqlite3", ":memory:", "create table t(a); with recursive c(x) as (select 1 union "
+                "all select x+1 "
+                "from c where x<5000) insert into t select x*x%997 from c; select count(distinct "
+                "a), sum(a) from t;"],
     "sqlite3-error": ["sqlite3", ":memory:", "select * from nothing;"],
     "jq": ["jq", ".items|map(.n)|add", "data.json"],
     "xmllint": ["xmllint", "--format", "data.xml"],
@@ -242,7 +255,8 @@ def test_redis(tmp_path, mode):
     if not shutil.which("redis-server") or not shutil.which("redis-cli"):
         pytest.skip("no redis")
     port, path = str(free_port()), str(tmp_path / "out.dat")
-    server = ["redis-server", "--port", port, "--save", "", "--dir", str(tmp_path), "--io-threads", "2"]
+    server = ["redis-server", "--port", port, "--save", "", "--dir", str(tmp_path), "--io-threads",
+              "2"]
     env = dict(harness.ENVIRONMENT)
     if mode == "run":
         server = [harness.MEMOIR, "run", "-o", path, "--", *server]
@@ -260,7 +274,8 @@ def test_redis(tmp_path, mode):
         assert ask("EVAL", script, "0") == "42"
         assert ask("DBSIZE") == "20000"
         assert "started" in ask("BGSAVE")
-        harness.wait_for(lambda: "rdb_bgsave_in_progress:0" in ask("INFO", "persistence"), what="the save")
+        harness.wait_for(lambda: "rdb_bgsave_in_progress:0" in ask("INFO", "persistence"),
+                         what="the save")
         assert "rdb_last_bgsave_status:ok" in ask("INFO", "persistence")
         assert (tmp_path / "dump.rdb").exists()
         assert ask("FLUSHALL") == "OK"
@@ -289,7 +304,8 @@ def test_preload_into_everything(tmp_path):
         if head[:4] == b"\x7fELF" and not os.stat(path).st_mode & 0o6000:
             candidates.append(path)
     step = max(1, len(candidates) // 200)
-    skipped = {"yes", "reset", "tset", "clear", "setterm", "wall", "write", "mesg", "systemctl", "loginctl",
+    skipped = {"yes", "reset", "tset", "clear", "setterm", "wall", "write", "mesg", "systemctl",
+               "loginctl",
                "gpg-agent", "ssh-agent", "pkill", "kill", "killall", "pgrep", "skill", "snice"}
     bad = []
     tried = 0

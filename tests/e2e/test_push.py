@@ -17,8 +17,10 @@ from agent import JEMALLOC, LIBRARY, Target, memoir
 from pprof import Profile
 
 DATA = pathlib.Path(__file__).parent.parent / "data/jemalloc"
-TOTALS = {"alloc_objects": 8192.37, "alloc_space": 41629943.11, "inuse_objects": 4883.85, "inuse_space": 40342092.36}
-needs_jemalloc = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY), reason="no jemalloc, or no agent")
+TOTALS = {"alloc_objects": 8192.37, "alloc_space": 41629943.11, "inuse_objects": 4883.85,
+          "inuse_space": 40342092.36}
+needs_jemalloc = pytest.mark.skipif(not JEMALLOC or not os.path.exists(LIBRARY),
+                                    reason="no jemalloc, or no agent")
 
 
 class Stub(http.server.ThreadingHTTPServer):
@@ -87,14 +89,17 @@ def dump(tmp_path):
 
 
 def test_ingest_pprof(stub, dump, tmp_path):
-    done = push(tmp_path, "--to", stub.url, "--name", "my app", "-l", "zone=eu west", "--label", "pod=a-1", "-d",
+    done = push(tmp_path, "--to", stub.url, "--name", "my app", "-l", "zone=eu west", "--label",
+                "pod=a-1", "-d",
                 DATA / "prof", dump)
     assert (done.status, done.stdout, done.stderr) == (0, b"", b"")
     assert len(stub.requests) == 1
     query, headers, body = ingested(stub.requests[0])
-    assert query == {"name": "my app{zone=eu west,pod=a-1}", "from": "1699999990", "until": "1700000000",
+    assert query == {"name": "my app{zone=eu west,pod=a-1}", "from": "1699999990",
+                     "until": "1700000000",
                      "format": "pprof"}
-    assert headers["Content-Type"] == "application/octet-stream" and headers["User-Agent"].startswith("memoir/")
+    assert (headers["Content-Type"] == "application/octet-stream"
+            and headers["User-Agent"].startswith("memoir/"))
     profile = Profile(body)
     as_d1(profile)
     assert profile.period == 4096 and profile.default == "inuse_space"
@@ -105,21 +110,25 @@ def test_ingest_folded(stub, dump, tmp_path):
     done = push(tmp_path, "--to", stub.url + "/", "--format", "folded", "-d", DATA / "prof", dump)
     assert (done.status, done.stderr) == (0, b"")
     query, headers, body = ingested(stub.requests[0])
-    assert query["name"] == "prof.inuse_space" and query["format"] == "folded" and query["units"] == "bytes"
-    assert headers["Content-Type"] == "text/plain" and headers["Host"] == stub.url.removeprefix("http://")
+    assert (query["name"] == "prof.inuse_space" and query["format"] == "folded"
+            and query["units"] == "bytes")
+    assert (headers["Content-Type"] == "text/plain"
+            and headers["Host"] == stub.url.removeprefix("http://"))
     lines = body.decode().splitlines()
     assert abs(sum(int(line.rsplit(" ", 1)[1]) for line in lines) - 40342092) <= len(lines)
     assert all(line.split(";")[0] in ("_start", "clone3", "_dl_start_user") for line in lines)
 
 
 def test_push_api(stub, dump, tmp_path):
-    done = push(tmp_path, "--to", stub.url + "/tenant/", "--push-api", "--name", 'a\\b', "-l", "zone=ä", dump)
+    done = push(tmp_path, "--to", stub.url + "/tenant/", "--push-api", "--name", 'a\\b', "-l",
+                "zone=ä", dump)
     assert (done.status, done.stderr) == (0, b"")
     line, headers, body = stub.requests[0]
     assert line == "POST /tenant/push.v1.PusherService/Push HTTP/1.1"
     assert headers["Content-Type"] == "application/json"
     series, = json.loads(body)["series"]
-    assert series["labels"] == [{"name": "__name__", "value": "memory"}, {"name": "service_name", "value": "a\\b"},
+    assert series["labels"] == [{"name": "__name__", "value": "memory"},
+                                {"name": "service_name", "value": "a\\b"},
                                 {"name": "zone", "value": "ä"}]
     sample, = series["samples"]
     as_d1(Profile(base64.b64decode(sample["rawProfile"], validate=True)))
@@ -134,13 +143,16 @@ def test_a_running_process(stub, compile_program, tmp_path):
         own = Profile(target.get("/debug/pprof/heap").body)
         before = int(time.time())
         assert push(tmp_path, "--to", stub.url, target.pid).status == 0
-        assert push(tmp_path, "--to", stub.url, "--format=folded", "--name=x", target.address).status == 0
+        assert push(tmp_path, "--to", stub.url, "--format=folded", "--name=x",
+                    target.address).status == 0
         after = int(time.time())
         query, _, body = ingested(stub.requests[0])
         assert query["name"] == "agent_target" and query["format"] == "pprof"
-        assert before <= int(query["until"]) <= after and int(query["until"]) - int(query["from"]) == 10
+        assert (before <= int(query["until"]) <= after
+                and int(query["until"]) - int(query["from"]) == 10)
         profile = Profile(body)
-        assert profile.types == own.types and sorted(profile.samples, key=repr) == sorted(own.samples, key=repr)
+        assert (profile.types == own.types
+                and sorted(profile.samples, key=repr) == sorted(own.samples, key=repr))
         _, _, folded = ingested(stub.requests[1])
         lines = [line.rsplit(" ", 1) for line in folded.decode().splitlines()]
         small = sum(int(n) for stack, n in lines if stack.endswith(";keep_small"))
@@ -163,10 +175,13 @@ def test_a_running_process(stub, compile_program, tmp_path):
 @needs_jemalloc
 @pytest.mark.parametrize("words", [[], ["--push-api"]], ids=["ingest", "push-api"])
 def test_an_interval_has_what_came_in_it(stub, compile_program, tmp_path, words):
-    """What was ever allocated is sent as the difference to the profile before, what is alive as it is."""
-    with Target([compile_program("agent_target")], tmp_path, "prof:true,prof_accum:true,lg_prof_sample:10") as target:
+    """What was ever allocated is sent as the difference to the profile before, what is alive as it
+    is."""
+    with Target([compile_program("agent_target")], tmp_path,
+                "prof:true,prof_accum:true,lg_prof_sample:10") as target:
         target.do("keep 3000")
-        command = [harness.MEMOIR, "jemalloc", "push", "--to", stub.url, *words, "--every", "1s", "-n", "4", str(target.pid)]
+        command = [harness.MEMOIR, "jemalloc", "push", "--to", stub.url, *words, "--every", "1s",
+                   "-n", "4", str(target.pid)]
         with subprocess.Popen(command, env=dict(harness.ENVIRONMENT, XDG_RUNTIME_DIR=str(tmp_path)),
                               stdout=subprocess.PIPE) as process:
             harness.wait_for(lambda: len(stub.requests) == 1, 60)
@@ -174,10 +189,12 @@ def test_an_interval_has_what_came_in_it(stub, compile_program, tmp_path, words)
             assert process.communicate(timeout=60)[0] == b"4 profiles sent, 0 failed\n"
     bodies = [request[2] for request in stub.requests]
     if words:
-        bodies = [base64.b64decode(json.loads(body)["series"][0]["samples"][0]["rawProfile"]) for body in bodies]
+        bodies = [base64.b64decode(json.loads(body)["series"][0]["samples"][0]["rawProfile"])
+                  for body in bodies]
     profiles = [Profile(body) for body in bodies]
     alive = [p.total(p.column("inuse_space"), function="keep_small") for p in profiles]
-    ever = [p.total(p.column("alloc_space"), function="keep_small") if "alloc_space" in [t[0] for t in p.types] else 0
+    ever = [p.total(p.column("alloc_space"), function="keep_small")
+            if "alloc_space" in [t[0] for t in p.types] else 0
             for p in profiles]
     blocks = 5000 * 1024
     assert ever[0] == 0 and abs(sum(ever) - blocks) < 0.1 * blocks and ever[3] == 0
@@ -194,7 +211,8 @@ def test_a_program_is_named_as_it_was_started(stub, compile_program, tmp_path):
         assert push(tmp_path, "--to", stub.url, "--format=folded", target.pid).status == 0
         assert target.get("/status").json["program"] == str(link)
         listed = memoir(tmp_path, "ps").stdout.decode()
-    assert [ingested(request)[0]["name"] for request in stub.requests] == ["my-server", "my-server.inuse_space"]
+    assert [ingested(request)[0]["name"] for request in stub.requests] == [
+        "my-server", "my-server.inuse_space"]
     assert "my-server" in listed
 
 
@@ -211,7 +229,8 @@ def test_a_program_is_named_as_it_was_started(stub, compile_program, tmp_path):
     (["--to", "URL", "--label", "a=b,c", "out.heap"], "a label's value has up to"),
     (["--to", "URL", "--label", "a=", "out.heap"], "a label's value has up to"),
     (["--to", "URL", "--format", "json", "out.heap"], "--format is pprof or folded"),
-    (["--to", "URL", "--format", "folded", "--push-api", "out.heap"], "--push-api takes pprof only"),
+    (["--to", "URL", "--format", "folded", "--push-api", "out.heap"],
+     "--push-api takes pprof only"),
     (["--to", "URL", "--every", "soon", "out.heap"], "--every takes a time"),
     (["--to", "URL", "-n", "3", "out.heap"], "--count is for --every")])
 def test_wrong_usage(words, reason, stub, tmp_path):
@@ -226,14 +245,17 @@ def test_errors(stub, dump, tmp_path):
     free = Stub()
     free.shutdown()
     free.server_close()
-    for words, reason in [((stub.url, dump), f"{stub.url}: the answer is 422: the profile is no profile"),
+    for words, reason in [
+            ((stub.url, dump), f"{stub.url}: the answer is 422: the profile is no profile"),
                           ((free.url, dump), "Connection refused"),
-                          ((stub.url, DATA / "leak_error_empty.heap"), "leak_error_empty.heap: the dump is empty"),
+                          ((stub.url, DATA / "leak_error_empty.heap"),
+                           "leak_error_empty.heap: the dump is empty"),
                           ((stub.url, tmp_path / "none"), "none: No such file"),
                           ((stub.url, "999999999"), "there is no process 999999999"),
                           ((stub.url, free.url), "Connection refused")]:
         done = push(tmp_path, "--to", *words)
-        assert done.status == 1 and reason in done.stderr.decode() and done.stderr.count(b"\n") == 1, done
+        assert (done.status == 1 and reason in done.stderr.decode()
+                and done.stderr.count(b"\n") == 1), done
         assert done.stderr.startswith(b"memoir jemalloc push: ")
     assert len(stub.requests) == 1
 

@@ -14,10 +14,12 @@ import pytest
 import harness
 
 ALLOCATORS = ["jemalloc", "tcmalloc", "mimalloc"]
-SQL = ("create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000) "
+SQL = ("create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n "
+       "where i < 2000) "
        "insert into t select i, hex(randomblob(20)) from n; create index x on t(b); "
        "select count(*), max(length(b)) from t order by b;")
-PYTHON = "import json; print(len(json.loads(json.dumps([{'a': i, 'b': str(i) * 5} for i in range(3000)]))))"
+PYTHON = ("import json; print(len(json.loads(json.dumps([{'a': i, 'b': str(i) * 5} for i in "
+          "range(3000)]))))")
 REPEATED = 'function ~ "^memoir_replay_calls$"'
 
 
@@ -31,7 +33,8 @@ def refused(*arguments, status=1):
     """The one line that it says."""
     done = harness.execute([harness.MEMOIR, "replay", *map(str, arguments)])
     lines = done.stderr.decode().splitlines()
-    assert done.status == status and len(lines) == 1 and lines[0].startswith("memoir replay: "), f"{done}"
+    assert (done.status == status and len(lines) == 1
+            and lines[0].startswith("memoir replay: ")), f"{done}"
     return lines[0]
 
 
@@ -107,7 +110,8 @@ def rows_of(path, *filters):
 
 
 def live_of(rows):
-    """Bytes at the end and at the peak: ends come before beginnings, as a realloc has both at once."""
+    """Bytes at the end and at the peak: ends come before beginnings, as a realloc has both at
+    once."""
     moments = []
     for row in rows:
         moments.append((int(row["timestamp_ns"]), 1, int(row["id"]), int(row["size"])))
@@ -147,16 +151,19 @@ def recordings(compile_program, tmp_path_factory):
     folder = tmp_path_factory.mktemp("replay")
     env = {"PYTHONMALLOC": "malloc"}
     return {
-        "python": harness.record(["/usr/bin/python3", "-c", PYTHON], str(folder / "python.dat"), env=env),
+        "python": harness.record(["/usr/bin/python3", "-c", PYTHON], str(folder / "python.dat"),
+                                 env=env),
         "sqlite": harness.record(["sqlite3", ":memory:", SQL], str(folder / "sqlite.dat")),
-        "threads": harness.record([compile_program("oracle"), "8", "2000"], str(folder / "threads.dat")),
+        "threads": harness.record([compile_program("oracle"), "8", "2000"],
+                                  str(folder / "threads.dat")),
     }
 
 
 @pytest.mark.parametrize("program", ["sqlite", "threads"])
 def test_exported_file(recordings, tmp_path, program):
     recording = recordings[program]
-    harness.execute([harness.MEMOIR, "export", "replay", recording.path, "-o", str(tmp_path / "out")])
+    harness.execute([harness.MEMOIR, "export", "replay", recording.path, "-o",
+                     str(tmp_path / "out")])
     player, info, rows = Player(tmp_path / "out"), recording.info, rows_of(recording.path)
     assert (player.allocations, player.reallocations, player.frees) == \
         (info["allocations"], info["reallocations"], info["deallocations"])
@@ -166,7 +173,8 @@ def test_exported_file(recordings, tmp_path, program):
     assert [(at, size) for at, size, _ in player.allocated] == \
         [(int(row["timestamp_ns"]) // 1000, int(row["size"])) for row in rows]
     addresses = addresses_of(recording.path)
-    same_stacks(addresses, [row["backtrace_id"] for row in rows], [stack for *_, stack in player.allocated])
+    same_stacks(addresses, [row["backtrace_id"] for row in rows],
+                [stack for *_, stack in player.allocated])
     chained = matching(recording.path, "position_in_chain > 0")
     assert chained == player.reallocations
     # Frees have their own times and stacks, not their blocks'.
@@ -180,22 +188,26 @@ def test_exported_file(recordings, tmp_path, program):
     same_stacks(addresses, [ends[i][1] for i in alone], [player.freed[i][1] for i in alone])
     # The frames that are entered most have the lowest numbers.
     entered = [player.entered[frame] for frame in sorted(player.entered)]
-    assert entered == sorted(entered, reverse=True) and set(player.entered) == set(range(len(entered)))
+    assert (entered == sorted(entered, reverse=True)
+            and set(player.entered) == set(range(len(entered))))
 
 
-@pytest.mark.parametrize("expression", ["size < 200", "size >= 200", "position_in_chain == 1", "size > 100000000"])
+@pytest.mark.parametrize("expression", ["size < 200", "size >= 200", "position_in_chain == 1",
+                                        "size > 100000000"])
 def test_exported_file_with_a_filter(recordings, tmp_path, expression):
     """Reallocs lose one half, and every slot is still used in turn: the player checks that."""
     recording = recordings["threads"]
-    done = harness.execute([harness.MEMOIR, "export", "replay", recording.path, "-o", str(tmp_path / "out"),
-                            "-F", expression])
+    done = harness.execute(
+        [harness.MEMOIR, "export", "replay", recording.path, "-o", str(tmp_path / "out"),
+         "-F", expression])
     assert done.status == 0, f"{done}"
     player, rows = Player(tmp_path / "out"), rows_of(recording.path, "-F", expression)
     assert player.allocations == len(rows)
     assert (player.bytes, player.peak) == live_of(rows)
     assert player.frees + player.reallocations == sum(bool(row["deallocated_ns"]) for row in rows)
     answer = replay(recording.path, "-F", expression, "-r", "1")
-    assert counts(answer["allocators"][0]) == {"allocations": player.allocations, "deallocations": player.frees,
+    assert counts(answer["allocators"][0]) == {"allocations": player.allocations,
+                                               "deallocations": player.frees,
                                                "reallocations": player.reallocations}
     assert answer["calls"]["peak_bytes"] == player.peak
 
@@ -205,24 +217,29 @@ def test_exported_file_with_a_filter(recordings, tmp_path, expression):
 
 @pytest.mark.parametrize("program", ["python", "sqlite", "threads"])
 def test_counts(recordings, tmp_path, program):
-    """With every allocator: the replay says that it made the calls, and a recording of it does too."""
+    """With every allocator: the replay says that it made the calls, and a recording of it does
+    too."""
     recording = recordings[program]
     options = [o for name in ALLOCATORS for o in ("-a", name)]
-    done = harness.execute([harness.MEMOIR, "run", "--children", "-o", str(tmp_path / "%e.%p.dat"), "--",
-                            harness.MEMOIR, "replay", "--json", "-r", "1", recording.path, *options])
+    done = harness.execute([harness.MEMOIR, "run", "--children", "-o", str(tmp_path / "%e.%p.dat"),
+                            "--",
+                            harness.MEMOIR, "replay", "--json", "-r", "1", recording.path,
+                            *options])
     assert done.status == 0, f"{done}"
     answer, expected = json.loads(done.stdout), counts(recording.info)
     assert [a["allocator"] for a in answer["allocators"]] == ["glibc", *ALLOCATORS]
     for one in answer["allocators"]:
         assert counts(one) == expected
         assert one["end_bytes"] == recording.info["leaked_bytes"]
-    made = [str(tmp_path / name) for name in os.listdir(tmp_path) if name.startswith("memoir-replay.")]
+    made = [str(tmp_path / name) for name in os.listdir(tmp_path)
+            if name.startswith("memoir-replay.")]
     assert len(made) == 4
     for path in made:
         harness.wait_finished(path)
         assert matching(path, REPEATED) == expected["allocations"]
         assert matching(path, f"{REPEATED} and position_in_chain > 0") == expected["reallocations"]
-        assert matching(path, f'{REPEATED} and deallocation_call ~ "free"') == expected["deallocations"]
+        assert matching(path,
+                        f'{REPEATED} and deallocation_call ~ "free"') == expected["deallocations"]
 
 
 def test_recorded_again(recordings, tmp_path):
@@ -230,19 +247,24 @@ def test_recorded_again(recordings, tmp_path):
     recording = recordings["sqlite"]
     harness.record([harness.MEMOIR, "replay", "--one-thread", "-r", "1", "--json", recording.path],
                    str(tmp_path / "%e.%p.dat"), options=["--children"], finished=False)
-    again, = [str(tmp_path / name) for name in os.listdir(tmp_path) if name.startswith("memoir-replay.")]
+    again, = [str(tmp_path / name) for name in os.listdir(tmp_path)
+              if name.startswith("memoir-replay.")]
     harness.wait_finished(again)
     assert [(row["call"], row["size"]) for row in rows_of(again, "-F", REPEATED)] == \
         [(row["call"], row["size"]) for row in rows_of(recording.path)]
 
 
 def test_counting_library(recordings, compile_program, tmp_path):
-    """An allocator that counts what reaches it: the recording's calls and no other, on one thread."""
-    library, recording, path = compile_program("countlib.so"), recordings["threads"], tmp_path / "counted"
-    nothing = replay("--no-glibc", "-1", "-r", "1", "-a", f"COUNT_FILE={path} {library}", recording.path,
+    """An allocator that counts what reaches it: the recording's calls and no other, on one
+    thread."""
+    library, recording, path = compile_program(
+        "countlib.so"), recordings["threads"], tmp_path / "counted"
+    nothing = replay("--no-glibc", "-1", "-r", "1", "-a", f"COUNT_FILE={path} {library}",
+                     recording.path,
                      "-F", "size > 100000000")
     assert nothing["calls"]["allocations"] == 0 and not path.exists()
-    answer = replay("--no-glibc", "-1", "-r", "1", "-a", f"COUNT_FILE={path} {library}", recording.path)
+    answer = replay("--no-glibc", "-1", "-r", "1", "-a", f"COUNT_FILE={path} {library}",
+                    recording.path)
     assert answer["allocators"][0]["library"] == library
     with open(path, "rb") as file:
         counted = list(array.array("Q", file.read(48)))
@@ -257,7 +279,8 @@ def test_threads_again_and_again(recordings):
     assert answer["calls"]["threads"] == recordings["threads"].info["threads"]
     for one in answer["allocators"]:
         assert len(one["runs"]) == 15
-        assert {tuple(counts(run).values()) for run in one["runs"]} == {tuple(counts(recordings["threads"].info).values())}
+        assert {tuple(counts(run).values()) for run in one["runs"]} == {
+            tuple(counts(recordings["threads"].info).values())}
         assert sorted(run["time_ns"] for run in one["runs"])[7] == one["time_ns"]
 
 
@@ -279,19 +302,24 @@ def test_many_threads(compile_program, record):
 
 
 def test_no_races(recordings, tmp_path):
-    """The helper under ThreadSanitizer, which sees a block that is used before it was handed over."""
+    """The helper under ThreadSanitizer, which sees a block that is used before it was handed
+    over."""
     shutil.copy(harness.MEMOIR, tmp_path / "memoir")
-    subprocess.run(["gcc", "-O1", "-g", "-D_GNU_SOURCE", "-fno-builtin", "-fsanitize=thread", "-pthread",
-                    "-I", os.path.join(harness.ROOT, "src"), "-I", os.path.join(harness.BUILD, "src"),
+    subprocess.run(["gcc", "-O1", "-g", "-D_GNU_SOURCE", "-fno-builtin", "-fsanitize=thread",
+                    "-pthread",
+                    "-I", os.path.join(harness.ROOT, "src"), "-I",
+                    os.path.join(harness.BUILD, "src"),
                     os.path.join(harness.ROOT, "src/replay/runner.c"),
                     "-o", str(tmp_path / "memoir-replay"), "-ldl"], check=True)
-    done = harness.execute([str(tmp_path / "memoir"), "replay", "-r", "1", "--json", recordings["threads"].path])
+    done = harness.execute(
+        [str(tmp_path / "memoir"), "replay", "-r", "1", "--json", recordings["threads"].path])
     assert done.status == 0 and not done.stderr, f"{done}"
     assert counts(json.loads(done.stdout)["allocators"][0]) == counts(recordings["threads"].info)
 
 
 def test_prediction(record):
-    """The peak that a replay has is that of the program, but for what is no allocator's: files, stacks."""
+    """The peak that a replay has is that of the program, but for what is no allocator's: files,
+    stacks."""
     command = ["sqlite3", ":memory:", SQL.replace("2000", "60000")]
     answer = replay("-r", "1", "-a", "jemalloc", record(command).path)
     for one in answer["allocators"]:
@@ -301,18 +329,22 @@ def test_prediction(record):
 
 
 def peak_of(command, env):
-    """A process starts with what its parent had, as far as ru_maxrss goes: pytest is too large for one."""
-    program = ("import os, sys; pid = os.spawnvpe(os.P_NOWAIT, sys.argv[1], sys.argv[1:], os.environ); "
+    """A process starts with what its parent had, as far as ru_maxrss goes: pytest is too large for
+    one."""
+    program = ("import os, sys; pid = os.spawnvpe(os.P_NOWAIT, sys.argv[1], sys.argv[1:], "
+               "os.environ); "
                "print(os.wait4(pid, 0)[2].ru_maxrss * 1024, file=sys.stderr)")
-    done = harness.execute(["/usr/bin/python3", "-S", "-c", program, "env", *(f"{k}={v}" for k, v in env.items()),
-                            *command])
+    done = harness.execute(
+        ["/usr/bin/python3", "-S", "-c", program, "env", *(f"{k}={v}" for k, v in env.items()),
+         *command])
     return int(done.stderr)
 
 
 def test_touch(compile_program, record):
     """Pages are resident when they are written to."""
     recording = record([compile_program("replayed"), "large"])
-    rss = {how: replay("-r", "1", "--touch", how, recording.path)["allocators"][0] for how in ("none", "pages", "all")}
+    rss = {how: replay("-r", "1", "--touch", how, recording.path)["allocators"][0]
+           for how in ("none", "pages", "all")}
     assert rss["none"]["peak_rss"] < 8 << 20 and rss["none"]["fragmentation_bytes"] < 0
     for how in ("pages", "all"):
         assert 64 << 20 <= rss[how]["peak_rss"] < 72 << 20
@@ -321,12 +353,14 @@ def test_touch(compile_program, record):
 
 
 def test_text(recordings):
-    done = harness.execute([harness.MEMOIR, "replay", recordings["sqlite"].path, "-r", "1", "-a", "jemalloc"])
+    done = harness.execute([harness.MEMOIR, "replay", recordings["sqlite"].path, "-r", "1", "-a",
+                            "jemalloc"])
     text = done.stdout.decode()
     assert done.status == 0 and not done.stderr, f"{done}"
     assert f"{recordings['sqlite'].info['allocations']:,} allocations" in text
     assert "peak RSS" in text and "--touch pages" in text
-    assert [line.split()[-1] for line in text.splitlines() if line.endswith((" glibc", " jemalloc"))] == \
+    assert [line.split()[-1] for line in text.splitlines() if line.endswith(
+        (" glibc", " jemalloc"))] == \
         ["glibc", "jemalloc"]
 
 
@@ -335,7 +369,8 @@ def test_too_large(compile_program, record):
     if recording.status:
         pytest.skip("this machine gives out no more memory than it has")
     assert "available" in refused(recording.path)
-    assert counts(replay("-r", "1", "--touch", "none", recording.path)["allocators"][0]) == counts(recording.info)
+    assert counts(replay("-r", "1", "--touch", "none", recording.path)["allocators"][0]) == counts(
+        recording.info)
 
 
 def test_faulty_allocators(compile_program, record):

@@ -25,7 +25,8 @@ def test_basic(compile_program, record, mode):
     assert recording.status == 0
     rows = allocations(recording.path, "basic.c")
     assert [a["size"] for a in rows] == [10, 100, 1000, 10000, 100000, 1000000]
-    assert [a["call"] for a in rows] == ["malloc", "malloc", "malloc", "realloc", "calloc", "posix_memalign"]
+    assert [a["call"] for a in rows] == ["malloc", "malloc", "malloc", "realloc", "calloc",
+                                         "posix_memalign"]
     assert ["deallocation" in a for a in rows] == [False, True, True, False, False, False]
     assert [a["chain_length"] for a in rows] == [1, 1, 2, 2, 1, 1]
     assert [a["position_in_chain"] for a in rows] == [0, 0, 0, 1, 0, 0]
@@ -76,9 +77,11 @@ def test_returned_values(compile_program, compare, compiler, level, mode):
 def test_output_that_cannot_be_made(compile_program, tmp_path, place, mode):
     """One line says so; a program that is only preloaded runs on."""
     (tmp_path / "file").write_bytes(b"")
-    output = {"no folder": "/proc/nonexistent/out.dat", "a file": str(tmp_path / "file" / "out.dat"),
+    output = {"no folder": "/proc/nonexistent/out.dat",
+              "a file": str(tmp_path / "file" / "out.dat"),
               "no permission": "/proc/1/out.dat"}[place]
-    recording = harness.record([compile_program("exits"), "exit"], output, mode=mode, finished=False)
+    recording = harness.record([compile_program("exits"), "exit"], output, mode=mode,
+                               finished=False)
     lines = [line for line in recording.stderr.split(b"\n") if b"memoir: " in line]
     assert len(lines) == 1 and output.encode() in lines[0], recording.run
     assert recording.status == (1 if mode == "run" else 21)
@@ -87,7 +90,8 @@ def test_output_that_cannot_be_made(compile_program, tmp_path, place, mode):
 @pytest.mark.parametrize("mode", MODES)
 def test_output_that_is_full(compile_program, tmp_path, mode):
     """/dev/full takes nothing: said at the start, not at the end."""
-    recording = harness.record([compile_program("exits"), "exit"], "/dev/full", mode=mode, finished=False)
+    recording = harness.record([compile_program("exits"), "exit"], "/dev/full", mode=mode,
+                               finished=False)
     assert b"No space left" in recording.stderr
     assert recording.status == (1 if mode == "run" else 21)
     assert os.path.exists("/dev/full")

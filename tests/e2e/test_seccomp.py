@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Programs that give up system calls by filters: they end as without us, and the recording says what it lacks."""
+"""Programs that give up system calls by filters: they end as without us, and the recording says
+what it lacks."""
 import os
 import shutil
 
@@ -45,7 +46,8 @@ def test_other_ways_to_install_it(compile_program, compare, by, action, mode):
         if not os.path.exists("/usr/include/seccomp.h"):
             pytest.skip("no libseccomp-dev")
         flags, libraries = ("-O2", "-DLIBSECCOMP"), ("-lseccomp",)
-    command = [compile_program("confined", flags=flags, libraries=libraries), LEFT_OUT[-1], action, by]
+    command = [compile_program("confined", flags=flags, libraries=libraries), LEFT_OUT[-1], action,
+               by]
     recording = compare(command, mode=mode)
     assert recording.status == 4
     assert recording.info["events"] >= EVENTS
@@ -54,8 +56,8 @@ def test_other_ways_to_install_it(compile_program, compare, by, action, mode):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("left_out", ["sigmask", "mmap", "tid", "clock", "sigmask,mmap,tid,clock"])
 def test_for_all_threads(program, compare, left_out, mode):
-    """A second thread installs it for four others.  One of them had no event before: where it cannot get a ring, its
-    events are counted."""
+    """A second thread installs it for four others.  One of them had no event before: where it
+    cannot get a ring, its events are counted."""
     recording = compare([program, left_out, "kill", "tsync"], mode=mode)
     assert recording.status == 4
     assert events_of(recording) >= 4 * EVENTS
@@ -70,7 +72,8 @@ def test_for_all_threads(program, compare, left_out, mode):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("left_out", ["nothing", "sigmask", "sigmask,futex"])
 def test_handlers_interrupt(program, compare, left_out, mode):
-    """Signals cannot be blocked: a handler meets the recorder's own lock, and nobody waits for himself."""
+    """Signals cannot be blocked: a handler meets the recorder's own lock, and nobody waits for
+    himself."""
     for _ in range(3):
         recording = compare([program, left_out, "kill", "prctl", "signals"], mode=mode)
         assert recording.status == 4
@@ -113,11 +116,13 @@ def test_filter_that_was_there_before(program, compile_program, record, tmp_path
     inside = harness.execute([program, "sigmask", "errno", "syscall", "exec", "/usr/bin/env",
                               f"LD_PRELOAD={harness.LIBRARY}", compile_program("basic")])
     assert (inside.status, inside.stdout) == (plain.status, plain.stdout), inside
-    assert len([line for line in inside.stderr.splitlines() if line.startswith(b"memoir: not recorded: ")]) == 1, inside
+    assert len([line for line in inside.stderr.splitlines()
+                if line.startswith(b"memoir: not recorded: ")]) == 1, inside
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("command", [["file", "/bin/ls", "/etc/passwd"], ["file", "-z", "/usr/share/doc/file/copyright"]])
+@pytest.mark.parametrize("command", [["file", "/bin/ls", "/etc/passwd"],
+                                     ["file", "-z", "/usr/share/doc/file/copyright"]])
 def test_file(compare, command, mode):
     """Debian's confines itself with libseccomp."""
     if not shutil.which("file"):

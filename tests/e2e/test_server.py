@@ -22,7 +22,8 @@ GENERATE = os.path.join(harness.BUILD, "tests", "unit", "gen_recording")
 @pytest.fixture(scope="module")
 def recording(compile_program, tmp_path_factory):
     path = str(tmp_path_factory.mktemp("server") / "choosing.dat")
-    done = harness.record([compile_program("choosing", flags=("-O1", "-fno-optimize-sibling-calls"))], path)
+    done = harness.record(
+        [compile_program("choosing", flags=("-O1", "-fno-optimize-sibling-calls"))], path)
     assert done.status == 0, done.run
     return path
 
@@ -64,7 +65,8 @@ def test_ends_while_it_loads_and_answers(tmp_path):
     for client in clients:
         client.close()
     clients = [running.connect() for _ in range(40)]
-    for i, client in enumerate(clients):  # streams that nobody reads, and questions that take a while
+    # streams that nobody reads, and questions that take a while
+    for i, client in enumerate(clients):
         path = "raw_allocations" if i % 2 else f"groups?filter=size+%3E%3D+{i}"
         client.sendall(f"GET /data/last/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     assert clients[1].recv(100).startswith(b"HTTP/1.1 200")
@@ -101,7 +103,8 @@ def test_refuses(arguments, status, words):
     assert done.stderr.count(b"\n") == 1
 
 
-@pytest.mark.parametrize("token, words", [("short", b"at least 8"), ("with blanks inside", b"letters")])
+@pytest.mark.parametrize("token, words",
+                         [("short", b"at least 8"), ("with blanks inside", b"letters")])
 def test_refuses_a_token(token, words, recording):
     done = harness.execute([harness.MEMOIR, "server", recording], env={"MEMOIR_TOKEN": token})
     assert done.status == 2 and words in done.stderr and done.stderr.count(b"\n") == 1, done
@@ -110,9 +113,11 @@ def test_refuses_a_token(token, words, recording):
 # Who may ask
 
 @pytest.mark.parametrize("host, status", [
-    ("localhost", 200), ("localhost:1234", 200), ("127.0.0.1:{port}", 200), ("[::1]:99", 200), ("192.168.1.7", 200),
+    ("localhost", 200), ("localhost:1234", 200), ("127.0.0.1:{port}", 200), ("[::1]:99", 200),
+    ("192.168.1.7", 200),
     ("app.localhost", 200), ("LocalHost", 200),
-    ("evil.example", 403), ("evil.example:{port}", 403), ("localhost.evil.example", 403), ("127.0.0.1.evil.example", 403),
+    ("evil.example", 403), ("evil.example:{port}", 403), ("localhost.evil.example", 403),
+    ("127.0.0.1.evil.example", 403),
     ("", 403), ("localhost:80x", 403), ("[::1", 403), ("x" * 300, 403),
 ])
 def test_host(server, host, status):
@@ -122,14 +127,16 @@ def test_host(server, host, status):
 
 def test_other_names_can_be_allowed(recording):
     with Server(recording, "--allow-host", "app.example.org", "--allow-host", "App") as server:
-        for host, status in (("app.example.org", 200), ("APP:80", 200), ("localhost", 200), ("app.example.org.evil.example", 403),
+        for host, status in (("app.example.org", 200), ("APP:80", 200), ("localhost", 200),
+                             ("app.example.org.evil.example", 403),
                              ("pp", 403), ("evil.example", 403)):
             assert server.ask("/list", headers={"Host": host}).status == status, host
     assert refused("--allow-host", "http://x").status == 2
 
 
 @pytest.mark.parametrize("origin, status", [
-    ("http://127.0.0.1:{port}", 200), ("http://evil.example", 403), ("null", 403), ("http://127.0.0.1:1", 403),
+    ("http://127.0.0.1:{port}", 200), ("http://evil.example", 403), ("null", 403),
+    ("http://127.0.0.1:1", 403),
     ("http://127.0.0.1:{port}.evil.example", 403),
 ])
 def test_origin(server, origin, status):
@@ -160,8 +167,10 @@ def test_token(recording):
         assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
         for jar in (cookie.split(";")[0], "a=b; " + cookie.split(";")[0] + "; c=d"):
             assert server.ask("/list", headers={"Cookie": jar}).status == 200
-        assert server.ask("/list", headers={"Cookie": f"memoir_token_{server.port}=wrong-one"}).status == 401
-        assert server.ask("/?token=abc-DEF.123", headers={"Host": "evil.example"}).status in (401, 403)
+        assert server.ask("/list",
+                          headers={"Cookie": f"memoir_token_{server.port}=wrong-one"}).status == 401
+        assert server.ask("/?token=abc-DEF.123", headers={"Host": "evil.example"}).status in (
+            401, 403)
 
 
 def test_password(recording, tmp_path):
@@ -175,7 +184,8 @@ def test_password(recording, tmp_path):
         assert answer.status == 401 and answer.headers["WWW-Authenticate"].startswith("Basic")
         assert server.ask("/list", headers=given("anybody:open sesame")).status == 200
         assert server.ask("/list", headers=given(":open sesame")).status == 200
-        for wrong in ("anybody:open", "open sesame", "a:b", "a:open sesame\nsecond line", "x" * 3000):
+        for wrong in ("anybody:open", "open sesame", "a:b", "a:open sesame\nsecond line",
+                      "x" * 3000):
             assert server.ask("/list", headers=given(wrong)).status == 401
         assert server.ask("/list", headers={"Authorization": "Basic !!!"}).status == 401
         assert server.ask("/list", headers={"Authorization": "Bearer open sesame"}).status == 401
@@ -202,14 +212,16 @@ def test_headers(server):
         assert headers["Referrer-Policy"] == "no-referrer"
         assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
     policy = server.ask("/data/last/export/flamegraph").headers["Content-Security-Policy"]
-    assert "sandbox" in policy and "default-src 'none'" in policy and "allow-same-origin" not in policy
+    assert ("sandbox" in policy and "default-src 'none'" in policy
+            and "allow-same-origin" not in policy)
 
 
 def test_the_same_is_made_once(server):
     """However it is written, and whether or not the client is in a hurry."""
     made = server.ask("/data/last/flame?limit=777&measure=leaked", headers={"Priority": "u=6"})
     assert made.status == 200 and made.headers["Server-Timing"].startswith("made;dur=")
-    for same in ("measure=leaked&limit=777", "direction=down&weight=bytes&measure=leaked&limit=777&threads="):
+    for same in ("measure=leaked&limit=777",
+                 "direction=down&weight=bytes&measure=leaked&limit=777&threads="):
         again = server.ask(f"/data/last/flame?{same}")
         assert again.headers["Server-Timing"] == "kept" and again.body == made.body
     # That a measure is given is not the same as that it is not.
@@ -217,8 +229,9 @@ def test_the_same_is_made_once(server):
     assert server.ask("/data/last/flame?at=1ms&measure=peak").status == 400
 
 
-@pytest.mark.parametrize("path", ["/api", "/list", "/data/last/flame", "/data/last/timeline", "/data/last/allocations",
-                                  "/data/last/tree"])
+@pytest.mark.parametrize(
+    "path", ["/api", "/list", "/data/last/flame", "/data/last/timeline", "/data/last/allocations",
+             "/data/last/tree"])
 def test_etag_and_gzip(server, path):
     plain = server.ask(path)
     packed = server.ask(path, headers={"Accept-Encoding": "gzip, deflate"})
@@ -227,10 +240,12 @@ def test_etag_and_gzip(server, path):
     assert packed.json == plain.json
     if len(plain.body) > 4096:
         assert packed.headers["Content-Encoding"] == "gzip" and len(packed.body) < len(plain.body)
-    assert server.ask(path, headers={"Accept-Encoding": "gzip;q=0"}).headers.get("Content-Encoding") is None
+    assert server.ask(path, headers={"Accept-Encoding": "gzip;q=0"}).headers.get(
+        "Content-Encoding") is None
     for answer, accept in ((plain, "identity"), (packed, "gzip, deflate")):
         etag = answer.headers["ETag"]
-        again = server.ask(path, headers={"If-None-Match": f'"other", {etag}', "Accept-Encoding": accept})
+        again = server.ask(path,
+                           headers={"If-None-Match": f'"other", {etag}', "Accept-Encoding": accept})
         assert again.status == 304 and again.body == b"" and again.headers["ETag"] == etag
     assert server.ask(path, headers={"If-None-Match": '"other"'}).status == 200
     head = server.ask(path, method="HEAD")
@@ -238,14 +253,20 @@ def test_etag_and_gzip(server, path):
 
 
 @pytest.mark.parametrize("method, path, status, allow", [
-    ("POST", "/list", 405, "GET, HEAD"), ("PUT", "/list", 405, "GET, HEAD"), ("GET", "/upload", 405, "POST"),
-    ("DELETE", "/data/last/flame", 405, "GET, HEAD"), ("GET", "/data/last", 405, "DELETE"), ("PATCH", "/", 405, "GET, HEAD"),
-    ("GET", "/nope", 404, None), ("GET", "/data", 404, None), ("GET", "/data/", 404, None), ("GET", "/data/last/", 404, None),
-    ("GET", "/data/last/nope", 404, None), ("GET", "//list", 404, None), ("GET", "/list/", 404, None),
-    ("GET", "/data//flame", 404, None), ("GET", "/../etc/passwd", 404, None), ("GET", "/data/last/../../list", 404, None),
+    ("POST", "/list", 405, "GET, HEAD"), ("PUT", "/list", 405, "GET, HEAD"),
+    ("GET", "/upload", 405, "POST"),
+    ("DELETE", "/data/last/flame", 405, "GET, HEAD"), ("GET", "/data/last", 405, "DELETE"),
+    ("PATCH", "/", 405, "GET, HEAD"),
+    ("GET", "/nope", 404, None), ("GET", "/data", 404, None), ("GET", "/data/", 404, None),
+    ("GET", "/data/last/", 404, None),
+    ("GET", "/data/last/nope", 404, None), ("GET", "//list", 404, None),
+    ("GET", "/list/", 404, None),
+    ("GET", "/data//flame", 404, None), ("GET", "/../etc/passwd", 404, None),
+    ("GET", "/data/last/../../list", 404, None),
     ("GET", "/data/" + "0" * 32 + "/flame", 404, None), ("GET", "/data/xyz/flame", 404, None),
     ("DELETE", "/data/" + "0" * 32, 404, None), ("DELETE", "/data/last", 409, None),
-    ("GET", "/list?a=%zz", 400, None), ("GET", "/list?a=%00", 400, None), ("GET", "/li%73t", 200, None),
+    ("GET", "/list?a=%zz", 400, None), ("GET", "/list?a=%00", 400, None),
+    ("GET", "/li%73t", 200, None),
     ("GET", "/list?" + "&".join(f"a{i}=1" for i in range(200)), 400, None),
 ])
 def test_paths_and_methods(server, method, path, status, allow):
@@ -262,8 +283,10 @@ def test_nothing_of_this_computer_is_told(recording, server):
     for endpoint in server.json("/api")["endpoints"]:
         if "GET" not in endpoint["methods"]:
             continue
-        path = endpoint["path"].format(id="last", agent="1", backtrace_id="5", format="json", name="x", number="0")
-        path += {"/data/{id}/source": "?file=x", "/data/{id}/diff": "?b=last"}.get(endpoint["path"], "")
+        path = endpoint["path"].format(id="last", agent="1", backtrace_id="5", format="json",
+                                       name="x", number="0")
+        path += {"/data/{id}/source": "?file=x", "/data/{id}/diff": "?b=last"}.get(
+            endpoint["path"], "")
         text = server.ask(path).text
         assert folder not in text, path
 
@@ -282,13 +305,15 @@ def test_folders_and_patterns(recording, tmp_path):
         assert {r["name"] for r in found} == {"early.dat", "copy.dat"}
         assert len({r["id"] for r in found}) == 2
         os.rename(folder / "copy.dat", tmp_path / "one.rec")
-        server.wait(lambda all: {r["name"] for r in all} in ({"early.dat", "copy.dat"}, {"early.dat", "one.rec"}), "the pattern")
+        server.wait(lambda all: {r["name"] for r in all} in
+                    ({"early.dat", "copy.dat"}, {"early.dat", "one.rec"}), "the pattern")
         (folder / "early.dat").unlink()
         server.wait(lambda all: len(all) == 1, "one that is gone")
         broken = folder / "broken.dat"
         with open(recording, "rb") as file:
             broken.write_bytes(file.read(32) + b"rubbish" * 100)
-        found = server.wait(lambda all: any(r["name"] == "broken.dat" and r["state"] != "loading" for r in all), "a broken one")
+        found = server.wait(lambda all: any(r["name"] == "broken.dat" and r["state"] != "loading"
+                                            for r in all), "a broken one")
         [bad] = [r for r in found if r["name"] == "broken.dat"]
         assert bad["state"] == "error" and bad["error"]
         answer = server.ask(f"/data/{bad['id']}/flame")
@@ -302,7 +327,8 @@ def test_a_file_that_is_replaced(recording, compile_program, tmp_path):
         before = server.loaded()[0]
         harness.record([compile_program("basic")], str(tmp_path / "other.dat"))
         os.rename(tmp_path / "other.dat", path)
-        after = server.wait(lambda all: all[0]["version"] > 1 and all[0]["state"] == "ready", "the new file")[0]
+        after = server.wait(lambda all: all[0]["version"] > 1 and all[0]["state"] == "ready",
+                            "the new file")[0]
         assert after["executable"] != before["executable"]
 
 
@@ -312,7 +338,8 @@ def test_warnings(recording, tmp_path):
     (tmp_path / "cut.dat").write_bytes(whole[:len(whole) * 9 // 10])
     with Server(tmp_path / "cut.dat", recording) as server:
         cut, good = server.loaded(2)
-        assert [w["kind"] for w in cut["warnings"]].count("truncated") == 1 and cut["state"] == "ready"
+        assert ([w["kind"] for w in cut["warnings"]].count("truncated") == 1
+                and cut["state"] == "ready")
         assert "truncated" not in [w["kind"] for w in good["warnings"]]
         told = server.json(f"/data/{cut['id']}/overview")["warnings"]
         assert told == cut["warnings"]
@@ -329,7 +356,8 @@ def test_upload(recording, tmp_path):
         assert answer.status == 201, answer
         [r] = server.loaded()
         assert (r["id"], r["name"], r["uploaded"]) == (answer.json["id"], "dropped.dat", True)
-        mode = [oct(os.stat(os.path.join(tmp_path, d)).st_mode & 0o777) for d in os.listdir(tmp_path)]
+        mode = [oct(os.stat(os.path.join(tmp_path, d)).st_mode & 0o777)
+                for d in os.listdir(tmp_path)]
         assert mode == ["0o700"]
         assert server.data("overview")["name"] == "dropped.dat"
         # The sender of a recording must not choose which files of this computer are shown.
@@ -339,13 +367,16 @@ def test_upload(recording, tmp_path):
             answer = server.ask("/upload", method="POST", body=body)
             assert answer.status == 400 and answer.json["error"], answer
         with server.connect() as client:  # too large: said before it is sent
-            client.sendall(b"POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % (len(bytes_) + 1))
+            client.sendall(b"POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+                           b"%d\r\n\r\n" % (len(bytes_) + 1))
             assert client.recv(100).startswith(b"HTTP/1.1 413")
         with server.connect() as client:  # without a length
-            client.sendall(b"POST /upload HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+            client.sendall(b"POST /upload HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+                           b"chunked\r\n\r\n0\r\n\r\n")
             assert client.recv(100).startswith(b"HTTP/1.1 411")
         with server.connect() as client:  # broken off
-            client.sendall(b"POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nMEMOIR")
+            client.sendall(b"POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+                           b"1000\r\n\r\nMEMOIR")
         again = server.ask("/upload", method="POST", body=bytes_)
         assert again.status == 201 and again.json["id"] != r["id"]
         server.loaded(2)
@@ -362,8 +393,10 @@ def test_no_uploads(recording):
 
 def test_live(compile_program, tmp_path):
     """What a program does shows up while it runs."""
-    program = subprocess.Popen([harness.MEMOIR, "run", "-o", str(tmp_path / "live.dat"), "--", compile_program("growing")],
-                               env=harness.ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    program = subprocess.Popen(
+        [harness.MEMOIR, "run", "-o", str(tmp_path / "live.dat"), "--", compile_program("growing")],
+                               env=harness.ENVIRONMENT, stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL)
 
     def grow(count):
@@ -373,7 +406,8 @@ def test_live(compile_program, tmp_path):
 
     try:
         assert grow(1000) == 1000
-        harness.wait_for(lambda: os.path.exists(tmp_path / "live.dat"), timeout=web.LONG, what="the recording")
+        harness.wait_for(lambda: os.path.exists(tmp_path / "live.dat"), timeout=web.LONG,
+                         what="the recording")
         with Server(tmp_path / "live.dat") as server:
             def has(count):
                 return lambda all: all and all[0].get("final_allocated_count", 0) >= count
@@ -387,7 +421,8 @@ def test_live(compile_program, tmp_path):
             series = server.ask("/data/last/timeline", headers={"If-None-Match": etag})
             assert series.status == 200
             assert series.json["end_count"][-1] >= 6000 and series.json["end_size"][-1] >= 600000
-            assert server.data("allocations", count=0, filter='function = "grow"')["total_count"] == 6000
+            assert server.data("allocations", count=0,
+                               filter='function = "grow"')["total_count"] == 6000
             program.stdin.close()
             assert program.wait(web.LONG) == 0
             last = server.wait(lambda all: all[0]["state"] == "ready", "the end")[0]
@@ -417,7 +452,8 @@ def test_loading_is_said(tmp_path):
 # Clients that mean no good, or know no better
 
 def test_slow_clients_cost_only_themselves(server):
-    """More connections than there may be, which send a byte now and then; others are still answered."""
+    """More connections than there may be, which send a byte now and then; others are still
+    answered."""
     slow = []
     try:
         for i in range(1100):
@@ -452,7 +488,8 @@ def http_error():
     return http.client.HTTPException
 
 
-@pytest.mark.parametrize("start", [b"GET /list HTTP/1.1\r\nHost: localhost\r\nX: ", b"GET /", b"", b"GET /list HTTP/1.1\r\n",
+@pytest.mark.parametrize("start", [b"GET /list HTTP/1.1\r\nHost: localhost\r\nX: ", b"GET /", b"",
+                                   b"GET /list HTTP/1.1\r\n",
                                    b"\x16\x03\x01\x02\x00\x01\x00"],
                          ids=["header", "address", "nothing", "headers", "tls"])
 def test_endless_heads(server, start):
@@ -495,7 +532,8 @@ def test_long_enough(server):
 
 
 @pytest.mark.parametrize("request_", [
-    b"\0\0\0\0\0\0\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /list HTTP/1.1\r\n\r\n",
+    b"\0\0\0\0\0\0\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n",
+    b"GET /list HTTP/1.1\r\n\r\n",
     b"GET /list HTTP/1.0\r\n\r\n", b"FOO /list HTTP/1.1\r\nHost: localhost\r\n\r\n",
     b"GET /list HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\n\r\n",
     b"GET http://localhost/list HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -521,19 +559,22 @@ def test_odd_requests(server, request_):
 
 def test_clients_that_go_away(server):
     """Questions whose client is gone, and answers that nobody reads, hold nothing for ever."""
-    for path in ("allocations", "raw_allocations", "flame?limit=3", "export/json", "tree", "groups?by=stack"):
+    for path in ("allocations", "raw_allocations", "flame?limit=3", "export/json", "tree",
+                 "groups?by=stack"):
         for _ in range(20):
             client = server.connect()
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
             client.sendall(f"GET /data/last/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             client.close()
-    harness.wait_for(lambda: server.threads < 16, timeout=web.LONG, what="the threads of streams to end")
+    harness.wait_for(lambda: server.threads < 16, timeout=web.LONG,
+                     what="the threads of streams to end")
     assert server.ask("/list").status == 200
 
 
 def test_several_requests_on_one_connection(server):
     with server.connect() as client:
-        client.sendall(b"GET /list HTTP/1.1\r\nHost: localhost\r\n\r\nGET /data/last/flame HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        client.sendall(b"GET /list HTTP/1.1\r\nHost: localhost\r\n\r\nGET /data/last/flame "
+                       b"HTTP/1.1\r\nHost: localhost\r\n\r\n"
                        b"GET /nope HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         said = b""
         while piece := client.recv(65536):
@@ -542,13 +583,16 @@ def test_several_requests_on_one_connection(server):
 
 
 def test_many_clients(tmp_path):
-    """200 at once on a recording of a few hundred thousand rows: all are answered, and memory is bounded.
+    """200 at once on a recording of a few hundred thousand rows: all are answered, and memory is
+    bounded.
 
     `bench.py --only api` does the same on 10 million."""
     path = str(tmp_path / "some.dat")
     subprocess.run([GENERATE, path, "300000"], check=True, stdout=subprocess.DEVNULL)
-    paths = ["check", "timeline?points=200", "flame?limit=500", "functions?count=50", "allocation_groups?count=20&spark=20",
-             "allocations?count=50&sort_by=size&order=dsc", "histogram", "threads", "leaks?count=5", "address_space?rows=64&columns=50"]
+    paths = ["check", "timeline?points=200", "flame?limit=500", "functions?count=50",
+             "allocation_groups?count=20&spark=20",
+             "allocations?count=50&sort_by=size&order=dsc", "histogram", "threads", "leaks?count=5",
+             "address_space?rows=64&columns=50"]
     with Server(path, env={"MEMOIR_CACHE_LIMIT": "0"}) as server:
         server.loaded()
         for p in paths:

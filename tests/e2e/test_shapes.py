@@ -58,17 +58,20 @@ def test_tree_bottom_up(path):
 
 
 def test_tree_recursion_counts_once(path):
-    functions = {f["name"]: f for f in harness.ask("functions", "--json", "-m", "leaked", path)["functions"]}
+    functions = {f["name"]: f
+                 for f in harness.ask("functions", "--json", "-m", "leaked", path)["functions"]}
     assert functions["recurse"]["bytes"] == 300
     assert functions["work"]["bytes"] == 110300
     assert functions["work"]["self_bytes"] == 0
 
 
 def test_tree_pruned_and_keyed(path):
-    tree = harness.ask("tree", "--json", "-m", "leaked", "--filter", 'function ~ "^work$"', "--min-share", "5",
+    tree = harness.ask("tree", "--json", "-m", "leaked", "--filter", 'function ~ "^work$"',
+                       "--min-share", "5",
                        "--depth", "20", path)["tree"]
     assert tree["bytes"] == 110300
-    assert [c["name"] for c in find(tree, "work")["children"]] == ["keep_large", "keep_small", "(others)"]
+    assert [c["name"] for c in find(tree, "work")["children"]] == [
+        "keep_large", "keep_small", "(others)"]
     lines = harness.ask("tree", "--json", "--by", "line", "-m", "leaked", path)["tree"]
     names = []
 
@@ -101,7 +104,8 @@ def test_tree_measures(path):
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_tree_fits(path, width):
-    text = memoir("tree", "-m", "allocated", "-s", "0.01", path, env={"COLUMNS": str(width)}).stdout.decode()
+    text = memoir("tree", "-m", "allocated", "-s", "0.01", path,
+                  env={"COLUMNS": str(width)}).stdout.decode()
     assert "keep_small" in text and "100.0 %" in text
     assert max(map(len, text.splitlines()[6:])) <= width + 1
     colored = memoir("tree", "--color", "always", path).stdout
@@ -118,7 +122,8 @@ def test_timeline(path):
     assert series["end_size"][-1] == series["leaked_size"][-1]
     assert sum(series["size_delta"]) == series["end_size"][-1] - series["before"]["bytes"]
     assert (series["xs_ns"][0], series["xs_ns"][-1]) == (series["from_ns"], series["to_ns"])
-    rows = list(csv.DictReader(io.StringIO(memoir("timeline", "--csv", "-n", "50", path).stdout.decode())))
+    rows = (list(csv.DictReader(
+        io.StringIO(memoir("timeline", "--csv", "-n", "50", path).stdout.decode()))))
     assert [int(r["most_bytes"]) for r in rows] == series["allocated_size"][:-1]
     assert [int(r["bytes"]) for r in rows] == series["end_size"][:-1]
     assert all(a["to_ns"] == b["from_ns"] for a, b in zip(rows, rows[1:]))
@@ -145,9 +150,11 @@ def test_threads(path):
 
 def test_histogram(path):
     sizes = harness.ask("histogram", "size", "--json", "--filter", 'function ~ "^work$"', path)
-    assert [(b["from"], b["count"]) for b in sizes["bins"] if b["count"]] == [(256, 1), (512, 10), (16384, 5)]
+    assert [(b["from"], b["count"]) for b in sizes["bins"] if b["count"]] == [
+        (256, 1), (512, 10), (16384, 5)]
     assert [s["size"] for s in sizes["sizes"]] == [20000, 1000, 300]
-    lives = harness.ask("histogram", "lifetime", "--json", "--filter", "size = 3000000", path)["bins"]
+    lives = harness.ask("histogram", "lifetime", "--json", "--filter", "size = 3000000",
+                        path)["bins"]
     assert [(b["from"], b["to"], b["count"]) for b in lives if b["count"]] == [(10**7, 10**8, 1)]
     leaked = harness.ask("histogram", "lifetime", "--json", "-m", "leaked", path)["bins"]
     assert [b["never_freed"] for b in leaked] == [True]
@@ -158,7 +165,8 @@ def test_histogram(path):
 
 def test_fragmentation(path):
     """One block of 1,000 bytes (1,000 usable) keeps each region of 64 KiB."""
-    at_end = harness.ask("fragmentation", "--at", "100%", "--json", "-n", "1", "-r", "64k", "--over-time", "10", path)
+    at_end = harness.ask("fragmentation", "--at", "100%", "--json", "-n", "1", "-r", "64k",
+                         "--over-time", "10", path)
     holder = at_end["holders"][0]
     assert "hole" in [f["function"] for f in holder["backtrace"]]
     held = next(h for h in holder["held"] if h["size"] == REGION)
@@ -180,9 +188,11 @@ def test_fragmentation(path):
 def test_address_space(path):
     """Every cell of the picture is drawn, and none as empty that is not."""
     found = harness.ask("address-space", "--json", "--columns", "40", "--rows", "30", path)
-    lines = memoir("address-space", "--columns", "40", "--rows", "30", path).stdout.decode().split("ADDRESS SPACE", 1)[1].splitlines()
+    lines = memoir("address-space", "--columns", "40", "--rows", "30", path).stdout.decode().split(
+        "ADDRESS SPACE", 1)[1].splitlines()
     for area in found["areas"]:
-        at = next(i for i, line in enumerate(lines) if line.startswith(f"{area['start']:x}-{area['end']:x} "))
+        at = next(i for i, line in enumerate(lines)
+                  if line.startswith(f"{area['start']:x}-{area['end']:x} "))
         for row in range(area["rows"]):
             cells = area["cells"][row * 40:row * 40 + 40]
             drawn = lines[at + 1 + row][15:]
@@ -247,6 +257,7 @@ def test_what_was_stripped_still_weighs(path, tmp_path):
         assert (after["bytes"], after["count"]) == (before["bytes"], before["count"]), measure
         for name in ("hole", "keep_small", "rise_and_fall"):
             a, b = find(before, name), find(after, name)
-            assert (a and (a["bytes"], a["count"])) == (b and (b["bytes"], b["count"])), (measure, name)
+            assert (a and (a["bytes"], a["count"])) == (b and (b["bytes"], b["count"])), (
+                measure, name)
     assert b"taken out of the recording" in memoir("timeline", stripped).stdout
     assert b"taken out of the recording" not in memoir("timeline", path).stdout

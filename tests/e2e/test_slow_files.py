@@ -12,7 +12,8 @@ SMALL_EVENTS = 5_000
 
 def generate(path, events, seed):
     generator = os.path.join(harness.BUILD, "tests", "unit", "gen_recording")
-    subprocess.run([generator, path, str(events), "4", str(seed), "2", "lz4"], check=True, timeout=600,
+    subprocess.run([generator, path, str(events), "4", str(seed), "2", "lz4"], check=True,
+                   timeout=600,
                    stdout=subprocess.DEVNULL)
 
 
@@ -23,8 +24,10 @@ def by_name(listed):
 def test_a_small_file_passes_a_large_one(tmp_path):
     generate(tmp_path / "large.dat", LARGE_EVENTS, 1)
     generate(tmp_path / "small.dat", SMALL_EVENTS, 2)
-    with web.Server(tmp_path / "large.dat", tmp_path / "small.dat", env={"XDG_CACHE_HOME": str(tmp_path)}) as server:
-        found = by_name(server.wait(lambda all: by_name(all)["small.dat"]["state"] == "ready", "the small one"))
+    with web.Server(tmp_path / "large.dat", tmp_path / "small.dat",
+                    env={"XDG_CACHE_HOME": str(tmp_path)}) as server:
+        found = by_name(server.wait(lambda all: by_name(all)["small.dat"]["state"] == "ready",
+                                    "the small one"))
         assert found["large.dat"]["state"] == "loading"
         # It can be asked meanwhile; of the other one it is said how far it is.
         assert server.json(f"/data/{found['small.dat']['id']}/overview")

@@ -16,10 +16,13 @@ PARANOID = {"MEMOIR_LIBRARY": os.path.join(harness.BUILD, "libmemoir-paranoid.so
 PROGRAMS = ["stacks", "stacks_cxx", "throw", "longjmp", "fibers", "bad_frames", "deep",
             "sigprof", "cancel", "many_threads", "plugins_in_turn", "forks"]
 COMMANDS = {
-    "python3": ["/usr/bin/python3", "-c", "import json\nd = {str(i): [i, str(i)] for i in range(20000)}\n"
+    "python3": ["/usr/bin/python3", "-c", "import json\nd = {str(i): [i, str(i)] for i in "
+                "range(20000)}\n"
                 "print(len(json.loads(json.dumps(d))))"],
-    "perl": ["perl", "-e", "my %h; $h{$_ % 977} .= 'x' x ($_ % 50) for 1..60000; print scalar(keys %h)"],
-    "sqlite3": ["sqlite3", ":memory:", "with recursive n(i) as (select 1 union all select i + 1 from n "
+    "perl": ["perl", "-e", "my %h; $h{$_ % 977} .= 'x' x ($_ % 50) for 1..60000; print "
+             "scalar(keys %h)"],
+    "sqlite3": ["sqlite3", ":memory:", "with recursive n(i) as (select 1 union all select i + "
+                "1 from n "
                 "where i < 20000) select count(distinct i % 977), sum(length(hex(i))) from n;"],
     "gcc": ["gcc", "-x", "c", "-O2", "-S", "-o", "/dev/null", "-include", "stdio.h", "/dev/null"],
     "git": ["git", "--version"],

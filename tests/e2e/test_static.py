@@ -55,13 +55,15 @@ def mimalloc(program_cache):
         target = program_cache / f"mimalloc-{name}.o"
         if not target.exists():
             part = program_cache / f"mimalloc-{name}.{os.getpid()}"
-            fetched = subprocess.run([os.path.join(harness.ROOT, "scripts/debian-source"), "mimalloc",
-                                      str(part)], capture_output=True, text=True)
+            fetched = subprocess.run(
+                [os.path.join(harness.ROOT, "scripts/debian-source"), "mimalloc",
+                 str(part)], capture_output=True, text=True)
             if fetched.returncode:
                 pytest.skip(f"no source of mimalloc: {fetched.stderr.strip().splitlines()[-1:]}")
             source = fetched.stdout.splitlines()[-1]
             subprocess.run(["gcc", "-O2", "-g", "-w", "-fPIC", "-DNDEBUG", "-pthread", *flags,
-                            f"-I{source}/include", "-c", f"{source}/src/static.c", "-o", f"{part}.o"],
+                            f"-I{source}/include", "-c", f"{source}/src/static.c", "-o",
+                            f"{part}.o"],
                            check=True)
             os.rename(f"{part}.o", target)
         return str(target)
@@ -127,7 +129,8 @@ def test_blocks_of_both_allocators(compile_program, record, renamed):
                          ("not jemalloc", [row for row in rows if row not in by["of_jemalloc"]]),
                          ("mmapped", [row for row in rows if row["is_mmaped"]]),
                          ("main_arena", [row for row in rows if row["in_main_arena"]])):
-        chosen = harness.ask("allocations", "--json", "--filter", flag, recording.path)["allocations"]
+        chosen = harness.ask("allocations", "--json", "--filter", flag,
+                             recording.path)["allocations"]
         assert {row["id"] for row in chosen} == {row["id"] for row in wanted}, flag
     # Every frame has the name that the linker knows, the intercepted call too.
     assert {row["backtrace"][-1]["raw_function"] for row in rows} >= {"malloc", "calloc", "realloc"}
@@ -233,7 +236,8 @@ int main(int argc, char **argv) {
     subprocess.run(["gcc", "-O1", "-fno-builtin", str(source), "-o", program, "-ldl"], check=True)
     recording = record([program, library])
     assert recording.status == 0
-    assert recording.stderr.count(b"jemalloc (_rjem_) inside liblate.so, which was loaded later") == 1
+    assert recording.stderr.count(
+        b"jemalloc (_rjem_) inside liblate.so, which was loaded later") == 1
     assert "liblate.so" in recording.info["not_hooked"]
 
 
@@ -291,8 +295,10 @@ def test_stripped_tcmalloc(compile_program, compare, tmp_path):
 
 @pytest.mark.parametrize("layout", ["separate-code", "noseparate-code"])
 def test_stripped_of_prefixed_names(compile_program, compare, renamed, tmp_path, layout):
-    """Nothing of it can be found, but that it is there: its texts, also where they lie with the code."""
-    program = compile_program("inside", flags=("-O2", "-DPREFIX=_rjem_", "-DJEMALLOC", f"-Wl,-z,{layout}"),
+    """Nothing of it can be found, but that it is there: its texts, also where they lie with the
+    code."""
+    program = compile_program("inside",
+                              flags=("-O2", "-DPREFIX=_rjem_", "-DJEMALLOC", f"-Wl,-z,{layout}"),
                               libraries=(renamed("_rjem_"), "-lm"))
     stripped = str(tmp_path / "stripped")
     subprocess.run(["strip", "-o", stripped, program], check=True)
@@ -327,7 +333,8 @@ def test_hazards(compile_program, compare, name, program):
 def test_refused(compile_program, compare):
     """What cannot be hooked is named in one line, and the rest is recorded."""
     recording = compare([compile_program("refused")])
-    lines = [line for line in recording.stderr.splitlines() if b"not everything is recorded" in line]
+    lines = [line for line in recording.stderr.splitlines()
+             if b"not everything is recorded" in line]
     assert len(lines) == 1, recording.run
     assert b"memalign in the executable: it is chosen at run time" in lines[0]
     assert b"pvalloc in the executable: it jumps back to its start" in lines[0]
@@ -364,7 +371,8 @@ def test_handlers(compile_program, record):
 def test_switched(compile_program, record, how):
     """On and off, as with any other allocator."""
     program = compile_program("start_stop", libraries=(archive("libjemalloc.a"), *REST))
-    recording = record([program, how], env={**harness.SIGNALS, "MEMORY_PROFILER_DISABLE_BY_DEFAULT": "1"})
+    recording = record([program, how],
+                       env={**harness.SIGNALS, "MEMORY_PROFILER_DISABLE_BY_DEFAULT": "1"})
     live = {}
     for s in recording.stacks:
         if s["allocated_bytes"] >= 10000:

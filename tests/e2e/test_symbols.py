@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Addresses to functions, inlined functions and lines, whatever form the debug information has.
 
-`resolve` (tests/unit/resolve.c) goes the way that commands go: a recording, its model, its locations.
-"""
+`resolve` (tests/unit/resolve.c) goes the way that commands go: a recording, its model, its
+locations.  """
 import http.server
 import json
 import os
@@ -331,16 +331,19 @@ def test_report_with_debug_symbols(tmp_path):
     assert run.status == 0, run
 
     def own_files(*options):
-        report = execute([MEMOIR, "report", "--json", "--backtraces", "-n", "100", *options, recording])
+        report = execute(
+            [MEMOIR, "report", "--json", "--backtraces", "-n", "100", *options, recording])
         assert report.status == 0, report
         stacks = json.loads(report.stdout)["top"]["allocated"]
-        return {f.get("source") for s in stacks for f in s["backtrace"] if f.get("library") == os.path.basename(path)}
+        return {f.get("source") for s in stacks for f in s["backtrace"]
+                if f.get("library") == os.path.basename(path)}
     assert own_files() == {None}
     assert SOURCE in own_files("-d", str(tmp_path / "store"))
     # The same again, through whatever was cached.
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     for _ in range(2):
-        report = execute([MEMOIR, "report", "-n", "100", "--full", "-d", str(tmp_path / "store"), recording],
+        report = execute([MEMOIR, "report", "-n", "100", "--full", "-d", str(tmp_path / "store"),
+                          recording],
                          env=cache)
         assert SOURCE.encode() in report.stdout
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Temporary allocations, counted in two ways: freed by the thread's next call, and as heaptrack counts."""
+"""Temporary allocations, counted in two ways: freed by the thread's next call, and as heaptrack
+counts."""
 import os
 import re
 import shutil
@@ -10,7 +11,8 @@ import pytest
 import harness
 
 N = 1000
-# A reallocated block, and one whose like is freed, count with heaptrack; the first hundred replace none.
+# A reallocated block, and one whose like is freed, count with heaptrack; the first hundred replace
+# none.
 AS_HEAPTRACK = N + 2 * N + N - 100
 
 
@@ -32,7 +34,8 @@ def test_both_counts(program, record, options):
 def test_stripped(program, record, tmp_path):
     recording = record([program, N])
     path = str(tmp_path / "stripped.dat")
-    assert harness.execute([harness.MEMOIR, "strip", "-t", "1h", "-o", path, recording.path]).status == 0
+    assert harness.execute(
+        [harness.MEMOIR, "strip", "-t", "1h", "-o", path, recording.path]).status == 0
     info = harness.flatten(harness.ask("info", "--json", path))
     assert info["removed_allocations"] > N
     assert (info["temporary"], info["heaptrack_temporary"]) == (N, AS_HEAPTRACK)
@@ -59,8 +62,10 @@ def test_a_rust_program(record, tmp_path):
     if not shutil.which("rustc"):
         pytest.skip("no rustc")
     program = tmp_path / "formats"
-    subprocess.run(["rustc", "-O", "-o", program, os.path.join(harness.PROGRAMS, "formats.rs")], check=True)
+    subprocess.run(["rustc", "-O", "-o", program, os.path.join(harness.PROGRAMS, "formats.rs")],
+                   check=True)
     info = record([program, N, 1]).info
     assert N <= info["temporary"] < 1.1 * N
-    assert 0 <= count_of_heaptrack([program, str(N), "1"], tmp_path) - info["heaptrack_temporary"] <= 2
+    assert 0 <= count_of_heaptrack([program, str(N), "1"],
+                                   tmp_path) - info["heaptrack_temporary"] <= 2
     assert info["heaptrack_temporary"] > 1.8 * N

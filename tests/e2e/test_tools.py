@@ -13,7 +13,8 @@ import pytest
 import harness
 
 # What changes when a recording is written anew.
-OWN = {"id", "removed_allocations", "removed_below_ns", "counters", "embedded_files", "files", "modules"}
+OWN = {"id", "removed_allocations", "removed_below_ns", "counters", "embedded_files", "files",
+       "modules"}
 
 
 def memoir(*arguments, **keywords):
@@ -28,7 +29,8 @@ def facts(path, without=()):
 def report(path):
     """The report's numbers, by stack number."""
     found = harness.ask("report", "--json", "--no-verdicts", "--top", "100000", str(path))
-    return {part: sorted(stacks, key=lambda s: s["backtrace_id"]) for part, stacks in found["top"].items()}
+    return {part: sorted(stacks, key=lambda s: s["backtrace_id"])
+            for part, stacks in found["top"].items()}
 
 
 @pytest.fixture(params=["python", "oracle"])
@@ -43,9 +45,10 @@ def whole(path):
     return {name: os.stat(os.path.join(path, name)).st_mode for name in os.listdir(path)}
 
 
-@pytest.mark.parametrize("arguments", [("strip",), ("strip", "-t", "1ms"), ("strip", "-t", "0"), ("repack",),
-                                       ("repack", "-c", "none"), ("repack", "-c", "lz4"),
-                                       ("repack", "-c", "zstd:3")], ids=" ".join)
+@pytest.mark.parametrize("arguments",
+                         [("strip",), ("strip", "-t", "1ms"), ("strip", "-t", "0"), ("repack",),
+                          ("repack", "-c", "none"), ("repack", "-c", "lz4"),
+                          ("repack", "-c", "zstd:3")], ids=" ".join)
 def test_same_totals(recording, tmp_path, arguments):
     out, again = tmp_path / "out.dat", tmp_path / "again.dat"
     before = set(os.listdir(tmp_path))
@@ -80,7 +83,8 @@ def test_strip_is_small_and_says_so(recording, tmp_path):
 @pytest.mark.parametrize("command", ["strip", "repack", "postprocess"])
 def test_usage(command, recording, tmp_path):
     for words in [(), (recording.path,), ("-o", tmp_path / "x"), ("-o", tmp_path / "x", "a", "b"),
-                  ("-t", "soon", "-o", "x", recording.path), ("-c", "rar", "-o", "x", recording.path),
+                  ("-t", "soon", "-o", "x", recording.path),
+                  ("-c", "rar", "-o", "x", recording.path),
                   ("-a", "somewhat", "-o", "x", recording.path)]:
         run = memoir(command, *words, cwd=tmp_path)
         assert run.status == 2, (words, run)
@@ -218,7 +222,8 @@ def test_postprocess_keeps_names(tmp_path, compile_program, record):
 
 SECRETS = {"MEMOIR_TEST_SECRET": "environment-secret", "HOME": "/home/somebody-secret"}
 # What a recording is made of itself, and names that programs share with it.
-HARMLESS = re.compile(r"program|x86_64|start|lib_\d+|src_\d+|fn_\d+|[a-z_]*(pid|stamp|bytes|count|status|chunks|events)[a-z_]*")
+HARMLESS = (re.compile(
+    r"program|x86_64|start|lib_\d+|src_\d+|fn_\d+|[a-z_]*(pid|stamp|bytes|count|status|chunks|events)[a-z_]*"))
 
 
 def words_of(recording):
@@ -244,7 +249,8 @@ def test_anonymous(tmp_path, compile_program, record, how):
     folder.mkdir()
     program = folder / "program-secret"
     shutil.copy(compile_program("throw"), program)
-    recording = record([program, "argument-secret", "--password=argument-too"], name="in.dat", env=SECRETS)
+    recording = record([program, "argument-secret", "--password=argument-too"], name="in.dat",
+                       env=SECRETS)
     out, raw = tmp_path / "out.dat", tmp_path / "raw.dat"
     run = memoir("postprocess", "--anonymize", how, "-o", out, recording.path)
     assert run.status == 0, run
@@ -259,7 +265,8 @@ def test_anonymous(tmp_path, compile_program, record, how):
     words = words_of(recording)
     assert {"throw.cpp", "program-secret", "argument-secret", "libstdc++.so.6.0.30"} <= words
     if how == "partial":
-        words = {"folder-secret", "argument-secret", "argument-too", "environment-secret", info["hostname"] or "/tmp/",
+        words = {"folder-secret", "argument-secret", "argument-too", "environment-secret",
+                 info["hostname"] or "/tmp/",
                  "x86_64-linux-gnu", str(tmp_path)}
     left = sorted(word for word in words if word.encode() in content)
     assert not left
@@ -282,16 +289,21 @@ def test_anonymous_threads_and_markers(tmp_path, compile_program, record):
 def test_analyze_size(recording, tmp_path):
     """Every byte is somewhere, every event is counted."""
     found = harness.ask("analyze-size", "--json", recording.path)
-    rows = {part: {row["name"]: row for row in found[part]} for part in ("chunks", "columns", "ops")}
+    rows = {part: {row["name"]: row for row in found[part]}
+            for part in ("chunks", "columns", "ops")}
     assert found["file_bytes"] == os.stat(recording.path).st_size
-    assert sum(row["stored_bytes"] for row in found["chunks"]) + found["other_bytes"] == found["file_bytes"]
+    assert sum(row["stored_bytes"]
+               for row in found["chunks"]) + found["other_bytes"] == found["file_bytes"]
     assert found["other_bytes"] == 32 + 16  # header and trailer
     events = rows["chunks"]["EVENTS"]
     assert sum(row["count"] for row in found["ops"]) == recording.info["events"]
-    assert sum(rows["ops"][op]["count"] for op in ("ALLOC", "REALLOC_TO") if op in rows["ops"]) == recording.info["allocations"]
+    assert sum(rows["ops"][op]["count"] for op in ("ALLOC", "REALLOC_TO")
+               if op in rows["ops"]) == recording.info["allocations"]
     for part in ("columns", "ops"):
-        assert 0.9 * events["stored_bytes"] < sum(r["about_stored_bytes"] for r in found[part]) <= events["stored_bytes"]
-        assert 0.9 * events["raw_bytes"] < sum(r["raw_bytes"] for r in found[part]) <= events["raw_bytes"]
+        assert 0.9 * events["stored_bytes"] < sum(r["about_stored_bytes"]
+                                                  for r in found[part]) <= events["stored_bytes"]
+        assert 0.9 * events["raw_bytes"] < sum(r["raw_bytes"]
+                                               for r in found[part]) <= events["raw_bytes"]
     assert rows["columns"]["codes"]["count"] == recording.info["events"]
     lived = {row["name"]: row["allocations"] for row in found["lifetimes"]}
     assert sum(lived.values()) == recording.info["allocations"]
@@ -303,7 +315,8 @@ def test_analyze_size(recording, tmp_path):
     # What was removed is counted as that.
     out = tmp_path / "out.dat"
     assert memoir("strip", "-o", out, recording.path).status == 0
-    lived = {row["name"]: row["allocations"] for row in harness.ask("analyze-size", "--json", str(out))["lifetimes"]}
+    lived = {row["name"]: row["allocations"]
+             for row in harness.ask("analyze-size", "--json", str(out))["lifetimes"]}
     assert sum(lived.values()) == recording.info["allocations"]
     assert lived["removed"] + lived["leaked"] == recording.info["allocations"] - lived["< 1 s"]
     (tmp_path / "bad.dat").write_bytes(b"hello")
@@ -311,7 +324,8 @@ def test_analyze_size(recording, tmp_path):
     assert run.status == 1 and len(run.stderr.splitlines()) == 1
 
 
-QUESTIONS = [("allocations",), ("groups",), ("leaks",), ("tree",), ("timeline",), ("fragmentation",),
+QUESTIONS = [("allocations",), ("groups",), ("leaks",), ("tree",), ("timeline",),
+             ("fragmentation",),
              ("histogram", "size"), ("histogram", "lifetime")]
 
 
@@ -343,9 +357,12 @@ def test_every_command_reads_them(tmp_path, compile_program, record):
 def test_interrupted(recording, tmp_path, number):
     """Nothing is left of what was not finished."""
     before = os.listdir(tmp_path)
-    process = subprocess.Popen([harness.MEMOIR, "repack", "-c", "zstd:22", "-o", tmp_path / "out.dat", recording.path],
+    process = subprocess.Popen(
+        [harness.MEMOIR, "repack", "-c", "zstd:22", "-o", tmp_path / "out.dat", recording.path],
                                stdout=subprocess.DEVNULL)
-    harness.wait_for(lambda: len(os.listdir(tmp_path)) > len(before) or process.poll() is not None, what="a file")
+    harness.wait_for(lambda: len(os.listdir(tmp_path)) > len(before) or process.poll() is not None,
+                     what="a file")
     process.send_signal(number)
     assert process.wait(20) in (-number, 0)
-    assert sorted(os.listdir(tmp_path)) == (before if process.returncode else sorted([*before, "out.dat"]))
+    assert sorted(os.listdir(tmp_path)) == (before if process.returncode
+                                            else sorted([*before, "out.dat"]))

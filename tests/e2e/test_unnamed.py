@@ -18,19 +18,23 @@ def stripped(tmp_path_factory):
     """A recording of a program without names, and what its own frames are to be called."""
     folder = tmp_path_factory.mktemp("stripped")
     program, named = folder / "shop", folder / "named"
-    subprocess.run(["g++", "-std=c++17", "-O2", "-g", os.path.join(PROGRAMS, "inlined.cpp"), "-o", named], check=True)
+    subprocess.run(["g++", "-std=c++17", "-O2", "-g", os.path.join(PROGRAMS, "inlined.cpp"), "-o",
+                    named], check=True)
     shutil.copy(named, program)
     subprocess.run(["strip", "--strip-all", program], check=True)
     path = folder / "out.dat"
     run = execute([MEMOIR, "run", "-o", str(path), "--", str(program)])
     assert run.status == 0, run
-    report = json.loads(execute([MEMOIR, "report", "--json", "--backtraces", "--top", "1000", str(path)]).stdout)
-    frames = [f for s in report["top"]["allocated"] for f in s["backtrace"] if f.get("library") == "shop"]
+    report = json.loads(
+        execute([MEMOIR, "report", "--json", "--backtraces", "--top", "1000", str(path)]).stdout)
+    frames = [f for s in report["top"]["allocated"] for f in s["backtrace"]
+              if f.get("library") == "shop"]
     names = {f["name"] for f in frames}
     assert names and all(re.fullmatch("shop\\+0x[0-9a-f]+", name) for name in names)
     # One distance from the program's place in memory to the file's addresses.
     assert len({f["address"] - int(f["name"].split("+")[1], 16) for f in frames}) == 1
-    places = subprocess.run(["addr2line", "-e", named, *(name.split("+")[1] for name in names)], check=True,
+    places = subprocess.run(["addr2line", "-e", named, *(name.split("+")[1] for name in names)],
+                            check=True,
                             capture_output=True, text=True).stdout
     assert "inlined.cpp" in places or "basic_string" in places or "alloc" in places
     return path, names
@@ -53,7 +57,8 @@ def test_commands(stripped, command):
     assert found and found <= names, found
 
 
-@pytest.mark.parametrize("form", ["collapsed", "speedscope", "callgrind", "flamegraph", "firefox", "massif", "dhat"])
+@pytest.mark.parametrize("form", ["collapsed", "speedscope", "callgrind", "flamegraph", "firefox",
+                                  "massif", "dhat"])
 def test_exports(stripped, tmp_path, form):
     path, names = stripped
     out = tmp_path / "out"

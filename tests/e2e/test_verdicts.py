@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Leaks, caches, saws and start-up: programs of a known kind, and what `memoir leaks` calls them."""
+"""Leaks, caches, saws and start-up: programs of a known kind, and what `memoir leaks` calls
+them."""
 import os
 import re
 import shutil
@@ -26,12 +27,15 @@ def test_verdicts(tmp_path):
     right = sum(suite.is_right(s, v) for s, v in results)
     assert len(results) >= 20
     assert right >= RIGHT * len(results), f"{right} of {len(results)}"
-    # A leak that is taken for a cache is worse than the other way round: the plain ones must be seen.
+    # A leak that is taken for a cache is worse than the other way round: the plain ones must be
+    # seen.
     for scenario, verdict in results:
-        if scenario[0] in ("linear", "mixed", "map_growth", "beside_large", "after_large", "two_steps"):
+        if scenario[0] in ("linear", "mixed", "map_growth", "beside_large", "after_large",
+                           "two_steps"):
             assert suite.is_right(scenario, verdict), (scenario, verdict)
         # What grew until the end has not stopped.
-        assert verdict["class"] != "bounded" or not re.search(r"\((9\d|100) % of the run\)", verdict["evidence"]), verdict
+        assert (verdict["class"] != "bounded"
+                or not re.search(r"\((9\d|100) % of the run\)", verdict["evidence"])), verdict
 
 
 def test_classes_and_text(tmp_path):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A recording with a million stacks: every endpoint, in every way that its table has, answers within a time limit,
-whatever was asked before; and SIGTERM ends the server within two seconds, also while it computes.
+"""A recording with a million stacks: every endpoint, in every way that its table has, answers
+within a time limit, whatever was asked before; and SIGTERM ends the server within two seconds, also
+while it computes.
 
-What is asked comes from /api, so that a new endpoint, measure or order is asked too.  Of long answers the beginning
-is enough: the rest comes in pieces.
-"""
+What is asked comes from /api, so that a new endpoint, measure or order is asked too.  Of long
+answers the beginning is enough: the rest comes in pieces.  """
 import concurrent.futures
 import os
 import signal
@@ -32,7 +32,8 @@ NEEDED = {"/data/{id}/source": {"file": "/nowhere.c"}, "/data/{id}/diff": {"b": 
           "/data/{id}/complete": {"text": "size"}}
 # What a measure needs.
 MEASURES = {"alive_at": {"at": "50%"}, "alive": {"at": "50%"}, "short_lived": {"below": "10us"}}
-EXTRA = [{"threads": "true"}, {"generate_graphs": "true"}, {"spark": "60", "count": "60"}, {"held": "1"}, {"verdicts": "true"}]
+EXTRA = [{"threads": "true"}, {"generate_graphs": "true"}, {"spark": "60", "count": "60"},
+         {"held": "1"}, {"verdicts": "true"}]
 FILTER = {"function_regex": "imag|[0-9]", "size_min": "16"}
 
 
@@ -40,13 +41,15 @@ FILTER = {"function_regex": "imag|[0-9]", "size_min": "16"}
 def million(tmp_path_factory):
     path = tmp_path_factory.mktemp("million") / "million.dat"
     generator = os.path.join(harness.BUILD, "tests", "unit", "gen_recording")
-    subprocess.run([generator, path, str(EVENTS), "4", "1", "2", "lz4", str(STACKS)], check=True, timeout=300,
+    subprocess.run([generator, path, str(EVENTS), "4", "1", "2", "lz4", str(STACKS)], check=True,
+                   timeout=300,
                    stdout=subprocess.DEVNULL)
     return path
 
 
 def ways(endpoint):
-    """Every question of one endpoint: each measure alone, and each choice of the other parameters alone."""
+    """Every question of one endpoint: each measure alone, and each choice of the other parameters
+    alone."""
     choices = {p["name"]: p.get("values") or [] for p in endpoint["parameters"]}
     base = NEEDED.get(endpoint["path"], {})
     asked = [dict(base)]
@@ -65,9 +68,11 @@ def ways(endpoint):
 def questions(api):
     for endpoint in api["endpoints"]:
         path = endpoint["path"]
-        if endpoint["methods"] != ["GET"] or not path.startswith("/data/{id}/") or "statistics" in path:
+        if endpoint["methods"] != ["GET"] or not path.startswith(
+                "/data/{id}/") or "statistics" in path:
             continue
-        if "/export/" in path or path.endswith("/{name}"):  # files, which take as long as they are large
+        # files, which take as long as they are large
+        if "/export/" in path or path.endswith("/{name}"):
             continue
         at = path.replace("{id}", "last")
         for placeholder, value in ARGUMENTS.items():
@@ -88,7 +93,8 @@ class Asked:
         limit = LIMIT_S * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
         connection.settimeout(limit)
         with connection:
-            connection.sendall(f"GET {question} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+            connection.sendall(f"GET {question} HTTP/1.1\r\nHost: localhost\r\nConnection: "
+                               "close\r\n\r\n".encode())
             got = b""
             while len(got) < PIECE:
                 try:
@@ -129,7 +135,8 @@ def test_every_question_is_answered(million):
 
 def test_progress(million):
     """Whoever waits can ask how far it is; without waiting itself."""
-    question = "/data/last/functions?measure=allocated&by=line&filter=" + urllib.parse.quote("size >= 17 and function ~ \"1\" or size < 9")
+    question = "/data/last/functions?measure=allocated&by=line&filter=" + urllib.parse.quote(
+        "size >= 17 and function ~ \"1\" or size < 9")
     with web.Server(million) as server:
         server.loaded()
         assert server.json("/progress", of=question)["state"] == "none"
@@ -144,7 +151,8 @@ def test_progress(million):
         assert "computing" in states and states <= {"none", "waiting", "computing"}, states
         passes = [p for p in seen if p["pass"]]
         assert passes and all(0 <= p["done"] <= 1 for p in passes), seen[-3:]
-        assert server.json("/progress", of=question) == {"state": "none", "seconds": 0, "pass": 0, "done": None}
+        assert server.json("/progress", of=question) == {"state": "none", "seconds": 0, "pass": 0,
+                                                         "done": None}
         assert server.ask("/progress").status == 400
 
 
@@ -153,7 +161,8 @@ def test_sigterm_while_it_computes(million):
     server = web.Server(million)
     server.__enter__()
     server.loaded()
-    busy = ["/data/last/flame?measure=allocated&by=line", "/data/last/tree?measure=allocated&min_share=0&depth=500",
+    busy = ["/data/last/flame?measure=allocated&by=line",
+            "/data/last/tree?measure=allocated&min_share=0&depth=500",
             "/data/last/allocations?sort_by=lifetime&function_regex=4", "/data/last/export/csv",
             "/data/last/raw_allocations", "/data/last/functions?measure=allocated&function_regex=5"]
 

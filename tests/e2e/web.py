@@ -21,7 +21,8 @@ class Answer:
 
     @property
     def text(self):
-        body = gzip.decompress(self.body) if self.headers.get("Content-Encoding") == "gzip" else self.body
+        body = gzip.decompress(self.body) if self.headers.get(
+            "Content-Encoding") == "gzip" else self.body
         return body.decode()
 
     @property
@@ -40,7 +41,8 @@ class Server:
         self.env = dict(harness.ENVIRONMENT, **harness.own_agents(env or {}))
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.arguments, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen(self.arguments, env=self.env, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
         self.address = self.process.stdout.readline().decode().strip()
         if not self.address:

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Each row of options.def is in docs/environment.md, with an example, in the man page and in `memoir run --help`."""
+"""Each row of options.def is in docs/environment.md, with an example, in the man page and in
+`memoir run --help`."""
 import os
 import re
 import subprocess
@@ -48,9 +49,12 @@ for field, alias in aliases:
 for variable in re.findall(r"^\| `(\w+)`", document, flags=re.M):
     if variable not in {*variables.values(), *(alias for _, alias in aliases)} and variable not in (
             "MEMOIR_COLLECTOR", "LD_PRELOAD", "NO_COLOR", "MEMOIR_SHM", "MEMOIR_THREADS",
-            "MEMOIR_CACHE_LIMIT", "XDG_CACHE_HOME", "TMPDIR", "XDG_RUNTIME_DIR", "MEMOIR_AGENT_FOLDER",
-            "MEMOIR_AGENT_LISTEN", "MEMOIR_AGENT_START", "MEMOIR_AGENT_TOKEN", "MEMOIR_AGENT_COMPAT",
-            "MEMOIR_AGENT_QUIET", "MEMOIR_TOKEN", "MEMOIR_SOURCE_ROOT", "MEMOIR_STREAM_TOKEN", "MEMOIR_AGENT_OPEN_TO_ALL",
+            "MEMOIR_CACHE_LIMIT", "XDG_CACHE_HOME", "TMPDIR", "XDG_RUNTIME_DIR",
+            "MEMOIR_AGENT_FOLDER",
+            "MEMOIR_AGENT_LISTEN", "MEMOIR_AGENT_START", "MEMOIR_AGENT_TOKEN",
+            "MEMOIR_AGENT_COMPAT",
+            "MEMOIR_AGENT_QUIET", "MEMOIR_TOKEN", "MEMOIR_SOURCE_ROOT", "MEMOIR_STREAM_TOKEN",
+            "MEMOIR_AGENT_OPEN_TO_ALL",
             "MEMOIR_AGENT_ALLOW_HOST", "MEMOIR_AGENT_LIBRARY", "http_proxy", "CURL_CA_BUNDLE"):
         bad.append(f"docs/environment.md: {variable} is not in options.def")
 for line in bad:

@@ -26,12 +26,15 @@ if os.path.exists(os.path.join(root, "include/memoir.h")):
                                                         read("include/memoir.h"), flags=re.M)}
 
 def exports(path):
-    symbols = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
-    return {line.split()[2].split("@")[0] for line in symbols.splitlines() if len(line.split()) == 3}
+    symbols = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True,
+                             check=True).stdout
+    return {line.split()[2].split("@")[0] for line in symbols.splitlines()
+            if len(line.split()) == 3}
 
 
 agent = os.path.join(build, "libmemoir-jemalloc.so")
-waits = set(re.findall(r"^\tX\(\w+, (\w+),|^EXPORT \w+ (\w+)\(", read("src/agent/waits.c"), flags=re.M))
+waits = set(re.findall(r"^\tX\(\w+, (\w+),|^EXPORT \w+ (\w+)\(", read("src/agent/waits.c"),
+                       flags=re.M))
 waits = {a or b for a, b in waits}
 wrong = exports(agent) ^ waits if os.path.exists(agent) else set()
 for name in sorted(wrong):

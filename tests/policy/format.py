@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""clang-format 14 would leave every C file as it is; skipped where that version is not installed."""
+"""clang-format 14 would leave every C file as it is; skipped where that version is not
+installed."""
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,8 @@ bad = []
 # Many at once: starting the tool takes far longer than looking at a file.
 for first in range(0, len(files), MANY):
     some = files[first:first + MANY]
-    if subprocess.run([tool, "--dry-run", "-Werror", *some], cwd=root, capture_output=True).returncode:
+    if subprocess.run([tool, "--dry-run", "-Werror", *some], cwd=root,
+                      capture_output=True).returncode:
         bad += [name for name in some
                 if subprocess.run([tool, "--dry-run", "-Werror", name], cwd=root,
                                   capture_output=True).returncode]

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""docs/http-api.md, with the tables that the build fills in, has every endpoint, parameter, type and
-default that /api lists, and no other.  Endpoints that are no questions are explained by hand."""
+"""docs/http-api.md, with the tables that the build fills in, has every endpoint, parameter, type
+and default that /api lists, and no other.  Endpoints that are no questions are explained by
+hand."""
 import json
 import os
 import re
@@ -20,7 +21,8 @@ with open(os.path.join(root, "docs/http-api.md"), encoding="utf-8") as file:
 with open(os.path.join(build, "docs/http-api.md"), encoding="utf-8") as file:
     document = file.read()
 
-server = subprocess.Popen([program, "server", "--any-port"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+server = subprocess.Popen([program, "server", "--any-port"], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True)
 try:
     address = server.stdout.readline().strip()
     with urllib.request.urlopen(address + "api", timeout=60) as answer:
@@ -48,7 +50,8 @@ for endpoint in api["endpoints"]:
         body = sections[title]
         if "question" not in endpoint and f"### {title}\n" not in written:
             bad.append(f"{title} is no question, and not explained")
-        rows = {row[0]: row for row in re.findall(r"^\| (\w+) \| (\w+) \|([^|]*)\| (.*) \|$", body, flags=re.M)
+        rows = {row[0]: row for row in re.findall(r"^\| (\w+) \| (\w+) \|([^|]*)\| (.*) \|$", body,
+                                                  flags=re.M)
                 if row[0] != "parameter"}
         for parameter in endpoint["parameters"]:
             row = rows.pop(parameter["name"], None)
@@ -59,7 +62,8 @@ for endpoint in api["endpoints"]:
             if row[1] != parameter["type"]:
                 bad.append(f"{where} is of type {parameter['type']}, not {row[1]}")
             if row[2].strip() != parameter.get("default", "") and not parameter["name"] == "at":
-                bad.append(f"{where}: the default is '{parameter.get('default', '')}', not '{row[2].strip()}'")
+                bad.append(f"{where}: the default is '{parameter.get('default', '')}', not "
+                           f"'{row[2].strip()}'")
             if parameter["required"] != ("required" in row[3]):
                 bad.append(f"{where}: is it required?")
             if "max" in parameter and str(parameter["max"]) not in row[3]:

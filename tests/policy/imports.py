@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What the target side takes from libc is on a short list, and it needs only libc.
 
-The recorder (imports.txt) runs inside malloc, in signal handlers, before constructors and after exit: a call
-that may allocate, lock or be a cancellation point must not slip in.  The
-agent (imports_agent.txt) has a thread of its own, and must not allocate."""
+The recorder (imports.txt) runs inside malloc, in signal handlers, before constructors and after
+exit: a call that may allocate, lock or be a cancellation point must not slip in.  The agent
+(imports_agent.txt) has a thread of its own, and must not allocate."""
 import os
 import subprocess
 import sys
@@ -16,7 +16,8 @@ def look(library, path):
     with open(os.path.join(root, "tests/policy", path), encoding="utf-8") as file:
         for line in file:
             allowed.update(line.split("#")[0].split())
-    symbols = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True,
+    symbols = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True,
+                             text=True,
                              check=True).stdout
     imported = {line.split()[-1].split("@")[0] for line in symbols.splitlines()}
     extra = imported - allowed
@@ -25,7 +26,8 @@ def look(library, path):
 
     dynamic = subprocess.run(["readelf", "-d", "-W", library], capture_output=True, text=True,
                              check=True).stdout
-    needed = [line.split("[")[1].split("]")[0] for line in dynamic.splitlines() if "(NEEDED)" in line]
+    needed = [line.split("[")[1].split("]")[0] for line in dynamic.splitlines()
+              if "(NEEDED)" in line]
     foreign = [name for name in needed if not name.startswith(("libc.so", "ld-linux"))]
     for name in foreign:
         print(f"{library} needs {name}")

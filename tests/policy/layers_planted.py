@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""layers.py finds violations that are planted in a small tree, and nothing in the tree without them."""
+"""layers.py finds violations that are planted in a small tree, and nothing in the tree without
+them."""
 import os
 import subprocess
 import sys
@@ -17,19 +18,25 @@ CLEAN = {
     "src/base/one.h": "",
     "src/base/two.h": "",
     "src/wire/wire.h": "",
-    "src/target/target.c": '#include "target/target.h"\n#include "base/one.h"\n#include <base/two.h>\n',
-    "src/top/top.c": '#include "base/two.h"\n  #  include "wire/wire.h"\n#include "generated.inc"\n',
+    "src/target/target.c": '#include "target/target.h"\n#include "base/one.h"\n#include '
+    '<base/two.h>\n',
+    "src/top/top.c": '#include "base/two.h"\n  #  include "wire/wire.h"\n#include '
+    '"generated.inc"\n',
 }
 # A file and what is written there; what is said of it.
 PLANTED = [
-    ("src/base/one.h", '#include "top/top.h"\n', "src/base/one.h:1: base may not include top/top.h"),
+    ("src/base/one.h", '#include "top/top.h"\n',
+     "src/base/one.h:1: base may not include top/top.h"),
     ("src/target/target.c", '#include "base/one.h"\n#include "base/two.h"\n',
      "src/target/target.c:2: target may not include base/two.h"),
     ("src/target/x86_64/arch.h", '\n#include "wire/wire.h"\n',
      "src/target/x86_64/arch.h:2: target may not include wire/wire.h"),
-    ("src/wire/deep/er/still.S", '#include "base/one.h"\n', "src/wire/deep/er/still.S:1: wire may not include base/one.h"),
-    ("src/wire/rows.def", '#include "base/one.h"\n', "src/wire/rows.def:1: wire may not include base/one.h"),
-    ("src/wire/made.inc.in", '#include "base/one.h"\n', "src/wire/made.inc.in:1: wire may not include base/one.h"),
+    ("src/wire/deep/er/still.S", '#include "base/one.h"\n',
+     "src/wire/deep/er/still.S:1: wire may not include base/one.h"),
+    ("src/wire/rows.def", '#include "base/one.h"\n',
+     "src/wire/rows.def:1: wire may not include base/one.h"),
+    ("src/wire/made.inc.in", '#include "base/one.h"\n',
+     "src/wire/made.inc.in:1: wire may not include base/one.h"),
     ("src/target/target.c", '#include "base/one.h"\n#include "../wire/wire.h"\n',
      'src/target/target.c:2: "../wire/wire.h": a header is named from src/'),
     ("src/other/other.c", "", "src/other: not in tests/policy/layers.txt"),

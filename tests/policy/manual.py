@@ -26,7 +26,8 @@ commands = sorted(name[4:-2] for name in os.listdir(os.path.join(root, "src/cli"
                   if re.fullmatch(r"cmd_\w+\.c", name) and re.search(rf"\b{name[4:-2]}\b", sources))
 groups = re.findall(r"^  '(\w+)': \[", sources, flags=re.M)
 commands += [f"{group}_{word}" for group in groups
-             for word in re.findall(r"'(\w+)'", re.search(rf"'{group}': \[(.*?)\]", sources, re.S)[1])]
+             for word in re.findall(r"'(\w+)'",
+                                    re.search(rf"'{group}': \[(.*?)\]", sources, re.S)[1])]
 commands = sorted(set(commands))
 bad = []
 for name in commands:

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What knows a processor is in folders named after one (src/recorder/x86_64): its words are nowhere else in src."""
+"""What knows a processor is in folders named after one (src/recorder/x86_64): its words are nowhere
+else in src."""
 import os
 import re
 import sys
@@ -33,7 +34,8 @@ for where, folders, names in os.walk(os.path.join(root, "src")):
             for number, line in enumerate(file, 1):
                 for found in pattern.finditer(line):
                     if not re.fullmatch(ALLOWED.get(path, ""), found.group()):
-                        print(f"{path}:{number}: {found.group()}: belongs to the folder of a processor")
+                        print(f"{path}:{number}: {found.group()}: belongs to the folder of a "
+                              "processor")
                         bad += 1
 print(f"{seen} files, {bad} lines")
 sys.exit(1 if bad or not seen else 0)

@@ -14,7 +14,8 @@ bad = []
 count = 0
 for top in ("src", "include", "tests", "fuzz", "bench", "examples", "scripts", "web"):
     for folder, folders, names in os.walk(os.path.join(root, top)):
-        folders[:] = [f for f in folders if f not in ("data", "corpus", "__pycache__", "node_modules")]
+        folders[:] = [f for f in folders
+                      if f not in ("data", "corpus", "__pycache__", "node_modules")]
         for name in names:
             path = os.path.join(folder, name)
             shown = os.path.relpath(path, root)
@@ -27,7 +28,9 @@ for top in ("src", "include", "tests", "fuzz", "bench", "examples", "scripts", "
                 bad.append(f"{shown}: not UTF-8")
                 continue
             count += 1
-            if not name.endswith(".txt") and "SPDX-License-Identifier: MIT OR Apache-2.0" not in "\n".join(lines[:3]):
+            if not name.endswith(
+                    ".txt") and "SPDX-License-Identifier: MIT OR Apache-2.0" not in "\n".join(
+                        lines[:3]):
                 bad.append(f"{shown}: no SPDX line")
             if name.endswith((".c", ".cpp", ".h")) and not any(
                     line.startswith(("/* ", "// ")) and "SPDX" not in line for line in lines[:6]):

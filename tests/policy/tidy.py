@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""clang-tidy 14 finds nothing of what .clang-tidy asks for; skipped where that version is not installed."""
+"""clang-tidy 14 finds nothing of what .clang-tidy asks for; skipped where that version is not
+installed."""
 import concurrent.futures
 import json
 import os
@@ -24,12 +25,14 @@ wanted = {}
 for command in commands:
     path = os.path.realpath(os.path.join(command["directory"], command["file"]))
     if path.startswith(os.path.join(os.path.realpath(root), "src") + "/") and path.endswith(".c"):
-        command["command"] = re.sub(r" -fno-tree-loop-distribute-patterns\b|^ccache ", "", command["command"])
+        command["command"] = re.sub(r" -fno-tree-loop-distribute-patterns\b|^ccache ", "",
+                                    command["command"])
         wanted.setdefault(path, command)
 
 
 def look(files):
-    done = subprocess.run([tool, "--quiet", "-p", folder, *files], cwd=root, capture_output=True, text=True,
+    done = subprocess.run([tool, "--quiet", "-p", folder, *files], cwd=root, capture_output=True,
+                          text=True,
                           check=False)
     return done.stdout if done.returncode else ""
 

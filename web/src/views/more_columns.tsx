@@ -53,7 +53,7 @@ export function useMoreColumns<Row extends object>(own: readonly string[]) {
 			box.bottom,
 			"Columns",
 			offered.map((s) => ({
-				label: `${chosen.includes(s.name) ? "Hide" : "Show"} ${s.name.replaceAll("_", " ")}`,
+				label: (chosen.includes(s.name) ? "Hide " : "Show ") + s.name.replaceAll("_", " "),
 				hint: s.help,
 				run: () => go({ columns: toggled(s.name) }),
 			})),
