@@ -250,7 +250,7 @@ static bool measure(struct sizes *z, const char *path)
 	return true;
 }
 
-static int run(int argc, char **argv)
+static int run_analyze_size(int argc, char **argv)
 {
 	struct open_options how = { .quiet = true };
 	struct lifetimes lifetimes;
@@ -284,5 +284,5 @@ const struct command command_analyze_size = {
 	.examples = "  memoir analyze-size app.dat\n"
 		    "  memoir analyze-size --json app.dat | jq '.chunks[0]'\n",
 	.options = options,
-	.run = run,
+	.run = run_analyze_size,
 };

@@ -48,7 +48,7 @@ static int show_list(void)
 	return buf_flush(&out, 1) ? 1 : 0;
 }
 
-static const struct exporter *find(const char *name)
+static const struct exporter *find_exporter(const char *name)
 {
 	const struct exporter *found = exporter_find(name);
 	struct nearest near = nearest_to(name);
@@ -128,7 +128,7 @@ static int write_out(const struct exporter *e, struct opened *o)
 	return sink_finish(&sink, &err) ? fail(&err) : o->status;
 }
 
-static int run(int argc, char **argv)
+static int run_export(int argc, char **argv)
 {
 	struct open_options how = { .quiet = true };
 	const struct exporter *e;
@@ -145,7 +145,7 @@ static int run(int argc, char **argv)
 	}
 	if (output && !strcmp(output, "-"))
 		output = NULL;
-	if (!(e = find(argv[0])) || !shape_measure_check("export", &measure))
+	if (!(e = find_exporter(argv[0])) || !shape_measure_check("export", &measure))
 		return 2;
 	if (e->binary && !output && isatty(1)) {
 		fprintf(stderr, "memoir export: %s is not for a terminal; give -o FILE.%s\n",
@@ -176,5 +176,5 @@ const struct command command_export = {
 		"flamegraph.pl\n",
 	.options = options,
 	.takes_filters = true,
-	.run = run,
+	.run = run_export,
 };

@@ -118,7 +118,7 @@ static int show(const struct model *m)
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int run_extract(int argc, char **argv)
 {
 	struct open_options how = { .quiet = true };
 	struct model *m;
@@ -146,5 +146,5 @@ const struct command command_extract = {
 	.examples = "  memoir extract --list app.dat\n"
 		    "  memoir extract -o files app.dat\n",
 	.options = options,
-	.run = run,
+	.run = run_extract,
 };

@@ -266,7 +266,7 @@ static bool parse_size(const char *text, uint64_t *ret)
 	return !*end && value >= 1 && value < 1e18;
 }
 
-static int run(int argc, char **argv)
+static int run_gather(int argc, char **argv)
 {
 	struct stream_target *targets = xcalloc((size_t)argc + 1, sizeof(*targets));
 	struct shown shown = { .possible = isatty(STDERR_FILENO) && !quiet };
@@ -331,5 +331,5 @@ const struct command command_gather = {
 		    "  memoir gather -o recordings/            senders that announce themselves, "
 		    "until ^C\n",
 	.options = options,
-	.run = run,
+	.run = run_gather,
 };

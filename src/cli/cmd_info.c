@@ -91,7 +91,7 @@ static void print_text(struct buf *out, const struct model *m, struct locations 
 		modules_text(out, &term, m, locations);
 }
 
-static int run(int argc, char **argv)
+static int run_info(int argc, char **argv)
 {
 	struct open_options how = { .follow = follow, .quiet = as_json, .no_cache = no_cache };
 	struct locations_options names;
@@ -131,5 +131,5 @@ const struct command command_info = {
 		    "  memoir info --follow app.dat     while it is being recorded\n"
 		    "  memoir info recordings/          the processes of memoir run --children\n",
 	.options = options,
-	.run = run,
+	.run = run_info,
 };

@@ -47,7 +47,7 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-static int run(int argc, char **argv)
+static int run_postprocess(int argc, char **argv)
 {
 	struct postprocess_result result = { 0 };
 	struct postprocess_options how = { .anonymity = anonymity };
@@ -81,5 +81,5 @@ const struct command command_postprocess = {
 		    "  memoir postprocess -d /srv/debug -o named.dat app.dat\n"
 		    "  memoir postprocess -a full -o give-away.dat app.dat\n",
 	.options = options,
-	.run = run,
+	.run = run_postprocess,
 };

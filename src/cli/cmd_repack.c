@@ -56,7 +56,7 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-static int run(int argc, char **argv)
+static int run_repack(int argc, char **argv)
 {
 	struct repack_result result;
 	struct human a;
@@ -81,5 +81,5 @@ const struct command command_repack = {
 		    "  memoir repack -c zstd:19 -o smallest.dat app.dat\n"
 		    "  memoir repack -o whole.dat cut.dat      everything up to the damage\n",
 	.options = options,
-	.run = run,
+	.run = run_repack,
 };

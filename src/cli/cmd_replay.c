@@ -383,7 +383,7 @@ static void release(struct replay *r)
 	free(r->entries);
 }
 
-static int run(int argc, char **argv)
+static int run_replay(int argc, char **argv)
 {
 	struct open_options how = { .quiet = true };
 	struct replay r = { .touch = TOUCH_PAGES };
@@ -425,5 +425,5 @@ const struct command command_replay = {
 		"  memoir replay --thread worker --json app.dat | jq '.allocators[].peak_rss'\n",
 	.options = options,
 	.takes_filters = true,
-	.run = run,
+	.run = run_replay,
 };

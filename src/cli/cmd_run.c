@@ -541,7 +541,7 @@ static int become_with_agent(const char *program, char **argv)
 	return say_not_started(program, -errno);
 }
 
-static int run(int argc, char **argv)
+static int run_program(int argc, char **argv)
 {
 	char program[PATH_MAX], library[PATH_MAX];
 	const char *why;
@@ -628,5 +628,5 @@ const struct command command_run = {
 	.options = rows,
 	.more_options = more_options,
 	.stops_at_first_argument = true,
-	.run = run,
+	.run = run_program,
 };

@@ -296,7 +296,7 @@ static int choose_secret(struct server_options *o, char room[SECRET_SIZE])
 	return 0;
 }
 
-static int run(int argc, char **argv)
+static int run_server(int argc, char **argv)
 {
 	struct server_options o = { .address = interface ? interface : "127.0.0.1",
 				    .port = any_port ? 0
@@ -355,5 +355,5 @@ const struct command command_server = {
 		"                                                token that is printed\n"
 		"  curl 'http://127.0.0.1:8080/data/last/flame?measure=leaked'\n",
 	.options = options,
-	.run = run,
+	.run = run_server,
 };

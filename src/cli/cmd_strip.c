@@ -33,7 +33,7 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-static int run(int argc, char **argv)
+static int run_strip(int argc, char **argv)
 {
 	struct strip_result result = { 0 };
 	struct strip_options how = { .threshold_ns = threshold_ns };
@@ -62,5 +62,5 @@ const struct command command_strip = {
 		"  memoir strip -o leaks.dat app.dat          only what was never freed\n"
 		"  memoir strip -t 10s -o long.dat app.dat    and what lived longer than that\n",
 	.options = options,
-	.run = run,
+	.run = run_strip,
 };

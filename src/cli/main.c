@@ -35,7 +35,7 @@ static const char *word_of(const struct command *c)
 	return blank ? blank + 1 : c->name;
 }
 
-static const struct command *find(const struct command *const *among, const char *word)
+static const struct command *find_command(const struct command *const *among, const char *word)
 {
 	for (; *among; among++)
 		if (!strcmp(word_of(*among), word))
@@ -115,7 +115,7 @@ static void say_wrong(const char *name, const char *text)
 		text[n] ? "filters" : name, text + n);
 }
 
-static int run(const struct command *c, int argc, char **argv)
+static int run_command(const struct command *c, int argc, char **argv)
 {
 	const struct command *member;
 	struct buf out = { 0 };
@@ -142,8 +142,8 @@ static int run(const struct command *c, int argc, char **argv)
 			c->name, c->name);
 		return 2;
 	}
-	member = find(c->members, argv[0]);
-	return member ? run(member, argc - 1, argv + 1) : wrong_command(c, argv[0]);
+	member = find_command(c->members, argv[0]);
+	return member ? run_command(member, argc - 1, argv + 1) : wrong_command(c, argv[0]);
 }
 
 int main(int argc, char **argv)
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 	harmless_streams();
 	c = find_link(argc ? argv[0] : NULL);
 	if (c)
-		return run(c, argc - 1, argv + 1);
+		return run_command(c, argc - 1, argv + 1);
 	if (!word) {
 		fprintf(stderr, "memoir: what shall it do? memoir --help lists the commands\n");
 		return 2;
@@ -173,11 +173,11 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(word, "help")) {
 		alias = alias_find(argv[2]);
-		c = find(commands, alias ? alias->command : argv[2]);
+		c = find_command(commands, alias ? alias->command : argv[2]);
 		if (!c)
 			return wrong_command(NULL, argv[2]);
 		if (c->members && argc > 3) {
-			const struct command *member = find(c->members, argv[3]);
+			const struct command *member = find_command(c->members, argv[3]);
 
 			if (!member)
 				return wrong_command(c, argv[3]);
@@ -193,10 +193,10 @@ int main(int argc, char **argv)
 	alias = alias_find(word);
 	if (alias) { /* its argument takes the place of the name */
 		argv[1] = (char *)alias->argument;
-		return run(find(commands, alias->command), argc - 1, argv + 1);
+		return run_command(find_command(commands, alias->command), argc - 1, argv + 1);
 	}
-	c = find(commands, word);
+	c = find_command(commands, word);
 	if (!c)
 		return wrong_command(NULL, word);
-	return run(c, argc - 2, argv + 2);
+	return run_command(c, argc - 2, argv + 2);
 }

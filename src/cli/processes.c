@@ -96,7 +96,7 @@ static void describe(struct process *p, const struct model *m, const char *name)
 		snprintf(p->parent_id, sizeof(p->parent_id), "%s", parent);
 }
 
-static bool add(struct processes *all, const char *folder, const char *name)
+static bool add_process(struct processes *all, const char *folder, const char *name)
 {
 	struct model_options options = { .workers = MODEL_WORKERS_AUTO };
 	char path[PATH_MAX];
@@ -157,7 +157,7 @@ static bool read_folder(struct processes *all, const char *folder)
 	closedir(dir);
 	progress_start(&bar, "reading");
 	for (size_t i = 0; i < count; i++) {
-		ok &= add(all, folder, names[i]);
+		ok &= add_process(all, folder, names[i]);
 		progress_update(&bar, i + 1, count);
 		free(names[i]);
 	}

@@ -39,7 +39,7 @@ int session_open(struct session *s)
 	return 0;
 }
 
-static struct session_entry *find(struct session *s, const char *path)
+static struct session_entry *find_entry(struct session *s, const char *path)
 {
 	for (size_t i = s->count; i-- > 0;)
 		if (!strcmp(s->entries[i].path, path))
@@ -82,7 +82,7 @@ static void take_line(struct session *s, char *line)
 		uint64_t bytes = strtoull(field(&line), NULL, 10);
 		bool became = !strcmp(field(&line), "exec");
 
-		e = find(s, field(&line));
+		e = find_entry(s, field(&line));
 		if (!e)
 			return;
 		e->events = events;
@@ -210,7 +210,7 @@ void session_wait(struct session *s)
 
 void session_drop(struct session *s, const char *path)
 {
-	struct session_entry *e = find(s, path);
+	struct session_entry *e = find_entry(s, path);
 
 	if (!e)
 		return;

@@ -435,7 +435,7 @@ static struct asked *pop(struct agent_session *session)
 	return a;
 }
 
-static void answer(struct agent_session *session, struct asked *a)
+static void answer_agent_session(struct agent_session *session, struct asked *a)
 {
 	struct request *r = &a->request;
 	struct sink sink;
@@ -465,7 +465,7 @@ static void wait_until(struct agent_session *session, int64_t ms)
 	pthread_cond_timedwait(&session->changed, &session->lock, &t);
 }
 
-static void *run(void *context)
+static void *session_thread(void *context)
 {
 	struct agent_session *session = context;
 
@@ -478,7 +478,7 @@ static void *run(void *context)
 		if (a || (viewed && now - session->tried_ms >= AGENT_SESSION_EVERY_MS)) {
 			pthread_mutex_unlock(&session->lock);
 			if (a)
-				answer(session, a);
+				answer_agent_session(session, a);
 			else
 				poll_agent(session);
 			pthread_mutex_lock(&session->lock);
@@ -496,7 +496,7 @@ static void *run(void *context)
 static bool start(struct agent_session *session)
 {
 	if (!session->started && !session->ending)
-		session->started = !pthread_create(&session->thread, NULL, run, session);
+		session->started = !pthread_create(&session->thread, NULL, session_thread, session);
 	return session->started && !session->ending;
 }
 

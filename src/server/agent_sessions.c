@@ -65,8 +65,8 @@ struct agent_sessions *agent_sessions_free(struct agent_sessions *l)
 	return NULL;
 }
 
-static struct agent_session *add(struct agent_sessions *l, const char *id,
-				 const struct agents_entry *agent, bool given)
+static struct agent_session *add_session(struct agent_sessions *l, const char *id,
+					 const struct agents_entry *agent, bool given)
 {
 	struct agent_session *session = agent_session_new(id, agent, given, l->stop_fd);
 
@@ -100,7 +100,7 @@ int agent_sessions_add(struct agent_sessions *l, const char *address, const char
 			return 0;
 	snprintf(id, sizeof(id), "%016llx",
 		 (unsigned long long)XXH3_64bits(agent.address, strlen(agent.address)));
-	add(l, id, &agent, true);
+	add_session(l, id, &agent, true);
 	return 0;
 }
 
@@ -116,7 +116,7 @@ static void meet(struct agent_sessions *l, const struct agents_entry *agent, boo
 			return;
 		}
 	snprintf(id, sizeof(id), "%d", (int)agent->pid);
-	add(l, id, agent, false);
+	add_session(l, id, agent, false);
 	seen[l->count - 1] = true;
 }
 
@@ -145,7 +145,7 @@ static void scan(struct agent_sessions *l)
 }
 
 /* The number of a process may have been given to another: who is there comes before who was. */
-static struct agent_session *find(const struct agent_sessions *l, const char *id)
+static struct agent_session *find_session(const struct agent_sessions *l, const char *id)
 {
 	struct agent_session *gone = NULL;
 
@@ -165,11 +165,11 @@ struct agent_session *agent_sessions_hold(struct agent_sessions *l, const char *
 	int64_t age;
 
 	pthread_mutex_lock(&l->lock);
-	session = find(l, id);
+	session = find_session(l, id);
 	age = now_ms() - l->scanned_ms;
 	if (age >= SCAN_MS || (!session && age >= UNKNOWN_MS)) {
 		scan(l);
-		session = find(l, id);
+		session = find_session(l, id);
 	}
 	if (session)
 		agent_session_hold(session);

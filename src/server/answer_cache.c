@@ -365,7 +365,7 @@ struct answer_cache *answer_cache_free(struct answer_cache *cache)
 	return NULL;
 }
 
-static struct cached_answer *find(const struct answer_cache *cache, const char *key)
+static struct cached_answer *find_answer(const struct answer_cache *cache, const char *key)
 {
 	for (struct cached_answer *a = cache->first; a; a = a->next)
 		if (!strcmp(a->key, key) && !(a->state == ANSWER_DONE && a->fault.status))
@@ -374,8 +374,8 @@ static struct cached_answer *find(const struct answer_cache *cache, const char *
 }
 
 /* With the lock held: a new question, of a kind that is not counted yet. */
-static struct cached_answer *add(struct answer_cache *cache, const char *key, struct request *r,
-				 bool gzip)
+static struct cached_answer *add_answer(struct answer_cache *cache, const char *key,
+					struct request *r, bool gzip)
 {
 	struct cached_answer *a = xcalloc(1, sizeof(*a));
 
@@ -394,7 +394,7 @@ struct cached_answer *answer_cache_ask(struct answer_cache *cache, const char *k
 	struct cached_answer *a;
 
 	pthread_mutex_lock(&cache->lock);
-	a = find(cache, key);
+	a = find_answer(cache, key);
 	if (cache->stopping ? !a || a->state != ANSWER_DONE
 			    : !a && cache->waiting + cache->later >= ANSWER_QUEUE_MAX) {
 		pthread_mutex_unlock(&cache->lock);
@@ -405,7 +405,7 @@ struct cached_answer *answer_cache_ask(struct answer_cache *cache, const char *k
 		put_first(cache, a);
 		request_release(r);
 	} else {
-		a = add(cache, key, r, gzip);
+		a = add_answer(cache, key, r, gzip);
 		a->later = a->prefetched = true;
 		cache->prefetched++;
 	}
@@ -430,8 +430,8 @@ void answer_cache_prefetch(struct answer_cache *cache, const char *key, struct r
 			   bool gzip)
 {
 	pthread_mutex_lock(&cache->lock);
-	if (!cache->stopping && cache->prefetched < PREFETCH_MAX && !find(cache, key)) {
-		struct cached_answer *a = add(cache, key, r, gzip);
+	if (!cache->stopping && cache->prefetched < PREFETCH_MAX && !find_answer(cache, key)) {
+		struct cached_answer *a = add_answer(cache, key, r, gzip);
 
 		a->later = a->prefetched = true;
 		cache->prefetched++;
@@ -482,7 +482,7 @@ struct answer_cache_progress answer_cache_progress(struct answer_cache *cache, c
 	uint64_t total;
 
 	pthread_mutex_lock(&cache->lock);
-	a = find(cache, key);
+	a = find_answer(cache, key);
 	if (a && a->state != ANSWER_DONE) {
 		total = a->progress.total;
 		p = (struct answer_cache_progress){

@@ -10,7 +10,7 @@
 #include "server/dumps.h"
 #include "server/request.h"
 
-static const struct heap_report *find(const char *name)
+static const struct heap_report *find_report(const char *name)
 {
 	for (const struct heap_report *const *h = heap_reports; *h; h++)
 		if (!strcmp((*h)->name, name))
@@ -20,7 +20,7 @@ static const struct heap_report *find(const char *name)
 
 static const struct heap_report *format_of(struct request *r)
 {
-	const struct heap_report *h = find(r->args[1]);
+	const struct heap_report *h = find_report(r->args[1]);
 	struct nearest near = nearest_to(r->args[1]);
 
 	if (h)
@@ -37,7 +37,7 @@ static const struct heap_report *format_of(struct request *r)
 /* Always; and what is compressed by itself is not compressed again. */
 static bool prepare(struct request *r)
 {
-	const struct heap_report *h = find(r->args[1]);
+	const struct heap_report *h = find_report(r->args[1]);
 
 	r->packed = h && h->gzip;
 	return true;
@@ -92,7 +92,7 @@ static const struct heap_report *type_of(struct request *r, const struct heap_re
 	if (!strcmp(form, "text"))
 		return h;
 	if (h->has_forms)
-		return find(form);
+		return find_report(form);
 	ask_fail(&r->ask, 400, "form", "'%s' cannot be had as %s", h->name, form);
 	return NULL;
 }
@@ -110,7 +110,7 @@ static int check_whole(struct request *r, const struct heap_report *h)
 	return 0;
 }
 
-static int answer(struct request *r, struct sink *out)
+static int answer_dump_reports(struct request *r, struct sink *out)
 {
 	const struct heap_report *h = format_of(r), *type = h ? type_of(r, h) : NULL;
 	const char *program = loaded_dump_program(r->ask.snapshot->heap);
@@ -183,8 +183,9 @@ static const struct param_row params[] = {
 
 const struct route routes_dump_reports[] = {
 	{ "/dumps/{id}/report/{format}", METHOD_GET, "a report of a heap profile", .type = "*/*",
-	  .kind = "heap", .params = params, .streams = prepare, .answer = answer },
+	  .kind = "heap", .params = params, .streams = prepare, .answer = answer_dump_reports },
 	{ "/dumps/{id}/report/{format}/{name}", METHOD_GET, "the same; the name is for the browser",
-	  .type = "*/*", .kind = "heap", .params = params, .streams = prepare, .answer = answer },
+	  .type = "*/*", .kind = "heap", .params = params, .streams = prepare,
+	  .answer = answer_dump_reports },
 	{ 0 },
 };

@@ -12,7 +12,7 @@ static const struct {
 	const char *old, *name;
 } old_names[] = { { "flamegraph.pl", "collapsed" } };
 
-static const struct exporter *find(const char *name)
+static const struct exporter *find_exporter(const char *name)
 {
 	for (size_t i = 0; i < sizeof(old_names) / sizeof(*old_names); i++)
 		if (!strcmp(name, old_names[i].old))
@@ -22,7 +22,7 @@ static const struct exporter *find(const char *name)
 
 static const struct exporter *format_of(struct request *r)
 {
-	const struct exporter *e = find(r->args[1]);
+	const struct exporter *e = find_exporter(r->args[1]);
 	struct nearest near = nearest_to(r->args[1]);
 
 	if (e)
@@ -39,7 +39,7 @@ static const struct exporter *format_of(struct request *r)
 /* Always; and what is compressed by itself is not compressed again. */
 static bool prepare(struct request *r)
 {
-	const struct exporter *e = find(r->args[1]);
+	const struct exporter *e = find_exporter(r->args[1]);
 
 	r->packed = e && e->gzip;
 	return true;
@@ -53,7 +53,7 @@ static int forward(void *context, const void *bytes, size_t size)
 	return sink_turn(out);
 }
 
-static int answer(struct request *r, struct sink *out)
+static int answer_exports(struct request *r, struct sink *out)
 {
 	const struct exporter *e = format_of(r);
 	const char *program = model_info(r->ask.snapshot->model, "executable");
@@ -100,8 +100,10 @@ static const struct param_row params[] = {
 
 const struct route routes_exports[] = {
 	{ "/data/{id}/export/{format}", METHOD_GET, "a download in a format of exports",
-	  .type = "*/*", .params = params, .filters = true, .streams = prepare, .answer = answer },
+	  .type = "*/*", .params = params, .filters = true, .streams = prepare,
+	  .answer = answer_exports },
 	{ "/data/{id}/export/{format}/{name}", METHOD_GET, "the same; the name is for the browser",
-	  .type = "*/*", .params = params, .filters = true, .streams = prepare, .answer = answer },
+	  .type = "*/*", .params = params, .filters = true, .streams = prepare,
+	  .answer = answer_exports },
 	{ 0 },
 };

@@ -114,7 +114,7 @@ static struct held_view *take_global(struct request *r)
 			  r->ask.snapshot->locations, f, &err);
 }
 
-static int answer(struct request *r, struct sink *out)
+static int answer_graph(struct request *r, struct sink *out)
 {
 	bool preview = ask_bool(&r->ask, "preview");
 	struct picture p = { .width = ask_count(&r->ask, "width"),
@@ -163,6 +163,6 @@ static const struct param_row params[] = {
 
 const struct route routes_graph[] = {
 	{ "/data/{id}/graph", METHOD_GET, "the curve of a filter's bytes as a small picture",
-	  .type = "image/svg+xml", .params = params, .filters = true, .answer = answer },
+	  .type = "image/svg+xml", .params = params, .filters = true, .answer = answer_graph },
 	{ 0 },
 };

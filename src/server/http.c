@@ -447,7 +447,7 @@ static enum MHD_Result answer_asked(struct exchange *x)
 	return send_fault(x->connection, x->server, &x->fault);
 }
 
-static enum MHD_Result answer(struct exchange *x)
+static enum MHD_Result answer_http(struct exchange *x)
 {
 	struct params params = { 0 };
 	const char *token = given_token(x, &params);
@@ -507,7 +507,7 @@ static enum MHD_Result handle(void *server, struct MHD_Connection *c, const char
 		link_busy(x->server->links, x->link, true);
 		look(x, method);
 		/* With a body that nobody wants there is no second time. */
-		return x->refused && body_size(c) ? answer(x) : MHD_YES;
+		return x->refused && body_size(c) ? answer_http(x) : MHD_YES;
 	}
 	if (*data_size) {
 		if (x->upload && !x->request.ask.fault.status)
@@ -517,7 +517,7 @@ static enum MHD_Result handle(void *server, struct MHD_Connection *c, const char
 	}
 	if (x->upload && x->request.ask.fault.status)
 		return send_fault(c, x->server, &x->request.ask.fault);
-	return x->cached || x->stream || x->asked ? go_on(x) : answer(x);
+	return x->cached || x->stream || x->asked ? go_on(x) : answer_http(x);
 }
 
 int http_start(struct server *s, int socket, struct err *err)

@@ -55,7 +55,7 @@ bool has_etag(struct MHD_Connection *c, const char *etag)
 	return given && (!strcmp(given, "*") || strstr(given, etag));
 }
 
-static void add(struct MHD_Response *r, const char *name, const char *value)
+static void add_header(struct MHD_Response *r, const char *name, const char *value)
 {
 	MHD_add_response_header(r, name, value);
 }
@@ -68,26 +68,26 @@ static void add_file_name(struct MHD_Response *r, const char *name)
 	for (char *p = text + strlen("attachment; filename=\""); *p && p[1]; p++)
 		if ((unsigned char)*p < 0x20 || (unsigned char)*p > 0x7e || strchr("\"\\/", *p))
 			*p = '_';
-	add(r, "Content-Disposition", text);
+	add_header(r, "Content-Disposition", text);
 }
 
 static void add_headers(struct MHD_Response *r, const struct sent *how)
 {
-	add(r, "Content-Type", how->type ? how->type : TYPE_JSON);
-	add(r, "Content-Security-Policy", how->foreign ? POLICY_FOREIGN : POLICY_PAGE);
-	add(r, "X-Content-Type-Options", "nosniff");
-	add(r, "X-Frame-Options", "DENY");
-	add(r, "Referrer-Policy", "no-referrer");
-	add(r, "Cross-Origin-Resource-Policy", "same-origin");
-	add(r, "Cross-Origin-Opener-Policy", "same-origin");
-	add(r, "Cache-Control", how->etag ? "no-cache" : "no-store");
-	add(r, "Vary", "Accept-Encoding");
+	add_header(r, "Content-Type", how->type ? how->type : TYPE_JSON);
+	add_header(r, "Content-Security-Policy", how->foreign ? POLICY_FOREIGN : POLICY_PAGE);
+	add_header(r, "X-Content-Type-Options", "nosniff");
+	add_header(r, "X-Frame-Options", "DENY");
+	add_header(r, "Referrer-Policy", "no-referrer");
+	add_header(r, "Cross-Origin-Resource-Policy", "same-origin");
+	add_header(r, "Cross-Origin-Opener-Policy", "same-origin");
+	add_header(r, "Cache-Control", how->etag ? "no-cache" : "no-store");
+	add_header(r, "Vary", "Accept-Encoding");
 	if (how->etag)
-		add(r, "ETag", how->etag);
+		add_header(r, "ETag", how->etag);
 	if (how->timing)
-		add(r, "Server-Timing", how->timing);
+		add_header(r, "Server-Timing", how->timing);
 	if (how->gzip)
-		add(r, "Content-Encoding", "gzip");
+		add_header(r, "Content-Encoding", "gzip");
 	if (how->file_name)
 		add_file_name(r, how->file_name);
 }
@@ -165,12 +165,13 @@ enum MHD_Result send_fault(struct MHD_Connection *c, const struct server *s, con
 		return MHD_NO;
 	if (f->status == 405) {
 		allow(f, methods, sizeof(methods));
-		add(r, "Allow", methods);
+		add_header(r, "Allow", methods);
 	} else if (f->status == 401) {
-		add(r, "WWW-Authenticate",
-		    s->options.password ? "Basic realm=\"memoir\"" : "Bearer realm=\"memoir\"");
+		add_header(r, "WWW-Authenticate",
+			   s->options.password ? "Basic realm=\"memoir\""
+					       : "Bearer realm=\"memoir\"");
 	} else if (f->status == 503) {
-		add(r, "Retry-After", "1");
+		add_header(r, "Retry-After", "1");
 	}
 	add_headers(r, &how);
 	done = MHD_queue_response(c, (unsigned)f->status, r);
@@ -198,8 +199,8 @@ enum MHD_Result send_token(struct MHD_Connection *c, const struct server *s, con
 	guard_cookie_name(s, name);
 	cookie = xasprintf("%s=%s; Path=/; HttpOnly; SameSite=Strict", name, token);
 	if (!elsewhere)
-		add(r, "Location", "/");
-	add(r, "Set-Cookie", cookie);
+		add_header(r, "Location", "/");
+	add_header(r, "Set-Cookie", cookie);
 	add_headers(r, &(struct sent){ .type = elsewhere ? "text/html" : "text/plain" });
 	done = MHD_queue_response(c, elsewhere ? MHD_HTTP_OK : MHD_HTTP_SEE_OTHER, r);
 	MHD_destroy_response(r);

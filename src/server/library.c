@@ -117,7 +117,7 @@ int library_start(struct library *l)
 	return 0;
 }
 
-static struct entry *find(const struct library *l, const char *id)
+static struct entry *find_entry(const struct library *l, const char *id)
 {
 	struct entry *last = NULL;
 
@@ -135,7 +135,7 @@ static struct entry *find(const struct library *l, const char *id)
 /* A copy of a recording has its id too: then the file's position in the table is mixed in. */
 static void make_id(const struct library *l, struct entry *e)
 {
-	for (unsigned i = 0; i < 1000 && find(l, e->id); i++) {
+	for (unsigned i = 0; i < 1000 && find_entry(l, e->id); i++) {
 		uint64_t mixed = strtoull(e->id + 16, NULL, 16) * 0x9e3779b97f4a7c15ull + i + 1;
 
 		snprintf(e->id + 16, ID_SIZE - 16, "%016llx", (unsigned long long)mixed);
@@ -244,7 +244,7 @@ enum library_found library_take(struct library *l, const char *id, struct snapsh
 
 	*ret_snapshot = NULL;
 	pthread_mutex_lock(&l->lock);
-	e = find(l, id);
+	e = find_entry(l, id);
 	if (!e && !strcmp(id, "last") && l->count)
 		e = l->entries[l->count - 1];
 	if (e && e->snapshot) {
@@ -287,7 +287,7 @@ int library_remove(struct library *l, const char *id, const char *by)
 	int error = 0;
 
 	pthread_mutex_lock(&l->lock);
-	e = find(l, id);
+	e = find_entry(l, id);
 	if (!e)
 		error = -ENOENT;
 	else if (!e->uploaded)

@@ -22,7 +22,7 @@ static struct answer_cache_progress find_progress(struct request *r, const struc
 	return p;
 }
 
-static int answer(struct request *r, struct sink *out)
+static int answer_progress(struct request *r, struct sink *out)
 {
 	const char *address = ask_text(&r->ask, "of");
 	struct answer_cache_progress p = { 0 };
@@ -56,6 +56,6 @@ static const struct param_row params[] = {
 
 const struct route routes_progress[] = {
 	{ "/progress", METHOD_GET, "how far the answer to a question is", .params = params,
-	  .way = ROUTE_QUICK, .answer = answer },
+	  .way = ROUTE_QUICK, .answer = answer_progress },
 	{ 0 },
 };

@@ -31,8 +31,8 @@ struct statics {
 };
 
 /* The frame of a stack's initialiser; NULL: it has none of this kind. */
-static const struct location_frame *find(const struct model *m, struct locations *p, uint32_t stack,
-					 bool constants)
+static const struct location_frame *find_static_frame(const struct model *m, struct locations *p,
+						      uint32_t stack, bool constants)
 {
 	const struct nodes *nodes = &m->tables.nodes;
 
@@ -80,7 +80,7 @@ static void collect(struct statics *s, const struct view *v, bool constants)
 	weigh_stacks(&w, v, &how, false);
 	for (uint32_t i = 0; i < w.count; i++) {
 		const struct location_frame *f =
-			find(v->model, v->locations, w.rows[i].stack, constants);
+			find_static_frame(v->model, v->locations, w.rows[i].stack, constants);
 
 		if (!f)
 			continue;
@@ -179,7 +179,7 @@ static void write_text(const struct statics *s, struct sink *out)
 	}
 }
 
-static int answer(struct request *r, struct sink *out)
+static int answer_statics(struct request *r, struct sink *out)
 {
 	const char *path = r->route->path;
 	const struct view *v = ask_view(&r->ask);
@@ -198,10 +198,10 @@ static int answer(struct request *r, struct sink *out)
 
 #define TEXT "text/plain; charset=utf-8"
 #define ROW(address, words, mime)                                                                  \
-	{ address, METHOD_GET, words, .type = mime, .filters = true, .answer = answer },           \
+	{ address, METHOD_GET, words, .type = mime, .filters = true, .answer = answer_statics },   \
 	{                                                                                          \
 		address "/{name}", METHOD_GET, words "; the name is for the browser",              \
-			.type = mime, .filters = true, .answer = answer                            \
+			.type = mime, .filters = true, .answer = answer_statics                    \
 	}
 
 const struct route routes_statics[] = {

@@ -162,7 +162,7 @@ static void write_all(struct stream *s)
 }
 
 /* A thread goes on with the next in the queue. */
-static void *run(void *context)
+static void *stream_thread(void *context)
 {
 	struct stream *s = context;
 	struct streams *all = s->all;
@@ -195,7 +195,7 @@ static bool start_thread(struct stream *s)
 		return false;
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	error = pthread_create(&thread, &attr, run, s);
+	error = pthread_create(&thread, &attr, stream_thread, s);
 	pthread_attr_destroy(&attr);
 	s->all->running += !error;
 	return !error;

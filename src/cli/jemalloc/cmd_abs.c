@@ -2,7 +2,7 @@
 /* memoir jemalloc abs: large arenas in each snapshot; what jemabs printed, to the blank. */
 #include "cli/jemalloc/arenas.h"
 
-static int run(int argc, char **argv)
+static int run_jemalloc_abs(int argc, char **argv)
 {
 	return arenas_run("memoir jemalloc abs", ARENA_SERIES_ABS, argc, argv);
 }
@@ -16,6 +16,6 @@ const struct command command_jemalloc_abs = {
 		    "  memoir jemalloc abs --plot --totals --field total,active server.log\n"
 		    "  memoir jemalloc abs --csv --field bin.4096.curregs server.log\n",
 	.options = arenas_options,
-	.run = run,
+	.run = run_jemalloc_abs,
 	.link = "jemabs",
 };

@@ -221,7 +221,7 @@ failed:
 	return 1;
 }
 
-static int run(int argc, char **argv)
+static int run_jemalloc_ctl(int argc, char **argv)
 {
 	struct buf target = { 0 }, body = { 0 }, out = { 0 };
 	struct agents_entry agent;
@@ -272,5 +272,5 @@ const struct command command_jemalloc_ctl = {
 		"  memoir jemalloc ctl 1234 dump-there /var/tmp/app.heap\n",
 	.options = options,
 	.numbers_are_arguments = true,
-	.run = run,
+	.run = run_jemalloc_ctl,
 };

@@ -5,7 +5,7 @@
  */
 #include "cli/jemalloc/arenas.h"
 
-static int run(int argc, char **argv)
+static int run_jemalloc_del(int argc, char **argv)
 {
 	return arenas_run("memoir jemalloc del", ARENA_SERIES_DEL, argc, argv);
 }
@@ -20,6 +20,6 @@ const struct command command_jemalloc_del = {
 		"  memoir jemalloc del --consecutive --rate --field small_nmalloc server.log\n"
 		"  memoir jemalloc del --csv --totals --field total,stats.resident server.log\n",
 	.options = arenas_del_options,
-	.run = run,
+	.run = run_jemalloc_del,
 	.link = "jemdel",
 };

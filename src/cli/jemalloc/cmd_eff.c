@@ -3,7 +3,7 @@
  * blank. */
 #include "cli/jemalloc/arenas.h"
 
-static int run(int argc, char **argv)
+static int run_jemalloc_eff(int argc, char **argv)
 {
 	return arenas_run("memoir jemalloc eff", ARENA_SERIES_EFF, argc, argv);
 }
@@ -15,6 +15,6 @@ const struct command command_jemalloc_eff = {
 	.examples = "  memoir jemalloc eff server.log\n"
 		    "  memoir jemalloc eff server.log 200 0 2   iterations 0 and 1\n",
 	.options = arenas_options,
-	.run = run,
+	.run = run_jemalloc_eff,
 	.link = "jemeff",
 };

@@ -44,7 +44,7 @@ static char *newest(void)
 	return found;
 }
 
-static int run(int argc, char **argv)
+static int run_jemalloc_extract(int argc, char **argv)
 {
 	auto_free char *found = argc ? NULL : newest();
 	const char *path = argc ? argv[0] : found;
@@ -89,6 +89,6 @@ const struct command command_jemalloc_extract = {
 	.examples = "  memoir jemalloc extract server.log\n"
 		    "  memoir jemalloc extract -o other.py series.json.gz\n",
 	.options = options,
-	.run = run,
+	.run = run_jemalloc_extract,
 	.link = "extract-jem-stats",
 };

@@ -165,7 +165,7 @@ static int compare_dumps(struct profile *p, const char **paths, size_t count)
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int run_jemalloc_growth(int argc, char **argv)
 {
 	const char **paths = (const char **)argv;
 	struct heap_locations_options where;
@@ -198,5 +198,5 @@ const struct command command_jemalloc_growth = {
 		    "  memoir jemalloc growth --stacks --json first.heap second.heap\n",
 	.options = options,
 	.more_options = shared_options,
-	.run = run,
+	.run = run_jemalloc_growth,
 };

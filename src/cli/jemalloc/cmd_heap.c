@@ -303,7 +303,7 @@ static int name_addresses(const char *program)
 	return error != 0;
 }
 
-static int run(int argc, char **argv)
+static int run_jemalloc_heap(int argc, char **argv)
 {
 	struct heap_question q = { 0 };
 	int status = 2;
@@ -350,5 +350,5 @@ const struct command command_jemalloc_heap = {
 		"  memoir jemalloc heap --json out.heap.gz | jq '.rows[0]'\n",
 	.options = options,
 	.more_options = more_options,
-	.run = run,
+	.run = run_jemalloc_heap,
 };

@@ -122,7 +122,7 @@ static int show(struct profile *p, struct stats *stats)
 	return error ? 1 : 0;
 }
 
-static int run(int argc, char **argv)
+static int run_jemalloc_join(int argc, char **argv)
 {
 	struct heap_locations_options where;
 	struct profile_options how;
@@ -164,5 +164,5 @@ const struct command command_jemalloc_join = {
 		    "  memoir jemalloc join --csv http://localhost:7790 > join.csv\n",
 	.options = options,
 	.more_options = shared_options,
-	.run = run,
+	.run = run_jemalloc_join,
 };

@@ -125,7 +125,7 @@ static int read_and_show(const struct profile_options *how, int argc, char **arg
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int run_jemalloc_log(int argc, char **argv)
 {
 	struct profile_options how;
 	int status = 2;
@@ -149,5 +149,5 @@ const struct command command_jemalloc_log = {
 		    "  memoir jemalloc log --csv -n 1000 prof_log.json.gz\n",
 	.options = options,
 	.more_options = shared_options,
-	.run = run,
+	.run = run_jemalloc_log,
 };

@@ -38,7 +38,7 @@ static int write_metrics(struct stats *s)
 	return e ? say_failed(NAME, output ? output : "standard output", &err) : 0;
 }
 
-static int run(int argc, char **argv)
+static int run_jemalloc_metrics(int argc, char **argv)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 	const char *name = argc ? argv[0] : NULL;
@@ -81,5 +81,5 @@ const struct command command_jemalloc_metrics = {
 		"  memoir jemalloc metrics -o /var/lib/node/app.prom http://localhost:7000/stats\n",
 	.options = options,
 	.begins_command = live_begins_command,
-	.run = run,
+	.run = run_jemalloc_metrics,
 };

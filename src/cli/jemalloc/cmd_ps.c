@@ -88,7 +88,7 @@ static void print_table(const struct agents_entry *agents, size_t count, struct 
 	table_release(&t);
 }
 
-static int run(int argc, char **argv)
+static int run_jemalloc_ps(int argc, char **argv)
 {
 	struct agents_entry *agents;
 	struct buf out = { 0 };
@@ -118,5 +118,5 @@ const struct command command_jemalloc_ps = {
 	.examples = "  memoir run --agent ./server &\n"
 		    "  memoir jemalloc ps\n",
 	.options = options,
-	.run = run,
+	.run = run_jemalloc_ps,
 };

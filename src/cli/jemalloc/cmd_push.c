@@ -70,7 +70,7 @@ struct push {
 	uint64_t sent, failed, failed_now;
 };
 
-static int take(void *context, const void *bytes, size_t size)
+static int append_bytes(void *context, const void *bytes, size_t size)
 {
 	buf_add(context, bytes, size);
 	return 0;
@@ -127,7 +127,8 @@ static int convert(struct push *u, const char *path, const struct buf *dump)
 		if (!u->sent)
 			heap_options_warn(NAME, &p.locations);
 		name_by_program(&p);
-		sink_to_function(&sink, take, &u->profile, report->gzip ? SINK_GZIP : SINK_PLAIN);
+		sink_to_function(&sink, append_bytes, &u->profile,
+				 report->gzip ? SINK_GZIP : SINK_PLAIN);
 		report->write(&p, &o, &sink, &err);
 		if (sink_finish(&sink, &err))
 			status = say_failed(NAME, NULL, &err);
@@ -250,7 +251,7 @@ static const char *wrong_usage(int argc, uint64_t *interval_ns, struct err *err)
 	return NULL;
 }
 
-static int run(int argc, char **argv)
+static int run_jemalloc_push(int argc, char **argv)
 {
 	struct push u = { 0 };
 	struct err err = { .text = "" };
@@ -279,5 +280,5 @@ const struct command command_jemalloc_push = {
 		"  memoir jemalloc push --to http://pyroscope:4040 --push-api 1234\n",
 	.options = options,
 	.more_options = shared_options,
-	.run = run,
+	.run = run_jemalloc_push,
 };

@@ -119,7 +119,7 @@ static const char *wrong_usage(uint64_t *interval, uint64_t *limit)
 	return keep > 100000 ? "--keep is at most 100000" : NULL;
 }
 
-static int run(int argc, char **argv)
+static int run_jemalloc_record(int argc, char **argv)
 {
 	uint64_t interval = 0, limit = 0;
 	const char *what = wrong_usage(&interval, &limit);
@@ -162,5 +162,5 @@ const struct command command_jemalloc_record = {
 		    "  memoir jemalloc record -i 600 -o app.log.zst -- curl -s http://host/stats\n",
 	.options = options,
 	.begins_command = live_begins_command,
-	.run = run,
+	.run = run_jemalloc_record,
 };

@@ -63,7 +63,7 @@ static int write_page(struct history *files, size_t count)
 	return error ? say_failed(NAME, output, &err) : 0;
 }
 
-static int run(int argc, char **argv)
+static int run_jemalloc_report(int argc, char **argv)
 {
 	auto_free struct history *files = NULL;
 	int status = 0;
@@ -96,5 +96,5 @@ const struct command command_jemalloc_report = {
 	.examples = "  memoir jemalloc report stats.json -o stats.html\n"
 		    "  memoir jemalloc report before.json after.json -o compared.html\n",
 	.options = options,
-	.run = run,
+	.run = run_jemalloc_report,
 };

@@ -160,7 +160,7 @@ static const char *wrong_usage(int argc, struct term *term, char room[320])
 	return NULL;
 }
 
-static int run(int argc, char **argv)
+static int run_jemalloc_stats(int argc, char **argv)
 {
 	struct buf series_text = { 0 };
 	struct output o = { 0 };
@@ -210,5 +210,5 @@ const struct command command_jemalloc_stats = {
 		    "  memoir jemalloc stats --json series.txt\n"
 		    "  memoir jemalloc stats --csv bins series.txt > bins.csv\n",
 	.options = options,
-	.run = run,
+	.run = run_jemalloc_stats,
 };

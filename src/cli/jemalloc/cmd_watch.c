@@ -331,7 +331,7 @@ static const char *wrong_usage(struct watching *w, uint64_t *interval)
 	return NULL;
 }
 
-static int run(int argc, char **argv)
+static int run_jemalloc_watch(int argc, char **argv)
 {
 	struct watching w = { .view.time_ns = WHEN_NONE };
 	uint64_t interval = 0;
@@ -379,5 +379,5 @@ const struct command command_jemalloc_watch = {
 		    "  memoir jemalloc watch --once --json app.log\n",
 	.options = options,
 	.begins_command = live_begins_command,
-	.run = run,
+	.run = run_jemalloc_watch,
 };
