@@ -90,6 +90,24 @@ def test_tables_are_enough_for_names(form, record, tmp_path):
     assert frames(recording.path) == before
 
 
+def test_what_a_debug_package_has_is_not_embedded(record, tmp_path):
+    """libc6-dbg is installed where tests run: of libc, what it exports is enough."""
+    recording = record([build(tmp_path)])
+    out = tmp_path / "out"
+    assert execute([MEMOIR, "extract", "-o", str(out), recording.path]).status == 0
+    taken = next(str(path) for path in out.rglob("libc.so.6"))
+    notes = subprocess.run(["readelf", "-n", taken], check=True, capture_output=True, text=True)
+    build_id = re.search(r"Build ID: (\w+)", notes.stdout)[1]
+    if not os.path.exists(f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"):
+        pytest.skip("libc6-dbg is of another build")
+    sections = subprocess.run(["readelf", "-SW", taken], check=True, capture_output=True, text=True)
+    kept = dict(re.findall(r"\] (\.\S+) +(\w+)", sections.stdout))
+    assert kept[".dynsym"] == "DYNSYM"
+    assert kept.get(".text", "NOBITS") == "NOBITS"
+    assert not {".symtab", ".gnu_debugdata"} & set(kept)
+    assert not any(name.startswith(".debug_") for name in kept)
+
+
 def test_no_code_in_tables(record, tmp_path):
     """And what is there can be read by everybody else's tools."""
     program = build(tmp_path, "-g")
