@@ -29,7 +29,9 @@ def facts(path, without=()):
 def report(path):
     """The report's numbers, by stack number."""
     found = harness.ask("report", "--json", "--no-verdicts", "--top", "100000", str(path))
-    return {part: sorted(stacks, key=lambda s: s["backtrace_id"])
+    names = {"function", "source", "line"}
+    return {part: sorted(({k: v for k, v in s.items() if k not in names} for s in stacks),
+                         key=lambda s: s["backtrace_id"])
             for part, stacks in found["top"].items()}
 
 
