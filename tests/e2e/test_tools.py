@@ -237,7 +237,7 @@ def words_of(recording):
     for stack in frames(recording.path).values():
         for frame in stack:
             words.update(str(frame.get(key) or "") for key in ("function", "raw_function"))
-            paths.update(str(frame.get(key) or "") for key in ("file", "module"))
+            paths.update(str(frame.get(key) or "") for key in ("source", "library"))
     for path in paths:
         words.update(path.split("/"))
     words |= {part for word in words for part in re.split(r"\W+", word)}
