@@ -87,13 +87,14 @@ export function Question({ id }: { id: string }) {
 		const end = list.to + Math.max(0, (element.selectionStart ?? draft.length) - list.cursor);
 		const after = draft.slice(end),
 			text = draft.slice(0, list.from) + item.text + (after.startsWith(" ") ? "" : " ");
+		/* The field has text and cursor at once: letters that are typed before the next frame land
+		 * behind the word. */
+		element.value = text + after;
+		element.focus();
+		element.setSelectionRange(text.length, text.length);
 		setDraft(text + after);
 		close();
-		requestAnimationFrame(() => {
-			element.focus();
-			element.setSelectionRange(text.length, text.length);
-			complete();
-		});
+		complete();
 	};
 	const commit = (text = draft): void => {
 		close();
