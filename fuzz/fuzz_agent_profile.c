@@ -7,8 +7,7 @@
 #include "agent/folded.h"
 #include "agent/jemalloc.h"
 #include "agent/profile.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 struct jemalloc jemalloc = { .start = 0x7f0000000000, .end = 0x7f0000100000 };
 
@@ -50,7 +49,7 @@ static void write_lines(const struct profile *p, bool allocs)
 	free(x);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(agent_profile, data, size)
 {
 	char *exact = calloc(size + 1, 1); /* as dumps are: with a 0 behind them, and no more */
 	size_t middle = size ? data[0] * size / 256 : 0;

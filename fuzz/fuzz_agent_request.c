@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "agent/request.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void look_at(const struct request *r, size_t size)
 {
@@ -31,7 +30,7 @@ static void look_at(const struct request *r, size_t size)
 		abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(agent_request, data, size)
 {
 	char *exact = malloc(size + !size); /* so that a read beyond the end is seen */
 	struct request whole, part;

@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "recorder/bpf.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(bpf, data, size)
 {
 	struct seccomp_data call = { 0 };
 	struct sock_filter *filter;

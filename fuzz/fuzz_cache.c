@@ -15,11 +15,10 @@
 #include <xxhash.h>
 
 #include "base/xalloc.h"
+#include "fuzz.h"
 #include "model/cache_format.h"
 #include "wire/codec.h"
 #include "wire/varint.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* A good file, made once. */
 static uint8_t *good;
@@ -193,7 +192,7 @@ static void walk(const struct model *m)
 	sink = sum + model_runtime_ns(m) + strlen(m->loss.err.text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(cache, data, size)
 {
 	struct cache_header h;
 	struct model *m;

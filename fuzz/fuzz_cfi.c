@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "unwind/cfi.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint8_t *pages;
 static size_t pages_size;
@@ -43,7 +42,7 @@ static void registered(const uint8_t *data, size_t size, uint16_t address)
 	free(whole);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(cfi, data, size)
 {
 	uint16_t header, address;
 	uint8_t *copy;

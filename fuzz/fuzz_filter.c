@@ -9,10 +9,9 @@
 
 #include "base/buf.h"
 #include "base/xalloc.h"
+#include "fuzz.h"
 #include "query/view.h"
 #include "random_recording.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct model *model;
 static struct locations *locations;
@@ -72,7 +71,7 @@ static void add_row(struct filter *f, const char *line)
 		abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(filter, data, size)
 {
 	char *text = xmemdup0(data, size), *second = strchr(text, '\n');
 	struct filter *f = filter_new();

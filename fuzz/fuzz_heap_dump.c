@@ -6,12 +6,11 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "fuzz.h"
 #include "heap/dump.h"
 #include "heap/report.h"
 
 extern const struct heap_report heap_report_raw;
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int gather(void *context, const void *bytes, size_t size)
 {
@@ -61,7 +60,7 @@ static void write_and_read(struct dump *d, const char *bytes, size_t size)
 	buf_release(&written);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(heap_dump, data, size)
 {
 	char *exact = xmalloc(size + !size); /* so that a read beyond the end is seen */
 	struct err err;

@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "heap/dump_series.h"
 #include "heap/join.h"
 #include "jemalloc/merge.h"
 #include "jemalloc/snapshots.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const struct join *j, const struct profile *p)
 {
@@ -75,7 +74,7 @@ static void series(const struct profile *p)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(heap_join, data, size)
 {
 	const uint8_t *end = size ? memchr(data, 0, size) : NULL;
 	size_t first = end ? (size_t)(end - data) : size;

@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "fuzz.h"
 #include "heap/churn.h"
 #include "heap/log.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const struct log *l)
 {
@@ -25,7 +24,7 @@ static void check(const struct log *l)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(heap_log, data, size)
 {
 	char *exact = xmalloc(size + !size); /* so that a read beyond the end is seen */
 	struct err err = { .text = "" };

@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "jemalloc/history.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(history, data, size)
 {
 	struct err err = { .text = "", .offset = ERR_NO_OFFSET };
 	struct buf out = { 0 };

@@ -6,8 +6,7 @@
 #include "base/xalloc.h"
 #include "client/http.h"
 #include "client/pyroscope.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 /* What is accepted makes one request line. */
 static void labels(const char *text)
@@ -27,7 +26,7 @@ static void labels(const char *text)
 				abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(http, data, size)
 {
 	struct http_address a;
 	struct err err = { .text = "" };

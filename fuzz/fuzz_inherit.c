@@ -8,9 +8,8 @@
 #include <unistd.h>
 
 #include "collector/inherit.h"
+#include "fuzz.h"
 #include "mend.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void inherit(const uint8_t *data, size_t size)
 {
@@ -53,7 +52,7 @@ static void inherit(const uint8_t *data, size_t size)
 	recording_release(&c.recording);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(inherit, data, size)
 {
 	uint8_t *copy = malloc(size ? size : 1);
 

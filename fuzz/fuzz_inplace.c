@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "collector/inplace.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void check(const struct shm_plan *plan)
 {
@@ -26,7 +25,7 @@ static void check(const struct shm_plan *plan)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(inplace, data, size)
 {
 	static struct shm_plan plan;
 	struct inplace_file file = { .size = size, .name = "a file", .bias = 0x555500000000 };

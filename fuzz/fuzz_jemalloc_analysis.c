@@ -3,13 +3,12 @@
  * resident to allocated, advice, growth, JSON and metrics.  The steps add up. */
 #include <stdlib.h>
 
+#include "fuzz.h"
 #include "jemalloc/growth.h"
 #include "jemalloc/merge.h"
 #include "jemalloc/metrics.h"
 #include "jemalloc/snapshots.h"
 #include "jemalloc/stats_write.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const struct stats *s, const struct stats_arena *a)
 {
@@ -30,7 +29,7 @@ static void check(const struct stats *s, const struct stats_arena *a)
 	waterfall_release(&w);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(jemalloc_analysis, data, size)
 {
 	struct err err = { .text = "" };
 	struct growth growth = { .limit = 4, .moving = size & 1 };

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 
 #include "base/xalloc.h"
+#include "fuzz.h"
 #include "jemalloc/notations.h"
 #include "jemalloc/snapshots.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void one(struct stats *s, const uint8_t *data, size_t size)
 {
@@ -23,7 +22,7 @@ static void one(struct stats *s, const uint8_t *data, size_t size)
 	free(exact);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(jemalloc_json, data, size)
 {
 	struct err err = { .text = "" };
 	struct snapshots r;

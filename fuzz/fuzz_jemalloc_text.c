@@ -4,11 +4,10 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "fuzz.h"
 #include "jemalloc/notations.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(jemalloc_text, data, size)
 {
 	char *exact = xmalloc(size + !size); /* so that a read beyond the end is seen */
 	struct stats s;

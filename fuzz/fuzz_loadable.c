@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "wire/loadable.h"
 
 #define READS_MAX 100000
@@ -13,8 +14,6 @@
 static const uint8_t *bytes;
 static size_t byte_count;
 static unsigned opened, reads;
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static long open_again(const char *path)
 {
@@ -41,7 +40,7 @@ static void close_one(long fd)
 		abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(loadable, data, size)
 {
 	static const struct loadable_files files = { open_again, read_bytes, close_one };
 	struct loadable_look look;

@@ -7,12 +7,11 @@
 
 #include "base/buf.h"
 #include "base/pieces.h"
+#include "fuzz.h"
 
 #define MOST (4u << 20)
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(pieces, data, size)
 {
 	static int fd = -1;
 	struct buf out = { 0 };

@@ -8,11 +8,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "fuzz.h"
 #include "mend.h"
 #include "model/model.h"
 #include "model/stats.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_chain(const struct model *m, uint32_t row)
 {
@@ -136,7 +135,7 @@ static void read_recording(const uint8_t *data, size_t size)
 	model_free(m);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(recording, data, size)
 {
 	uint8_t *copy = malloc(size ? size : 1);
 

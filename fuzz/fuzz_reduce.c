@@ -5,10 +5,9 @@
 
 #include "base/xalloc.h"
 #include "collector/reduce.h"
+#include "fuzz.h"
 
 #define STEP 9973
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_whole(const struct reduced *r, const struct reduce_source *s)
 {
@@ -22,7 +21,7 @@ static void read_whole(const struct reduced *r, const struct reduce_source *s)
 	free(piece);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(reduce, data, size)
 {
 	static const enum reduce_extent extents[] = { REDUCE_TABLES, REDUCE_EXPORTED,
 						      REDUCE_NOTHING };

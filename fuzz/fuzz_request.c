@@ -10,10 +10,9 @@
 
 #include "answer/param.h"
 #include "base/xalloc.h"
+#include "fuzz.h"
 #include "query/cursor.h"
 #include "server/route.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void free_args(char *args[ROUTE_ARGS])
 {
@@ -49,7 +48,7 @@ static void check_cursor(const char *text)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(request, data, size)
 {
 	char *text = xmemdup0(data, size);
 	struct err err = { .text = "" };

@@ -9,13 +9,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuzz.h"
 #include "mend.h"
 #include "model/model.h"
 #include "rewrite/postprocess.h"
 #include "rewrite/repack.h"
 #include "rewrite/strip.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* False: the file is cut or damaged. */
 static bool totals_of(const char *path, struct totals *ret_totals)
@@ -84,7 +83,7 @@ static void rewrite(enum what what, const char *path, const char *to)
 	source_release(&s);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(rewrite, data, size)
 {
 	uint8_t *copy = malloc(size ? size : 1);
 	int fd = memfd_create("recording", MFD_CLOEXEC);

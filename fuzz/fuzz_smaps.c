@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "collector/smaps.h"
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(smaps, data, size)
 {
 	/* An exact copy, so that the sanitizer sees one byte too many. */
 	char *copy = malloc(size ? size : 1);

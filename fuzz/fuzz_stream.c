@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "fuzz.h"
 #include "stream/keep.h"
 #include "stream/receiver.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct outcome {
 	uint64_t taken, sum;
@@ -63,7 +62,7 @@ static struct outcome feed(const uint8_t *data, size_t size, size_t piece)
 	return o;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(stream, data, size)
 {
 	struct stream_hello hello;
 	struct outcome whole, pieces;

@@ -6,6 +6,7 @@
  * hold. */
 #include <stdlib.h>
 
+#include "fuzz.h"
 #include "symbols/elf_file.h"
 #include "symbols/flat.h"
 #include "symbols/lines.h"
@@ -15,8 +16,6 @@
 
 #define ASKED 64
 #define MINI_LIMIT (1u << 20)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void ask(struct lines_reader *r, uint64_t address)
 {
@@ -72,7 +71,7 @@ static void try_mini(const struct elf_file *f)
 	free(packed);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(symbols, data, size)
 {
 	struct names names = { 0 };
 	struct buf bytes = { 0 };

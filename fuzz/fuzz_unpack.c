@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "base/unpack.h"
+#include "fuzz.h"
 
 #define MOST (1u << 20) /* a few bytes may hold gigabytes */
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static ssize_t all(const uint8_t *data, size_t size, size_t piece, struct buf *out)
 {
@@ -30,7 +29,7 @@ static ssize_t all(const uint8_t *data, size_t size, size_t piece, struct buf *o
 	return n;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(unpack, data, size)
 {
 	struct buf one = { 0 }, two = { 0 };
 	ssize_t a = all(data, size, 4096, &one), b = all(data, size, 1 << 16, &two);

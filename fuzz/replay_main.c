@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Runs a fuzz target over files and folders, for compilers without libFuzzer: so the corpus, and
- * every input that once was a fault, is a regression test in each build. */
+/* Runs the fuzz target that its first argument names over files and folders, for compilers without
+ * libFuzzer: so the corpus, and every input that once was a fault, is a regression test in each
+ * build. */
 #include <dirent.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
+static struct fuzz_target *targets, *chosen;
 static unsigned replayed;
+
+void fuzz_register(struct fuzz_target *target)
+{
+	target->next = targets;
+	targets = target;
+}
 
 static int replay_file(const char *path)
 {
@@ -28,7 +35,7 @@ static int replay_file(const char *path)
 	fclose(file);
 	printf("%s\n", path);
 	fflush(stdout);
-	LLVMFuzzerTestOneInput(data, size);
+	chosen->try_input(data, size);
 	free(data);
 	replayed++;
 	return 0;
@@ -58,7 +65,14 @@ int main(int argc, char **argv)
 {
 	int failed = 0;
 
-	for (int i = 1; i < argc; i++)
+	for (chosen = targets; chosen; chosen = chosen->next)
+		if (argc > 1 && !strcmp(chosen->name, argv[1]))
+			break;
+	if (!chosen) {
+		fprintf(stderr, "no such target\n");
+		return 1;
+	}
+	for (int i = 2; i < argc; i++)
 		failed |= replay(argv[i]);
 	printf("%u inputs\n", replayed);
 	return failed || !replayed;

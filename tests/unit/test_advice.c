@@ -328,7 +328,7 @@ static void test_nothing(void **state)
 	stats_release(&q.s);
 }
 
-int main(void)
+UNIT(advice)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dirty),	   cmocka_unit_test(test_never_purged),

@@ -198,7 +198,7 @@ static void test_peer(void **state)
 	close(listening);
 }
 
-int main(void)
+UNIT(agent_series)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_points),

@@ -444,7 +444,7 @@ static void many_streams(void **state)
 		free(s[i]);
 }
 
-int main(void)
+UNIT(answers)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_computed_once),

@@ -153,7 +153,7 @@ static void help_names_everything(void **context)
 	buf_release(&out);
 }
 
-int main(void)
+UNIT(args)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_lines),

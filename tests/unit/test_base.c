@@ -311,7 +311,7 @@ static void json_errors_have_a_place(void **context)
 	}
 }
 
-int main(void)
+UNIT(base)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_for_people),

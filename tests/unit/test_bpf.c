@@ -189,7 +189,7 @@ static void refuses_what_the_kernel_refuses(void **context)
 	assert_int_equal(bpf_answer(NULL, 0, &call), SECCOMP_RET_KILL_PROCESS);
 }
 
-int main(void)
+UNIT(bpf)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_as_the_kernel_does),

@@ -757,7 +757,7 @@ static void small_ones_are_not_worth_it(void **context)
 	assert_int_equal(count_files(".columns"), 0);
 }
 
-int main(void)
+UNIT(cache)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(cached_is_the_same, setup),

@@ -190,7 +190,7 @@ static void test_rule_fields(void **state)
 			 RULE_SAVED_MAX * 8l);
 }
 
-int main(void)
+UNIT(cfi)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rule_fields),

@@ -199,7 +199,7 @@ static void broken_payloads_are_survived(void **context)
 	stop(e);
 }
 
-int main(void)
+UNIT(codec)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_event_comes_back),

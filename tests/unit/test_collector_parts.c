@@ -22,6 +22,7 @@
 #include "collector/program.h"
 #include "recording/file_name.h"
 #include "recording/writer.h"
+#include "unit.h"
 
 static void test_pattern(void **state)
 {
@@ -266,7 +267,7 @@ static void test_program_look(void **state)
 	unlink(path);
 }
 
-int main(void)
+UNIT(collector_parts)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pattern),

@@ -341,7 +341,7 @@ static void test_long(void **state)
 	run(4711, false, 1, 400);
 }
 
-int main(void)
+UNIT(cull)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_orderly),

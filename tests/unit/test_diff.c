@@ -2,6 +2,7 @@
 /* Differences of two random recordings against paths of names, put together row by row. */
 #include "unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +74,7 @@ static unsigned names_of(const struct view *v, uint32_t row, char names[][64])
 			if (*name)
 				snprintf(names[n], 64, "%s", name);
 			else
-				snprintf(names[n], 64, "test_diff+0x%llx",
+				snprintf(names[n], 64, "%s+0x%llx", program_invocation_short_name,
 					 (unsigned long long)p->address);
 		}
 	}
@@ -218,7 +219,7 @@ static void nothing_changed(void **context)
 	model_free(b);
 }
 
-int main(void)
+UNIT(diff)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(differences_are_exact),

@@ -133,7 +133,7 @@ static void little_but_large(void **state)
 	writer_release(&w);
 }
 
-int main(void)
+UNIT(export)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_ones),

@@ -225,7 +225,7 @@ static int remove_folders(void **context)
 	return error;
 }
 
-int main(void)
+UNIT(extract)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),

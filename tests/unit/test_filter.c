@@ -319,7 +319,7 @@ static void adding_rows(void **context)
 	filter_free(f);
 }
 
-int main(void)
+UNIT(filter)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes),

@@ -196,7 +196,7 @@ static void test_json(void **context)
 	buf_release(&out);
 }
 
-int main(void)
+UNIT(flame)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_trees),

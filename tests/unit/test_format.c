@@ -69,7 +69,7 @@ static void example_is_right(void **context)
 	buf_release(&bytes);
 }
 
-int main(void)
+UNIT(format)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(example_is_right) };
 

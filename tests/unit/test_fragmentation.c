@@ -207,7 +207,7 @@ static void series_are_exact(void **context)
 	assert_true(checked > 1000);
 }
 
-int main(void)
+UNIT(fragmentation)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_moments_are_exact),

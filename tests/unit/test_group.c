@@ -664,7 +664,7 @@ static int find_self(void **context)
 	return self_find(&self);
 }
 
-int main(void)
+UNIT(group)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(groups_are_right),

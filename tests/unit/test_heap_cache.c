@@ -163,7 +163,7 @@ static void damage_is_seen(void **state)
 	assert_false(find(STAMP, 8, &s));
 }
 
-int main(void)
+UNIT(heap_cache)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(is_kept, make_folder, remove_folder),

@@ -132,7 +132,7 @@ static void not_other_names(void **state)
 	dump_release(&plain);
 }
 
-int main(void)
+UNIT(heap_known)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_taken_over),

@@ -108,7 +108,7 @@ static void histograms_are_exact(void **context)
 	}
 }
 
-int main(void)
+UNIT(histogram)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(histograms_are_exact),

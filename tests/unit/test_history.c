@@ -182,7 +182,7 @@ static void test_stopped(void **state)
 	buf_release(&text);
 }
 
-int main(void)
+UNIT(history)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bounded),

@@ -562,7 +562,7 @@ static void test_duplicates(void **state)
 	snapshots_close(&r);
 }
 
-int main(void)
+UNIT(jemalloc)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_iterations),

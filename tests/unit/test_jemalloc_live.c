@@ -256,7 +256,7 @@ static void test_fields(void **state)
 	stats_release(&s);
 }
 
-int main(void)
+UNIT(jemalloc_live)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_growth),	  cmocka_unit_test(test_another_process),

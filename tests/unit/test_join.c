@@ -14,6 +14,7 @@
 #include "heap/join.h"
 #include "jemalloc/merge.h"
 #include "jemalloc/snapshots.h"
+#include "unit.h"
 
 /* Classes of 64 (64 in a slab), 512, 640, 1024 and, large, 16384 bytes. */
 #define STATISTICS(version, in_64, slabs_64, in_1024, slabs_1024, large)                           \
@@ -228,7 +229,7 @@ static void dumps_in_a_row(void **state)
 	profile_release(&p);
 }
 
-int main(void)
+UNIT(join)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shares_of_a_class),	  cmocka_unit_test(more_than_there_is),

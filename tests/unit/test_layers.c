@@ -211,7 +211,7 @@ static void test_spread(void **context)
 	layers_spread(NULL, 0);
 }
 
-int main(void)
+UNIT(layers)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_overlaps), cmocka_unit_test(test_trees),

@@ -386,7 +386,7 @@ static void damaged_caches_are_not_used(void **context)
 	remove_folder(&f);
 }
 
-int main(void)
+UNIT(locations)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(locations_of_nodes), cmocka_unit_test(what_is_not_known),

@@ -611,7 +611,7 @@ static void older_version(void **state)
 	}
 }
 
-int main(void)
+UNIT(map_history)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranges_are_what_they_say),

@@ -763,7 +763,7 @@ static void live_table(void **context)
 	columns_release(&c);
 }
 
-int main(void)
+UNIT(model)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(alloc_and_free),

@@ -232,7 +232,7 @@ static void damaged_samples(void **state)
 	assert_true(samples > 25);
 }
 
-int main(void)
+UNIT(mutations)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(damaged_samples) };
 

@@ -138,7 +138,7 @@ static void users_are_numbers(void **context)
 	free(o);
 }
 
-int main(void)
+UNIT(options)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_the_rows),

@@ -237,7 +237,7 @@ static void test_progress(void **state)
 	assert_int_equal(p.passes, 2);
 }
 
-int main(void)
+UNIT(parallel)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_once),	cmocka_unit_test(test_edges),

@@ -163,7 +163,7 @@ static void measures(void **context)
 	assert_int_equal(measure_find("peaks"), MEASURE_COUNT);
 }
 
-int main(void)
+UNIT(peaks)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(free_order_is_sorted),

@@ -261,7 +261,7 @@ static int remove_files(void **context)
 	return rmdir(folder);
 }
 
-int main(void)
+UNIT(postprocess)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_stay),

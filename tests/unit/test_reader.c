@@ -362,7 +362,7 @@ static void shrinks_while_it_is_read(void **context)
 	writer_release(&w);
 }
 
-int main(void)
+UNIT(reader)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_recording),

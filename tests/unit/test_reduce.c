@@ -232,7 +232,7 @@ static void test_pieces(void **state)
 	buf_release(&out);
 }
 
-int main(void)
+UNIT(reduce)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sections),

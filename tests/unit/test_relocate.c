@@ -12,6 +12,7 @@
 
 #include "collector/inplace.h"
 #include "collector/relocate.h"
+#include "unit.h"
 
 #define ENDBR 0xf3, 0x0f, 0x1e, 0xfa
 #define HELPER 256  /* where in the page a function lies that returns 7 */
@@ -243,7 +244,7 @@ static void test_jump_into(void **state)
 	assert_int_equal(relocate_jump_into(code, sizeof(code), 0x5000, sites, 2), 0);
 }
 
-int main(void)
+UNIT(relocate)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_plain, set_up, tear_down),

@@ -365,7 +365,7 @@ static void test_slots(void **context)
 	slots_release(&s);
 }
 
-int main(void)
+UNIT(replay)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_slots),

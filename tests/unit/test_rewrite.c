@@ -671,7 +671,7 @@ static int remove_folder(void **context)
 	return rmdir(folder);
 }
 
-int main(void)
+UNIT(rewrite)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(repacked_is_the_same),	  cmocka_unit_test(stripped_adds_up),

@@ -342,7 +342,7 @@ static void test_a_short_interval(void **state)
 	growth_release(&g);
 }
 
-int main(void)
+UNIT(sampled)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_large_blocks_of_530),

@@ -125,7 +125,7 @@ static void maps_spill(void **context)
 	assert_null(m.entries);
 }
 
-int main(void)
+UNIT(scratch)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_a_file),

@@ -168,7 +168,7 @@ static void peak_of_a_view(void **context)
 	}
 }
 
-int main(void)
+UNIT(series)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(series_are_exact),

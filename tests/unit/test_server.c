@@ -329,7 +329,7 @@ static void views_are_shared(void **state)
 	model_free(m);
 }
 
-int main(void)
+UNIT(server)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decodes_addresses), cmocka_unit_test(counts_in_units_of_browsers),

@@ -287,7 +287,7 @@ static void device(void **state)
 	assert_int_equal(access("/dev/full", F_OK), 0);
 }
 
-int main(void)
+UNIT(sink)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(plain, setup, teardown),

@@ -139,7 +139,7 @@ static void only_what_is_wanted(void **context)
 	spines_release(&s);
 }
 
-int main(void)
+UNIT(spines)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_climbed),

@@ -248,7 +248,7 @@ static void removed_counts(void **context)
 	writer_release(&w);
 }
 
-int main(void)
+UNIT(statistics)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_come_back),    cmocka_unit_test(largest_row_fits),

@@ -368,7 +368,7 @@ static void addresses_that_cannot_be(void **state)
 	close(file);
 }
 
-int main(void)
+UNIT(stream)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hello_comes_back),

@@ -270,7 +270,7 @@ static void demangling_is_bounded(void **context)
 	buf_release(&text);
 }
 
-int main(void)
+UNIT(symbols)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(from_disk),

@@ -79,7 +79,7 @@ static void every_event_once(void **state)
 	}
 }
 
-int main(void)
+UNIT(thread_events)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_event_once),

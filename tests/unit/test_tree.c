@@ -520,7 +520,7 @@ static void names_are_written(void **context)
 	model_free(m);
 }
 
-int main(void)
+UNIT(tree)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trees_are_exact),

@@ -225,7 +225,7 @@ static void everything_left_is_judged(void **context)
 	}
 }
 
-int main(void)
+UNIT(verdict)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(leaks_grow),

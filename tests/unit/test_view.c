@@ -501,7 +501,7 @@ static int find_self(void **context)
 	return self_find(&self);
 }
 
-int main(void)
+UNIT(view)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_have_exact_bounds),

@@ -88,7 +88,7 @@ static void keeps_the_latest(void **state)
 	weight_cache_free(cache);
 }
 
-int main(void)
+UNIT(weight_cache)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_up_what_does_not_fit),
