@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "fuzz.h"
 #include "jemalloc/history.h"
 

@@ -6,6 +6,7 @@
  * hold. */
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "fuzz.h"
 #include "symbols/elf_file.h"
 #include "symbols/flat.h"

@@ -8,6 +8,9 @@
 #include <strings.h>
 
 #include "answer/question.h"
+#include "base/buf.h"
+#include "base/buf_text.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "query/cursor.h"

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "model/cost.h"
 
 static const struct info_pair *pair_named(const struct model *m, const char *key)

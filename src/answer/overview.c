@@ -9,6 +9,8 @@
 
 #include "answer/leaks.h"
 #include "answer/words.h"
+#include "base/buf.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 
 #define VERDICTS_SHOWN 5

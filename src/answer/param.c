@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"

@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+
+struct buf;
 
 #define PARAMS_MAX 128 /* in one request */
 

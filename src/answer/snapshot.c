@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/human.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/peaks.h"

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "answer/sources.h"
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/xalloc.h"
 
 static bool read_text(int fd, struct buf *out)

@@ -2,6 +2,7 @@
 #pragma once
 /* What the question source answers. */
 #include "answer/question.h"
+#include "base/buf_type.h"
 #include "query/source_lines.h"
 
 struct answer_source {

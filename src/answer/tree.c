@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/path.h"
 #include "query/stacks.h"
 
 /* From the inside every frame of every stack may be a node of its own: a million stacks would make

@@ -3,10 +3,11 @@
 /* Small texts that several answers have. */
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/json.h"
 #include "model/locations.h"
 #include "model/model.h"
+
+struct buf;
 
 /* 16 hexadecimal digits. */
 void words_address(struct json *j, const char *key, uint64_t address);

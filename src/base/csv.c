@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "base/buf_text.h"
+#include "base/buf_type.h"
+
 static void comma(struct buf *out)
 {
 	if (out->size && out->data[out->size - 1] != '\n')

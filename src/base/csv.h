@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* Comma-separated values, cell by cell into a buf that holds whole lines and the one being made. */
-#include "base/buf.h"
+
+struct buf;
 
 /* One value of a line, and the comma before it unless it is the first. */
 void csv_cell(struct buf *out, const char *text);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/utf8.h"
 
 #define HELD_MAX 3 /* of a character of four bytes */

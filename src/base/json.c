@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/utf8.h"
 
 #define INDENT_MAX 40 /* levels; a deep tree would be mostly blanks */

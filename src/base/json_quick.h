@@ -6,6 +6,8 @@
  * once for key and value.  What is not compact goes the other way. */
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/json.h"
 
 #define JSON_QUICK static inline __attribute__((always_inline))

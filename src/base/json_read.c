@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 
 #define DEPTH_MAX 64
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/map.h"
 #include "base/sink.h"
 #include "base/strings.h"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/now.h"
 
 #define QUIET_NS 300000000ull /* whatever is done sooner shows no bar */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/xalloc.h"
 
 static void rope_add_piece(struct rope *r, const char *bytes, size_t size)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 
 struct rope_piece {
 	const char *bytes; /* NULL: the next ones of `text` */

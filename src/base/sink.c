@@ -12,6 +12,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/buf.h"
 #include "base/harmless.h"
 #include "base/open_output.h"
 #include "base/xalloc.h"

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/err.h"
 #include "base/rope.h"
 

@@ -12,6 +12,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/buf.h"
 #include "base/human.h"
 #include "base/memory.h"
 #include "base/xalloc.h"

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/err.h"
 
 enum unpack_codec { UNPACK_UNKNOWN, UNPACK_PLAIN, UNPACK_GZIP, UNPACK_ZSTD };

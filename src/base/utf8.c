@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 
 size_t utf8_sequence(const unsigned char *s, size_t left)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* What info and report both say about a recording: the program, the totals, what was lost. */
-#include "base/buf.h"
 #include "base/term.h"
 #include "model/model.h"
 #include "query/view.h"
+
+struct buf;
 
 /* Lines "  name   value". */
 void about_line(struct buf *out, const struct term *t, const char *label, const char *format, ...)

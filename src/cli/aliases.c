@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/buf_text.h"
+
 static const struct alias aliases[] = {
 	{ "export-heaptrack", "export", "heaptrack" },
 	{ "export-replay", "export", "replay" },

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* Names of commands that Bytehound has and Memoir has otherwise: one table. */
-#include "base/buf.h"
+
+struct buf;
 
 struct alias {
 	const char *name;     /* "export-heaptrack" */

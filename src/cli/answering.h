@@ -9,6 +9,8 @@
 #include "base/term.h"
 #include "cli/command.h"
 
+struct buf;
+
 #define ANSWERING_WORDS 3
 
 /* What print() gets besides the answer. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf_text.h"
 #include "base/nearest.h"
 #include "cli/answering.h"
 #include "cli/filtering.h"

@@ -3,8 +3,9 @@
 /* The command line, read and explained from the rows of command.h. */
 #include <stddef.h>
 
-#include "base/buf.h"
 #include "cli/command.h"
+
+struct buf;
 
 enum args_result {
 	ARGS_RUN,  /* go on: *argc and *argv are what is left */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "answer/address_space.h"
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "cli/about.h"
 #include "cli/answering.h"

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 
 #include "answer/allocations.h"
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "cli/answering.h"
 #include "cli/table.h"

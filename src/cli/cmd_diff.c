@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "answer/diff.h"
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "cli/about.h"
 #include "cli/answering.h"

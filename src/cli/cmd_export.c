@@ -5,8 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "base/nearest.h"
+#include "base/path.h"
 #include "base/progress.h"
 #include "base/term.h"
 #include "cli/command.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "base/json.h"
 #include "base/progress.h"

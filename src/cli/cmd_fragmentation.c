@@ -4,6 +4,7 @@
 
 #include "answer/fragmentation.h"
 #include "answer/words.h"
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "cli/about.h"
 #include "cli/answering.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir functions: what each function weighs, wherever it stands in stacks. */
 #include "answer/functions.h"
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "cli/about.h"
 #include "cli/answering.h"

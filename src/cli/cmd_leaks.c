@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "answer/leaks.h"
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "cli/about.h"
 #include "cli/answering.h"

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "answer/facts.h"
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "base/memory.h"
 #include "base/progress.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir source: one source file with what its lines weigh. */
 #include "answer/source.h"
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "cli/about.h"
 #include "cli/answering.h"

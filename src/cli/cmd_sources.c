@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir sources: source files that stacks go through. */
 #include "answer/sources.h"
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "cli/answering.h"
 #include "cli/table.h"

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/buf_text.h"
 #include "cli/args.h"
 
 struct completing {

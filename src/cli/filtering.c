@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/xalloc.h"
 #include "cli/naming.h"
 

@@ -3,10 +3,11 @@
 /* The options that every command with `.takes_filters` has: --filter, one for each row of
  * query/filter.h, and how names are found.  What they were given is kept here until open.c asks. */
 #include "answer/param.h"
-#include "base/buf.h"
 #include "cli/command.h"
 #include "model/locations.h"
 #include "query/filter.h"
+
+struct buf;
 
 /* Shown one by one by --help. */
 const struct command_option *filtering_options(void);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/harmless.h"
 #include "cli/aliases.h"
 #include "cli/answering.h"

@@ -2,10 +2,11 @@
 #pragma once
 /* A recording's modules: how much is known of each, which files were refused, and what to do about
  * those without names. */
-#include "base/buf.h"
 #include "base/json.h"
 #include "base/term.h"
 #include "model/locations.h"
+
+struct buf;
 
 void modules_text(struct buf *out, const struct term *term, const struct model *m,
 		  struct locations *locations);

@@ -10,7 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/human.h"
+#include "base/path.h"
 #include "base/progress.h"
 #include "base/xalloc.h"
 #include "cli/filtering.h"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/xalloc.h"
 
 #define LISTS "/var/lib/dpkg/info"

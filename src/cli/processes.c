@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "base/json.h"
 #include "base/progress.h"

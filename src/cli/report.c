@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "base/buf_text.h"
+#include "base/buf_type.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 #include "cli/text.h"
 #include "model/stats.h"

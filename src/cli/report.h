@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/term.h"
 #include "model/locations.h"
 
+struct buf;
 struct report_frame;
 
 struct report {

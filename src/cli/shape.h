@@ -9,6 +9,8 @@
 #include "cli/open.h"
 #include "query/measure.h"
 
+struct buf;
+
 /* What --measure, --at and --below were given; NULL: not. */
 struct shape_measure {
 	const char *measure, *at, *below;

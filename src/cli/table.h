@@ -8,9 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buf.h"
 #include "base/csv.h"
 #include "base/term.h"
+
+struct buf;
 
 struct table_column {
 	const char *title;

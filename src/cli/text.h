@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* Names of functions and files, made to fit into a line of a terminal. */
-#include "base/buf.h"
+#include <stddef.h>
+
+struct buf;
 
 /* At most `room` columns; the start of a name says more than its end. */
 void text_shortened(struct buf *out, const char *text, size_t room);

@@ -2,9 +2,10 @@
 #pragma once
 /* A call tree for a terminal. */
 #include "answer/functions.h"
-#include "base/buf.h"
 #include "base/term.h"
 #include "query/tree.h"
+
+struct buf;
 
 struct tree_text {
 	struct term term;

@@ -4,7 +4,8 @@
 
 #include <inttypes.h>
 
-#include "base/buf.h"
+#include "base/buf_text.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 #include "cli/text.h"
 #include "model/stats.h"

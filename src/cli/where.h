@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* A stack as part of a table: in one line, or all of it in lines of their own. */
-#include "base/buf.h"
 #include "query/view.h"
+
+struct buf;
 
 /* "outer p.c:6 ← main p.c:9": the innermost frames that are no wrappers around an allocator. */
 void where_line(const struct view *v, uint32_t stack, unsigned frames, struct buf *out);

@@ -9,8 +9,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+
+struct buf;
 
 struct agents_entry {
 	pid_t pid;

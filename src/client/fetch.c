@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/now.h"
 #include "base/xalloc.h"
 #include "client/agents.h"

@@ -4,9 +4,10 @@
  * process whose agent left a file with its address (agents.h). */
 #include <sys/types.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "client/http.h"
+
+struct buf;
 
 struct fetch {
 	struct http_address address;

@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+
+struct buf;
 
 struct http_address {
 	char origin[300];  /* as it was given, without the path */

@@ -9,9 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "client/http.h"
+
+struct buf;
 
 #define PYROSCOPE_LABELS 32
 

@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/buf_text.h"
+#include "base/path.h"
+
 static bool is_system(const char *module, const char *function)
 {
 	static const char *const modules[] = { "libc.so",     "libc-",	     "libc.musl",

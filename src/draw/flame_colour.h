@@ -2,7 +2,8 @@
 #pragma once
 /* Colours of functions depend on nothing but the name, so that a function looks the same in every
  * file: 0 … FLAME_COLOURS - 1 are warm, what is below 0 is grey, for libc and allocators. */
-#include "base/buf.h"
+
+struct buf;
 
 #define FLAME_HUES 24
 #define FLAME_SHADES 5

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 
 static uint32_t add_node(struct flame_tree *t, uint32_t parent, uint32_t function)

@@ -9,8 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/map.h"
+
+struct buf;
 
 #define FLAME_ROOT 0
 #define FLAME_NO_FUNCTION UINT32_MAX /* the root's */

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf_type.h"
 #include "base/json.h"
 #include "base/sink.h"
 #include "base/strings.h"

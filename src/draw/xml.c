@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/utf8.h"
 
 /* Bytes of the character at s, at least one. */

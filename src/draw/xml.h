@@ -3,7 +3,7 @@
 /* Text inside XML and HTML, of bytes that promise nothing. */
 #include <stddef.h>
 
-#include "base/buf.h"
+struct buf;
 
 /* Adds at most `columns` characters of a text, cut in the middle where it is longer, escaped for an
  * element or an attribute.  What XML has no way to write is shown by another character: a line end

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf_text.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "export/export.h"
 #include "query/stacks.h"

@@ -2,7 +2,7 @@
 #pragma once
 /* Allocations and groups as lines of CSV (RFC 4180): the export csv, memoir allocations --csv and
  * memoir groups --csv write the same.  One thread at a time for each of these; any thread. */
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "query/group.h"
 #include "query/stacks.h"
 

@@ -16,6 +16,8 @@
 #include "query/measure.h"
 #include "query/view.h"
 
+struct buf;
+
 struct export
 {
 	const struct view *view;

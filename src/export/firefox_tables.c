@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 #include "export/numbers.h"
 #include "model/stats.h"

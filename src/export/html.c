@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "model/stats.h"
 #include "query/series.h"
 #include "query/verdict.h"

@@ -2,6 +2,7 @@
 #pragma once
 /* The data of an HTML page (draw/page.h) about a recording: what its files share while they write
  * it.  One thread: the exporter's. */
+#include "base/buf_type.h"
 #include "draw/page.h"
 #include "export/export.h"
 #include "export/flame.h"

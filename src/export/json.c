@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/buf_text.h"
 #include "base/json.h"
 #include "base/ordered.h"
 #include "base/xalloc.h"

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/json.h"
 
 struct numbers {

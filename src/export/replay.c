@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/parallel.h"
 #include "base/rope.h"
 #include "base/scratch.h"

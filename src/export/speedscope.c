@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/json.h"
 #include "export/export.h"
 #include "export/functions.h"

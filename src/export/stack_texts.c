@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/ordered.h"
 #include "base/xalloc.h"
 #include "query/steps.h"

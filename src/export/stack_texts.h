@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf_type.h"
 #include "base/json.h"
 #include "base/rope.h"
 #include "base/scratch.h"

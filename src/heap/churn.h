@@ -14,6 +14,8 @@
 #include "heap/log.h"
 #include "heap/profile.h"
 
+struct buf;
+
 #define CHURN_LIVES 12 /* decades of ns, from below 1 us to what is beyond 10,000 s */
 
 struct churn_stack {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 #include "heap/dump.h"
 #include "symbols/elf_file.h"
 

@@ -11,6 +11,8 @@
 #include "heap/profile.h"
 #include "heap/top.h"
 
+struct buf;
+
 enum dump_series_kind {
 	DUMP_SERIES_FLAT,   /* names: what each allocated itself */
 	DUMP_SERIES_CUM,    /* names: with everything that they call */

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 
 #define SMALLEST 4096u /* page of any system */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/buf_text.h"
 #include "base/xalloc.h"
 
 /* The number of a name: behind all of them there is one for stacks without a frame. */

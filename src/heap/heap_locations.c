@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/now.h"
 #include "base/parallel.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 #include "heap/heap_cache.h"
 #include "heap/heap_files.h"

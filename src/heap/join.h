@@ -25,6 +25,8 @@
 #include "jemalloc/stats.h"
 #include "jemalloc/waterfall.h"
 
+struct buf;
+
 struct join_class {
 	uint64_t size;
 	bool large;

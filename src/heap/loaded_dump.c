@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 #include "heap/report.h"
 

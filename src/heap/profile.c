@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/xalloc.h"
 #include "heap/profile_filter.h"
 

@@ -15,6 +15,8 @@
 #include "heap/dump.h"
 #include "heap/heap_locations.h"
 
+struct buf;
+
 /* Which of the four amounts is asked for. */
 enum heap_measure { HEAP_INUSE_SPACE, HEAP_INUSE_OBJECTS, HEAP_ALLOC_SPACE, HEAP_ALLOC_OBJECTS };
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf_text.h"
 #include "base/csv.h"
 #include "base/json.h"
 

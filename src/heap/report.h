@@ -12,6 +12,7 @@
 #include "heap/source.h"
 #include "heap/top.h"
 
+struct buf;
 struct json;
 
 /* How rows are written: as a person reads them, or for programs. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf_text.h"
 #include "base/map.h"
 #include "base/xalloc.h"
 #include "heap/report.h"

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buf_text.h"
 #include "heap/heap_graph.h"
 
 static void put_quoted(struct buf *out, const char *text)

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "heap/heap_flame.h"
 #include "heap/report.h"

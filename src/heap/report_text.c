@@ -2,6 +2,7 @@
 /* The columns of jeprof --text: flat, its share, the shares so far, cumulative, its share, name. */
 #include <string.h>
 
+#include "base/buf_text.h"
 #include "heap/report.h"
 
 extern const struct heap_report heap_report_json, heap_report_csv;

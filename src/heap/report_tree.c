@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf_text.h"
 #include "base/csv.h"
 #include "base/json.h"
 #include "base/xalloc.h"

@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/xalloc.h"
 #include "heap/dump.h"
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf_text.h"
 #include "base/csv.h"
 #include "base/xalloc.h"
 #include "jemalloc/jemdata.h"

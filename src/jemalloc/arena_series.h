@@ -10,6 +10,8 @@
 #include "jemalloc/fields.h"
 #include "jemalloc/snapshots.h"
 
+struct buf;
+
 #define ARENA_SERIES_FIELDS 16
 #define ARENA_SERIES_ALL (-1) /* the sum of all arenas, as an arena's number */
 

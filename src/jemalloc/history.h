@@ -6,7 +6,7 @@
  * Memory is bounded however long the file is: beyond the limits every second snapshot is let go,
  * evenly spread, and the last one always stays.  For memoir jemalloc report and for the server;
  * docs/jemalloc.md says what the keys mean. */
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "jemalloc/growth.h"

@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
+
 #define FIRST_LOOK (1u << 20)
 #define LINE_MAX_KEPT 4096 /* of a line that matters; others are passed over however long */
 

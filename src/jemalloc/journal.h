@@ -8,9 +8,10 @@
  * files read as one. */
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/sink.h"
+
+struct buf;
 
 struct journal {
 	const char *path; /* "-": standard output */

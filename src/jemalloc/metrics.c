@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf_text.h"
 #include "jemalloc/fields.h"
 #include "jemalloc/merge.h"
 #include "jemalloc/waterfall.h"

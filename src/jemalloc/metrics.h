@@ -4,7 +4,8 @@
  *
  * Numbers of the process, of each arena, and of each size class and mutex of all arenas together.
  * Names follow the conventions there: bytes and seconds as units, _total for what only grows. */
-#include "base/buf.h"
 #include "jemalloc/stats.h"
+
+struct buf;
 
 void metrics_write(struct buf *out, struct stats *s);

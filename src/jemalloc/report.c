@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "jemalloc/report_page.h"
 
 #define HOLE "id=\"data\">" /* and what is in the element until then, blanks and null */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/xalloc.h"
 #include "jemalloc/notations.h"
 

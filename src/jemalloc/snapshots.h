@@ -3,7 +3,7 @@
 /* Snapshots out of a file, one after the other: JSON or text, alone or in a row, with anything
  * between them; compressed (gzip, zstd) or not.  Memory is that of the largest document, however
  * long the file is. */
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/err.h"
 #include "base/unpack.h"
 #include "jemalloc/stats.h"

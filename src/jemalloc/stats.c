@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/xalloc.h"
 
 #define STATS_X(what, name, text, ...) { name, text, { __VA_ARGS__ } },

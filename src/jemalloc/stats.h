@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 
 #define STATS_NONE (UINT64_C(1) << 63)
 

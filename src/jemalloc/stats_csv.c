@@ -5,6 +5,7 @@
  * fields of the table, whether they have a value or not, so that lines of several files fit. */
 #include <string.h>
 
+#include "base/buf_text.h"
 #include "base/csv.h"
 #include "base/xalloc.h"
 #include "jemalloc/advice.h"

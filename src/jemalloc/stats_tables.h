@@ -2,9 +2,10 @@
 #pragma once
 /* The tables that a snapshot has: arenas, bins, mutexes and the like, as rows of numbers; and each
  * of these, or what follows from them, as CSV.  For memoir jemalloc stats. */
-#include "base/buf.h"
 #include "jemalloc/growth.h"
 #include "jemalloc/stats.h"
+
+struct buf;
 
 #define STATS_TABLE_END UINT8_MAX
 

@@ -17,6 +17,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/buf.h"
 #include "base/xalloc.h"
 #include "model/cache_format.h"
 

@@ -5,7 +5,7 @@
  * struct cache_fixed, then records: a head, its bytes, and zeros up to a multiple of eight. */
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "model/cache.h"
 #include "model/stats.h"
 

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/write_at.h"
 #include "base/xalloc.h"
 #include "model/cache_format.h"

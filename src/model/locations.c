@@ -8,10 +8,11 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/map.h"
 #include "base/now.h"
 #include "base/parallel.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 #include "model/locations_internal.h"
 #include "model/stats.h"

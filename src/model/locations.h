@@ -13,6 +13,8 @@
 #include "model/model.h"
 #include "symbols/symbols.h"
 
+struct buf;
+
 struct location_frame {
 	uint32_t function, raw_function, file; /* string ids; 0: not known */
 	uint32_t line, column;		       /* 0: not known */

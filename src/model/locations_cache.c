@@ -16,6 +16,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/buf.h"
 #include "base/cache_dir.h"
 #include "base/write_at.h"
 #include "base/xalloc.h"

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/json_quick.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/allocator.h"

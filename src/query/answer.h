@@ -7,7 +7,7 @@
  * what ends in _relative_p is the part of the run time, 0 to 1.  Stacks have the outermost frame
  * first; the last one is the intercepted call.  A struct answer belongs to one thread at a time;
  * functions that take it const may be called by several, once answer_count() is done. */
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/json.h"
 #include "query/clock.h"
 #include "query/group.h"

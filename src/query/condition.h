@@ -7,6 +7,8 @@
 #include "base/pattern.h"
 #include "query/filter.h"
 
+struct buf;
+
 #define CONDITION_DEPTH 64  /* of parentheses and `not`s */
 #define CONDITION_COUNT 512 /* in one filter */
 

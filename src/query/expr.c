@@ -18,6 +18,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/xalloc.h"
 #include "query/condition.h"
 

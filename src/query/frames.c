@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/now.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/steps.h"

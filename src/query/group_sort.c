@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/human.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 #include "query/group.h"
 #include "query/sort.h"

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "model/stats.h"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/cache_dir.h"
 #include "base/pieces.h"
 #include "base/xalloc.h"

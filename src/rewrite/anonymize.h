@@ -9,9 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/strings.h"
 #include "wire/event.h"
+
+struct buf;
 
 enum anonymity { ANONYMIZE_NONE, ANONYMIZE_PARTIAL, ANONYMIZE_FULL };
 

@@ -7,9 +7,10 @@
  * that is there already is written to.  A second file of a name gets ".000", ".001" … behind it. */
 #include <sys/types.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "model/model.h"
+
+struct buf;
 
 struct extract {
 	const struct model *model;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/open_output.h"
 #include "base/xalloc.h"
 #include "wire/varint.h"

@@ -10,12 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "model/model.h"
 #include "recording/reader.h"
 #include "recording/writer.h"
 #include "wire/codec.h"
+
+struct buf;
 
 /* NULL where one is asked for: as the collector does it. */
 struct output_codec {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/now.h"
 #include "base/xalloc.h"
 #include "client/http.h"

@@ -14,6 +14,8 @@
 #include "server/request.h"
 #include "server/waiter.h"
 
+struct buf;
+
 #define AGENT_SESSION_ID_SIZE 24
 #define AGENT_SESSION_EVERY_MS 1000
 #define AGENT_SESSION_VIEWED_MS 5000 /* since the last question: then nobody views it */

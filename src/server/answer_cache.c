@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "server/ending.h"

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/parallel.h"
 #include "server/gate.h"
 #include "server/request.h"

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "answer/dump_question.h"
+#include "base/buf.h"
 #include "base/nearest.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 #include "server/dumps.h"
 #include "server/request.h"

@@ -13,7 +13,9 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/buf.h"
 #include "base/cache_dir.h"
+#include "base/path.h"
 #include "base/unpack.h"
 #include "base/xalloc.h"
 #include "server/request.h"

@@ -4,10 +4,11 @@
  *
  * Names are looked up once, when the file is loaded; every question takes them from there
  * (answer/dump_question.h).  Nothing changes afterwards, so any number of threads may ask. */
-#include "base/buf.h"
 #include "base/json.h"
 #include "heap/loaded_dump.h"
 #include "server/kind.h"
+
+struct buf;
 
 bool dumps_is(const struct kind_file *f, char ret_id[ID_SIZE]);
 int dumps_load(struct snapshot *s, const struct loading *l, struct err *err);

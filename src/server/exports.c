@@ -2,7 +2,9 @@
 /* GET /data/{id}/export/{format}: downloads in every format of the table. */
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/nearest.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 #include "export/export.h"
 #include "server/request.h"

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/buf.h"
 #include "base/xalloc.h"
 #include "peer/peer.h"
 #include "server/agent_session.h"

@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <zlib.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/xalloc.h"
 #include "server/guard.h"

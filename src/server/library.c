@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/xalloc.h"
 #include "server/ending.h"
 #include "server/library_internal.h"

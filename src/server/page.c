@@ -4,6 +4,7 @@
  * Where the build has the page, http.c sends it before it comes here. */
 #include <errno.h>
 
+#include "base/buf_text.h"
 #include "server/library.h"
 #include "server/request.h"
 #include "server/server.h"

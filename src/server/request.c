@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "answer/question.h"
+#include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/xalloc.h"
 #include "server/agent_sessions.h"
 #include "server/kind.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/xalloc.h"
 #include "server/ending.h"
 

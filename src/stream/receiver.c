@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/buf.h"
+
 void receiver_init(struct receiver *r)
 {
 	*r = (struct receiver){ .left = STREAM_HEAD };

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/err.h"
 #include "stream/protocol.h"
 #include "wire/format.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/buf.h"
 #include "base/write_at.h"
 #include "base/xalloc.h"
 

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/xalloc.h"
 #include "symbols/debuginfod.h"
 

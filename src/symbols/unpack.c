@@ -6,6 +6,8 @@
 #include <lzma.h>
 #include <zstd.h>
 
+#include "base/buf.h"
+
 #define XZ_MEMORY (96u << 20) /* as much as `xz -9` needs */
 #define XZ_STEP (256u << 10)
 

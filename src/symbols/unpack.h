@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+struct buf;
 
 /* Fill exactly `out_size` bytes. */
 bool unpack_zlib(const void *in, size_t in_size, void *out, size_t out_size);

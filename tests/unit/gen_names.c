@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/xalloc.h"
 #include "recording_writer.h"
 #include "wire/varint.h"

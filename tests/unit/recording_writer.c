@@ -9,6 +9,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/buf.h"
 #include "base/xalloc.h"
 #include "wire/varint.h"
 

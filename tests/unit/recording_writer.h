@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "wire/codec.h"
 #include "wire/format.h"
 

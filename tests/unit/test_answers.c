@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf_text.h"
 #include "base/xalloc.h"
 #include "server/answer_cache.h"
 #include "server/ending.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/err.h"
 #include "base/harmless.h"
 #include "base/human.h"

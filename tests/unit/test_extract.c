@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/xalloc.h"
 #include "model/model.h"
 #include "recording_writer.h"

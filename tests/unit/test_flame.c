@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/xalloc.h"
 #include "draw/xml.h"
 #include "export/export.h"

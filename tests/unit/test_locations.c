@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/xalloc.h"
 #include "model/locations_internal.h"
 #include "recording_writer.h"

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/xalloc.h"
 #include "model/locations.h"
 #include "recording_writer.h"

@@ -14,6 +14,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 

@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/xalloc.h"
 #include "stream/keep.h"
 #include "stream/receiver.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* symbols/: this program resolves its own addresses, from disk and as an embedded file. */
 #include "base/buf.h"
+#include "base/buf_text.h"
 #include "unit.h"
 
 #include <fcntl.h>

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "model/stats.h"
 #include "recording_writer.h"
 #include "unit.h"

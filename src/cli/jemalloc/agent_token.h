@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* --token-file and --ca-file of commands that ask agents. */
-#include "base/buf.h"
 #include "cli/command.h"
 #include "client/agents.h"
+
+struct buf;
 
 const char *agent_token_set(const struct command_option *row, const char *path);
 const char *agent_token_set_ca(const struct command_option *row, const char *path);

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "base/xalloc.h"
 #include "cli/jemalloc/plot.h"

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/harmless.h"
 #include "base/sink.h"
 #include "base/xalloc.h"

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/path.h"
 #include "cli/jemalloc/agent_token.h"
 #include "cli/jemalloc/heap_options.h"
 #include "cli/say.h"

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "cli/jemalloc/agent_token.h"
 #include "cli/jemalloc/heap_options.h"
 #include "cli/jemalloc/join_print.h"

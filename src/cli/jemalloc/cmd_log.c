@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "cli/jemalloc/churn_print.h"
 #include "cli/jemalloc/heap_options.h"
 #include "cli/say.h"

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/path.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "cli/jemalloc/agent_token.h"

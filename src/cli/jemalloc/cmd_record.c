@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/cache_dir.h"
 #include "base/human.h"
 #include "base/xalloc.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "cli/command.h"

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/json.h"
 #include "base/nearest.h"
 #include "cli/command.h"

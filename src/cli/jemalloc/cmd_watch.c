@@ -14,6 +14,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/json.h"
 #include "base/term.h"
 #include "cli/command.h"

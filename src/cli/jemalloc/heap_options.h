@@ -2,11 +2,12 @@
 #pragma once
 /* Options that commands about heap profile dumps share: one table, of which each command has the
  * rows that are marked for it; and what they mean.  `command` is what messages begin with. */
-#include "base/buf.h"
 #include "cli/command.h"
 #include "client/agents.h"
 #include "heap/heap_locations.h"
 #include "heap/profile.h"
+
+struct buf;
 
 enum heap_command { OF_HEAP = 1, OF_GROWTH = 2, OF_JOIN = 4, OF_LOG = 8, OF_PUSH = 16 };
 

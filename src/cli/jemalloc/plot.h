@@ -4,8 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buf.h"
 #include "base/term.h"
+
+struct buf;
 
 #define PLOT_NOTHING (-1e300) /* no value here */
 

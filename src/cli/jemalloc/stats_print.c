@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "base/xalloc.h"
 #include "cli/jemalloc/stats_print.h"

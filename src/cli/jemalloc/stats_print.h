@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* A snapshot of jemalloc's statistics as tables for the terminal. */
-#include "base/buf.h"
 #include "base/term.h"
 #include "jemalloc/stats_tables.h"
+
+struct buf;
 
 struct stats_print {
 	const struct term *term;

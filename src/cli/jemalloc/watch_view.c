@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "base/xalloc.h"
 #include "jemalloc/advice.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
 /* What memoir jemalloc watch shows: the state of one process and how it changes, as one screen. */
-#include "base/buf.h"
 #include "base/term.h"
 #include "jemalloc/live_rows.h"
+
+struct buf;
 
 struct watch_view {
 	const char *source;
