@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "fuzz.h"
 #include "heap/dump.h"

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "answer/words.h"
+#include "base/sink.h"
 
 #define COLUMNS_MOST 1000
 #define ROWS_MOST 2000

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "answer/words.h"
+#include "base/sink.h"
+#include "query/answer.h"
 
 #define CACHED_ROWS 2000 /* more are not kept */
 

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
+#include "query/answer.h"
 #include "query/cursor.h"
 #include "query/steps.h"
 

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/sink.h"
+
 static void write_pair(struct json *j, const struct diff *d, const struct diff_pair *p)
 {
 	json_text(j, "status", diff_statuses[diff_status(d, p)]);

@@ -5,6 +5,7 @@
 
 #include "answer/flame_layout.h"
 #include "answer/question.h"
+#include "base/sink.h"
 
 #define LIMIT_MAX 200000
 

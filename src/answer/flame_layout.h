@@ -8,9 +8,10 @@
 
 #include "base/json.h"
 #include "base/map.h"
-#include "base/sink.h"
 #include "base/strings.h"
 #include "query/tree.h"
+
+struct sink;
 
 enum flame_layout_kind {
 	FLAME_LAYOUT_ROOT,

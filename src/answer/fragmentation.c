@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "answer/words.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
+#include "query/answer.h"
 #include "query/series.h"
 
 #define POINTS_MAX 2000

@@ -8,6 +8,7 @@
 
 #include "answer/tree.h"
 #include "base/buf.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 
 enum order { BY_TOTAL, BY_SELF, BY_TOTAL_COUNT, BY_SELF_COUNT, BY_NAME, ORDERS };

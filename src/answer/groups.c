@@ -8,7 +8,9 @@
 
 #include "answer/words.h"
 #include "base/nearest.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
+#include "query/answer.h"
 
 #define CACHED_GROUPS 2000 /* more are not kept */
 #define SPARKS_MAX 1000	   /* groups with curves */

@@ -5,6 +5,8 @@
 #include <errno.h>
 
 #include "answer/words.h"
+#include "base/sink.h"
+#include "query/answer.h"
 
 static void write_range_holder(struct json *j, struct answer *a, const struct range_holder *h)
 {

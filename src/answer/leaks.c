@@ -5,6 +5,8 @@
 #include <errno.h>
 
 #include "answer/words.h"
+#include "base/sink.h"
+#include "query/answer.h"
 
 void leaks_verdict(struct json *j, const struct model *m, const struct verdict *v)
 {

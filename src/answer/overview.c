@@ -11,7 +11,9 @@
 #include "answer/words.h"
 #include "base/buf.h"
 #include "base/path.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
+#include "query/answer.h"
 
 #define VERDICTS_SHOWN 5
 #define CACHED_STACKS 1000 /* of each kind; more are not kept */

@@ -16,7 +16,8 @@
 #include "answer/ask.h"
 #include "answer/param.h"
 #include "base/json.h"
-#include "base/sink.h"
+
+struct sink;
 
 /* What the page asks when it is opened, so that a server may ask it first. */
 struct prefetch {

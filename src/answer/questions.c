@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "answer/question.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 
 #define QUESTION(name) extern const struct question question_##name;

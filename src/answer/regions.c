@@ -4,6 +4,7 @@
 
 #include "answer/question.h"
 #include "answer/words.h"
+#include "base/sink.h"
 #include "query/address_space.h"
 
 extern const struct question question_regions;

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
+#include "query/answer.h"
 #include "query/peaks.h"
 
 void snapshot_id(char ret_id[ID_SIZE], const uint8_t id[16])

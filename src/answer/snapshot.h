@@ -14,8 +14,9 @@
 #include "base/json.h"
 #include "model/locations.h"
 #include "model/model.h"
-#include "query/answer.h"
 #include "query/verdict.h"
+
+struct answer;
 
 #define ID_SIZE 33 /* 32 hexadecimal digits and a NUL */
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sink.h"
 #include "base/xalloc.h"
 
 void sources_weights_json(struct json *j, const struct source_line *l)

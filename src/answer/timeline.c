@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "base/sink.h"
+
 #define POINTS_MAX 20000
 
 typedef double (*point_value)(const struct answer_timeline *t, uint32_t i);

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/path.h"
+#include "base/sink.h"
 #include "query/stacks.h"
 
 /* From the inside every frame of every stack may be a node of its own: a million stacks would make

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/sink.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 

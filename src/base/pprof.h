@@ -11,8 +11,9 @@
 
 #include "base/buf_type.h"
 #include "base/map.h"
-#include "base/sink.h"
 #include "base/strings.h"
+
+struct sink;
 
 struct pprof {
 	struct sink *out;

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/harmless.h"
 #include "base/open_output.h"
+#include "base/rope.h"
 #include "base/xalloc.h"
 
 #define ZSTD_LEVEL 3

@@ -13,7 +13,8 @@
 
 #include "base/buf_type.h"
 #include "base/err.h"
-#include "base/rope.h"
+
+struct rope;
 
 enum sink_codec { SINK_PLAIN, SINK_GZIP, SINK_ZSTD };
 

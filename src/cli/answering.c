@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/human.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "cli/filtering.h"
 #include "cli/open.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/nearest.h"
 #include "cli/answering.h"
 #include "cli/filtering.h"

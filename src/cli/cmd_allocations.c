@@ -10,6 +10,7 @@
 #include "cli/table.h"
 #include "cli/where.h"
 #include "export/csv.h"
+#include "query/answer.h"
 #include "query/fields.h"
 
 static bool full;

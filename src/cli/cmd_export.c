@@ -11,6 +11,7 @@
 #include "base/nearest.h"
 #include "base/path.h"
 #include "base/progress.h"
+#include "base/sink.h"
 #include "base/term.h"
 #include "cli/command.h"
 #include "cli/open.h"

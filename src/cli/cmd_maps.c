@@ -12,6 +12,7 @@
 #include "cli/shape.h"
 #include "cli/table.h"
 #include "cli/where.h"
+#include "query/answer.h"
 
 #define LABEL 14 /* columns before a line of cells */
 

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/sink.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "draw/assets.h"

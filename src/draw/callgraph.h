@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/sink.h"
+struct sink;
 
 struct callgraph_node {
 	const char *name;

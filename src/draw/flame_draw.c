@@ -12,6 +12,7 @@
 #include "base/buf_text.h"
 #include "base/human.h"
 #include "base/json.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "draw/assets.h"
 #include "draw/flame_colour.h"

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/sink.h"
 #include "draw/flame_tree.h"
+
+struct sink;
 
 /* Of a difference: what was added, less what went. */
 struct flame_change {

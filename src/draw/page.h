@@ -14,9 +14,10 @@
 
 #include "base/buf_type.h"
 #include "base/json.h"
-#include "base/sink.h"
 #include "base/strings.h"
 #include "draw/flame_tree.h"
+
+struct sink;
 
 struct page {
 	struct json j; /* the maker's to begin and to end */

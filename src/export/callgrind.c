@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/map.h"
+#include "base/sink.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "export/export.h"

@@ -9,6 +9,7 @@
 
 #include "base/buf_text.h"
 #include "base/path.h"
+#include "base/sink.h"
 #include "base/utf8.h"
 #include "export/export.h"
 #include "query/stacks.h"

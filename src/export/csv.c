@@ -8,6 +8,8 @@
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/ordered.h"
+#include "base/rope.h"
+#include "base/sink.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "export/export.h"

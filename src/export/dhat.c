@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/parallel.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "export/export.h"
 #include "model/stats.h"

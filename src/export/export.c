@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/sink.h"
 #include "base/utf8.h"
 #include "query/stacks.h"
 

@@ -12,11 +12,11 @@
 
 #include "base/err.h"
 #include "base/progress.h"
-#include "base/sink.h"
 #include "query/measure.h"
 #include "query/view.h"
 
 struct buf;
+struct sink;
 
 struct export
 {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "export/export.h"
 #include "export/firefox_tables.h"

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/path.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "export/numbers.h"
 #include "model/stats.h"

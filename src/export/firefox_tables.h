@@ -9,9 +9,10 @@
 
 #include "base/json.h"
 #include "base/map.h"
-#include "base/sink.h"
 #include "export/functions.h"
 #include "query/view.h"
+
+struct sink;
 
 enum firefox_category { FIREFOX_OTHER, FIREFOX_PROGRAM };
 

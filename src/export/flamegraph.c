@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/human.h"
+#include "base/sink.h"
 #include "draw/flame_draw.h"
 #include "export/export.h"
 #include "export/flame.h"

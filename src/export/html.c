@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/sink.h"
 #include "model/stats.h"
 #include "query/series.h"
 #include "query/verdict.h"

@@ -10,6 +10,8 @@
 #include "base/buf_text.h"
 #include "base/json.h"
 #include "base/ordered.h"
+#include "base/rope.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "export/export.h"
 #include "export/stack_texts.h"

@@ -10,6 +10,7 @@
 
 #include "base/buf_text.h"
 #include "base/map.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "export/export.h"
 #include "query/clock.h"

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/pprof.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "export/export.h"
 #include "model/stats.h"

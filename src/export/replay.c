@@ -18,6 +18,7 @@
 #include "base/parallel.h"
 #include "base/rope.h"
 #include "base/scratch.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "export/export.h"
 #include "query/calls.h"

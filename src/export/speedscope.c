@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/json.h"
+#include "base/sink.h"
 #include "export/export.h"
 #include "export/functions.h"
 #include "query/weigh.h"

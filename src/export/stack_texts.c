@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/ordered.h"
+#include "base/rope.h"
 #include "base/xalloc.h"
 #include "query/steps.h"
 

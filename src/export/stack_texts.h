@@ -11,10 +11,11 @@
 
 #include "base/buf_type.h"
 #include "base/json.h"
-#include "base/rope.h"
 #include "base/scratch.h"
 #include "query/answer.h"
 #include "query/spines.h"
+
+struct rope;
 
 struct stack_texts {
 	struct answer answer; /* that the frames are written by */

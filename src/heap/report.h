@@ -7,13 +7,13 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/sink.h"
 #include "heap/profile.h"
 #include "heap/source.h"
 #include "heap/top.h"
 
 struct buf;
 struct json;
+struct sink;
 
 /* How rows are written: as a person reads them, or for programs. */
 enum heap_form { HEAP_TEXT, HEAP_JSON, HEAP_CSV };

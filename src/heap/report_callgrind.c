@@ -9,6 +9,7 @@
 
 #include "base/buf_text.h"
 #include "base/map.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "heap/report.h"
 

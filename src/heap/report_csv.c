@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The table as CSV: a line for each row, its own and cumulative amounts in all four measures. */
 #include "base/csv.h"
+#include "base/sink.h"
 #include "heap/report.h"
 
 static int write_csv(const struct profile *p, const struct heap_report_options *o, struct sink *out,

@@ -13,6 +13,7 @@
 #include "base/csv.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "heap/code.h"
 #include "heap/instructions.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf_text.h"
+#include "base/sink.h"
 #include "heap/heap_graph.h"
 
 static void put_quoted(struct buf *out, const char *text)

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/human.h"
+#include "base/sink.h"
 #include "heap/heap_flame.h"
 #include "heap/report.h"
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "draw/page.h"
 #include "heap/heap_flame.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The table as JSON: every row's own and cumulative amounts, in all four measures. */
 #include "base/json.h"
+#include "base/sink.h"
 #include "heap/report.h"
 
 static int write_json(const struct profile *p, const struct heap_report_options *o,

@@ -14,6 +14,7 @@
 #include "base/csv.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "heap/code.h"
 #include "heap/report.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/pprof.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "heap/report.h"
 

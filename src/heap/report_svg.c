@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/human.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "draw/callgraph.h"
 #include "heap/heap_graph.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf_text.h"
+#include "base/sink.h"
 #include "heap/report.h"
 
 extern const struct heap_report heap_report_json, heap_report_csv;

@@ -9,6 +9,7 @@
 #include "base/buf_text.h"
 #include "base/csv.h"
 #include "base/json.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "heap/report.h"
 

@@ -3,8 +3,9 @@
 /* Who holds how much in one profile, or in two beside each other, by name: rows that are chosen and
  * ordered.  For /dumps/{id}/top.  Any thread. */
 #include "base/json.h"
-#include "base/sink.h"
 #include "heap/top.h"
+
+struct sink;
 
 enum top_side { TOP_AFTER, TOP_BEFORE };
 

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/sink.h"
 
 #define FIRST_LOOK (1u << 20)
 #define LINE_MAX_KEPT 4096 /* of a line that matters; others are passed over however long */

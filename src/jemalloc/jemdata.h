@@ -6,8 +6,9 @@
  *   arenas(3)         what follows is of this arena
  *   total(4096)       and active(), mapped(): bytes
  */
-#include "base/sink.h"
 #include "jemalloc/snapshots.h"
+
+struct sink;
 
 struct jemdata_taker {
 	void *context;

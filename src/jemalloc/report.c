@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/sink.h"
 #include "jemalloc/report_page.h"
 
 #define HOLE "id=\"data\">" /* and what is in the element until then, blanks and null */

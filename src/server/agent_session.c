@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/now.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "client/http.h"
 #include "jemalloc/agent_series.h"

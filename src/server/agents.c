@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "client/controls.h"
 #include "client/http.h"

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/parallel.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "server/ending.h"
 

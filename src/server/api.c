@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "answer/question.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "export/export.h"
 #include "heap/report.h"

@@ -15,8 +15,10 @@
 #include "base/buf_text.h"
 #include "base/human.h"
 #include "base/path.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
+#include "query/answer.h"
 #include "query/stacks.h"
 #include "server/request.h"
 

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/nearest.h"
 #include "base/path.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "server/dumps.h"
 #include "server/request.h"

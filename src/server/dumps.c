@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/cache_dir.h"
 #include "base/path.h"
+#include "base/sink.h"
 #include "base/unpack.h"
 #include "base/xalloc.h"
 #include "server/request.h"

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/nearest.h"
 #include "base/path.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "export/export.h"
 #include "server/request.h"

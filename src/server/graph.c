@@ -5,6 +5,7 @@
 
 #include "base/buf_text.h"
 #include "base/human.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "query/series.h"
 #include "server/request.h"

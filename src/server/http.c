@@ -16,6 +16,7 @@
 #include <xxhash.h>
 
 #include "base/buf.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "peer/peer.h"
 #include "server/agent_session.h"

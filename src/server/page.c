@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/buf_text.h"
+#include "base/sink.h"
 #include "server/library.h"
 #include "server/request.h"
 #include "server/server.h"

@@ -9,6 +9,7 @@
 #include "answer/question.h"
 #include "base/buf_text.h"
 #include "base/buf_type.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "server/agent_sessions.h"
 #include "server/kind.h"

@@ -9,10 +9,10 @@
 #include <stdbool.h>
 
 #include "answer/param.h"
-#include "base/sink.h"
 
 struct question;
 struct request;
+struct sink;
 
 enum route_method { METHOD_GET = 1, METHOD_POST = 2, METHOD_DELETE = 4 };
 

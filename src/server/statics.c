@@ -11,6 +11,7 @@
 
 #include "base/buf_text.h"
 #include "base/human.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/weigh.h"

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "server/ending.h"
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf_text.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "server/answer_cache.h"
 #include "server/ending.h"

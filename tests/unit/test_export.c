@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sink.h"
 #include "export/export.h"
 #include "random_recording.h"
 #include "recording_writer.h"

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "draw/xml.h"
 #include "export/export.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "heap/churn.h"
 #include "heap/report.h"

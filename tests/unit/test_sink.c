@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/rope.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/path.h"
+#include "base/sink.h"
 #include "cli/jemalloc/agent_token.h"
 #include "cli/jemalloc/heap_options.h"
 #include "cli/say.h"
