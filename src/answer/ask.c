@@ -10,6 +10,7 @@
 
 #include "base/nearest.h"
 #include "query/sort.h"
+#include "query/user_rules.h"
 #include "query/value.h"
 
 #define PERCENT 1000000.0 /* value.h counts in millionths */
@@ -277,6 +278,12 @@ const struct view *ask_view(struct ask *a)
 
 	if (a->held)
 		return a->held->view;
+	err.text[0] = '\0';
+	frame_rules_free(user_rules_read(&err));
+	if (err.text[0]) {
+		ask_fail(a, 500, NULL, "%s", err.text);
+		return NULL;
+	}
 	a->filter = NULL;
 	a->held = views_take(&a->snapshot->views, a->snapshot->model, a->snapshot->locations, f,
 			     &err);

@@ -88,7 +88,8 @@ static void list_operators(struct listing *l)
 		unsigned classes; /* bits of enum field_class */
 	} rows[] = {
 #define NUMBERS_ONLY (1u << FIELD_ROW | 1u << FIELD_STACK)
-#define NAMES_ONLY (1u << FIELD_FRAME | 1u << FIELD_THREAD | 1u << FIELD_CALL)
+#define NAMES_ONLY                                                                                 \
+	(1u << FIELD_FRAME | 1u << FIELD_RESPONSIBLE | 1u << FIELD_THREAD | 1u << FIELD_CALL)
 		{ ">=", "is more or the same", NUMBERS_ONLY },
 		{ "<=", "is less or the same", NUMBERS_ONLY },
 		{ ">", "is more", NUMBERS_ONLY },
@@ -238,6 +239,7 @@ static void list_values(struct listing *l)
 	snapshot_answer(l->ask->snapshot, &a, ask_view(l->ask));
 	switch (l->c->field->class) {
 	case FIELD_FRAME:
+	case FIELD_RESPONSIBLE:
 		if (l->c->field->which == FRAME_MODULE)
 			list_modules(l);
 		else

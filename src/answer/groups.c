@@ -145,7 +145,7 @@ void groups_drop(void *answer)
 
 static const struct param_row params[] = {
 	{ "by", PARAM_CHOICE, "stack", "what makes a group",
-	  .values = "stack|function|source|module|thread|call|size|size_class|lifetime",
+	  .values = "stack|responsible|function|source|module|thread|call|size|size_class|lifetime",
 	  .letter = 'b' },
 	PARAMS_PAGE("all"),
 	{ "sort_by", PARAM_TEXT, NULL,

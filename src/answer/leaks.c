@@ -57,7 +57,7 @@ static int leaks_json(struct ask *a, const void *answer, struct json *j, struct 
 			continue;
 		json_object(j, NULL);
 		leaks_verdict(j, v->model, row);
-		words_where(j, v->model, v->locations, row->stack);
+		words_where(j, v, row->stack);
 		answer_backtrace(&written, j, "backtrace", row->stack, row->call);
 		json_end_object(j);
 		error = sink_turn(out);

@@ -14,6 +14,7 @@
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "query/answer.h"
+#include "query/responsible.h"
 
 #define VERDICTS_SHOWN 5
 #define CACHED_STACKS 1000 /* of each kind; more are not kept */
@@ -82,9 +83,68 @@ static struct weight weight_of(const struct stack_sum *s, enum stack_order order
 	return (struct weight){ .bytes = s->bytes, .count = s->count };
 }
 
-static void fill_part(struct overview_part *part, enum stack_order order, struct stack_sums *sums,
-		      uint32_t top)
+static bool counts_calls(enum stack_order order)
 {
+	return order == BY_COUNT || order == BY_TEMPORARY;
+}
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	const struct overview_row *x = a, *y = b;
+	bool calls = counts_calls(*(const enum stack_order *)context);
+	uint64_t p = calls ? x->weight.count : x->weight.bytes;
+	uint64_t q = calls ? y->weight.count : y->weight.bytes;
+
+	if (p != q)
+		return p > q ? -1 : 1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+/* One row for each responsible function; the caller frees them. */
+static struct overview_row *group_rows(enum stack_order order, const struct stack_sums *sums,
+				       const struct responsible *r, uint32_t *ret_count)
+{
+	auto_free uint32_t *row_of = xcalloc(responsible_units(r), sizeof(*row_of));
+	struct overview_row *rows = NULL;
+	size_t count = 0, room = 0;
+
+	for (uint32_t i = 0; i < sums->count; i++) {
+		const struct stack_sum *s = &sums->rows[i];
+		struct weight w = weight_of(s, order);
+		struct responsible_frame f;
+		uint32_t unit = 0;
+		struct overview_row *row;
+		uint64_t part;
+
+		if (!w.count)
+			continue;
+		if (responsible_find(r, s->stack, &f))
+			unit = responsible_unit(r, &f);
+		if (!row_of[unit]) {
+			rows = xgrow(rows, count, &room, sizeof(*rows));
+			rows[count] = (struct overview_row){ 0 };
+			row_of[unit] = (uint32_t)++count;
+		}
+		row = &rows[row_of[unit] - 1];
+		part = counts_calls(order) ? w.count : w.bytes;
+		if (!row->stacks++ || part > row->heaviest ||
+		    (part == row->heaviest && s->stack < row->stack)) {
+			row->stack = s->stack;
+			row->call = s->call;
+			row->heaviest = part;
+		}
+		row->weight.bytes += w.bytes;
+		row->weight.count += w.count;
+	}
+	*ret_count = (uint32_t)count;
+	return rows;
+}
+
+static void fill_part(struct overview_part *part, enum stack_order order, struct stack_sums *sums,
+		      const struct responsible *r, uint32_t top)
+{
+	struct overview_row *rows;
+
 	for (uint32_t i = 0; i < sums->count; i++) {
 		struct weight w = weight_of(&sums->rows[i], order);
 
@@ -92,11 +152,14 @@ static void fill_part(struct overview_part *part, enum stack_order order, struct
 		part->all.count += w.count;
 		part->stacks += w.count != 0;
 	}
-	part->count = stack_sums_top(sums, order, top);
+	rows = group_rows(order, sums, r, &part->functions);
+	part->count = part->functions < top ? part->functions : top;
 	part->rows = xcalloc(part->count + 1, sizeof(*part->rows));
+	if (part->functions)
+		qsort_r(rows, part->functions, sizeof(*rows), compare_rows, &order);
 	for (uint32_t i = 0; i < part->count; i++)
-		part->rows[i] = (struct overview_stack){ sums->rows[i].stack, sums->rows[i].call,
-							 weight_of(&sums->rows[i], order) };
+		part->rows[i] = rows[i];
+	free(rows);
 }
 
 /* What the whole recording says of itself is more than its single stacks. */
@@ -116,6 +179,7 @@ static int overview_compute(struct ask *a, void *answer)
 {
 	struct answer_overview *ret = answer;
 	const struct view *v = ask_view(a);
+	const struct responsible *r;
 	struct stack_sums sums;
 
 	if (!v)
@@ -127,8 +191,9 @@ static int overview_compute(struct ask *a, void *answer)
 	else
 		stats_sum_stacks(v->model, &sums);
 	stats_count_stacks(v->model, &ret->counts);
+	r = responsible_of_view(v);
 	for (enum stack_order i = 0; i < STACK_ORDERS; i++)
-		fill_part(&ret->parts[i], i, &sums, ask_count(a, "top"));
+		fill_part(&ret->parts[i], i, &sums, r, ask_count(a, "top"));
 	ret->temporary = ret->parts[BY_TEMPORARY].all.count;
 	for (uint32_t i = 0; i < sums.count; i++)
 		ret->stacks += sums.rows[i].count && sums.rows[i].stack != STACK_NONE;
@@ -205,7 +270,7 @@ static void write_verdicts(struct json *j, const struct view *v, const struct ve
 			continue;
 		json_object(j, NULL);
 		leaks_verdict(j, v->model, row);
-		words_where(j, v->model, v->locations, row->stack);
+		words_where(j, v, row->stack);
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -240,12 +305,13 @@ static void write_top(struct ask *a, struct json *j, const struct answer_overvie
 
 		json_array(j, parts[p].name);
 		for (uint32_t i = 0; i < part->count; i++) {
-			const struct overview_stack *s = &part->rows[i];
+			const struct overview_row *s = &part->rows[i];
 
 			json_object(j, NULL);
-			words_where(j, v->model, v->locations, s->stack);
+			words_where(j, v, s->stack);
 			json_number(j, "backtrace_id", answer_stack(v->model, s->stack));
 			write_weight(j, &s->weight);
+			json_number(j, "stacks", s->stacks);
 			if (o->backtraces)
 				answer_backtrace(&names, j, "backtrace", s->stack, s->call);
 			json_end_object(j);
@@ -338,8 +404,9 @@ static void overview_drop(void *answer)
 /* Verdicts look at every curve of what was kept: seconds where all else takes none. */
 static const struct param_row params[] = {
 	{ "verdicts", PARAM_BOOL, "true", "with verdicts on what was not freed" },
-	{ "top", PARAM_COUNT, "5", "stacks of each kind", .letter = 'n' },
-	{ "backtraces", PARAM_BOOL, "false", "with every frame of these stacks" },
+	{ "top", PARAM_COUNT, "5", "functions of each kind", .letter = 'n' },
+	{ "backtraces", PARAM_BOOL, "false",
+	  "with every frame of the stack of each that weighs most" },
 	{ 0 },
 };
 

@@ -5,15 +5,18 @@
 #include "model/stats.h"
 #include "query/verdict.h"
 
-/* Stacks of one kind, the heaviest first. */
+/* Responsible functions (query/responsible.h) by one measure, the heaviest first. */
 struct overview_part {
 	struct weight all; /* of every stack */
-	struct overview_stack {
-		uint32_t stack, call;
-		struct weight weight;
+	struct overview_row {
+		uint32_t stack, call; /* of its stack that weighs most */
+		uint64_t heaviest;    /* what that one weighs */
+		struct weight weight; /* of all its stacks */
+		uint32_t stacks;
 	} * rows; /* as many as were asked for */
 	uint32_t count;
-	uint32_t stacks; /* that have any */
+	uint32_t functions; /* that have any */
+	uint32_t stacks;    /* the same */
 };
 
 struct answer_overview {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/xalloc.h"
 
 void views_init(struct views *v)
@@ -88,6 +89,8 @@ struct held_view *views_take(struct views *v, const struct model *m, struct loca
 	struct held_view *h;
 
 	filter_print(f, &text);
+	buf_char(&text, '\n');
+	filter_print_hidden(f, &text);
 	pthread_mutex_lock(&v->lock);
 	h = views_find(v, text.data);
 	if (h) {

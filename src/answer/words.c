@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "model/stats.h"
-#include "query/group_frames.h"
+#include "query/responsible.h"
 
 void words_address(struct json *j, const char *key, uint64_t address)
 {
@@ -65,54 +65,32 @@ unsigned words_call(const struct model *m, uint32_t stack)
 	return 0;
 }
 
-/* The innermost frame of a stack that is no wrapper; else the innermost of all; NULL: no stack. */
-static const struct location_frame *frame_of(const struct model *m, struct locations *p,
-					     uint32_t stack, uint32_t *ret_location)
+void words_where(struct json *j, const struct view *v, uint32_t stack)
 {
-	const struct nodes *nodes = &m->tables.nodes;
-	const struct location_frame *innermost = NULL;
+	const struct responsible *r = responsible_of_view(v);
+	struct responsible_frame at;
+	const struct location_frame *f;
+	unsigned count;
 
-	for (uint32_t id = stack; node_is_known(nodes, id); id = nodes->parent[id]) {
-		unsigned count;
-		uint32_t location = locations_of_node(p, id);
-		const struct location_frame *f = locations_frames(p, location, &count);
-
-		for (unsigned i = 0; i < count; i++) {
-			bool wrapper = f[i].function &&
-				       is_allocator_function(locations_string(p, f[i].function));
-
-			if (!innermost || !wrapper)
-				*ret_location = location;
-			if (!wrapper)
-				return &f[i];
-			if (!innermost)
-				innermost = &f[i];
-		}
-	}
-	return innermost;
-}
-
-void words_where(struct json *j, const struct model *m, struct locations *p, uint32_t stack)
-{
-	uint32_t location = 0;
-	const struct location_frame *f = frame_of(m, p, stack, &location);
-
-	if (!f) {
+	if (!responsible_find(r, stack, &at)) {
 		json_text(j, "function", "(no stack)");
 		return;
 	}
+	f = &locations_frames(v->locations, at.location, &count)[at.index];
 	if (f->function) {
-		json_text(j, "function", locations_string(p, f->function));
+		json_text(j, "function", locations_string(v->locations, f->function));
 	} else {
-		const struct location *at = locations_at(p, location);
+		const struct location *place = locations_at(v->locations, at.location);
 		struct buf text = { 0 };
 
-		locations_unnamed(p, at->module, at->address, &text);
+		locations_unnamed(v->locations, place->module, place->address, &text);
 		json_text(j, "function", text.data);
 		buf_release(&text);
 	}
 	if (f->file)
-		json_text(j, "source", locations_string(p, f->file));
+		json_text(j, "source", locations_string(v->locations, f->file));
 	if (f->line)
 		json_number(j, "line", f->line);
+	json_text(j, "kind", frame_kind_names[at.kind]);
+	json_number(j, "frames_inside", responsible_depth(r, stack));
 }

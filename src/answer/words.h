@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "model/locations.h"
 #include "model/model.h"
+#include "query/view.h"
 
 struct buf;
 
@@ -13,7 +14,8 @@ struct buf;
 void words_address(struct json *j, const char *key, uint64_t address);
 /* The call that a stack's first allocation was made by, else the first free. */
 unsigned words_call(const struct model *m, uint32_t stack);
-/* "function", "source", "line" of the innermost frame that is no wrapper around the allocator. */
-void words_where(struct json *j, const struct model *m, struct locations *p, uint32_t stack);
+/* "function", "source", "line" and "kind" of a stack's responsible frame (query/responsible.h), and
+ * "frames_inside": how many are between it and the allocating call. */
+void words_where(struct json *j, const struct view *v, uint32_t stack);
 /* C++ template arguments become "...": std::vector<int> is std::vector<...>. */
 void words_strip_templates(const char *name, struct buf *out);

@@ -97,10 +97,7 @@ static void print_slack(struct printing *p, const struct fragmentation *f)
 static void print_holders(struct printing *p, const struct answer_fragmentation *s)
 {
 	const struct fragmentation *f = &s->fragmentation;
-	struct report r = { .model = p->ask->snapshot->model,
-			    .locations = p->ask->snapshot->locations,
-			    .term = p->term,
-			    .full = full };
+	struct report r = { .view = p->ask->held->view, .term = p->term, .full = full };
 	const struct occupancy *o = &s->fragmentation.levels[s->level];
 	struct human a, b, c;
 	uint64_t shown = 0;

@@ -36,7 +36,7 @@ static void print_verdict(struct report *r, struct buf *out, const struct verdic
 		buf_printf(out, "%s, %.0f %% sure%s", term_style(t, STYLE_DIM), v->confidence * 100,
 			   term_style(t, STYLE_PLAIN));
 	buf_text(out, "\n          ");
-	verdict_evidence(out, v, model_runtime_ns(r->model));
+	verdict_evidence(out, v, model_runtime_ns(r->view->model));
 	buf_char(out, '\n');
 	report_stack(r, out, v->stack, v->call);
 }
@@ -71,10 +71,7 @@ static void print_summary(const struct report *r, struct buf *out, const struct 
 static void print_leaks(struct printing *p, const void *answer)
 {
 	const struct answer_leaks *l = answer;
-	struct report r = { .model = p->ask->snapshot->model,
-			    .locations = p->ask->snapshot->locations,
-			    .term = p->term,
-			    .full = full };
+	struct report r = { .view = l->view, .term = p->term, .full = full };
 	uint64_t met = 0, more;
 	struct human a;
 

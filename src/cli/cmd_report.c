@@ -3,16 +3,20 @@
 #include <stdlib.h>
 
 #include "answer/overview.h"
+#include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/human.h"
 #include "cli/about.h"
 #include "cli/answering.h"
 #include "cli/report.h"
+#include "cli/text.h"
+#include "cli/where.h"
 
-static bool full;
+static bool full, stacks;
 
 static const struct command_option options[] = {
-	{ "full", 0, NULL, "show every frame, and whole paths", COMMAND_FLAG, &full },
+	{ "stacks", 0, NULL, "show the stack of each that weighs most", COMMAND_FLAG, &stacks },
+	{ "full", 0, NULL, "the same with every frame, and whole paths", COMMAND_FLAG, &full },
 	{ 0 },
 };
 
@@ -43,24 +47,38 @@ static void share_of(struct human *out, const struct title *title, const struct 
 		human_share(out, part->bytes, all->bytes);
 }
 
-/* "   34.1 %     164 MiB     12,345 blocks", what is sorted by first. */
-static void print_figures(struct printing *p, const struct title *title, const struct weight *here,
-			  const struct weight *all)
+/* "  34.1 %   164 MiB in 12,345 blocks  parse_rows t.c:12 ← main t.c:40", what is sorted by first.
+ */
+static void print_row(struct printing *p, const struct title *title, const struct view *v,
+		      const struct overview_row *row, const struct weight *all)
 {
 	const char *plain = term_style(&p->term, STYLE_PLAIN);
 	struct human share, bytes, count;
+	struct buf figures = { 0 }, where = { 0 };
+	size_t taken;
 
-	human_size(&bytes, here->bytes);
-	human_count(&count, here->count);
-	share_of(&share, title, here, all);
-	buf_printf(p->out, "%s%8s%s  %s", term_style(&p->term, STYLE_NUMBER), share.text, plain,
-		   term_style(&p->term, STYLE_STRONG));
+	human_size(&bytes, row->weight.bytes);
+	human_count(&count, row->weight.count);
+	share_of(&share, title, &row->weight, all);
 	if (counts_calls(title))
-		buf_printf(p->out, "%s %s%s, %s\n", count.text, unit_of(title, here->count), plain,
+		buf_printf(&figures, "%9s %s, %s", count.text, unit_of(title, row->weight.count),
 			   bytes.text);
 	else
-		buf_printf(p->out, "%s%s in %s %s\n", bytes.text, plain, count.text,
-			   unit_of(title, here->count));
+		buf_printf(&figures, "%9s in %s %s", bytes.text, count.text,
+			   unit_of(title, row->weight.count));
+	where_line(v, row->stack, 3, &where);
+	if (row->stacks > 1)
+		buf_printf(&where, ", %s stacks", human_count(&count, row->stacks));
+	buf_printf(p->out, "%s%8s%s  %-28s  %s", term_style(&p->term, STYLE_NUMBER), share.text,
+		   plain, figures.data, term_style(&p->term, STYLE_FUNCTION));
+	taken = 12 + (figures.size < 28 ? 28 : figures.size);
+	text_shortened(p->out, where.data,
+		       full			    ? SIZE_MAX
+		       : p->term.width > taken + 40 ? p->term.width - taken
+						    : 40);
+	buf_printf(p->out, "%s\n", plain);
+	buf_release(&figures);
+	buf_release(&where);
 }
 
 static void print_title(struct printing *p, const struct title *title, const struct weight *all,
@@ -97,20 +115,21 @@ static void print_part(struct printing *p, struct report *r, const struct title 
 	struct human a, b;
 
 	for (uint32_t i = 0; i < part->count && answering_turn(p); i++) {
-		const struct overview_stack *s = &part->rows[i];
+		const struct overview_row *row = &part->rows[i];
 
-		buf_char(p->out, '\n');
-		print_figures(p, title, &s->weight, &part->all);
-		report_stack(r, p->out, s->stack, s->call);
-		rest.bytes -= s->weight.bytes;
-		rest.count -= s->weight.count;
+		print_row(p, title, r->view, row, &part->all);
+		if (full || stacks)
+			report_stack(r, p->out, row->stack, row->call);
+		rest.bytes -= row->weight.bytes;
+		rest.count -= row->weight.count;
 	}
-	if (part->stacks <= part->count || rest.count > part->all.count)
+	if (part->functions <= part->count || rest.count > part->all.count)
 		return;
 	share_of(&a, title, &rest, &part->all);
-	buf_printf(p->out, "\n%s%8s  in %s other stack%s%s\n", term_style(&p->term, STYLE_DIM),
-		   a.text, human_count(&b, part->stacks - part->count),
-		   part->stacks - part->count == 1 ? "" : "s", term_style(&p->term, STYLE_PLAIN));
+	buf_printf(p->out, "%s%8s  in %s other function%s%s\n", term_style(&p->term, STYLE_DIM),
+		   a.text, human_count(&b, part->functions - part->count),
+		   part->functions - part->count == 1 ? "" : "s",
+		   term_style(&p->term, STYLE_PLAIN));
 }
 
 static void print_report(struct printing *p, const void *answer)
@@ -122,10 +141,7 @@ static void print_report(struct printing *p, const void *answer)
 		{ BY_TEMPORARY, "TEMPORARY ALLOCATIONS", "call", "calls", "there were none" },
 	};
 	const struct answer_overview *o = answer;
-	struct report r = { .model = p->model,
-			    .locations = p->ask->snapshot->locations,
-			    .term = p->term,
-			    .full = full };
+	struct report r = { .view = o->view, .term = p->term, .full = full };
 
 	about_text_program(p->out, &p->term, p->model);
 	about_text_totals(p->out, &p->term, p->model);
@@ -152,7 +168,8 @@ const struct command command_report = {
 	.args = "FILE",
 	.help = "the peak, leaks, most and temporary allocations",
 	.examples = "  memoir report app.dat            the ten largest of everything\n"
-		    "  memoir report -n 3 --full app.dat\n"
+		    "  memoir report -n 3 --stacks app.dat\n"
+		    "  memoir report --hide 'function ~ \"^my_alloc\"' app.dat\n"
 		    "  memoir report -F 'size >= 1M and not function ~ \"^std::\"' app.dat\n"
 		    "  memoir report --json --backtraces app.dat | jq '.top.leaked[0]'\n",
 	.options = options,

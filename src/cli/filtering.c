@@ -95,7 +95,7 @@ const struct command_option *filtering_rows(void)
 		count++;
 	options = xcalloc(count + 1, sizeof(*options));
 	for (const struct filter_row *row = filter_rows; row->name; row++)
-		if (row->type != ARG_EXPRESSION)
+		if (row->type != ARG_EXPRESSION || !*row->meaning)
 			options[n++] = (struct command_option){
 				.name = option_name(row->name),
 				.argument = value_name(row->type),

@@ -10,6 +10,7 @@
 #include "base/xalloc.h"
 #include "cli/text.h"
 #include "model/stats.h"
+#include "query/responsible.h"
 #include "wire/shm.h"
 
 #define INDENT 10 /* of frames */
@@ -26,6 +27,7 @@ struct report_frame {
 	const char *module; /* path; NULL: in none */
 	uint64_t address;   /* as the ELF file counts; of the call itself 0 */
 	bool inlined;
+	enum frame_kind kind;
 	const char *note; /* "cut here", or NULL */
 };
 
@@ -37,14 +39,15 @@ static void add_frame(struct report *r, struct report_frame frame)
 
 static const char *known(const struct report *r, uint32_t string)
 {
-	return string ? locations_string(r->locations, string) : NULL;
+	return string ? locations_string(r->view->locations, string) : NULL;
 }
 
 static void add_location(struct report *r, uint32_t id)
 {
-	const struct location *location = locations_at(r->locations, id);
+	const struct location *location = locations_at(r->view->locations, id);
+	const struct responsible *kinds = responsible_of_view(r->view);
 	unsigned count;
-	const struct location_frame *f = locations_frames(r->locations, id, &count);
+	const struct location_frame *f = locations_frames(r->view->locations, id, &count);
 
 	for (unsigned i = 0; i < count; i++)
 		add_frame(r, (struct report_frame){
@@ -52,28 +55,29 @@ static void add_location(struct report *r, uint32_t id)
 				     .file = known(r, f[i].file),
 				     .line = f[i].line,
 				     .module = location->module
-						       ? locations_module_path(r->locations,
+						       ? locations_module_path(r->view->locations,
 									       location->module)
 						       : NULL,
 				     .address = location->address,
 				     .inlined = f[i].inlined,
+				     .kind = responsible_kind(kinds, id, i),
 			     });
 }
 
 static void find_frames(struct report *r, uint32_t stack, unsigned call)
 {
-	const struct nodes *n = &r->model->tables.nodes;
+	const struct nodes *n = &r->view->model->tables.nodes;
 	unsigned flags = 0;
 
 	r->frame_count = 0;
-	add_frame(r, (struct report_frame){ .function = locations_call(r->locations, call) });
+	add_frame(r, (struct report_frame){ .function = locations_call(r->view->locations, call) });
 	if (!node_is_known(n, stack)) {
 		r->frames[0].note = "no stack was recorded";
 		return;
 	}
 	for (uint32_t id = stack; node_is_known(n, id); id = n->parent[id]) {
 		flags = n->flags[id];
-		add_location(r, locations_of_node(r->locations, id));
+		add_location(r, locations_of_node(r->view->locations, id));
 	}
 	if (flags & NODE_TRUNCATED)
 		r->frames[r->frame_count - 1].note = "deeper than the limit: cut here";
@@ -145,24 +149,44 @@ static void print_frame(const struct report *r, struct buf *out, const struct re
 	buf_char(out, '\n');
 }
 
+/* How many frames from `i` on are not the program's; the first of all is the call. */
+static size_t others_from(const struct report *r, size_t i)
+{
+	size_t n = 0;
+
+	while (i && i + n < r->frame_count && r->frames[i + n].kind != FRAME_PROGRAM &&
+	       !r->frames[i + n].note)
+		n++;
+	return n;
+}
+
+static void print_count(const struct report *r, struct buf *out, size_t count, const char *what)
+{
+	buf_repeat(out, ' ', INDENT);
+	buf_printf(out, "%s\xe2\x80\xa6 %zu %s%s\n", term_style(&r->term, STYLE_DIM), count, what,
+		   term_style(&r->term, STYLE_PLAIN));
+}
+
 void report_stack(struct report *r, struct buf *out, uint32_t stack, unsigned call)
 {
-	size_t skip_from, skip_to;
+	size_t shown = 0, last;
 
 	find_frames(r, stack, call);
-	skip_from = skip_to = r->frame_count;
-	if (!r->full && r->frame_count > INNER_FRAMES + OUTER_FRAMES + 1) {
-		skip_from = INNER_FRAMES;
-		skip_to = r->frame_count - OUTER_FRAMES;
-	}
+	/* A long stack shows its inner and its outer end; a stack of others' frames, all. */
+	last = r->frame_count - (r->frame_count > OUTER_FRAMES ? OUTER_FRAMES : 0);
 	for (size_t i = 0; i < r->frame_count; i++) {
-		if (i == skip_from) {
-			buf_repeat(out, ' ', INDENT);
-			buf_printf(out, "%s\xe2\x80\xa6 %zu more frames%s\n",
-				   term_style(&r->term, STYLE_DIM), skip_to - skip_from,
-				   term_style(&r->term, STYLE_PLAIN));
-			i = skip_to;
+		size_t others = r->full ? 0 : others_from(r, i);
+
+		if (others > 1 && others < r->frame_count - 1) {
+			print_count(r, out, others, "frames of allocator, libraries or runtime");
+			i += others - 1;
+			continue;
+		}
+		if (!r->full && shown == INNER_FRAMES && i + 1 < last) {
+			print_count(r, out, last - i, "more frames");
+			i = last;
 		}
 		print_frame(r, out, &r->frames[i], i == 0);
+		shown++;
 	}
 }

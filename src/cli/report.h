@@ -5,14 +5,13 @@
 #include <stdint.h>
 
 #include "base/term.h"
-#include "model/locations.h"
+#include "query/view.h"
 
 struct buf;
 struct report_frame;
 
 struct report {
-	const struct model *model;
-	struct locations *locations;
+	const struct view *view;
 	struct report_frame *frames; /* of the stack that was printed last; to be freed */
 	size_t frame_count, frame_room;
 	struct term term;
@@ -20,5 +19,5 @@ struct report {
 };
 
 /* First the call that was intercepted (malloc), then the frames outwards, inlined ones as frames of
- * their own. */
+ * their own; those that are not the program's are counted only, unless all are wanted. */
 void report_stack(struct report *r, struct buf *out, uint32_t stack, unsigned call);

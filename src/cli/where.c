@@ -3,19 +3,28 @@
 #include "cli/where.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/buf_text.h"
 #include "base/path.h"
 #include "base/xalloc.h"
 #include "cli/text.h"
 #include "model/stats.h"
-#include "query/group_frames.h"
+#include "query/responsible.h"
 
 static void abbreviated(const char *name, struct buf *out)
 {
 	auto_free char *text = text_abbreviated(name);
 
 	buf_text(out, text);
+}
+
+/* The program itself need not be named with each of its functions. */
+static bool is_program(const struct model *m, const char *module)
+{
+	const char *program = model_info(m, "executable");
+
+	return program && !strcmp(program, module);
 }
 
 static void frame_text(const struct view *v, const struct location *at,
@@ -35,41 +44,61 @@ static void frame_text(const struct view *v, const struct location *at,
 		buf_printf(out, " %s", path_base(locations_string(p, f->file)));
 	if (f->file && f->line)
 		buf_printf(out, ":%u", f->line);
-	if (function && (!f->file || whole) && *module)
+	if (function && (!f->file || whole) && *module && (whole || !is_program(v->model, module)))
 		buf_printf(out, " (%s)", path_base(module));
 	if (whole && f->inlined)
 		buf_text(out, " inlined");
 }
 
-static bool is_wrapper(const struct view *v, const struct location_frame *f)
-{
-	uint32_t function = f->function ? f->function : f->raw_function;
+/* Frames outwards from the responsible one; of those between, how many. */
+struct where_walk {
+	const struct view *v;
+	const struct responsible *r;
+	struct responsible_frame first;
+	unsigned shown, most, between;
+	struct buf *out;
+};
 
-	return function && is_allocator_function(locations_string(v->locations, function));
+static void where_frame(struct where_walk *w, uint32_t location, unsigned i,
+			const struct location_frame *f)
+{
+	bool is_first = location == w->first.location && i == w->first.index;
+
+	if (!w->shown && !is_first)
+		return;
+	if (w->shown && responsible_kind(w->r, location, i) != FRAME_PROGRAM) {
+		w->between++;
+		return;
+	}
+	if (w->shown && w->between)
+		buf_printf(w->out, " \xe2\x86\x90 +%u", w->between);
+	buf_text(w->out, w->shown ? " \xe2\x86\x90 " : "");
+	frame_text(w->v, locations_at(w->v->locations, location), f, false, w->out);
+	w->shown++;
+	w->between = 0;
 }
 
 void where_line(const struct view *v, uint32_t stack, unsigned frames, struct buf *out)
 {
 	const struct nodes *nodes = &v->model->tables.nodes;
-	unsigned shown = 0, count;
+	struct where_walk w = { .v = v, .r = responsible_of_view(v), .most = frames, .out = out };
+	unsigned count, inside;
 
-	for (uint32_t id = stack; node_is_known(nodes, id) && shown < frames;
+	if (!responsible_find(w.r, stack, &w.first)) {
+		buf_text(out, "(no stack was recorded)");
+		return;
+	}
+	for (uint32_t id = stack; node_is_known(nodes, id) && w.shown < frames;
 	     id = nodes->parent[id]) {
 		uint32_t location = locations_of_node(v->locations, id);
-		const struct location *at = locations_at(v->locations, location);
 		const struct location_frame *f = locations_frames(v->locations, location, &count);
 
-		for (unsigned i = 0; i < count && shown < frames; i++) {
-			if (!shown && is_wrapper(v, &f[i]))
-				continue;
-			buf_text(out, shown++ ? " \xe2\x86\x90 " : "");
-			frame_text(v, at, &f[i], false, out);
-		}
+		for (unsigned i = 0; i < count && w.shown < frames; i++)
+			where_frame(&w, location, i, &f[i]);
 	}
-	if (!node_is_known(nodes, stack))
-		buf_text(out, "(no stack was recorded)");
-	else if (!shown)
-		buf_text(out, "(wrappers only)");
+	inside = responsible_depth(w.r, stack);
+	if (inside)
+		buf_printf(out, " (+%u inside)", inside);
 }
 
 void where_lines(const struct view *v, uint32_t stack, unsigned call, struct buf *out)

@@ -211,6 +211,7 @@ struct locations *locations_new(const struct model *m, const struct locations_op
 	if (o)
 		p->options = *o;
 	pthread_mutex_init(&p->lock, NULL);
+	pthread_mutex_init(&p->deriving, NULL);
 	take_modules(p);
 	take_nodes(p);
 	p->symbols = symbols_new(p->modules, p->module_count,
@@ -243,7 +244,10 @@ struct locations *locations_free(struct locations *p)
 	for (unsigned i = 0; i < BLOCKS && p->blocks[i]; i++)
 		free(p->blocks[i]);
 	strings_release(&p->strings);
+	if (p->derived)
+		p->derived->release(p->derived);
 	pthread_mutex_destroy(&p->lock);
+	pthread_mutex_destroy(&p->deriving);
 	free(p->blocks);
 	free(p->calls);
 	free(p->rows);
@@ -251,6 +255,25 @@ struct locations *locations_free(struct locations *p)
 	free(p->modules);
 	free(p);
 	return NULL;
+}
+
+uint32_t locations_frame_count(const struct locations *p)
+{
+	return p->frame_count;
+}
+
+struct locations_derived *locations_derived(struct locations *p,
+					    struct locations_derived *(*make)(const struct model *m,
+									      struct locations *p))
+{
+	struct locations_derived *d;
+
+	pthread_mutex_lock(&p->deriving);
+	if (!p->derived)
+		p->derived = make(p->model, p);
+	d = p->derived;
+	pthread_mutex_unlock(&p->deriving);
+	return d;
 }
 
 const struct location *locations_at(struct locations *p, uint32_t location)

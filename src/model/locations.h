@@ -45,6 +45,8 @@ struct locations *locations_free(struct locations *p);
 /* The location of a stack node.  Location 0 is that of nodes that are not in the recording. */
 uint32_t locations_of_node(const struct locations *p, uint32_t node);
 uint32_t locations_count(const struct locations *p);
+/* All numbers of frames, first_frame and on, are below; grows while names are looked up. */
+uint32_t locations_frame_count(const struct locations *p);
 /* Both resolve the location if need be; the second gives at least one frame, perhaps without a
  * name.
  */
@@ -73,3 +75,12 @@ const char *locations_raw_call(unsigned call);
 enum symbols_level locations_level(struct locations *p, uint32_t module);
 /* Which files a module's names come from, and which were refused; borrowed. */
 const struct symbols_found *locations_found(struct locations *p, uint32_t module);
+
+/* What another folder finds out from all names and keeps with them (query/responsible.c): made by
+ * the first who asks, while others wait; freed with the locations, by `release`. */
+struct locations_derived {
+	void (*release)(struct locations_derived *d);
+};
+struct locations_derived *locations_derived(struct locations *p,
+					    struct locations_derived *(*make)(const struct model *m,
+									      struct locations *p));

@@ -35,8 +35,10 @@ struct locations {
 	struct strings strings;
 	struct location_frame **blocks;
 	uint32_t frame_count;
-	struct locations_cache *cache; /* NULL: none */
-	uint64_t spent_ns;	       /* on looking for names */
+	struct locations_cache *cache;	   /* NULL: none */
+	uint64_t spent_ns;		   /* on looking for names */
+	pthread_mutex_t deriving;	   /* around the next; taken before `lock` */
+	struct locations_derived *derived; /* NULL: nobody has asked */
 };
 
 /* Takes what is cached and still true: when `p` is complete, and nothing is resolved but location

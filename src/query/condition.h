@@ -35,8 +35,9 @@ struct condition {
 };
 
 struct filter {
-	struct condition *all; /* CONDITION_AND */
-	unsigned count;	       /* of tests */
+	struct condition *all;	  /* CONDITION_AND */
+	unsigned count;		  /* of tests */
+	struct condition *hidden; /* frames that are not the user's; NULL: none */
 };
 
 struct condition *condition_new(enum condition_kind kind);

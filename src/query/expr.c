@@ -225,6 +225,7 @@ static bool op_fits(const struct filter_field *f, enum filter_op op)
 	case FIELD_MAP:
 		return op == OP_EQ || op == OP_NE;
 	case FIELD_FRAME:
+	case FIELD_RESPONSIBLE:
 	case FIELD_THREAD:
 	case FIELD_CALL:
 		return op == OP_EQ || op == OP_NE || op == OP_MATCH || op == OP_NO_MATCH;

@@ -51,6 +51,7 @@ struct filter *filter_free(struct filter *f)
 	if (!f)
 		return NULL;
 	condition_free(f->all);
+	condition_free(f->hidden);
 	free(f);
 	return NULL;
 }
@@ -189,6 +190,8 @@ int filter_add(struct filter *f, const char *name, const char *value, struct err
 
 	if (!row)
 		return err_set(err, -ENOENT, "there is no filter '%.60s'", name);
+	if (!*row->meaning)
+		return filter_hide(f, value, err);
 	c = filter_row_condition(row, value, &f->count, err);
 	if (!c)
 		return -EINVAL;
@@ -204,6 +207,58 @@ int filter_parse(struct filter *f, const char *expression, struct err *err)
 		return -EINVAL;
 	filter_add_condition(f, c, false);
 	return 0;
+}
+
+/* Takes "some frame is such" apart: what is left is asked of single frames.  NULL: it asks for more
+ * than frames have. */
+static struct condition *frames_only(struct condition *c)
+{
+	struct condition *inner;
+
+	switch (c->kind) {
+	case CONDITION_FRAME:
+		inner = c->children[0];
+		c->child_count = 0;
+		condition_free(c);
+		return inner;
+	case CONDITION_AND:
+	case CONDITION_OR:
+	case CONDITION_NOT:
+		for (size_t i = 0; i < c->child_count; i++) {
+			inner = frames_only(c->children[i]);
+			if (!inner)
+				return NULL;
+			c->children[i] = inner;
+		}
+		return c;
+	case CONDITION_TRUE:
+	case CONDITION_TEST:
+		break;
+	}
+	return NULL;
+}
+
+int filter_hide(struct filter *f, const char *expression, struct err *err)
+{
+	struct condition *c = expr_parse(expression, NULL, &f->count, err), *frames;
+
+	if (!c)
+		return -EINVAL;
+	frames = frames_only(c);
+	if (!frames) {
+		condition_free(c);
+		return err_at(err, -EINVAL, 0, "only function, source and module can be hidden by");
+	}
+	if (!f->hidden)
+		f->hidden = condition_new(CONDITION_OR);
+	condition_add(f->hidden, frames);
+	return 0;
+}
+
+void filter_print_hidden(const struct filter *f, struct buf *out)
+{
+	if (f && f->hidden)
+		condition_print(f->hidden, out);
 }
 
 static void print_list(const struct condition *c, const char *between, struct buf *out)

@@ -19,10 +19,11 @@
 struct buf;
 
 enum field_class {
-	FIELD_ROW,   /* a number that each allocation has: which, enum row_number */
-	FIELD_STACK, /* a number that its stack has: enum stack_number */
-	FIELD_FLAG,  /* yes or no: enum flag */
-	FIELD_FRAME, /* a text that a frame of its stack has: enum frame_text */
+	FIELD_ROW,	   /* a number that each allocation has: which, enum row_number */
+	FIELD_STACK,	   /* a number that its stack has: enum stack_number */
+	FIELD_FLAG,	   /* yes or no: enum flag */
+	FIELD_FRAME,	   /* a text that a frame of its stack has: enum frame_text */
+	FIELD_RESPONSIBLE, /* the name of its responsible frame: FRAME_FUNCTION */
 	FIELD_BACKTRACE,
 	FIELD_THREAD,
 	FIELD_CALL,
@@ -80,7 +81,8 @@ struct filter_row {
 	const char *name; /* as in HTTP: size_min; as an option: --size-min */
 	enum filter_arg type;
 	/* What it means: an expression, `$` stands for the value.  For ARG_YES_NO what yes and what
-	 * no mean, for ARG_CHOICE "word: expression" each, with semicolons between. */
+	 * no mean, for ARG_CHOICE "word: expression" each, with semicolons between.  "": it
+	 * chooses no allocations, but frames that are hidden. */
 	const char *meaning;
 	const char *help;
 	bool same_frame; /* rows of this kind that are given together must hold for one frame */
@@ -102,6 +104,10 @@ struct filter *filter_free(struct filter *f);
 int filter_add(struct filter *f, const char *name, const char *value, struct err *err);
 /* Adds an expression, and-ed; err->offset is the byte at which it went wrong. */
 int filter_parse(struct filter *f, const char *expression, struct err *err);
+/* Frames that fulfil it do not lead a row (responsible.h); several are or-ed. */
+int filter_hide(struct filter *f, const char *expression, struct err *err);
 bool filter_is_empty(const struct filter *f);
 /* The filter as one expression that filter_parse() takes. */
 void filter_print(const struct filter *f, struct buf *out);
+/* What it hides, as an expression; nothing if that is nothing. */
+void filter_print_hidden(const struct filter *f, struct buf *out);

@@ -17,6 +17,8 @@ const struct filter_field filter_fields[] = {
 	  "frames of its stack, without inlined ones and the allocating call itself" },
 	{ "function", ARG_REGEX, FIELD_FRAME, FRAME_FUNCTION,
 	  "name of a function in its stack (demangled where possible)" },
+	{ "responsible", ARG_REGEX, FIELD_RESPONSIBLE, FRAME_FUNCTION,
+	  "name of its responsible function, the first that is the program's own" },
 	{ "source", ARG_REGEX, FIELD_FRAME, FRAME_SOURCE, "path of a source file in its stack" },
 	{ "module", ARG_REGEX, FIELD_FRAME, FRAME_MODULE,
 	  "path of a program or library in its stack" },
@@ -65,6 +67,8 @@ const struct filter_field filter_fields[] = {
 
 const struct filter_row filter_rows[] = {
 	{ "filter", ARG_EXPRESSION, "$", "conditions with and, or, not and parentheses" },
+	{ "hide", ARG_EXPRESSION, "",
+	  "frames that do not lead a row: function, source and module conditions" },
 	{ "from", ARG_TIME, "allocated >= $", "allocated at this time or later" },
 	{ "to", ARG_TIME, "allocated <= $", "allocated at this time or earlier" },
 	{ "lifetime", ARG_CHOICE,

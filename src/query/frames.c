@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/now.h"
 #include "base/path.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
+#include "query/responsible.h"
 #include "query/steps.h"
 
 #define MATCHING_NS_MAX 10000000000ull /* of all texts together */
@@ -151,26 +153,29 @@ static bool fulfils(struct selecting *s, const struct condition *c, const struct
 	return true;
 }
 
+static bool frame_fulfils(struct selecting *s, const struct condition *c, const struct location *at,
+			  const struct location_frame *f)
+{
+	uint32_t function = f->function ? f->function : f->raw_function;
+	struct frame_texts texts = {
+		.text = { locations_string(s->p, function), locations_string(s->p, f->file),
+			  locations_module_path(s->p, at->module) },
+		.id = { function, f->file, at->module },
+		.line = f->line,
+	};
+
+	return fulfils(s, c, &texts);
+}
+
 static bool location_fulfils(struct selecting *s, const struct condition *c, uint32_t location)
 {
 	const struct location *at = locations_at(s->p, location);
 	unsigned count;
 	const struct location_frame *frames = locations_frames(s->p, location, &count);
 
-	for (unsigned i = 0; i < count; i++) {
-		uint32_t function =
-			frames[i].function ? frames[i].function : frames[i].raw_function;
-		struct frame_texts texts = {
-			.text = { locations_string(s->p, function),
-				  locations_string(s->p, frames[i].file),
-				  locations_module_path(s->p, at->module) },
-			.id = { function, frames[i].file, at->module },
-			.line = frames[i].line,
-		};
-
-		if (fulfils(s, c, &texts))
+	for (unsigned i = 0; i < count; i++)
+		if (frame_fulfils(s, c, at, &frames[i]))
 			return true;
-	}
 	return false;
 }
 
@@ -199,18 +204,78 @@ static void select_stacks(struct selecting *s, const struct model *m, const stru
 	free(memo);
 }
 
-int frames_select(const struct model *m, struct locations *p, const struct condition *c,
-		  uint64_t *stacks, uint64_t *calls, struct err *err)
+static void selecting_init(struct selecting *s, const struct model *m, struct locations *p,
+			   const struct condition *c, struct err *err)
 {
-	struct selecting s = { .p = p, .err = err, .started_ns = now_ns() };
-	const struct condition *inner = c->children[0];
 	size_t memo_size;
 
+	*s = (struct selecting){ .p = p, .err = err, .started_ns = now_ns() };
 	locations_resolve_all(p);
 	memo_size = locations_string_count(p);
 	if (memo_size < m->tables.module_count)
 		memo_size = m->tables.module_count;
-	collect(&s, inner, memo_size + 1);
+	collect(s, c, memo_size + 1);
+}
+
+static void selecting_release(struct selecting *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		free(s->tests[i].memo);
+	free(s->tests);
+}
+
+int frames_select_responsible(const struct responsible *r, const struct condition *c,
+			      uint64_t *stacks, struct err *err)
+{
+	struct selecting s = { .p = r->locations, .err = err, .started_ns = now_ns() };
+	const struct nodes *nodes = &r->model->tables.nodes;
+	auto_free uint8_t *memo = xcalloc(responsible_units(r), 1);
+	struct responsible_frame f;
+	struct buf name = { 0 };
+
+	for (uint32_t i = 1; i < nodes->count && !s.error; i++) {
+		uint8_t *known;
+
+		if (!responsible_find(r, i, &f))
+			continue;
+		known = &memo[responsible_unit(r, &f)];
+		if (*known == MEMO_NEW) {
+			buf_clear(&name);
+			responsible_name(r, &f, &name);
+			*known = test_text(&s, c, name.data) ? MEMO_YES : MEMO_NO;
+		}
+		if (*known == MEMO_YES)
+			bit_set(stacks, i);
+	}
+	buf_release(&name);
+	return s.error;
+}
+
+int frames_match(const struct model *m, struct locations *p, const struct condition *c,
+		 uint8_t *marks, struct err *err)
+{
+	struct selecting s;
+
+	selecting_init(&s, m, p, c, err);
+	for (uint32_t i = 0; i < locations_count(p) && !s.error; i++) {
+		const struct location *at = locations_at(p, i);
+		unsigned count;
+		const struct location_frame *f = locations_frames(p, i, &count);
+
+		for (unsigned k = 0; k < count; k++)
+			marks[at->first_frame + k] = frame_fulfils(&s, c, at, &f[k]);
+	}
+	selecting_release(&s);
+	return s.error;
+}
+
+int frames_select(const struct model *m, struct locations *p, const struct condition *c,
+		  uint64_t *stacks, uint64_t *calls, struct err *err)
+{
+	const struct condition *inner = c->children[0];
+	struct selecting s;
+
+	selecting_init(&s, m, p, inner, err);
 	select_stacks(&s, m, inner, stacks);
 	for (unsigned i = 0; i < CALLS_MAX && !s.error; i++) {
 		struct frame_texts texts = { .text = { locations_call(p, i) } };
@@ -218,8 +283,6 @@ int frames_select(const struct model *m, struct locations *p, const struct condi
 		if (fulfils(&s, inner, &texts))
 			bit_set(calls, i);
 	}
-	for (size_t i = 0; i < s.count; i++)
-		free(s.tests[i].memo);
-	free(s.tests);
+	selecting_release(&s);
 	return s.error;
 }

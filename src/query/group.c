@@ -15,6 +15,8 @@
 
 const struct group_key group_keys[] = {
 	{ "stack", GROUP_STACK, true, false, "the whole stack" },
+	{ "responsible", GROUP_RESPONSIBLE, true, false,
+	  "the function that is responsible: the first of the program's own" },
 	{ "function", GROUP_FUNCTION, true, false, "every function of the stack" },
 	{ "source", GROUP_SOURCE, true, false, "every source line of the stack" },
 	{ "module", GROUP_MODULE, true, false, "every program or library of the stack" },

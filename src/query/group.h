@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Allocations in groups: by stack, function, source line, module, thread, call, size or lifetime.
+/* Allocations in groups: by stack, responsible function, function, source line, module, thread,
+ * call, size or lifetime.
  *
  * A group's `matched` sums are those of the view's rows; `all` are those of every allocation that
  * belongs to it, whatever the filter, and of what was removed from the recording as far as that is
  * known (threads, calls, sizes and lifetimes of removed ones are not).  By function, source line
  * and module an allocation counts once in every group that a frame of its stack belongs to, however
- * often it recurs; `self` counts it only in the group of the innermost frame that is not a wrapper
- * around the allocator.  Any thread; the groups are their caller's. */
+ * often it recurs; `self` counts it only in the group of its responsible frame (responsible.h).  By
+ * responsible function it counts there alone.  Any thread; the groups are their caller's. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@ struct buf;
 
 enum group_kind {
 	GROUP_STACK,
+	GROUP_RESPONSIBLE,
 	GROUP_FUNCTION,
 	GROUP_SOURCE,
 	GROUP_MODULE,
@@ -45,7 +47,7 @@ struct group {
 	/* By kind: the stack; the function's or file's string; the module; the thread's row; the
 	 * call; the class.  What has no name is kept apart by its module. */
 	uint32_t id;
-	uint32_t line;	 /* GROUP_SOURCE; 0: not known */
+	uint32_t line;	 /* GROUP_SOURCE; 0: not known.  GROUP_RESPONSIBLE without name: location */
 	uint32_t module; /* of what has no name, else 0 */
 	uint32_t call;	 /* GROUP_STACK: of its first allocation */
 	struct summary_sums matched, self, all;

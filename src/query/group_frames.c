@@ -12,86 +12,16 @@
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/nested.h"
-
-/* Beginnings of names, of the functions that programs and libraries put around an allocator. */
-static const char *const wrappers[] = {
-	"operator new",
-	"operator delete",
-	"std::allocator<",
-	"std::__new_allocator<",
-	"std::allocator_traits<",
-	"__gnu_cxx::new_allocator<",
-	"__gnu_cxx::__alloc_traits<",
-	"std::_Vector_base<",
-	"std::__allocate_guarded",
-	"std::__detail::_Hashtable_alloc<",
-	"void* std::__",
-	"alloc::alloc::",
-	"<alloc::alloc::",
-	"alloc::raw_vec::",
-	"<alloc::raw_vec::",
-	"__rust_alloc",
-	"__rust_realloc",
-	"__rdl_alloc",
-	"__rdl_realloc",
-	"__rg_alloc",
-	"hashbrown::raw::alloc",
-	"xmalloc",
-	"xcalloc",
-	"xrealloc",
-	"xstrdup",
-	"xreallocarray",
-	"zmalloc",
-	"zcalloc",
-	"zrealloc",
-	"ztrymalloc",
-	"ztrycalloc",
-	"ztryrealloc",
-	"g_malloc",
-	"g_try_malloc",
-	"g_realloc",
-	"g_slice_alloc",
-	"g_strdup",
-	"PyMem_",
-	"PyObject_Malloc",
-	"PyObject_Calloc",
-	"PyObject_Realloc",
-	"_PyObject_Malloc",
-	"_PyMem_",
-	"sqlite3MemMalloc",
-	"sqlite3Malloc",
-	"mallocWithAlarm",
-	"CRYPTO_malloc",
-	"CRYPTO_zalloc",
-	"CRYPTO_realloc",
-	"__GI___libc_malloc",
-	"__libc_malloc",
-	"__libc_calloc",
-	"__libc_realloc",
-	"__strdup",
-	"__GI___strdup",
-	"strdup",
-};
-
-bool is_allocator_function(const char *name)
-{
-	for (size_t i = 0; i < sizeof(wrappers) / sizeof(*wrappers); i++)
-		if (!strncmp(name, wrappers[i], strlen(wrappers[i])))
-			return true;
-	return false;
-}
+#include "query/responsible.h"
 
 struct location_groups {
 	uint32_t first, count; /* in `lists`; the innermost frame's first */
-	uint32_t self;	       /* of the first frame that is no wrapper; NO_SUMMARY: all are */
 	bool known;
 };
 
 /* A node while the walk is inside it. */
 struct level {
 	struct summary_sums all, matched; /* of what was left inside it */
-	uint32_t self;			  /* the group that its stack's own sums belong to */
-	bool only_wrappers;		  /* so far outwards: then that is the innermost frame's */
 };
 
 struct spreading {
@@ -102,7 +32,7 @@ struct spreading {
 	struct location_groups *locations;
 	uint32_t *lists;
 	size_t list_count, list_room;
-	uint8_t *wrapper; /* by string: 0 not looked at, 1 no, 2 yes */
+	const struct responsible *responsible;
 	uint32_t *within; /* by group: how many frames of it the walk is inside */
 	size_t within_room;
 	const struct summary *sum;
@@ -145,17 +75,6 @@ static struct group what_of(const struct spreading *s, const struct location *at
 	}
 }
 
-static bool is_wrapper(struct spreading *s, const struct location_frame *f)
-{
-	uint32_t function = f->function ? f->function : f->raw_function;
-
-	if (!function)
-		return false;
-	if (!s->wrapper[function])
-		s->wrapper[function] = 1 + is_allocator_function(locations_string(s->p, function));
-	return s->wrapper[function] == 2;
-}
-
 static struct location_groups *groups_of_location(struct spreading *s, uint32_t location)
 {
 	struct location_groups *g = &s->locations[location];
@@ -167,14 +86,12 @@ static struct location_groups *groups_of_location(struct spreading *s, uint32_t 
 		return g;
 	at = locations_at(s->p, location);
 	f = locations_frames(s->p, location, &count);
-	*g = (struct location_groups){
-		.first = (uint32_t)s->list_count, .count = count, .self = NO_SUMMARY, .known = true
-	};
+	*g = (struct location_groups){ .first = (uint32_t)s->list_count,
+				       .count = count,
+				       .known = true };
 	for (unsigned i = 0; i < count; i++) {
 		uint32_t id = group_of(s, what_of(s, at, &f[i]));
 
-		if (g->self == NO_SUMMARY && !is_wrapper(s, &f[i]))
-			g->self = id;
 		s->lists = xgrow(s->lists, s->list_count, &s->list_room, sizeof(*s->lists));
 		s->lists[s->list_count++] = id;
 	}
@@ -185,18 +102,8 @@ static void enter_node(void *context, uint32_t node)
 {
 	struct spreading *s = context;
 	struct location_groups *g = groups_of_location(s, locations_of_node(s->p, node));
-	const struct level *outer = s->depth ? &s->path[s->depth - 1] : NULL;
-	struct level here = { .all = SUMMARY_NOTHING,
-			      .matched = SUMMARY_NOTHING,
-			      .self = g->self,
-			      .only_wrappers = g->self == NO_SUMMARY };
+	struct level here = { .all = SUMMARY_NOTHING, .matched = SUMMARY_NOTHING };
 
-	if (here.only_wrappers && outer && !outer->only_wrappers) {
-		here.self = outer->self;
-		here.only_wrappers = false;
-	} else if (here.only_wrappers) {
-		here.self = s->lists[g->first];
-	}
 	for (uint32_t i = 0; i < g->count; i++)
 		s->within[s->lists[g->first + i]]++;
 	s->path = xgrow(s->path, s->depth, &s->path_room, sizeof(*s->path));
@@ -209,6 +116,15 @@ static void add_to_group(struct group *to, const struct level *from)
 	summary_add(&to->all, &from->all);
 }
 
+/* The group of a stack's responsible frame, which is of the node or outside it. */
+static uint32_t self_of(struct spreading *s, uint32_t stack)
+{
+	struct responsible_frame f;
+
+	responsible_find(s->responsible, stack, &f);
+	return s->lists[groups_of_location(s, f.location)->first + f.index];
+}
+
 static void leave_node(void *context, uint32_t node)
 {
 	struct spreading *s = context;
@@ -219,7 +135,7 @@ static void leave_node(void *context, uint32_t node)
 	if (row != NO_SUMMARY && s->sum->rows[row].stack == node) {
 		summary_add(&here->all, &s->sum->rows[row].sums);
 		summary_add(&here->matched, &s->matched[row]);
-		summary_add(&s->out->rows[here->self].self, &s->matched[row]);
+		summary_add(&s->out->rows[self_of(s, node)].self, &s->matched[row]);
 	}
 	for (uint32_t i = 0; i < g->count; i++)
 		if (!--s->within[s->lists[g->first + i]])
@@ -245,26 +161,70 @@ static void add_without_stack(struct spreading *s, const struct nodes *nodes)
 	}
 }
 
+static void keep_matched(struct groups *out)
+{
+	uint32_t remaining = 0;
+
+	for (uint32_t i = 0; i < out->count; i++)
+		if (out->rows[i].matched.count)
+			out->rows[remaining++] = out->rows[i];
+	out->count = remaining;
+}
+
+/* Every stack belongs to one group: what has no name is told apart by its place. */
+static void group_responsible(struct groups *out, const struct summary *sum,
+			      const struct summary_sums *matched)
+{
+	const struct responsible *r = responsible_of_view(out->view);
+	uint32_t *position = xcalloc(responsible_units(r), sizeof(*position));
+	size_t room = 0;
+
+	for (uint32_t i = 0; i < sum->count; i++) {
+		struct responsible_frame f;
+		uint32_t unit = 0;
+		struct group *g;
+
+		if (responsible_find(r, sum->rows[i].stack, &f))
+			unit = responsible_unit(r, &f);
+		if (!position[unit]) {
+			out->rows = xgrow(out->rows, out->count, &room, sizeof(*out->rows));
+			out->rows[out->count] = (struct group){
+				.id = responsible_unit_function(r, unit),
+				.line = responsible_unit_location(r, unit),
+				.matched = SUMMARY_NOTHING,
+				.self = SUMMARY_NOTHING,
+				.all = SUMMARY_NOTHING,
+			};
+			position[unit] = ++out->count;
+		}
+		g = &out->rows[position[unit] - 1];
+		summary_add(&g->matched, &matched[i]);
+		summary_add(&g->self, &matched[i]);
+		summary_add(&g->all, &sum->rows[i].sums);
+	}
+	free(position);
+}
+
 void group_frames(struct groups *out, const struct summary *sum, const struct summary_sums *matched)
 {
 	const struct nodes *nodes = &out->view->model->tables.nodes;
 	struct spreading s = {
 		.out = out, .p = out->view->locations, .sum = sum, .matched = matched
 	};
-	uint32_t remaining = 0;
 
+	if (out->key->kind == GROUP_RESPONSIBLE) {
+		group_responsible(out, sum, matched);
+		keep_matched(out);
+		return;
+	}
 	locations_resolve_all(s.p);
 	s.locations = xcalloc(locations_count(s.p) + 1, sizeof(*s.locations));
-	s.wrapper = xcalloc(locations_string_count(s.p) + 1, 1);
+	s.responsible = responsible_of_view(out->view);
 	nested_walk(nodes, &(struct nested_visitor){ enter_node, leave_node, &s });
 	add_without_stack(&s, nodes);
-	for (uint32_t i = 0; i < out->count; i++)
-		if (out->rows[i].matched.count)
-			out->rows[remaining++] = out->rows[i];
-	out->count = remaining;
+	keep_matched(out);
 	map_release(&s.ids);
 	free(s.locations);
-	free(s.wrapper);
 	free(s.lists);
 	free(s.within);
 	free(s.path);

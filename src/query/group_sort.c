@@ -170,6 +170,15 @@ void groups_label(const struct groups *g, const struct group *group, struct buf 
 	case GROUP_STACK:
 		buf_printf(out, "stack %u", group->id);
 		return;
+	case GROUP_RESPONSIBLE:
+		if (group->id)
+			buf_text(out, locations_string(p, group->id));
+		else if (group->line)
+			locations_unnamed(p, locations_at(p, group->line)->module,
+					  locations_at(p, group->line)->address, out);
+		else
+			buf_text(out, "(no stack)");
+		return;
 	case GROUP_FUNCTION:
 		if (group->id)
 			buf_text(out, locations_string(p, group->id));

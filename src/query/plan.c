@@ -11,9 +11,11 @@
 #include "query/clock.h"
 #include "query/map_ranges.h"
 #include "query/peaks.h"
+#include "query/responsible.h"
 #include "query/steps.h"
 
 struct binder {
+	const struct view *v;
 	const struct model *m;
 	struct locations *p;
 	struct model_clock clock;
@@ -576,6 +578,14 @@ static struct step *bind_frame(struct binder *b, const struct condition *c)
 	return both;
 }
 
+static struct step *bind_responsible(struct binder *b, const struct condition *c)
+{
+	struct step *s = set_new(STEP_STACKS, 2, b->nodes);
+
+	b->error = frames_select_responsible(responsible_of_view(b->v), c, s->bits, b->err);
+	return b->error ? step_free(s) : s;
+}
+
 static struct step *bind_map(struct binder *b, const struct condition *c)
 {
 	struct step *s = step_new(STEP_MAP, 9);
@@ -603,6 +613,8 @@ static struct step *bind_test(struct binder *b, const struct condition *c)
 		return bind_alive(b, c);
 	case FIELD_MAP:
 		return bind_map(b, c);
+	case FIELD_RESPONSIBLE:
+		return bind_responsible(b, c);
 	case FIELD_FRAME: /* is inside a CONDITION_FRAME */
 		break;
 	}
@@ -631,10 +643,12 @@ static struct step *bind(struct binder *b, const struct condition *c)
 	return step_new(STEP_ALL, 0);
 }
 
-struct plan *plan_new(const struct model *m, struct locations *p, const struct filter *f,
-		      struct err *err)
+struct plan *plan_new(const struct view *v, const struct filter *f, struct err *err)
 {
-	struct binder b = { .m = m, .p = p, .clock = model_clock(m), .err = err };
+	const struct model *m = v->model;
+	struct binder b = {
+		.v = v, .m = m, .p = v->locations, .clock = model_clock(m), .err = err
+	};
 	struct step *s;
 	struct plan *plan;
 

@@ -11,6 +11,7 @@
 #include "model/locations.h"
 #include "model/model.h"
 #include "query/condition.h"
+#include "query/view.h"
 
 #define PLAN_WORDS 64		      /* of 64 rows in a block */
 #define PLAN_BLOCK (PLAN_WORDS * 64u) /* rows */
@@ -18,8 +19,7 @@
 struct plan;
 
 /* NULL with err.  Nothing of `f` is needed afterwards. */
-struct plan *plan_new(const struct model *m, struct locations *p, const struct filter *f,
-		      struct err *err);
+struct plan *plan_new(const struct view *v, const struct filter *f, struct err *err);
 struct plan *plan_free(struct plan *p);
 /* Sets the bits of the rows that match among `count` rows (at most PLAN_BLOCK) from `first` on. */
 void plan_run(const struct plan *p, uint32_t first, uint32_t count, uint64_t bits[PLAN_WORDS]);

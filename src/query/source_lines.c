@@ -7,7 +7,7 @@
 
 #include "base/xalloc.h"
 #include "model/stats.h"
-#include "query/group_frames.h"
+#include "query/responsible.h"
 #include "query/weigh.h"
 
 static struct source_line *find_line(struct source_line **rows, size_t *count, size_t *room,
@@ -48,33 +48,24 @@ static void name_function(struct source_line *l, uint32_t function)
 	l->functions[l->function_count++] = function;
 }
 
-static bool is_wrapper(struct source_lines *l, uint32_t function)
-{
-	if (!function)
-		return false;
-	if (!l->wrapper[function])
-		l->wrapper[function] =
-			(uint8_t)(1 +
-				  is_allocator_function(locations_string(l->locations, function)));
-	return l->wrapper[function] == 2;
-}
-
 static void add_stack(struct source_lines *l, const struct model *m, const struct stack_weight *w,
 		      uint32_t number)
 {
 	const struct nodes *nodes = &m->tables.nodes;
-	bool self = true;
+	struct responsible_frame at = { 0 };
 
+	responsible_find(l->responsible, w->stack, &at);
 	for (uint32_t id = w->stack; node_is_known(nodes, id); id = nodes->parent[id]) {
+		uint32_t location = locations_of_node(l->locations, id);
 		unsigned count;
-		const struct location_frame *f =
-			locations_frames(l->locations, locations_of_node(l->locations, id), &count);
+		const struct location_frame *f = locations_frames(l->locations, location, &count);
 
 		for (unsigned i = 0; i < count; i++) {
-			bool own = self && !is_wrapper(l, f[i].function);
+			bool own = location == at.location && i == at.index;
 			struct source_line *row;
 
-			self = self && !own;
+			if (own)
+				at.location = 0; /* recursion: the innermost alone is */
 			if (!f[i].file)
 				continue;
 			add_weight(find_line(&l->files, &l->file_count, &l->file_room, &l->file_of,
@@ -114,7 +105,7 @@ void source_lines_init(struct source_lines *l, const struct view *v, const struc
 	*l = (struct source_lines){ .locations = v->locations, .only = only };
 	weigh_stacks(&w, v, how, false);
 	locations_resolve_all(v->locations);
-	l->wrapper = xcalloc((size_t)locations_string_count(v->locations) + 1, 1);
+	l->responsible = responsible_of_view(v);
 	for (uint32_t i = 0; i < w.count; i++)
 		add_stack(l, v->model, &w.rows[i], i);
 	stack_weights_release(&w);
@@ -130,7 +121,6 @@ void source_lines_release(struct source_lines *l)
 		free(l->rows[i].functions);
 	free(l->rows);
 	free(l->files);
-	free(l->wrapper);
 	map_release(&l->file_of);
 	map_release(&l->row_of);
 }

@@ -10,7 +10,7 @@
 
 struct source_line {
 	uint32_t file, line;	   /* file: a string of locations */
-	struct weight total, self; /* self: no other source is called that allocates */
+	struct weight total, self; /* self: its frame is the responsible one */
 	uint32_t seen;		   /* the last stack that was counted, plus one */
 	uint32_t *functions;
 	size_t function_count, function_room;
@@ -23,7 +23,7 @@ struct source_lines {
 	struct source_line *rows;  /* of that file, in order */
 	size_t file_count, file_room, row_count, row_room;
 	struct map file_of, row_of; /* positions while it is made */
-	uint8_t *wrapper;	    /* by string: 0 not looked at, 1 no, 2 yes */
+	const struct responsible *responsible;
 };
 
 void source_lines_init(struct source_lines *l, const struct view *v, const struct measuring *how,

@@ -26,6 +26,8 @@ enum step_kind {
 	STEP_MAP,  /* was in one of the memory maps of `map` */
 };
 
+struct responsible;
+
 struct step {
 	enum step_kind kind;
 	unsigned cost; /* about what a row of it takes; and-ed steps are sorted by it */
@@ -62,4 +64,10 @@ void step_run(const struct plan *p, const struct step *s, uint32_t first, uint32
  * node; 0 stands for what has no known stack) and of calls, which are frames too. 0 or -errno. */
 int frames_select(const struct model *m, struct locations *p, const struct condition *c,
 		  uint64_t *stacks, uint64_t *calls, struct err *err);
+/* Those whose responsible frame has such a name. */
+int frames_select_responsible(const struct responsible *r, const struct condition *c,
+			      uint64_t *stacks, struct err *err);
+/* The same of single frames: marks by number of frame (locations.h) those that fulfil it. */
+int frames_match(const struct model *m, struct locations *p, const struct condition *c,
+		 uint8_t *marks, struct err *err);
 #define CALLS_MAX 128 /* in the columns' tags */

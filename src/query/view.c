@@ -6,7 +6,9 @@
 
 #include "base/parallel.h"
 #include "base/xalloc.h"
+#include "query/condition.h"
 #include "query/plan.h"
+#include "query/responsible.h"
 #include "query/weight_cache.h"
 
 struct selecting {
@@ -53,12 +55,17 @@ struct view *view_new(const struct model *m, struct locations *p, const struct f
 	unsigned workers = parallel_workers();
 
 	*v = (struct view){ .model = m, .locations = p, .filter = f };
+	if (f && f->hidden) {
+		v->responsible = responsible_new(m, p, f->hidden, err);
+		if (!v->responsible)
+			return view_free(v);
+	}
 	if (filter_is_empty(f)) {
 		v->count = m->allocations.count;
 		v->bytes = m->recorded.allocated_bytes;
 		return v;
 	}
-	plan = plan_new(m, p, f, err);
+	plan = plan_new(v, f, err);
 	if (!plan)
 		return view_free(v);
 	v->bits = xcalloc((size_t)m->allocations.count / 64 + PLAN_WORDS, sizeof(*v->bits));
@@ -79,6 +86,7 @@ struct view *view_free(struct view *v)
 	if (!v)
 		return NULL;
 	v->weight_cache = weight_cache_free(v->weight_cache);
+	responsible_free(v->responsible);
 	free(v->bits);
 	free(v);
 	return NULL;

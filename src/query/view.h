@@ -23,6 +23,7 @@
 
 #define VIEW_BLOCK 65536u /* rows; a multiple of 64 */
 
+struct responsible;
 struct weight_cache;
 
 struct view {
@@ -32,6 +33,7 @@ struct view {
 	uint64_t *bits;			   /* one per row; NULL: all rows */
 	uint32_t count;			   /* rows that match */
 	uint64_t bytes;			   /* of them, as requested */
+	struct responsible *responsible;   /* NULL: the recording's, see responsible.h */
 	struct weight_cache *weight_cache; /* NULL: its weights are not cached */
 };
 

@@ -131,6 +131,7 @@ static const char *field_operators(const struct filter_field *f)
 	case FIELD_STACK:
 		return "=|!=|<|<=|>|>=";
 	case FIELD_FRAME:
+	case FIELD_RESPONSIBLE:
 	case FIELD_THREAD:
 	case FIELD_CALL:
 		return "=|!=|~|!~";

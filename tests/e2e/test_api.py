@@ -191,7 +191,7 @@ def test_every_filter(server, made):
             "duration_or_percent": "5%", "time": "50%",
             "address": "0x555555600000", "number": "0", "regex": "f", "text": "malloc",
             "ids": "1,2,3", "thread": "1",
-            "expression": "size > 10"}
+            "expression": "function ~ f"}
     bad = {"size": "x", "count": "x", "count_or_percent": "x%", "duration": "x",
            "duration_or_percent": "x", "time": "x",
            "address": "x", "number": "x", "regex": "(", "ids": "a", "expression": "and",

@@ -3,6 +3,7 @@
 recordings on which a simple evaluation of all allocations says what must come out."""
 import csv
 import io
+import json
 import os
 import random
 import re
@@ -389,3 +390,25 @@ def test_pages_fit_together(made_up):
             assert page["total_count"] == len(due)
             got += [r["id"] for r in page["allocations"]]
         assert got == due
+
+
+def test_own_rules_on_frames(choosing, tmp_path):
+    """A user's file says whose frames are; a wrong one is named, with its line."""
+    rules = tmp_path / "frames"
+
+    def first(text, *more):
+        rules.write_text(text)
+        return memoir("groups", "--by", "responsible", "--json", *more, choosing,
+                      env={"MEMOIR_FRAMES": str(rules)})
+
+    plain = json.loads(first("").stdout)["groups"]
+    name = plain[0]["name"]
+    hidden = json.loads(first(f"# mine\nhidden function {name}\n").stdout)["groups"]
+    assert name not in {g["name"] for g in hidden} and hidden
+    asked = first("", "--hide", f"function = {name}")
+    assert asked.status == 0, asked
+    asked = json.loads(asked.stdout)["groups"]
+    assert {g["name"] for g in asked} == {g["name"] for g in hidden}
+    wrong = first("\nhiden function x\n")
+    assert wrong.status == 1 and b"line 2: 'hiden' is no kind" in wrong.stderr
+    assert str(rules).encode() in wrong.stderr and wrong.stderr.count(b"\n") == 1

@@ -259,7 +259,8 @@ def test_anonymous(tmp_path, compile_program, record, how):
     assert memoir("repack", "-c", "none", "-o", raw, out).status == 0
     own = {"executable", "cmdline", "hostname", "allocator"}
     assert facts(out, own) == facts(recording.path, own)
-    assert report(out) == report(recording.path)
+    if how == "partial":  # without names nobody knows which function is responsible
+        assert report(out) == report(recording.path)
     info = harness.ask("info", "--json", str(out))
     assert info["embedded_files"] == 0
     assert info["cmdline"] == ["program" if how == "full" else "program-secret"]

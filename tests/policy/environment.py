@@ -49,7 +49,7 @@ for field, alias in aliases:
 for variable in re.findall(r"^\| `(\w+)`", document, flags=re.M):
     if variable not in {*variables.values(), *(alias for _, alias in aliases)} and variable not in (
             "MEMOIR_COLLECTOR", "LD_PRELOAD", "NO_COLOR", "MEMOIR_SHM", "MEMOIR_THREADS",
-            "MEMOIR_CACHE_LIMIT", "XDG_CACHE_HOME", "TMPDIR", "XDG_RUNTIME_DIR",
+            "MEMOIR_CACHE_LIMIT", "MEMOIR_FRAMES", "XDG_CACHE_HOME", "TMPDIR", "XDG_RUNTIME_DIR",
             "MEMOIR_AGENT_FOLDER",
             "MEMOIR_AGENT_LISTEN", "MEMOIR_AGENT_START", "MEMOIR_AGENT_TOKEN",
             "MEMOIR_AGENT_COMPAT",

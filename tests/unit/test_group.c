@@ -12,7 +12,7 @@
 #include "base/xalloc.h"
 #include "brute.h"
 #include "query/group.h"
-#include "query/group_frames.h"
+#include "query/responsible.h"
 #include "query/sort.h"
 #include "random_recording.h"
 #include "recording_writer.h"
@@ -252,6 +252,38 @@ static void due_classes(const struct brute *b, const struct view *v, enum group_
 	}
 }
 
+static void responsible_label(const struct responsible *r, uint32_t stack, char *text)
+{
+	struct responsible_frame f;
+	struct buf name = { 0 };
+
+	if (responsible_find(r, stack, &f))
+		responsible_name(r, &f, &name);
+	snprintf(text, LABEL_MAX, "%s", name.data ? name.data : "(no stack)");
+	buf_release(&name);
+}
+
+static void due_responsible(const struct brute *b, const struct view *v, struct dues *d)
+{
+	const struct responsible *r = responsible_of_view(v);
+	char text[LABEL_MAX];
+
+	for (uint32_t row = 0; row < b->count; row++) {
+		if (!view_has(v, row))
+			continue;
+		responsible_label(r, brute_stack(b, row), text);
+		brute_add(b, &due_called(d, text)->matched, row);
+		brute_add(b, &due_called(d, text)->self, row);
+	}
+	for (uint32_t stack = 0; stack < b->m->tables.nodes.count; stack++) {
+		struct brute_sums all = brute_group(b, stack);
+
+		responsible_label(r, stack, text);
+		if (all.count)
+			sums_add(&due_called(d, text)->all, &all);
+	}
+}
+
 static void same_sums(const struct summary_sums *is, const struct brute_sums *due)
 {
 	assert_int_equal(is->count, due->count);
@@ -414,7 +446,9 @@ static void group_view(const struct brute *b, const struct view *v)
 		if (key->kind == GROUP_SIZE_CLASS) {
 			check_classes(g);
 		} else {
-			if (key->from_stack && key->kind != GROUP_STACK)
+			if (key->kind == GROUP_RESPONSIBLE)
+				due_responsible(b, v, d);
+			else if (key->from_stack && key->kind != GROUP_STACK)
 				due_frames(b, v, key->kind, d);
 			else
 				due_classes(b, v, key->kind, d);
@@ -656,9 +690,6 @@ static void wrong_orders_are_refused(void **context)
 	assert_null(sort_field("deallocation_thread"));
 	assert_false(sort_order("down", &descending));
 	assert_true(sort_order("dsc", &descending) && descending);
-	assert_true(is_allocator_function("operator new(unsigned long)"));
-	assert_true(is_allocator_function("zmalloc_usable"));
-	assert_false(is_allocator_function("main"));
 }
 
 static int find_self(void **context)

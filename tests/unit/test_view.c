@@ -300,6 +300,7 @@ static const struct {
 	{ "negative_function_regex", "beta", "not function = brute_beta_one" },
 	{ "negative_source_regex", "view\\.c$", "source != test_view.c" },
 	{ "negative_module_regex", ".", "backtrace_depth = 0" },
+	{ "hide", "function ~ beta", "size >= 0" }, /* hides frames, no allocations */
 	{ "filter", "leaked or size > 64", "not (not leaked and size <= 64)" },
 };
 #define OTHERS_COUNT (sizeof(others) / sizeof(*others))
@@ -347,7 +348,8 @@ static void every_row_is_tested(void **context)
 	for (const struct filter_field *f = filter_fields; f->name; f++) {
 		bool found = f->class == FIELD_FRAME || f->class == FIELD_THREAD ||
 			     f->class == FIELD_CALL || f->class == FIELD_BACKTRACE ||
-			     f->class == FIELD_ALIVE || f->class == FIELD_MAP;
+			     f->class == FIELD_ALIVE || f->class == FIELD_MAP ||
+			     f->class == FIELD_RESPONSIBLE; /* in test_responsible.c */
 
 		for (unsigned i = 0; i < CLAIM_NUMBERS; i++)
 			found |= !strcmp(claim_numbers[i], f->name);

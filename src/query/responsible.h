@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* The responsible frame of a stack: the first one, from the allocation outwards, that is neither
+ * the allocator's, a wrapper's around it, the language library's nor a runtime's.  Where there is
+ * none, the one that says most: enum frame_kind is in that order.
+ *
+ * Names decide first (frame_kind.h); then functions that behave like wrappers are found by what
+ * goes through them (wrappers.h).  Found out once for a recording and kept with its names; a view
+ * that hides more has its own.  Any thread. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "query/frame_kind.h"
+#include "query/view.h"
+
+struct buf;
+struct condition;
+
+struct responsible {
+	struct locations_derived derived;
+	const struct model *model;
+	struct locations *locations;
+	uint8_t *kinds;		    /* by number of frame: enum frame_kind */
+	uint8_t *index_of_location; /* of its frame that is preferred */
+	uint32_t *location_of_node; /* that the responsible frame of its stack is in */
+};
+
+struct responsible_frame {
+	uint32_t location; /* see locations.h */
+	uint32_t index;	   /* of the frame in it */
+	enum frame_kind kind;
+};
+
+const struct responsible *responsible_of_view(const struct view *v);
+/* With what a user hides beyond the rules; NULL with err. */
+struct responsible *responsible_new(const struct model *m, struct locations *p,
+				    const struct condition *hidden, struct err *err);
+struct responsible *responsible_free(struct responsible *r);
+
+/* False: it has no known stack. */
+bool responsible_find(const struct responsible *r, uint32_t stack, struct responsible_frame *ret);
+enum frame_kind responsible_kind(const struct responsible *r, uint32_t location, unsigned index);
+/* Its function, or "libx.so+0x12ab". */
+void responsible_name(const struct responsible *r, const struct responsible_frame *f,
+		      struct buf *out);
+/* How many frames are between the allocating call and the responsible one. */
+unsigned responsible_depth(const struct responsible *r, uint32_t stack);
+/* What is grouped by: equal for frames of one function, and for one place where it has no name. */
+uint32_t responsible_unit(const struct responsible *r, const struct responsible_frame *f);
+/* All units are below. */
+uint32_t responsible_units(const struct responsible *r);
+/* The string of its name, or 0, and then the place: of a unit. */
+uint32_t responsible_unit_function(const struct responsible *r, uint32_t unit);
+uint32_t responsible_unit_location(const struct responsible *r, uint32_t unit);
+/* Chooses anew, after kinds were changed. */
+void responsible_choose(struct responsible *r);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The user's rules on frames.  See user_rules.h. */
+#include "query/user_rules.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/buf_text.h"
+#include "base/path.h"
+
+#define RULES_MAX (1u << 20) /* bytes */
+
+static void user_rules_path(struct buf *out)
+{
+	const char *named = getenv("MEMOIR_FRAMES");
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	if (named && *named)
+		buf_text(out, named);
+	else if (config && *config == '/')
+		buf_printf(out, "%s/memoir/frames", config);
+	else if (home && *home)
+		buf_printf(out, "%s/.config/memoir/frames", home);
+}
+
+static int read_file(const char *path, struct buf *out)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char piece[4096];
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, piece, sizeof(piece))) > 0 && out->size < RULES_MAX)
+		buf_add(out, piece, (size_t)n);
+	n = n < 0 ? -errno : 0;
+	close(fd);
+	return (int)n;
+}
+
+struct frame_rules *user_rules_read(struct err *err)
+{
+	struct buf path = { 0 }, text = { 0 };
+	struct frame_rules *r = NULL;
+	int error;
+
+	user_rules_path(&path);
+	error = path.size ? read_file(path.data, &text) : -ENOENT;
+	if (!error && text.size) {
+		struct err line = { 0 };
+
+		r = frame_rules_read(text.data, &line);
+		if (!r)
+			err_set(err, -EINVAL, "%s: %s", path.data, line.text);
+	} else if (error && (error != -ENOENT || getenv("MEMOIR_FRAMES"))) {
+		err_set(err, error, "%s: %s", path.data, strerror(-error));
+	}
+	buf_release(&path);
+	buf_release(&text);
+	return r;
+}
