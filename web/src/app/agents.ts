@@ -2,7 +2,7 @@
 // Programs that run with an agent in them, as the server knows them.  The list is asked for again
 // and again while the page is seen: the column shows "Live" only where there is one.
 import { useEffect, useState } from "preact/hooks";
-import { send } from "./api";
+import { send, url } from "./api";
 import { route } from "./url";
 
 export interface Agent {
@@ -39,7 +39,7 @@ export const agentName = (a: Pick<Agent, "program" | "address">): string =>
 async function refresh(): Promise<void> {
 	if (!document.hidden) {
 		try {
-			const text = await (await send("/agents")).text();
+			const text = await (await send(url("/agents"))).text();
 			if (text !== last) {
 				last = text;
 				state = JSON.parse(text) as Agents;

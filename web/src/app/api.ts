@@ -5,6 +5,8 @@
 // is no part of the view's own answer is asked "later": the server then has time for the rest
 // first.
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Endpoints, Nothing } from "./endpoints";
+import type { Api } from "./types";
 
 export class ApiError extends Error {
 	constructor(
@@ -17,15 +19,41 @@ export class ApiError extends Error {
 	}
 }
 
-export type Query = Record<string, string | number | boolean | undefined>;
+export type Path = keyof Endpoints;
 
-/* A path of the API with its parameters; empty ones are left out. */
-export function url(path: string, query: Query = {}): string {
-	const pairs = Object.entries(query)
-		.filter(([, v]) => v !== undefined && v !== "" && v !== false)
-		.map(([k, v]) => [k, v === true ? "1" : String(v)]);
+/* The words of a path in braces: "format" of "/data/{id}/export/{format}", and "id". */
+type WordsIn<P extends string> = P extends `${string}{${infer Word}}${infer Rest}`
+	? (Word extends `${infer Name}*` ? Name : Word) | WordsIn<Rest>
+	: never;
+export type Words<P extends Path> = Record<WordsIn<P>, string | number>;
+
+/* What a path is asked with: its parameters, those that it must have, and no others.  An object
+ * that is spread into a query is looked at, too. */
+export type Query<P extends Path, Q> = Q & Record<Exclude<keyof Q, keyof Endpoints[P]>, undefined>;
+
+/* What url() made; nothing else is sent. */
+declare const made: unique symbol;
+export type Address = string & { [made]: true };
+
+/* A path of the API with its words and parameters; empty ones are left out. */
+export function url<P extends Path, Q extends Endpoints[P]>(
+	path: P,
+	...[words, query]: Nothing extends Endpoints[P]
+		? Nothing extends Words<P>
+			? [words?: Words<P>, query?: Query<P, Q>]
+			: [words: Words<P>, query?: Query<P, Q>]
+		: [words: Words<P>, query: Query<P, Q>]
+): Address {
+	/* A word that ends with * may have slashes in it. */
+	const filled = path.replace(/\{(\w+)(\*?)\}/g, (_, word: string, rest: string) => {
+		const text = encodeURIComponent(String((words as Record<string, unknown>)[word]));
+		return rest ? text.replaceAll("%2F", "/") : text;
+	});
+	const pairs = Object.entries(query ?? {})
+		.filter(([, v]) => v !== undefined && v !== "")
+		.map(([k, v]) => [k, String(v)]);
 	const text = new URLSearchParams(pairs as [string, string][]).toString();
-	return text ? `${path}?${text}` : path;
+	return (text ? `${filled}?${text}` : filled) as Address;
 }
 
 async function fail(response: Response): Promise<never> {
@@ -43,7 +71,7 @@ async function fail(response: Response): Promise<never> {
 	);
 }
 
-export async function send(address: string, options: RequestInit = {}): Promise<Response> {
+export async function send(address: Address, options: RequestInit = {}): Promise<Response> {
 	let response: Response;
 	try {
 		response = await fetch(address, { credentials: "same-origin", ...options });
@@ -77,7 +105,10 @@ function remember(address: string, answer: unknown): void {
 const LATER = { Priority: "u=6" };
 
 /* Asks once however many wait; the returned function says that this caller no longer does. */
-export function ask<T>(address: string, later = false): { answer: Promise<T>; cancel: () => void } {
+export function ask<T>(
+	address: Address,
+	later = false,
+): { answer: Promise<T>; cancel: () => void } {
 	let found = pending.get(address);
 	if (!found) {
 		const abort = new AbortController();
@@ -115,7 +146,7 @@ export function ask<T>(address: string, later = false): { answer: Promise<T>; ca
 
 /* What an answer that is not there yet was asked by, and when (performance.now()). */
 export interface Wait {
-	address: string;
+	address: Address;
 	since: number;
 }
 
@@ -135,7 +166,7 @@ export interface Manner {
 
 /* null asks nothing. */
 export function useAnswer<T>(
-	address: string | null,
+	address: Address | null,
 	{ every = 0, later = false }: Manner = {},
 ): Answer<T> {
 	const [, redraw] = useState(0);
@@ -225,3 +256,5 @@ export function useAnswer<T>(
 		},
 	};
 }
+
+export const useApi = (): Answer<Api> => useAnswer<Api>(url("/api"));

@@ -3,14 +3,14 @@
 // there (on a large recording they take seconds, and nobody should wait for the rest that long).
 //
 // With a question or a range, the same of what matches: useMatched().
-import type { Answer, Query } from "./api";
-import { useAsked, useData } from "./recordings";
+import type { Answer } from "./api";
+import { dataUrl, useAsked, useData, type Asked } from "./recordings";
 import type { Overview } from "./types";
 
 export const useFacts = (id: string): Answer<Overview> =>
-	useData<Overview>(id, "overview", { verdicts: "false" });
+	useData<Overview>(dataUrl(id, "/data/{id}/overview", { verdicts: false }));
 
-const isPart = (asked: Query): boolean =>
+const isPart = (asked: Asked): boolean =>
 	Object.values(asked).some((v) => v !== undefined && v !== "");
 
 /* part: it is not the whole recording that is asked about. */
@@ -18,11 +18,16 @@ export function useMatched(id: string): { part: boolean; answer: Answer<Overview
 	const asked = useAsked(),
 		part = isPart(asked);
 	const whole = useFacts(id),
-		matched = useData<Overview>(id, part ? "overview" : null, { verdicts: "false", ...asked });
+		matched = useData<Overview>(
+			part ? dataUrl(id, "/data/{id}/overview", { verdicts: false, ...asked }) : null,
+		);
 	return { part, answer: part ? matched : whole };
 }
 
 /* Of what matches too. */
 export function useVerdicts(id: string, facts: Overview | undefined): Answer<Overview> {
-	return useData<Overview>(id, facts ? "overview" : null, useAsked(), { later: true });
+	const asked = useAsked();
+	return useData<Overview>(facts ? dataUrl(id, "/data/{id}/overview", asked) : null, {
+		later: true,
+	});
 }

@@ -3,7 +3,19 @@
 // while something loads or is still being recorded); useData() is how a view asks about its
 // recording: when that grows, the question is asked again by itself.
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, send, url, useAnswer, type Answer, type Manner, type Query } from "./api";
+import {
+	ApiError,
+	send,
+	url,
+	useAnswer,
+	type Address,
+	type Answer,
+	type Manner,
+	type Path,
+	type Query,
+	type Words,
+} from "./api";
+import type { Endpoints, Filters } from "./endpoints";
 import { useRoute, type Parameters } from "./url";
 
 export interface Timeval {
@@ -95,7 +107,7 @@ function say(next: State): void {
 export async function refresh(): Promise<void> {
 	clearTimeout(timer);
 	try {
-		const text = await (await send("/list")).text();
+		const text = await (await send(url("/list"))).text();
 		if (text !== last || state.error) {
 			last = text;
 			say({ list: (JSON.parse(text) as Recording[]).map(withoutZeros), error: undefined });
@@ -130,26 +142,28 @@ export const find = (id: string): Recording | undefined =>
 	id === "last" ? state.list?.at(-1) : state.list?.find((r) => r.id === id);
 
 /* The version stands behind a "#", which is never sent: it only makes another question of it. */
-export function dataUrl(id: string, path: string, query: Query = {}): string {
-	const { version, kind } = find(id) ?? {};
-	return (
-		url(`/${kind === "heap" ? "dumps" : "data"}/${id}/${path}`, query) +
-		(version && version > 1 ? `#${version}` : "")
+export function dataUrl<
+	P extends Extract<Path, `/${string}/{id}/${string}`>,
+	Q extends Endpoints[P],
+>(id: string, path: P, query: Query<P, Q>, words?: Omit<Words<P>, "id">): Address {
+	const version = find(id)?.version ?? 0;
+	const address = (url as (path: Path, words: object, query: object) => Address)(
+		path,
+		{ id, ...words },
+		query,
 	);
+	return version > 1 ? (`${address}#${version}` as Address) : address;
 }
 
-export function useData<T>(
-	id: string,
-	path: string | null,
-	query: Query = {},
-	manner: Manner = {},
-): Answer<T> {
+/* null asks nothing, nor does an address without an id: nothing is open then. */
+export function useData<T>(address: Address | null, manner: Manner = {}): Answer<T> {
 	useRecordings();
-	return useAnswer<T>(path === null || !id ? null : dataUrl(id, path, query), manner);
+	return useAnswer<T>(address?.startsWith("/data//") ? null : address, manner);
 }
 
 /* The part of a question that every view shares: the expression and the brush. */
-export function asked(parameters: Parameters): Query {
+export type Asked = Pick<Filters, "filter" | "from" | "to">;
+export function asked(parameters: Parameters): Asked {
 	return {
 		filter: parameters["filter"],
 		from: time(parameters["from"]),
@@ -170,4 +184,4 @@ export const time = (text: string | undefined): string | undefined =>
 			}s`
 		: undefined;
 export const nsToSeconds = (ns: number): string => String(Math.round(ns) / 1e9);
-export const useAsked = (): Query => asked(useRoute().parameters);
+export const useAsked = (): Asked => asked(useRoute().parameters);

@@ -6,7 +6,8 @@
 // (blocks; else bytes), by (line, file, address; else functions), thread, focus, ignore, retain,
 // exclude (regular expressions), allocator=1, base (another dump: a difference); shape, zoom, pin,
 // search, unfold, as of the flame graph; find and sort of the table.
-import type { Answer, ApiError, Query } from "../app/api";
+import type { Answer, ApiError } from "../app/api";
+import type { DumpFlameQuery } from "../app/endpoints";
 import type { Recording } from "../app/recordings";
 import type { Parameters } from "../app/url";
 import { pathKey } from "../parts/flame/tree";
@@ -62,7 +63,7 @@ export interface Asked {
 	by: By;
 	shape: Shape;
 	base: string | undefined;
-	query: Query; /* of every endpoint */
+	query: Omit<DumpFlameQuery, "direction" | "threads" | "limit">; /* of every endpoint */
 	filtered: boolean;
 	words: string; /* "in use" */
 }
@@ -95,7 +96,7 @@ export function asked(parameters: Parameters): Asked {
 			measure: `${ever ? "alloc" : "inuse"}_${weight === "bytes" ? "space" : "objects"}`,
 			by: by === "function" ? undefined : by,
 			...filters,
-			allocator: parameters["allocator"] ? "true" : undefined,
+			allocator: parameters["allocator"] ? true : undefined,
 			base: parameters["base"],
 		},
 	};

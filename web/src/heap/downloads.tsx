@@ -33,10 +33,15 @@ export function HeapDownloads({
 				...r,
 				file,
 				href: plain(
-					dataUrl(recording.id, `report/${r.name}/${encodeURIComponent(file)}`, {
-						...(r.whole ? {} : asked.query),
-						...(r.regex ? { regex: regex || "." } : {}),
-					}),
+					dataUrl(
+						recording.id,
+						"/dumps/{id}/report/{format}/{name}",
+						{
+							...(r.whole ? {} : asked.query),
+							...(r.regex ? { regex: regex || "." } : {}),
+						},
+						{ format: r.name, name: file },
+					),
 				),
 			};
 		});
@@ -81,7 +86,7 @@ export function HeapDownloads({
 				<li>
 					<a
 						class="button"
-						href={plain(dataUrl(recording.id, "raw"))}
+						href={plain(dataUrl(recording.id, "/dumps/{id}/raw", {}))}
 						download={recording.name}>
 						{recording.name}
 					</a>

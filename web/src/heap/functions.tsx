@@ -2,12 +2,13 @@
 // The table of a heap profile: what each function (line, file, address) holds by itself and with
 // all that it calls; of two dumps, how that changed.  Sorted and paged by the server.
 import type { ComponentChildren } from "preact";
+import type { DumpTopQuery } from "../app/endpoints";
 import { go, href, useRoute } from "../app/url";
 import { Card } from "../parts/card";
 import { shortName } from "../parts/frames";
 import { openMenu } from "../parts/menu";
 import { Bytes, Count } from "../parts/number";
-import { usePages } from "../parts/pages";
+import { sortedBy, usePages } from "../parts/pages";
 import { Search } from "../parts/search";
 import { Share } from "../parts/spark";
 import { Answered, Empty } from "../parts/states";
@@ -25,6 +26,8 @@ import {
 } from "./data";
 import { nameMenu } from "./graph";
 
+type Sort = NonNullable<DumpTopQuery["sort_by"]>;
+
 export function HeapFunctions({
 	id,
 	asked,
@@ -37,16 +40,11 @@ export function HeapFunctions({
 	const { parameters } = useRoute();
 	const difference = asked.base !== undefined,
 		sort = parameters["sort"] ?? (difference ? "-cum_change" : "-flat");
-	const pages = usePages<TopAnswer, Row>(
+	const pages = usePages(
 		id,
-		"top",
-		{
-			...asked.query,
-			search: parameters["find"],
-			sort_by: sort.replace(/^-/, ""),
-			order: sort.startsWith("-") ? "dsc" : "asc",
-		},
-		(answer) => ({ rows: answer.rows, count: answer.total_count }),
+		"/dumps/{id}/top",
+		{ ...asked.query, search: parameters["find"], ...sortedBy<Sort>(sort) },
+		(answer: TopAnswer) => ({ rows: answer.rows, count: answer.total_count }),
 		100,
 	);
 	const unit = asked.weight === "bytes" ? "bytes" : "objects",
@@ -75,7 +73,7 @@ export function HeapFunctions({
 	};
 	const other = (r: Row, what: "flat" | "cum"): number =>
 		r[`${what}_${asked.weight === "bytes" ? "objects" : "bytes"}`];
-	const name: Column<Row> = {
+	const name: Column<Row, Sort> = {
 		key: "name",
 		label: asked.by,
 		width: "minmax(240px, 1fr)",
@@ -88,7 +86,7 @@ export function HeapFunctions({
 			</span>
 		),
 	};
-	const plain: Column<Row>[] = [
+	const plain: Column<Row, Sort>[] = [
 		name,
 		{
 			key: "flat",
@@ -156,7 +154,7 @@ export function HeapFunctions({
 		) : (
 			none
 		);
-	const compared: Column<Row>[] = [
+	const compared: Column<Row, Sort>[] = [
 		name,
 		{
 			key: "cum_change",

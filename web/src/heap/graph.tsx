@@ -41,7 +41,12 @@ export function nameMenu(
 				hint: "new tab",
 				run: () =>
 					void window.open(
-						dataUrl(id, `report/${r.name}`, { ...asked.query, regex: pattern }),
+						dataUrl(
+							id,
+							"/dumps/{id}/report/{format}",
+							{ ...asked.query, regex: pattern },
+							{ format: r.name },
+						),
 						"_blank",
 						"noopener",
 					),

@@ -4,6 +4,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError, send, url } from "../app/api";
+import type { AgentsControlQuery } from "../app/endpoints";
 import type { Control } from "../app/agents";
 import { Card } from "../parts/card";
 import { save } from "../parts/clipboard";
@@ -216,10 +217,10 @@ function One({
 }) {
 	const [values, setValues] = useState<Record<string, string>>({});
 	const { busy, outcome, run } = useDoing();
-	const post = (query: Record<string, string>): void =>
+	const post = (query: AgentsControlQuery): void =>
 		run(async () => {
 			const answer = await send(
-				url(`/agents/${encodeURIComponent(agent)}/control/${control.name}`, query),
+				url("/agents/{agent}/control/{name*}", { agent, name: control.name }, query),
 				{ method: "POST" },
 			);
 			changed();

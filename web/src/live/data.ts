@@ -3,7 +3,7 @@
 // the page asks for the newest point each second while it is seen, and for what it missed in one
 // go.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, send } from "../app/api";
+import { ApiError, send, url, type Address } from "../app/api";
 import type { Arena } from "../jemalloc/data";
 
 export interface Now {
@@ -114,19 +114,23 @@ export function useLive(id: string, paused: boolean): Live & { again: () => void
 		latest.current = NOTHING;
 		show(latest.current);
 		const abort = new AbortController();
-		const ask = async <T>(path: string): Promise<T> =>
-			(await (
-				await send(`/agents/${encodeURIComponent(id)}/${path}`, { signal: abort.signal })
-			).json()) as T;
+		const ask = async <T>(address: Address): Promise<T> =>
+			(await (await send(address, { signal: abort.signal })).json()) as T;
 		const look = async (): Promise<void> => {
 			const { series } = latest.current;
-			const now = await ask<Now>("stats");
+			const now = await ask<Now>(url("/agents/{agent}/stats", { agent: id }));
 			/* One server's numbers are not another's: then all of it is asked for. */
 			const since = series && now.number >= series.next - 1 ? series.next : 0;
 			const more =
 				series && now.number === series.next - 1
 					? undefined
-					: await ask<Answer>(since ? `series?since=${since}` : "series");
+					: await ask<Answer>(
+							url(
+								"/agents/{agent}/series",
+								{ agent: id },
+								{ since: since || undefined },
+							),
+						);
 			latest.current = {
 				now,
 				series: more ? join(since ? series : undefined, more) : series,

@@ -2,7 +2,7 @@
 // Which bytes a view speaks about: at the peak, never freed, all that was allocated, freed at once,
 // or alive at the moment of the timeline.  Setting a moment means the last unless another was
 // chosen.
-import type { Query } from "../app/api";
+import type { FlameQuery } from "../app/endpoints";
 import { useFacts } from "../app/facts";
 import { nsToSeconds, time } from "../app/recordings";
 import { go, useRoute } from "../app/url";
@@ -13,7 +13,7 @@ export type Measure = "peak" | "leaked" | "allocated" | "temporary" | "alive";
 
 export interface Measured {
 	measure: Measure;
-	query: Query; /* measure and at, for questions */
+	query: Pick<FlameQuery, "measure" | "at">; /* measure and at, for questions */
 	words: string; /* "at the peak", for headings */
 	term: string; /* what an expression says of it; "" for all that was allocated */
 }
@@ -38,7 +38,7 @@ export function useMeasure(usual: Measure = "peak"): Measured {
 	const peak = usePeak(id);
 	const known = said && said in NAMES ? (said as Measure) : undefined;
 	const measure: Measure = known === "alive" && !at ? usual : (known ?? (at ? "alive" : usual));
-	const query: Query = measure === "alive" ? { measure, at: time(at) } : { measure };
+	const query = measure === "alive" ? { measure, at: time(at) } : { measure };
 	const words = measure === "alive" ? `alive at ${duration(Number(at))}` : NAMES[measure];
 	const term =
 		measure === "leaked"

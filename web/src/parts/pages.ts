@@ -3,7 +3,8 @@
 // was scrolled past is cancelled, and the newest pages are kept.  Rows of the question before stay
 // on the screen until the first page of the new one is there.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, ask, type Answer, type Query } from "../app/api";
+import { ApiError, ask, type Address, type Answer, type Path, type Query } from "../app/api";
+import type { Endpoints } from "../app/endpoints";
 import { dataUrl, useRecordings } from "../app/recordings";
 
 const KEPT = 60; /* pages */
@@ -42,17 +43,36 @@ export function useSettled(so: boolean, ms: number): boolean {
 	return so && settled;
 }
 
+/* A heading's "-size" as parameters.  What an address says is passed on: the server says what is
+ * wrong with it. */
+export const sortedBy = <Sort extends string>(
+	sort: string,
+): { sort_by: Sort; order: "asc" | "dsc" } => ({
+	sort_by: sort.replace(/^-/, "") as Sort,
+	order: sort.startsWith("-") ? "dsc" : "asc",
+});
+
+type Paged = {
+	[P in Path]: Endpoints[P] extends { skip?: number; count?: number }
+		? "skip" extends keyof Endpoints[P]
+			? P
+			: never
+		: never;
+}[Path];
+
 /* path null asks nothing.  pick: the rows of an answer and how many there are in all. */
-export function usePages<A, Row>(
+export function usePages<A, Row, P extends Paged, Q extends Endpoints[P]>(
 	id: string,
-	path: string | null,
-	query: Query,
+	path: P | null,
+	query: Query<P, Q>,
 	pick: (answer: A) => { rows: Row[]; count: number },
 	size = 60,
 	later = false,
 ): Pages<A, Row> {
 	useRecordings();
-	const subject = path === null ? "" : dataUrl(id, path, query);
+	const part = (range: { skip?: number; count?: number }): Address =>
+		dataUrl<Paged, object>(id, path!, { ...query, ...range });
+	const subject = path === null ? "" : part({});
 	const held = useRef<Held<A, Row> | undefined>(undefined);
 	const wanted = useRef({ from: 0, to: size });
 	const running = useRef(new Map<number, () => void>());
@@ -63,8 +83,7 @@ export function usePages<A, Row>(
 		busy: false,
 		since: 0,
 	});
-	const address = (page: number): string =>
-		dataUrl(id, path!, { ...query, skip: page * size, count: size });
+	const address = (page: number): Address => part({ skip: page * size, count: size });
 
 	useEffect(() => {
 		if (path === null) return;
@@ -162,11 +181,8 @@ export function usePages<A, Row>(
 		const rows: Row[] = [];
 		for (let skip = from; skip < to; skip += LOADED) {
 			rows.push(
-				...pick(
-					await ask<A>(
-						dataUrl(id, path!, { ...query, skip, count: Math.min(LOADED, to - skip) }),
-					).answer,
-				).rows,
+				...pick(await ask<A>(part({ skip, count: Math.min(LOADED, to - skip) })).answer)
+					.rows,
 			);
 		}
 		return rows;

@@ -3,8 +3,8 @@
 // of the server's filter table (/api), so a new filter is here by itself; each becomes a term like
 // size_min(1k), and what such a term says is read back into its field.
 import { useMemo, useState } from "preact/hooks";
-import { useAnswer } from "../app/api";
-import type { Api, FilterRow } from "../app/types";
+import { useApi } from "../app/api";
+import type { FilterRow } from "../app/types";
 import { Answered } from "./states";
 import { allOf, asRow, quote, terms } from "./terms";
 
@@ -47,7 +47,7 @@ export function Panel({
 	onApply: (filter: string) => void;
 	onClose: () => void;
 }) {
-	const api = useAnswer<Api>("/api");
+	const api = useApi();
 	return (
 		<section
 			class="card panel"

@@ -5,7 +5,7 @@
 // completes; the colours come from a copy of the text that lies behind the transparent field.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, url } from "../app/api";
-import { useData } from "../app/recordings";
+import { dataUrl, useData } from "../app/recordings";
 import type { Check } from "../app/types";
 import { go, useRoute } from "../app/url";
 import { Panel } from "./panel";
@@ -41,7 +41,9 @@ export function Question({ id }: { id: string }) {
 		const timer = setTimeout(() => setAsked(draft), 150);
 		return () => clearTimeout(timer);
 	}, [draft]);
-	const check = useData<Check>(id, asked.trim() ? "check" : null, { filter: asked.trim() });
+	const check = useData<Check>(
+		asked.trim() ? dataUrl(id, "/data/{id}/check", { filter: asked.trim() }) : null,
+	);
 	const wrong =
 		asked === draft && draft.trim() && check.fresh && check.data && !check.data.ok
 			? check.data
@@ -55,7 +57,11 @@ export function Question({ id }: { id: string }) {
 		if (!element || document.activeElement !== element) return;
 		const cursor = element.selectionStart ?? element.value.length;
 		const { answer, cancel } = ask<Completion>(
-			url(`/data/${id}/complete`, { text: element.value || " ", at: cursor, count: 12 }),
+			url(
+				"/data/{id}/complete",
+				{ id },
+				{ text: element.value || " ", at: cursor, count: 12 },
+			),
 		);
 		wanted.current = { cancel };
 		answer.then(

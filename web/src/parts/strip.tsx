@@ -3,10 +3,9 @@
 // line the moment that everything below speaks about; both are in the address (from, to, at).  The
 // whole recording is the quiet line behind what the question leaves.
 import { useMemo } from "preact/hooks";
-import { nsToSeconds, time, useData } from "../app/recordings";
+import { dataUrl, nsToSeconds, time, useData } from "../app/recordings";
 import { useFacts } from "../app/facts";
-import type { Api, Check, MapsTimeline, Timeline } from "../app/types";
-import { useAnswer } from "../app/api";
+import type { Check, MapsTimeline, Timeline } from "../app/types";
 import { go, href, useRoute } from "../app/url";
 import { Card, Choice } from "./card";
 import { Bytes, Count } from "./number";
@@ -39,22 +38,14 @@ const FORMAT: Record<Series, (v: number) => string> = {
 export function Strip({ id }: { id: string }) {
 	const { view, parameters } = useRoute();
 	const { filter, from, to, at } = parameters;
-	const api = useAnswer<Api>("/api");
-	const maps = useData<MapsTimeline>(
-		id,
-		api.data?.endpoints.some((e) => e.path === "/data/{id}/timeline_maps")
-			? "timeline_maps"
-			: null,
-	);
+	const maps = useData<MapsTimeline>(dataUrl(id, "/data/{id}/timeline_maps", {}));
 	const mapped = (maps.data?.xs.length ?? 0) > 2 ? maps.data : undefined;
 	const options = SERIES.filter(([key]) => key !== "rss" || mapped);
 	const series = options.find(([key]) => key === parameters["series"])?.[0] ?? "bytes";
-	const whole = useData<Timeline>(id, "timeline");
+	const whole = useData<Timeline>(dataUrl(id, "/data/{id}/timeline", {}));
 	/* In the overview it is what the graphs below show, elsewhere an addition. */
 	const matched = useData<Timeline>(
-		id,
-		filter ? "timeline" : null,
-		{ filter },
+		filter ? dataUrl(id, "/data/{id}/timeline", { filter }) : null,
 		{ later: view !== "overview" },
 	);
 	const part = filter && !matched.error ? matched.data : undefined;
@@ -219,8 +210,12 @@ function Said({
 	const { parameters } = useRoute();
 	const { filter, at } = parameters;
 	const facts = useFacts(id);
-	const here = useData<Check>(id, at ? "check" : null, { filter, alive_at: time(at) });
-	const never = useData<Check>(id, filter ? "check" : null, { filter, lifetime: "only_leaked" });
+	const here = useData<Check>(
+		at ? dataUrl(id, "/data/{id}/check", { filter, alive_at: time(at) }) : null,
+	);
+	const never = useData<Check>(
+		filter ? dataUrl(id, "/data/{id}/check", { filter, lifetime: "only_leaked" }) : null,
+	);
 	const leaked = filter ? (never.data?.ok ? never.data : undefined) : facts.data?.leaked;
 	/* These are of the whole run: the range does not count. */
 	const flame = (more: Record<string, string>): string =>

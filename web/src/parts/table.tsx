@@ -20,19 +20,21 @@ const HEAD = 32;
 const AROUND = 3; /* rows that are drawn above and below what is seen */
 const SAVED = 100_000; /* rows of a file at most; longer ones are a download of the server */
 
-export interface Column<Row> {
-	key: string;
+interface AnyColumn<Row> {
 	label: string;
 	title?: string;
 	number?: boolean;
 	/* of the grid: 120px, minmax(200px, 1fr); never max-content, each row is a grid */
 	width?: string;
-	sort?: boolean;
 	ascending?: boolean; /* the first click sorts so: names, times */
 	group?: string; /* a heading above neighbours that share it */
 	cell: (row: Row, index: number) => ComponentChildren;
 	text?: (row: Row) => string; /* for copying and files: the exact value */
 }
+
+/* Sort: the keys that rows can be sorted by. */
+export type Column<Row, Sort extends string = string> = AnyColumn<Row> &
+	({ key: Sort; sort: boolean } | { key: string; sort?: false });
 
 export interface TableProps<Row> {
 	label: string;

@@ -24,7 +24,7 @@ export function Working({ wait }: { wait: Wait }) {
 			try {
 				setProgress(
 					(await (
-						await send(url("/progress", { of: wait.address.split("#")[0]! }), {
+						await send(url("/progress", {}, { of: wait.address.split("#")[0]! }), {
 							signal: abort.signal,
 						})
 					).json()) as Progress,

@@ -3,7 +3,7 @@
 // one that was chosen.  Time goes to the right, addresses upwards; each area is a stretch between
 // gaps.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { nsToSeconds, time, useAsked, useData } from "../app/recordings";
+import { dataUrl, nsToSeconds, time, useAsked, useData } from "../app/recordings";
 import { token, useTheme } from "../app/theme";
 import { go, href, useRoute } from "../app/url";
 import { adding, addressTerm, stackTerm } from "../parts/adding";
@@ -281,11 +281,11 @@ function HoldersCard({ id, region }: { id: string; region: Region | undefined })
 			? { address_min: `0x${hex(region.low)}`, address_max: `0x${hex(region.high - 1)}` }
 			: {}),
 	};
-	const pages = usePages<Holders, Holder>(
+	const pages = usePages(
 		id,
-		"holders",
+		"/data/{id}/holders",
 		query,
-		(answer) => ({ rows: answer.stacks, count: answer.total_count }),
+		(answer: Holders) => ({ rows: answer.stacks, count: answer.total_count }),
 		50,
 	);
 	const data = pages.answer.data;
@@ -487,14 +487,16 @@ export function AddressSpace({ id }: ViewProps) {
 	const zoom = parseRegion(parameters["zoom"]),
 		region = parseRegion(parameters["region"]);
 	const as = parameters["as"] === "table" ? "table" : "picture";
-	const answer = useData<Space>(id, "address_space", {
-		...asked,
-		columns: 300,
-		rows: 320,
-		...(zoom
-			? { address_min: `0x${hex(zoom.low)}`, address_max: `0x${hex(zoom.high - 1)}` }
-			: {}),
-	});
+	const answer = useData<Space>(
+		dataUrl(id, "/data/{id}/address_space", {
+			...asked,
+			columns: 300,
+			rows: 320,
+			...(zoom
+				? { address_min: `0x${hex(zoom.low)}`, address_max: `0x${hex(zoom.high - 1)}` }
+				: {}),
+		}),
+	);
 	const space = answer.data;
 	const at = parameters["at"] ? Number(parameters["at"]) * 1e9 : undefined;
 	const areas = useMemo(() => (space ? [...space.areas].reverse() : []), [space]);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Allocations by the stack that made them: sums, a curve of what was alive, and who asked.
 import { useCallback } from "preact/hooks";
-import { seconds, time, useAsked, useData, type Timeval } from "../app/recordings";
+import type { GroupNumber } from "../app/endpoints";
+import { dataUrl, seconds, time, useAsked, useData, type Timeval } from "../app/recordings";
 import { go, href, useRoute } from "../app/url";
 import { adding, alone, stackTerm } from "../parts/adding";
 import { Card } from "../parts/card";
@@ -9,7 +10,7 @@ import type { Frame } from "../parts/frames";
 import { openMenu } from "../parts/menu";
 import { Nothing } from "../parts/nothing";
 import { Bytes, Count, Sum } from "../parts/number";
-import { usePages, useSettled } from "../parts/pages";
+import { sortedBy, usePages, useSettled } from "../parts/pages";
 import { Share, Spark, Two } from "../parts/spark";
 import { Stack, stackHeight, stackText } from "../parts/stack";
 import { Answered } from "../parts/states";
@@ -18,24 +19,25 @@ import { bytes, duration, percent, plural } from "../parts/units";
 import { blocksOf, FLAT, ROW, stackItems, Tools, useOpen, When, Who } from "./allocation_parts";
 import type { ViewProps } from "./views";
 
-interface Sums {
-	size: number;
-	usable_size: number;
-	min_size: number;
-	max_size: number;
-	min_timestamp_relative: Timeval;
-	min_timestamp_relative_p: number;
-	max_timestamp_relative: Timeval;
-	max_timestamp_relative_p: number;
-	interval: Timeval;
-	leaked_count: number;
-	leaked_size: number;
-	allocated_count: number;
-	max_total_usage_first_seen_at_relative?: Timeval | null;
-	max_total_usage_first_seen_at_relative_p?: number | null;
-	peak_size?: number;
-	peak_count?: number;
-}
+type Of<Name extends GroupNumber> = Name; /* no others are there */
+type Sums = Record<
+	Of<
+		| "size"
+		| "usable_size"
+		| "min_size"
+		| "max_size"
+		| "leaked_count"
+		| "leaked_size"
+		| "allocated_count"
+	>,
+	number
+> &
+	Record<`${Of<"min_timestamp" | "max_timestamp">}_relative`, Timeval> &
+	Record<`${Of<"min_timestamp" | "max_timestamp">}_relative_p`, number> &
+	Record<Of<"interval">, Timeval> &
+	Partial<Record<Of<"peak_size" | "peak_count">, number>> &
+	Partial<Record<`${Of<"max_total_usage_first_seen_at">}_relative`, Timeval | null>> &
+	Partial<Record<`${Of<"max_total_usage_first_seen_at">}_relative_p`, number | null>>;
 interface Group {
 	all: Sums;
 	only_matched: Sums;
@@ -48,6 +50,7 @@ interface Answer {
 	total_count: number;
 }
 type Part = "only_matched" | "all";
+type Sort = `${Part}.${GroupNumber}`;
 
 export function AllocationGroups({ id }: ViewProps) {
 	const { parameters } = useRoute();
@@ -63,25 +66,23 @@ export function AllocationGroups({ id }: ViewProps) {
 	const full = parameters["full"] === "1";
 	const open = useOpen();
 	const query = { ...asked, alive_at: time(parameters["at"]) };
-	const total = useData<{ ok: boolean; bytes: number; count: number }>(id, "check", query);
-	const order = {
-		...query,
-		sort_by: sort.replace(/^-/, ""),
-		order: sort.startsWith("-") ? "dsc" : "asc",
-	};
+	const total = useData<{ ok: boolean; bytes: number; count: number }>(
+		dataUrl(id, "/data/{id}/check", query),
+	);
+	const order = { ...query, ...sortedBy<Sort>(sort) };
 	const pick = (answer: Answer): { rows: Group[]; count: number } => ({
 		rows: answer.groups,
 		count: answer.total_count,
 	});
 	/* Whole stacks are most of an answer: no more of them than a screen or so. */
-	const pages = usePages<Answer, Group>(id, "groups", order, pick, 30);
+	const pages = usePages(id, "/data/{id}/groups", order, pick, 30);
 	/* Curves take the server longer than all the rest, so they come when the rows are there, and
 	 * stay. */
 	const looking = useSettled(pages.answer.fresh, 200);
-	const curves = usePages<Answer, Group>(
+	const curves = usePages(
 		id,
-		looking ? "groups" : null,
-		{ ...order, spark: 60, stacks: "false" },
+		looking ? "/data/{id}/groups" : null,
+		{ ...order, spark: 60, stacks: false },
 		pick,
 		60,
 		true,
@@ -98,7 +99,7 @@ export function AllocationGroups({ id }: ViewProps) {
 		[pages.onRange, curves.onRange],
 	);
 	const whole = total.data?.bytes ?? 0;
-	const columns: Column<Group>[] = [
+	const columns: Column<Group, Sort>[] = [
 		{
 			key: "who",
 			label: "allocated in",
@@ -118,22 +119,22 @@ export function AllocationGroups({ id }: ViewProps) {
 				/>
 			),
 		},
-		...parts.flatMap((part): Column<Group>[] => {
+		...parts.flatMap((part): Column<Group, Sort>[] => {
 			const sums = (g: Group): Sums => g[part];
 			const band =
 				figures === "both"
 					? { group: part === "all" ? "the whole stack" : "what matches" }
 					: {};
 			const column = (
-				key: string,
+				key: GroupNumber,
 				label: string,
 				width: string,
 				title: string,
 				cell: (s: Sums, g: Group) => preact.ComponentChildren,
 				text: (s: Sums) => string,
 				ascending = false,
-			): Column<Group> => ({
-				key: `${part}.${key}`,
+			): Column<Group, Sort> => ({
+				key: `${part}.${key}` as const,
 				label,
 				width,
 				title,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Allocations one by one: when, how large, for how long, by which thread, and where.
 import { useCallback } from "preact/hooks";
+import type { AllocationNumbers, AllocationsQuery } from "../app/endpoints";
 import { nsToSeconds, seconds, time, useAsked, type Timeval } from "../app/recordings";
 import { go, href, useRoute } from "../app/url";
 import { adding, rangeTerm, threadTerm } from "../parts/adding";
@@ -10,7 +11,7 @@ import type { Frame } from "../parts/frames";
 import { openMenu } from "../parts/menu";
 import { Nothing } from "../parts/nothing";
 import { Sum } from "../parts/number";
-import { usePages } from "../parts/pages";
+import { sortedBy, usePages } from "../parts/pages";
 import { Two } from "../parts/spark";
 import { Stack, stackHeight, stackText } from "../parts/stack";
 import { Answered } from "../parts/states";
@@ -20,6 +21,8 @@ import { ROW, stackItems, Tools, useOpen, When, Who } from "./allocation_parts";
 import { useMoreColumns } from "./more_columns";
 import type { ViewProps } from "./views";
 
+type Sort = NonNullable<AllocationsQuery["sort_by"]>;
+
 interface End {
 	timestamp_relative: Timeval;
 	thread?: number;
@@ -27,22 +30,13 @@ interface End {
 	backtrace_id?: number;
 	backtrace?: Frame[];
 }
-interface Allocation {
+interface Allocation extends AllocationNumbers {
 	id: number;
-	address: number;
 	address_s: string;
-	timestamp: Timeval;
 	timestamp_relative: Timeval;
 	timestamp_relative_p: number;
-	thread: number;
 	thread_name?: string;
 	call: string;
-	size: number;
-	extra_space: number;
-	lifetime: Timeval;
-	chain_lifetime: Timeval;
-	position_in_chain: number;
-	chain_length: number;
 	backtrace_id: number;
 	backtrace: Frame[];
 	deallocation?: End;
@@ -85,23 +79,18 @@ export function AllocationList({ id }: ViewProps) {
 	const sort = parameters["sort"] || "timestamp";
 	const full = parameters["full"] === "1";
 	const open = useOpen();
-	const pages = usePages<
-		{ allocations: Allocation[]; total_count: number; total_size: number },
-		Allocation
-	>(
+	const pages = usePages(
 		id,
-		"allocations",
-		{
-			...asked,
-			alive_at: time(parameters["at"]),
-			sort_by: sort.replace(/^-/, ""),
-			order: sort.startsWith("-") ? "dsc" : "asc",
-		},
-		(answer) => ({ rows: answer.allocations, count: answer.total_count }),
+		"/data/{id}/allocations",
+		{ ...asked, alive_at: time(parameters["at"]), ...sortedBy<Sort>(sort) },
+		(answer: { allocations: Allocation[]; total_count: number; total_size: number }) => ({
+			rows: answer.allocations,
+			count: answer.total_count,
+		}),
 		50,
 	);
 	const clock = (t: Timeval): string => new Date(seconds(t) * 1000).toISOString().slice(11, 23);
-	const columns: Column<Allocation>[] = [
+	const columns: Column<Allocation, Sort>[] = [
 		{
 			key: "who",
 			label: "allocated in",

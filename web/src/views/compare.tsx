@@ -203,7 +203,11 @@ export function Compare({ id }: ViewProps) {
 	const { from: _from, to: _to, ...filters } = asked;
 	const answer = useAnswer<Diff>(
 		id && list
-			? url(`/data/${against}/diff`, { b: id, ...filters, ...query, weight, by, count: ROWS })
+			? url(
+					"/data/{id}/diff",
+					{ id: against },
+					{ b: id, ...filters, ...query, weight, by, count: ROWS },
+				)
 			: null,
 	);
 	const data = answer.data;

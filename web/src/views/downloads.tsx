@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Every format that the server can write, with the question of the page and what opens it.
-import { url, useAnswer } from "../app/api";
+import { url, useApi } from "../app/api";
+import type { DataExportQuery } from "../app/endpoints";
 import { find, programName, useAsked, useRecordings } from "../app/recordings";
 import { go, useRoute } from "../app/url";
 import type { Api } from "../app/types";
@@ -24,7 +25,8 @@ interface Row {
 }
 
 /* Texts that are no exporters. */
-const TEXTS: readonly [path: string, name: string, help: string, ending: string][] = [
+type Text = "allocation_ascii_tree" | `dynamic_${"constants" | "statics"}${"" | "_ascii_tree"}`;
+const TEXTS: readonly [path: Text, name: string, help: string, ending: string][] = [
 	["allocation_ascii_tree", "ASCII tree", "the call tree as a table of text", "tree.txt"],
 	[
 		"dynamic_constants",
@@ -54,22 +56,26 @@ export function Downloads({ id }: ViewProps) {
 	const measured = useMeasure();
 	const weight = parameters["weight"] === "count" ? "count" : "bytes";
 	const groups = parameters["rows"] === "stacks";
-	const api = useAnswer<Api>("/api");
+	const api = useApi();
 	const recording = find(id);
 	const base = recording ? programName(recording).replace(/[^\w.-]+/g, "_") : "recording";
 	const fromExport = (e: Export): Row => {
 		const file = `${base}.${e.extension}`;
-		const query = {
+		const query: DataExportQuery = {
 			...asked,
 			...(e.one_measure ? { ...measured.query, weight } : {}),
-			...(e.groups && groups ? { groups: "true" } : {}),
+			...(e.groups && groups ? { groups: true } : {}),
 		};
 		return {
 			name: e.name,
 			help: e.help,
 			viewer: e.viewer ?? "",
 			file,
-			href: url(`/data/${id}/export/${e.name}/${encodeURIComponent(file)}`, query),
+			href: url(
+				"/data/{id}/export/{format}/{name}",
+				{ id, format: e.name, name: file },
+				query,
+			),
 			uses: e.one_measure
 				? measured.words
 				: e.groups && groups
@@ -80,16 +86,17 @@ export function Downloads({ id }: ViewProps) {
 	const rows = (data: Api): Row[] => [
 		...data.exports.map(fromExport),
 		...TEXTS.map(([path, name, help, ending]): Row => {
-			const file = `${base}.${ending}`,
-				where =
-					path === "allocation_ascii_tree" ? path : `${path}/${encodeURIComponent(file)}`;
+			const file = `${base}.${ending}`;
 			return {
 				name,
 				help,
 				viewer: ending.endsWith("txt") ? "any editor" : "jq",
 				file,
 				uses: "",
-				href: url(`/data/${id}/${where}`, asked),
+				href:
+					path === "allocation_ascii_tree"
+						? url(`/data/{id}/${path}`, { id }, asked)
+						: url(`/data/{id}/${path}/{name}`, { id, name: file }, asked),
 			};
 		}),
 	];

@@ -5,6 +5,7 @@
 // survive another answer), search, as=table.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import {
+	dataUrl,
 	useData,
 	useAsked,
 	useRecordings,
@@ -72,16 +73,22 @@ export function FlameView({ id }: ViewProps) {
 	const against = parameters["against"];
 	const at = measure === "alive" ? parameters["at"] || peak : undefined;
 	const ready = measure !== "alive" || at !== undefined;
-	const answer = useData<FlameAnswer>(id, ready ? "flame" : null, {
-		...asked,
-		measure,
-		weight,
-		at: time(at),
-		direction: shape === "up" ? "up" : undefined,
-		by: shape === "thread" ? "thread" : undefined,
-		against:
-			against && /^[0-9.]+$/.test(against) && against.length < 32 ? `${against}s` : against,
-	});
+	const answer = useData<FlameAnswer>(
+		ready
+			? dataUrl(id, "/data/{id}/flame", {
+					...asked,
+					measure,
+					weight,
+					at: time(at),
+					direction: shape === "up" ? "up" : undefined,
+					by: shape === "thread" ? "thread" : undefined,
+					against:
+						against && /^[0-9.]+$/.test(against) && against.length < 32
+							? `${against}s`
+							: against,
+				})
+			: null,
+	);
 	const tree = useMemo(() => (answer.data ? new Tree(answer.data) : undefined), [answer.data]);
 	const asTable = parameters["as"] === "table";
 	const said = tree && answer.data && <Said tree={tree} measure={measure} at={at} />;

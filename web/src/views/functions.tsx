@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What each function (line, module) weighs wherever it stands: itself, and with all that it calls.
+import type { FunctionsQuery } from "../app/endpoints";
 import { useAsked } from "../app/recordings";
 import { go, href, useRoute } from "../app/url";
 import { adding, functionTerm, lineTerm, sourceTerm } from "../parts/adding";
@@ -11,7 +12,7 @@ import { MeasureChoice, useMeasure } from "../parts/measure";
 import { openMenu, type Item } from "../parts/menu";
 import { Nothing } from "../parts/nothing";
 import { Bytes, Count } from "../parts/number";
-import { usePages } from "../parts/pages";
+import { sortedBy, usePages } from "../parts/pages";
 import { Search } from "../parts/search";
 import { Share } from "../parts/spark";
 import { Answered } from "../parts/states";
@@ -19,6 +20,8 @@ import { Table, type Column } from "../parts/table";
 import { quote } from "../parts/terms";
 import { bytes, middle, plural } from "../parts/units";
 import type { ViewProps } from "./views";
+
+type Sort = NonNullable<FunctionsQuery["sort_by"]>;
 
 interface Weighed {
 	name: string;
@@ -50,20 +53,13 @@ export function Functions({ id }: ViewProps) {
 	const { parameters } = useRoute();
 	const measured = useMeasure();
 	const asked = useAsked();
-	const by = parameters["by"] ?? "function";
+	const by = (parameters["by"] ?? "function") as NonNullable<FunctionsQuery["by"]>;
 	const sort = parameters["sort"] ?? "-total";
-	const pages = usePages<Answer, Weighed>(
+	const pages = usePages(
 		id,
-		"functions",
-		{
-			...asked,
-			...measured.query,
-			by,
-			search: parameters["search"],
-			sort_by: sort.replace(/^-/, ""),
-			order: sort.startsWith("-") ? "dsc" : "asc",
-		},
-		(answer) => ({ rows: answer.functions, count: answer.total_count }),
+		"/data/{id}/functions",
+		{ ...asked, ...measured.query, by, search: parameters["search"], ...sortedBy<Sort>(sort) },
+		(answer: Answer) => ({ rows: answer.functions, count: answer.total_count }),
 		100,
 	);
 	const total = pages.answer.data?.total ?? { bytes: 0, count: 0 };
@@ -89,7 +85,7 @@ export function Functions({ id }: ViewProps) {
 			: row.module
 				? fileName(row.module)
 				: "";
-	const columns: Column<Weighed>[] = [
+	const columns: Column<Weighed, Sort>[] = [
 		{
 			key: "name",
 			label: by,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A heap profile: who holds the memory that jemalloc (or gperftools) sampled, as a flame graph and
 // as a table, of one dump or of the difference of two.  heap/data.ts says what is in the address.
-import { useAnswer } from "../app/api";
-import { find, useData, useRecordings, type Recording } from "../app/recordings";
-import type { Api } from "../app/types";
+import { useApi } from "../app/api";
+import { dataUrl, find, useData, useRecordings, type Recording } from "../app/recordings";
 import { goTo, href, useRoute } from "../app/url";
 import { asked as askedOf, programOf, usable, type Facts } from "../heap/data";
 import { HeapDownloads } from "../heap/downloads";
@@ -130,13 +129,15 @@ function Profile({
 	const { parameters } = useRoute();
 	const asked = askedOf(parameters),
 		{ id } = recording;
-	const facts = useData<Facts>(id, "facts");
-	const api = useAnswer<Api>("/api");
-	const flame = useData<FlameAnswer>(id, "flame", {
-		...asked.query,
-		direction: asked.shape === "up" ? "up" : undefined,
-		threads: asked.shape === "thread" ? "true" : undefined,
-	});
+	const facts = useData<Facts>(dataUrl(id, "/dumps/{id}/facts", {}));
+	const api = useApi();
+	const flame = useData<FlameAnswer>(
+		dataUrl(id, "/dumps/{id}/flame", {
+			...asked.query,
+			direction: asked.shape === "up" ? "up" : undefined,
+			threads: asked.shape === "thread" || undefined,
+		}),
+	);
 	const reports = api.data?.heap_reports ?? [];
 	const [warning, ...more] = recording.warnings;
 	return (

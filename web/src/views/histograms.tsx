@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // How large blocks are, and how long they live.  A bar is a link to what it counts.
-import type { Query } from "../app/api";
-import { useAsked, useData } from "../app/recordings";
+import type { HistogramQuery } from "../app/endpoints";
+import { dataUrl, useAsked, useData } from "../app/recordings";
 import { go, useRoute } from "../app/url";
 import { adding, rangeTerm } from "../parts/adding";
 import { Bars, type Bar } from "../parts/bars";
@@ -105,7 +105,7 @@ function bars(of: "size" | "lifetime", answer: Answer, weight: Weight, measured:
 }
 
 /* Everything about sizes is one question. */
-const question = (of: "size" | "lifetime", weight: Weight): Query =>
+const question = (of: "size" | "lifetime", weight: Weight): HistogramQuery =>
 	of === "size" ? { of, weight, top: 1000 } : { of };
 
 /* The bin with most of it, in words. */
@@ -127,11 +127,13 @@ function Histogram({
 	weight: Weight;
 }) {
 	const asked = useAsked();
-	const answer = useData<Answer>(id, "histogram", {
-		...asked,
-		...measured.query,
-		...question(of, weight),
-	});
+	const answer = useData<Answer>(
+		dataUrl(id, "/data/{id}/histogram", {
+			...asked,
+			...measured.query,
+			...question(of, weight),
+		}),
+	);
 	const table = useRoute().parameters["table"] === of;
 	const title = of === "size" ? "Sizes" : "Lifetimes";
 	const list = answer.data ? bars(of, answer.data, weight, measured) : [];
@@ -226,11 +228,13 @@ function Histogram({
 function Exact({ id, measured, weight }: { id: string; measured: Measured; weight: Weight }) {
 	const asked = useAsked();
 	const sort = useRoute().parameters["sort"] ?? (weight === "bytes" ? "-bytes" : "-count");
-	const answer = useData<Answer>(id, "histogram", {
-		...asked,
-		...measured.query,
-		...question("size", weight),
-	});
+	const answer = useData<Answer>(
+		dataUrl(id, "/data/{id}/histogram", {
+			...asked,
+			...measured.query,
+			...question("size", weight),
+		}),
+	);
 	const key = sort.replace(/^-/, "") as keyof Size,
 		sign = sort.startsWith("-") ? -1 : 1;
 	const sizes = [...(answer.data?.sizes ?? [])].sort((a, b) => sign * (a[key] - b[key]));
@@ -324,11 +328,13 @@ function Exact({ id, measured, weight }: { id: string; measured: Measured; weigh
 }
 
 function Total({ id, measured, weight }: { id: string; measured: Measured; weight: Weight }) {
-	const { data } = useData<Answer>(id, "histogram", {
-		...useAsked(),
-		...measured.query,
-		...question("size", weight),
-	});
+	const { data } = useData<Answer>(
+		dataUrl(id, "/data/{id}/histogram", {
+			...useAsked(),
+			...measured.query,
+			...question("size", weight),
+		}),
+	);
 	return (
 		<span class="said dim" data-card="total">
 			{data ? `${bytes(data.bytes)} ${measured.words} in ${plural(data.count, "block")}` : ""}

@@ -2,7 +2,7 @@
 // A running program's jemalloc: figures and curves that move each second, its arenas, and what can
 // be changed in it.  A heap profile dump, or its statistics in full, is one click away.
 import { useEffect } from "preact/hooks";
-import { send } from "../app/api";
+import { send, url } from "../app/api";
 import { agentName, useAgents, type Agent } from "../app/agents";
 import { find, refresh } from "../app/recordings";
 import { go, goTo, href, useRoute } from "../app/url";
@@ -42,7 +42,7 @@ function Fetch({
 	const { busy, outcome, run } = useDoing();
 	const fetchIt = async (): Promise<string> => {
 		const { id, name } = (await (
-			await send(`/agents/${encodeURIComponent(agent)}/${what}`, { method: "POST" })
+			await send(url(`/agents/{agent}/${what}`, { agent }), { method: "POST" })
 		).json()) as { id: string; name: string };
 		await refresh();
 		goTo(href({ view: find(id)?.kind ?? view, id }));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Columns of the list of allocations that the server's table of numbers has, and the page has no
 // cell of its own for: shown when they are chosen, which is kept in the address.
-import { useAnswer } from "../app/api";
+import { useApi } from "../app/api";
 import { seconds, type Timeval } from "../app/recordings";
 import type { Api } from "../app/types";
 import { go, useRoute } from "../app/url";
@@ -39,7 +39,7 @@ function columnOf<Row extends object>({ name, help, member, type }: Sort): Colum
 
 /* The columns that were chosen, and the button that chooses; `own` are those of the page. */
 export function useMoreColumns<Row extends object>(own: readonly string[]) {
-	const api = useAnswer<Api>("/api");
+	const api = useApi();
 	const chosen = (useRoute().parameters["columns"] ?? "").split(",").filter(Boolean);
 	const offered = (api.data?.sorts ?? []).filter(
 		(s) => s.member !== null && !own.includes(s.name),

@@ -3,9 +3,8 @@
 // is a new one, so they zoom together), share the hover line, and ask about moments by a right
 // click.  A group is a row of the table below; one without figures is left out.
 import { useMemo } from "preact/hooks";
-import { useAnswer } from "../app/api";
-import { time, useData } from "../app/recordings";
-import type { Api, Overview as Facts, Timeline } from "../app/types";
+import { dataUrl, time, useData } from "../app/recordings";
+import type { Overview as Facts, Timeline } from "../app/types";
 import { go, useRoute } from "../app/url";
 import { Card, Choice } from "../parts/card";
 import { openMenu } from "../parts/menu";
@@ -25,7 +24,7 @@ interface Curve {
 interface Group {
 	key: string; /* in the address: which curve is shown */
 	title: string;
-	path: string;
+	path: "/data/{id}/timeline" | "/data/{id}/timeline_leaked" | "/data/{id}/timeline_maps";
 	/* the question and the range are asked for; else all is here, and a part is shown */
 	filtered: boolean;
 	curves: readonly Curve[];
@@ -35,7 +34,7 @@ const GROUPS: readonly Group[] = [
 	{
 		key: "memory",
 		title: "Memory",
-		path: "timeline",
+		path: "/data/{id}/timeline",
 		filtered: true,
 		curves: [
 			{ key: "size", label: "bytes", field: "allocated_size", kind: "bytes" },
@@ -54,7 +53,7 @@ const GROUPS: readonly Group[] = [
 	{
 		key: "leaked",
 		title: "Never freed",
-		path: "timeline_leaked",
+		path: "/data/{id}/timeline_leaked",
 		filtered: true,
 		curves: [
 			{ key: "size", label: "bytes", field: "allocated_size", kind: "bytes" },
@@ -64,7 +63,7 @@ const GROUPS: readonly Group[] = [
 	{
 		key: "maps",
 		title: "The process",
-		path: "timeline_maps",
+		path: "/data/{id}/timeline_maps",
 		filtered: false,
 		curves: [
 			{ key: "rss", label: "RSS", field: "rss", kind: "bytes" },
@@ -86,13 +85,9 @@ const FORMAT: Record<Curve["kind"], (v: number) => string> = {
 };
 
 export function Graphs({ id, facts }: { id: string; facts: Facts }) {
-	const api = useAnswer<Api>("/api");
-	const known = (group: Group): boolean =>
-		group.path === "timeline" ||
-		(api.data?.endpoints.some((e) => e.path === `/data/{id}/${group.path}`) ?? false);
 	return (
 		<div class="graphs">
-			{GROUPS.filter(known).map((group) => (
+			{GROUPS.map((group) => (
 				<Graph key={group.key} id={id} group={group} facts={facts} />
 			))}
 		</div>
@@ -103,9 +98,7 @@ function Graph({ id, group, facts }: { id: string; group: Group; facts: Facts })
 	const { parameters } = useRoute();
 	const { filter, from, to, at } = parameters;
 	const answer = useData<Timeline & Numbers>(
-		id,
-		group.path,
-		group.filtered ? { filter, from: time(from), to: time(to) } : {},
+		dataUrl(id, group.path, group.filtered ? { filter, from: time(from), to: time(to) } : {}),
 	);
 	const curve = group.curves.find((c) => c.key === parameters[group.key]) ?? group.curves[0]!;
 	const start = facts.start_ms;

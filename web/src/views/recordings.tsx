@@ -2,7 +2,7 @@
 // All recordings that the server has open: a table to search in; a file that is dropped is sent and
 // opened; two that are ticked can be compared.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { forget, send, useAnswer } from "../app/api";
+import { forget, send, url, useApi } from "../app/api";
 import {
 	find,
 	programName,
@@ -11,7 +11,6 @@ import {
 	useRecordings,
 	type Recording,
 } from "../app/recordings";
-import type { Api } from "../app/types";
 import { go, goTo, href, useRoute } from "../app/url";
 import { Card } from "../parts/card";
 import { notice } from "../parts/clipboard";
@@ -64,7 +63,7 @@ export function Recordings() {
 		go({ tick: next.join(",") }, true);
 	};
 	const remove = async (r: Recording): Promise<void> => {
-		await send(`/data/${r.id}`, { method: "DELETE" }).catch((error: Error) =>
+		await send(url("/data/{id}", { id: r.id }), { method: "DELETE" }).catch((error: Error) =>
 			notice(error.message),
 		);
 		forget(`/data/${r.id}`);
@@ -338,7 +337,7 @@ export function Drop({ children }: { children: (choose: () => void) => preact.Co
 	const [over, setOver] = useState(false);
 	const [sent, setSent] = useState<Upload[]>([]);
 	const input = useRef<HTMLInputElement>(null);
-	const api = useAnswer<Api>("/api");
+	const api = useApi();
 	const take = (files: FileList | null | undefined): void => {
 		for (const file of [...(files ?? [])]) {
 			const mine: Upload = { name: file.name, part: 0 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Source files by what goes through them; one file line by line, with what each line weighs.
 import { useMemo } from "preact/hooks";
-import { useAsked, useData } from "../app/recordings";
+import { dataUrl, useAsked, useData } from "../app/recordings";
 import { go, href, useRoute } from "../app/url";
 import { adding, lineTerm, sourceTerm } from "../parts/adding";
 import { Card } from "../parts/card";
@@ -56,11 +56,14 @@ function Files({ id }: ViewProps) {
 	const { parameters } = useRoute();
 	const measured = useMeasure();
 	const asked = useAsked();
-	const pages = usePages<{ sources: File[]; total_count: number }, File>(
+	const pages = usePages(
 		id,
-		"sources",
+		"/data/{id}/sources",
 		{ ...asked, ...measured.query, search: parameters["search"] },
-		(answer) => ({ rows: answer.sources, count: answer.total_count }),
+		(answer: { sources: File[]; total_count: number }) => ({
+			rows: answer.sources,
+			count: answer.total_count,
+		}),
 		100,
 	);
 	const most = Math.max(1, ...(pages.answer.data?.sources ?? []).map((f) => f.bytes));
@@ -198,7 +201,9 @@ const shade = (part: number, most: number): number =>
 function One({ id, file, measured }: { id: string; file: string; measured: Measured }) {
 	const { parameters } = useRoute();
 	const asked = useAsked();
-	const answer = useData<Source>(id, "source", { ...asked, ...measured.query, file });
+	const answer = useData<Source>(
+		dataUrl(id, "/data/{id}/source", { ...asked, ...measured.query, file }),
+	);
 	const data = answer.data;
 	const lines = useMemo((): Line[] => {
 		if (!data) return [];

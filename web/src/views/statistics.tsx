@@ -18,8 +18,9 @@ const usable = (r: Recording): boolean =>
 function sourceOf(list: readonly Recording[]): Source {
 	return {
 		files: list.filter(usable).map((r) => ({ id: r.id, name: r.name, version: r.version })),
-		history: (id) => ask<History>(dataUrl(id, "statistics")).answer,
-		snapshot: (id, number) => ask<Snapshot>(dataUrl(id, `statistics/${number}`)).answer,
+		history: (id) => ask<History>(dataUrl(id, "/data/{id}/statistics", {})).answer,
+		snapshot: (id, number) =>
+			ask<Snapshot>(dataUrl(id, "/data/{id}/statistics/{number}", {}, { number })).answer,
 	};
 }
 

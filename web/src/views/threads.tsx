@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Which thread allocated what, what became of it, and what another one freed.
+import type { ThreadsQuery } from "../app/endpoints";
 import { useFacts } from "../app/facts";
 import { useAsked, nsToSeconds } from "../app/recordings";
 import { go, href, useRoute } from "../app/url";
@@ -8,28 +9,17 @@ import { Card } from "../parts/card";
 import { openMenu } from "../parts/menu";
 import { Nothing } from "../parts/nothing";
 import { Bytes, Count } from "../parts/number";
-import { usePages } from "../parts/pages";
+import { sortedBy, usePages } from "../parts/pages";
 import { Share, Spark, Two } from "../parts/spark";
 import { Answered } from "../parts/states";
 import { Table, type Column } from "../parts/table";
 import { bytes, count, duration, plural } from "../parts/units";
 import type { ViewProps } from "./views";
 
-interface Thread {
-	thread: number;
+type Sort = NonNullable<ThreadsQuery["sort_by"]>;
+
+interface Thread extends Record<Exclude<Sort, "name">, number> {
 	name: string;
-	allocated_bytes: number;
-	allocated_count: number;
-	leaked_bytes: number;
-	leaked_count: number;
-	peak_bytes: number;
-	peak_count: number;
-	temporary_bytes: number;
-	temporary_count: number;
-	freed_by_other_bytes: number;
-	freed_by_other_count: number;
-	first_ns: number;
-	last_ns: number;
 	spark: number[];
 }
 
@@ -38,16 +28,18 @@ export function Threads({ id }: ViewProps) {
 	const asked = useAsked();
 	const sort = parameters["sort"] ?? "-allocated_bytes";
 	const peak = useFacts(id).data?.peak.at_ns;
-	const pages = usePages<{ threads: Thread[]; total_count: number }, Thread>(
+	const pages = usePages(
 		id,
-		"threads",
+		"/data/{id}/threads",
 		{
 			...asked,
 			alive_at: parameters["at"] ? `${parameters["at"]}s` : undefined,
-			sort_by: sort.replace(/^-/, ""),
-			order: sort.startsWith("-") ? "dsc" : "asc",
+			...sortedBy<Sort>(sort),
 		},
-		(answer) => ({ rows: answer.threads, count: answer.total_count }),
+		(answer: { threads: Thread[]; total_count: number }) => ({
+			rows: answer.threads,
+			count: answer.total_count,
+		}),
 		100,
 	);
 	const seen = pages.answer.data?.threads ?? [];
@@ -56,14 +48,14 @@ export function Threads({ id }: ViewProps) {
 	const to = (t: Thread, term = ""): string =>
 		adding([threadTerm(t.thread), term].filter(Boolean).join(" and "), "allocations");
 	const pair = (
-		key: string,
+		key: "allocated" | "leaked" | "peak" | "temporary" | "freed_by_other",
 		label: string,
 		title: string,
 		size: (t: Thread) => number,
 		number: (t: Thread) => number,
 		term: string | undefined,
-	): Column<Thread> => ({
-		key: `${key}_bytes`,
+	): Column<Thread, Sort> => ({
+		key: `${key}_bytes` as const,
 		label,
 		title,
 		number: true,
@@ -79,7 +71,7 @@ export function Threads({ id }: ViewProps) {
 				<span class="dim">–</span>
 			),
 	});
-	const columns: Column<Thread>[] = [
+	const columns: Column<Thread, Sort>[] = [
 		{
 			key: "thread",
 			label: "thread",

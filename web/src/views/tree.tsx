@@ -2,7 +2,8 @@
 // The call tree as a table: branches open and close, the heaviest path is open at first.  The same
 // answer draws the flame graph, so going from one to the other asks nothing.
 import { useMemo } from "preact/hooks";
-import { useAsked, useData } from "../app/recordings";
+import type { FlameQuery } from "../app/endpoints";
+import { dataUrl, useAsked, useData } from "../app/recordings";
 import { go, href, useRoute } from "../app/url";
 import { adding, functionTerm, threadTerm } from "../parts/adding";
 import { Card, Choice } from "../parts/card";
@@ -97,16 +98,12 @@ export function Tree({ id }: ViewProps) {
 	const measured = useMeasure();
 	const asked = useAsked();
 	const direction = parameters["direction"] === "up" ? "up" : "down";
-	const by = parameters["by"] ?? "function";
+	const by = (parameters["by"] ?? "function") as NonNullable<FlameQuery["by"]>;
 	const weight = parameters["weight"] === "count" ? "count" : "bytes";
 	const threads = by === "thread";
-	const answer = useData<Flame>(id, "flame", {
-		...asked,
-		...measured.query,
-		weight,
-		direction,
-		by,
-	});
+	const answer = useData<Flame>(
+		dataUrl(id, "/data/{id}/flame", { ...asked, ...measured.query, weight, direction, by }),
+	);
 	const flame = answer.data;
 	const shape = useMemo(() => (flame ? shapeOf(flame) : undefined), [flame]);
 	const said = parameters["open"];
