@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/source_file.h"
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/human.h"
@@ -16,7 +17,6 @@
 #include "cli/filtering.h"
 #include "cli/open.h"
 #include "cli/waiting.h"
-#include "server/source_files.h"
 
 #define FLUSH_SIZE (1u << 20)
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "answer/kind.h"
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/human.h"
@@ -21,7 +22,6 @@
 #include "cli/waiting.h"
 #include "heap/loaded_dump.h"
 #include "model/cache.h"
-#include "server/kind.h"
 
 #define CLEAR_LINE "\r\033[K"
 

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-#include "server/kind.h"
+#include "answer/kind.h"
 #include "server/library.h"
 
 #define LIBRARY_LOADERS 4

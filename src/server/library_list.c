@@ -5,12 +5,11 @@
 #include "answer/words.h"
 #include "base/buf.h"
 #include "base/xalloc.h"
+#include "heap/loaded_dump.h"
 #include "model/stats.h"
 #include "model/words.h"
 #include "query/answer.h"
-#include "server/dumps.h"
 #include "server/library_internal.h"
-#include "server/statistics.h"
 
 static const char *state_name(const struct entry *e, const struct snapshot *s)
 {
@@ -94,10 +93,8 @@ static void list_one(struct json *j, struct listed *e)
 		snapshot_warnings(e->snapshot, j);
 		if (e->snapshot->model)
 			list_more(j, e->snapshot->model);
-		if (e->snapshot->statistics)
-			statistics_list(j, e->snapshot);
-		if (e->snapshot->heap)
-			dumps_list(j, e->snapshot);
+		if (e->snapshot->kind->summarize)
+			e->snapshot->kind->summarize(j, e->snapshot);
 	} else {
 		json_array(j, "warnings");
 		json_end_array(j);

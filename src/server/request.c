@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/kind.h"
 #include "answer/question.h"
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "server/agent_sessions.h"
-#include "server/kind.h"
 #include "server/library.h"
 #include "server/server.h"
 #include "server/source_files.h"

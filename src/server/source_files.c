@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -72,22 +71,6 @@ static int open_beneath(const char *root, const char *path)
 	return open_by_parts(folder, path);
 }
 
-int source_open_plain(int handle, struct stat *ret_st)
-{
-	char self[40];
-	int fd;
-
-	if (fstat(handle, ret_st) < 0)
-		return -errno;
-	if (!S_ISREG(ret_st->st_mode))
-		return -EINVAL;
-	if (ret_st->st_size > SOURCE_MAX)
-		return -EFBIG;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
-	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
-}
-
 /* What is behind the root, or NULL. */
 static const char *below(const char *root, const char *path)
 {
@@ -110,25 +93,6 @@ static int open_in(const char *root, bool hidden, const char *path, struct stat 
 		return -EACCES;
 	handle = open_beneath(root, rest);
 	return handle < 0 ? handle : source_open_plain(handle, ret_st);
-}
-
-const char *source_why_not(int error)
-{
-	switch (error) {
-	case -EXDEV:
-	case -ELOOP:
-		return "a link leads out of the folders that may be shown";
-	case -EINVAL:
-		return "it is not a regular file";
-	case -EFBIG:
-		return "it is larger than 8 MiB";
-	case -EACCES:
-		return "it is in none of the folders that may be shown: memoir server "
-		       "--source-root "
-		       "DIR shows what is below DIR";
-	default:
-		return strerror(-error);
-	}
 }
 
 int source_roots_open(const struct source_roots *r, const char *path, struct stat *ret_st,

@@ -10,6 +10,7 @@
 
 #include "answer/ask.h"
 #include "answer/snapshot.h"
+#include "answer/source_file.h"
 #include "server/server.h"
 #include "symbols/build_folders.h"
 
@@ -25,8 +26,3 @@ void source_roots_release(struct source_roots *r);
 /* A descriptor; -ENOENT: it is not here; -errno with *ret_why, a sentence: it is not shown. */
 int source_roots_open(const struct source_roots *r, const char *path, struct stat *ret_st,
 		      const char **ret_why);
-/* The plain file behind an O_PATH descriptor, looked at before it is opened: a device may do
- * something when it is.  A descriptor, or -errno. */
-int source_open_plain(int handle, struct stat *ret_st);
-/* Why a file is not shown. */
-const char *source_why_not(int error);

@@ -565,6 +565,9 @@ def test_statics_of_cxx(compile_program, tmp_path):
         server.loaded()
         found = server.data("dynamic_statics")
         assert found["count"] >= 2 and found["size"] >= 3000
+        assert server.data("statics") == found == json.loads(
+            harness.execute([harness.MEMOIR, "ask", "statics", path]).stdout)
+        assert server.data("statics", of="constants") == server.data("dynamic_constants")
         [(name, file)] = [(k, v) for k, v in found["per_file"].items() if k.endswith("statics.cpp")]
         assert sum(line["size"]
                    for line in file["per_line"].values()) == file["size"] == found["size"]

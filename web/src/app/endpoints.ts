@@ -281,6 +281,10 @@ export interface SourcesQuery extends Filters {
 	count?: number;
 }
 
+export interface StaticsQuery extends Filters {
+	of?: "statics" | "constants";
+}
+
 export interface ThreadsQuery extends Filters {
 	sort_by?:
 		| "thread"
@@ -438,6 +442,7 @@ export interface Endpoints {
 	"/data/{id}/regions": RegionsQuery;
 	"/data/{id}/source": SourceQuery;
 	"/data/{id}/sources": SourcesQuery;
+	"/data/{id}/statics": StaticsQuery;
 	"/data/{id}/statistics": Nothing;
 	"/data/{id}/statistics/{number}": Nothing;
 	"/data/{id}/threads": ThreadsQuery;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Kinds of files.  See kind.h. */
-#include "server/kind.h"
+#include "answer/kind.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +12,6 @@
 #include "base/xalloc.h"
 #include "model/cache.h"
 #include "model/stats.h"
-#include "server/dumps.h"
-#include "server/statistics.h"
 
 static bool is_recording(const struct kind_file *f, char ret_id[ID_SIZE])
 {
@@ -96,11 +94,14 @@ static int load_recording(struct snapshot *s, const struct loading *l, struct er
 	return 0;
 }
 
-static const struct kind kinds[] = {
-	{ "recording", is_recording, load_recording },
-	{ "heap", dumps_is, dumps_load },
-	{ "statistics", statistics_is, statistics_load }, /* last: it looks through logs */
+static const struct kind kind_recording = {
+	.name = "recording",
+	.is = is_recording,
+	.load = load_recording,
 };
+
+/* Statistics last: they are looked for through whole logs. */
+static const struct kind *const kinds[] = { &kind_recording, &kind_heap, &kind_statistics };
 
 const struct kind *kind_of(const char *path, bool named, char ret_id[ID_SIZE], struct err *err)
 {
@@ -123,11 +124,11 @@ const struct kind *kind_of(const char *path, bool named, char ret_id[ID_SIZE], s
 	f.device = st.st_dev;
 	f.inode = st.st_ino;
 	for (size_t i = 0; f.size && i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (kinds[i].is(&f, ret_id))
-			return &kinds[i];
+		if (kinds[i]->is(&f, ret_id))
+			return kinds[i];
 	err_set(err, -EINVAL,
 		"it is neither a recording nor a heap profile, and holds no jemalloc statistics: "
 		"%s",
-		statistics_guess(&f));
+		kind_guess_statistics(&f));
 	return NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* What kinds of files the server opens: a row for each in kind.c. */
+/* What kinds of files there are, told apart and loaded for every door: kind.c has the list, and the
+ * recordings; kind_<name>.c each of the others.  Any thread. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -8,6 +9,8 @@
 #include "answer/snapshot.h"
 #include "base/err.h"
 #include "model/locations.h"
+
+struct buf;
 
 #define KIND_HEAD 4096 /* bytes of a file that tell its kind */
 
@@ -34,7 +37,16 @@ struct kind {
 	bool (*is)(const struct kind_file *f, char ret_id[ID_SIZE]);
 	/* Fills a snapshot: 0, or -errno with err. */
 	int (*load)(struct snapshot *s, const struct loading *l, struct err *err);
+	/* What a list of files says of a loaded one, as a member: "heap": {…}.  NULL: nothing. */
+	void (*summarize)(struct json *j, const struct snapshot *s);
 };
+
+extern const struct kind kind_heap, kind_statistics;
 
 /* The kind of a file: NULL with err if it is none, or cannot be read. */
 const struct kind *kind_of(const char *path, bool named, char ret_id[ID_SIZE], struct err *err);
+
+/* The bytes of a heap profile, unpacked: 0, or -errno with err.  Released in either case. */
+int kind_read_dump(struct buf *b, const char *path, struct err *err);
+/* What a file without statistics seems to be, for a message. */
+const char *kind_guess_statistics(const struct kind_file *f);
