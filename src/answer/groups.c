@@ -57,19 +57,19 @@ static int find_sort(struct ask *a, const struct group_key *key, struct group_so
 int groups_by(struct ask *a, const struct group_key *key, struct answer_groups *ret)
 {
 	uint32_t count = ask_count(a, "count"), points = ask_count(a, "spark");
-	struct group_sort sort;
 	const struct view *v;
 
-	if (find_sort(a, key, &sort))
+	if (find_sort(a, key, &ret->sort))
 		return -EINVAL;
 	if (points && count > SPARKS_MAX)
 		return ask_fail(a, 400, "spark", "with count=%u at most", SPARKS_MAX);
 	v = ask_view(a);
 	if (!v)
 		return -EINVAL;
-	ret->descending = ask_text(a, "order") ? ask_descending(a) : sort.number != NUMBER_KEY;
+	ret->descending = ask_text(a, "order") ? ask_descending(a) : ret->sort.number != NUMBER_KEY;
 	ret->groups = groups_new(v, key);
-	ret->page = groups_page(ret->groups, sort, ret->descending, ask_count(a, "skip"), count);
+	ret->page =
+		groups_page(ret->groups, ret->sort, ret->descending, ask_count(a, "skip"), count);
 	if (points && key->kind == GROUP_STACK)
 		draw_sparks(ret, points);
 	return 0;

@@ -8,6 +8,7 @@
 
 struct answer_groups {
 	struct groups *groups;
+	struct group_sort sort;
 	struct page page;
 	bool descending;
 	struct sparks sparks; /* .points: 0 if none were asked for */

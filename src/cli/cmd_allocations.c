@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir allocations: the single allocations of a recording, chosen, sorted, page by page. */
 #include <inttypes.h>
+#include <limits.h>
+#include <string.h>
 
 #include "answer/allocations.h"
 #include "base/buf.h"
@@ -20,50 +22,103 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-static const struct table_column columns[] = {
-	{ "TIME", false, STYLE_PLAIN, 0 },
-	{ "LIFETIME", false, STYLE_NUMBER, 0 },
-	{ "SIZE", false, STYLE_STRONG, 0 },
-	{ "USABLE", false, STYLE_PLAIN, 130 },
-	{ "ADDRESS", false, STYLE_DIM, 110 },
-	{ "THREAD", true, STYLE_PLAIN, 100 },
-	{ "CHAIN", false, STYLE_PLAIN, 120 },
-	{ "CALL", true, STYLE_DIM, 90 },
-	{ "STACK", false, STYLE_DIM, 0 },
-	{ "WHERE", true, STYLE_FUNCTION, 0 },
-	{ 0 },
+#define IF_SORTED UINT_MAX
+
+/* The columns of numbers, as fields.def has them. */
+static const struct {
+	const char *heading;
+	unsigned from;
+	enum filter_arg type;
+} numbers[] = {
+#define NUMBER(id, name, column, json, type, cost, heading, from, value, help)                     \
+	[ROW_##id] = { heading, from, type },
+#include "query/fields.def"
+#undef NUMBER
+};
+#define NUMBERS_COUNT (sizeof(numbers) / sizeof(*numbers))
+
+/* Behind them. */
+static const struct table_column texts[] = {
+	{ "THREAD", true, STYLE_PLAIN, 100 }, { "CHAIN", false, STYLE_PLAIN, 120 },
+	{ "CALL", true, STYLE_DIM, 90 },      { "STACK", false, STYLE_DIM, 0 },
+	{ "WHERE", true, STYLE_FUNCTION, 0 }, { 0 },
 };
 
 struct listing {
 	struct printing *p;
 	struct answer answer;
 	struct table table;
+	struct table_column columns[NUMBERS_COUNT + sizeof(texts) / sizeof(*texts)];
+	enum row_number shown[NUMBERS_COUNT];
+	size_t shown_count;
 	uint32_t count;
 };
+
+static void choose_columns(struct listing *l)
+{
+	static const enum term_style styles[ARG_COUNT_OF] = {
+		[ARG_SIZE] = STYLE_STRONG,
+		[ARG_DURATION_OR_PERCENT] = STYLE_NUMBER,
+		[ARG_ADDRESS] = STYLE_DIM,
+	};
+	const struct filter_field *sorted = sort_field(ask_text(l->p->ask, "sort_by"));
+
+	for (size_t i = 0; i < NUMBERS_COUNT; i++) {
+		bool key = sorted->class == FIELD_ROW && (size_t)sorted->which == i;
+
+		if (numbers[i].from == IF_SORTED && !key)
+			continue;
+		l->columns[l->shown_count] =
+			(struct table_column){ .title = numbers[i].heading,
+					       .style = styles[numbers[i].type],
+					       .narrow = key ? 0 : numbers[i].from };
+		l->shown[l->shown_count++] = (enum row_number)i;
+	}
+	memcpy(l->columns + l->shown_count, texts, sizeof(texts));
+}
+
+static void number_cell(struct listing *l, enum row_number which, uint32_t row)
+{
+	const struct model *m = l->answer.view->model;
+	const struct model_clock *clock = &l->answer.clock;
+	uint32_t last = which == ROW_CHAIN_LIFETIME ? chain_of(m, row).last : row;
+	bool freed = m->allocations.freed_at[last] != NEVER;
+	uint64_t value = field_number(m, clock, which, row);
+	struct table *t = &l->table;
+	struct human h;
+
+	switch (numbers[which].type) {
+	case ARG_TIME:
+		table_cell(t, value == NEVER ? "" : human_duration(&h, clock_ns(clock, value)));
+		break;
+	case ARG_DURATION_OR_PERCENT:
+		table_cell(t,
+			   freed ? human_duration(&h, clock_duration_ns(clock, value)) : "leaked");
+		break;
+	case ARG_SIZE:
+		table_cell(t, human_size(&h, value));
+		break;
+	case ARG_ADDRESS:
+		table_cellf(t, "0x%" PRIx64, value);
+		break;
+	default:
+		table_cellf(t, "%" PRIu64, value);
+	}
+}
 
 static int add_row(void *context, uint32_t row)
 {
 	struct listing *l = context;
 	struct table *t = &l->table;
-	const struct answer *a = &l->answer;
-	const struct view *v = a->view;
+	const struct view *v = l->answer.view;
 	const struct model *m = v->model;
 	const struct columns *c = &m->allocations;
 	const struct thread *thread = &m->tables.threads.rows[tags_thread(c->tags[row])];
 	uint32_t chain = c->chain[row];
 	struct buf where = { 0 };
-	struct human h;
 
-	table_cell(t, human_duration(&h, clock_ns(&a->clock, c->allocated_at[row])));
-	if (c->freed_at[row] == NEVER)
-		table_cell(t, "leaked");
-	else
-		table_cell(t, human_duration(
-				      &h, clock_duration_ns(&a->clock, lifetime_ticks(m, &a->clock,
-										      row, row))));
-	table_cell(t, human_size(&h, columns_size(c, row)));
-	table_cell(t, human_size(&h, columns_size(c, row) + columns_slack_of(c, row)));
-	table_cellf(t, "0x%" PRIx64, c->address[row]);
+	for (size_t i = 0; i < l->shown_count; i++)
+		number_cell(l, l->shown[i], row);
 	if (*thread->name)
 		table_cell(t, thread->name);
 	else
@@ -91,7 +146,8 @@ static void print_allocations(struct printing *p, const void *answer)
 	struct human h;
 
 	answer_init(&l.answer, shown->view);
-	table_init(&l.table, columns);
+	choose_columns(&l);
+	table_init(&l.table, l.columns);
 	allocations_each(shown, add_row, &l);
 	answering_page(p, "allocation", "allocations", l.count, shown->view->count);
 	buf_printf(p->out, ", %s\n", human_size(&h, shown->view->bytes));

@@ -11,57 +11,96 @@
 #include "cli/text.h"
 #include "cli/where.h"
 #include "export/csv.h"
+#include "query/clock.h"
 
 static bool full;
 
-#define NAME_WIDTH 40 /* a function's name that is shown as it is */
-#define PEAK_WIDTH 90 /* columns of the terminal */
+#define NAME_WIDTH 40  /* a function's name that is shown as it is */
+#define PEAK_WIDTH 90  /* columns of the terminal */
+#define SHORT_LABEL 40 /* columns that threads, sizes and lifetimes leave to others */
 
 static const struct command_option options[] = {
 	ANSWERING_FULL(full),
 	{ 0 },
 };
 
-static const struct table_column stack_columns[] = {
-	{ "SIZE", false, STYLE_STRONG, 0 },
-	{ "COUNT", false, STYLE_PLAIN, 0 },
-	{ "LEAKED", false, STYLE_NUMBER, 0 },
-	{ "BLOCKS", false, STYLE_NUMBER, 100 },
+#define SELF_PLACE 2 /* behind which functions, lines and modules have sums of their own */
+
+enum sum_type { BYTES, COUNT, STAMP, TICKS };
+
+/* The columns of sums, as group_fields.def has them. */
+static const struct {
+	enum sum_type type;
+	const char *heading;
+	unsigned place, from;
+} sums[NUMBERS] = {
+#define SUM(id, name, type, heading, place, from, value)                                           \
+	[NUMBER_##id] = { type, heading, place, from },
+#include "query/group_fields.def"
+#undef SUM
+};
+
+/* Behind them. */
+static const struct table_column stack_texts[] = {
 	{ "OWN PEAK", false, STYLE_PLAIN, PEAK_WIDTH },
 	{ "AT", false, STYLE_PLAIN, 120 },
-	{ "FIRST", false, STYLE_DIM, 130 },
-	{ "LAST", false, STYLE_DIM, 130 },
 	{ "STACK", false, STYLE_DIM, 0 },
 	{ "WHERE", true, STYLE_FUNCTION, 0 },
 	{ 0 },
 };
+static const struct table_column label_text[] = { { "NAME", true, STYLE_FUNCTION, 0 }, { 0 } };
 
-static const struct table_column frame_columns[] = {
-	{ "SIZE", false, STYLE_STRONG, 0 },   { "COUNT", false, STYLE_PLAIN, 0 },
-	{ "SELF", false, STYLE_STRONG, 0 },   { "SELF COUNT", false, STYLE_PLAIN, 90 },
-	{ "LEAKED", false, STYLE_NUMBER, 0 }, { "BLOCKS", false, STYLE_NUMBER, 100 },
-	{ "NAME", true, STYLE_FUNCTION, 0 },  { 0 },
+#define TEXTS_MAX (sizeof(stack_texts) / sizeof(*stack_texts))
+
+struct listing {
+	const struct view *view;
+	struct group_sort shown[2 * NUMBERS]; /* sums, from left to right */
+	unsigned count;
+	struct table_column columns[2 * NUMBERS + TEXTS_MAX];
+	struct table table;
 };
 
-static const struct table_column class_columns[] = {
-	{ "SIZE", false, STYLE_STRONG, 0 },   { "COUNT", false, STYLE_PLAIN, 0 },
-	{ "LEAKED", false, STYLE_NUMBER, 0 }, { "BLOCKS", false, STYLE_NUMBER, 0 },
-	{ "FIRST", false, STYLE_DIM, 90 },    { "LAST", false, STYLE_DIM, 90 },
-	{ "NAME", true, STYLE_FUNCTION, 0 },  { 0 },
-};
+static void show_sum(struct listing *l, struct group_sort sum, const char *heading, unsigned from)
+{
+	static const enum term_style styles[] = {
+		[BYTES] = STYLE_STRONG, [COUNT] = STYLE_NUMBER, [STAMP] = STYLE_DIM
+	};
+
+	l->columns[l->count] = (struct table_column){ .title = heading,
+						      .style = styles[sums[sum.number].type],
+						      .narrow = from };
+	l->shown[l->count++] = sum;
+}
+
+static void choose_columns(struct listing *l, const struct group_key *key, struct group_sort sorted)
+{
+	bool stacks = key->kind == GROUP_STACK;
+	const struct table_column *texts = stacks ? stack_texts : label_text;
+	unsigned room = key->from_stack ? 0 : SHORT_LABEL;
+
+	for (unsigned place = 0; place <= NUMBER_PEAK_AT; place++) {
+		for (unsigned i = 0; i < NUMBER_PEAK_AT; i++) {
+			bool is_key = sorted.part == PART_MATCHED && sorted.number == i;
+
+			if (sums[i].place == place && (place || is_key))
+				show_sum(l, (struct group_sort){ PART_MATCHED, i }, sums[i].heading,
+					 is_key || sums[i].from < room ? 0 : sums[i].from - room);
+		}
+		if (place != SELF_PLACE || stacks || !key->from_stack)
+			continue;
+		show_sum(l, (struct group_sort){ PART_SELF, NUMBER_SIZE }, "SELF", 0);
+		show_sum(l, (struct group_sort){ PART_SELF, NUMBER_ALLOCATED_COUNT }, "SELF COUNT",
+			 90);
+	}
+	for (unsigned i = 0; texts[i].title; i++)
+		l->columns[l->count + i] = texts[i];
+}
 
 static void size_cell(struct table *t, uint64_t bytes)
 {
 	struct human h;
 
 	table_cell(t, human_size(&h, bytes));
-}
-
-static void count_cell(struct table *t, uint64_t count)
-{
-	struct human h;
-
-	table_cell(t, human_count(&h, count));
 }
 
 static void time_cell(struct table *t, const struct view *v, uint64_t stamp)
@@ -71,51 +110,43 @@ static void time_cell(struct table *t, const struct view *v, uint64_t stamp)
 	table_cell(t, human_duration(&h, model_ns(v->model, stamp)));
 }
 
-static void stack_row(struct table *t, const struct view *v, const struct group *g, bool peaks)
+static void sum_cell(struct listing *l, const struct group *g, struct group_sort sum)
+{
+	struct model_clock clock = model_clock(l->view->model);
+	uint64_t value = group_sum(sum.part == PART_SELF ? &g->self : &g->matched, sum.number);
+	struct human h;
+
+	switch (sums[sum.number].type) {
+	case BYTES:
+		size_cell(&l->table, value);
+		break;
+	case COUNT:
+		table_cell(&l->table, human_count(&h, value));
+		break;
+	case STAMP:
+		time_cell(&l->table, l->view, value);
+		break;
+	case TICKS:
+		table_cell(&l->table, human_duration(&h, clock_duration_ns(&clock, value)));
+	}
+}
+
+static void stack_cells(struct listing *l, const struct group *g, bool peaks)
 {
 	/* Finding the peaks takes a while, and narrow terminals do not show them. */
 	const struct stack_peak *peak =
-		peaks ? &model_peaks(v->model)[g->id] : &(struct stack_peak){ 0 };
+		peaks ? &model_peaks(l->view->model)[g->id] : &(struct stack_peak){ 0 };
 	struct buf where = { 0 };
 
-	size_cell(t, g->matched.bytes);
-	count_cell(t, g->matched.count);
-	size_cell(t, g->matched.leaked_bytes);
-	count_cell(t, g->matched.leaked_count);
-	size_cell(t, peak->bytes);
-	time_cell(t, v, peak->at);
-	time_cell(t, v, g->matched.first_at);
-	time_cell(t, v, g->matched.last_at);
-	table_cellf(t, "#%u", g->id);
+	size_cell(&l->table, peak->bytes);
+	time_cell(&l->table, l->view, peak->at);
+	table_cellf(&l->table, "#%u", g->id);
 	if (full)
-		where_lines(v, g->id, g->call, &where);
+		where_lines(l->view, g->id, g->call, &where);
 	else
-		where_line(v, g->id, 3, &where);
-	table_cell(t, where.data);
+		where_line(l->view, g->id, 3, &where);
+	table_cell(&l->table, where.data);
 	buf_release(&where);
-}
-
-static void frame_row(struct table *t, const struct group *g, const char *label)
-{
-	size_cell(t, g->matched.bytes);
-	count_cell(t, g->matched.count);
-	size_cell(t, g->self.bytes);
-	count_cell(t, g->self.count);
-	size_cell(t, g->matched.leaked_bytes);
-	count_cell(t, g->matched.leaked_count);
-	table_cell(t, label);
-}
-
-static void class_row(struct table *t, const struct view *v, const struct group *g,
-		      const char *label)
-{
-	size_cell(t, g->matched.bytes);
-	count_cell(t, g->matched.count);
-	size_cell(t, g->matched.leaked_bytes);
-	count_cell(t, g->matched.leaked_count);
-	time_cell(t, v, g->matched.first_at);
-	time_cell(t, v, g->matched.last_at);
-	table_cell(t, label);
 }
 
 /* Long names lose their template arguments before they lose their end. */
@@ -134,34 +165,35 @@ static void print_groups(struct printing *p, const void *answer)
 {
 	const struct answer_groups *shown = answer;
 	const struct groups *g = shown->groups;
-	bool stacks = g->key->kind == GROUP_STACK, frames = !stacks && g->key->from_stack;
+	struct listing l = { .view = g->view };
 	struct buf label = { 0 };
-	struct human h, k;
-	struct table t;
+	struct human h, size;
 
-	table_init(&t, stacks ? stack_columns : frames ? frame_columns : class_columns);
+	choose_columns(&l, g->key, shown->sort);
+	table_init(&l.table, l.columns);
 	for (uint32_t i = 0; i < shown->page.count; i++) {
 		const struct group *row = &g->rows[shown->page.rows[i]];
 
+		for (unsigned k = 0; k < l.count; k++)
+			sum_cell(&l, row, l.shown[k]);
+		if (g->key->kind == GROUP_STACK) {
+			stack_cells(&l, row, p->term.wide >= PEAK_WIDTH);
+			continue;
+		}
 		buf_clear(&label);
 		groups_label(g, row, &label);
 		if (g->key->kind == GROUP_FUNCTION && !full)
 			abbreviate(&label);
-		if (stacks)
-			stack_row(&t, g->view, row, p->term.wide >= PEAK_WIDTH);
-		else if (frames)
-			frame_row(&t, row, label.data);
-		else
-			class_row(&t, g->view, row, label.data);
+		table_cell(&l.table, label.data);
 	}
 	answering_page(p, "group", "groups", shown->page.count, g->count);
 	buf_printf(p->out, " of %s allocation%s, %s\n", human_count(&h, g->view->count),
-		   g->view->count == 1 ? "" : "s", human_size(&k, g->view->bytes));
+		   g->view->count == 1 ? "" : "s", human_size(&size, g->view->bytes));
 	if (shown->page.count) {
 		buf_char(p->out, '\n');
-		table_print(&t, &p->term, full, p->out);
+		table_print(&l.table, &p->term, full, p->out);
 	}
-	table_release(&t);
+	table_release(&l.table);
 	buf_release(&label);
 }
 

@@ -136,7 +136,7 @@ void csv_allocation(struct csv_lines *l, struct buf *out, uint32_t row)
 #define PUT_ARG_COUNT(value) put(out, value)
 #define PUT_ARG_NUMBER(value) put(out, value)
 #define PUT_ARG_ADDRESS(value) put_address(out, value)
-#define NUMBER(id, name, column, json, type, cost, value, help) PUT_##type(value);
+#define NUMBER(id, name, column, json, type, cost, heading, from, value, help) PUT_##type(value);
 #include "query/fields.def"
 #undef NUMBER
 	put(out, thread->tid);
@@ -199,10 +199,12 @@ void csv_groups_head(struct buf *out, const struct groups *g)
 
 	buf_printf(out, "%s,", g->key->kind == GROUP_STACK ? "backtrace_id" : g->key->name);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-#define UNIT_PLAIN
+#define UNIT_BYTES
+#define UNIT_COUNT
 #define UNIT_STAMP "_ns"
 #define UNIT_TICKS "_ns"
-#define SUM(id, name, type, value) buf_printf(out, "%s" name UNIT_##type ",", parts[i]);
+#define SUM(id, name, type, heading, place, from, value)                                           \
+	buf_printf(out, "%s" name UNIT_##type ",", parts[i]);
 #include "query/group_fields.def"
 #undef SUM
 	}
@@ -211,10 +213,11 @@ void csv_groups_head(struct buf *out, const struct groups *g)
 
 static void put_sums(struct buf *out, const struct model_clock *clock, const struct summary_sums *s)
 {
-#define PUT_PLAIN(value) put(out, value);
+#define PUT_BYTES(value) put(out, value);
+#define PUT_COUNT(value) put(out, value);
 #define PUT_STAMP(value) put_stamp(out, clock, s->count ? value : NEVER);
 #define PUT_TICKS(value) put(out, clock_duration_ns(clock, value));
-#define SUM(id, name, type, value) PUT_##type(value)
+#define SUM(id, name, type, heading, place, from, value) PUT_##type(value)
 #include "query/group_fields.def"
 #undef SUM
 }

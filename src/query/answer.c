@@ -313,7 +313,7 @@ void answer_allocation(struct answer *a, struct json *j, uint32_t row)
 
 	json_object(j, NULL);
 	json_quick_number(j, "id", row);
-#define NUMBER(id, name, column, key, type, cost, value, help)                                     \
+#define NUMBER(id, name, column, key, type, cost, heading, from, value, help)                      \
 	if (*key)                                                                                  \
 		WRITE_##type(key, value);
 #include "query/fields.def"
@@ -351,12 +351,13 @@ static void sums(const struct answer *a, struct json *j, const char *key,
 		 const struct group *stack)
 {
 	json_object(j, key);
-#define WRITE_PLAIN(name, value) json_number(j, name, value);
+#define WRITE_BYTES(name, value) json_number(j, name, value);
+#define WRITE_COUNT(name, value) json_number(j, name, value);
 #define WRITE_STAMP(name, value)                                                                   \
 	if (s->count)                                                                              \
 		moment(a, j, name, value);
 #define WRITE_TICKS(name, value) timeval(j, name, clock_duration_ns(&a->clock, value));
-#define SUM(id, name, type, value) WRITE_##type(name, value)
+#define SUM(id, name, type, heading, place, from, value) WRITE_##type(name, value)
 #include "query/group_fields.def"
 #undef SUM
 	graphs(a, j, stack, !peak);

@@ -31,7 +31,7 @@ static inline uint64_t field_number(const struct model *m, const struct model_cl
 	const struct columns *c = &m->allocations;
 
 	switch (which) {
-#define NUMBER(id, name, column, json, type, cost, value, help)                                    \
+#define NUMBER(id, name, column, json, type, cost, heading, from, value, help)                     \
 	case ROW_##id:                                                                             \
 		return value;
 #include "query/fields.def"

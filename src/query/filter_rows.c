@@ -6,7 +6,7 @@
 #include "base/nearest.h"
 
 const struct filter_field filter_fields[] = {
-#define NUMBER(id, name, column, json, type, cost, value, help)                                    \
+#define NUMBER(id, name, column, json, type, cost, heading, from, value, help)                     \
 	{ name, type, FIELD_ROW, ROW_##id, help },
 #include "query/fields.def"
 #undef NUMBER

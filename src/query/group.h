@@ -85,6 +85,8 @@ struct group_sort {
 	enum group_number number;
 };
 extern const char *const group_numbers[NUMBERS];
+/* A number of group_fields.def; 0 of what sums have not. */
+uint64_t group_sum(const struct summary_sums *s, enum group_number number);
 /* False if there is no such number, or the key has none. */
 bool group_sort_find(const struct group_key *key, const char *name, struct group_sort *ret_sort);
 /* Positions in rows from number `skip` on, at most `count`; equal ones in the order of rows. */

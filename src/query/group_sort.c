@@ -60,10 +60,10 @@ bool group_sort_find(const struct group_key *key, const char *name, struct group
 	return s.number != NUMBERS;
 }
 
-static uint64_t number_of(const struct summary_sums *s, enum group_number number)
+uint64_t group_sum(const struct summary_sums *s, enum group_number number)
 {
 	switch (number) {
-#define SUM(id, name, type, value)                                                                 \
+#define SUM(id, name, type, heading, place, from, value)                                           \
 	case NUMBER_##id:                                                                          \
 		return value;
 #include "query/group_fields.def"
@@ -92,7 +92,7 @@ static uint64_t key_of(const struct groups *g, const struct group *group, struct
 			       ? g->view->model->tables.threads.rows[group->id].tid
 			       : group->id;
 	default:
-		return number_of(s, sort.number);
+		return group_sum(s, sort.number);
 	}
 }
 

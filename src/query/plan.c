@@ -269,7 +269,7 @@ static bool test_range(struct binder *b, const struct condition *c, struct range
 static struct step *number_step(int which, struct range r)
 {
 	static const unsigned costs[] = {
-#define NUMBER(id, name, column, json, type, cost, value, help) [ROW_##id] = cost,
+#define NUMBER(id, name, column, json, type, cost, heading, from, value, help) [ROW_##id] = cost,
 #include "query/fields.def"
 #undef NUMBER
 	};

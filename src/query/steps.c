@@ -105,7 +105,7 @@ static void run_number(const struct plan *p, const struct step *s, uint32_t firs
 		return;
 	}
 	switch ((enum row_number)s->which) {
-#define NUMBER(id, name, column, json, type, cost, value, help)                                    \
+#define NUMBER(id, name, column, json, type, cost, heading, from, value, help)                     \
 	case ROW_##id:                                                                             \
 		SCAN(IN_RANGE(value));                                                             \
 		return;

@@ -62,7 +62,8 @@ const struct question question_census = {
 };
 """
 COLUMN = """\
-NUMBER(DOUBLED, "doubled", "doubled", "doubled", ARG_SIZE, 3, 2 * columns_size(c, row),
+NUMBER(DOUBLED, "doubled", "doubled", "doubled", ARG_SIZE, 3, "TWICE", 0,
+       2 * columns_size(c, row),
        "twice the bytes that were asked for")
 """
 
@@ -182,3 +183,5 @@ def test_a_column_is_everywhere(copy, server, recording):
         assert int(row["doubled"]) == 2 * int(row["size"])
     assert "doubled" in {f["name"] for f in server.json("/api")["fields"]}
     assert "doubled" in copy.say("help", "filters")
+    heading, *rows = copy.say("allocations", "--sort", "doubled", recording).splitlines()[2:]
+    assert "  TWICE  " in heading and all("B" in row for row in rows)

@@ -157,6 +157,42 @@ def test_titles(choosing, options, title):
     assert memoir("allocations", choosing, *options).stdout.decode().splitlines()[0] == title
 
 
+@pytest.mark.parametrize("command, width, headings", [
+    ("allocations", 80, ["TIME", "LIFETIME", "SIZE", "STACK", "WHERE"]),
+    ("allocations", 200, ["TIME", "LIFETIME", "SIZE", "USABLE", "ADDRESS", "THREAD", "CHAIN",
+                          "CALL", "STACK", "WHERE"]),
+    ("allocations --sort chain_length", 80, ["TIME", "LIFETIME", "SIZE", "CHAIN LENGTH", "STACK",
+                                             "WHERE"]),
+    ("allocations --sort usable_size", 80, ["TIME", "LIFETIME", "SIZE", "USABLE", "STACK",
+                                            "WHERE"]),
+    ("groups", 80, ["SIZE", "COUNT", "LEAKED", "STACK", "WHERE"]),
+    ("groups", 200, ["SIZE", "COUNT", "LEAKED", "BLOCKS", "FIRST", "LAST", "OWN PEAK", "AT",
+                     "STACK", "WHERE"]),
+    ("groups --by function", 80, ["SIZE", "COUNT", "SELF", "LEAKED", "NAME"]),
+    ("groups --by call --sort max_size", 90, ["LARGEST", "SIZE", "COUNT", "LEAKED", "BLOCKS",
+                                              "FIRST", "LAST", "NAME"]),
+])
+def test_columns(choosing, command, width, headings):
+    """Numbers are columns as their tables say, and the one that rows are sorted by always is."""
+    run = memoir(*command.split(), choosing, env={"COLUMNS": str(width)})
+    assert re.split(r"  +", run.stdout.decode().splitlines()[2].strip()) == headings
+
+
+def test_columns_of_numbers(choosing):
+    def column(name, *options):
+        lines = memoir("allocations", choosing, *options).stdout.decode().splitlines()[2:]
+        end = lines[0].index(name) + len(name)
+        return [re.split("  +", line[:end])[-1] for line in lines[1:]]
+
+    one = ["-F", "function = recurse and size = 1009"]
+    [known] = harness.ask("allocations", "--json", choosing, *one)["allocations"]
+    assert column("SLACK", *one, "--sort", "slack") == [f"{known['extra_space']} B"] != ["0 B"]
+    assert column("FREED", *one, "--sort", "deallocated") == [""]
+    assert column("CHAIN LIFETIME", *one, "--sort", "chain_lifetime") == ["leaked"]
+    chain = ["-F", "call = realloc", "--sort", "position_in_chain"]
+    assert column("POSITION", *chain) == sorted(column("POSITION", *chain))
+
+
 def test_csv(choosing):
     run = memoir("allocations", "--csv", choosing, "-F", "function = recurse", "--sort", "size",
                  "--order", "dsc")
