@@ -120,15 +120,17 @@ static bool is_word(const struct answering *a, const char *name)
 const struct command_option *answering_options(const struct answering *a)
 {
 	static const struct command_option common[] = {
-		{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
+		/* Of recordings alone: no other file is waited for. */
 		WAITING_ROWS,
 		{ "follow", 'f', NULL, "the same, showing the totals as they grow", COMMAND_FLAG,
 		  &follow },
+		{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },
 		{ "color", 0, "WHEN", "auto, always or never", COMMAND_WORD, &color },
 		{ "csv", 0, NULL, "print comma-separated values", COMMAND_FLAG, &as_csv },
 	};
 	static struct command_option *options;
-	size_t count = 0, n = 0, commons = sizeof(common) / sizeof(*common) - !a->csv;
+	size_t first = a->question->kind ? WAITING_COUNT + 1 : 0, count = 0, n = 0;
+	size_t commons = sizeof(common) / sizeof(*common) - !a->csv - first;
 
 	if (options)
 		return options;
@@ -153,7 +155,7 @@ const struct command_option *answering_options(const struct answering *a)
 				.words = row->values,
 			};
 	}
-	memcpy(options + n, common, commons * sizeof(*common));
+	memcpy(options + n, common + first, commons * sizeof(*common));
 	return options;
 }
 

@@ -24,6 +24,7 @@ extern bool waiting_wait, waiting_live;
 		"live", 0, NULL, "what there is of a program that still runs is enough",           \
 			COMMAND_FLAG, &waiting_live                                                \
 	}
+#define WAITING_COUNT 2 /* of WAITING_ROWS */
 
 struct waiting {
 	const char *path;

@@ -170,6 +170,13 @@ def test_every_question_has_its_doors():
                 if not RESOURCES.fullmatch(path)], "these are questions, for src/answer"
 
 
+def test_only_recordings_are_waited_for():
+    waiting = {e["question"]: {option for option in ("--wait", "--live", "--follow")
+                               if option in usage("ask", e["question"])} for e in QUESTIONS}
+    assert {name: len(options) for name, options in waiting.items()} == {
+        e["question"]: 3 if e["kind"] == "recording" else 0 for e in QUESTIONS}
+
+
 @pytest.mark.parametrize("endpoint", QUESTIONS, ids=lambda e: e["question"])
 def test_the_same_bytes(server, endpoint):
     file = server.files[endpoint["kind"]][0]
