@@ -153,21 +153,13 @@ static int dump_flame_compute(struct ask *a, void *answer)
 static int dump_flame_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_dump_flame *f = answer;
-	const struct flame_layout_node *root = &f->layout.nodes[0];
 
 	json_object(j, NULL);
 	dump_question_json(j, &f->question, "against");
 	json_text(j, "weight", f->layout.by_count ? "count" : "bytes");
 	json_text(j, "direction", f->up ? "up" : "down");
 	json_bool(j, "threads", f->question.options.by_thread);
-	json_object(j, "total");
-	json_number(j, "bytes", root->total[0].bytes);
-	json_number(j, "count", root->total[0].count);
-	if (f->question.base) {
-		json_number(j, "before_bytes", root->total[1].bytes);
-		json_number(j, "before_count", root->total[1].count);
-	}
-	json_end_object(j);
+	flame_layout_total(j, &f->layout, f->question.base != NULL);
 	flame_layout_json(j, &f->layout, f->question.base != NULL, out);
 	json_end_object(j);
 	return 0;

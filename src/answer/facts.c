@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "answer/words.h"
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "model/cost.h"
@@ -132,21 +133,6 @@ static void json_stacks(struct json *j, const struct model *m, const struct stac
 	json_number(j, "without_stack", s->without_stack);
 }
 
-static void json_markers(struct json *j, const struct model *m)
-{
-	const struct markers *t = &m->tables.markers;
-
-	json_array(j, "markers");
-	for (size_t i = 0; i < t->count; i++) {
-		json_object(j, NULL);
-		json_number(j, "at_ns", model_ns(m, t->rows[i].stamp));
-		json_number(j, "value", t->rows[i].value);
-		json_text(j, "name", t->rows[i].name);
-		json_end_object(j);
-	}
-	json_end_array(j);
-}
-
 static void json_files(struct json *j, const struct model *m)
 {
 	json_array(j, "files");
@@ -199,7 +185,7 @@ void facts_json(struct json *j, const struct model *m, const struct stack_counts
 	facts_loss_json(j, m);
 	json_number(j, "embedded_files", t->file_count);
 	json_files(j, m);
-	json_markers(j, m);
+	words_markers(j, m);
 	json_cost(j, m);
 	json_object(j, "counters");
 	for (size_t i = 0; i < t->counter_count; i++)

@@ -64,6 +64,20 @@ static void write_nodes(struct json *j, const struct flame_layout *f, bool diffe
 	json_end_object(j);
 }
 
+void flame_layout_total(struct json *j, const struct flame_layout *f, bool difference)
+{
+	const struct flame_layout_node *root = &f->nodes[0];
+
+	json_object(j, "total");
+	json_number(j, "bytes", root->total[0].bytes);
+	json_number(j, "count", root->total[0].count);
+	if (difference) {
+		json_number(j, "before_bytes", root->total[1].bytes);
+		json_number(j, "before_count", root->total[1].count);
+	}
+	json_end_object(j);
+}
+
 void flame_layout_json(struct json *j, const struct flame_layout *f, bool difference,
 		       struct sink *out)
 {
@@ -150,7 +164,6 @@ static int flame_json(struct ask *a, const void *answer, struct json *j, struct 
 {
 	const struct answer_flame *f = answer;
 	const struct tree_options *o = &f->options;
-	const struct flame_layout_node *root = &f->layout.nodes[0];
 
 	json_object(j, NULL);
 	ask_measuring_json(j, a->snapshot->model, &o->measuring);
@@ -158,14 +171,7 @@ static int flame_json(struct ask *a, const void *answer, struct json *j, struct 
 	json_text(j, "direction", o->bottom_up ? "up" : "down");
 	json_text(j, "by", tree_keys[o->key]);
 	json_bool(j, "threads", o->by_thread);
-	json_object(j, "total");
-	json_number(j, "bytes", root->total[0].bytes);
-	json_number(j, "count", root->total[0].count);
-	if (f->against.given) {
-		json_number(j, "before_bytes", root->total[1].bytes);
-		json_number(j, "before_count", root->total[1].count);
-	}
-	json_end_object(j);
+	flame_layout_total(j, &f->layout, f->against.given);
 	if (f->against.given)
 		write_against(j, &f->against);
 	flame_layout_json(j, &f->layout, f->against.given, out);

@@ -63,6 +63,8 @@ uint32_t flame_layout_child(struct flame_layout *f, uint32_t parent, uint32_t na
 void flame_layout_weigh(struct flame_layout *f, uint32_t node, unsigned side,
 			const struct weight *w);
 
+/* "total": {…}. */
+void flame_layout_total(struct json *j, const struct flame_layout *f, bool difference);
 /* "node_count", "hidden_count", "names", "modules", "files", "nodes"; of a difference with
  * "before".
  */

@@ -358,21 +358,6 @@ static void write_modules(struct json *j, const struct snapshot *s)
 	free(used);
 }
 
-static void write_markers(struct json *j, const struct model *m)
-{
-	const struct markers *t = &m->tables.markers;
-
-	json_array(j, "markers");
-	for (size_t i = 0; i < t->count; i++) {
-		json_object(j, NULL);
-		json_number(j, "at_ns", model_ns(m, t->rows[i].stamp));
-		json_number(j, "value", t->rows[i].value);
-		json_text(j, "name", t->rows[i].name);
-		json_end_object(j);
-	}
-	json_end_array(j);
-}
-
 static int overview_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_overview *o = answer;
@@ -386,7 +371,7 @@ static int overview_json(struct ask *a, const void *answer, struct json *j, stru
 		write_verdicts(j, o->view, o->verdicts);
 	write_top(a, j, o, out);
 	write_modules(j, a->snapshot);
-	write_markers(j, o->view->model);
+	words_markers(j, o->view->model);
 	snapshot_warnings(a->snapshot, j);
 	json_end_object(j);
 	return 0;

@@ -12,21 +12,8 @@
 #include "answer/sources.h"
 #include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/read_file.h"
 #include "base/xalloc.h"
-
-static bool read_text(int fd, struct buf *out)
-{
-	ssize_t n;
-
-	do {
-		buf_reserve(out, 65536);
-		n = read(fd, out->data + out->size, 65535);
-		if (n > 0)
-			out->size += (size_t)n;
-	} while (n > 0 && out->size <= SOURCE_MAX);
-	buf_text(out, "");
-	return n >= 0 && !memchr(out->data, 0, out->size);
-}
 
 static void read_source(struct ask *a, const char *path, struct answer_source *ret)
 {
@@ -37,7 +24,8 @@ static void read_source(struct ask *a, const char *path, struct answer_source *r
 
 	if (fd < 0)
 		return;
-	ret->there = read_text(fd, &ret->text);
+	ret->there = !read_to_end(fd, &ret->text, SOURCE_MAX) &&
+		     !memchr(ret->text.data, 0, ret->text.size);
 	ret->newer = ret->there && (uint64_t)st.st_mtime > end_ns / 1000000000;
 	if (!ret->there)
 		ret->hidden = "it is not text";

@@ -94,3 +94,18 @@ void words_where(struct json *j, const struct view *v, uint32_t stack)
 	json_text(j, "kind", frame_kind_names[at.kind]);
 	json_number(j, "frames_inside", responsible_depth(r, stack));
 }
+
+void words_markers(struct json *j, const struct model *m)
+{
+	const struct markers *t = &m->tables.markers;
+
+	json_array(j, "markers");
+	for (size_t i = 0; i < t->count; i++) {
+		json_object(j, NULL);
+		json_number(j, "at_ns", model_ns(m, t->rows[i].stamp));
+		json_number(j, "value", t->rows[i].value);
+		json_text(j, "name", t->rows[i].name);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}

@@ -19,3 +19,5 @@ unsigned words_call(const struct model *m, uint32_t stack);
 void words_where(struct json *j, const struct view *v, uint32_t stack);
 /* C++ template arguments become "...": std::vector<int> is std::vector<...>. */
 void words_strip_templates(const char *name, struct buf *out);
+/* "markers": […]. */
+void words_markers(struct json *j, const struct model *m);

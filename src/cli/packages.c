@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/read_file.h"
 #include "base/xalloc.h"
 
 #define LISTS "/var/lib/dpkg/info"
@@ -19,17 +20,11 @@
 static bool read_whole(int dir, const char *name, struct buf *out)
 {
 	auto_close int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
 
 	buf_clear(out);
 	buf_char(out, '\n');
-	while (fd >= 0 && out->size < LIST_MAX) {
-		buf_reserve(out, 65536);
-		n = read(fd, out->data + out->size, 65535);
-		if (n <= 0)
-			break;
-		out->size += (size_t)n;
-	}
+	if (fd >= 0)
+		read_to_end(fd, out, LIST_MAX);
 	buf_char(out, '\n');
 	return out->size > 2;
 }

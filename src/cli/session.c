@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/human.h"
+#include "base/read_file.h"
 #include "base/xalloc.h"
 #include "collector/program.h"
 
@@ -126,18 +127,12 @@ void session_wake(const struct session *s)
 static bool process_ended(pid_t pid)
 {
 	char path[32], text[512], *p;
-	ssize_t n;
-	int fd;
 
 	if (kill(pid, 0) < 0 && errno == ESRCH)
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = 0;
+	if (read_short_file(path, text, sizeof(text)) == -ENOENT)
+		return true;
 	p = strrchr(text, ')');
 	return p && (!strncmp(p, ") Z", 3) || !strncmp(p, ") X", 3));
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/read_file.h"
 #include "collector/clock.h"
 #include "collector/collector.h"
 #include "collector/cull.h"
@@ -71,17 +72,11 @@ void info_write_start(struct collector *c)
 static uint64_t parent_of(pid_t pid)
 {
 	char path[40], text[512];
-	int fd, parent = 0;
-	ssize_t n;
+	int parent = 0;
 	char *p;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = 0;
+	read_short_file(path, text, sizeof(text));
 	p = strrchr(text, ')');
 	if (!p || sscanf(p + 1, " %*c %d", &parent) != 1)
 		return 0;
@@ -254,15 +249,9 @@ void info_look_at_program(struct collector *c)
 	char path[40], text[100];
 	struct timespec t;
 	clockid_t clock;
-	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)collector_in_proc(c));
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-	text[n > 0 ? n : 0] = 0;
-	if (fd >= 0)
-		close(fd);
+	read_short_file(path, text, sizeof(text));
 	if (sscanf(text, "%llu %llu", &ran, &delay) == 2)
 		c->program_delay_ns = delay;
 	if (!clock_getcpuclockid(c->target, &clock) && !clock_gettime(clock, &t) &&

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/read_file.h"
 #include "collector/collector.h"
 #include "collector/daemonize.h"
 #include "collector/futex.h"
@@ -40,16 +41,12 @@ static bool gone_by_number(pid_t pid)
 {
 	char path[40], text[512], *p;
 	unsigned threads = 0;
-	FILE *f;
 
 	if (kill(pid, 0) < 0 && errno == ESRCH)
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return errno == ENOENT;
-	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
-	fclose(f);
+	if (read_short_file(path, text, sizeof(text)) == -ENOENT)
+		return true;
 	p = strrchr(text, ')');
 	if (!p || sscanf(p + 1,
 			 " Z %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u"

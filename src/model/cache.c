@@ -18,6 +18,7 @@
 #include <xxhash.h>
 
 #include "base/buf.h"
+#include "base/read_file.h"
 #include "base/xalloc.h"
 #include "model/cache_format.h"
 
@@ -25,8 +26,7 @@
 
 void cache_boot_id(char *ret_text, size_t room)
 {
-	auto_close int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, ret_text, room - 1);
+	ssize_t n = read_short_file("/proc/sys/kernel/random/boot_id", ret_text, room);
 
 	memset(ret_text + (n > 0 ? n : 0), 0, room - (size_t)(n > 0 ? n : 0));
 }

@@ -388,3 +388,22 @@ struct model *model_free(struct model *m)
 	free(m);
 	return NULL;
 }
+
+int model_read(struct model **ret_model, const char *path, const struct model_options *options,
+	       struct err *err)
+{
+	struct model *m;
+	int error = model_open(&m, path, err);
+
+	if (error)
+		return error;
+	model_load(m, options);
+	if (!m->chunk_count && m->loss.kind != LOSS_NONE) {
+		*err = m->loss.err;
+		model_free(m);
+		return -EINVAL;
+	}
+	model_finish(m);
+	*ret_model = m;
+	return 0;
+}

@@ -91,6 +91,9 @@ int model_open_memory(struct model **ret_model, const void *data, size_t size, s
 void model_load(struct model *m, const struct model_options *options);
 /* No more will come: takes the events that waited, and frees what only loading needs. */
 void model_finish(struct model *m);
+/* All three, of a file that is whole: 0, or -errno with err, also where none of it can be read. */
+int model_read(struct model **ret_model, const char *path, const struct model_options *options,
+	       struct err *err);
 struct model *model_free(struct model *m);
 /* Gives up everything but the reader. */
 void model_empty(struct model *m);

@@ -279,17 +279,10 @@ int postprocess(struct source *s, const char *path, struct output *o,
 	struct work w = { .output = o, .result = ret_result };
 	struct locations *p;
 	struct model *m;
-	int error = model_open(&m, path, err);
+	int error = model_read(&m, path, &how, err);
 
 	if (error)
 		return error;
-	model_load(m, &how);
-	if (!m->chunk_count && m->loss.kind != LOSS_NONE) {
-		*err = m->loss.err;
-		model_free(m);
-		return -EINVAL;
-	}
-	model_finish(m);
 	memset(ret_result, 0, sizeof(*ret_result));
 	ret_result->loss = m->loss;
 	p = locations_new(m, &options->locations);

@@ -309,17 +309,10 @@ int strip(struct source *s, const char *path, struct output *o, const struct str
 	struct totals all, left;
 	struct removal plan;
 	struct model *m;
-	int error = model_open(&m, path, err);
+	int error = model_read(&m, path, &how, err);
 
 	if (error)
 		return error;
-	model_load(m, &how);
-	if (!m->chunk_count && m->loss.kind != LOSS_NONE) {
-		*err = m->loss.err;
-		model_free(m);
-		return -EINVAL;
-	}
-	model_finish(m);
 	removal_plan(&plan, m, options->threshold_ns);
 	stats_count_stacks(m, &stacks);
 	all = m->totals;

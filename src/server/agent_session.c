@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/now.h"
 #include "base/sink.h"
+#include "base/timed_cond.h"
 #include "base/xalloc.h"
 #include "client/http.h"
 #include "jemalloc/agent_series.h"
@@ -67,13 +68,9 @@ struct agent_session *agent_session_new(const char *id, const struct agents_entr
 					bool given, int stop_fd)
 {
 	struct agent_session *session = xcalloc(1, sizeof(*session));
-	pthread_condattr_t attr;
 
 	pthread_mutex_init(&session->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&session->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	timed_cond_init(&session->changed);
 	snprintf(session->id, sizeof(session->id), "%s", id);
 	session->agent = *agent;
 	session->given = given;
@@ -459,14 +456,6 @@ static void answer_agent_session(struct agent_session *session, struct asked *a)
 	unuse(a);
 }
 
-static void wait_until(struct agent_session *session, int64_t ms)
-{
-	struct timespec t = { .tv_sec = (time_t)(ms / 1000),
-			      .tv_nsec = (long)(ms % 1000) * 1000000 };
-
-	pthread_cond_timedwait(&session->changed, &session->lock, &t);
-}
-
 static void *session_thread(void *context)
 {
 	struct agent_session *session = context;
@@ -485,7 +474,9 @@ static void *session_thread(void *context)
 				poll_agent(session);
 			pthread_mutex_lock(&session->lock);
 		} else if (viewed) {
-			wait_until(session, session->tried_ms + AGENT_SESSION_EVERY_MS);
+			timed_cond_wait(&session->changed, &session->lock,
+					(uint64_t)(session->tried_ms + AGENT_SESSION_EVERY_MS) *
+						1000000);
 		} else {
 			pthread_cond_wait(&session->changed, &session->lock);
 		}

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/parallel.h"
 #include "base/sink.h"
+#include "base/timed_cond.h"
 #include "base/xalloc.h"
 #include "server/ending.h"
 
@@ -266,17 +267,6 @@ static double time_left(const struct answer_cache *cache, const struct cached_an
 	return a->asked_ms + (busy ? PATIENCE_MS : GRACE_MS) - now_ms();
 }
 
-static void wait_for(pthread_cond_t *cond, pthread_mutex_t *lock, double ms)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += (long)(ms * 1e6);
-	t.tv_sec += t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
-	pthread_cond_timedwait(cond, lock, &t);
-}
-
 /* For what can wait.  Only the first of them answers what nobody has asked: the other one is there
  * for those who ask with patience. */
 static void *quiet_worker(void *context)
@@ -297,7 +287,8 @@ static void *quiet_worker(void *context)
 		if (a && left <= 0)
 			answer_one(cache, a, true);
 		else if (a)
-			wait_for(&cache->quiet_work, &cache->lock, left);
+			timed_cond_wait(&cache->quiet_work, &cache->lock,
+					(uint64_t)((now_ms() + left) * 1e6));
 		else if (prefetches && cache->prefetched && !cache->waiting && !cache->computing)
 			answer_one(cache, next_waiting(cache, true, true), true);
 		else
@@ -310,14 +301,10 @@ static void *quiet_worker(void *context)
 struct answer_cache *answer_cache_new(struct gate *gate, unsigned workers, uint64_t limit)
 {
 	struct answer_cache *cache = xcalloc(1, sizeof(*cache));
-	pthread_condattr_t attr;
 
 	pthread_mutex_init(&cache->lock, NULL);
 	pthread_cond_init(&cache->work, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&cache->quiet_work, &attr);
-	pthread_condattr_destroy(&attr);
+	timed_cond_init(&cache->quiet_work);
 	cache->gate = gate;
 	cache->limit = limit;
 	workers = workers < WORKERS_MAX ? workers : WORKERS_MAX;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "base/timed_cond.h"
 #include "base/xalloc.h"
 #include "server/ending.h"
 #include "server/library_internal.h"
@@ -38,13 +39,9 @@ bool file_same(const struct file_state *a, const struct file_state *b)
 struct library *library_new(const struct locations_options *names)
 {
 	struct library *l = xcalloc(1, sizeof(*l));
-	pthread_condattr_t attr;
 
 	pthread_mutex_init(&l->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&l->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	timed_cond_init(&l->changed);
 	l->names = *names;
 	return l;
 }

@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "base/now.h"
+#include "base/timed_cond.h"
 #include "base/xalloc.h"
 #include "server/library_internal.h"
 
@@ -155,9 +156,7 @@ static void wait_until(struct library *l, uint64_t ns)
 	if (ns == UINT64_MAX)
 		pthread_cond_wait(&l->changed, &l->lock);
 	else
-		pthread_cond_timedwait(&l->changed, &l->lock,
-				       &(struct timespec){ .tv_sec = (time_t)(ns / SECOND_NS),
-							   .tv_nsec = (long)(ns % SECOND_NS) });
+		timed_cond_wait(&l->changed, &l->lock, ns);
 }
 
 void *library_loader(void *library)

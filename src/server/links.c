@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "base/now.h"
+#include "base/timed_cond.h"
 #include "base/xalloc.h"
 
 #define MS_NS 1000000ull
@@ -80,7 +80,7 @@ static void find_gone(struct links *l)
 static void *close_dead_links(void *context)
 {
 	struct links *l = context;
-	struct timespec until;
+	uint64_t until;
 
 	pthread_mutex_lock(&l->lock);
 	while (!l->stopping) {
@@ -90,11 +90,8 @@ static void *close_dead_links(void *context)
 		}
 		end_idle(l);
 		find_gone(l);
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += TURN_MS * (long)MS_NS;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
-		while (!l->stopping && !pthread_cond_timedwait(&l->changed, &l->lock, &until))
+		until = now_ns() + TURN_MS * MS_NS;
+		while (!l->stopping && !timed_cond_wait(&l->changed, &l->lock, until))
 			;
 	}
 	pthread_mutex_unlock(&l->lock);
@@ -104,13 +101,9 @@ static void *close_dead_links(void *context)
 struct links *links_new(void)
 {
 	struct links *l = xcalloc(1, sizeof(*l));
-	pthread_condattr_t attr;
 
 	pthread_mutex_init(&l->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&l->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	timed_cond_init(&l->changed);
 	l->watching = !pthread_create(&l->watcher, NULL, close_dead_links, l);
 	return l;
 }

@@ -9,7 +9,9 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/now.h"
 #include "base/sink.h"
+#include "base/timed_cond.h"
 #include "base/xalloc.h"
 #include "server/ending.h"
 
@@ -92,13 +94,11 @@ static void unuse(struct stream *s)
 /* Waits until there is room, without a place at the gate; false if nobody takes it. */
 static bool wait_for_room(struct stream *s)
 {
-	struct timespec until;
+	uint64_t until = now_ns() + STREAM_PATIENCE_MS * 1000000ull;
 	int error = 0;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += STREAM_PATIENCE_MS / 1000;
 	while (!s->broken && !error && s->waiting.size - s->taken >= STREAM_PIECE)
-		error = pthread_cond_timedwait(&s->room, &s->lock, &until);
+		error = timed_cond_wait(&s->room, &s->lock, until);
 	if (error)
 		s->broken = true;
 	return !s->broken;
@@ -208,7 +208,7 @@ struct stream *stream_new(struct streams *all, struct request *r, bool gzip, str
 	struct stream *s = xcalloc(1, sizeof(*s));
 
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->room, NULL);
+	timed_cond_init(&s->room);
 	s->all = all;
 	s->users = 2;
 	s->request = *r;

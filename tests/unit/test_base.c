@@ -2,8 +2,11 @@
 /* base/: numbers for people, JSON, text for terminals, the map. */
 #include "unit.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/buf_text.h"
@@ -14,6 +17,7 @@
 #include "base/json_quick.h"
 #include "base/json_read.h"
 #include "base/map.h"
+#include "base/read_file.h"
 #include "base/strings.h"
 #include "base/xalloc.h"
 
@@ -312,6 +316,33 @@ static void json_errors_have_a_place(void **context)
 	}
 }
 
+static void files_are_read_to_their_end(void **context)
+{
+	char path[] = "/tmp/read_file.XXXXXX", text[8];
+	int fd = mkstemp(path);
+	struct buf all = { 0 };
+
+	assert_int_equal(write(fd, "0123456789", 10), 10);
+	assert_int_equal(read_short_file(path, text, sizeof(text)), 7);
+	assert_string_equal(text, "0123456");
+	lseek(fd, 4, SEEK_SET);
+	buf_text(&all, "ab");
+	assert_int_equal(read_to_end(fd, &all, 100), 0);
+	assert_string_equal(all.data, "ab456789");
+	assert_int_equal(all.size, 8);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(read_to_end(fd, &all, 7), 0); /* there is more already */
+	assert_int_equal(all.size, 8);
+	buf_release(&all);
+	close(fd);
+	unlink(path);
+	assert_int_equal(read_short_file(path, text, sizeof(text)), -ENOENT);
+	assert_string_equal(text, "");
+	assert_int_equal(read_short_file("/", text, sizeof(text)), -EISDIR);
+	assert_int_equal(read_to_end(-1, &all, 100), -EBADF);
+	buf_release(&all);
+}
+
 UNIT(base)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,6 +355,7 @@ UNIT(base)
 		cmocka_unit_test(quick_json_is_the_same),
 		cmocka_unit_test(map_keeps_what_it_got),
 		cmocka_unit_test(texts_are_kept_once),
+		cmocka_unit_test(files_are_read_to_their_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

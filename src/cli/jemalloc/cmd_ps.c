@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/json.h"
+#include "base/read_file.h"
 #include "base/term.h"
 #include "base/xalloc.h"
 #include "cli/command.h"
@@ -34,9 +35,8 @@ static const struct table_column columns[] = {
 static void command_of(const struct agents_entry *a, struct buf *out)
 {
 	auto_free char *path = xasprintf("/proc/%d/cmdline", (int)a->pid);
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char bytes[1024];
-	ssize_t n = fd < 0 ? 0 : read(fd, bytes, sizeof(bytes));
+	ssize_t n = read_short_file(path, bytes, sizeof(bytes));
 
 	while (n > 0 && (!bytes[n - 1] || bytes[n - 1] == ' '))
 		n--;
