@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The question complete: what may stand at a position of an expression.
  *
- * Names of functions, files and modules come with the most used first. */
+ * Names of functions, files and modules come with the most used first. See complete.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "answer/complete.h"
 #include "answer/question.h"
 #include "base/buf.h"
 #include "base/buf_text.h"
@@ -18,18 +19,6 @@
 #include "query/steps.h"
 
 #define ITEMS_MAX 200
-
-struct completion {
-	char *text, *help; /* help may be NULL */
-	const char *kind;
-};
-
-struct answer_complete {
-	struct cursor cursor;
-	const char *expression;
-	struct completion *items;
-	size_t count, room;
-};
 
 struct listing {
 	struct ask *ask;
@@ -172,9 +161,12 @@ static void count_names(struct listing *l, const struct answer *a, struct used *
 static void list_names(struct listing *l, const struct answer *a)
 {
 	struct locations *p = l->ask->snapshot->locations;
-	uint32_t strings = locations_string_count(p) + 1;
-	struct used *names = xcalloc(strings, sizeof(*names));
+	uint32_t strings;
+	struct used *names;
 
+	locations_resolve_all(p); /* else there would be more strings after each lookup */
+	strings = locations_string_count(p) + 1;
+	names = xcalloc(strings, sizeof(*names));
 	count_names(l, a, names);
 	qsort(names, strings, sizeof(*names), most_used);
 	for (uint32_t i = 0; i < strings && names[i].count && l->left; i++) {
@@ -234,7 +226,7 @@ static void list_values(struct listing *l)
 {
 	struct answer a;
 
-	if (!l->c->field)
+	if (!l->c->field || !l->ask->snapshot)
 		return;
 	snapshot_answer(l->ask->snapshot, &a, ask_view(l->ask));
 	switch (l->c->field->class) {

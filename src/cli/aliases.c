@@ -19,6 +19,11 @@ const struct alias *alias_find(const char *name)
 	return NULL;
 }
 
+const struct alias *alias_at(unsigned i)
+{
+	return i < sizeof(aliases) / sizeof(*aliases) ? &aliases[i] : NULL;
+}
+
 void aliases_help(struct buf *out)
 {
 	for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++)

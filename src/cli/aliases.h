@@ -12,5 +12,7 @@ struct alias {
 
 /* NULL: it is none. */
 const struct alias *alias_find(const char *name);
+/* The i-th; NULL behind the last. */
+const struct alias *alias_at(unsigned i);
 /* A line for each, for memoir --help. */
 void aliases_help(struct buf *out);

@@ -163,7 +163,16 @@ static int run_export(int argc, char **argv)
 	return status;
 }
 
+static const char *format_at(unsigned i, const char **ret_help)
+{
+	if (!exporters[i])
+		return NULL;
+	*ret_help = exporters[i]->help;
+	return exporters[i]->name;
+}
+
 const struct command command_export = {
+	.argument_word = format_at,
 	.name = "export",
 	.args = "FORMAT FILE",
 	.help = "write it for another tool: flame graphs, pprof, heaptrack …",

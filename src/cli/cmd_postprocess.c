@@ -42,7 +42,7 @@ static const struct command_option options[] = {
 	  COMMAND_CALL, NULL, add_debug_path },
 	{ "debuginfod", 0, NULL, "ask the servers of DEBUGINFOD_URLS", COMMAND_FLAG, &debuginfod },
 	{ "anonymize", 'a', "HOW", "none, partial or full (none)", COMMAND_CALL, NULL,
-	  set_anonymity },
+	  set_anonymity, .words = "none|partial|full" },
 	WAITING_ROW,
 	{ 0 },
 };

@@ -49,7 +49,7 @@ static const char *disable_compression(const struct command_option *row, const c
 static const struct command_option options[] = {
 	{ "output", 'o', "OUT", "the file to write; needed", COMMAND_TEXT, &path },
 	{ "compression", 'c', "HOW", "none, lz4, zstd or zstd:LEVEL, 1 to 22 (zstd:9)",
-	  COMMAND_CALL, NULL, set_compression },
+	  COMMAND_CALL, NULL, set_compression, .words = "none|lz4|zstd" },
 	WAITING_ROW,
 	{ "disable-compression", 0, NULL, "the same as -c none", COMMAND_CALL, NULL,
 	  disable_compression },

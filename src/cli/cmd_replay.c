@@ -41,12 +41,12 @@ static const struct command_option options[] = {
 	  "one more to compare: jemalloc, tcmalloc, mimalloc, a path; NAME=VALUE before it sets "
 	  "its "
 	  "environment",
-	  COMMAND_CALL, NULL, add_allocator },
+	  COMMAND_CALL, NULL, add_allocator, .words = "jemalloc|tcmalloc|mimalloc" },
 	{ "no-glibc", 0, NULL, "only those, not the C library's too", COMMAND_FLAG, &no_glibc },
 	{ "repeat", 'r', "N", "run each so often and show medians (3)", COMMAND_NUMBER, &repeat },
 	{ "touch", 't', "WHAT",
 	  "what is written of each new block: pages (a byte in each), all or none (pages)",
-	  COMMAND_TEXT, &touch_text },
+	  COMMAND_TEXT, &touch_text, .words = "pages|all|none" },
 	{ "one-thread", '1', NULL, "all calls on one thread, in the order of the recording",
 	  COMMAND_FLAG, &one_thread },
 	{ "json", 0, NULL, "print JSON", COMMAND_FLAG, &as_json },

@@ -119,6 +119,8 @@ static const struct command_option *more_options(void)
 			.type = COMMAND_CALL,
 			.set = set_option,
 			.context = option,
+			.words =
+				option->type == OPTION_CHOICE_LOG ? options_accepted(option) : NULL,
 		};
 		if (option->type != OPTION_BOOL && option->type != OPTION_CHOICE_BINARIES)
 			continue;

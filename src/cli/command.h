@@ -66,6 +66,9 @@ struct command {
 	/* A group: commands of its own, NULL at the end, named "group word"; run() is not called.
 	 */
 	const struct command *const *members;
+	/* What FORMAT or COMMAND in `args` may be, for completion: the i-th word with a line about
+	 * it, or NULL behind the last.  May be NULL. */
+	const char *(*argument_word)(unsigned i, const char **ret_help);
 	const char *link; /* memoir started by this name is this command, or NULL */
 };
 

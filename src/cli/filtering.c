@@ -84,6 +84,22 @@ static const char *option_name(const char *name)
 	return copy;
 }
 
+/* "all|only_leaked" of "all: ; only_leaked: leaked"; kept for the life of the program. */
+static const char *choices_of(const struct filter_row *row)
+{
+	struct buf words = { 0 };
+
+	if (row->type == ARG_YES_NO)
+		return "yes|no";
+	if (row->type != ARG_CHOICE)
+		return NULL;
+	for (const char *at = row->meaning; at; at = strchr(at, ';')) {
+		at += strspn(at, "; ");
+		buf_printf(&words, "%s%.*s", words.size ? "|" : "", (int)strcspn(at, ":"), at);
+	}
+	return words.data;
+}
+
 const struct command_option *filtering_rows(void)
 {
 	static struct command_option *options;
@@ -103,6 +119,7 @@ const struct command_option *filtering_rows(void)
 				.type = COMMAND_CALL,
 				.set = set_row,
 				.context = row,
+				.words = choices_of(row),
 			};
 	return options;
 }

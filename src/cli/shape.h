@@ -16,9 +16,13 @@ struct shape_measure {
 	const char *measure, *at, *below;
 };
 #define SHAPE_MEASURE_OPTIONS(target)                                                              \
-	{ "measure",	'm',                                                                       \
-	  "WHAT",	"leaked, peak, allocated, temporary, alive-at or short-lived",             \
-	  COMMAND_TEXT, &(target).measure },                                                       \
+	{ "measure",                                                                               \
+	  'm',                                                                                     \
+	  "WHAT",                                                                                  \
+	  "leaked, peak, allocated, temporary, alive-at or short-lived",                           \
+	  COMMAND_TEXT,                                                                            \
+	  &(target).measure,                                                                       \
+	  .words = "leaked, peak, allocated, temporary, alive-at or short-lived" },                \
 		{ "at",		0,                                                                 \
 		  "TIME",	"what was alive then: 1.5s after the start, 50%, a date",          \
 		  COMMAND_TEXT, &(target).at },                                                    \

@@ -255,7 +255,18 @@ static int run_jemalloc_ctl(int argc, char **argv)
 	return status;
 }
 
+static const char *word_at(unsigned i, const char **ret_help)
+{
+	if (i < WORDS) {
+		*ret_help = words[i].help;
+		return words[i].word;
+	}
+	*ret_help = controls[i - WORDS].help;
+	return controls[i - WORDS].name ? controls[i - WORDS].word : NULL;
+}
+
 const struct command command_jemalloc_ctl = {
+	.argument_word = word_at,
 	.name = "jemalloc ctl",
 	.args = "PID|ADDRESS COMMAND [ARGUMENT…]",
 	.help = "asks a running process's agent, and changes things in it",
