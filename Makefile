@@ -10,21 +10,28 @@ PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 SETUP = $(if $(CI),-Dwerror=true)
 export PYTHON
 
-.PHONY: all build demo test test-quick test-long bench fuzz soak install format tidy clean help deps
+# A release tarball brings the built page; a checkout needs node and npm for it.
+NEEDED = build $(if $(wildcard web/built),,page)
+
+.PHONY: all build demo test test-quick test-long bench fuzz soak install uninstall dist format tidy \
+	clean help deps
 
 all: build ## build the programs into build/ (the default)
 
-deps:
-	@scripts/install-deps build
+# The only targets that call apt-get are this one, demo and those that test or measure.
+deps: ## install the Debian packages that building needs and that are missing
+	@scripts/install-deps $(NEEDED)
 
-$(BUILD)/build.ninja: | deps
-	meson setup $(BUILD) $(SETUP)
+# What was found wrong may be a package that is not there: the last line says so.
+$(BUILD)/build.ninja:
+	@meson setup $(BUILD) $(SETUP) || { scripts/install-deps --say $(NEEDED); exit 1; }
 
-build: deps $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet programs
+build: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet programs || { scripts/install-deps --say $(NEEDED); exit 1; }
 
 # On a terminal it ends with the page: Ctrl-C ends the server.
-demo: build ## build, record the bundled example and show the result, also as a page
+demo: deps ## install what is missing, build, record the bundled example and show the result
+	@$(MAKE) --no-print-directory build
 	@rm -f $(BUILD)/demo.dat
 	$(BUILD)/memoir run -o $(BUILD)/demo.dat -- $(BUILD)/examples/leaky
 	$(BUILD)/memoir report -n 3 $(BUILD)/demo.dat
@@ -36,37 +43,45 @@ demo: build ## build, record the bundled example and show the result, also as a 
 	fi
 
 test: ## build and run every test
-	@scripts/install-deps build test
+	@scripts/install-deps $(NEEDED) test
 	@scripts/install-npm tests
 	@$(PYTHON) scripts/test --build $(BUILD) $(if $(CI),--werror)
 
 test-quick: ## unit and policy tests, and the end-to-end tests that take no time
-	@scripts/install-deps build test
+	@scripts/install-deps $(NEEDED) test
 	@scripts/install-npm tests
 	@$(PYTHON) scripts/test --build $(BUILD) --quick
 
 test-long: ## other people's suites under the recorder, a million stacks; ten minutes
-	@scripts/install-deps build test
+	@scripts/install-deps $(NEEDED) test
 	@$(PYTHON) scripts/test --build $(BUILD) --long $(if $(CI),--werror)
 
-bench: build ## plain, Memoir and heaptrack side by side; writes build/bench.json
-	@scripts/install-deps bench
+bench: ## plain, Memoir and heaptrack side by side; writes build/bench.json
+	@scripts/install-deps $(NEEDED) bench
+	@$(MAKE) --no-print-directory build
 	@ninja -C $(BUILD) --quiet
 	$(PYTHON) bench/bench.py --build $(BUILD) $(BENCH)
 
 fuzz: ## ten minutes of libFuzzer on each parser (FUZZ_SECONDS=600, FUZZ="bpf pieces": only these)
-	@scripts/install-deps build test
+	@scripts/install-deps $(NEEDED) test
 	@scripts/fuzz $(FUZZ)
 
-soak: build ## the kill and hazard tests again and again (SOAK_SECONDS=3600)
-	@scripts/install-deps test
+soak: ## the kill and hazard tests again and again (SOAK_SECONDS=3600)
+	@scripts/install-deps $(NEEDED) test
+	@$(MAKE) --no-print-directory build
 	@ninja -C $(BUILD) --quiet
 	@$(PYTHON) scripts/soak --build $(BUILD)
 
 install: build ## install to PREFIX (/usr/local), below DESTDIR
-	@meson configure $(BUILD) --prefix=$(PREFIX)
+	@$(PYTHON) scripts/set-prefix "$(BUILD)" "$(PREFIX)"
 	@ninja -C $(BUILD) --quiet programs
-	DESTDIR=$(DESTDIR) meson install --no-rebuild -C $(BUILD)
+	DESTDIR="$(DESTDIR)" meson install --no-rebuild -C $(BUILD)
+
+uninstall: ## remove what the last make install of this build directory has installed
+	ninja -C $(BUILD) uninstall
+
+dist: ## memoir-VERSION.tar.xz of the last commit with the built page: needs no npm to build
+	@scripts/dist $(BUILD)
 
 format: ## clang-format 14 over all C and C++ files, prettier over the page's
 	@scripts/c-files | xargs clang-format-14 -i

@@ -56,7 +56,8 @@ def main():
         parser.add_argument(f"--{name}", required=True)
     args = parser.parse_args()
     source, work = os.path.abspath(args.source), os.path.abspath(args.work)
-    subprocess.check_call([os.path.join(source, "..", "scripts", "install-npm"), "web"])
+    if subprocess.call([os.path.join(source, "..", "scripts", "install-npm"), "web"]):
+        sys.exit("the page's packages are not there")
     page, report = os.path.join(work, "dist"), os.path.join(work, "dist-report")
     vite(source, page, "production")
     vite(source, report, "report")

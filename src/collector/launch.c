@@ -25,7 +25,8 @@
 static bool find_installed(const char *name, const char *variable, char *path, size_t size)
 {
 	static const char *const folders[] = { "", "../lib/memoir/",
-					       "../lib/" ARCH_TRIPLET "/memoir/" };
+					       "../lib/" ARCH_TRIPLET "/memoir/",
+					       "../lib64/memoir/" };
 	const char *chosen = getenv(variable);
 	char self[PATH_MAX], *slash;
 	ssize_t n;
