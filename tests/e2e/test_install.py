@@ -58,7 +58,10 @@ def test_everything_is_installed(stage):
             "share/man/man7/memoir-filters.7", "share/doc/memoir/README.md",
             "share/doc/memoir/docs/http-api.md", "share/doc/memoir/LICENSE-MIT"} <= files
     sources = set(os.listdir(os.path.join(harness.ROOT, "docs", "man")))
-    assert sources == {os.path.basename(f) for f in files if f.startswith("share/man/")}
+    pages = {os.path.basename(f) for f in files if f.startswith("share/man/")}
+    commands = {os.path.basename(f) for f in files if f.startswith("bin/")}
+    assert pages == sources | {f"{name}.1" for name in commands}
+    assert all(os.path.exists(os.path.join(stage, f)) for f in files)  # no link leads nowhere
     assert not [f for f in files if f.startswith("share/doc/memoir/docs/") and
                 not f.endswith((".md", ".png"))]
     # Links between the documents lead somewhere.
