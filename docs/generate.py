@@ -7,7 +7,8 @@
 
 A line <!-- parameters --> of docs/http-api.md becomes the table of its section's endpoint, and
 <!-- questions --> a section for each question that the document does not speak of.  In a manual
-page a line .\\" options becomes the options that the page does not explain itself."""
+page a line .\\" options becomes the options that the page does not explain itself; in memoir(1)
+.\\" commands becomes all commands, and .\\" pages their manual pages."""
 import json
 import os
 import re
@@ -88,9 +89,30 @@ def explained(letter, name, argument, text):
     return f".TP\n{short}\\fB\\-\\-{roff(name)}\\fR{value}\n{roff(text)}\n"
 
 
+def commands(program):
+    """(name, help) of each command, as the shell is told; other names of one have no help."""
+    rows = [line.partition("\t")[::2] for line in said(program, "--complete", "").splitlines()]
+    return [row for row in rows if row[0] != "help"]
+
+
+def all_commands(program):
+    return "".join(
+        f".TP\n.BR {roff(name)} \" (see \" memoir\\-{roff(name)} (1))\n{roff(text)}\n" if text else
+        f".TP\n.B {roff(name)}\nBytehound's name of\n.B {name.replace('-', ' ', 1)}\n"
+        for name, text in commands(program))
+
+
+def all_pages(program):
+    return "".join(f".BR memoir\\-{roff(name)} (1),\n" for name, text in commands(program)
+                   if text) + ".BR memoir\\-filters (7)\n"
+
+
 def man_page(program, source, output):
     with open(source, encoding="utf-8") as file:
         page = file.read()
+    for mark, made in (("commands", all_commands), ("pages", all_pages)):
+        if f'.\\" {mark}\n' in page:
+            page = page.replace(f'.\\" {mark}\n', made(program))
     name = os.path.basename(source)[len("memoir-"):-len(".1")]
     part = re.search(r'^\.SH OPTIONS\n(.*?)^\.\\" options\n', page, flags=re.S | re.M)
     if part:

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Each command has a manual page that names each of its options (the build fills in those that the
-page does not explain itself), and man can read it."""
+page does not explain itself).  Of every page man can read all, and apropos finds its line; memoir(1)
+names every command, and that of a group its members."""
 import os
 import re
 import shutil
@@ -46,11 +47,25 @@ for name in commands:
     for flag in sorted(set(re.findall(r"^ +(?:-\w, +)?(--[a-z0-9-]+)", usage(*words), flags=re.M))):
         if flag not in page and flag != "--help":
             bad.append(f"docs/man/memoir-{command}.1: {flag} is missing")
-    if shutil.which("man"):
-        done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", path],
-                              capture_output=True, text=True)
-        bad += [f"memoir-{command}.1: {line}" for line in done.stderr.splitlines()]
+    upper = f"memoir-{group}.1" if group else "memoir.1"
+    with open(os.path.join(build, "docs", upper), encoding="utf-8") as file:
+        if f"memoir-{command} (1)" not in file.read().replace("\\-", "-"):
+            bad.append(f"docs/man/{upper} does not name memoir-{command}(1)")
+
+paths = [os.path.join(build, "docs", name) for name in sorted(os.listdir(f"{build}/docs"))
+         if name.endswith(".1")] + [os.path.join(root, "docs/man/memoir-filters.7")]
+if not shutil.which("man"):
+    bad.append("man is missing (package man-db)")
+    paths = []
+for path in paths:
+    name = os.path.basename(path)
+    done = subprocess.run(["man", "--warnings=w", "-E", "UTF-8", "-l", "-Tutf8", "-Z", path],
+                          capture_output=True, text=True)
+    bad += [f"{name}: {line}" for line in done.stderr.splitlines()]
+    done = subprocess.run(["lexgrog", path], capture_output=True, text=True)
+    if not done.stdout.startswith(f'{path}: "{name[:-2]} - '):
+        bad.append(f"{name}: apropos would say {done.stdout.strip()}")
 for line in bad:
     print(line)
-print(f"{len(commands)} commands, {len(bad)} faults")
+print(f"{len(commands)} commands, {len(paths)} pages, {len(bad)} faults")
 sys.exit(1 if bad or not commands else 0)
