@@ -72,8 +72,35 @@ def test_tarball_has_the_page_and_nothing_of_npm(tarball):
     assert not [name for name in names if "node_modules" in name or "/.git/" in name]
 
 
+def test_make_needs_no_npm(tarball, tmp_path):
+    """Nor a network: `make` in the unpacked tarball, and the page is in what it builds."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for folder in ("/usr/bin", "/usr/local/bin", "/usr/lib/ccache"):
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            if name not in ("node", "nodejs", "npm", "npx") and not (tools / name).exists():
+                (tools / name).symlink_to(os.path.join(folder, name))
+    run("tar", "-xf", tarball, "-C", tmp_path)
+    root = tmp_path / tarball.name.removesuffix(".tar.xz")
+    run("unshare", "--net", "--map-root-user", "make", cwd=root, env=dict(
+        os.environ, PATH=str(tools), CCACHE_BASEDIR=str(root), CCACHE_NOHASHDIR="1"))
+    assert run(root / "build" / "memoir", "--version")
+    with open(root / "build" / "memoir", "rb") as built:
+        page = (root / "web" / "built" / "assets.c").read_text()
+        assert re.search(r'"(/assets/[^"]+\.js)"', page)[1].encode() in built.read()
+
+
 def test_package_records(package):
     assert re.match(r"peak \d{8}", (package / "recorded").read_text())
+
+
+def test_completion_is_where_shells_look(package):
+    deb, = package.glob("memoir_*.deb")
+    files = run("dpkg-deb", "-c", deb)
+    folders = run("zsh", "-fc", "print -l $fpath").splitlines()
+    assert any(f"{folder}/_memoir\n" in files for folder in folders), folders
+    for name in ("bash-completion/completions/memoir", "fish/vendor_completions.d/memoir.fish"):
+        assert f"/usr/share/{name}\n" in files
 
 
 def test_lintian_is_content(package):

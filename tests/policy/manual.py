@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Each command has a manual page that names each of its options (the build fills in those that the
-page does not explain itself).  Of every page man can read all, and apropos finds its line; memoir(1)
-names every command, and that of a group its members."""
+page does not explain itself).  Of every page man can read all, and apropos finds its line;
+memoir(1) names every command, and that of a group its members."""
 import os
 import re
 import shutil
