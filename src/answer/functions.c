@@ -174,7 +174,8 @@ const struct question question_functions = {
 	.help = "what each function, line or module weighs",
 	.params = params,
 	.filters = true,
-	.prefetch = (const struct prefetch[]){ { 8, "measure=peak&count=100" }, { 0 } },
+	.prefetch =
+		(const struct prefetch[]){ { 8, "measure=peak&sort_by=self&count=100" }, { 0 } },
 	.size = sizeof(struct answer_functions),
 	.compute = functions_compute,
 	.write_json = functions_json,

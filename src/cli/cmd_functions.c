@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir functions: what each function weighs, wherever it stands in stacks. */
+#include "answer/callers.h"
 #include "answer/functions.h"
 #include "base/buf_text.h"
 #include "base/human.h"
@@ -8,9 +9,17 @@
 #include "cli/shape.h"
 #include "cli/tree_text.h"
 
-static bool full;
+static bool full, neighbours;
+
+static const char *set_callers(const struct command_option *row, const char *value)
+{
+	neighbours = true;
+	return answering_set(row, value);
+}
 
 static const struct command_option options[] = {
+	{ "callers", 0, "NAME", "who calls this function, and what it calls", COMMAND_CALL, NULL,
+	  set_callers, "function" },
 	{ "full", 0, NULL, "names as long as they are", COMMAND_FLAG, &full },
 	{ 0 },
 };
@@ -39,9 +48,64 @@ static void print_functions(struct printing *p, const void *answer)
 		tree_text_functions(p->out, &how, f);
 }
 
+static void print_side(struct printing *p, const struct answer_callers *c, const char *title,
+		       const struct function_total *rows, uint32_t shown, uint32_t count)
+{
+	struct tree_text how = { .term = p->term, .full = full };
+
+	if (!shown)
+		return;
+	buf_printf(p->out, "\n%s%s%s", term_style(&p->term, STYLE_TITLE), title,
+		   term_style(&p->term, STYLE_PLAIN));
+	if (shown < count)
+		buf_printf(p->out, "  the heaviest %u of %u", shown, count);
+	buf_text(p->out, "\n\n");
+	for (uint32_t i = 0; i < shown; i++)
+		tree_text_function(p->out, &how, &c->tree, &rows[i]);
+}
+
+static void print_callers(struct printing *p, const void *answer)
+{
+	const struct answer_callers *c = answer;
+	const struct callers *f = &c->callers;
+	struct tree_text how = { .term = p->term, .full = full };
+	struct human a, b;
+
+	about_text_program(p->out, &p->term, p->model);
+	about_text_loss(p->out, &p->term, p->model);
+	buf_char(p->out, '\n');
+	if (!f->function.node_count) {
+		buf_printf(p->out, "nothing that was ");
+		shape_measure_title(p->out, p->model, &c->tree.options.measuring);
+		buf_printf(p->out, " went through %s\n", ask_text(p->ask, "function"));
+		return;
+	}
+	tree_text_heading(p->out, &how);
+	tree_text_function(p->out, &how, &c->tree, &f->function);
+	print_side(p, c, "CALLED BY", f->callers, c->caller_shown, f->caller_count);
+	if (f->no_caller.count)
+		buf_printf(p->out, "%s in %s block%s: their stacks begin with it\n",
+			   human_size(&a, f->no_caller.bytes), human_count(&b, f->no_caller.count),
+			   f->no_caller.count == 1 ? "" : "s");
+	print_side(p, c, "CALLS", f->callees, c->callee_shown, f->callee_count);
+}
+
+static const struct answering callers_answering = {
+	.question = &question_callers,
+	.defaults = "count=20",
+	.all_names = true,
+	.print = print_callers,
+};
+
+static const struct answering *callers_instead(void)
+{
+	return neighbours ? &callers_answering : NULL;
+}
+
 static const struct answering answering = {
 	.question = &question_functions,
-	.defaults = "count=40",
+	.defaults = "count=40&sort_by=self",
+	.instead = callers_instead,
 	.all_names = true,
 	.print = print_functions,
 };
@@ -52,7 +116,8 @@ const struct command command_functions = {
 	.help = "what each function weighs, wherever it stands",
 	.examples = "  memoir functions app.dat                   of what made up the peak\n"
 		    "  memoir functions -m leaked --sort self app.dat\n"
-		    "  memoir functions --by module app.dat\n",
+		    "  memoir functions --by module app.dat\n"
+		    "  memoir functions --callers parse_rows app.dat\n",
 	.options = options,
 	.answers = &answering,
 };

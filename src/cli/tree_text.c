@@ -139,22 +139,29 @@ void tree_text_branches(struct buf *out, const struct tree_text *how, const stru
 	free(open);
 }
 
+void tree_text_heading(struct buf *out, const struct tree_text *how)
+{
+	buf_printf(out, "%s%8s %10s %11s %11s%s\n", term_style(&how->term, STYLE_DIM), "share",
+		   "bytes", "blocks", "own bytes", term_style(&how->term, STYLE_PLAIN));
+}
+
+void tree_text_function(struct buf *out, const struct tree_text *how, const struct tree *t,
+			const struct function_total *row)
+{
+	struct human a, b, c;
+
+	human_share(&a, row->total.bytes, t->nodes[0].total.bytes);
+	buf_printf(out, "%s%8s%s", term_style(&how->term, STYLE_NUMBER), a.text,
+		   term_style(&how->term, STYLE_PLAIN));
+	buf_printf(out, " %10s %11s %11s  ", human_size(&a, row->total.bytes),
+		   human_count(&b, row->total.count), human_size(&c, row->self.bytes));
+	print_name(out, how, t, row->name, 0, 45);
+}
+
 void tree_text_functions(struct buf *out, const struct tree_text *how,
 			 const struct answer_functions *f)
 {
-	const struct tree *t = &f->tree;
-	struct human a, b, c;
-
-	buf_printf(out, "%s%8s %10s %11s %11s%s\n", term_style(&how->term, STYLE_DIM), "share",
-		   "bytes", "blocks", "own bytes", term_style(&how->term, STYLE_PLAIN));
-	for (uint32_t i = 0; i < f->shown; i++) {
-		const struct function_total *row = &f->rows[f->order[f->skip + i]];
-
-		human_share(&a, row->total.bytes, t->nodes[0].total.bytes);
-		buf_printf(out, "%s%8s%s", term_style(&how->term, STYLE_NUMBER), a.text,
-			   term_style(&how->term, STYLE_PLAIN));
-		buf_printf(out, " %10s %11s %11s  ", human_size(&a, row->total.bytes),
-			   human_count(&b, row->total.count), human_size(&c, row->self.bytes));
-		print_name(out, how, t, row->name, 0, 45);
-	}
+	tree_text_heading(out, how);
+	for (uint32_t i = 0; i < f->shown; i++)
+		tree_text_function(out, how, &f->tree, &f->rows[f->order[f->skip + i]]);
 }

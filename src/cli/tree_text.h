@@ -18,3 +18,7 @@ void tree_text_branches(struct buf *out, const struct tree_text *how, const stru
 /* Functions (or lines, or modules) with what they and what is below them weigh. */
 void tree_text_functions(struct buf *out, const struct tree_text *how,
 			 const struct answer_functions *f);
+/* The same line by line. */
+void tree_text_heading(struct buf *out, const struct tree_text *how);
+void tree_text_function(struct buf *out, const struct tree_text *how, const struct tree *t,
+			const struct function_total *row);

@@ -29,6 +29,12 @@ struct weight {
 	uint64_t bytes, count;
 };
 
+static inline void weight_add(struct weight *to, const struct weight *w)
+{
+	to->bytes += w->bytes;
+	to->count += w->count;
+}
+
 struct measure_row {
 	const char *name;  /* "alive_at" */
 	const char *title; /* "alive at a moment", for headings */

@@ -158,39 +158,50 @@ static int compare_totals(const void *a, const void *b, void *context)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-struct function_total *tree_functions(const struct tree *t, uint32_t *ret_count)
+uint32_t *tree_ends(const struct tree *t)
 {
-	struct function_total *all = xcalloc(t->name_count, sizeof(*all));
-	uint32_t *outermost = xcalloc(t->name_count, sizeof(*outermost)); /* node plus one */
-	uint32_t *end = xcalloc(t->count, sizeof(*end)), count = 0;
+	uint32_t *end = xcalloc(t->count, sizeof(*end));
 
-	/* In the order of the walk a node's descendants follow it: where they end. */
 	for (uint32_t i = t->count; i-- > 0;) {
 		if (!end[i])
 			end[i] = i + 1;
 		if (t->nodes[i].parent != TREE_NONE && end[t->nodes[i].parent] < end[i])
 			end[t->nodes[i].parent] = end[i];
 	}
+	return end;
+}
+
+uint32_t functions_order(const struct tree *t, struct function_total *all)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < t->name_count; i++)
+		if (all[i].node_count && t->names[i].kind == TREE_FRAME)
+			all[count++] = all[i];
+	qsort_r(all, count, sizeof(*all), compare_totals, (void *)&t->options);
+	return count;
+}
+
+struct function_total *tree_functions(const struct tree *t, uint32_t *ret_count)
+{
+	struct function_total *all = xcalloc(t->name_count, sizeof(*all));
+	uint32_t *outermost = xcalloc(t->name_count, sizeof(*outermost)); /* node plus one */
+	uint32_t *end = tree_ends(t);
+
 	for (uint32_t i = 0; i < t->count; i++) {
 		const struct tree_node *n = &t->nodes[i];
 		struct function_total *f = &all[n->name];
 
 		f->name = n->name;
 		f->node_count++;
-		f->self.bytes += n->self.bytes;
-		f->self.count += n->self.count;
+		weight_add(&f->self, &n->self);
 		if (outermost[n->name] && i < end[outermost[n->name] - 1])
 			continue; /* inside itself */
 		outermost[n->name] = i + 1;
-		f->total.bytes += n->total.bytes;
-		f->total.count += n->total.count;
+		weight_add(&f->total, &n->total);
 	}
-	for (uint32_t i = 0; i < t->name_count; i++)
-		if (all[i].node_count && t->names[i].kind == TREE_FRAME)
-			all[count++] = all[i];
-	qsort_r(all, count, sizeof(*all), compare_totals, (void *)&t->options);
 	free(outermost);
 	free(end);
-	*ret_count = count;
+	*ret_count = functions_order(t, all);
 	return all;
 }

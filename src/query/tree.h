@@ -88,3 +88,7 @@ struct function_total {
 };
 /* Of a tree that is top-down and not pruned; by total, heaviest first.  The caller frees it. */
 struct function_total *tree_functions(const struct tree *t, uint32_t *ret_count);
+/* Of rows by name: those of frames that have nodes come to the front, in that order; how many. */
+uint32_t functions_order(const struct tree *t, struct function_total *all);
+/* By node: in the order of the walk its descendants follow it, up to here.  The caller frees it. */
+uint32_t *tree_ends(const struct tree *t);

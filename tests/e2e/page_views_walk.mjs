@@ -405,10 +405,10 @@ await walk({
 		const page = await open(`#/functions/${id}`);
 		await settled(page);
 		is.said = await said(page, "functions");
-		is.rows = await texts(page, ".table-row");
-		await heading(page, "self").click();
-		await drawn(page);
 		is.self = await texts(page, ".table-row");
+		await heading(page, "total").click();
+		await drawn(page);
+		is.rows = await texts(page, ".table-row");
 		await page.fill("[aria-label='Search functions']", "REPORT");
 		await untilKey(page, "search", "REPORT");
 		await drawn(page);
@@ -431,11 +431,29 @@ await walk({
 		await clickRow(page, rows(page).filter({ hasText: given.function }).first(),
 			{ button: "right" });
 		is.menu = await menuItems(page);
+		/* Its neighbours: from one to the other and back, and on to a picture. */
+		await page.getByRole("menuitem", { name: "Callers and callees" }).click();
+		await page.locator("[data-card=called-by] .table-row").first().waitFor();
+		await settled(page);
+		is.callers = await texts(page, "[data-card=called-by] .table-row a");
+		is.callers_said = await said(page, "callers");
+		await axe(page, "callers");
+		await page.locator("[data-card=called-by] .table-row a").first().click();
+		await page.locator("[data-card=calls] .table-row").first().waitFor();
+		await settled(page);
+		is.callees = await texts(page, "[data-card=calls] .table-row");
+		await clickRow(page, rows(page, "calls").filter({ hasText: given.function }).first());
+		await untilKey(page, "function", given.function);
+		await page.getByRole("link", { name: "All functions" }).click();
+		await untilKey(page, "function", "");
+		await drawn(page);
+		await clickRow(page, rows(page).filter({ hasText: given.function }).first(),
+			{ button: "right" });
 		await page.getByRole("menuitem", { name: "Only what goes through it" }).click();
 		await settled(page);
 		is.filter = await key(page, "filter");
 		is.only = await texts(page, ".table-row");
-		await rows(page).first().locator("[role=gridcell]").nth(1).locator("a").click();
+		await rows(page).first().locator("[role=gridcell]").nth(2).locator("a").click();
 		await untilHash(page, "#/allocations/");
 		await drawn(page);
 		is.linked = await said(page, "allocations");

@@ -74,6 +74,7 @@ def needed(server, known):
     source = next(s["file"] for s in known("sources", measure="allocated")["sources"]
                   if s["file"].endswith("choosing.c"))
     return {"/data/{id}/diff": {"b": server.ids[1]}, "/data/{id}/source": {"file": source},
+            "/data/{id}/callers": {"function": "recurse"},
             "/progress": {"of": "/data/last/flame"}}
 
 
@@ -453,6 +454,31 @@ def test_functions(known, made):
     names = [f["name"] for f in known("functions", sort_by="name", order="asc",
                                       measure="allocated")["functions"]]
     assert names == sorted(names, key=str.encode)
+
+
+def test_callers(known, recordings):
+    """The neighbours of a function that calls itself: each stack counts once in each row."""
+    listed = {f["name"]: f for f in known("functions", measure="allocated")["functions"]}
+    found = known("callers", function="recurse", measure="allocated")
+    assert {k: found["function"][k] for k in listed["recurse"]} == listed["recurse"]
+    callers = {row["name"]: row for row in found["callers"]}
+    callees = {row["name"]: row for row in found["callees"]}
+    assert set(callers) == {"main", "recurse"} and set(callees) == {"inner", "recurse"}
+    assert 0 < callers["recurse"]["count"] < found["function"]["count"]
+    assert callers["recurse"] == callees["recurse"]
+    assert callees["inner"]["count"] == found["function"]["count"]
+    others = [row for name, row in callers.items() if name != "recurse"]
+    assert sum(row["count"] for row in others) == found["function"]["count"]
+    assert sum(row["self_count"] for row in callers.values()) == found["function"]["self_count"]
+    # What calls it names it among its callees, with the same figures.
+    below = known("callers", function=others[0]["name"], measure="allocated")
+    assert [row["bytes"] for row in below["callees"] if row["name"] == "recurse"] == [
+        others[0]["bytes"]]
+    nothing = known("callers", function="no such function")
+    assert nothing["function"] is None and nothing["callers"] == nothing["callees"] == []
+    text = harness.execute([harness.MEMOIR, "functions", "--callers", "recurse", "-m", "allocated",
+                            recordings[0]])
+    assert text.status == 0 and b"CALLED BY" in text.stdout and b"CALLS" in text.stdout
 
 
 @pytest.mark.parametrize("text, at, kind, item", [

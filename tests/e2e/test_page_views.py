@@ -199,6 +199,15 @@ def test_functions(seen, report):
     assert blocks(is_["linked"]) == 1
 
 
+def test_callers(seen, folder):
+    """Callers and callees of a function are the command line's, and lead from one to the other."""
+    is_ = walked(seen, "functions")
+    found = harness.ask("ask", "callers", "--function", FUNCTION, str(folder / "demo.dat"))
+    assert is_["callers"] == [row["name"] for row in found["callers"]]
+    assert binary(is_["callers_said"]) == pytest.approx(found["function"]["bytes"], rel=0.01)
+    assert any(row.startswith(FUNCTION) for row in is_["callees"])
+
+
 def test_tree(seen, report):
     is_ = walked(seen, "tree")
     assert binary(is_["said"]) == pytest.approx(report["peak"]["bytes"], rel=0.01)
@@ -278,7 +287,7 @@ def test_looks(seen):
 
 
 def test_accessible(seen):
-    assert len(seen["violations"]) == 22
+    assert len(seen["violations"]) == 23
     assert {name: found for name, found in seen["violations"].items() if found} == {}
 
 

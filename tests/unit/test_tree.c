@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
+#include "query/callers.h"
 #include "query/tree.h"
 #include "query/weight_cache.h"
 #include "random_recording.h"
@@ -386,6 +387,108 @@ static void brute_functions(struct brute *b, const struct view *v, const struct 
 	free(path);
 }
 
+/* What passes between two: stacks in which one calls the other, each once. */
+static void brute_calls(struct brute *b, struct weight *function, const struct view *v,
+			const struct tree_options *o, uint64_t wanted, bool callers)
+{
+	const struct columns *c = &v->model->allocations;
+	uint64_t *path = xcalloc(PATH_MAX_NAMES, sizeof(*path));
+
+	for (uint32_t row = 0; row < c->count; row++) {
+		uint64_t size = columns_size(c, row);
+		bool within = false;
+		unsigned n;
+
+		if (!view_has(v, row) || !measuring_takes(&o->measuring, c, row))
+			continue;
+		n = path_of(v, o->key, row, path);
+		for (unsigned i = 0; i < n; i++)
+			within |= path[i] == wanted;
+		if (within)
+			weigh(function, size);
+		for (unsigned i = 1; i < n; i++) {
+			uint64_t other = path[callers ? i - 1 : i];
+			bool again = false;
+
+			if (path[callers ? i : i - 1] != wanted)
+				continue;
+			for (unsigned k = 1; k < i; k++)
+				again |= path[callers ? k : k - 1] == wanted &&
+					 path[callers ? k - 1 : k] == other;
+			if (!again)
+				weigh(&brute_at(b, other)->total, size);
+			if (i == n - 1)
+				weigh(&brute_at(b, other)->self, size);
+		}
+	}
+	free(path);
+}
+
+static void compare_calls(const struct tree *t, struct brute *b, const struct function_total *rows,
+			  uint32_t count)
+{
+	assert_int_equal(b->count, count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct brute_node *due = brute_at(b, hash_of_name(t, rows[i].name));
+
+		assert_int_equal(rows[i].total.bytes, due->total.bytes);
+		assert_int_equal(rows[i].total.count, due->total.count);
+		assert_int_equal(rows[i].self.bytes, due->self.bytes);
+		assert_int_equal(rows[i].self.count, due->self.count);
+		assert_true(!i || tree_weight(&t->options, &rows[i - 1].total) >=
+					  tree_weight(&t->options, &rows[i].total));
+	}
+}
+
+static void calls_count_once(void **context)
+{
+	uint64_t state = 23;
+	unsigned rows = 0;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct model *m = round_model(i);
+		struct locations *p = locations_new(m, NULL);
+		struct tree_options o = random_tree(m, &state);
+		struct view v = random_view(m, p, &state, i % 3);
+		struct function_total *all;
+		struct tree t;
+		uint32_t count;
+
+		o.bottom_up = false;
+		o.key = TREE_BY_FUNCTION;
+		tree_init(&t, &v, &o);
+		all = tree_functions(&t, &count);
+		for (uint32_t k = 0; k < count && k < 5; k++) {
+			uint64_t wanted = hash_of_name(&t, all[k].name);
+			struct brute above = { 0 }, below = { 0 };
+			struct weight whole = { 0 }, again = { 0 };
+			struct callers found;
+			struct buf text = { 0 };
+
+			tree_name_text(&t, all[k].name, &text);
+			callers_init(&found, &t, text.data);
+			brute_calls(&above, &whole, &v, &o, wanted, true);
+			brute_calls(&below, &again, &v, &o, wanted, false);
+			assert_int_equal(found.function.total.bytes, whole.bytes);
+			assert_int_equal(found.function.total.count, whole.count);
+			assert_int_equal(found.function.self.bytes, all[k].self.bytes);
+			compare_calls(&t, &above, found.callers, found.caller_count);
+			compare_calls(&t, &below, found.callees, found.callee_count);
+			rows += found.caller_count + found.callee_count;
+			callers_release(&found);
+			brute_release(&above);
+			brute_release(&below);
+			buf_release(&text);
+		}
+		free(all);
+		tree_release(&t);
+		free(v.bits);
+		locations_free(p);
+		model_free(m);
+	}
+	assert_true(rows > 100);
+}
+
 /* Made-up stacks call themselves all the time. */
 static void functions_count_once(void **context)
 {
@@ -523,9 +626,8 @@ static void names_are_written(void **context)
 UNIT(tree)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(trees_are_exact),
-		cmocka_unit_test(functions_count_once),
-		cmocka_unit_test(cached_weights_are_the_same),
+		cmocka_unit_test(trees_are_exact),   cmocka_unit_test(functions_count_once),
+		cmocka_unit_test(calls_count_once),  cmocka_unit_test(cached_weights_are_the_same),
 		cmocka_unit_test(names_are_written),
 	};
 

@@ -12,6 +12,7 @@ import type { Item } from "../parts/menu";
 import { Two } from "../parts/spark";
 import { Chain, stackText } from "../parts/stack";
 import { duration, middle, percent } from "../parts/units";
+import { callersOf } from "./callers";
 
 export const ROW = 44;
 
@@ -100,6 +101,15 @@ export function stackItems(id: number, frames: readonly Frame[]): Item[] {
 							undefined,
 							{ open: "" },
 						),
+					},
+				]
+			: []),
+		...(name
+			? [
+					{
+						label: "Callers and callees of",
+						hint: middle(shortName(name), 36),
+						href: callersOf(name),
 					},
 				]
 			: []),

@@ -34,6 +34,7 @@ import {
 	signed,
 } from "../parts/units";
 import "../style/compare.css";
+import { callersOf } from "./callers";
 import type { ViewProps } from "./views";
 
 interface Pair {
@@ -50,6 +51,8 @@ interface Row extends Pair {
 	function?: string;
 	before_self_bytes?: number;
 	after_self_bytes?: number;
+	before_self_count?: number;
+	after_self_count?: number;
 }
 interface Diff {
 	before: { name: string; at_ns?: number };
@@ -212,9 +215,16 @@ export function Compare({ id }: ViewProps) {
 	);
 	const data = answer.data;
 	const rows = (by === "stack" ? data?.stacks : data?.functions) ?? [];
-	const sort = parameters["sort"] ?? "-change";
+	/* What changed in a function itself: the change of what it calls is its callers' as well, up
+	 * to where the program starts. */
+	const own = (r: Row): number =>
+		weight === "bytes"
+			? (r.after_self_bytes ?? 0) - (r.before_self_bytes ?? 0)
+			: (r.after_self_count ?? 0) - (r.before_self_count ?? 0);
+	const sort = parameters["sort"] ?? (by === "function" ? "-own" : "-change");
 	const value = (r: Row): Record<string, number | string> => ({
 		change: Math.abs(weight === "bytes" ? r.bytes_delta : r.count_delta),
+		own: Math.abs(own(r)),
 		before: weight === "bytes" ? r.before_bytes : r.before_count,
 		after: weight === "bytes" ? r.after_bytes : r.after_count,
 		blocks: Math.abs(r.count_delta),
@@ -320,6 +330,21 @@ export function Compare({ id }: ViewProps) {
 				</Change>
 			),
 		},
+		...(by === "function"
+			? [
+					{
+						key: "own",
+						label: "by itself",
+						title: "The change of what the function asks for itself",
+						number: true,
+						width: "92px",
+						sort: true,
+						text: (r: Row) => String(own(r)),
+						cell: (r: Row) =>
+							own(r) ? signed(say(own(r))) : <span class="dim">–</span>,
+					},
+				]
+			: []),
 		{
 			key: "before",
 			label: "before",
@@ -463,6 +488,10 @@ export function Compare({ id }: ViewProps) {
 												{
 													label: "Only what goes through it",
 													href: adding(functionTerm(r.function)),
+												},
+												{
+													label: "Callers and callees",
+													href: callersOf(r.function),
 												},
 											]
 										: []),

@@ -36,6 +36,7 @@ import {
 	plural,
 	signed,
 } from "../parts/units";
+import { callersOf } from "./callers";
 import { has } from "./names";
 import type { ViewProps } from "./views";
 
@@ -393,6 +394,7 @@ function boxMenu(tree: Tree, box: number): Item[] {
 			ask("Only stacks through this function", term),
 			ask("Without this function", `not ${term}`),
 		);
+		items.push({ label: "Callers and callees", href: callersOf(name) });
 		if (has("allocations")) items.push(ask("Its allocations", term, "allocations"));
 		if (has("source") && place)
 			items.push({

@@ -19,6 +19,7 @@ import { Answered } from "../parts/states";
 import { Table, type Column } from "../parts/table";
 import { quote } from "../parts/terms";
 import { bytes, middle, plural } from "../parts/units";
+import { Callers, callersOf } from "./callers";
 import type { ViewProps } from "./views";
 
 type Sort = NonNullable<FunctionsQuery["sort_by"]>;
@@ -50,11 +51,16 @@ function termOf(by: string, row: Weighed): string {
 }
 
 export function Functions({ id }: ViewProps) {
+	const name = useRoute().parameters["function"];
+	return name ? <Callers id={id} name={name} /> : <List id={id} />;
+}
+
+function List({ id }: ViewProps) {
 	const { parameters } = useRoute();
 	const measured = useMeasure();
 	const asked = useAsked();
 	const by = (parameters["by"] ?? "function") as NonNullable<FunctionsQuery["by"]>;
-	const sort = parameters["sort"] ?? "-total";
+	const sort = parameters["sort"] ?? "-self";
 	const pages = usePages(
 		id,
 		"/data/{id}/functions",
@@ -95,35 +101,12 @@ export function Functions({ id }: ViewProps) {
 			text: (f) => f.name,
 			cell: (f) => (
 				<>
-					<span class="who" title={f.name}>
-						<strong>
-							{middle(
-								by === "module"
-									? fileName(f.name)
-									: shortName(f.function ?? f.name),
-								100,
-							)}
-						</strong>
-					</span>
+					<Name row={f} by={by} />
 					<span class="who-below dim" title={f.file ?? f.module}>
 						{where(f)}
 					</span>
 				</>
 			),
-		},
-		{
-			key: "total",
-			label: "total",
-			title: "Bytes of this and all that it calls",
-			number: true,
-			width: "minmax(120px, 0.35fr)",
-			sort: true,
-			cell: (f) => (
-				<Share part={f.bytes} whole={total.bytes}>
-					<Bytes value={f.bytes} to={one(f)} />
-				</Share>
-			),
-			text: (f) => String(f.bytes),
 		},
 		{
 			key: "self",
@@ -141,6 +124,20 @@ export function Functions({ id }: ViewProps) {
 					<span class="dim">–</span>
 				),
 			text: (f) => String(f.self_bytes),
+		},
+		{
+			key: "total",
+			label: "total",
+			title: "Bytes of this and all that it calls",
+			number: true,
+			width: "minmax(120px, 0.35fr)",
+			sort: true,
+			cell: (f) => (
+				<Share part={f.bytes} whole={total.bytes}>
+					<Bytes value={f.bytes} to={one(f)} />
+				</Share>
+			),
+			text: (f) => String(f.bytes),
 		},
 		{
 			key: "total_count",
@@ -171,6 +168,8 @@ export function Functions({ id }: ViewProps) {
 	const menu = (row: Weighed, x: number, y: number): void => {
 		const term = termOf(by, row);
 		const items: Item[] = [];
+		if (by === "function")
+			items.push({ label: "Callers and callees", href: callersOf(row.name) });
 		if (term) {
 			items.push(
 				{ label: "Only what goes through it", href: adding(term) },
@@ -240,7 +239,8 @@ export function Functions({ id }: ViewProps) {
 							nouns={pages.count === 1 ? by : `${by}s`}
 							onOpen={(row) => {
 								const term = termOf(by, row);
-								if (term) location.hash = adding(term);
+								if (by === "function") location.hash = callersOf(row.name);
+								else if (term) location.hash = adding(term);
 							}}
 							onMenu={(row, _, x, y) => menu(row, x, y)}
 						/>
@@ -248,6 +248,20 @@ export function Functions({ id }: ViewProps) {
 				}
 			</Answered>
 		</Card>
+	);
+}
+
+function Name({ row, by }: { row: Weighed; by: string }) {
+	const text = by === "module" ? fileName(row.name) : shortName(row.function ?? row.name);
+	const said = <strong>{middle(text, 100)}</strong>;
+	return by === "function" ? (
+		<a class="who" href={callersOf(row.name)} title={row.name}>
+			{said}
+		</a>
+	) : (
+		<span class="who" title={row.name}>
+			{said}
+		</span>
 	);
 }
 

@@ -19,6 +19,7 @@ import { Answered } from "../parts/states";
 import { Table, type Column } from "../parts/table";
 import { quote } from "../parts/terms";
 import { bytes, count, middle, plural } from "../parts/units";
+import { callersOf } from "./callers";
 import type { ViewProps } from "./views";
 
 interface Flame {
@@ -308,6 +309,8 @@ export function Tree({ id }: ViewProps) {
 				{ label: "Only what goes through it", href: adding(term(i)) },
 				{ label: "Without it", href: adding(`not ${term(i)}`) },
 			);
+		if (kind(i) === FUNCTION && i && by !== "module" && by !== "line")
+			items.push({ label: "Callers and callees", href: callersOf(text(i)) });
 		items.push({ label: "Allocations through all of these", href: through(i) });
 		const name = flame!.nodes.name[i]!,
 			file = flame!.files[flame!.names.file[name]!];
