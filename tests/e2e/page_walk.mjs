@@ -227,7 +227,7 @@ await walk({
 		await page.locator("[data-card=flame] .choice button", { hasText: /^table$/ }).click();
 		await page.locator("[data-card=flame] .table-row").first().waitFor();
 		is.table = await texts(page, "[data-card=flame] .table-row >> nth=0");
-		await page.locator("[role=columnheader] button", { hasText: "itself" }).click();
+		await page.locator("[role=columnheader] button", { hasText: "bytes" }).click();
 		is.table_sorted = await key(page, "sort");
 		await axe(page, "table");
 		await close(page);

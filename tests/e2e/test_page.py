@@ -143,7 +143,7 @@ def test_overview(seen, report):
                for row in is_["who"]), is_["who"]
     assert is_["verdicts"] and is_["graphs"] >= 2 and "leaky" in is_["about"]
     assert len(is_["labels"]) == 6 and all("at most" in label for label in is_["labels"])
-    assert re.search(r"bytes\s+[\d.]+ [KM]?i?B", is_["tip"]), is_["tip"]
+    assert re.search(r"never freed\s+[\d.]+ [KM]?i?B", is_["tip"]), is_["tip"]
     begin, end = is_["zoomed"]
     assert 0 < begin < end and "within" in is_["zoomed_said"] and is_["back"] is None
     assert ("Allocations alive here" in is_["menu"]
@@ -221,7 +221,7 @@ def test_flame(seen, report):
     assert (is_["against_time"][0] == "Flame graph of the difference"
             and is_["against_time"][2] == "alive")
     assert "against again.dat" in is_["against"]
-    assert is_["table"] and is_["table_sorted"] == "-self"
+    assert is_["table"] and is_["table_sorted"] == "-value"
 
 
 def test_permalink(seen):

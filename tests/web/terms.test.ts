@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import {
 	allOf,
 	asRow,
+	fieldOf,
 	quote,
 	terms,
 	tokens,
@@ -108,6 +109,44 @@ describe("asRow", () => {
 	test("two filters with an or between them are not one", () => {
 		expect(asRow("size_min(1k) or size_max(10)")).toBeUndefined();
 		expect(asRow('function_regex("a") or function_regex("b")')).toBeUndefined();
+	});
+});
+
+describe("fieldOf", () => {
+	const rows = [
+		{ name: "filter", type: "expression", meaning: "$" },
+		{ name: "size_min", type: "size", meaning: "size >= $" },
+		{ name: "alive_at", type: "time", meaning: "alive_at($)" },
+		{ name: "alive_at_2", type: "time", meaning: "alive_at($)" },
+		{ name: "backtraces", type: "ids", meaning: "backtrace = $" },
+		{ name: "function_regex", type: "regex", meaning: "function ~ $" },
+		{ name: "temporary", type: "yes_no", meaning: "temporary; not temporary" },
+		{ name: "lifetime", type: "choice", meaning: "all: ; only_leaked: leaked" },
+	];
+	test.each([
+		["size_min(1k)", "size_min", "1k"],
+		["size>=1k", "size_min", "1k"],
+		["alive_at(1.5s)", "alive_at", "1.5s"],
+		["backtrace = 3,4", "backtraces", "3,4"],
+		['function ~ "a \\"b"', "function_regex", 'a "b'],
+		["temporary", "temporary", "yes"],
+		["not temporary", "temporary", "no"],
+		["leaked", "lifetime", "only_leaked"],
+	])("%s", (term, name, value) => {
+		expect(fieldOf(term, rows)).toEqual({ name, value });
+	});
+	test("each field once", () => {
+		expect(fieldOf("alive_at(2s)", rows, { alive_at: "1s" })?.name).toBe("alive_at_2");
+		expect(fieldOf("size >= 2k", rows, { size_min: "1k" })).toBeUndefined();
+	});
+	test("what no field can hold", () => {
+		for (const term of [
+			"size > 1k",
+			"(size >= 1k or leaked)",
+			"not size >= 1k",
+			"size >= 1k 2",
+		])
+			expect(fieldOf(term, rows)).toBeUndefined();
 	});
 });
 

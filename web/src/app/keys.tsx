@@ -2,13 +2,17 @@
 // Keys of the whole page.  A view's own keys are handled where the focus is; what they leave comes
 // here.  "?" shows all of them.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { toggleTimeline } from "./kept";
 import { toggleTheme } from "./theme";
+import { go, route } from "./url";
 
 const KEYS: readonly (readonly [string, string])[] = [
 	["/", "the question box"],
 	["?", "this list"],
 	["Esc", "close, leave, zoom out"],
 	["d", "dark or light"],
+	["t", "the timeline, or only its heading"],
+	["f", "the flame graph fills the window, or no longer"],
 	["← →", "in the timeline: the moment; with Shift the range"],
 	["↑ ↓ ← →", "in the flame graph: to callers, callees and neighbours"],
 	["Enter", "in the flame graph: zoom in; in a table: open"],
@@ -29,6 +33,10 @@ export function Keys() {
 			if (event.key === "/") document.getElementById("question")?.focus();
 			else if (event.key === "?") setOpen(true);
 			else if (event.key === "d") toggleTheme();
+			else if (event.key === "t") toggleTimeline();
+			else if (event.key === "f" && document.querySelector(".flame-canvas, .filling"))
+				go({ fill: route().parameters["fill"] ? "" : "1" });
+			else if (event.key === "Escape" && document.querySelector(".filling")) go({ fill: "" });
 			else return;
 			event.preventDefault();
 		};

@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import type { Answer } from "../app/api";
 import { dataUrl } from "../app/recordings";
 import { go, href, useRoute } from "../app/url";
-import { Card, Choice } from "../parts/card";
+import { Card, Choice, FillButton } from "../parts/card";
 import { copy } from "../parts/clipboard";
 import { FlameTable } from "../parts/flame/table";
 import { KIND, searchPattern, Tree, type FlameAnswer } from "../parts/flame/tree";
@@ -111,6 +111,7 @@ export function HeapGraph({
 		<Card
 			title={asked.base ? "Difference" : "Who holds the memory"}
 			name="heap-flame"
+			fill={parameters["fill"] === "1"}
 			said={tree && <Said tree={tree} asked={asked} facts={facts} />}
 			tools={
 				<>
@@ -162,6 +163,7 @@ export function HeapGraph({
 					]}
 					onChange={(key) => go({ as: key === "graph" ? "" : key })}
 				/>
+				<FillButton on={parameters["fill"] === "1"} />
 			</div>
 			<Answered what="The flame graph" answer={calmed(answer)} lines={12}>
 				{() =>

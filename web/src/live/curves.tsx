@@ -112,6 +112,7 @@ export function Curves({ series, arenas }: { series: Series; arenas: readonly st
 				format={bytes}
 				binary
 				group="live"
+				legend={false}
 			/>
 		</div>
 	);

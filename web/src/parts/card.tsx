@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A card: its heading says the number that people came for, in words; switches stand at its right.
+// A card: its heading says the number that people came for, in words.  Switches stand beside the
+// title, above that sentence, so that they stay where they are however long it becomes.
 import type { ComponentChildren } from "preact";
+import { go } from "../app/url";
 
 export function Card({
 	title,
@@ -8,22 +10,43 @@ export function Card({
 	tools,
 	children,
 	name,
+	line,
+	fill,
 }: {
 	title: string;
 	said?: ComponentChildren;
 	tools?: ComponentChildren;
 	children?: ComponentChildren;
 	name?: string;
+	fill?: boolean; /* the window; app/keys.tsx knows how to leave */
+	line?: boolean; /* what is said is short: all of it in one line, where there is room */
 }) {
 	return (
-		<section class="card" aria-label={title} {...(name ? { "data-card": name } : {})}>
-			<header class="card-head">
+		<section
+			class={fill ? "card filling" : "card"}
+			aria-label={title}
+			{...(name ? { "data-card": name } : {})}>
+			<header class={line ? "card-head line" : "card-head"}>
 				<h2>{title}</h2>
 				<div class="said">{said}</div>
 				{tools && <div class="tools">{tools}</div>}
 			</header>
 			{children}
 		</section>
+	);
+}
+
+/* Whether the address says that a picture fills the window, and the button for it. */
+export function FillButton({ on }: { on: boolean }) {
+	return (
+		<button
+			type="button"
+			class="button"
+			aria-pressed={on}
+			title={on ? "Leave the whole window (f, Esc)" : "Fill the whole window (f)"}
+			onClick={() => go({ fill: on ? "" : "1" })}>
+			{on ? "Leave" : "Fill"}
+		</button>
 	);
 }
 

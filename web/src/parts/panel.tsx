@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The panel that writes the question for those who do not want to type it.  Its fields are the rows
 // of the server's filter table (/api), so a new filter is here by itself; each becomes a term like
-// size_min(1k), and what such a term says is read back into its field.
+// size_min(1k).  What is asked already stands in its field, however it was written; terms that no
+// field can hold are shown as they are, and stay.
 import { useMemo, useState } from "preact/hooks";
 import { useApi } from "../app/api";
 import type { FilterRow } from "../app/types";
 import { Answered } from "./states";
-import { allOf, asRow, quote, terms } from "./terms";
+import { allOf, fieldOf, quote, terms } from "./terms";
 
 /* Where a row stands: the first pattern that its name fits. */
 const GROUPS: readonly (readonly [string, RegExp])[] = [
@@ -83,18 +84,31 @@ function Fields({
 	onApply: (filter: string) => void;
 	onClose: () => void;
 }) {
-	const { first, rest } = useMemo(() => {
-		const values: Record<string, string> = {},
+	const { first, written, others } = useMemo(() => {
+		const first: Record<string, string> = {},
+			written: Record<string, string> = {},
 			others: string[] = [];
-		for (const term of terms(filter)) {
-			const row = asRow(term.text);
-			if (row && rows.some((r) => r.name === row.name) && !(row.name in values))
-				values[row.name] = row.value;
-			else others.push(term.text);
+		for (const { text } of terms(filter)) {
+			const row = fieldOf(text, rows, first);
+			if (row) {
+				first[row.name] = row.value;
+				written[row.name] = text;
+			} else others.push(text);
 		}
-		return { first: values, rest: others };
+		return { first, written, others };
 	}, [filter, rows]);
 	const [values, setValues] = useState(first);
+	const [rest, setRest] = useState(others);
+	const [search, setSearch] = useState("");
+	const found = (row: FilterRow): boolean =>
+		search
+			.toLowerCase()
+			.split(/\s+/)
+			.every((word) =>
+				`${title(row.name)} ${row.name} ${row.help} ${row.meaning ?? ""}`
+					.toLowerCase()
+					.includes(word),
+			);
 	const groups = useMemo(() => {
 		const made = new Map<string, FilterRow[]>(ORDER.map((name) => [name, []]));
 		for (const row of rows)
@@ -102,11 +116,16 @@ function Fields({
 				made.get(GROUPS.find(([, pattern]) => pattern.test(row.name))![0])!.push(row);
 		return [...made].filter(([, members]) => members.length);
 	}, [rows]);
+	const shown = groups
+		.map(([name, members]) => [name, members.filter(found)] as const)
+		.filter(([, members]) => members.length);
 	const write = (): string => {
 		const made = rows
 			.filter((row) => (values[row.name] ?? "").trim())
 			.map((row) => {
 				const value = values[row.name]!.trim();
+				/* What was not changed stays as it was written. */
+				if (value === first[row.name]) return written[row.name]!;
 				return row.type === "flag"
 					? `${row.name}()`
 					: `${row.name}(${TEXTS.has(row.type) ? quote(value) : value})`;
@@ -120,14 +139,44 @@ function Fields({
 				event.preventDefault();
 				onApply(write());
 			}}>
+			<div class="panel-top">
+				<input
+					class="field search"
+					type="search"
+					aria-label="Search filters"
+					placeholder="Search filters"
+					value={search}
+					onInput={(event) => setSearch(event.currentTarget.value)}
+				/>
+				{rest.length > 0 && (
+					<>
+						<span class="dim">asked besides these fields</span>
+						<ul aria-label="Asked besides these fields">
+							{rest.map((text, i) => (
+								<li key={text} class="label">
+									<code title={text}>{text}</code>
+									<button
+										type="button"
+										aria-label={`Leave out ${text}`}
+										title="Leave out"
+										onClick={() => setRest(rest.filter((_, k) => k !== i))}>
+										×
+									</button>
+								</li>
+							))}
+						</ul>
+					</>
+				)}
+			</div>
+			{!shown.length && <p class="dim">No filter is called or explained so.</p>}
 			<div class="panel-groups">
-				{groups.map(([name, members]) => (
+				{shown.map(([name, members]) => (
 					<fieldset key={name}>
 						<legend>{name}</legend>
 						{members.map((row) => (
 							<label
 								key={row.name}
-								class="panel-field"
+								class={values[row.name] ? "panel-field set" : "panel-field"}
 								title={`${row.help}${row.syntax ? `\n${row.syntax}` : ""}`}>
 								<span>{title(row.name)}</span>
 								{row.values?.length ? (
@@ -169,7 +218,13 @@ function Fields({
 			</div>
 			<div class="panel-foot">
 				<code class="dim">{write() || "everything"}</code>
-				<button type="button" class="button" onClick={() => setValues({})}>
+				<button
+					type="button"
+					class="button"
+					onClick={() => {
+						setValues({});
+						setRest([]);
+					}}>
 					Clear
 				</button>
 				<button type="button" class="button" onClick={onClose}>

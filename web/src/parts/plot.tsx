@@ -29,6 +29,7 @@ export interface PlotProps {
 	markers?: readonly { at: number; name: string }[] | undefined;
 	group?: string;
 	axes?: boolean;
+	legend?: boolean; /* false: what stands around it says what the lines are */
 	onBrush?:
 		((from: number, to: number, first: boolean) => void) | undefined; /* while it is dragged */
 	onZoom?: (from: number, to: number) => void; /* once, when a drag is over */
@@ -196,7 +197,55 @@ export function Plot(props: PlotProps) {
 		[props.brush?.[0], props.brush?.[1], props.moment, props.markers],
 	);
 
-	return <div class="plot" ref={box} />;
+	return (
+		<div class="plot">
+			{props.legend !== false && <Legend {...props} />}
+			<div ref={box} />
+		</div>
+	);
+}
+
+const COLOURS: Record<Line["tone"], string> = {
+	curve: "var(--curve)",
+	second: "var(--second)",
+	third: "var(--third)",
+	quiet: "var(--line-strong)",
+	dim: "var(--dim)",
+	match: "var(--match)",
+};
+
+function Legend({ lines, brush, moment, markers }: PlotProps) {
+	return (
+		<div class="legend">
+			{lines.map((line) => (
+				<span key={line.label}>
+					<i class="legend-line" style={{ borderColor: COLOURS[line.tone] }} />
+					{line.label}
+				</span>
+			))}
+			{brush && (
+				<span>
+					<i
+						class="legend-line area"
+						style={{ borderColor: "var(--accent)", background: "var(--brush)" }}
+					/>
+					the range
+				</span>
+			)}
+			{moment !== undefined && (
+				<span>
+					<i class="legend-line dashed" style={{ borderColor: "var(--moment)" }} />
+					the moment
+				</span>
+			)}
+			{!!markers?.length && (
+				<span>
+					<i class="legend-line" style={{ borderColor: "var(--line-strong)" }} />
+					markers
+				</span>
+			)}
+		</div>
+	);
 }
 
 function drawOver(u: uPlot, { brush, moment, markers }: PlotProps): void {

@@ -5,12 +5,13 @@
 // completes; the colours come from a copy of the text that lies behind the transparent field.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, url } from "../app/api";
+import { useFacts } from "../app/facts";
 import { dataUrl, useData } from "../app/recordings";
 import type { Check } from "../app/types";
 import { go, useRoute } from "../app/url";
 import { Panel } from "./panel";
 import { terms, tokens, withoutTerm } from "./terms";
-import { bytes, count, duration } from "./units";
+import { bytes, count, duration, plural } from "./units";
 
 interface Completion {
 	from: number;
@@ -212,14 +213,11 @@ export function Question({ id }: { id: string }) {
 					Filters
 				</button>
 			</div>
-			{wrong && (
-				<p id="question-error" class="question-error" role="alert">
-					{wrong.error}
-				</p>
-			)}
 			<Labels
+				id={id}
 				filter={filter}
 				check={filter && asked === filter && check.fresh ? check.data : undefined}
+				error={wrong?.error}
 			/>
 			{panel && (
 				<Panel
@@ -232,12 +230,37 @@ export function Question({ id }: { id: string }) {
 	);
 }
 
-/* What is asked, term by term. */
-function Labels({ filter, check }: { filter: string; check: Check | undefined }) {
+/* What is asked, term by term, or what is wrong with it: one line, which is always there, so that
+ * nothing below it moves. */
+function Labels({
+	id,
+	filter,
+	check,
+	error,
+}: {
+	id: string;
+	filter: string;
+	check: Check | undefined;
+	error: string | undefined;
+}) {
 	const { parameters } = useRoute();
 	const { from, to, at } = parameters;
+	const facts = useFacts(id);
 	const shown = terms(filter);
-	if (!shown.length && !from && !to && !at) return null;
+	if (error !== undefined)
+		return (
+			<p id="question-error" class="labels question-error" role="alert">
+				{error}
+			</p>
+		);
+	if (!shown.length && !from && !to && !at)
+		return (
+			<p class="labels dim">
+				{facts.data &&
+					`Everything: ${plural(facts.data.allocations, "allocation")}, ` +
+						`${bytes(facts.data.allocated_bytes)} in all`}
+			</p>
+		);
 	const label = (key: string, text: string, mono: boolean, remove: () => void) => (
 		<li key={key} class="label">
 			{mono ? <code>{text}</code> : <span>{text}</span>}

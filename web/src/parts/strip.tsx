@@ -6,6 +6,7 @@ import { useMemo } from "preact/hooks";
 import { dataUrl, nsToSeconds, time, useData } from "../app/recordings";
 import { useFacts } from "../app/facts";
 import type { Check, MapsTimeline, Timeline } from "../app/types";
+import { toggleTimeline, useTimelineFolded } from "../app/kept";
 import { go, href, useRoute } from "../app/url";
 import { Card, Choice } from "./card";
 import { Bytes, Count } from "./number";
@@ -49,6 +50,7 @@ export function Strip({ id }: { id: string }) {
 		{ later: view !== "overview" },
 	);
 	const part = filter && !matched.error ? matched.data : undefined;
+	const folded = useTimelineFolded();
 	const start = whole.data?.start_ms ?? 0;
 	const xs = useMemo(
 		() =>
@@ -68,6 +70,7 @@ export function Strip({ id }: { id: string }) {
 						: "Live memory"
 			}
 			name="strip"
+			line
 			said={
 				<Said
 					id={id}
@@ -91,10 +94,20 @@ export function Strip({ id }: { id: string }) {
 						options={options}
 						onChange={(key) => go({ series: key === "bytes" ? "" : key })}
 					/>
+					<button
+						type="button"
+						class="button"
+						aria-expanded={!folded}
+						aria-label="Timeline"
+						title={`${folded ? "Show" : "Hide"} the timeline (t)`}
+						onClick={toggleTimeline}>
+						<span aria-hidden="true">{folded ? "▾" : "▴"}</span>
+					</button>
 				</>
 			}>
-			<Answered what="The timeline" answer={whole} lines={4}>
+			<Answered what="The timeline" answer={whole} lines={folded ? 0 : 4}>
 				{(t) => {
+					if (folded) return null;
 					const end = t.to_ns / 1e9,
 						label = SERIES.find(([key]) => key === series)![2];
 					const lines: Line[] =

@@ -12,11 +12,15 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { copy, notice, save } from "./clipboard";
 import { Heights } from "./heights";
+import { useRest } from "./rest";
 import "../style/table.css";
 import { count as written } from "./units";
 
 const SPACE = 8_000_000;
 const HEAD = 32;
+const BELOW = 72; /* pixels: what stands under a table, to the end of the page */
+const WORDS = 100; /* pixels: a column of names is no narrower */
+const LEAD = 0.45; /* of the width, that the first column takes where it is scrolled beside */
 const AROUND = 3; /* rows that are drawn above and below what is seen */
 const SAVED = 100_000; /* rows of a file at most; longer ones are a download of the server */
 
@@ -72,28 +76,6 @@ const leastOf = (width: string): number => Number(/(\d+)px/.exec(width)?.[1] ?? 
 const quoted = (text: string): string =>
 	/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-/* What is left of the window below an element, but no less than some rows. */
-function useRest(element: { current: HTMLElement | null }, given: number | undefined): number {
-	const [rest, setRest] = useState(given ?? 480);
-	useLayoutEffect(() => {
-		if (given !== undefined) return;
-		const measure = (): void => {
-			if (!element.current) return;
-			const top = element.current.getBoundingClientRect().top + window.scrollY;
-			setRest(Math.max(360, Math.floor(window.innerHeight - top - 72)));
-		};
-		measure();
-		const observer = new ResizeObserver(measure);
-		observer.observe(document.body);
-		addEventListener("resize", measure);
-		return () => {
-			observer.disconnect();
-			removeEventListener("resize", measure);
-		};
-	}, [given]);
-	return given ?? rest;
-}
-
 export function Table<Row>(props: TableProps<Row>) {
 	const { columns, count, row, sort, onSort, rowHeight = 28 } = props;
 	const scroller = useRef<HTMLDivElement>(null);
@@ -110,8 +92,33 @@ export function Table<Row>(props: TableProps<Row>) {
 	}); /* y: of the whole; scrolled: what we made scrollTop */
 	const grouped = columns.some((c) => c.group);
 	const head = grouped ? HEAD + 20 : HEAD;
-	const room = useRest(scroller, props.height);
-	const wide = columns.reduce((sum, c) => sum + leastOf(widthOf(c)) + 16, 0);
+	const rest = useRest(scroller, BELOW, 280);
+	const room = props.height ?? rest.height;
+	/* Where not all columns have room, they are scrolled below the first one that has words (and
+	 * what stands before it), which stays and takes no more than its part of what there is. */
+	const least = columns.map((c) => leastOf(widthOf(c)));
+	const full = least.reduce((sum, w) => sum + w + 16, 0);
+	const narrow = rest.width > 0 && rest.width < full;
+	const leads = Math.max(
+		0,
+		least.findIndex((w) => w >= WORDS),
+	);
+	const before = least.slice(0, leads).reduce((sum, w) => sum + w + 16, 0);
+	const most = Math.min(least[leads] ?? 0, Math.floor(rest.width * LEAD) - before);
+	const lead = before + most; /* where what is scrolled begins */
+	const beyond = Math.max(80, rest.width - lead - 40);
+	const fitted = least.map((w, i) => (i === leads ? most : Math.min(w, beyond)));
+	const wide = narrow ? fitted.reduce((sum, w) => sum + w + 16, 0) : full;
+	const widths = columns.map((c, i) =>
+		narrow && fitted[i] !== least[i] ? `minmax(${fitted[i]}px, 1fr)` : widthOf(c),
+	);
+	const cell = (c: Column<Row>, i: number): { class: string; style?: { left: string } } =>
+		narrow && i <= leads
+			? {
+					class: `lead${i === leads ? " last" : ""}${c.number ? " right" : ""}`,
+					style: { left: i ? `${before + 8}px` : "0" },
+				}
+			: { class: c.number ? "right" : "" };
 
 	/* Details of the rows in view may change their heights, so they are asked first. */
 	const place = (): { first: number; last: number; view: number; total: number } => {
@@ -155,7 +162,8 @@ export function Table<Row>(props: TableProps<Row>) {
 		seen.current.scrolled = element.scrollTop;
 	});
 	const scrolls = (): void => {
-		const top = scroller.current!.scrollTop;
+		if (!scroller.current) return; /* the last one comes when the view is gone */
+		const top = scroller.current.scrollTop;
 		if (Math.abs(top - seen.current.scrolled) < 1) return;
 		seen.current.scrolled = top;
 		move(scaled ? (top / Math.max(1, space - view)) * (total - view) : top);
@@ -281,7 +289,31 @@ export function Table<Row>(props: TableProps<Row>) {
 			quoted,
 		);
 
-	const grid = { gridTemplateColumns: columns.map(widthOf).join(" ") };
+	/* Which columns cannot be seen, so that it can be said and they can be reached. */
+	const [beside, setBeside] = useState(0);
+	const unseen = (): number => {
+		const element = scroller.current;
+		if (!element || !narrow) return 0;
+		const { left, right } = element.getBoundingClientRect();
+		return [...element.querySelectorAll(".table-head > div")].filter((cell, i) => {
+			const box = cell.getBoundingClientRect();
+			return i > leads && (box.right > right + 1 || box.left < left + lead - 1);
+		}).length;
+	};
+	useLayoutEffect(() => setBeside(unseen()), [narrow, rest.width, columns.length, lead]);
+	/* The first column that is cut comes to where the scrolled ones begin; behind the last one it
+	 * is the first again. */
+	const turn = (): void => {
+		const element = scroller.current!,
+			heads = [...element.querySelectorAll(".table-head > div")],
+			box = (cell: Element): DOMRect => cell.getBoundingClientRect();
+		const edge = box(heads[leads]!).right,
+			cut = heads.find((cell, i) => i > leads && box(cell).right > box(element).right + 1);
+		element.scrollLeft = cut ? element.scrollLeft + Math.max(24, box(cut).left - edge - 8) : 0;
+		setBeside(unseen());
+	};
+
+	const grid = { gridTemplateColumns: widths.join(" ") };
 	const bands: { label: string; span: number }[] = [];
 	if (grouped)
 		for (const c of columns) {
@@ -296,7 +328,7 @@ export function Table<Row>(props: TableProps<Row>) {
 	return (
 		<div class="table-frame">
 			<div
-				class="table"
+				class={narrow ? "table narrow" : "table"}
 				role="grid"
 				aria-label={props.label}
 				aria-rowcount={count + 1}
@@ -306,7 +338,10 @@ export function Table<Row>(props: TableProps<Row>) {
 				aria-activedescendant={at >= first && at < last ? `${name}-${at}` : undefined}
 				style={{ height: `${view + head + 1}px` }}
 				onKeyDown={keys}
-				onScroll={scrolls}>
+				onScroll={() => {
+					scrolls();
+					if (narrow) setBeside(unseen());
+				}}>
 				<div
 					class="table-top"
 					role="rowgroup"
@@ -328,13 +363,13 @@ export function Table<Row>(props: TableProps<Row>) {
 						</div>
 					)}
 					<div class="table-head" role="row" aria-rowindex={1} style={grid}>
-						{columns.map((c) => {
+						{columns.map((c, i) => {
 							const mine = sort === c.key || sort === `-${c.key}`;
 							return (
 								<div
 									key={c.key}
 									role="columnheader"
-									class={c.number ? "right" : ""}
+									{...cell(c, i)}
 									title={c.title}
 									aria-sort={
 										mine
@@ -413,11 +448,8 @@ export function Table<Row>(props: TableProps<Row>) {
 									class="table-cells"
 									role="presentation"
 									style={{ ...grid, height: `${rowHeight - 1}px` }}>
-									{columns.map((c) => (
-										<div
-											key={c.key}
-											role="gridcell"
-											class={c.number ? "right" : ""}>
+									{columns.map((c, k) => (
+										<div key={c.key} role="gridcell" {...cell(c, k)}>
 											{data === undefined ? (
 												<span class="bone" />
 											) : (
@@ -437,31 +469,45 @@ export function Table<Row>(props: TableProps<Row>) {
 				</div>
 				<div class="table-space" role="presentation" style={{ height: `${space}px` }} />
 			</div>
-			{texts.length > 0 && (
+			{(texts.length > 0 || narrow) && (
 				<div class="table-foot">
 					<span class="table-count">
-						{written(count)} {props.nouns ?? (count === 1 ? "row" : "rows")}
+						{texts.length > 0 &&
+							`${written(count)} ${props.nouns ?? (count === 1 ? "row" : "rows")}`}
 					</span>
-					<button
-						type="button"
-						onClick={copyAll}
-						title={
-							count > SAVED
-								? `The first ${written(SAVED)} rows`
-								: "All rows, for a spreadsheet"
-						}>
-						Copy
-					</button>
-					<button
-						type="button"
-						onClick={saveAll}
-						title={
-							count > SAVED
-								? `The first ${written(SAVED)} rows; Download has all of them`
-								: "All rows with exact values"
-						}>
-						CSV
-					</button>
+					{narrow && (
+						<button
+							type="button"
+							class="table-hidden"
+							title="Columns for which there is no room: shows the next ones"
+							onClick={turn}>
+							{beside} of {columns.length} columns hidden ⇄
+						</button>
+					)}
+					{texts.length > 0 && (
+						<>
+							<button
+								type="button"
+								onClick={copyAll}
+								title={
+									count > SAVED
+										? `The first ${written(SAVED)} rows`
+										: "All rows, for a spreadsheet"
+								}>
+								Copy
+							</button>
+							<button
+								type="button"
+								onClick={saveAll}
+								title={
+									count > SAVED
+										? `The first ${written(SAVED)} rows; Download has all`
+										: "All rows with exact values"
+								}>
+								CSV
+							</button>
+						</>
+					)}
 				</div>
 			)}
 		</div>

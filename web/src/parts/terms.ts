@@ -106,3 +106,59 @@ export function asRow(term: string): { name: string; value: string } | undefined
 	const quoted = /^"((?:[^"\\]|\\.)*)"$/.exec(inner);
 	return { name: match[1]!, value: quoted ? quoted[1]!.replace(/\\(.)/g, "$1") : inner };
 }
+
+/* A row of the filter table, as far as reading a term needs it. */
+export interface Meant {
+	name: string;
+	type: string;
+	meaning?: string; /* with $ in place of the value; words of a choice: "a: term; b: term" */
+	values?: string[];
+}
+
+const words = (text: string): string[] =>
+	tokens(text)
+		.filter((t) => t.kind !== "space")
+		.map((t) => t.text);
+const unquoted = (text: string): string => {
+	const quoted = /^"((?:[^"\\]|\\.)*)"$/.exec(text);
+	return quoted ? quoted[1]!.replace(/\\(.)/g, "$1") : text;
+};
+
+/* What a row's field has to hold for it to mean this term. */
+function valueOf(row: Meant, term: readonly string[]): string | undefined {
+	const same = (text: string): boolean => words(text).join(" ") === term.join(" ");
+	if (row.type === "yes_no" || row.type === "choice") {
+		const parts = (row.meaning ?? "").split(";").map((part) => part.trim());
+		if (row.type === "yes_no")
+			return same(parts[0]!) ? "yes" : same(parts[1] ?? "") ? "no" : undefined;
+		return parts.map((part) => part.split(": ")).find(([, text]) => text && same(text))?.[0];
+	}
+	const meant = words(row.meaning ?? ""),
+		at = meant.indexOf("$");
+	if (at < 1) return undefined;
+	/* Lists of numbers have commas. */
+	const end = term.length - (meant.length - at - 1),
+		value = term.slice(at, end);
+	if (value.length !== 1 && !(row.type === "ids" && value.length)) return undefined;
+	if (value.some((w) => /^[()]$/.test(w))) return undefined;
+	const around = [...term.slice(0, at), "$", ...term.slice(end)];
+	return around.join(" ") === meant.join(" ") ? unquoted(value.join("")) : undefined;
+}
+
+/* The field that a term would be written in: size_min(1k), or what it means, size >= 1k. */
+export function fieldOf(
+	term: string,
+	rows: readonly Meant[],
+	taken: Readonly<Record<string, unknown>> = {},
+): { name: string; value: string } | undefined {
+	const called = asRow(term);
+	if (called && rows.some((r) => r.name === called.name) && !(called.name in taken))
+		return called;
+	const said = words(term);
+	for (const row of rows) {
+		if (row.type === "expression" || row.name in taken) continue;
+		const value = valueOf(row, said);
+		if (value !== undefined) return { name: row.name, value };
+	}
+	return undefined;
+}

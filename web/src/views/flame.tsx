@@ -16,7 +16,7 @@ import {
 } from "../app/recordings";
 import { useFacts } from "../app/facts";
 import { go, href, route, useRoute } from "../app/url";
-import { Card, Choice } from "../parts/card";
+import { Card, Choice, FillButton } from "../parts/card";
 import { copy } from "../parts/clipboard";
 import { Flame } from "../parts/flame/canvas";
 import { FlameTable } from "../parts/flame/table";
@@ -97,6 +97,7 @@ export function FlameView({ id }: ViewProps) {
 		<Card
 			title={against ? "Flame graph of the difference" : "Flame graph"}
 			name="flame"
+			fill={parameters["fill"] === "1"}
 			said={said}
 			tools={
 				<>
@@ -330,6 +331,7 @@ function Tools({
 				title="The same as an SVG picture that can be clicked">
 				SVG
 			</a>
+			<FillButton on={parameters["fill"] === "1"} />
 		</div>
 	);
 }

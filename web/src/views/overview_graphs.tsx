@@ -5,6 +5,7 @@
 import { useMemo } from "preact/hooks";
 import { dataUrl, time, useData } from "../app/recordings";
 import type { Overview as Facts, Timeline } from "../app/types";
+import { useTimelineFolded } from "../app/kept";
 import { go, useRoute } from "../app/url";
 import { Card, Choice } from "../parts/card";
 import { openMenu } from "../parts/menu";
@@ -37,10 +38,6 @@ const GROUPS: readonly Group[] = [
 		path: "/data/{id}/timeline",
 		filtered: true,
 		curves: [
-			{ key: "size", label: "bytes", field: "allocated_size", kind: "bytes" },
-			{ key: "size_delta", label: "Δ bytes", field: "size_delta", kind: "bytes change" },
-			{ key: "count", label: "blocks", field: "allocated_count", kind: "count" },
-			{ key: "count_delta", label: "Δ blocks", field: "count_delta", kind: "count change" },
 			{ key: "allocations", label: "alloc/s", field: "allocations_per_second", kind: "rate" },
 			{
 				key: "deallocations",
@@ -48,6 +45,10 @@ const GROUPS: readonly Group[] = [
 				field: "deallocations_per_second",
 				kind: "rate",
 			},
+			{ key: "size", label: "bytes", field: "allocated_size", kind: "bytes" },
+			{ key: "size_delta", label: "Δ bytes", field: "size_delta", kind: "bytes change" },
+			{ key: "count", label: "blocks", field: "allocated_count", kind: "count" },
+			{ key: "count_delta", label: "Δ blocks", field: "count_delta", kind: "count change" },
 		],
 	},
 	{
@@ -76,6 +77,14 @@ const GROUPS: readonly Group[] = [
 	},
 ];
 
+/* What the timeline above draws, as a curve of the groups. */
+const ABOVE: Record<string, string> = {
+	bytes: "allocated_size",
+	blocks: "allocated_count",
+	rate: "allocations_per_second",
+	rss: "rss",
+};
+
 const FORMAT: Record<Curve["kind"], (v: number) => string> = {
 	bytes,
 	count: short,
@@ -83,6 +92,20 @@ const FORMAT: Record<Curve["kind"], (v: number) => string> = {
 	"bytes change": (v) => signed(bytes(v)),
 	"count change": (v) => signed(short(v)),
 };
+
+/* For the legend: what the button's one word means. */
+const NAMES: Record<string, string> = {
+	bytes: "bytes alive",
+	blocks: "blocks alive",
+	"alloc/s": "allocations per second",
+	"dealloc/s": "deallocations per second",
+	"Δ bytes": "change of the bytes alive",
+	"Δ blocks": "change of the blocks alive",
+};
+const said = (group: Group, curve: Curve): string =>
+	group.key === "leaked"
+		? `${curve.label} alive that were never freed`
+		: (NAMES[curve.label] ?? `${curve.label} of the process`);
 
 export function Graphs({ id, facts }: { id: string; facts: Facts }) {
 	return (
@@ -100,7 +123,11 @@ function Graph({ id, group, facts }: { id: string; group: Group; facts: Facts })
 	const answer = useData<Timeline & Numbers>(
 		dataUrl(id, group.path, group.filtered ? { filter, from: time(from), to: time(to) } : {}),
 	);
-	const curve = group.curves.find((c) => c.key === parameters[group.key]) ?? group.curves[0]!;
+	/* The timeline has drawn one of them already: another one is the first here. */
+	const above = useTimelineFolded() ? "" : ABOVE[parameters["series"] || "bytes"];
+	const usual =
+		group.curves.find((c) => group.key === "leaked" || c.field !== above) ?? group.curves[0]!;
+	const curve = group.curves.find((c) => c.key === parameters[group.key]) ?? usual;
 	const start = facts.start_ms;
 	const xs = useMemo(
 		() =>
@@ -138,9 +165,7 @@ function Graph({ id, group, facts }: { id: string; group: Group; facts: Facts })
 						label={`${group.title}: shown`}
 						value={curve.key}
 						options={group.curves.map((c) => [c.key, c.label] as const)}
-						onChange={(key) =>
-							go({ [group.key]: key === group.curves[0]!.key ? "" : key })
-						}
+						onChange={(key) => go({ [group.key]: key === usual.key ? "" : key })}
 					/>
 				</>
 			}>
@@ -151,7 +176,7 @@ function Graph({ id, group, facts }: { id: string; group: Group; facts: Facts })
 						xs={xs}
 						lines={[
 							{
-								label: curve.label,
+								label: said(group, curve),
 								values,
 								tone: "curve",
 								fill: !curve.kind.endsWith("change"),

@@ -5,9 +5,10 @@
 // For a screen reader it is one element that arrows move in; each box is read out as it is reached,
 // and the view offers the same as a table.
 import type { ComponentChild } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useTheme } from "../../app/theme";
 import { hideTip, showTip } from "../tooltip";
+import { useRest } from "../rest";
 import { depthOf, paint, ROW, rowOf, rows, type Scene } from "./paint";
 import type { Tree } from "./tree";
 
@@ -32,6 +33,8 @@ export interface FlameElement extends HTMLCanvasElement {
 	drawn?: number;
 }
 
+const BELOW = 96; /* pixels: its foot, and to the end of the page */
+
 const reduced = (): boolean => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export function Flame(props: FlameProps) {
@@ -43,7 +46,9 @@ export function Flame(props: FlameProps) {
 	const latest = useRef(props);
 	latest.current = props;
 	const dark = useTheme() === "dark";
-	const [size, setSize] = useState({ width: 0, limit: 600 });
+	/* The foot below it stays in sight, too. */
+	const { width, height: limit } = useRest(outer, BELOW, 240);
+	const size = { width, limit };
 	const full = rows({ tree, fold }) * ROW;
 	const height = Math.max(ROW * 4, Math.min(full, size.limit));
 
@@ -55,20 +60,6 @@ export function Flame(props: FlameProps) {
 		});
 	};
 
-	/* The size of the card, and as much height as leaves the head of the page in sight. */
-	useLayoutEffect(() => {
-		const element = outer.current!;
-		const measure = (): void =>
-			setSize({ width: element.clientWidth, limit: Math.max(240, innerHeight - 330) });
-		measure();
-		const watch = new ResizeObserver(measure);
-		watch.observe(element);
-		addEventListener("resize", measure);
-		return () => {
-			watch.disconnect();
-			removeEventListener("resize", measure);
-		};
-	}, []);
 	useLayoutEffect(() => {
 		const element = canvas.current!,
 			ratio = devicePixelRatio || 1;

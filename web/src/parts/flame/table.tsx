@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { go, useRoute } from "../../app/url";
 import { Table, type Column } from "../table";
 import { bytes, count, exact, middle, percent, signed } from "../units";
-import type { Tree } from "./tree";
+import { searchPattern, type Tree } from "./tree";
 
 export function FlameTable({
 	tree,
@@ -14,7 +14,8 @@ export function FlameTable({
 	menu: (box: number, x: number, y: number) => void;
 }) {
 	const { parameters } = useRoute();
-	const sort = parameters["sort"] ?? "-value",
+	const search = parameters["search"] ?? "";
+	const sort = parameters["sort"] ?? "-self",
 		{ nodes, weight } = tree.answer,
 		{ before } = nodes;
 	const rows = useMemo(() => {
@@ -30,11 +31,17 @@ export function FlameTable({
 						: key === "change" && before
 							? nodes.value[i]! - before[i]!
 							: nodes.value[i]!;
-		const order = Array.from({ length: tree.count - 1 }, (_, i) => i + 1);
+		const pattern = searchPattern(search);
+		const hits = pattern && tree.search(pattern).hits;
+		const order = Array.from({ length: tree.count - 1 }, (_, i) => i + 1).filter(
+			(i) => !hits || hits[i],
+		);
 		return key === "name"
 			? order.sort((a, b) => sign * tree.text(a).localeCompare(tree.text(b)))
-			: order.sort((a, b) => sign * (by(a) - by(b)) || a - b);
-	}, [tree, sort]);
+			: order.sort(
+					(a, b) => sign * (by(a) - by(b)) || nodes.value[b]! - nodes.value[a]! || a - b,
+				);
+	}, [tree, sort, search]);
 	const size = (value: number) =>
 		weight === "bytes" ? <span title={exact(value)}>{bytes(value)}</span> : count(value);
 	const columns: Column<number>[] = [
@@ -126,7 +133,8 @@ export function FlameTable({
 			onSort={(next) => go({ sort: next })}
 			onOpen={(box) => go({ as: "", zoom: tree.key(box) })}
 			onMenu={(box, _i, x, y) => menu(box, x, y)}
-			height={560}
+			subject={search}
+			nouns={rows.length === 1 ? "box" : "boxes"}
 		/>
 	);
 }
