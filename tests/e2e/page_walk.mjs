@@ -78,6 +78,10 @@ await walk({
 		is.verdicts = await texts(page, "[data-card=who] .tag");
 		is.graphs = await page.locator(".graphs .card").count();
 		is.about = await text(page, "[data-card=about]");
+		/* The last card is of the whole recording, and so is what its rows lead to. */
+		await page.locator("[data-card=about] summary").click();
+		is.about_links = await page.locator("[data-card=about] a").evaluateAll(
+			(all) => all.map((a) => decodeURIComponent(a.hash)));
 		/* A tick at the very end: no label reaches the edge of its picture, where it would be
 		 * cut. */
 		is.cut = [];

@@ -142,6 +142,8 @@ def test_overview(seen, report):
     assert any("session_open" in row or "calloc" in row or "token" in row
                for row in is_["who"]), is_["who"]
     assert is_["verdicts"] and is_["graphs"] >= 2 and "leaky" in is_["about"]
+    assert any("#/allocations/" in link and "list=flat" in link for link in is_["about_links"])
+    assert any('filter=module+=+"leaky"' in link for link in is_["about_links"])
     assert len(is_["labels"]) == 6 and all("at most" in label for label in is_["labels"])
     assert re.search(r"never freed\s+[\d.]+ [KM]?i?B", is_["tip"]), is_["tip"]
     begin, end = is_["zoomed"]

@@ -145,15 +145,17 @@ export function HeapGraph({
 			}>
 			<div class="flame-tools">
 				<Search label="Search in the flame graph" placeholder="Search functions" />
-				{found && tree && (
-					<span class="dim" role="status">
+				{found && tree ? (
+					<span class="grow dim" role="status">
 						{found.boxes
 							? `${percent(found.weight, tree.value(0))} in ` +
 								`${plural(found.boxes, "box", "boxes")}`
 							: "no function fits"}
 					</span>
+				) : (
+					<span class="grow" />
 				)}
-				<span class="grow" />
+
 				<Choice
 					label="Shown as"
 					value={asTable ? "table" : "graph"}

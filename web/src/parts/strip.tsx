@@ -180,7 +180,7 @@ export function Strip({ id }: { id: string }) {
 								lines={lines}
 								from={0}
 								to={end}
-								height={120}
+								height={innerHeight < 800 ? 84 : 120}
 								format={FORMAT[series]}
 								binary={series === "bytes" || series === "rss"}
 								brush={brush}

@@ -272,15 +272,17 @@ function Tools({
 					event.stopPropagation();
 				}}
 			/>
-			{found && tree && (
-				<span class="dim" role="status">
+			{found && tree ? (
+				<span class="grow dim" role="status">
 					{found.boxes
 						? `${percent(found.weight, tree.value(0))} in ` +
 							`${plural(found.boxes, "box", "boxes")}`
 						: "no function fits"}
 				</span>
+			) : (
+				<span class="grow" />
 			)}
-			<span class="grow" />
+
 			<label class="dim">
 				Compare with{" "}
 				<select

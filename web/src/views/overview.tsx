@@ -7,13 +7,13 @@ import type { Answer } from "../app/api";
 import { useFacts, useMatched, useVerdicts } from "../app/facts";
 import type { Overview as Facts, Top, Verdict } from "../app/types";
 import { go, href, route, useRoute } from "../app/url";
-import { adding } from "../parts/adding";
+import { adding, alone } from "../parts/adding";
 import { Card, Choice } from "../parts/card";
 import { openMenu } from "../parts/menu";
 import { Bytes, Count } from "../parts/number";
 import { Answered, Banner, Empty } from "../parts/states";
 import { Table, type Column } from "../parts/table";
-import { withTerm } from "../parts/terms";
+import { quote, withTerm } from "../parts/terms";
 import {
 	bytes,
 	count,
@@ -440,14 +440,24 @@ function About({ facts: f }: { facts: Facts }) {
 		],
 		[
 			"Events",
-			`${count(f.events)}: ${count(f.allocations)} allocations, ` +
-				`${count(f.reallocations)} reallocations, ${count(f.deallocations)} ` +
-				"deallocations",
+			<>
+				{count(f.events)}:{" "}
+				<a class="link" href={alone("", "allocations", { list: "flat" })}>
+					{count(f.allocations)} allocations
+				</a>
+				{`, ${count(f.reallocations)} reallocations, ` +
+					`${count(f.deallocations)} deallocations`}
+			</>,
 		],
 		[
 			"Stacks",
-			`${count(f.stacks)} different, at most ${f.deepest_stack} deep` +
-				(f.without_stack ? `; ${count(f.without_stack)} allocations without one` : ""),
+			<>
+				<a class="link" href={alone("", "allocations")}>
+					{count(f.stacks)} different
+				</a>
+				{`, at most ${f.deepest_stack} deep` +
+					(f.without_stack ? `; ${count(f.without_stack)} allocations without one` : "")}
+			</>,
 		],
 		[
 			"File",
@@ -476,7 +486,17 @@ function About({ facts: f }: { facts: Facts }) {
 						.sort((a, b) => b.places - a.places)
 						.map((m) => (
 							<li key={m.name}>
-								<span>{m.name}</span>
+								{m.places ? (
+									<a
+										class="link"
+										href={alone(`module = ${quote(m.name)}`, "functions", {
+											measure: "allocated",
+										})}>
+										{m.name}
+									</a>
+								) : (
+									<span>{m.name}</span>
+								)}
 								<span class={m.symbols === "none" ? "bad" : "dim"}>
 									{SYMBOLS[m.symbols] ?? m.symbols}
 								</span>
