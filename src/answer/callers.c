@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "answer/tree.h"
+#include "base/sink.h"
 
 static int callers_compute(struct ask *a, void *answer)
 {

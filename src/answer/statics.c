@@ -3,6 +3,7 @@
  * line.  Bytehound's two paths for it are server/statics.c. */
 #include "answer/statics.h"
 
+#include "base/sink.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,6 +6,7 @@ import type { Timeval } from "./recordings";
 
 export interface Filters {
 	filter?: string;
+	hide?: string;
 	from?: string;
 	to?: string;
 	lifetime?:
@@ -107,6 +108,15 @@ export interface AllocationsQuery extends Filters {
 	strip_template_args?: boolean;
 }
 
+export interface CallersQuery extends Filters {
+	function: string;
+	measure?: "leaked" | "peak" | "allocated" | "temporary" | "alive" | "alive_at" | "short_lived";
+	at?: string;
+	below?: string;
+	weight?: "bytes" | "count";
+	count?: number;
+}
+
 export interface CompleteQuery {
 	text?: string;
 	at?: number | string;
@@ -194,6 +204,7 @@ export interface FunctionsQuery extends Filters {
 export interface GroupsQuery extends Filters {
 	by?:
 		| "stack"
+		| "responsible"
 		| "function"
 		| "source"
 		| "module"
@@ -423,6 +434,7 @@ export type Nothing = Record<never, never>;
 export interface Endpoints {
 	"/data/{id}/address_space": AddressSpaceQuery;
 	"/data/{id}/allocations": AllocationsQuery;
+	"/data/{id}/callers": CallersQuery;
 	"/data/{id}/check": Filters;
 	"/data/{id}/complete": CompleteQuery;
 	"/data/{id}/diff": DiffQuery;

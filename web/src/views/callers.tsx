@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // One function with its neighbours: who calls it and what it calls, each a way to go on.  The view
 // of functions shows it when the address names one (function=NAME).
-import { useAsked, useData } from "../app/recordings";
+import { dataUrl, useAsked, useData } from "../app/recordings";
 import { go, href, useRoute } from "../app/url";
 import { adding, functionTerm } from "../parts/adding";
 import { Card, Choice } from "../parts/card";
@@ -121,12 +121,14 @@ export function Callers({ id, name }: { id: string; name: string }) {
 	const { parameters } = useRoute();
 	const measured = useMeasure();
 	const weight = parameters["weight"] === "count" ? "count" : "bytes";
-	const answer = useData<Answer>(id, "callers", {
-		...useAsked(),
-		...measured.query,
-		weight,
-		function: name,
-	});
+	const answer = useData<Answer>(
+		dataUrl(id, "/data/{id}/callers", {
+			...useAsked(),
+			...measured.query,
+			weight,
+			function: name,
+		}),
+	);
 	const data = answer.data,
 		here = data?.function;
 	const listed = (shown: Row[], all: number): string =>
