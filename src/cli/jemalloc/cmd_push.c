@@ -23,6 +23,7 @@
 #include "cli/jemalloc/heap_options.h"
 #include "cli/jemalloc/live.h"
 #include "cli/say.h"
+#include "cli/ticks.h"
 #include "client/pyroscope.h"
 #include "heap/report.h"
 
@@ -201,15 +202,15 @@ static int send_one(struct push *u)
 
 static int repeat(struct push *u, uint64_t interval_ns)
 {
-	struct live_clock clock;
+	struct ticks clock;
 	struct err err;
 
-	if (live_clock_init(&clock, interval_ns, &err))
+	if (ticks_init(&clock, interval_ns, false, &err))
 		return say_failed(NAME, NULL, &err);
 	while (!clock.stop && (!count || u->sent + u->failed < count))
-		if (live_clock_wait(&clock, -1))
+		if (ticks_wait(&clock, -1))
 			send_one(u);
-	live_clock_release(&clock);
+	ticks_release(&clock);
 	printf("%" PRIu64 " profiles sent, %" PRIu64 " failed\n", u->sent, u->failed);
 	return u->failed ? 1 : 0;
 }
@@ -241,7 +242,7 @@ static const char *wrong_usage(int argc, uint64_t *interval_ns, struct err *err)
 		pyroscope.format = PYROSCOPE_FOLDED;
 	if (push_api && pyroscope.format == PYROSCOPE_FOLDED)
 		return "--push-api takes pprof only";
-	if (every && !live_interval(every, interval_ns))
+	if (every && !ticks_interval(every, interval_ns))
 		return "--every takes a time: 10s, 1m";
 	if (count && !every)
 		return "--count is for --every";

@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/jemalloc/live.h"
 #include "cli/say.h"
+#include "cli/ticks.h"
 #include "jemalloc/journal.h"
 #include "jemalloc/snapshots.h"
 
@@ -45,7 +46,7 @@ static const struct command_option options[] = {
 struct record_command {
 	struct fetch fetch;
 	struct journal journal;
-	struct live_clock clock;
+	struct ticks clock;
 	struct buf body, record;
 	uint64_t taken, failures, in_a_row;
 };
@@ -112,7 +113,7 @@ static void say_end(const struct record_command *r)
 
 static const char *wrong_usage(uint64_t *interval, uint64_t *limit)
 {
-	if (!live_interval(interval_word, interval))
+	if (!ticks_interval(interval_word, interval))
 		return "--interval is a time of 1 ms or more: 0.5, 500ms, 10s, 5m";
 	if (rotate_word && (!cache_parse_size(rotate_word, limit) || !*limit))
 		return "--rotate is a size: 100M, 1G";
@@ -137,11 +138,11 @@ static int run_jemalloc_record(int argc, char **argv)
 	if (status)
 		return status;
 	strftime(name, sizeof(name), "jemalloc-%Y%m%d-%H%M%S.log", localtime(&now));
-	if (live_clock_init(&r.clock, interval, &err) ||
+	if (ticks_init(&r.clock, interval, false, &err) ||
 	    journal_open(&r.journal, output ? output : name, limit, (unsigned)keep, &err))
 		return say_failed(NAME, NULL, &err);
 	while (!status && !r.clock.stop && (!count || r.taken < count))
-		if (live_clock_wait(&r.clock, -1))
+		if (ticks_wait(&r.clock, -1))
 			status = record_snapshot(&r);
 	if (journal_close(&r.journal, &err))
 		status = say_failed(NAME, NULL, &err);
@@ -149,7 +150,7 @@ static int run_jemalloc_record(int argc, char **argv)
 		say_end(&r);
 	else if (!output)
 		unlink(name);
-	live_clock_release(&r.clock);
+	ticks_release(&r.clock);
 	buf_release(&r.body);
 	buf_release(&r.record);
 	return status || r.failures ? 1 : 0;

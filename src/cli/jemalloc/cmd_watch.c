@@ -9,9 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -23,6 +21,8 @@
 #include "cli/jemalloc/stats_input.h"
 #include "cli/jemalloc/watch_view.h"
 #include "cli/say.h"
+#include "cli/screen.h"
+#include "cli/ticks.h"
 #include "jemalloc/merge.h"
 #include "jemalloc/snapshots.h"
 #include "jemalloc/stats_write.h"
@@ -59,13 +59,11 @@ struct watching {
 	struct stats last;
 	struct growth classes, arenas;
 	struct watch_view view;
-	struct live_clock clock;
+	struct ticks clock;
 	struct term term;
 	struct buf body;
 	struct err err;
 	unsigned failures; /* in a row */
-	struct termios before;
-	bool raw;
 };
 
 static void add_snapshot(struct watching *w, struct snapshots *r, int64_t time_ns)
@@ -153,76 +151,33 @@ static void one_tick(struct watching *w)
 	w->view.wrong = *w->err.text ? w->err.text : NULL;
 }
 
-static void screen_size(unsigned *width, unsigned *height)
-{
-	struct winsize size;
-
-	*width = 80;
-	*height = 24;
-	if (!ioctl(1, TIOCGWINSZ, &size) && size.ws_col && size.ws_row) {
-		*width = size.ws_col;
-		*height = size.ws_row;
-	}
-}
-
-/* Everything is written over, line by line, so that nothing flickers. */
 static void draw(struct watching *w)
 {
-	struct buf screen = { 0 }, out = { 0 };
+	struct buf lines = { 0 };
 	unsigned width, height;
 
 	screen_size(&width, &height);
-	watch_view_draw(&screen, &w->view, &w->term, width, height);
-	buf_text(&out, "\033[H");
-	for (size_t i = 0; i < screen.size; i++) {
-		if (screen.data[i] == '\n')
-			buf_text(&out, "\033[K\r\n");
-		else
-			buf_char(&out, screen.data[i]);
-	}
-	buf_text(&out, "\033[K\033[J");
-	buf_flush(&out, 1);
-	buf_release(&out);
-	buf_release(&screen);
-}
-
-static void enter(struct watching *w)
-{
-	struct termios raw;
-
-	if (!tcgetattr(0, &w->before)) {
-		raw = w->before;
-		raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
-		raw.c_cc[VMIN] = 0;
-		raw.c_cc[VTIME] = 0;
-		w->raw = !tcsetattr(0, TCSANOW, &raw);
-	}
-	if (write(1, "\033[?1049h\033[?25l\033[2J", 18) < 0)
-		w->clock.stop = true;
-}
-
-static void leave(struct watching *w)
-{
-	if (write(1, "\033[?25h\033[?1049l", 14) < 0)
-		w->failures = FAILURES_MAX;
-	if (w->raw)
-		tcsetattr(0, TCSANOW, &w->before);
+	watch_view_draw(&lines, &w->view, &w->term, width, height);
+	w->clock.stop |= screen_show(&lines) != 0;
+	buf_release(&lines);
 }
 
 static void keys(struct watching *w)
 {
-	char text[32];
-	ssize_t n = read(0, text, sizeof(text));
+	int typed[32];
+	size_t n = screen_keys(typed, sizeof(typed) / sizeof(*typed));
 
-	if (!n || (n < 0 && errno != EAGAIN && errno != EINTR))
-		w->clock.stop = true; /* nobody is there any more */
-	for (ssize_t i = 0; i < n; i++) {
-		switch (text[i]) {
+	for (size_t i = 0; i < n; i++) {
+		switch (typed[i]) {
 		case 'q':
 		case 'Q':
-		case 3: /* Ctrl-C */
-		case 4:
+		case KEY_CONTROL('c'):
+		case KEY_CONTROL('d'):
+		case KEY_END_OF_INPUT:
 			w->clock.stop = true;
+			break;
+		case KEY_CONTROL('z'):
+			screen_suspend();
 			break;
 		case 's':
 			w->view.sort = LIVE_BY_SIZE;
@@ -247,19 +202,23 @@ static int full_screen(struct watching *w)
 {
 	bool lost = false;
 
-	enter(w);
+	w->clock.stop |= screen_enter() != 0;
 	draw(w);
 	while (!w->clock.stop && !lost) {
-		if (live_clock_wait(&w->clock, 0)) {
+		if (ticks_wait(&w->clock, 0)) {
 			if (!w->view.paused)
 				one_tick(w);
 			lost = !w->file && w->failures >= FAILURES_MAX;
 		} else if (w->clock.key) {
 			keys(w);
+		} else if (w->clock.suspend) {
+			screen_suspend();
+		} else if (w->clock.continued) {
+			screen_retake();
 		}
 		draw(w);
 	}
-	leave(w);
+	screen_leave();
 	if (lost)
 		fprintf(stderr, NAME ": %s: %s\n", w->view.source, w->err.text);
 	return lost;
@@ -287,7 +246,7 @@ static int print_once(struct watching *w)
 	int status = 0;
 
 	while (!w->clock.stop && w->classes.sample_count < samples) {
-		if (!live_clock_wait(&w->clock, -1))
+		if (!ticks_wait(&w->clock, -1))
 			continue;
 		one_tick(w);
 		if (w->failures && (!w->file || *w->err.text) && !w->view.snapshots)
@@ -318,7 +277,7 @@ static int print_once(struct watching *w)
 
 static const char *wrong_usage(struct watching *w, uint64_t *interval)
 {
-	if (!live_interval(interval_word, interval))
+	if (!ticks_interval(interval_word, interval))
 		return "--interval is a time of 1 ms or more: 0.5, 500ms, 10s, 5m";
 	if (as_json && !once)
 		return "--json is for --once";
@@ -357,7 +316,7 @@ static int run_jemalloc_watch(int argc, char **argv)
 		fprintf(stderr, NAME ": %s: %s\n", w.file, strerror(errno));
 		return 1;
 	}
-	if (live_clock_init(&w.clock, interval, &w.err))
+	if (ticks_init(&w.clock, interval, !once, &w.err))
 		return say_failed(NAME, NULL, &w.err);
 	stats_init(&w.last);
 	status = once ? print_once(&w) : full_screen(&w);
@@ -366,7 +325,7 @@ static int run_jemalloc_watch(int argc, char **argv)
 	stats_release(&w.last);
 	growth_release(&w.classes);
 	growth_release(&w.arenas);
-	live_clock_release(&w.clock);
+	ticks_release(&w.clock);
 	buf_release(&w.body);
 	return status;
 }

@@ -4,12 +4,9 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,8 +14,6 @@
 #include "base/now.h"
 #include "base/xalloc.h"
 #include "cli/say.h"
-
-#define SECOND UINT64_C(1000000000)
 
 const char *live_pid, *live_letters;
 bool live_text;
@@ -70,92 +65,7 @@ int live_fetch(struct fetch *f, const char *command, int argc, char **argv)
 			    : 0;
 }
 
-bool live_interval(const char *text, uint64_t *ret_ns)
-{
-	static const struct {
-		const char *name;
-		double seconds;
-	} units[] = { { "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 } };
-	char *end;
-	double value;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	value = strtod(text, &end);
-	for (unsigned i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (!strcmp(end, units[i].name)) {
-			value *= units[i].seconds;
-			if (!(value >= 0.001 && value <= 86400.0 * 366))
-				return false;
-			*ret_ns = (uint64_t)(value * 1e9 + 0.5);
-			return true;
-		}
-	return false;
-}
-
 int64_t live_now(void)
 {
 	return (int64_t)now_on(CLOCK_REALTIME);
-}
-
-int live_clock_init(struct live_clock *c, uint64_t interval_ns, struct err *err)
-{
-	sigset_t set;
-
-	*c = (struct live_clock){ .interval_ns = interval_ns, .next_ns = now_ns() };
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGWINCH);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return c->signals < 0 ? err_set(err, -errno, "signalfd: %s", strerror(errno)) : 0;
-}
-
-void live_clock_release(struct live_clock *c)
-{
-	close_fd(&c->signals);
-}
-
-static void read_signals(struct live_clock *c)
-{
-	struct signalfd_siginfo info;
-
-	while (read(c->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGWINCH)
-			c->resized = true;
-		else
-			c->stop = true;
-	}
-}
-
-bool live_clock_wait(struct live_clock *c, int input)
-{
-	c->resized = c->key = false;
-	for (;;) {
-		struct pollfd p[2] = { { .fd = c->signals, .events = POLLIN },
-				       { .fd = input, .events = POLLIN } };
-		uint64_t now = now_ns(), left = c->next_ns > now ? c->next_ns - now : 0;
-		struct timespec t = { .tv_sec = (time_t)(left / SECOND),
-				      .tv_nsec = (long)(left % SECOND) };
-
-		if (ppoll(p, input < 0 ? 1 : 2, &t, NULL) > 0) {
-			if (p[0].revents)
-				read_signals(c);
-			c->key = input >= 0 && p[1].revents;
-			if (c->stop || c->resized || c->key)
-				return false;
-			continue;
-		}
-		now = now_ns();
-		if (now < c->next_ns)
-			continue;
-		/* A tick whose time has passed altogether is left out, and the next is where it
-		 * would have been. */
-		c->missed += (now - c->next_ns) / c->interval_ns;
-		c->next_ns += ((now - c->next_ns) / c->interval_ns + 1) * c->interval_ns;
-		return true;
-	}
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The screen of memoir jemalloc watch.  See watch_view.h.
- *
- * Lines are made whole and cut to the width by what a reader sees, not by bytes: escape sequences
- * and the bytes of one character count as what they are. */
+/* The screen of memoir jemalloc watch.  See watch_view.h. */
 #include "cli/jemalloc/watch_view.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +11,7 @@
 #include "base/buf_text.h"
 #include "base/human.h"
 #include "base/xalloc.h"
+#include "cli/screen.h"
 #include "jemalloc/advice.h"
 #include "jemalloc/merge.h"
 #include "jemalloc/waterfall.h"
@@ -22,58 +19,6 @@
 
 #define ARENA_ROWS 8 /* at most, so that there is room for classes */
 #define ROWS_WITHOUT_LIMIT 20
-
-struct screen {
-	struct buf *out;
-	const struct term *term;
-	unsigned width, height, used;
-};
-
-/* A line with colours in it, cut where the screen ends. */
-static void add_line(struct screen *s, const char *text, size_t size)
-{
-	unsigned columns = 0;
-	bool cut = false;
-
-	if (s->height && s->used == s->height)
-		return;
-	if (s->used)
-		buf_char(s->out, '\n');
-	s->used++;
-	for (size_t i = 0; i < size;) {
-		size_t n = 1;
-
-		if (text[i] == '\033') {
-			while (i + n < size && text[i + n] != 'm')
-				n++;
-			n += i + n < size;
-			buf_add(s->out, text + i, n);
-		} else {
-			while (i + n < size && (text[i + n] & 0xc0) == 0x80)
-				n++;
-			cut |= columns == s->width;
-			if (!cut) {
-				buf_add(s->out, text + i, n);
-				columns++;
-			}
-		}
-		i += n;
-	}
-	if (s->term->color)
-		buf_text(s->out, term_style(s->term, STYLE_PLAIN));
-}
-
-__attribute__((format(printf, 2, 3))) static void line(struct screen *s, const char *format, ...)
-{
-	char text[1024];
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	add_line(s, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
-}
 
 static uint64_t known(uint64_t value)
 {
@@ -103,35 +48,36 @@ static const char *pace(struct human *h, const struct growth *g, const struct gr
 	return h->text;
 }
 
-static void draw_head(struct screen *s, const struct watch_view *v)
+static void draw_head(struct screen_lines *s, const struct watch_view *v)
 {
 	const struct stats *st = v->stats;
 	char time[40], version[32];
 	struct human up, interval, count;
 
 	if (!st) {
-		line(s, "%smemoir jemalloc watch%s  %s", term_style(s->term, STYLE_STRONG),
-		     term_style(s->term, STYLE_PLAIN), v->source);
+		screen_linef(s, "%smemoir jemalloc watch%s  %s", term_style(s->term, STYLE_STRONG),
+			     term_style(s->term, STYLE_PLAIN), v->source);
 		return;
 	}
 	snprintf(version, sizeof(version), "%.*s", (int)strspn(st->version, "0123456789."),
 		 st->version);
 	/* What is long comes last, since that is what a narrow screen cuts. */
-	line(s, "%s%sjemalloc %s%s%s%s  every %s  %s taken  %.19s  %s", v->paused ? "PAUSED  " : "",
-	     term_style(s->term, STYLE_STRONG), version, term_style(s->term, STYLE_PLAIN),
-	     stats_uptime(st) < STATS_NONE ? "  up " : "",
-	     stats_uptime(st) < STATS_NONE ? human_duration(&up, stats_uptime(st)) : "",
-	     human_duration(&interval, v->interval_ns), human_count(&count, v->snapshots),
-	     v->time_ns == WHEN_NONE ? "" : when_text(v->time_ns, time), v->source);
+	screen_linef(s, "%s%sjemalloc %s%s%s%s  every %s  %s taken  %.19s  %s",
+		     v->paused ? "PAUSED  " : "", term_style(s->term, STYLE_STRONG), version,
+		     term_style(s->term, STYLE_PLAIN), stats_uptime(st) < STATS_NONE ? "  up " : "",
+		     stats_uptime(st) < STATS_NONE ? human_duration(&up, stats_uptime(st)) : "",
+		     human_duration(&interval, v->interval_ns), human_count(&count, v->snapshots),
+		     v->time_ns == WHEN_NONE ? "" : when_text(v->time_ns, time), v->source);
 }
 
-static void total(struct buf *text, const struct screen *s, const char *name, const char *value)
+static void total(struct buf *text, const struct screen_lines *s, const char *name,
+		  const char *value)
 {
 	buf_printf(text, "%s%s %s%s%s", text->size ? "   " : "", name,
 		   term_style(s->term, STYLE_NUMBER), value, term_style(s->term, STYLE_PLAIN));
 }
 
-static void draw_totals(struct screen *s, const struct stats *st, const struct waterfall *w)
+static void draw_totals(struct screen_lines *s, const struct stats *st, const struct waterfall *w)
 {
 	static const unsigned fields[2][3] = {
 		{ STATS_TOTAL_ALLOCATED, STATS_TOTAL_ACTIVE, STATS_TOTAL_RESIDENT },
@@ -153,7 +99,7 @@ static void draw_totals(struct screen *s, const struct stats *st, const struct w
 		if (row)
 			total(&text, s, "dirty",
 			      human_size(&h, (uint64_t)w->step[WATERFALL_DIRTY]));
-		add_line(s, text.data, text.size);
+		screen_line(s, text.data, text.size);
 		buf_clear(&text);
 	}
 	buf_release(&text);
@@ -171,7 +117,7 @@ static void part(struct buf *out, unsigned *left, uint64_t bytes, uint64_t whole
 }
 
 /* What is resident as one bar: the program's, free in slabs and padding, dirty, jemalloc's own. */
-static void draw_bar(struct screen *s, const struct waterfall *w)
+static void draw_bar(struct screen_lines *s, const struct waterfall *w)
 {
 	unsigned room = s->width > 76 ? s->width - 46 : 30, left = room;
 	struct buf text = { 0 };
@@ -184,7 +130,7 @@ static void draw_bar(struct screen *s, const struct waterfall *w)
 	part(&text, &left, (uint64_t)w->step[WATERFALL_DIRTY], w->resident, room, "░");
 	part(&text, &left, left, left, left, "·");
 	buf_printf(&text, "  █ allocated ▒ free inside ░ dirty · own");
-	add_line(s, text.data, text.size);
+	screen_line(s, text.data, text.size);
 	buf_release(&text);
 }
 
@@ -197,12 +143,12 @@ static const char *share(struct human *h, uint64_t bytes, uint64_t of)
 }
 
 /* Narrower screens have no room for all columns. */
-static bool is_narrow(const struct screen *s)
+static bool is_narrow(const struct screen_lines *s)
 {
 	return s->width && s->width < 79;
 }
 
-static void draw_arenas(struct screen *s, const struct watch_view *v, unsigned rows)
+static void draw_arenas(struct screen_lines *s, const struct watch_view *v, unsigned rows)
 {
 	struct live_rows e = { 0 };
 	struct human a, b, c, d, f;
@@ -210,20 +156,21 @@ static void draw_arenas(struct screen *s, const struct watch_view *v, unsigned r
 	char more[64];
 
 	live_rows_arenas(&e, v->stats, v->arenas, v->sort);
-	line(s, "%s%6s %11s %11s %7s %13s%s", term_style(s->term, STYLE_TITLE), "arena",
-	     "allocated", "active", "free", "growth", narrow ? "" : "        dirty   threads");
+	screen_linef(s, "%s%6s %11s %11s %7s %13s%s", term_style(s->term, STYLE_TITLE), "arena",
+		     "allocated", "active", "free", "growth",
+		     narrow ? "" : "        dirty   threads");
 	for (size_t i = 0; i < e.count && i < rows; i++) {
 		snprintf(more, sizeof(more), " %12s %9" PRIu64, human_size(&d, e.list[i].dirty),
 			 e.list[i].count);
-		line(s, "%6" PRIu64 " %11s %11s %7s %13s%s", e.list[i].key,
-		     human_size(&a, e.list[i].bytes), human_size(&b, e.list[i].active),
-		     share(&c, e.list[i].free_bytes, e.list[i].active),
-		     pace(&f, v->arenas, e.list[i].growth), narrow ? "" : more);
+		screen_linef(s, "%6" PRIu64 " %11s %11s %7s %13s%s", e.list[i].key,
+			     human_size(&a, e.list[i].bytes), human_size(&b, e.list[i].active),
+			     share(&c, e.list[i].free_bytes, e.list[i].active),
+			     pace(&f, v->arenas, e.list[i].growth), narrow ? "" : more);
 	}
 	free(e.list);
 }
 
-static void draw_classes(struct screen *s, const struct watch_view *v,
+static void draw_classes(struct screen_lines *s, const struct watch_view *v,
 			 const struct stats_arena *whole, unsigned rows)
 {
 	struct live_rows e = { 0 };
@@ -232,8 +179,9 @@ static void draw_classes(struct screen *s, const struct watch_view *v,
 	int wide = narrow ? 10 : 11;
 
 	live_rows_classes(&e, whole, v->classes, v->sort);
-	line(s, "%s%10s %*s %*s %7s%s %13s", term_style(s->term, STYLE_TITLE), "class", wide,
-	     "allocated", wide, "blocks", "free", narrow ? "" : "   free bytes", "growth");
+	screen_linef(s, "%s%10s %*s %*s %7s%s %13s", term_style(s->term, STYLE_TITLE), "class",
+		     wide, "allocated", wide, "blocks", "free", narrow ? "" : "   free bytes",
+		     "growth");
 	for (size_t i = 0; i < e.count && i < rows; i++) {
 		const struct growth_class *growth = e.list[i].growth;
 		bool suspect = growth && growth->suspect;
@@ -241,16 +189,17 @@ static void draw_classes(struct screen *s, const struct watch_view *v,
 
 		snprintf(free_bytes, sizeof(free_bytes), " %12s",
 			 human_size(&d, e.list[i].free_bytes));
-		line(s, "%s%10" PRIu64 " %*s %*s %7s%s %13s%s",
-		     suspect ? term_style(s->term, STYLE_WARNING) : "", e.list[i].key, wide,
-		     human_size(&a, e.list[i].bytes), wide, human_count(&b, e.list[i].count),
-		     share(&c, e.list[i].free_bytes, e.list[i].active), narrow ? "" : free_bytes,
-		     pace(&f, v->classes, growth), suspect ? " leak?" : "");
+		screen_linef(
+			s, "%s%10" PRIu64 " %*s %*s %7s%s %13s%s",
+			suspect ? term_style(s->term, STYLE_WARNING) : "", e.list[i].key, wide,
+			human_size(&a, e.list[i].bytes), wide, human_count(&b, e.list[i].count),
+			share(&c, e.list[i].free_bytes, e.list[i].active), narrow ? "" : free_bytes,
+			pace(&f, v->classes, growth), suspect ? " leak?" : "");
 	}
 	free(e.list);
 }
 
-static void draw_suspect(struct screen *s, const struct watch_view *v)
+static void draw_suspect(struct screen_lines *s, const struct watch_view *v)
 {
 	size_t count;
 	auto_free const struct growth_class **list = growth_rank(v->classes, &count);
@@ -262,47 +211,47 @@ static void draw_suspect(struct screen *s, const struct watch_view *v)
 	arenas = growth_rank(v->arenas, &arena_count);
 	if (!count || !list[0]->steady)
 		return;
-	line(s, "%sblocks of %" PRIu64 " bytes grow steadily: %s%s, now %s",
-	     list[0]->suspect ? term_style(s->term, STYLE_WARNING) : "", list[0]->size,
-	     human_size(&a, as_bytes(list[0]->slope *
-				     (v->classes->clock == GROWTH_SNAPSHOTS ? 1 : 3600))),
-	     v->classes->clock == GROWTH_SNAPSHOTS ? " a snapshot" : " an hour",
-	     human_size(&b, list[0]->last));
+	screen_linef(s, "%sblocks of %" PRIu64 " bytes grow steadily: %s%s, now %s",
+		     list[0]->suspect ? term_style(s->term, STYLE_WARNING) : "", list[0]->size,
+		     human_size(&a, as_bytes(list[0]->slope *
+					     (v->classes->clock == GROWTH_SNAPSHOTS ? 1 : 3600))),
+		     v->classes->clock == GROWTH_SNAPSHOTS ? " a snapshot" : " an hour",
+		     human_size(&b, list[0]->last));
 	growth_early_text(v->classes, early);
 	if (*early)
-		line(s, "%s%s", term_style(s->term, STYLE_DIM), early);
+		screen_linef(s, "%s%s", term_style(s->term, STYLE_DIM), early);
 }
 
-static void draw_advice(struct screen *s, const struct watch_view *v,
+static void draw_advice(struct screen_lines *s, const struct watch_view *v,
 			const struct stats_arena *whole, const struct waterfall *w)
 {
 	struct advice list[ADVICE_MAX];
 	unsigned count = advice_make(list, v->stats, whole, w);
 
 	if (count && list[0].weight == ADVICE_DO)
-		line(s, "%s %sMALLOC_CONF=%s", list[0].what, term_style(s->term, STYLE_DIM),
-		     list[0].setting);
+		screen_linef(s, "%s %sMALLOC_CONF=%s", list[0].what, term_style(s->term, STYLE_DIM),
+			     list[0].setting);
 }
 
-static void draw_keys(struct screen *s, const struct watch_view *v)
+static void draw_keys(struct screen_lines *s, const struct watch_view *v)
 {
-	line(s, "%sby %s   s size   g growth   f free   p pause   q quit",
-	     term_style(s->term, STYLE_DIM), live_sorts[v->sort]);
+	screen_linef(s, "%sby %s   s size   g growth   f free   p pause   q quit",
+		     term_style(s->term, STYLE_DIM), live_sorts[v->sort]);
 }
 
 void watch_view_draw(struct buf *out, const struct watch_view *v, const struct term *t,
 		     unsigned width, unsigned height)
 {
-	struct screen s = { .out = out, .term = t, .width = width, .height = height };
+	struct screen_lines s = { .out = out, .term = t, .width = width, .height = height };
 	const struct stats_arena *whole = v->stats ? stats_merge(v->stats) : NULL;
 	struct waterfall w = { 0 };
 	unsigned rows, arenas = 0;
 
 	draw_head(&s, v);
 	if (v->wrong)
-		line(&s, "%s%s", term_style(t, STYLE_WARNING), v->wrong);
+		screen_linef(&s, "%s%s", term_style(t, STYLE_WARNING), v->wrong);
 	else if (!v->stats)
-		line(&s, "waiting for the first snapshot");
+		screen_linef(&s, "waiting for the first snapshot");
 	if (whole) {
 		waterfall_make(&w, v->stats, whole);
 		draw_totals(&s, v->stats, &w);
@@ -317,7 +266,7 @@ void watch_view_draw(struct buf *out, const struct watch_view *v, const struct t
 			arenas = ARENA_ROWS;
 		if (arenas > rows / 2)
 			arenas = rows / 2;
-		line(&s, "%s", "");
+		screen_linef(&s, "%s", "");
 		draw_arenas(&s, v, arenas);
 		draw_classes(&s, v, whole, rows - arenas);
 	} else if (v->stats) {
@@ -326,7 +275,7 @@ void watch_view_draw(struct buf *out, const struct watch_view *v, const struct t
 	waterfall_release(&w);
 	if (height) {
 		while (s.used + 1 < height)
-			line(&s, "%s", "");
+			screen_linef(&s, "%s", "");
 		draw_keys(&s, v);
 	}
 }
