@@ -22,6 +22,7 @@ struct answer;
 
 struct history;
 struct loaded_dump;
+struct tally;
 struct kind;
 
 struct snapshot {
@@ -37,6 +38,9 @@ struct snapshot {
 	const struct kind *kind;
 	struct model *model; /* of recordings */
 	struct locations *locations;
+	/* Of a recording that somebody follows (answer/follow.h), and asks `top` about; else NULL.
+	 */
+	struct tally *tally;
 	struct history *statistics; /* of files of jemalloc's statistics */
 	struct loaded_dump *heap;   /* of heap profiles */
 	/* Of other files than recordings: frees what it is made of; adds rows of "warnings".  May

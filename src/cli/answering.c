@@ -373,6 +373,7 @@ int answering_run(const struct command *c, int argc, char **argv)
 		.filters_repeat = true,
 	};
 	int status = STATUS_WRONG;
+	auto_free char *found = NULL;
 	char *path;
 
 	if (c->answers->instead && c->answers->instead())
@@ -387,9 +388,20 @@ int answering_run(const struct command *c, int argc, char **argv)
 		return STATUS_WRONG;
 	}
 	path = take_words(c, &a, argc, argv);
+	if (path && c->answers->find) {
+		struct err err = { .offset = ERR_NO_OFFSET };
+
+		path = found = c->answers->find(path, &err);
+		if (!path) {
+			fprintf(stderr, "memoir %s: %s\n", c->name, err.text);
+			status = STATUS_FAILED;
+		}
+	}
 	if (path && !take_params(c, &a))
 		status = say_fault(c, &a);
-	else if (path && (!c->answers->check || c->answers->check(&a)))
+	else if (path && (!c->answers->check || c->answers->check(&a)) &&
+		 !(c->answers->show &&
+		   c->answers->show(&a, path, color, !as_json && !as_csv, &status)))
 		status = ask_about(c, &a, path);
 	ask_release(&a);
 	return status;

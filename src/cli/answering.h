@@ -33,6 +33,13 @@ struct answering {
 	/* Another question that an option of the command's own asks; NULL: none, or not now.  The
 	 * options are this one's. */
 	const struct answering *(*instead)(void);
+	/* The file that the word on the line stands for, which is to be freed, or NULL with err.
+	 * NULL: the word is a file. */
+	char *(*find)(const char *word, struct err *err);
+	/* Shows the answer itself, for as long as that takes: true, with the exit status.  `text`:
+	 * neither JSON nor CSV was asked for.  NULL: it is printed. */
+	bool (*show)(struct ask *a, const char *path, const char *color, bool text,
+		     int *ret_status);
 	bool all_names; /* finds every name first, with a progress bar */
 	/* Of the command's own options; false after saying what is wrong. */
 	bool (*check)(const struct ask *a);

@@ -252,7 +252,12 @@ void model_load(struct model *m, const struct model_options *options)
 	l->next_read = l->next_use = 0;
 	l->stop = false;
 	l->pair.observe = options->observe;
+	l->pair.observe_displaced = options->observe_displaced;
 	l->pair.observer = options->observer;
+	if (options->recycle && !m->recycled) {
+		pair_recycle(&l->pair);
+		m->recycled = true;
+	}
 	for (unsigned i = 0; i < JOBS; i++)
 		l->jobs[i].state = JOB_EMPTY;
 	wanted = worker_count(m, options->workers);
@@ -291,6 +296,8 @@ void model_finish(struct model *m)
 	merge_finish(&m->loader->merge);
 	take_totals(m);
 	release_loader(m);
+	if (m->recycled)
+		return;
 	chains_build(m);
 	if (m->allocations.file)
 		columns_trim(&m->allocations);

@@ -37,9 +37,7 @@ static void take_modules(struct locations *p)
 	const struct tables *t = &p->model->tables;
 	const char *executable = model_info(p->model, "executable");
 
-	p->module_count = t->module_count;
-	p->modules = xcalloc(t->module_count, sizeof(*p->modules));
-	for (size_t i = 0; i < t->module_count; i++) {
+	for (size_t i = 0; i < p->module_count; i++) {
 		const char *path = t->modules[i].path;
 
 		p->modules[i] = (struct symbols_module){
@@ -65,31 +63,35 @@ static struct location location_of(const struct tables *t, uint32_t node)
 	return (struct location){ .address = address - t->modules[module].bias, .module = module };
 }
 
-static uint32_t add_location(struct locations *p, size_t *room, struct location location)
+static uint32_t add_location(struct locations *p, struct location location)
 {
-	p->rows = xgrow(p->rows, p->count, room, sizeof(*p->rows));
+	p->rows = xgrow(p->rows, p->count, &p->room, sizeof(*p->rows));
 	p->rows[p->count] = location;
 	return p->count++;
 }
 
+/* Those that have no location yet. */
 static void take_nodes(struct locations *p)
 {
 	const struct tables *t = &p->model->tables;
 	struct map *seen = xcalloc(t->module_count + 1, sizeof(*seen));
-	size_t room = 0;
 
+	p->known_nodes = t->nodes.known;
+	p->of_node = xreallocarray(p->of_node, t->nodes.count, sizeof(*p->of_node));
+	memset(p->of_node + p->node_count, 0,
+	       (t->nodes.count - p->node_count) * sizeof(*p->of_node));
 	p->node_count = t->nodes.count;
-	p->of_node = xcalloc(t->nodes.count, sizeof(*p->of_node));
-	add_location(p, &room, (struct location){ 0 });
+	for (uint32_t i = 1; i < p->count; i++)
+		map_set(&seen[p->rows[i].module], p->rows[i].address, i);
 	for (uint32_t i = 0; i < t->nodes.count; i++) {
 		struct location location;
 		uint64_t id;
 
-		if (!node_is_known(&t->nodes, i))
+		if (p->of_node[i] || !node_is_known(&t->nodes, i))
 			continue;
 		location = location_of(t, i);
 		if (!map_get(&seen[location.module], location.address, &id)) {
-			id = add_location(p, &room, location);
+			id = add_location(p, location);
 			map_set(&seen[location.module], location.address, id);
 		}
 		p->of_node[i] = (uint32_t)id;
@@ -212,7 +214,10 @@ struct locations *locations_new(const struct model *m, const struct locations_op
 		p->options = *o;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_mutex_init(&p->deriving, NULL);
+	p->module_count = m->tables.module_count;
+	p->modules = xcalloc(p->module_count, sizeof(*p->modules));
 	take_modules(p);
+	add_location(p, (struct location){ 0 });
 	take_nodes(p);
 	p->symbols = symbols_new(p->modules, p->module_count,
 				 &(struct symbols_options){
@@ -231,6 +236,19 @@ struct locations *locations_new(const struct model *m, const struct locations_op
 		p->calls[i] = demangle(call_names[i]);
 	locations_cache_load(p);
 	return p;
+}
+
+bool locations_grow(struct locations *p)
+{
+	const struct tables *t = &p->model->tables;
+
+	if (t->module_count != p->module_count)
+		return false;
+	/* The table may have another copy of a path by now. */
+	take_modules(p);
+	if (t->nodes.known != p->known_nodes || t->nodes.count != p->node_count)
+		take_nodes(p);
+	return true;
 }
 
 struct locations *locations_free(struct locations *p)

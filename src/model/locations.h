@@ -38,8 +38,12 @@ struct locations_options {
 	void *context;
 };
 
-/* `m` is borrowed and must be finished; `o` may be NULL. */
+/* `m` is borrowed and must be finished, or see locations_grow(); `o` may be NULL. */
 struct locations *locations_new(const struct model *m, const struct locations_options *o);
+/* After model_load() of a recording that grows, which is followed by one thread: the new nodes get
+ * locations, and what was given out stays as it is.  False: there are new modules, too; then others
+ * are to be made. */
+bool locations_grow(struct locations *p);
 struct locations *locations_free(struct locations *p);
 
 /* The location of a stack node.  Location 0 is that of nodes that are not in the recording. */

@@ -28,9 +28,10 @@ struct locations {
 	size_t module_count;
 	char **calls;
 	uint32_t *of_node;
-	uint32_t node_count;
+	uint32_t node_count, known_nodes;
 	struct location *rows;
 	uint32_t count;
+	size_t room;
 	pthread_mutex_t lock; /* around everything below, and `symbols` */
 	struct strings strings;
 	struct location_frame **blocks;

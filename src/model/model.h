@@ -51,6 +51,7 @@ struct model {
 	struct totals totals;	/* of everything, what was removed included */
 	struct totals recorded; /* of the events that are there */
 	bool peak_is_whole;	/* totals.peak_* is of everything, not of the events */
+	bool recycled;		/* model_options.recycle: the columns have what is alive only */
 	struct loss loss;
 	uint64_t chunk_count, event_chunk_count;
 	struct loader *loader; /* between model_open() and model_finish(), if it is to be loaded */
@@ -72,7 +73,12 @@ struct model_options {
 	/* May be NULL: of every event that is loaded, model_finish()'s too.  There are none when
 	 * the recording comes from the cache. */
 	pair_observer observe;
+	pair_displaced_observer observe_displaced;
 	void *observer;
+	/* For who only observes, and follows a recording for hours: rows of blocks that are gone
+	 * are used again, so that memory is bounded by what is alive.  Said with the first load,
+	 * and for good; nothing that needs rows in order of time may be asked then. */
+	bool recycle;
 };
 #define MODEL_WORKERS_AUTO UINT32_MAX
 
