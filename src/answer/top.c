@@ -61,26 +61,16 @@ static void add_figures(struct top_figures *to, const struct top_figures *from)
 	to->recent.change += from->recent.change;
 }
 
-/* What was removed from a recording is in the sums of a finished one only. */
 static struct top_figures figures_of(const struct tally *t, const struct tally_row *row)
 {
-	const struct statistics *removed =
-		t->whole ? NULL : removed_find(&t->model->tables.removed, row->stack);
-	struct top_figures f = {
+	return (struct top_figures){
 		.held_bytes = row->held_bytes,
 		.held_count = row->held_count,
-		.allocations = row->allocations,
-		.allocated_bytes = row->allocated_bytes,
-		.temporary = row->temporary,
+		.allocations = row->allocations + row->removed_allocations,
+		.allocated_bytes = row->allocated_bytes + row->removed_bytes,
+		.temporary = row->temporary + row->removed_temporary,
 		.recent = tally_recent(t, row),
 	};
-
-	if (removed) {
-		f.allocations += removed->count;
-		f.allocated_bytes += removed->bytes;
-		f.temporary += removed->temporary;
-	}
-	return f;
 }
 
 /* By names alone: which functions behave like wrappers is known of a whole recording only. */

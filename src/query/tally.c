@@ -113,32 +113,49 @@ static inline struct tally_recent *recent_of(struct tally *t, struct tally_row *
 	return &row->recent[0];
 }
 
+static void count_held(struct tally *t, struct tally_row *row, uint64_t size, bool begins)
+{
+	recent_of(t, row)->change += begins ? (int64_t)size : -(int64_t)size;
+	if (begins) {
+		row->held_bytes += size;
+		row->held_count++;
+		return;
+	}
+	/* A file may name the nodes of a stack after its blocks: those began as another's. */
+	row->held_bytes -= size < row->held_bytes ? size : row->held_bytes;
+	row->held_count -= row->held_count != 0;
+}
+
 static void count_allocation(struct tally *t, struct tally_row *row, uint64_t size)
 {
 	struct tally_recent *recent = recent_of(t, row);
 
-	row->held_bytes += size;
-	row->held_count++;
 	row->allocations++;
 	row->allocated_bytes += size;
 	recent->allocations++;
 	recent->bytes += size;
-	recent->change += (int64_t)size;
 }
 
-static void count_end(struct tally *t, struct tally_row *row, uint64_t size, bool temporary)
+static struct tally_row *row_of_block(struct tally *t, uint32_t row)
 {
-	/* A file may name the nodes of a stack after its blocks: those began as another's. */
-	row->held_bytes -= size < row->held_bytes ? size : row->held_bytes;
-	row->held_count -= row->held_count != 0;
-	row->temporary += temporary;
-	recent_of(t, row)->change -= (int64_t)size;
+	const struct columns *c = &t->model->allocations;
+
+	return row_of_stack(t, c->stack[row], tags_call(c->tags[row]));
 }
 
 static void block_begins(struct tally *t, uint32_t row)
 {
-	const struct columns *c = &t->model->allocations;
-	uint64_t size = columns_size(c, row);
+	uint64_t size = columns_size(&t->model->allocations, row);
+
+	count_allocation(t, row_of_block(t, row), size);
+	count_allocation(t, &t->all, size);
+}
+
+/* Counts a block as held or not.  It may have been told of before: its address was handed out
+ * again, so that it was taken for freed, and then its own free came, or a realloc that failed. */
+static void settle_block(struct tally *t, uint32_t row, bool lives)
+{
+	uint64_t size = columns_size(&t->model->allocations, row), bit = 1ull << row % 64;
 
 	if (row / 64 >= t->held_words) {
 		size_t words = row / 64 + row / 128 + 1024;
@@ -147,66 +164,59 @@ static void block_begins(struct tally *t, uint32_t row)
 		memset(t->held + t->held_words, 0, (words - t->held_words) * sizeof(*t->held));
 		t->held_words = words;
 	}
-	t->held[row / 64] |= 1ull << row % 64;
-	count_allocation(t, row_of_stack(t, c->stack[row], tags_call(c->tags[row])), size);
-	count_allocation(t, &t->all, size);
+	if (!!(t->held[row / 64] & bit) == lives)
+		return;
+	t->held[row / 64] ^= bit;
+	count_held(t, row_of_block(t, row), size, lives);
+	count_held(t, &t->all, size, lives);
 	if (t->all.held_bytes > t->curve[t->curve_count - 1])
 		t->curve[t->curve_count - 1] = t->all.held_bytes;
-}
-
-/* A block may be told of twice: when its address was handed out again, and when its free came after
- * all. */
-static void block_ends(struct tally *t, uint32_t row)
-{
-	const struct columns *c = &t->model->allocations;
-	uint64_t size = columns_size(c, row);
-	bool temporary = tags_flags(c->tags[row]) & TAG_TEMPORARY;
-
-	if (row / 64 >= t->held_words || !(t->held[row / 64] & 1ull << row % 64))
-		return;
-	t->held[row / 64] &= ~(1ull << row % 64);
-	count_end(t, row_of_stack(t, c->stack[row], tags_call(c->tags[row])), size, temporary);
-	count_end(t, &t->all, size, temporary);
 }
 
 void tally_observe(void *tally, const struct event *e, uint32_t ring, uint64_t at, uint32_t row)
 {
 	struct tally *t = tally;
 	const struct columns *c = &t->model->allocations;
+	enum event_op op = event_op(e);
 
 	pass_time(t, at);
 	if (row == NO_ALLOCATION)
 		return;
-	switch (event_op(e)) {
-	case OP_REALLOC_TO:
-		if (c->previous[row] != NO_ALLOCATION)
-			block_ends(t, c->previous[row]);
+	if (op == OP_REALLOC_TO && c->previous[row] != NO_ALLOCATION)
+		settle_block(t, c->previous[row], false);
+	if (op == OP_ALLOC || op == OP_REALLOC_TO)
 		block_begins(t, row);
-		break;
-	case OP_ALLOC:
-		block_begins(t, row);
-		break;
-	case OP_FREE:
-	case OP_REALLOC_FREED:
-		block_ends(t, row);
-		break;
-	default:
-		break;
+	settle_block(t, row, c->freed_at[row] == NEVER);
+	if (op == OP_FREE && tags_flags(c->tags[row]) & TAG_TEMPORARY) {
+		row_of_block(t, row)->temporary++;
+		t->all.temporary++;
 	}
 }
 
 void tally_observe_displaced(void *tally, uint32_t row, uint32_t by)
 {
-	block_ends(tally, row);
+	settle_block(tally, row, false);
+}
+
+/* Sums so far, of which there are new ones now and then. */
+static void take_removed(struct tally *t, const struct removed *r)
+{
+	for (size_t i = 0; r->count && i < t->count; i++)
+		t->rows[i].removed_allocations = t->rows[i].removed_bytes =
+			t->rows[i].removed_temporary = 0;
+	for (size_t i = 0; i < r->count; i++) {
+		struct tally_row *row = row_of_stack(t, r->rows[i].stack, r->rows[i].call);
+
+		row->removed_allocations += r->rows[i].count;
+		row->removed_bytes += r->rows[i].bytes;
+		row->removed_temporary += r->rows[i].temporary;
+	}
 }
 
 void tally_advance(struct tally *t, uint64_t stamp)
 {
-	const struct removed *removed = &t->model->tables.removed;
-
 	map_totals_read_on(&t->maps, &t->model->tables.regions);
-	for (size_t i = 0; i < removed->count; i++)
-		row_of_stack(t, removed->rows[i].stack, removed->rows[i].call);
+	take_removed(t, &t->model->tables.removed);
 	if (stamp > t->now)
 		pass_time(t, stamp);
 }
@@ -274,7 +284,6 @@ void tally_whole(struct tally *t, const struct view *v, uint64_t window_ns)
 	struct stack_sums sums;
 
 	tally_init(t, m, window_ns);
-	t->whole = true;
 	t->now = clock.end;
 	t->half = 1;
 	t->half_before_from = ticks < (double)(clock.end - clock.start)

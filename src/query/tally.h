@@ -30,13 +30,14 @@ struct tally_row {
 	uint32_t location, frame;
 	uint64_t held_bytes, held_count;
 	uint64_t allocations, allocated_bytes, temporary;
+	/* The same of what was removed from a recording that is followed. */
+	uint64_t removed_allocations, removed_bytes, removed_temporary;
 	uint32_t half; /* the half of the window that recent[0] is of; recent[1]: the one before */
 	struct tally_recent recent[2];
 };
 
 struct tally {
 	const struct model *model;
-	bool whole; /* of a finished recording, and with what was removed from it */
 	struct tally_row *rows;
 	size_t count, room;
 	uint32_t *row_of; /* by node: a row plus one */
