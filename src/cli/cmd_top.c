@@ -91,7 +91,6 @@ static void forget_answer(struct session *s)
 	if (!s->asked)
 		return;
 	question_top.release(&s->top);
-	s->ask.snapshot = NULL;
 	ask_release(&s->ask);
 	s->asked = false;
 }
@@ -118,7 +117,7 @@ static void ask_again(struct session *s)
 		s->width = s->term.wide;
 	s->ask = (struct ask){ .rows = question_top.params,
 			       .fault = FAULT_NONE,
-			       .snapshot = s->snapshot };
+			       .snapshot = snapshot_hold(s->snapshot) };
 	s->top = (struct answer_top){ 0 };
 	give(s, "window", "%s", s->window);
 	give(s, "sort_by", "%s", s->view.sort);

@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """memoir jemalloc watch, and statistics of a real process under jemalloc."""
 import datetime
-import fcntl
 import json
 import os
 import pathlib
-import pty
 import re
-import select
 import signal
-import struct
 import subprocess
-import termios
 
 import pytest
 
 import harness
+from terminal import Screen
 from test_jemalloc_live import DATA, LONG, Stub, jemalloc, until
 
 LIBRARY = next((p for p in map(pathlib.Path, ("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
@@ -202,52 +198,8 @@ def test_text_and_json_of_one_process_agree(conf, target, tmp_path):
     assert len(shared) > 900 and sum(before[k] == text[k] for k in shared) > len(shared) * 0.9
 
 
-class Screen:
-    """A pseudo terminal with the command in it."""
-
-    def __init__(self, *words, rows=24, columns=90):
-        self.master, slave = pty.openpty()
-        self.resize(rows, columns)
-        self.before = termios.tcgetattr(slave)
-        self.process = subprocess.Popen([harness.MEMOIR, "jemalloc", "watch", *map(str, words)],
-                                        stdin=slave,
-                                        stdout=slave, stderr=subprocess.PIPE,
-                                        start_new_session=True,
-                                        env=dict(os.environ, TERM="xterm", COLUMNS=""))
-        self.slave, self.text = slave, ""
-
-    def resize(self, rows, columns):
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-
-    def read(self):
-        while select.select([self.master], [], [], 0.02)[0]:
-            self.text += os.read(self.master, 65536).decode(errors="replace")
-
-    def frame(self):
-        """The last whole screen, as lines without colours."""
-        self.read()
-        whole = [f for f in self.text.split("\033[H")[1:] if f.endswith("\033[J") or "\033[J" in f]
-        return re.sub(r"\033\[[0-9;?]*[a-zA-Z]", "",
-                      whole[-1].split("\033[J")[0].replace("\r", "")).split("\n") if whole else []
-
-    def wait(self, condition):
-        until(lambda: (f := self.frame()) and condition(f))
-        return self.frame()
-
-    def key(self, key):
-        os.write(self.master, key.encode())
-
-    def end(self):
-        until(lambda: self.read() or self.process.poll() is not None)
-        self.read()
-        err = self.process.stderr.read().decode()
-        after = termios.tcgetattr(self.slave)
-        self.process.stderr.close()
-        os.close(self.master)
-        os.close(self.slave)
-        assert after == self.before, "the terminal is not as it was"
-        assert self.text.rstrip().endswith("\033[?25h\033[?1049l"), "the screen is not as it was"
-        return self.process.returncode, err
+def watch(*words, **keywords):
+    return Screen("jemalloc", "watch", *words, **keywords)
 
 
 def classes(frame):
@@ -257,7 +209,7 @@ def classes(frame):
 
 def test_watch_on_a_terminal():
     with Stub((200, (DATA / "json_full.json").read_bytes())) as stub:
-        screen = Screen("-i", "0.1", stub.address)
+        screen = watch("-i", "0.1", stub.address)
         frame = screen.wait(lambda f: any("arena" in line for line in f))
         assert (len(frame) == 24 and max(map(len, frame)) <= 90 and "q quit" in frame[-1]
                 and "by size" in frame[-1])
@@ -281,11 +233,11 @@ def test_watch_on_a_terminal():
 
 def test_watch_ends_well_by_a_signal_and_without_its_process():
     with Stub((200, (DATA / "json_1arena.json").read_bytes())) as stub:
-        screen = Screen("-i", "0.1", stub.address)
+        screen = watch("-i", "0.1", stub.address)
         screen.wait(lambda f: any("arena" in line for line in f))
         screen.process.send_signal(signal.SIGTERM)
         assert screen.end() == (0, "")
-        screen = Screen("-i", "20ms", stub.address)
+        screen = watch("-i", "20ms", stub.address)
         screen.wait(lambda f: any("arena" in line for line in f))
     status, err = screen.end()
     assert status == 1 and "Connection refused" in err and err.count("\n") == 1
@@ -295,7 +247,7 @@ def test_watch_follows_a_file_that_is_replaced(tmp_path):
     path = tmp_path / "log"
     one = (DATA / "json_full.json").read_bytes()
     path.write_bytes(one[:5000])
-    screen = Screen("-i", "50ms", path)
+    screen = watch("-i", "50ms", path)
     screen.wait(lambda f: "waiting for the first snapshot" in f[1])
     with open(path, "ab") as file:
         file.write(one[5000:])
