@@ -163,7 +163,8 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 		return;
 	s->progress_ns = now_ns() + PROGRESS_NS;
 	ticks_read_signals(&s->ticks);
-	read_keys(s);
+	if (screen_has_input())
+		read_keys(s);
 	if (s->ticks.stop)
 		exit(STATUS_DONE); /* which gives the terminal back */
 	if (s->asked)

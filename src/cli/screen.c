@@ -147,20 +147,22 @@ static size_t key_of_sequence(const char *text, size_t size, int *ret_key)
 	return end + 1;
 }
 
-/* Adds what there is to read: how much more. */
-static ssize_t read_more(char *text, size_t have, size_t room, int wait_ms)
+static bool input_comes(int within_ms)
 {
 	struct pollfd p = { .fd = 0, .events = POLLIN };
 
-	if (wait_ms && poll(&p, 1, wait_ms) <= 0)
-		return 0;
-	return read(0, text + have, room - have);
+	return poll(&p, 1, within_ms) > 0;
+}
+
+bool screen_has_input(void)
+{
+	return input_comes(0);
 }
 
 size_t screen_keys(int *keys, size_t room)
 {
 	char text[64];
-	ssize_t n = read_more(text, 0, sizeof(text), 0), more;
+	ssize_t n = read(0, text, sizeof(text)), more;
 	size_t count = 0, size, i = 0;
 
 	if (!n || (n < 0 && errno != EAGAIN && errno != EINTR)) {
@@ -173,9 +175,9 @@ size_t screen_keys(int *keys, size_t room)
 
 		if (text[i] == '\033') {
 			used = key_of_sequence(text + i, size - i, &keys[count]);
-			more = used || size == sizeof(text)
+			more = used || size == sizeof(text) || !input_comes(SEQUENCE_MS)
 				       ? 0
-				       : read_more(text, size, sizeof(text), SEQUENCE_MS);
+				       : read(0, text + size, sizeof(text) - size);
 			if (more > 0) {
 				size += (size_t)more;
 				continue;

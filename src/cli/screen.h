@@ -42,6 +42,8 @@ enum screen_key {
 #define KEY_ENTER '\r'
 #define KEY_BACKSPACE 127
 
+/* Was something typed? */
+bool screen_has_input(void);
 /* What was typed, once there is input: the keys, and how many. */
 size_t screen_keys(int *keys, size_t room);
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """memoir top: a recording on the screen while it is written, and the question behind it."""
 import collections
+import fcntl
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import pytest
 
 import harness
 from terminal import Screen
+from test_api import GENERATE
 
 SORTS = {"h": "HELD", "c": "CHANGE", "r": "BYTES/S", "a": "ALLOCS/S", "b": "BLOCKS",
          "t": "TEMPORARY", "n": "FUNCTION"}
@@ -202,6 +204,23 @@ def test_suspend_and_continue(target, how):
     assert not screen.is_restored() and "\033[?1049h" in screen.text.split("\033[?1049l")[-1]
     screen.key("q")
     assert screen.end() == (0, "")
+
+
+def test_recording_that_takes_long_to_read(tmp_path):
+    """How far it is, is shown; whoever does not want to wait may leave."""
+    path = tmp_path / "large.dat"
+    subprocess.run([GENERATE, path, "6000000", "3", "1"], check=True, stdout=subprocess.DEVNULL)
+    with open(path, "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # as whoever writes it
+        screen = Screen("top", path)
+        screen.wait(lambda f: f[0].startswith(f"reading {path}: "))
+        screen.wait(lambda f: len(table(f)) > 3)
+        screen.key("q")
+        assert screen.end() == (0, "")
+        screen = Screen("top", path)
+        screen.wait(lambda f: f[0].startswith("reading"))
+        screen.key("q")
+        assert screen.end() == (0, "") and "FUNCTION" not in screen.text
 
 
 def test_program_that_is_killed(target):
