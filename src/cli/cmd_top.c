@@ -62,6 +62,7 @@ struct session {
 	const char *window;
 	struct term term;
 	bool terminal; /* there are keys, and a screen to draw on */
+	uint32_t rows; /* of the table, where there are not */
 	struct ticks ticks;
 	struct ask ask;
 	struct answer_top top;
@@ -124,7 +125,7 @@ static void ask_again(struct session *s)
 	give(s, "order", "%s", strcmp(s->view.sort, "function") ? "dsc" : "asc");
 	if (*s->filter)
 		give(s, "text", "%s", s->filter);
-	give(s, "count", "%u", s->terminal ? ROWS_SCREEN : ROWS_ONCE);
+	give(s, "count", "%u", s->terminal ? ROWS_SCREEN : s->rows);
 	give(s, "backtraces", "%u", s->open ? STACKS : 0);
 	give(s, "points", "%u", top_view_points(s->width));
 	ask_check(&s->ask);
@@ -409,6 +410,7 @@ static int open_session(struct session *s)
 		if (value_parse(&window, ARG_DURATION, s->window, &err) ||
 		    follow_open(&s->follow, s->path, &names, window.number, &err))
 			return say_failed(NAME, s->path, &err);
+		value_release(&window);
 		s->snapshot = s->follow.snapshot;
 		return STATUS_DONE;
 	}
@@ -435,6 +437,7 @@ static bool show_live(struct ask *a, const char *path, const char *color, bool t
 		return true;
 	}
 	s.terminal = isatty(0) && isatty(1);
+	s.rows = ask_count(a, "count");
 	if (!text || once || waiting_wait || (!s.terminal && screens < 2))
 		return false;
 	s.view.sort = ask_text(a, "sort_by");

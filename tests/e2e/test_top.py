@@ -267,8 +267,9 @@ def test_without_a_terminal(target):
             and "\033" not in done.stdout.decode())
     assert "quit" not in done.stdout.decode() and max(map(len, lines)) <= 80
     assert top("--once", target.pid).status == 0
-    two = top(target.path, "--screens", 2, "-i", "0.1")
+    two = top(target.path, "--screens", 2, "-i", "0.1", "-n", 1)
     assert two.status == 0 and two.stdout.decode().count("FUNCTION") == 2
+    assert two.stdout.decode().count("many") == 2 and b"first" not in two.stdout
     answer = json.loads(top("--json", target.pid).stdout)
     assert (answer["live"], answer["pid"]) == (True, target.pid)
     assert {f["function"]: f["held_count"] for f in answer["functions"]}["many"] == 1000
