@@ -34,12 +34,13 @@ static uint64_t known_until(const struct follow *f)
 	const struct model *m = f->snapshot->model;
 	const struct clock_reading *last = &m->tables.last_clock;
 	struct model_clock clock = model_clock(m);
-	uint64_t now = now_ns() - WRITTEN_NS, stamp;
+	uint64_t now = now_ns() - WRITTEN_NS;
+	double stamp;
 
 	if (f->ended || !m->tables.clock_count || now <= last->monotonic_ns)
 		return clock.end;
-	stamp = last->stamp + (uint64_t)((double)(now - last->monotonic_ns) / clock.ns_per_tick);
-	return stamp > clock.end ? stamp : clock.end;
+	stamp = (double)last->stamp + (double)(now - last->monotonic_ns) / clock.ns_per_tick;
+	return stamp > (double)clock.end && stamp < 1e19 ? (uint64_t)stamp : clock.end;
 }
 
 static void find_new_names(struct follow *f)

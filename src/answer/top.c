@@ -266,14 +266,13 @@ static void take_curve(struct answer_top *top, uint32_t points)
 	for (uint32_t i = 0; i < points && t->curve_count; i++) {
 		double first = (double)span * i / points / (double)t->curve_step;
 		double last = (double)span * (i + 1) / points / (double)t->curve_step;
-		uint64_t most = 0;
+		/* What comes behind the last step is as it was there. */
+		uint32_t k = first < t->curve_count ? (uint32_t)first : t->curve_count - 1;
 
-		for (uint64_t k = (uint64_t)first; k == (uint64_t)first || (double)k < last; k++) {
-			uint32_t step = k < t->curve_count ? (uint32_t)k : t->curve_count - 1;
-
-			most = t->curve[step] > most ? t->curve[step] : most;
-		}
-		top->curve[i] = most;
+		do {
+			if (t->curve[k] > top->curve[i])
+				top->curve[i] = t->curve[k];
+		} while (++k < t->curve_count && k < last);
 	}
 }
 

@@ -256,6 +256,7 @@ void model_load(struct model *m, const struct model_options *options)
 	l->pair.observer = options->observer;
 	if (options->recycle && !m->recycled) {
 		pair_recycle(&l->pair);
+		l->pair.map_calls = NULL;
 		m->recycled = true;
 	}
 	for (unsigned i = 0; i < JOBS; i++)

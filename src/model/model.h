@@ -77,7 +77,8 @@ struct model_options {
 	void *observer;
 	/* For who only observes, and follows a recording for hours: rows of blocks that are gone
 	 * are used again, so that memory is bounded by what is alive.  Said with the first load,
-	 * and for good; nothing that needs rows in order of time may be asked then. */
+	 * and for good; nothing that needs rows in order of time, or calls that mapped memory, may
+	 * be asked then. */
 	bool recycle;
 };
 #define MODEL_WORKERS_AUTO UINT32_MAX

@@ -11,6 +11,7 @@
 #include "query/series.h"
 
 #define FIRST_STEP (1ull << 20) /* ticks */
+#define LONGEST 1e18		/* ticks of a window: whatever a file says about its clock */
 
 void tally_init(struct tally *t, const struct model *m, uint64_t window_ns)
 {
@@ -50,7 +51,7 @@ static uint64_t half_ticks(const struct tally *t)
 {
 	double ticks = (double)t->window_ns / 2 / model_clock(t->model).ns_per_tick;
 
-	return ticks >= 1 ? (uint64_t)ticks : 1;
+	return ticks < 1 ? 1 : (uint64_t)(ticks < LONGEST ? ticks : LONGEST);
 }
 
 static __attribute__((noinline)) void begin_half(struct tally *t, uint64_t at)
@@ -88,7 +89,9 @@ static __attribute__((noinline)) void begin_step(struct tally *t, uint64_t at)
 			t->curve_step *= 2;
 		}
 		t->curve[t->curve_count++] = t->all.held_bytes;
-		t->curve_end = t->curve_from + t->curve_count * t->curve_step;
+		if (__builtin_mul_overflow(t->curve_count, t->curve_step, &t->curve_end) ||
+		    __builtin_add_overflow(t->curve_from, t->curve_end, &t->curve_end))
+			t->curve_end = UINT64_MAX;
 	}
 }
 

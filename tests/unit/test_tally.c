@@ -304,6 +304,42 @@ static void memory_is_bounded(void **context)
 	model_free(m);
 }
 
+/* Stamps that no clock gives: nothing hangs, and what is held is right. */
+static void any_stamps(void **context)
+{
+	static const uint64_t stamps[] = {
+		1, 2,	      1ull << 40, 1ull << 53, 1ull << 62, UINT64_MAX - 9, UINT64_MAX - 3,
+		5, UINT64_MAX
+	};
+	unsigned count = sizeof(stamps) / sizeof(*stamps);
+
+	for (unsigned bits = 0; bits <= 60; bits += 20) {
+		struct tally t = { 0 };
+		struct writer w;
+		struct model *m;
+
+		writer_init(&w, open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600));
+		writer_header(&w, FORMAT_VERSION);
+		for (unsigned i = 0; i < count; i++) {
+			struct event e = make_event(OP_ALLOC, CALL_malloc, stamps[i],
+						    0x1000 + i * 64, 10, 0);
+
+			writer_run(&w, 0, &e, 1);
+			writer_events(&w, stamps[i]);
+		}
+		writer_end(&w, true);
+		buf_flush(&w.out, w.fd);
+		close(w.fd);
+		writer_release(&w);
+		m = follow(&t, 1ull << bits, 3);
+		assert_int_equal(t.all.held_bytes, 10 * count);
+		assert_int_equal(highest(&t), 10 * count);
+		tally_advance(&t, UINT64_MAX - 1);
+		tally_release(&t);
+		model_free(m);
+	}
+}
+
 /* Regions come, use memory and go; the recorder's own do not count. */
 static void maps_are_summed(void **context)
 {
@@ -340,9 +376,8 @@ static void maps_are_summed(void **context)
 UNIT(tally)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(followed_is_whole),
-		cmocka_unit_test(window_is_exact),
-		cmocka_unit_test(memory_is_bounded),
+		cmocka_unit_test(followed_is_whole), cmocka_unit_test(window_is_exact),
+		cmocka_unit_test(memory_is_bounded), cmocka_unit_test(any_stamps),
 		cmocka_unit_test(maps_are_summed),
 	};
 
