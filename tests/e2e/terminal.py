@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """A pseudo terminal with a command of memoir's in it that has the screen to itself."""
+import codecs
 import fcntl
 import os
 import pty
@@ -25,13 +26,14 @@ class Screen:
                                         stdout=slave, stderr=subprocess.PIPE,
                                         start_new_session=True, env=environment)
         self.slave, self.text = slave, ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a character may be cut
 
     def resize(self, rows, columns):
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def read(self):
         while select.select([self.master], [], [], 0.02)[0]:
-            self.text += os.read(self.master, 65536).decode(errors="replace")
+            self.text += self.decoder.decode(os.read(self.master, 65536))
 
     def frame(self, colours=False):
         """The last whole screen, as lines, without colours."""

@@ -209,7 +209,7 @@ def test_suspend_and_continue(target, how):
 def test_recording_that_takes_long_to_read(tmp_path):
     """How far it is, is shown; whoever does not want to wait may leave."""
     path = tmp_path / "large.dat"
-    subprocess.run([GENERATE, path, "6000000", "3", "1"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([GENERATE, path, "4000000", "3", "1"], check=True, stdout=subprocess.DEVNULL)
     with open(path, "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # as whoever writes it
         screen = Screen("top", path)
