@@ -361,3 +361,21 @@ def test_figures_are_those_of_the_report(record, compile_program):
     assert harness.ask("top", "--json", "-n", "1", "--skip", "1", recording.path)["functions"] == [
         {k: v for k, v in f.items() if k != "backtraces"} for f in
         harness.ask("top", "--json", recording.path)["functions"][1:2]]
+
+
+def test_process_with_a_collector_of_its_own(compile_program, tmp_path):
+    """Without memoir run: the file is found by what memoir-collector has open."""
+    path = tmp_path / "own.dat"
+    environment = dict(harness.ENVIRONMENT, LD_PRELOAD=harness.LIBRARY,
+                       MEMORY_PROFILER_OUTPUT=str(path))
+    with subprocess.Popen([compile_program("stepwise", flags=("-O1", "-g"))], env=environment,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdout.readline() == b"ready\n"
+        answer = json.loads(harness.wait_for(lambda: top("--json", running.pid).stdout))
+        assert (answer["pid"], answer["live"]) == (running.pid, True)
+        running.stdin.write(b"q\n")
+        running.stdin.flush()
+        running.wait(harness.TIMEOUT)
+    harness.wait_finished(path)
+    gone = top("--json", answer["pid"])
+    assert gone.status == 1 and b"there is no process" in gone.stderr
