@@ -2,22 +2,31 @@
 # Completion of memoir's command line for bash.  The words come from memoir itself, which says what
 # they are: see src/cli/completion.h.
 
-# _memoir_files PREFIX TYPED [PATTERN…]: names of files that match, else of any.
+# _memoir_names OPTION TYPED [PATTERN…]: adds the names that compgen finds, of those that match.
+_memoir_names()
+{
+	local name
+
+	compopt -o filenames 2>/dev/null
+	while IFS= read -r name; do
+		COMPREPLY+=("$name")
+	done < <(compgen "$1" ${3:+-X "!$3"} -- "$2")
+}
+
+# _memoir_files TYPED [PATTERN…]: files that match and folders on the way to them, else any file.
 _memoir_files()
 {
-	local prefix=$1 typed=$2 pattern name
+	local typed=$1 pattern
 
-	shift 2
-	compopt -o filenames 2>/dev/null
+	shift
 	for pattern in "$@"; do
-		while read -r name; do
-			COMPREPLY+=("$prefix$name")
-		done < <(compgen -f -X "!$pattern" -- "$typed")
+		_memoir_names -f "$typed" "$pattern"
 	done
-	# Folders are on the way to files that match.
-	while read -r name; do
-		COMPREPLY+=("$prefix$name")
-	done < <([ ${#COMPREPLY[@]} -gt 0 ] && compgen -d -- "$typed" || compgen -f -- "$typed")
+	if [ ${#COMPREPLY[@]} -gt 0 ]; then
+		_memoir_names -d "$typed"
+	else
+		_memoir_names -f "$typed"
+	fi
 }
 
 _memoir()
@@ -38,26 +47,16 @@ _memoir()
 			# shellcheck disable=SC2086
 			set -- ${line#:files}
 			set +f
-			_memoir_files "" "$typed" "$@"
+			_memoir_files "$typed" "$@"
 			;;
-		:folders)
-			compopt -o filenames 2>/dev/null
-			while read -r line; do
-				COMPREPLY+=("$line")
-			done < <(compgen -d -- "$typed")
-			;;
-		:programs)
-			compopt -o filenames 2>/dev/null
-			while read -r line; do
-				COMPREPLY+=("$line")
-			done < <(compgen -c -- "$typed")
-			;;
+		:folders) _memoir_names -d "$typed" ;;
+		:programs) _memoir_names -c "$typed" ;;
 		:command*)
 			# What bash-completion has for the program, else names of files.
 			if declare -F _command_offset >/dev/null; then
-				_command_offset $((${line#:command } + 1))
+				_command_offset "${line#:command }"
 			else
-				_memoir_files "" "$typed"
+				_memoir_files "$typed"
 			fi
 			return
 			;;

@@ -69,6 +69,7 @@ class Typed:
 class Bash(Typed):
     name = "bash"
     RC = r'''
+. /usr/share/bash-completion/bash_completion
 . "$SCRIPTS/bash-completion/completions/memoir"
 say_line() { printf '%s\nEND\n' "$READLINE_LINE" >"$LINE"; }
 bind -x '"\C-x\C-l": say_line'
@@ -146,7 +147,7 @@ class Fish:
         self.script = os.path.join(scripts, "fish", "vendor_completions.d", "memoir.fish")
 
     def offers(self, line):
-        done = subprocess.run(["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]",
+        done = subprocess.run(["fish", "-c", "source $argv[1]; complete -C $argv[2]",
                                self.script, line], capture_output=True, text=True, check=True,
                               cwd=self.folder, timeout=TIMEOUT,
                               env=dict(harness.ENVIRONMENT, HOME=home_of(self.folder),

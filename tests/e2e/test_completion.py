@@ -131,7 +131,7 @@ def folder(tmp_path_factory):
     run = harness.execute([harness.MEMOIR, "run", "-q", "-o", folder / "app.dat", "--",
                            os.path.join(harness.BUILD, "examples", "leaky")])
     assert run.status == 0, run
-    for name in ("notes.txt", "app.heap", "two words.dat"):
+    for name in ("notes.txt", "app.heap", "two words.dat", "twins.txt"):
         (folder / name).touch()
     (folder / "apart").mkdir()
     return folder
@@ -188,6 +188,7 @@ def test_shell_offers(shell, line, expected):
     ("memoir extract -o ap", "memoir extract -o apart/"),
     ("memoir run /bin/unam", "memoir run /bin/uname "),
     ("memoir run -o x.dat cat no", "memoir run -o x.dat cat notes.txt "),
+    ("memoir run --children ls --almost", "memoir run --children ls --almost-all "),
 ])
 def test_shell_completes(shell, line, expected):
     assert shell.completed(line) == expected
