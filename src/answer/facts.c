@@ -60,6 +60,8 @@ void facts_program_json(struct json *j, const struct model *m)
 	json_text(j, "id", id);
 	json_text(j, "executable", model_info(m, "executable"));
 	facts_words_json(j, m, "cmdline");
+	if (model_info(m, "title"))
+		json_text(j, "title", model_info(m, "title"));
 	json_number(j, "pid", model_info_number(m, "pid", 0));
 	json_family(j, m);
 	json_text(j, "arch", model_info(m, "arch"));
@@ -71,6 +73,7 @@ void facts_program_json(struct json *j, const struct model *m)
 	json_text(j, "end_reason", model_info(m, "end_reason"));
 	json_info_number(j, m, "exit_status");
 	json_info_number(j, m, "exit_signal");
+	json_info_number(j, m, "peak_rss");
 	if (start)
 		json_real(j, "start", (double)start / 1e9, 6);
 	else

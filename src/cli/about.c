@@ -91,6 +91,8 @@ void about_text_program(struct buf *out, const struct term *t, const struct mode
 
 	about_line(out, t, "program", "%s", executable ? executable : "not known");
 	text_command(out, t, m);
+	if (model_info(m, "title"))
+		about_line(out, t, "title", "%s", model_info(m, "title"));
 	if (start)
 		about_line(out, t, "started", "%s, process %" PRIu64 "%s%s",
 			   human_time(&a, (int64_t)(start / 1000000000)), pid, host ? " on " : "",

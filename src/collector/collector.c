@@ -42,6 +42,9 @@
 #define POLL_SHARE 200 /* of the time, at most one part in so many goes there */
 #define NAMES_EVERY_NS (1000 * MS)
 #define CPU_EVERY_NS (50 * MS)
+#define TITLE_SOON_NS (1000 * MS) /* a program that takes a title does so when it starts, */
+#define TITLE_SOON_EVERY_NS (50 * MS)
+#define TITLE_EVERY_NS (1000 * MS) /* or whenever it does something else */
 #define COUNTERS_EVERY_NS (5000 * MS)
 
 static void *reserve(size_t size)
@@ -160,8 +163,10 @@ static void write_at_end(struct collector *c)
 		return;
 	drain_all(c);
 	threads_write(c);
-	if (c->attached)
+	if (c->attached) {
+		title_look(c);
 		info_write_clock(c);
+	}
 	lives_mark(c->recording.fd, false);
 	log_line(LOG_INFO, "the program ends; %" PRIu64 " events so far", c->recording.event_count);
 	atomic_store(&control->written, 1);
@@ -219,6 +224,9 @@ static bool poll_program(struct collector *c, bool traffic)
 		info_write_clock(c);
 	if (due(c, &c->last_names_ns, NAMES_EVERY_NS))
 		threads_write(c);
+	if (due(c, &c->last_title_ns,
+		c->now_ns - c->opened_ns < TITLE_SOON_NS ? TITLE_SOON_EVERY_NS : TITLE_EVERY_NS))
+		title_look(c);
 	if (due(c, &c->last_counters_ns, COUNTERS_EVERY_NS))
 		info_write_counters(c, false);
 	regions_sample_if_due(c->regions);
@@ -412,8 +420,11 @@ bool collector_finish(struct collector *c, const char *reason, int status)
 	for (int i = 0; i < LAST_PASSES && !c->recording.error && drain_pass(c).taken; i++)
 		;
 	/* One that waits for us, or was given up, is still there. */
-	if (c->regions && c->attached && c->target_gone && !c->target_gone(c))
-		regions_sample(c->regions);
+	if (c->attached && c->target_gone && !c->target_gone(c)) {
+		title_look(c);
+		if (c->regions)
+			regions_sample(c->regions);
+	}
 	if (c->cull)
 		cull_finish(c->cull);
 	drain_close_chunk(c);

@@ -96,9 +96,11 @@ struct collector {
 	uint64_t now_ns;	   /* CLOCK_MONOTONIC of this time round */
 	uint64_t chunk_started_ns; /* when the open chunk got its first event */
 	uint64_t last_traffic_ns, last_clock_ns, last_poll_ns, last_counters_ns, last_names_ns,
-		last_cpu_ns;
+		last_cpu_ns, last_title_ns;
 	uint64_t counters_hash;
 	uint64_t program_cpu_ns, program_delay_ns; /* as last seen */
+	char title[256];   /* the command line, and then what the program made of it */
+	uint64_t peak_rss; /* KiB; 0: not known */
 	unsigned idle_rounds;
 	bool attached;	  /* the program's side has been written down */
 	bool switched;	  /* written down: recording was switched on or off */
@@ -177,10 +179,15 @@ void sending_end(struct collector *c, bool whole);
 /* threads.c: names that changed. */
 void threads_write(struct collector *c);
 
+/* title.c: the command line as it was when the recording began; later, what has changed. */
+void title_start(struct collector *c);
+void title_look(struct collector *c);
+
 /* info.c */
 void info_write_start(struct collector *c);
 void info_write_attached(struct collector *c);
 void info_write_end(struct collector *c, const char *reason, int status);
+void info_write_text(struct collector *c, const char *key, const char *value);
 /* Once more, with what was found inside the program's files. */
 void info_write_allocator(struct collector *c);
 void info_write_clock(struct collector *c);

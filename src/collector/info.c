@@ -46,6 +46,13 @@ static void write_info(struct collector *c)
 	recording_write(&c->recording, CHUNK_INFO, EFFORT_REST, p->data, p->used, 0);
 }
 
+void info_write_text(struct collector *c, const char *key, const char *value)
+{
+	c->payload.used = 0;
+	put_text(&c->payload, key, value);
+	write_info(c);
+}
+
 void info_write_start(struct collector *c)
 {
 	struct payload *p = &c->payload;
@@ -106,6 +113,9 @@ static void put_words(struct collector *c, const char *key, const char *const *o
 	}
 	if (atomic_load(&c->control->family.exec_pending))
 		n = 0;
+	/* A child that has written a title over its arguments leaves NULs behind it. */
+	while (c->control->family.origin == ORIGIN_FORK && n > 1 && !text[n - 1] && !text[n - 2])
+		n--;
 	for (const char *const *a = n ? NULL : otherwise; a && *a; a++) {
 		size_t length = strlen(*a) + 1;
 
@@ -195,6 +205,7 @@ void info_write_attached(struct collector *c)
 		put_words(c, "environ", c->environment);
 	put_family(p, &control->family);
 	write_info(c);
+	title_start(c);
 }
 
 void info_write_inherited(struct collector *c, uint64_t count, uint64_t bytes, const char *why)
@@ -215,6 +226,8 @@ void info_write_end(struct collector *c, const char *reason, int status)
 
 	p->used = 0;
 	put_text(p, "end_reason", reason);
+	if (c->peak_rss)
+		put_number(p, "peak_rss", c->peak_rss * 1024);
 	if (!strcmp(reason, "exec") && c->control->family.exec_path[0])
 		put_text(p, "exec_path", c->control->family.exec_path);
 	if (status != -1 && WIFSIGNALED(status))

@@ -52,6 +52,16 @@ void words_command(struct buf *out, const struct model *m)
 	}
 }
 
+void words_title(struct buf *out, const struct model *m)
+{
+	const char *title = model_info(m, "title");
+
+	if (title)
+		buf_text(out, title);
+	else
+		words_command(out, m);
+}
+
 void words_end(struct buf *out, const struct model *m)
 {
 	const char *reason = model_info(m, "end_reason");

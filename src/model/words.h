@@ -10,6 +10,8 @@ struct buf;
 
 /* The command line, as it could be typed into a shell; nothing if it is not known. */
 void words_command(struct buf *out, const struct model *m);
+/* What the process called itself at last, else the command line. */
+void words_title(struct buf *out, const struct model *m);
 /* ", exit status 3", ", ended by signal 9 (Killed)", or what the collector said. */
 void words_end(struct buf *out, const struct model *m);
 /* Recording was switched on or off while the program ran. */

@@ -28,6 +28,8 @@ static const struct {
 	{ "ppid", KEEP },
 	{ "executable", NAME },
 	{ "cmdline", COMMAND },
+	{ "title", NAME },
+	{ "peak_rss", KEEP },
 	{ "arch", KEEP },
 	{ "page_size", KEEP },
 	{ "pointer_size", KEEP },
