@@ -311,28 +311,31 @@ static struct filter *filter_again(const struct ask *a)
 	return f;
 }
 
-bool ask_other(struct ask *a, const char *parameter, const char *name, struct other *ret_other)
+bool ask_other_view(struct ask *a, struct snapshot *s, struct other *ret_other)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
-	struct other o = { .snapshot = name ? a->open(a, parameter, name)
-					    : snapshot_hold(a->snapshot) };
+	struct held_view *held =
+		views_take(&s->views, s->model, s->locations, filter_again(a), &err);
 
-	if (!o.snapshot)
-		return false;
-	if (!o.snapshot->model) {
-		ask_fail(a, 404, parameter, "'%s' is not a recording", o.snapshot->name);
-		snapshot_drop(o.snapshot);
-		return false;
-	}
-	o.held = views_take(&o.snapshot->views, o.snapshot->model, o.snapshot->locations,
-			    filter_again(a), &err);
-	if (!o.held) {
+	if (!held) {
 		ask_fail(a, 400, "filter", "%s", err.text);
-		snapshot_drop(o.snapshot);
 		return false;
 	}
-	*ret_other = o;
+	*ret_other = (struct other){ snapshot_hold(s), held };
 	return true;
+}
+
+bool ask_other(struct ask *a, const char *parameter, const char *name, struct other *ret_other)
+{
+	struct snapshot *s = name ? a->open(a, parameter, name) : snapshot_hold(a->snapshot);
+	bool ok = false;
+
+	if (s && !s->model)
+		ask_fail(a, 404, parameter, "'%s' is not a recording", s->name);
+	else if (s)
+		ok = ask_other_view(a, s, ret_other);
+	snapshot_drop(s);
+	return ok;
 }
 
 void ask_give(struct other *o)

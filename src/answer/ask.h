@@ -90,6 +90,8 @@ struct other {
 	struct snapshot *snapshot;
 	struct held_view *held;
 };
+/* What the same filters choose of a recording, which is held too. */
+bool ask_other_view(struct ask *a, struct snapshot *s, struct other *ret_other);
 bool ask_other(struct ask *a, const char *parameter, const char *name, struct other *ret_other);
 void ask_give(struct other *o);
 

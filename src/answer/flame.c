@@ -147,7 +147,7 @@ static void add_tree(struct flame_layout *f, const struct view *v, const struct 
 	struct tree t;
 
 	tree_init(&t, v, o);
-	flame_layout_add(f, &t, side, merge);
+	flame_layout_add(f, &t, side, merge, 0);
 	tree_release(&t);
 }
 

@@ -154,7 +154,8 @@ void flame_layout_weigh(struct flame_layout *f, uint32_t node, unsigned side,
 	add_weight(&f->nodes[node].total[side], w);
 }
 
-void flame_layout_add(struct flame_layout *f, const struct tree *t, unsigned side, bool merge)
+void flame_layout_add(struct flame_layout *f, const struct tree *t, unsigned side, bool merge,
+		      uint32_t under)
 {
 	uint32_t *names = xmalloc(((size_t)t->name_count + 1) * sizeof(*names));
 	uint32_t *location = xmalloc(((size_t)t->count + 1) * sizeof(*location));
@@ -168,7 +169,7 @@ void flame_layout_add(struct flame_layout *f, const struct tree *t, unsigned sid
 		if (i)
 			location[i] = child_of(f, location[n->parent], names[n->name], merge);
 		else
-			location[i] = f->count ? 0 : add_node(f, 0, names[n->name]);
+			location[i] = f->count ? under : add_node(f, 0, names[n->name]);
 		if (t->names[n->name].kind == TREE_OTHERS && n->hidden)
 			f->hidden += n->hidden - 1; /* it stands for so many itself */
 		add_weight(&f->nodes[location[i]].total[side], &n->total);

@@ -19,7 +19,8 @@ enum flame_layout_kind {
 	FLAME_LAYOUT_THREAD,
 	FLAME_LAYOUT_OTHERS,
 	FLAME_LAYOUT_NO_STACK,
-	FLAME_LAYOUT_ADDRESS
+	FLAME_LAYOUT_ADDRESS,
+	FLAME_LAYOUT_PROCESS
 };
 
 struct flame_layout_name {
@@ -49,8 +50,9 @@ struct flame_layout {
 
 void flame_layout_init(struct flame_layout *f, bool by_count);
 /* Adds a tree that is not pruned; side 1 is the one to compare with.  Names that read the same are
- * the same where `merge` is set. */
-void flame_layout_add(struct flame_layout *f, const struct tree *t, unsigned side, bool merge);
+ * the same where `merge` is set.  The tree's root becomes the node `under`, 0 being the root. */
+void flame_layout_add(struct flame_layout *f, const struct tree *t, unsigned side, bool merge,
+		      uint32_t under);
 /* Puts it in order and leaves out the lightest; then it is complete. */
 void flame_layout_order(struct flame_layout *f, uint32_t limit);
 void flame_layout_release(struct flame_layout *f);

@@ -94,6 +94,8 @@ static int load_recording(struct snapshot *s, const struct loading *l, struct er
 	return 0;
 }
 
+const struct kind kind_processes = { .name = "processes" };
+
 static const struct kind kind_recording = {
 	.name = "recording",
 	.is = is_recording,

@@ -42,6 +42,8 @@ struct kind {
 };
 
 extern const struct kind kind_heap, kind_statistics;
+/* A folder of recordings (answer/folder.h), which is none of the rows: no file is one. */
+extern const struct kind kind_processes;
 
 /* The kind of a file: NULL with err if it is none, or cannot be read. */
 const struct kind *kind_of(const char *path, bool named, char ret_id[ID_SIZE], struct err *err);

@@ -29,7 +29,8 @@ struct question {
 	const char *name; /* "histogram": /data/{id}/histogram, question_histogram, a script's
 			     function */
 	/* Over HTTP, where <name> is something else there; NULL: <name>.  Behind /data/{id}/, or
-	 * /dumps/{id}/ for kind "heap"; a {word} in it is the parameter of that name. */
+	 * /dumps/{id}/ for kind "heap", /folders/{id}/ for "processes"; a {word} in it is the
+	 * parameter of that name. */
 	const char *path;
 	const char *help;		/* one line */
 	const char *kind;		/* of file that it is about; NULL: a recording */

@@ -20,6 +20,7 @@ struct answer;
 
 #define ID_SIZE 33 /* 32 hexadecimal digits and a NUL */
 
+struct folder;
 struct history;
 struct loaded_dump;
 struct tally;
@@ -43,6 +44,7 @@ struct snapshot {
 	struct tally *tally;
 	struct history *statistics; /* of files of jemalloc's statistics */
 	struct loaded_dump *heap;   /* of heap profiles */
+	struct folder *folder;	    /* of folders of recordings */
 	/* Of other files than recordings: frees what it is made of; adds rows of "warnings".  May
 	 * be NULL. */
 	void (*release)(struct snapshot *s);

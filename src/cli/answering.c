@@ -16,6 +16,7 @@
 #include "base/xalloc.h"
 #include "cli/filtering.h"
 #include "cli/open.h"
+#include "cli/processes.h"
 #include "cli/waiting.h"
 
 #define FLUSH_SIZE (1u << 20)
@@ -397,6 +398,10 @@ int answering_run(const struct command *c, int argc, char **argv)
 			status = STATUS_FAILED;
 		}
 	}
+	if (path && c->answers->of_folder && processes_is_folder(path)) {
+		asked.answers = c->answers->of_folder;
+		a.rows = asked.answers->question->params;
+	}
 	if (path && !take_params(c, &a))
 		status = say_fault(c, &a);
 	else if (path && (!c->answers->check || c->answers->check(&a)) &&
@@ -405,4 +410,11 @@ int answering_run(const struct command *c, int argc, char **argv)
 		status = ask_about(c, &a, path);
 	ask_release(&a);
 	return status;
+}
+
+int answering_show(const struct command *c, char *path, bool json, const char *when_coloured)
+{
+	as_json = json;
+	color = when_coloured;
+	return answering_run(c, 1, &path);
 }

@@ -40,6 +40,8 @@ struct answering {
 	 * neither JSON nor CSV was asked for.  NULL: it is printed. */
 	bool (*show)(struct ask *a, const char *path, const char *color, bool text,
 		     int *ret_status);
+	/* Asked about a folder of recordings; NULL: it takes one of them. */
+	const struct answering *of_folder;
 	bool all_names; /* finds every name first, with a progress bar */
 	/* Of the command's own options; false after saying what is wrong. */
 	bool (*check)(const struct ask *a);
@@ -65,6 +67,8 @@ const char *answering_set(const struct command_option *row, const char *value);
 		"full", 0, NULL, "show whole stacks", COMMAND_FLAG, &(target)                      \
 	}
 int answering_run(const struct command *c, int argc, char **argv);
+/* The same for another command, whose options these are. */
+int answering_show(const struct command *c, char *path, bool json, const char *when_coloured);
 /* Writes what has gathered once it is much; false if it cannot be written. */
 bool answering_turn(struct printing *p);
 /* "21 to 40 of 1,234 …": the line above a table of what skip and count chose. */

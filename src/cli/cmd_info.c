@@ -23,6 +23,8 @@
 
 #define MARKERS_SHOWN 20
 
+extern const struct command command_processes;
+
 static bool as_json, follow, no_cache;
 static const char *color;
 static struct term term;
@@ -104,7 +106,7 @@ static int run_info(int argc, char **argv)
 
 	term_init(&term, 1, color);
 	if (argc == 1 && processes_is_folder(argv[0]))
-		return processes_show(argv[0], &term, as_json);
+		return answering_show(&command_processes, argv[0], as_json, color);
 	m = open_recording("info", argc, argv, &how, &status);
 	if (!m)
 		return status;

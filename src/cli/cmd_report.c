@@ -8,6 +8,7 @@
 #include "base/human.h"
 #include "cli/about.h"
 #include "cli/answering.h"
+#include "cli/processes.h"
 #include "cli/report.h"
 #include "cli/text.h"
 #include "cli/where.h"
@@ -17,6 +18,8 @@ static bool full, stacks;
 static const struct command_option options[] = {
 	{ "stacks", 0, NULL, "show the stack of each that weighs most", COMMAND_FLAG, &stacks },
 	{ "full", 0, NULL, "the same with every frame, and whole paths", COMMAND_FLAG, &full },
+	{ "measure", 'm', "WORD", "of a folder: peak, leaked, allocated or temporary (peak)",
+	  COMMAND_CALL, NULL, answering_set, "measure" },
 	{ 0 },
 };
 
@@ -161,15 +164,17 @@ static const struct answering answering = {
 	.question = &question_overview,
 	.defaults = "top=10&verdicts=false",
 	.print = print_report,
+	.of_folder = &processes_report,
 };
 
 const struct command command_report = {
 	.name = "report",
-	.args = "FILE",
+	.args = "FILE|FOLDER",
 	.help = "the peak, leaks, most and temporary allocations",
 	.examples = "  memoir report app.dat            the ten largest of everything\n"
 		    "  memoir report -n 3 --stacks app.dat\n"
 		    "  memoir report --hide 'function ~ \"^my_alloc\"' app.dat\n"
+		    "  memoir report recordings/        all processes of memoir run --children\n"
 		    "  memoir report -F 'size >= 1M and not function ~ \"^std::\"' app.dat\n"
 		    "  memoir report --json --backtraces app.dat | jq '.top.leaked[0]'\n",
 	.options = options,

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "answer/folder.h"
 #include "answer/kind.h"
 #include "base/buf.h"
 #include "base/buf_text.h"
@@ -19,6 +20,7 @@
 #include "base/xalloc.h"
 #include "cli/filtering.h"
 #include "cli/naming.h"
+#include "cli/processes.h"
 #include "cli/waiting.h"
 #include "heap/loaded_dump.h"
 #include "model/cache.h"
@@ -30,9 +32,26 @@ static void progress(void *context, uint64_t done, uint64_t total)
 	progress_update(context, done, total);
 }
 
+/* What takes one recording was given many. */
+static void fail_folder(const char *path)
+{
+	struct folder *f = folder_read(path, NULL);
+
+	if (f && f->count)
+		fprintf(stderr,
+			"memoir: %s: it is a folder of %zu recording%s: name one of them, or "
+			"memoir report %s shows all as one\n",
+			path, f->count, f->count == 1 ? "" : "s", path);
+	else
+		fprintf(stderr, "memoir: %s: there is no recording in this folder\n", path);
+	folder_free(f);
+}
+
 static struct model *fail(const char *path, const struct err *err, int *ret_status)
 {
-	if (err->offset == ERR_NO_OFFSET)
+	if (processes_is_folder(path))
+		fail_folder(path);
+	else if (err->offset == ERR_NO_OFFSET)
 		fprintf(stderr, "memoir: %s: %s\n", path, err->text);
 	else
 		fprintf(stderr, "memoir: %s: at offset %" PRIu64 ": %s\n", path, err->offset,
@@ -200,15 +219,11 @@ static struct locations *find_names(const struct model *m, const struct open_opt
 	return p;
 }
 
-struct snapshot *open_snapshot(const char *command, char *path, const struct open_options *options,
-			       int *ret_status)
+static struct snapshot *snapshot_of(struct model *m, const char *path,
+				    const struct open_options *options)
 {
-	struct model *m = open_recording(command, 1, &path, options, ret_status);
-	struct snapshot *s;
+	struct snapshot *s = snapshot_new();
 
-	if (!m)
-		return NULL;
-	s = snapshot_new();
 	s->model = m;
 	snapshot_id(s->id, m->reader.header.id);
 	s->version = 1; /* what a server has that has read it once */
@@ -218,6 +233,58 @@ struct snapshot *open_snapshot(const char *command, char *path, const struct ope
 	open_naming_start();
 	s->locations = find_names(m, options);
 	open_naming_end();
+	return s;
+}
+
+struct snapshot *open_snapshot(const char *command, char *path, const struct open_options *options,
+			       int *ret_status)
+{
+	struct model *m = open_recording(command, 1, &path, options, ret_status);
+
+	return m ? snapshot_of(m, path, options) : NULL;
+}
+
+/* A member of a folder; that its program still runs is no fault there. */
+static struct snapshot *load_member(const struct folder *f, const char *path, struct err *err)
+{
+	struct open_options how = { .quiet = true };
+	struct model *m;
+	int status;
+
+	waiting_for_file(path);
+	err->offset = ERR_NO_OFFSET;
+	if (open_through_cache(&m, path, filtering_no_cache(), err)) {
+		fail(path, err, &status);
+		return NULL;
+	}
+	load(m);
+	if (!m->chunk_count && m->loss.kind != LOSS_NONE) {
+		*err = m->loss.err;
+		fail(path, err, &status);
+		model_free(m);
+		return NULL;
+	}
+	model_finish(m);
+	return snapshot_of(m, path, &how);
+}
+
+static struct snapshot *open_folder(const char *path, int *ret_status)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct folder *f = folder_read(path, &err);
+	struct snapshot *s;
+
+	*ret_status = STATUS_DONE;
+	if (f && !f->count)
+		err_set(&err, -ENOENT, "there is no recording in this folder");
+	if (!f || !f->count) {
+		fail(path, &err, ret_status);
+		folder_free(f);
+		return NULL;
+	}
+	f->load = load_member;
+	s = folder_snapshot(f, &kind_processes);
+	s->name = xstrdup(path);
 	return s;
 }
 
@@ -235,6 +302,8 @@ struct snapshot *open_kind(const char *command, char *path, const char *name,
 
 	if (!name)
 		return open_snapshot(command, path, options, ret_status);
+	if (!strcmp(name, kind_processes.name))
+		return open_folder(path, ret_status);
 	s = snapshot_new();
 	s->name = xstrdup(path_base(path));
 	s->version = 1;

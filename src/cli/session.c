@@ -269,7 +269,7 @@ void session_conclude(const struct session *s)
 		fprintf(stderr, "memoir: %zu still run%s, and %s recorded on\n", running,
 			running == 1 ? "s" : "", running == 1 ? "is" : "are");
 	if (processes > 1 && folder(s))
-		fprintf(stderr, "memoir: look at them with: memoir info %.*s\n", folder(s),
+		fprintf(stderr, "memoir: look at them with: memoir report %.*s\n", folder(s),
 			s->entries[0].path);
 	else
 		fprintf(stderr, "memoir: look at the last with: memoir report %s\n",

@@ -96,7 +96,10 @@ int reader_open(struct reader *r, const char *path, struct err *err)
 		error = -errno;
 		err_set(err, error, "%s", strerror(-error));
 	} else if (!S_ISREG(st.st_mode)) {
-		error = err_set(err, -EINVAL, "not a regular file");
+		error = err_set(err, -EINVAL, "%s",
+				S_ISDIR(st.st_mode)
+					? "it is a folder: name one of the recordings in it"
+					: "not a regular file");
 	} else {
 		reader_refresh(r);
 		error = check_header(r, err);

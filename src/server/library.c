@@ -89,8 +89,10 @@ struct library *library_free(struct library *l)
 	library_stop(l, NULL);
 	for (size_t i = 0; i < l->count; i++)
 		free_entry(l->entries[i]);
-	for (size_t i = 0; i < l->watched_count; i++)
+	for (size_t i = 0; i < l->watched_count; i++) {
+		snapshot_drop(l->watched[i].snapshot);
 		free(l->watched[i].path);
+	}
 	free(l->watched);
 	free(l->entries);
 	pthread_cond_destroy(&l->changed);
@@ -220,16 +222,21 @@ void library_forget(struct library *l, struct entry *e)
 int library_add(struct library *l, const char *path, struct err *err)
 {
 	bool pattern = strpbrk(path, "*?[") && access(path, F_OK) < 0;
+	struct watched w = { .pattern = pattern };
+	size_t n = strlen(path);
 	struct stat st;
 
 	if (!pattern && stat(path, &st) < 0)
 		return err_set(err, -errno, "%s", strerror(errno));
 	if (!pattern && !S_ISDIR(st.st_mode))
 		return library_open(l, path, &(struct opening){ .named = true }, NULL, err);
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	w.path = xmemdup0(path, n);
+	library_folder_id(w.path, w.id);
 	pthread_mutex_lock(&l->lock);
 	l->watched = xgrow(l->watched, l->watched_count, &l->watched_room, sizeof(*l->watched));
-	l->watched[l->watched_count++] =
-		(struct watched){ .path = xstrdup(path), .pattern = pattern };
+	l->watched[l->watched_count++] = w;
 	pthread_mutex_unlock(&l->lock);
 	return 0;
 }
@@ -245,13 +252,15 @@ enum library_found library_take(struct library *l, const char *id, struct snapsh
 	e = find_entry(l, id);
 	if (!e && !strcmp(id, "last") && l->count)
 		e = l->entries[l->count - 1];
-	if (e && e->snapshot) {
+	if (!e) {
+		found = library_take_folder(l, id, ret_snapshot, ret_progress);
+	} else if (e->snapshot) {
 		*ret_snapshot = snapshot_hold(e->snapshot);
 		found = LIBRARY_READY;
-	} else if (e && e->state == ENTRY_FAILED) {
+	} else if (e->state == ENTRY_FAILED) {
 		*err = e->err;
 		found = LIBRARY_FAILED;
-	} else if (e) {
+	} else {
 		*ret_progress = e->progress;
 		found = LIBRARY_LOADING;
 	}

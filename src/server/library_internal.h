@@ -39,8 +39,11 @@ struct entry {
 };
 
 struct watched {
-	char *path;
+	char *path; /* without a '/' at its end */
 	bool pattern;
+	char id[ID_SIZE];	   /* of its recordings as one */
+	struct snapshot *snapshot; /* of these; NULL: nobody has asked */
+	uint64_t version;	   /* of it: see struct folder_state */
 };
 
 struct library {
@@ -72,6 +75,17 @@ struct opening {
  * the id unless ret_id is NULL, or -errno with err. */
 int library_open(struct library *l, const char *path, const struct opening *how,
 		 char ret_id[ID_SIZE], struct err *err);
+/* library_folders.c, with the lock held: what is in a folder now. */
+struct folder_state {
+	size_t recordings, done; /* done: loaded, or cannot be */
+	bool is_family;		 /* one came from another */
+	bool live;
+	uint64_t version; /* another one: one of them was loaded anew */
+};
+void library_folder_id(const char *path, char ret_id[ID_SIZE]);
+struct folder_state library_folder_state(const struct library *l, const struct watched *w);
+enum library_found library_take_folder(struct library *l, const char *id,
+				       struct snapshot **ret_snapshot, double *ret_progress);
 /* With the lock held: removes one from the table. */
 void library_forget(struct library *l, struct entry *e);
 bool file_look(const char *path, struct file_state *ret_state);

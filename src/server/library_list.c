@@ -4,6 +4,7 @@
 
 #include "answer/words.h"
 #include "base/buf.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 #include "heap/loaded_dump.h"
 #include "model/stats.h"
@@ -68,6 +69,8 @@ struct listed {
 	bool failed, uploaded;
 	uint64_t size, version;
 	struct snapshot *snapshot;
+	size_t recordings; /* of a folder; 0: it is none */
+	bool live;
 };
 
 static void list_one(struct json *j, struct listed *e)
@@ -84,7 +87,7 @@ static void list_one(struct json *j, struct listed *e)
 	else
 		json_null(j, "error");
 	json_number(j, "file_size", e->size);
-	json_bool(j, "live", e->snapshot && e->snapshot->live);
+	json_bool(j, "live", e->live);
 	json_bool(j, "uploaded", e->uploaded);
 	list_program(j, e->snapshot ? e->snapshot->model : NULL,
 		     e->snapshot && e->snapshot->heap ? loaded_dump_program(e->snapshot->heap)
@@ -99,7 +102,36 @@ static void list_one(struct json *j, struct listed *e)
 		json_array(j, "warnings");
 		json_end_array(j);
 	}
+	if (e->recordings)
+		json_number(j, "recordings", e->recordings);
 	json_end_object(j);
+}
+
+/* Folders whose recordings belong together are rows, too.  With the lock held: how many. */
+static size_t list_folders(const struct library *l, struct listed *rows)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < l->watched_count; i++) {
+		const struct watched *w = &l->watched[i];
+		struct folder_state s = library_folder_state(l, w);
+
+		if (!s.is_family)
+			continue;
+		rows[count] = (struct listed){
+			.name = xstrdup(path_base(w->path)),
+			.kind = kind_processes.name,
+			.state = s.done < s.recordings ? "loading"
+				 : s.live	       ? "live"
+						       : "ready",
+			.progress = (double)s.done / (double)s.recordings,
+			.recordings = s.recordings,
+			.live = s.live,
+			.version = s.version >> 11, /* as much as a number of JSON holds */
+		};
+		memcpy(rows[count++].id, w->id, ID_SIZE);
+	}
+	return count;
 }
 
 void library_list(struct library *l, struct json *j)
@@ -109,7 +141,7 @@ void library_list(struct library *l, struct json *j)
 
 	pthread_mutex_lock(&l->lock);
 	count = l->count;
-	rows = xcalloc(count + 1, sizeof(*rows));
+	rows = xcalloc(count + l->watched_count + 1, sizeof(*rows));
 	for (size_t i = 0; i < count; i++) {
 		struct entry *e = l->entries[i];
 
@@ -124,9 +156,11 @@ void library_list(struct library *l, struct json *j)
 			.size = e->snapshot ? e->snapshot->file_size : (uint64_t)e->file.size,
 			.version = e->version,
 			.snapshot = e->snapshot ? snapshot_hold(e->snapshot) : NULL,
+			.live = e->snapshot && e->snapshot->live,
 		};
 		memcpy(rows[i].id, e->id, ID_SIZE);
 	}
+	count += list_folders(l, rows + count);
 	pthread_mutex_unlock(&l->lock);
 	json_array(j, NULL);
 	for (size_t i = 0; i < count; i++) {

@@ -42,11 +42,13 @@ __attribute__((constructor)) static void make_question_routes(void)
 {
 	for (unsigned i = 0; i < QUESTIONS_MAX && questions[i]; i++) {
 		const struct question *q = questions[i];
-		bool dump = q->kind && !strcmp(q->kind, "heap");
+		const char *files = !q->kind			    ? "data"
+				    : !strcmp(q->kind, "heap")	    ? "dumps"
+				    : !strcmp(q->kind, "processes") ? "folders"
+								    : "data";
 
 		question_routes[i] = (struct route){
-			.path = xasprintf("/%s/{id}/%s", dump ? "dumps" : "data",
-					  q->path ? q->path : q->name),
+			.path = xasprintf("/%s/{id}/%s", files, q->path ? q->path : q->name),
 			.methods = METHOD_GET,
 			.help = q->help,
 			.kind = q->kind,
@@ -122,5 +124,6 @@ const struct route *route_find(const char *path, unsigned method, char *ret_args
 
 bool route_has_file(const struct route *r)
 {
-	return !strncmp(r->path, "/data/{id}/", 11) || !strncmp(r->path, "/dumps/{id}/", 12);
+	return !strncmp(r->path, "/data/{id}/", 11) || !strncmp(r->path, "/dumps/{id}/", 12) ||
+	       !strncmp(r->path, "/folders/{id}/", 14);
 }

@@ -130,3 +130,13 @@ def each_jemalloc(request, monkeypatch):
         monkeypatch.setattr(agent.Target, "library",
                             request.getfixturevalue("jemalloc_521_libraries")[""])
     return agent.Target.library
+
+
+@pytest.fixture(scope="session")
+def family(compile_program, tmp_path_factory):
+    """A folder of a process and its child."""
+    folder = tmp_path_factory.mktemp("family")
+    done = harness.execute([harness.MEMOIR, "run", "--children", "-q", "-o", f"{folder}/", "--",
+                            compile_program("family"), "fork"])
+    assert done.status == 0, done
+    return str(folder)

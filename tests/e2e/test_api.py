@@ -29,11 +29,13 @@ def recordings(compile_program, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def server(recordings):
+def server(recordings, family):
     dump, statistics = (os.path.join(harness.ROOT, "tests", "data", "jemalloc", name)
                         for name in ("out.heap", "json_small.json"))
-    with Server(*recordings, dump, statistics) as running:
-        *running.ids, running.heap, running.statistics = [r["id"] for r in running.loaded(4)]
+    with Server(*recordings, dump, statistics, family) as running:
+        found = [r["id"] for r in running.loaded(7)]
+        running.ids, (running.heap, running.statistics) = found[:2], found[2:4]
+        running.folder = found[-1]
         yield running
 
 
@@ -62,7 +64,8 @@ GETS = [e for e in TABLE if "GET" in e["methods"] and "{agent}" not in e["path"]
 
 def address(server, endpoint):
     kind = endpoint.get("kind", "recording")
-    file = {"recording": server.ids[0], "statistics": server.statistics, "heap": server.heap}[kind]
+    file = {"recording": server.ids[0], "statistics": server.statistics, "heap": server.heap,
+            "processes": server.folder}[kind]
     path = endpoint["path"].replace("{id}", file).replace("{backtrace_id}", "2").replace(
         "{number}", "0")
     return path.replace("{format}", "text" if kind == "heap" else "json").replace(
@@ -571,7 +574,7 @@ def test_overview_of_a_part(known, recordings, asked, options):
 
 def test_ids(server):
     assert (server.ask("/data/last/statistics").status == 200
-            or server.json("/data/last/overview")["id"] in server.ids)
+            or server.json("/data/last/overview")["id"] in {r["id"] for r in server.json("/list")})
     for path, status in ((f"/data/{server.statistics}/flame", 404),
                          (f"/data/{server.ids[0]}/statistics", 404)):
         answer = server.ask(path)

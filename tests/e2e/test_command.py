@@ -147,7 +147,8 @@ def test_folder_columns_are_as_wide_as_their_numbers(tmp_path):
                         tmp_path / f"{name}.dat",
                         str(events), "1", "1", "2", "lz4"], check=True, stdout=subprocess.DEVNULL)
     lines = memoir("info", tmp_path).stdout.decode().splitlines()
-    assert len(lines) == 3
+    assert "2" in lines[0] and lines[-3].startswith("process")
+    lines = lines[-3:]
     # Each number ends where its title does.
     for title in ("process", "ran", "peak", "leaked", "events"):
         end = lines[0].index(title) + len(title)

@@ -13,7 +13,7 @@ import pytest
 
 import harness
 from test_api import GENERATE, TABLE, random_filter
-from web import Server
+from web import Server, all_done
 
 QUESTIONS = [e for e in TABLE if "question" in e]
 # What a server has besides questions: files as a whole, other tools' formats and names, streams.
@@ -52,16 +52,19 @@ def recordings(request, compile_program, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def server(recordings):
+def server(recordings, family):
     """files[kind]: ids of files of each kind that questions are about; paths[id]: where they
     are."""
     others = [os.path.join(harness.ROOT, "tests/data/jemalloc", name)
               for name in ("out.heap", "out2.heap", "json_small.json", "json_full.json")]
-    with Server(*recordings, *others) as running:
-        running.ids = [r["id"] for r in running.loaded(6)]
+    with Server(*recordings, *others, family) as running:
+        found = running.wait(lambda all: len(all) > 8 and all_done(all), "all files")
+        running.ids = [r["id"] for r in found[:6]]
         running.paths = dict(zip(running.ids, [*recordings, *others]))
+        folder, = [r["id"] for r in found if r["kind"] == "processes"]
+        running.paths[folder] = family
         running.files = {"recording": running.ids[:2], "heap": running.ids[2:4],
-                         "statistics": running.ids[4:]}
+                         "statistics": running.ids[4:], "processes": [folder]}
         sources = running.json(f"/data/{running.ids[0]}/sources", measure="allocated")["sources"]
         running.source = sources[0]["file"] if sources else None
         yield running

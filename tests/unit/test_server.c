@@ -274,7 +274,7 @@ static void flame_layouts_add_up(void **state)
 
 		tree_init(&t, v, &o);
 		flame_layout_init(&d, false);
-		flame_layout_add(&d, &t, 0, false);
+		flame_layout_add(&d, &t, 0, false, 0);
 		flame_layout_order(&d, limit);
 		for (size_t i = 0; i < d.count; i++) {
 			uint64_t below = d.nodes[i].self[0].bytes;

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Who holds the memory of several processes.  See process_holders.h. */
+#include "answer/process_holders.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/buf_text.h"
+#include "base/path.h"
+#include "base/xalloc.h"
+#include "model/stats.h"
+#include "query/group_frames.h"
+#include "query/stacks.h"
+#include "query/weigh.h"
+
+void process_holders_init(struct process_holders *h)
+{
+	*h = (struct process_holders){ 0 };
+	strings_init(&h->strings);
+}
+
+void process_holders_release(struct process_holders *h)
+{
+	strings_release(&h->strings);
+	map_release(&h->row_of);
+	free(h->rows);
+}
+
+/* The frame that a stack is put down to: the innermost that is not a wrapper around the allocator.
+ * NULL: it has none. */
+static const struct stack_frame *holding_frame(const struct view *v, const struct stack_frames *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (!s->rows[i].function ||
+		    !is_allocator_function(locations_string(v->locations, s->rows[i].function)))
+			return &s->rows[i];
+	return s->count ? &s->rows[s->count - 1] : NULL;
+}
+
+static struct process_holder *holder_of(struct process_holders *h, const struct view *v,
+					const struct stack_frame *f, struct buf *text)
+{
+	uint32_t name, module = 0;
+	uint64_t key, row;
+
+	buf_clear(text);
+	if (f && f->function)
+		stack_frame_name(v, f, text);
+	else if (f)
+		locations_unnamed(v->locations, f->module, f->address, text);
+	else
+		buf_text(text, "(no stack)");
+	buf_char(text, 0);
+	name = strings_add(&h->strings, text->data);
+	if (f)
+		module = strings_add(&h->strings,
+				     path_base(locations_module_path(v->locations, f->module)));
+	key = (uint64_t)name << 32 | module;
+	if (!map_get(&h->row_of, key, &row)) {
+		row = h->count;
+		map_set(&h->row_of, key, row);
+		h->rows = xgrow(h->rows, h->count++, &h->room, sizeof(*h->rows));
+		h->rows[row] =
+			(struct process_holder){ .name = name, .module = module, .last = SIZE_MAX };
+	}
+	return &h->rows[row];
+}
+
+void process_holders_add(struct process_holders *h, const struct view *v,
+			 const struct measuring *how, size_t member)
+{
+	struct stack_weights weights;
+	struct stack_frames frames = { 0 };
+	struct buf text = { 0 };
+
+	weigh_stacks(&weights, v, how, false);
+	for (uint32_t i = 0; i < weights.count; i++) {
+		const struct weight *w = &weights.rows[i].weight;
+		struct process_holder *row;
+
+		stack_frames_of(&frames, v, weights.rows[i].stack);
+		row = holder_of(h, v, holding_frame(v, &frames), &text);
+		if (row->last != member || !row->processes) {
+			row->last = member;
+			row->here = 0;
+			row->processes++;
+		}
+		row->weight.bytes += w->bytes;
+		row->weight.count += w->count;
+		row->here += w->bytes;
+		if (row->here > row->most_bytes || row->processes == 1) {
+			row->most_bytes = row->here;
+			row->most = member;
+		}
+		h->total.bytes += w->bytes;
+		h->total.count += w->count;
+	}
+	buf_release(&text);
+	stack_frames_release(&frames);
+	stack_weights_release(&weights);
+}
+
+static int by_bytes(const void *a, const void *b, void *strings)
+{
+	const struct process_holder *x = a, *y = b;
+
+	if (x->weight.bytes != y->weight.bytes)
+		return x->weight.bytes > y->weight.bytes ? -1 : 1;
+	return strcmp(strings_at(strings, x->name), strings_at(strings, y->name));
+}
+
+void process_holders_sort(struct process_holders *h)
+{
+	if (h->count)
+		qsort_r(h->rows, h->count, sizeof(*h->rows), by_bytes, &h->strings);
+}
