@@ -37,7 +37,7 @@
 
 extern char **environ;
 
-static bool quiet, agent, agent_open;
+static bool quiet, wait_for_all, agent, agent_open;
 static const char *agent_hosts;
 static const char *listen_on;
 static struct options options;
@@ -273,6 +273,13 @@ static void say_others(const struct shm_control *control)
 			human_count(&count, n), n == 1 ? "" : "s");
 }
 
+static volatile sig_atomic_t lost_patience;
+
+static void on_interrupt(int sig)
+{
+	lost_patience = 1;
+}
+
 static void conclude(struct run *r, const char *program, bool whole)
 {
 	const struct collector *c = &r->collector;
@@ -281,7 +288,11 @@ static void conclude(struct run *r, const char *program, bool whole)
 	struct human events, size;
 	const char *why;
 
-	session_wait(&r->session);
+	if (wait_for_all) {
+		set_handler(SIGINT, on_interrupt);
+		set_handler(SIGTERM, on_interrupt);
+	}
+	session_wait(&r->session, wait_for_all ? &lost_patience : NULL);
 	if (!c->attached) {
 		recording_remove(file);
 		session_drop(&r->session, file->path);
@@ -323,13 +334,6 @@ static void conclude(struct run *r, const char *program, bool whole)
 	say_others(c->control);
 	if (!file->nameless)
 		fprintf(stderr, "memoir: look at it with: memoir report %s\n", file->path);
-}
-
-static volatile sig_atomic_t lost_patience;
-
-static void on_interrupt(int sig)
-{
-	lost_patience = 1;
 }
 
 /* Receivers of the recording get the rest; serve.c has a limit for that, the user may have
@@ -599,6 +603,11 @@ static const struct command_option rows[] = {
 	  .help = "say nothing at the end",
 	  .type = COMMAND_FLAG,
 	  .target = &quiet },
+	{ .name = "wait",
+	  .letter = 'w',
+	  .help = "with --children: end when all processes have, not with the first",
+	  .type = COMMAND_FLAG,
+	  .target = &wait_for_all },
 	{ .name = "agent",
 	  .help = "do not record: put the agent in that answers about jemalloc",
 	  .type = COMMAND_FLAG,

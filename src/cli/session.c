@@ -24,6 +24,7 @@
 #define RUNNING_ALL_MS 1500 /* and others come and go */
 #define SAY_AFTER_MS 1000
 #define STEP_MS 10
+#define PATIENT_STEP_MS 50
 #define SHOWN 8 /* recordings that are listed one by one */
 
 int session_open(struct session *s)
@@ -167,39 +168,54 @@ static enum awaited awaited_of(const struct session *s, size_t i)
 	return process_ended(e->collector) ? SILENT : FINISHING;
 }
 
+/* What takes longest, and how many recordings there are to wait for that reason. */
 static enum awaited awaited(const struct session *s, size_t *ret_count)
 {
+	size_t counts[FINISHING + 1] = { 0 };
 	enum awaited most = NOTHING;
 
-	*ret_count = 0;
 	for (size_t i = 0; i < s->count; i++) {
 		enum awaited a = awaited_of(s, i);
 
 		most = a > most ? a : most;
-		*ret_count += a == FINISHING;
+		counts[a]++;
 	}
+	*ret_count = counts[most];
 	return most;
 }
 
-void session_wait(struct session *s)
+static bool say_awaited(enum awaited a, size_t n, bool for_running)
+{
+	if (a == FINISHING)
+		fprintf(stderr, "memoir: %zu recording%s still being written\n", n,
+			n == 1 ? " is" : "s are");
+	else if (a == RUNNING && for_running)
+		fprintf(stderr,
+			"memoir: waiting for %zu process%s that still run%s; ^C ends that\n", n,
+			n == 1 ? "" : "es", n == 1 ? "s" : "");
+	return a == FINISHING || (a == RUNNING && for_running);
+}
+
+void session_wait(struct session *s, const volatile sig_atomic_t *for_running)
 {
 	static const int limits[] = { 0, RUNNING_MS, SILENT_MS, FINISHING_MS };
 	struct pollfd p = { .fd = s->read_fd, .events = POLLIN };
-	int quiet = 0, running = 0, all = 0;
+	int quiet = 0, running = 0, all = 0, step;
+	bool said = false;
 	enum awaited a;
 	size_t n;
 
-	for (session_read(s); (a = awaited(s, &n)) && quiet < limits[a]; session_read(s)) {
-		if (a == RUNNING && (running += STEP_MS) > RUNNING_ALL_MS)
+	for (session_read(s); (a = awaited(s, &n)); session_read(s)) {
+		bool patient = a == RUNNING && for_running && !*for_running;
+
+		if (!patient &&
+		    (quiet >= limits[a] || (a == RUNNING && (running += STEP_MS) > RUNNING_ALL_MS)))
 			return;
-		if (a == FINISHING && all <= SAY_AFTER_MS && all + STEP_MS > SAY_AFTER_MS)
-			fprintf(stderr, "memoir: %zu recording%s still being written\n", n,
-				n == 1 ? " is" : "s are");
-		if (poll(&p, 1, STEP_MS) > 0)
-			quiet = 0;
-		else
-			quiet += STEP_MS;
-		all += STEP_MS;
+		if (all >= SAY_AFTER_MS && !said)
+			said = say_awaited(a, n, for_running);
+		step = patient ? PATIENT_STEP_MS : STEP_MS;
+		quiet = poll(&p, 1, step) > 0 ? 0 : quiet + step;
+		all += step;
 	}
 }
 
@@ -249,6 +265,7 @@ void session_conclude(const struct session *s)
 {
 	uint64_t events = 0, bytes = 0;
 	size_t running = 0, processes = process_count(s);
+	const char *going_on = "";
 	struct human a, b;
 
 	for (size_t i = 0; i < s->count; i++) {
@@ -257,6 +274,7 @@ void session_conclude(const struct session *s)
 		events += e->events;
 		bytes += e->bytes;
 		running += !e->ended;
+		going_on = e->ended ? going_on : e->path;
 		if (s->count <= SHOWN && e->ended)
 			fprintf(stderr, "memoir: recorded %s events in %s (%s)\n",
 				human_count(&a, e->events), e->path, human_size(&b, e->bytes));
@@ -266,8 +284,9 @@ void session_conclude(const struct session *s)
 			s->count, processes, processes == 1 ? "" : "es", human_count(&a, events),
 			human_size(&b, bytes));
 	if (running)
-		fprintf(stderr, "memoir: %zu still run%s, and %s recorded on\n", running,
-			running == 1 ? "s" : "", running == 1 ? "is" : "are");
+		fprintf(stderr, "memoir: %zu still run%s, and %s recorded on in %.*s\n", running,
+			running == 1 ? "s" : "", running == 1 ? "is" : "are",
+			folder(s) ? folder(s) : (int)strlen(going_on), going_on);
 	if (processes > 1 && folder(s))
 		fprintf(stderr, "memoir: look at them with: memoir report %.*s\n", folder(s),
 			s->entries[0].path);

@@ -5,6 +5,7 @@
  * Each recording's collector reports over a pipe (collector/family.h), which is read while the
  * program runs; at the end those whose program has ended are waited for, and a few lines say what
  * there is. */
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,8 +46,10 @@ int session_open(struct session *s);
 void session_read(struct session *s);
 /* Ends a poll on the pipe; may be called in a signal handler. */
 void session_wake(const struct session *s);
-/* Waits, but not for ever, until all recordings of programs that are gone are finished. */
-void session_wait(struct session *s);
+/* Waits, but not for ever, until all recordings of programs that are gone are finished; where
+ * `for_running` is given, also for those that still run, until it points to something else than 0.
+ */
+void session_wait(struct session *s, const volatile sig_atomic_t *for_running);
 /* Forgets one that came to nothing. */
 void session_drop(struct session *s, const char *path);
 /* Says what there is, if it is more than one. */

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """A folder of recordings opened as one: the tree of processes, their titles, sums, what they hold
 together."""
+import contextlib
 import os
 import re
+import signal
+import subprocess
 
 import pytest
 
@@ -114,3 +117,45 @@ def test_a_broken_file_is_said_and_left_out(titled, tmp_path):
         (tmp_path / "x.dat").write_bytes(file.read(32) + b"MChk nonsense" * 20)
     done = harness.execute([harness.MEMOIR, "processes", "--json", str(tmp_path)])
     assert done.status == 1 and b"x.dat" in done.stderr and b'"failed":1' in done.stdout, done
+
+
+def daemon(program, folder, *options):
+    """memoir run of a program that ends and leaves a daemon."""
+    stop = str(folder / "stop")
+    return stop, subprocess.Popen(
+        [harness.MEMOIR, "run", "--children", *options, "-o", f"{folder}/r/", "--", program, LONG,
+         "daemon", stop], env=harness.ENVIRONMENT, stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL)
+
+
+def test_a_daemon_is_left_running(compile_program, tmp_path):
+    """The command ends with its program, and says what still runs and where that goes."""
+    stop, run = daemon(compile_program("titles"), tmp_path)
+    with run:
+        stderr = run.communicate(timeout=20)[1].decode()
+        assert run.returncode == 0
+        assert f"memoir: 1 still runs, and is recorded on in {tmp_path}/r\n" in stderr, stderr
+        answer = processes(f"{tmp_path}/r")
+        assert answer["total"]["running"] == 1
+        assert {row["title"]: row["running"] for row in answer["recordings"]}["titles: daemon"]
+        with open(stop, "w", encoding="ascii"):
+            pass
+        answer = processes(f"{tmp_path}/r", "--wait")
+    assert answer["total"]["running"] == 0 and not answer["recordings"][1]["truncated"]
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_waiting_for_all(compile_program, tmp_path, interrupted):
+    stop, run = daemon(compile_program("titles"), tmp_path, "--wait")
+    with run:
+        line = run.stderr.readline()  # after a second
+        assert line == b"memoir: waiting for 1 process that still runs; ^C ends that\n"
+        if interrupted:
+            run.send_signal(signal.SIGINT)
+        with open(stop, "w", encoding="ascii") if not interrupted else contextlib.nullcontext():
+            pass
+        stderr = run.communicate(timeout=20)[1]
+        assert run.returncode == 0 and (b"still run" in stderr) == interrupted, stderr
+        with open(stop, "w", encoding="ascii"):
+            pass
+    assert processes(f"{tmp_path}/r", "--wait")["total"]["running"] == 0

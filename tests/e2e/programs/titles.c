@@ -57,6 +57,9 @@ int main(int argc, char **argv)
 
 		if (!fork()) {
 			set_title("titles: daemon");
+			serve(5000);
+			for (int fd = 0; fd < 3; fd++)
+				close(fd);
 			while (access(file, F_OK))
 				usleep(20000);
 			exit(0);
