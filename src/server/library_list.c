@@ -137,15 +137,16 @@ static size_t list_folders(const struct library *l, struct listed *rows)
 void library_list(struct library *l, struct json *j)
 {
 	struct listed *rows;
-	size_t count;
+	size_t count, folders;
 
 	pthread_mutex_lock(&l->lock);
 	count = l->count;
 	rows = xcalloc(count + l->watched_count + 1, sizeof(*rows));
+	folders = list_folders(l, rows);
 	for (size_t i = 0; i < count; i++) {
 		struct entry *e = l->entries[i];
 
-		rows[i] = (struct listed){
+		rows[folders + i] = (struct listed){
 			.name = xstrdup(e->name),
 			.kind = e->kind->name,
 			.state = state_name(e, e->snapshot),
@@ -158,9 +159,9 @@ void library_list(struct library *l, struct json *j)
 			.snapshot = e->snapshot ? snapshot_hold(e->snapshot) : NULL,
 			.live = e->snapshot && e->snapshot->live,
 		};
-		memcpy(rows[i].id, e->id, ID_SIZE);
+		memcpy(rows[folders + i].id, e->id, ID_SIZE);
 	}
-	count += list_folders(l, rows + count);
+	count += folders;
 	pthread_mutex_unlock(&l->lock);
 	json_array(j, NULL);
 	for (size_t i = 0; i < count; i++) {

@@ -34,8 +34,7 @@ def server(recordings, family):
                         for name in ("out.heap", "json_small.json"))
     with Server(*recordings, dump, statistics, family) as running:
         found = [r["id"] for r in running.loaded(7)]
-        running.ids, (running.heap, running.statistics) = found[:2], found[2:4]
-        running.folder = found[-1]
+        running.folder, *running.ids, running.heap, running.statistics = found[:5]
         yield running
 
 

@@ -59,7 +59,7 @@ def server(recordings, family):
               for name in ("out.heap", "out2.heap", "json_small.json", "json_full.json")]
     with Server(*recordings, *others, family) as running:
         found = running.wait(lambda all: len(all) > 8 and all_done(all), "all files")
-        running.ids = [r["id"] for r in found[:6]]
+        running.ids = [r["id"] for r in found[1:7]]
         running.paths = dict(zip(running.ids, [*recordings, *others]))
         folder, = [r["id"] for r in found if r["kind"] == "processes"]
         running.paths[folder] = family

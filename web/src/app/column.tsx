@@ -3,7 +3,7 @@
 import { VIEWS, type View } from "../views/views";
 import { bytes, count, date, duration, short } from "../parts/units";
 import { useAgents } from "./agents";
-import { find, programName, seconds, type Recording } from "./recordings";
+import { find, programName, seconds, useRecordings, type Recording } from "./recordings";
 import { href, useRoute } from "./url";
 
 const GROUPS: readonly View["group"][] = ["recording", "jemalloc", "this recording"];
@@ -24,6 +24,7 @@ export function Column({
 				? named
 				: "";
 	const running = !!useAgents()?.agents.length;
+	const folder = useRecordings().list?.some((r) => r.kind === "processes");
 	return (
 		<nav id="column" class={open ? "column open" : "column"} aria-label="Views">
 			<a class="brand" href={href({ view: "recordings", id: "" })}>
@@ -37,6 +38,14 @@ export function Column({
 					href={href({ view: "recordings", id: "" })}
 					aria-current={current.name === "recordings" ? "page" : undefined}>
 					Recordings
+				</a>
+			)}
+			{folder && (
+				<a
+					class="view-link"
+					href={href({ view: "processes", id: "" })}
+					aria-current={current.name === "processes" ? "page" : undefined}>
+					Processes
 				</a>
 			)}
 			{GROUPS.map((group) => {

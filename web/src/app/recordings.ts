@@ -52,6 +52,7 @@ export interface Recording {
 	timestamp?: Timeval;
 	pid?: number;
 	hostname?: string | null;
+	recordings?: number; /* of a folder */
 	heap?: {
 		program: string;
 		rate: number;

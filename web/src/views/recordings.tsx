@@ -51,7 +51,11 @@ export function Recordings() {
 		);
 		const by = ORDER[sort.replace("-", "")] ?? ORDER["started"]!,
 			sign = sort.startsWith("-") ? -1 : 1;
-		return found.sort((a, b) => (by(a) < by(b) ? -sign : by(a) > by(b) ? sign : 0));
+		/* A folder stands above what is in it. */
+		const folder = (r: Recording): number => Number(r.kind === "processes");
+		return found.sort(
+			(a, b) => folder(b) - folder(a) || (by(a) < by(b) ? -sign : by(a) > by(b) ? sign : 0),
+		);
 	}, [list, search, sort]);
 	const open = (r: Recording): string => opened(r, r.id);
 	const tick = (r: Recording): void => {
@@ -278,7 +282,11 @@ const stamp = (list: Recording[] | undefined, id: string): number =>
 
 /* What is no recording says what it is, and what is known of it across the columns of
  * recordings. */
-const KINDS: Record<string, string> = { heap: "heap profile", statistics: "jemalloc statistics" };
+const KINDS: Record<string, string> = {
+	heap: "heap profile",
+	statistics: "jemalloc statistics",
+	processes: "all processes of this folder",
+};
 const about = (r: Recording): string => KINDS[r.kind] ?? r.kind;
 const facts = (r: Recording): string =>
 	(r.jemalloc
@@ -295,7 +303,9 @@ const facts = (r: Recording): string =>
 					plural(r.heap.stacks, "stack"),
 					r.heap.threads > 1 && plural(r.heap.threads, "thread"),
 				]
-			: []
+			: r.recordings
+				? [plural(r.recordings, "recording")]
+				: []
 	)
 		.filter(Boolean)
 		.join(" · ");

@@ -12,6 +12,7 @@ import { Histograms } from "./histograms";
 import { LiveView } from "./live";
 import { Overview } from "./overview";
 import { register } from "./names";
+import { Processes } from "./processes";
 import { Recordings } from "./recordings";
 import { Source } from "./source";
 import { StatisticsView } from "./statistics";
@@ -39,6 +40,14 @@ export const VIEWS: readonly View[] = [
 		label: "Recordings",
 		group: "",
 		component: Recordings,
+		recording: false,
+		strip: false,
+	},
+	{
+		name: "processes",
+		label: "Processes",
+		group: "",
+		component: Processes,
 		recording: false,
 		strip: false,
 	},

@@ -32,7 +32,15 @@ export interface FlameAnswer {
 	against?: { id?: string; name?: string; measure?: string; at_ns?: number | null };
 }
 
-export const KIND = { root: 0, function: 1, thread: 2, others: 3, none: 4, address: 5 } as const;
+export const KIND = {
+	root: 0,
+	function: 1,
+	thread: 2,
+	others: 3,
+	none: 4,
+	address: 5,
+	process: 6,
+} as const;
 
 function hash(text: string, seed: number): number {
 	let h = seed;
