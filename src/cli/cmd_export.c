@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir export: a recording in another tool's format. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/folder.h"
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/human.h"
@@ -14,10 +16,13 @@
 #include "base/sink.h"
 #include "base/term.h"
 #include "cli/command.h"
+#include "cli/filtering.h"
 #include "cli/open.h"
+#include "cli/processes.h"
 #include "cli/shape.h"
 #include "cli/waiting.h"
 #include "export/export.h"
+#include "export/merged_flame.h"
 
 static struct shape_measure measure;
 static const char *output, *color, *stacks;
@@ -93,6 +98,80 @@ static void tell_removed(const struct exporter *e, const struct model *m)
 			human_count(&human, count), e->name);
 }
 
+/* What cannot be written is said, not died of. */
+static int open_output(const struct exporter *e, struct sink *sink, struct err *err)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	if (output)
+		return sink_to_file(sink, output, exporter_codec(e, output), err);
+	sink_to_fd(sink, 1, exporter_codec(e, NULL));
+	return 0;
+}
+
+/* One process of a folder. */
+static int add_member(const struct exporter *e, struct export *x, struct snapshot *s,
+		      const struct filter *filter, struct merged_flame *m, struct sink *sink)
+{
+	struct err err = { .offset = ERR_NO_OFFSET };
+	struct view *v = view_new(s->model, s->locations, filter, &err);
+	struct buf label = { 0 };
+	int error;
+
+	if (!v) {
+		fprintf(stderr, "memoir export: %s\n", err.text);
+		return -EINVAL;
+	}
+	process_label(s->model, &label);
+	buf_char(&label, 0);
+	x->process = label.data;
+	x->view = v;
+	x->measuring = shape_measuring(s->model, &measure, MEASURE_ALLOCATED);
+	error = e->add(x, m, sink);
+	buf_release(&label);
+	x->view = view_free(v);
+	return error;
+}
+
+static int export_folder(const struct exporter *e, char *path)
+{
+	struct open_options how = { .quiet = true };
+	struct err err = { .offset = ERR_NO_OFFSET };
+	int status, error = 0;
+	struct snapshot *folder = open_kind("export", path, "processes", &how, &status);
+	struct filter *filter = filtering_take();
+	struct export x = { .by_count = by_count, .title = path };
+	struct merged_flame m;
+	struct sink sink;
+
+	if (!folder || open_output(e, &sink, &err)) {
+		status = folder ? fail(&err) : status;
+		filter_free(filter);
+		snapshot_drop(folder);
+		return status;
+	}
+	merged_flame_init(&m);
+	for (size_t i = 0; i < folder->folder->count && !error; i++) {
+		struct snapshot *s = folder_take(folder->folder, i, &err);
+
+		if (s)
+			error = add_member(e, &x, s, filter, &m, &sink);
+		else
+			status = STATUS_FAILED;
+		snapshot_drop(s);
+	}
+	if (!error && e->finish)
+		error = e->finish(&x, &m, &sink);
+	merged_flame_release(&m);
+	filter_free(filter);
+	snapshot_drop(folder);
+	if (error && !sink.error) {
+		sink_cancel(&sink);
+		return STATUS_FAILED;
+	}
+	return sink_finish(&sink, &err) ? fail(&err) : status;
+}
+
 static int write_out(const struct exporter *e, struct opened *o)
 {
 	const char *program = model_info(o->model, "executable");
@@ -110,16 +189,9 @@ static int write_out(const struct exporter *e, struct opened *o)
 	struct sink sink;
 	int error;
 
-	/* What cannot be written is said, not died of. */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
 	tell_removed(e, o->model);
 	opened_names(o);
-	if (output)
-		error = sink_to_file(&sink, output, exporter_codec(e, output), &err);
-	else
-		sink_to_fd(&sink, 1, exporter_codec(e, NULL)), error = 0;
-	if (error)
+	if (open_output(e, &sink, &err))
 		return fail(&err);
 	progress_start(&bar, "writing");
 	error = e->write(&x, &sink, &err);
@@ -156,6 +228,8 @@ static int run_export(int argc, char **argv)
 			e->name, e->extension);
 		return 2;
 	}
+	if (argc == 2 && e->add && processes_is_folder(argv[1]))
+		return export_folder(e, argv[1]);
 	if (!open_view("export", argc - 1, argv + 1, &how, &o))
 		return o.status;
 	status = write_out(e, &o);
@@ -179,6 +253,7 @@ const struct command command_export = {
 	.examples =
 		"  memoir export --list\n"
 		"  memoir export flamegraph app.dat -m leaked -o leaks.svg\n"
+		"  memoir export flamegraph recordings/ -m peak -o all.svg   of all processes\n"
 		"  memoir export html app.dat -o app.html       one page to attach to a bug\n"
 		"  memoir export pprof app.dat -o app.pb.gz && go tool pprof -http : app.pb.gz\n"
 		"  memoir export heaptrack app.dat -o app.zst && heaptrack_gui app.zst\n"

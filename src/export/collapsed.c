@@ -15,6 +15,25 @@
 #include "query/stacks.h"
 #include "query/weigh.h"
 
+static void make_harmless(struct buf *out, size_t start)
+{
+	text_in_line(out, start);
+	for (size_t i = start; i < out->size; i++)
+		if (out->data[i] == ';')
+			out->data[i] = ':';
+	if (out->data[start] == '#')
+		out->data[start] = '_';
+}
+
+static void put_process(struct buf *out, const char *process)
+{
+	size_t start = out->size;
+
+	utf8_add(out, process, strlen(process));
+	make_harmless(out, start);
+	buf_char(out, ';');
+}
+
 static void put_name(struct buf *out, const struct view *v, const struct stack_frame *f)
 {
 	const char *module = path_base(locations_module_path(v->locations, f->module));
@@ -26,12 +45,7 @@ static void put_name(struct buf *out, const struct view *v, const struct stack_f
 		utf8_add(out, *module ? module : "?", *module ? strlen(module) : 1);
 		buf_char(out, ']');
 	}
-	text_in_line(out, start);
-	for (size_t i = start; i < out->size; i++)
-		if (out->data[i] == ';')
-			out->data[i] = ':';
-	if (out->data[start] == '#')
-		out->data[start] = '_';
+	make_harmless(out, start);
 }
 
 static int write_collapsed(const struct export *x, struct sink *out, struct err *err)
@@ -46,6 +60,8 @@ static int write_collapsed(const struct export *x, struct sink *out, struct err 
 		if (!(x->by_count ? w->weight.count : w->weight.bytes))
 			continue;
 		stack_frames_of(&frames, x->view, w->stack);
+		if (x->process)
+			put_process(&out->buf, x->process);
 		if (!frames.count)
 			buf_text(&out->buf, "(no stack)");
 		for (size_t f = frames.count; f-- > 0;) {
@@ -62,6 +78,12 @@ static int write_collapsed(const struct export *x, struct sink *out, struct err 
 	return out->error;
 }
 
+/* Lines of one process after those of another. */
+static int add_collapsed(const struct export *x, struct merged_flame *m, struct sink *out)
+{
+	return write_collapsed(x, out, NULL);
+}
+
 const struct exporter exporter_collapsed = {
 	.name = "collapsed",
 	.extension = "txt",
@@ -70,4 +92,5 @@ const struct exporter exporter_collapsed = {
 	.help = "collapsed stacks, one line each with its weight",
 	.one_measure = true,
 	.write = write_collapsed,
+	.add = add_collapsed,
 };

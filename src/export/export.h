@@ -26,8 +26,11 @@ struct export
 	bool groups;		    /* json, csv: one row a stack, not one an allocation */
 	bool stack_table;	    /* json: stacks in a table of their own, rows have numbers */
 	const char *title;	    /* for people: the program's name */
+	const char *process;	    /* of several in one file: this one's name; else NULL */
 	struct progress *progress;  /* may be NULL */
 };
+
+struct merged_flame;
 
 struct exporter {
 	const char *name;      /* "collapsed" */
@@ -42,6 +45,10 @@ struct exporter {
 	/* 0, or -errno with err.  Names are resolved (locations_resolve_all) before it is called.
 	 */
 	int (*write)(const struct export *x, struct sink *out, struct err *err);
+	/* Several processes in one file: add() for each, with x->process, then finish() without a
+	 * view, which may be NULL.  NULL: the format is for one recording. */
+	int (*add)(const struct export *x, struct merged_flame *m, struct sink *out);
+	int (*finish)(const struct export *x, struct merged_flame *m, struct sink *out);
 };
 
 extern const struct exporter *const exporters[]; /* NULL at the end */

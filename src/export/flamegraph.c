@@ -7,6 +7,7 @@
 #include "draw/flame_draw.h"
 #include "export/export.h"
 #include "export/flame.h"
+#include "export/merged_flame.h"
 
 /* "app: leaked", "app: alive at a moment, 1.50 s after the start". */
 static void heading(const struct export *x, struct buf *text)
@@ -70,6 +71,36 @@ static int write_flamegraph(const struct export *x, struct sink *out, struct err
 	return out->error;
 }
 
+static int add_process(const struct export *x, struct merged_flame *m, struct sink *out)
+{
+	merged_flame_add(m, x);
+	return 0;
+}
+
+static int draw_processes(const struct export *x, struct merged_flame *m, struct sink *out)
+{
+	const struct measure_row *row = &measure_rows[x->measuring.measure];
+	struct flame_names names = merged_flame_names(m);
+	const struct flame_amount *all = flame_tree_amount(&m->tree, FLAME_ROOT, 0);
+	struct buf above = { 0 }, below = { 0 };
+	struct human size, count;
+
+	buf_printf(&above, "%s: %s, by %s", x->title, row->title, x->by_count ? "blocks" : "bytes");
+	buf_printf(&below, "%s in %s blocks of %u processes", human_size(&size, all->bytes),
+		   human_count(&count, all->count), m->processes);
+	flame_draw(&(struct flame_picture){ .tree = &m->tree,
+					    .names = &names,
+					    .by_count = x->by_count,
+					    .heading = above.data,
+					    .subheading = below.data,
+					    .progress = progress,
+					    .progress_context = (void *)x },
+		   out);
+	buf_release(&above);
+	buf_release(&below);
+	return out->error;
+}
+
 const struct exporter exporter_flamegraph = {
 	.name = "flamegraph",
 	.extension = "svg",
@@ -78,4 +109,6 @@ const struct exporter exporter_flamegraph = {
 	.help = "a flame graph, as one picture that zooms and searches",
 	.one_measure = true,
 	.write = write_flamegraph,
+	.add = add_process,
+	.finish = draw_processes,
 };

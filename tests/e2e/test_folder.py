@@ -159,3 +159,27 @@ def test_waiting_for_all(compile_program, tmp_path, interrupted):
         with open(stop, "w", encoding="ascii"):
             pass
     assert processes(f"{tmp_path}/r", "--wait")["total"]["running"] == 0
+
+
+def test_export(titled, tmp_path):
+    """Formats that can hold several processes have them as their first frames."""
+    done = harness.execute([harness.MEMOIR, "export", "collapsed", "-m", "leaked", titled])
+    assert done.status == 0, done
+    lines = [line.rpartition(" ") for line in done.stdout.decode().splitlines()]
+    by_process = {}
+    for stack, _, weight in lines:
+        name = stack.split(";")[0]
+        by_process[name] = by_process.get(name, 0) + int(weight)
+    leaked = {os.path.basename(row["executable"]) if row["depth"] == 0 else row["title"]:
+              row["leaked_bytes"] for row in processes(titled)["recordings"]}
+    assert by_process == leaked
+    only = harness.execute([harness.MEMOIR, "export", "collapsed", "-F", "size = 30000", titled])
+    line, = only.stdout.decode().splitlines()
+    assert line.startswith("titles: endless;") and line.endswith(" 30000")
+    picture = str(tmp_path / "all.svg")
+    done = harness.execute([harness.MEMOIR, "export", "flamegraph", "-m", "peak", titled, "-o",
+                            picture])
+    assert done.status == 0, done
+    with open(picture, encoding="utf-8") as file:
+        text = file.read()
+    assert "of 4 processes" in text and "titles: endless" in text and "keep" in text
