@@ -4,6 +4,7 @@
  * The program is forked first and waits, so that its pid can be part of the output's name and an
  * output that cannot be written is an error before anything runs.  From then on this process takes
  * events until the program has ended, and ends the same way itself. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -273,6 +274,28 @@ static void say_others(const struct shm_control *control)
 			human_count(&count, n), n == 1 ? "" : "s");
 }
 
+/* Children of a fork share its memory with us until they have a recording of their own, which they
+ * begin with their first allocation: a daemon may not have got there. */
+static size_t count_silent(const struct session *s)
+{
+	const struct collector *c = &run_state.collector;
+	DIR *proc = opendir("/proc");
+	struct maps maps = { 0 };
+	size_t count = 0;
+
+	for (struct dirent *e; proc && (e = readdir(proc));) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+
+		if (pid > 0 && pid != getpid() && pid != run_state.child.pid &&
+		    !session_knows(s, pid) && !maps_read(&maps, pid))
+			count += collector_owns(c, &maps);
+	}
+	if (proc)
+		closedir(proc);
+	maps_release(&maps);
+	return count;
+}
+
 static volatile sig_atomic_t lost_patience;
 
 static void on_interrupt(int sig)
@@ -287,7 +310,10 @@ static void conclude(struct run *r, const char *program, bool whole)
 	unsigned served = c->serve ? serve_served(c->serve) : 0;
 	struct human events, size;
 	const char *why;
+	size_t silent;
 
+	if (c->control->options.track_children)
+		r->session.count_silent = count_silent;
 	if (wait_for_all) {
 		set_handler(SIGINT, on_interrupt);
 		set_handler(SIGTERM, on_interrupt);
@@ -312,8 +338,9 @@ static void conclude(struct run *r, const char *program, bool whole)
 	session_say_lost(&r->session);
 	if (quiet && whole)
 		return;
-	if (r->session.count > 1 && whole) {
-		session_conclude(&r->session);
+	silent = r->session.count_silent ? count_silent(&r->session) : 0;
+	if (r->session.count + silent > 1 && whole) {
+		session_conclude(&r->session, silent);
 		say_others(c->control);
 		return;
 	}

@@ -210,7 +210,7 @@ static void print_report(struct printing *p, const void *answer)
 	table_init(&t, holder_columns);
 	for (size_t i = 0; i < h->count && i < all->top; i++)
 		print_holder(&t, all, &h->rows[i]);
-	table_print(&t, &p->term, false, p->out);
+	table_print(&t, &p->term, !isatty(STDOUT_FILENO), p->out);
 	table_release(&t);
 	if (h->count)
 		buf_printf(p->out, "\none of them: memoir report %s/%s\n", f->path,

@@ -196,6 +196,14 @@ static bool say_awaited(enum awaited a, size_t n, bool for_running)
 	return a == FINISHING || (a == RUNNING && for_running);
 }
 
+/* Only where somebody wants to wait for them: all of /proc is looked at. */
+static bool silent_run(const struct session *s, const volatile sig_atomic_t *for_running,
+		       size_t *ret_count)
+{
+	*ret_count = for_running && !*for_running && s->count_silent ? s->count_silent(s) : 0;
+	return *ret_count;
+}
+
 void session_wait(struct session *s, const volatile sig_atomic_t *for_running)
 {
 	static const int limits[] = { 0, RUNNING_MS, SILENT_MS, FINISHING_MS };
@@ -205,8 +213,11 @@ void session_wait(struct session *s, const volatile sig_atomic_t *for_running)
 	enum awaited a;
 	size_t n;
 
-	for (session_read(s); (a = awaited(s, &n)); session_read(s)) {
-		bool patient = a == RUNNING && for_running && !*for_running;
+	for (session_read(s); (a = awaited(s, &n)) || silent_run(s, for_running, &n);
+	     session_read(s)) {
+		bool patient = a <= RUNNING && for_running && !*for_running;
+
+		a = a ? a : RUNNING;
 
 		if (!patient &&
 		    (quiet >= limits[a] || (a == RUNNING && (running += STEP_MS) > RUNNING_ALL_MS)))
@@ -217,6 +228,14 @@ void session_wait(struct session *s, const volatile sig_atomic_t *for_running)
 		quiet = poll(&p, 1, step) > 0 ? 0 : quiet + step;
 		all += step;
 	}
+}
+
+bool session_knows(const struct session *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->entries[i].pid == pid)
+			return true;
+	return false;
 }
 
 void session_drop(struct session *s, const char *path)
@@ -261,11 +280,11 @@ static int folder(const struct session *s)
 	return (int)n;
 }
 
-void session_conclude(const struct session *s)
+void session_conclude(const struct session *s, size_t silent)
 {
 	uint64_t events = 0, bytes = 0;
-	size_t running = 0, processes = process_count(s);
-	const char *going_on = "";
+	size_t running = silent, processes = process_count(s);
+	const char *going_on = s->entries[0].path;
 	struct human a, b;
 
 	for (size_t i = 0; i < s->count; i++) {
@@ -287,7 +306,7 @@ void session_conclude(const struct session *s)
 		fprintf(stderr, "memoir: %zu still run%s, and %s recorded on in %.*s\n", running,
 			running == 1 ? "s" : "", running == 1 ? "is" : "are",
 			folder(s) ? folder(s) : (int)strlen(going_on), going_on);
-	if (processes > 1 && folder(s))
+	if (processes + silent > 1 && folder(s))
 		fprintf(stderr, "memoir: look at them with: memoir report %.*s\n", folder(s),
 			s->entries[0].path);
 	else

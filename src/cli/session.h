@@ -36,6 +36,9 @@ struct session {
 	size_t count, room;
 	struct session_unrecorded *unrecorded;
 	size_t unrecorded_count, unrecorded_room;
+	/* How many run of which nothing was reported: forked, and nothing allocated yet.  NULL: not
+	 * to be found out. */
+	size_t (*count_silent)(const struct session *s);
 	char line[4096];
 	size_t used;
 };
@@ -50,10 +53,12 @@ void session_wake(const struct session *s);
  * `for_running` is given, also for those that still run, until it points to something else than 0.
  */
 void session_wait(struct session *s, const volatile sig_atomic_t *for_running);
+/* Is there a recording of this process? */
+bool session_knows(const struct session *s, pid_t pid);
 /* Forgets one that came to nothing. */
 void session_drop(struct session *s, const char *path);
-/* Says what there is, if it is more than one. */
-void session_conclude(const struct session *s);
+/* Says what there is, if it is more than one, or more is to come from `silent` processes. */
+void session_conclude(const struct session *s, size_t silent);
 /* Says which programs ran without being recorded, and why. */
 void session_say_lost(const struct session *s);
 void session_release(struct session *s);

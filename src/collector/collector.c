@@ -425,6 +425,7 @@ bool collector_finish(struct collector *c, const char *reason, int status)
 		if (c->regions)
 			regions_sample(c->regions);
 	}
+	title_write(c);
 	if (c->cull)
 		cull_finish(c->cull);
 	drain_close_chunk(c);

@@ -99,8 +99,9 @@ struct collector {
 		last_cpu_ns, last_title_ns;
 	uint64_t counters_hash;
 	uint64_t program_cpu_ns, program_delay_ns; /* as last seen */
-	char title[256];   /* the command line, and then what the program made of it */
-	uint64_t peak_rss; /* KiB; 0: not known */
+	char title[256];      /* the command line, and then what the program made of it */
+	char title_seen[256]; /* the same as last seen, to be written */
+	uint64_t peak_rss;    /* KiB; 0: not known */
 	unsigned idle_rounds;
 	bool attached;	  /* the program's side has been written down */
 	bool switched;	  /* written down: recording was switched on or off */
@@ -182,6 +183,9 @@ void threads_write(struct collector *c);
 /* title.c: the command line as it was when the recording began; later, what has changed. */
 void title_start(struct collector *c);
 void title_look(struct collector *c);
+/* The two halves of that, of a program that is there, and of one that may be gone. */
+void title_read(struct collector *c);
+void title_write(struct collector *c);
 
 /* info.c */
 void info_write_start(struct collector *c);

@@ -196,6 +196,7 @@ static void read_parent(struct inherit *in, struct reader *r)
 	bool more = true;
 
 	while (in->missing && more) {
+		title_read(in->collector);
 		switch (reader_next(r, &chunk, &err)) {
 		case READER_CHUNK:
 			more = use_chunk(in, &chunk, &err);

@@ -5,7 +5,8 @@
  * A program sets its title by writing over its own arguments (postgres, nginx, redis), which a
  * forked child does after its recording began.  What differs from the command line that the
  * recording has is written as INFO `title`; the last one counts.  A child that ends while its
- * collector still reads what it inherited is not waited for, and may have been too quick. */
+ * collector still reads what it inherited is not waited for: it is looked at meanwhile, and
+ * written down later. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,17 +67,29 @@ void title_start(struct collector *c)
 		info_write_text(c, "title", c->title);
 }
 
-void title_look(struct collector *c)
+void title_read(struct collector *c)
 {
 	char title[sizeof(c->title)];
 	uint64_t rss = peak_rss(c);
 	size_t n = read_proc(c, "cmdline", title, sizeof(title));
 
 	join_words(title, n);
-	if (n && strcmp(title, c->title) != 0) {
-		memcpy(c->title, title, n + 1);
-		info_write_text(c, "title", title);
-	}
+	if (n)
+		memcpy(c->title_seen, title, n + 1);
 	if (rss > c->peak_rss)
 		c->peak_rss = rss;
+}
+
+void title_look(struct collector *c)
+{
+	title_read(c);
+	title_write(c);
+}
+
+void title_write(struct collector *c)
+{
+	if (!c->title_seen[0] || !strcmp(c->title_seen, c->title))
+		return;
+	memcpy(c->title, c->title_seen, sizeof(c->title));
+	info_write_text(c, "title", c->title);
 }

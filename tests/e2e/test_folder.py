@@ -119,12 +119,12 @@ def test_a_broken_file_is_said_and_left_out(titled, tmp_path):
     assert done.status == 1 and b"x.dat" in done.stderr and b'"failed":1' in done.stdout, done
 
 
-def daemon(program, folder, *options):
+def daemon(program, folder, *options, how="daemon"):
     """memoir run of a program that ends and leaves a daemon."""
     stop = str(folder / "stop")
     return stop, subprocess.Popen(
         [harness.MEMOIR, "run", "--children", *options, "-o", f"{folder}/r/", "--", program, LONG,
-         "daemon", stop], env=harness.ENVIRONMENT, stderr=subprocess.PIPE,
+         how, stop], env=harness.ENVIRONMENT, stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL)
 
 
@@ -144,9 +144,21 @@ def test_a_daemon_is_left_running(compile_program, tmp_path):
     assert answer["total"]["running"] == 0 and not answer["recordings"][1]["truncated"]
 
 
-@pytest.mark.parametrize("interrupted", [False, True])
-def test_waiting_for_all(compile_program, tmp_path, interrupted):
-    stop, run = daemon(compile_program("titles"), tmp_path, "--wait")
+def test_a_daemon_without_a_recording_is_counted(compile_program, tmp_path):
+    """One that was forked and has not allocated yet has none, and may have one later: nginx."""
+    stop, run = daemon(compile_program("titles"), tmp_path, how="silent")
+    with run:
+        stderr = run.communicate(timeout=20)[1].decode()
+    with open(stop, "w", encoding="ascii"):
+        pass
+    assert f"memoir: 1 still runs, and is recorded on in {tmp_path}/r\n" in stderr, stderr
+    assert processes(f"{tmp_path}/r")["total"]["recordings"] == 1
+
+
+@pytest.mark.parametrize("how, interrupted", [("daemon", False), ("daemon", True),
+                                              ("silent", False)])
+def test_waiting_for_all(compile_program, tmp_path, how, interrupted):
+    stop, run = daemon(compile_program("titles"), tmp_path, "--wait", how=how)
     with run:
         line = run.stderr.readline()  # after a second
         assert line == b"memoir: waiting for 1 process that still runs; ^C ends that\n"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A server of the old school: its children write what they do over their arguments.
  *
- * titles ARGUMENT-LONG-ENOUGH [daemon FILE]: one worker ends soon, one changes its title and
+ * titles ARGUMENT-LONG-ENOUGH [daemon|silent FILE]: one worker ends soon, one changes its title and
  * ends, one is killed; each holds blocks of its own.  With daemon the first process ends and leaves
- * one that runs until FILE is there. */
+ * one that runs until FILE is there; with silent likewise, and that one never allocates. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -56,8 +56,9 @@ int main(int argc, char **argv)
 		char *file = strdup(argv[3]);
 
 		if (!fork()) {
+			if (!strcmp(argv[2], "daemon"))
+				serve(5000);
 			set_title("titles: daemon");
-			serve(5000);
 			for (int fd = 0; fd < 3; fd++)
 				close(fd);
 			while (access(file, F_OK))
