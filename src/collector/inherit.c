@@ -31,6 +31,7 @@
 #define NODE_GAP (1u << 20)
 #define NODE_BYTES (4 * VARINT_MAX)
 /* Rings that no thread has, from the last one down: the child's own are counted from the first. */
+#define LOOK_EVERY 4096 /* blocks: at what the child calls itself meanwhile */
 #define RINGS 64u
 
 struct inherited_node {
@@ -213,6 +214,7 @@ static void read_parent(struct inherit *in, struct reader *r)
 			break;
 		}
 	}
+	title_read(in->collector);
 	chunk_release(&chunk);
 	merge_finish(&in->merge);
 	if (in->missing && !in->why[0])
@@ -341,6 +343,8 @@ static void write_blocks(struct inherit *in, const uint32_t *rows, size_t count,
 		owner[ring] = thread;
 		put_event(in, SHM_MAX_RINGS - 1 - ring, &e);
 		*ret_bytes += columns_size(b, row);
+		if (i % LOOK_EVERY == 0)
+			title_read(in->collector);
 	}
 }
 
