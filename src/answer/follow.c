@@ -4,6 +4,7 @@
 
 #include "base/lives.h"
 #include "base/now.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 
 /* What happened longer ago than this is in the file, or nothing happened: a collector closes a

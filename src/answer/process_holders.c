@@ -10,8 +10,7 @@
 #include "base/path.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
-#include "query/group_frames.h"
-#include "query/stacks.h"
+#include "query/responsible.h"
 #include "query/weigh.h"
 
 void process_holders_init(struct process_holders *h)
@@ -27,35 +26,25 @@ void process_holders_release(struct process_holders *h)
 	free(h->rows);
 }
 
-/* The frame that a stack is put down to: the innermost that is not a wrapper around the allocator.
- * NULL: it has none. */
-static const struct stack_frame *holding_frame(const struct view *v, const struct stack_frames *s)
-{
-	for (size_t i = 0; i < s->count; i++)
-		if (!s->rows[i].function ||
-		    !is_allocator_function(locations_string(v->locations, s->rows[i].function)))
-			return &s->rows[i];
-	return s->count ? &s->rows[s->count - 1] : NULL;
-}
-
 static struct process_holder *holder_of(struct process_holders *h, const struct view *v,
-					const struct stack_frame *f, struct buf *text)
+					uint32_t stack, struct buf *text)
 {
+	const struct responsible *r = responsible_of_view(v);
+	struct responsible_frame f;
 	uint32_t name, module = 0;
 	uint64_t key, row;
 
 	buf_clear(text);
-	if (f && f->function)
-		stack_frame_name(v, f, text);
-	else if (f)
-		locations_unnamed(v->locations, f->module, f->address, text);
-	else
-		buf_text(text, "(no stack)");
-	buf_char(text, 0);
-	name = strings_add(&h->strings, text->data);
-	if (f)
+	if (responsible_find(r, stack, &f)) {
+		const struct location *at = locations_at(v->locations, f.location);
+
+		responsible_name(r, &f, text);
 		module = strings_add(&h->strings,
-				     path_base(locations_module_path(v->locations, f->module)));
+				     path_base(locations_module_path(v->locations, at->module)));
+	} else {
+		buf_text(text, "(no stack)");
+	}
+	name = strings_add(&h->strings, text->data);
 	key = (uint64_t)name << 32 | module;
 	if (!map_get(&h->row_of, key, &row)) {
 		row = h->count;
@@ -71,7 +60,6 @@ void process_holders_add(struct process_holders *h, const struct view *v,
 			 const struct measuring *how, size_t member)
 {
 	struct stack_weights weights;
-	struct stack_frames frames = { 0 };
 	struct buf text = { 0 };
 
 	weigh_stacks(&weights, v, how, false);
@@ -79,8 +67,7 @@ void process_holders_add(struct process_holders *h, const struct view *v,
 		const struct weight *w = &weights.rows[i].weight;
 		struct process_holder *row;
 
-		stack_frames_of(&frames, v, weights.rows[i].stack);
-		row = holder_of(h, v, holding_frame(v, &frames), &text);
+		row = holder_of(h, v, weights.rows[i].stack, &text);
 		if (row->last != member || !row->processes) {
 			row->last = member;
 			row->here = 0;
@@ -97,7 +84,6 @@ void process_holders_add(struct process_holders *h, const struct view *v,
 		h->total.count += w->count;
 	}
 	buf_release(&text);
-	stack_frames_release(&frames);
 	stack_weights_release(&weights);
 }
 

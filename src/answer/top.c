@@ -10,8 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/sink.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
+#include "query/answer.h"
 #include "query/responsible.h"
 #include "query/value.h"
 

@@ -17,6 +17,8 @@
 
 #include "answer/follow.h"
 #include "answer/top.h"
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/human.h"
 #include "base/now.h"
 #include "base/xalloc.h"

@@ -45,7 +45,7 @@ static const char *known(const struct report *r, uint32_t string)
 static void add_location(struct report *r, uint32_t id)
 {
 	const struct location *location = locations_at(r->view->locations, id);
-	const struct responsible *kinds = responsible_of_view(r->view);
+	const struct responsible *kinds = r->followed ? NULL : responsible_of_view(r->view);
 	unsigned count;
 	const struct location_frame *f = locations_frames(r->view->locations, id, &count);
 
@@ -60,7 +60,8 @@ static void add_location(struct report *r, uint32_t id)
 						       : NULL,
 				     .address = location->address,
 				     .inlined = f[i].inlined,
-				     .kind = responsible_kind(kinds, id, i),
+				     .kind = kinds ? responsible_kind(kinds, id, i)
+						   : FRAME_PROGRAM,
 			     });
 }
 

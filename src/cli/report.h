@@ -16,6 +16,7 @@ struct report {
 	size_t frame_count, frame_room;
 	struct term term;
 	bool full; /* all frames, whole paths */
+	bool followed; /* the recording still grows: all frames are taken for the program's */
 };
 
 /* First the call that was intercepted (malloc), then the frames outwards, inlined ones as frames of

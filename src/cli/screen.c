@@ -2,6 +2,8 @@
 /* The terminal.  See screen.h. */
 #include "cli/screen.h"
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/buf_text.h"
 #include "base/human.h"
+#include "base/path.h"
 #include "base/xalloc.h"
 #include "cli/report.h"
 #include "cli/screen.h"
@@ -375,9 +378,8 @@ static void add_stack_figures(struct buf *text, const struct screen_lines *s,
 
 static void draw_stacks(struct screen_lines *s, struct top_view *v, unsigned lines)
 {
-	struct report r = { .model = v->snapshot->model,
-			    .locations = v->snapshot->locations,
-			    .term = *s->term };
+	struct view view = { .model = v->snapshot->model, .locations = v->snapshot->locations };
+	struct report r = { .view = &view, .term = *s->term, .followed = true };
 	const struct top_row *row = open_row(v);
 	struct buf text = { 0 }, head = { 0 };
 	uint32_t line = 0;

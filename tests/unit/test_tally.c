@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* query/tally: a recording that is followed piece by piece comes to the same figures as one that is
  * loaded as a whole; and what happens within the window is what a look at every row finds. */
+#include "base/buf.h"
 #include "unit.h"
 
 #include <fcntl.h>

@@ -272,6 +272,20 @@ export interface OverviewQuery extends Omit<Filters, "backtraces"> {
 	backtraces?: boolean;
 }
 
+export interface ProcessesQuery extends Filters {
+	count?: number;
+	top?: number;
+	measure?: "peak" | "leaked" | "allocated" | "temporary";
+}
+
+export interface ProcessesFlameQuery extends Filters {
+	measure?: "peak" | "leaked" | "allocated" | "temporary";
+	weight?: "bytes" | "count";
+	direction?: "down" | "up";
+	by?: "function" | "line" | "module";
+	limit?: number;
+}
+
 export interface RegionsQuery extends Filters {
 	at?: string;
 }
@@ -336,6 +350,26 @@ export interface TimelineMapsQuery extends Omit<Filters, "jemalloc"> {
 	jemalloc?: "only_true" | "only_false" | "yes" | "no";
 	memoir?: "only_true" | "only_false" | "yes" | "no";
 	bytehound?: "only_true" | "only_false" | "yes" | "no";
+}
+
+export interface TopQuery {
+	sort_by?:
+		| "held_bytes"
+		| "held_count"
+		| "change_bytes"
+		| "bytes_per_second"
+		| "allocations_per_second"
+		| "allocations"
+		| "allocated_bytes"
+		| "temporary"
+		| "function";
+	order?: "asc" | "dsc" | "desc";
+	text?: string;
+	window?: string;
+	skip?: number;
+	count?: number;
+	backtraces?: number;
+	points?: number;
 }
 
 export interface TreeQuery extends Filters {
@@ -451,6 +485,8 @@ export interface Endpoints {
 	"/data/{id}/leaks": LeaksQuery;
 	"/data/{id}/maps": MapsQuery;
 	"/data/{id}/overview": OverviewQuery;
+	"/folders/{id}/processes": ProcessesQuery;
+	"/folders/{id}/flame": ProcessesFlameQuery;
 	"/data/{id}/regions": RegionsQuery;
 	"/data/{id}/source": SourceQuery;
 	"/data/{id}/sources": SourcesQuery;
@@ -460,6 +496,7 @@ export interface Endpoints {
 	"/data/{id}/threads": ThreadsQuery;
 	"/data/{id}/timeline": TimelineQuery;
 	"/data/{id}/timeline_maps": TimelineMapsQuery;
+	"/data/{id}/top": TopQuery;
 	"/data/{id}/call_tree": TreeQuery;
 	"/": Nothing;
 	"/list": Nothing;

@@ -159,7 +159,7 @@ export function dataUrl<
 /* null asks nothing, nor does an address without an id: nothing is open then. */
 export function useData<T>(address: Address | null, manner: Manner = {}): Answer<T> {
 	useRecordings();
-	return useAnswer<T>(address?.startsWith("/data//") ? null : address, manner);
+	return useAnswer<T>(address?.match(/^\/(data|folders)\/\//) ? null : address, manner);
 }
 
 /* The part of a question that every view shares: the expression and the brush. */

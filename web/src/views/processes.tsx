@@ -2,7 +2,8 @@
 // A folder of recordings as one: the tree of processes with their sums, which functions hold the
 // memory of all of them, and one flame graph.  A process leads to the Overview of its recording.
 import { useMemo } from "preact/hooks";
-import { find, useData, useRecordings } from "../app/recordings";
+import type { ProcessesFlameQuery, ProcessesQuery } from "../app/endpoints";
+import { dataUrl, find, useData, useRecordings } from "../app/recordings";
 import { go, goTo, href, useRoute } from "../app/url";
 import { Card, Choice } from "../parts/card";
 import { FlameTable } from "../parts/flame/table";
@@ -274,10 +275,14 @@ function Flame({ tree, rows }: { tree: Tree; rows: readonly Process[] }) {
 
 function Folder({ id }: { id: string }) {
 	const { parameters } = useRoute();
-	const measure = parameters["measure"] ?? "peak",
-		weight = parameters["weight"] ?? "bytes";
-	const answer = useData<ProcessesAnswer>(id, "processes", { top: SHOWN, measure });
-	const flame = useData<FlameAnswer>(id, "flame", { measure, weight });
+	const measure = (parameters["measure"] ?? "peak") as NonNullable<ProcessesQuery["measure"]>,
+		weight = (parameters["weight"] ?? "bytes") as NonNullable<ProcessesFlameQuery["weight"]>;
+	const answer = useData<ProcessesAnswer>(
+		dataUrl(id, "/folders/{id}/processes", { top: SHOWN, measure }),
+	);
+	const flame = useData<FlameAnswer>(
+		dataUrl(id, "/folders/{id}/flame", { measure, weight }),
+	);
 	const tree = useMemo(() => (flame.data ? new Tree(flame.data) : undefined), [flame.data]);
 	const search = parameters["search"],
 		pattern = searchPattern(search ?? "");
