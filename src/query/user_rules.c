@@ -56,7 +56,7 @@ struct frame_rules *user_rules_read(struct err *err)
 		r = frame_rules_read(text.data, &line);
 		if (!r)
 			err_set(err, -EINVAL, "%s: %s", path.data, line.text);
-	} else if (error && (error != -ENOENT || getenv("MEMOIR_FRAMES"))) {
+	} else if (error && ((error != -ENOENT && error != -ENOTDIR) || getenv("MEMOIR_FRAMES"))) {
 		err_set(err, error, "%s: %s", path.data, strerror(-error));
 	}
 	buf_release(&path);
