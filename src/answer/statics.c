@@ -3,10 +3,10 @@
  * line.  Bytehound's two paths for it are server/statics.c. */
 #include "answer/statics.h"
 
-#include "base/sink.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/sink.h"
 
 static int statics_compute(struct ask *a, void *answer)
 {

@@ -91,9 +91,9 @@ static bool find_by_names(const struct model *m, struct locations *p, uint32_t s
 		const struct location_frame *f = locations_frames(p, location, &count);
 
 		for (unsigned i = 0; i < count; i++) {
-			enum frame_kind kind = frame_kind_of_function(
-				rules, locations_string(p, f[i].function),
-				locations_string(p, f[i].raw_function));
+			enum frame_kind kind =
+				frame_kind_of_function(rules, locations_string(p, f[i].function),
+						       locations_string(p, f[i].raw_function));
 
 			if (kind == FRAME_KINDS)
 				kind = frame_kind_of_module(rules,

@@ -60,8 +60,7 @@ static void add_location(struct report *r, uint32_t id)
 						       : NULL,
 				     .address = location->address,
 				     .inlined = f[i].inlined,
-				     .kind = kinds ? responsible_kind(kinds, id, i)
-						   : FRAME_PROGRAM,
+				     .kind = kinds ? responsible_kind(kinds, id, i) : FRAME_PROGRAM,
 			     });
 }
 

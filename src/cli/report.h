@@ -15,7 +15,7 @@ struct report {
 	struct report_frame *frames; /* of the stack that was printed last; to be freed */
 	size_t frame_count, frame_room;
 	struct term term;
-	bool full; /* all frames, whole paths */
+	bool full;     /* all frames, whole paths */
 	bool followed; /* the recording still grows: all frames are taken for the program's */
 };
 

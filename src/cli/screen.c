@@ -2,8 +2,6 @@
 /* The terminal.  See screen.h. */
 #include "cli/screen.h"
 
-#include "base/buf.h"
-#include "base/buf_text.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,6 +12,8 @@
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
+#include "base/buf.h"
+#include "base/buf_text.h"
 
 #define ENTER "\033[?1049h\033[?25l\033[2J"
 #define LEAVE "\033[0m\033[?25h\033[?1049l"

@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buf.h"
 #include "base/term.h"
+
+struct buf;
 
 /* 0 or -errno. */
 int screen_enter(void);

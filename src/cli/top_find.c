@@ -16,7 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/lives.h"
 #include "base/xalloc.h"
 #include "model/model.h"

@@ -280,9 +280,7 @@ function Folder({ id }: { id: string }) {
 	const answer = useData<ProcessesAnswer>(
 		dataUrl(id, "/folders/{id}/processes", { top: SHOWN, measure }),
 	);
-	const flame = useData<FlameAnswer>(
-		dataUrl(id, "/folders/{id}/flame", { measure, weight }),
-	);
+	const flame = useData<FlameAnswer>(dataUrl(id, "/folders/{id}/flame", { measure, weight }));
 	const tree = useMemo(() => (flame.data ? new Tree(flame.data) : undefined), [flame.data]);
 	const search = parameters["search"],
 		pattern = searchPattern(search ?? "");
