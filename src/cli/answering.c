@@ -121,7 +121,7 @@ static bool is_word(const struct answering *a, const char *name)
 const struct command_option *answering_options(const struct answering *a)
 {
 	static const struct command_option common[] = {
-		/* Of recordings alone: no other file is waited for. */
+		/* Of recordings and folders of them: no other file is waited for. */
 		WAITING_ROWS,
 		{ "follow", 'f', NULL, "the same, showing the totals as they grow", COMMAND_FLAG,
 		  &follow },
@@ -137,7 +137,7 @@ const struct command_option *answering_options(const struct answering *a)
 		return options;
 	for (const struct param_row *row = a->question->params; row && row->name; row++)
 		count++;
-	options = xcalloc(count + commons + 1, sizeof(*options));
+	options = xcalloc(count + WAITING_COUNT + commons + 1, sizeof(*options));
 	for (const struct param_row *row = a->question->params; row && row->name; row++) {
 		/* Scripts name parameters as they are over HTTP, each with its value. */
 		const char *name = a->print && row->option ? row->option : row->name;
@@ -155,6 +155,10 @@ const struct command_option *answering_options(const struct answering *a)
 				.context = row,
 				.words = row->values,
 			};
+	}
+	if (a->question->kind && !strcmp(a->question->kind, "processes")) {
+		memcpy(options + n, common, WAITING_COUNT * sizeof(*common));
+		n += WAITING_COUNT;
 	}
 	memcpy(options + n, common + first, commons * sizeof(*common));
 	return options;
