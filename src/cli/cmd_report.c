@@ -19,7 +19,8 @@ static const struct command_option options[] = {
 	{ "stacks", 0, NULL, "show the stack of each that weighs most", COMMAND_FLAG, &stacks },
 	{ "full", 0, NULL, "the same with every frame, and whole paths", COMMAND_FLAG, &full },
 	{ "measure", 'm', "WORD", "of a folder: peak, leaked, allocated or temporary (peak)",
-	  COMMAND_CALL, NULL, answering_set, "measure" },
+	  COMMAND_CALL, NULL, answering_set, "measure",
+	  .words = "peak|leaked|allocated|temporary" },
 	{ 0 },
 };
 

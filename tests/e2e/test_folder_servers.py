@@ -117,4 +117,4 @@ def test_postgres(short_folder):
     assert [t for t in found if t.startswith("postgres: me postgres [local]")], found
     assert all(row["depth"] == 1 for row in answer["recordings"][1:])
     text = harness.execute([harness.MEMOIR, "report", str(folder / "r")]).stdout.decode()
-    assert "postgres: checkpointer" in text and "AllocSetContextCreateInternal" in text
+    assert "postgres: checkpointer" in text and "(postgres)" in text
