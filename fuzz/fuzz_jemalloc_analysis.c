@@ -3,7 +3,7 @@
  * resident to allocated, advice, growth, JSON and metrics.  The steps add up. */
 #include <stdlib.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "fuzz.h"
 #include "jemalloc/growth.h"
 #include "jemalloc/merge.h"

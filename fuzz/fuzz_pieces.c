@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/pieces.h"
 #include "fuzz.h"
 

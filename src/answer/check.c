@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The question check: can an expression be read, and how much matches? */
 #include "answer/question.h"
-#include "base/buf.h"
+#include "base/buf_type.h"
 
 struct answer_check {
 	const struct view *view; /* NULL: it cannot be read, and `wrong` says why */

@@ -9,8 +9,8 @@
 
 #include "answer/complete.h"
 #include "answer/question.h"
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "answer/words.h"
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "model/cost.h"
 
 static const struct info_pair *pair_named(const struct model *m, const char *key)

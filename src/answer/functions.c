@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "answer/tree.h"
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 

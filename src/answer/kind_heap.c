@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 #include "answer/kind.h"
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/cache_dir.h"
 #include "base/path.h"
 #include "base/unpack.h"

@@ -9,7 +9,7 @@
 
 #include "answer/leaks.h"
 #include "answer/words.h"
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/path.h"
 #include "base/sink.h"
 #include "base/xalloc.h"

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "answer/folder.h"
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/path.h"
 #include "base/sink.h"
 #include "base/xalloc.h"

@@ -7,8 +7,8 @@
 #include "answer/flame_layout.h"
 #include "answer/folder.h"
 #include "answer/processes.h"
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/path.h"
 #include "base/sink.h"
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "answer/sources.h"
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/read_file.h"
 #include "base/xalloc.h"
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/path.h"
 #include "base/sink.h"
 #include "query/stacks.h"

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "model/stats.h"
 #include "query/responsible.h"
 

@@ -3,8 +3,6 @@
 /* Bytes that grow: text being put together, or a file's content.  A zeroed one is empty. */
 #include "base/buf_type.h"
 
-void buf_release(struct buf *b);
-void buf_clear(struct buf *b);
 /* Makes room for `more` bytes behind what is there. */
 void buf_reserve(struct buf *b, size_t more);
 void buf_add(struct buf *b, const void *bytes, size_t size);

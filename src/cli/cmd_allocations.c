@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "answer/allocations.h"
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/human.h"
 #include "cli/answering.h"
 #include "cli/table.h"

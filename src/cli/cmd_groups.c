@@ -2,8 +2,8 @@
 /* memoir groups: allocations summed up by stack, function, line, module, thread, size or lifetime.
  */
 #include "answer/groups.h"
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/human.h"
 #include "base/xalloc.h"
 #include "cli/answering.h"

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 
 #include "answer/histogram.h"
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/human.h"
 #include "cli/about.h"
 #include "cli/answering.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "answer/maps.h"
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/human.h"
 #include "cli/about.h"
 #include "cli/answering.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "answer/overview.h"
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/human.h"
 #include "cli/about.h"
 #include "cli/answering.h"

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "answer/folder.h"
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/human.h"
 #include "base/xalloc.h"
 #include "cli/about.h"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/human.h"
 #include "base/json.h"
 #include "cli/args.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/xalloc.h"
 
 struct binary_store {

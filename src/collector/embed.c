@@ -14,7 +14,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "collector/log.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug/.build-id"

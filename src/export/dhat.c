@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/parallel.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/sink.h"
 #include "model/stats.h"
 #include "query/series.h"

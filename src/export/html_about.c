@@ -2,7 +2,7 @@
 /* What a page says of the program, in figures and warnings.  See html.h. */
 #include <stdlib.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/xalloc.h"
 #include "export/html.h"
 #include "model/cost.h"

@@ -2,8 +2,8 @@
 /* Trees of several recordings.  See merged_flame.h. */
 #include "export/merged_flame.h"
 
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "query/stacks.h"
 #include "query/weigh.h"
 

@@ -2,8 +2,8 @@
 /* What logs add up to, as JSON and as CSV.  See churn.h. */
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/csv.h"
 #include "heap/churn.h"
 

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/csv.h"
 #include "heap/join.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "draw/page.h"

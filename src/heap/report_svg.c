@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/human.h"
 #include "base/sink.h"
 #include "base/xalloc.h"

@@ -17,7 +17,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/read_file.h"
 #include "base/xalloc.h"
 #include "model/cache_format.h"

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/json_quick.h"
 #include "base/path.h"
 #include "base/xalloc.h"

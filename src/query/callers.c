@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/xalloc.h"
 
 /* One side of the function: rows by name. */

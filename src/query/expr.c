@@ -17,8 +17,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/xalloc.h"
 #include "query/condition.h"
 

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/now.h"
 #include "base/path.h"
 #include "base/xalloc.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Why a verdict is what it is, in words.  See verdict.h. */
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/human.h"
 #include "query/verdict.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/map.h"
 #include "base/xalloc.h"
 #include "rewrite/names.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "answer/words.h"
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/path.h"
 #include "base/xalloc.h"
 #include "heap/loaded_dump.h"

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/now.h"
 #include "base/xalloc.h"
 #include "stream/announce.h"

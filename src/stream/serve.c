@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/now.h"
 #include "base/secret.h"
 #include "peer/peer.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/write_at.h"
 #include "base/xalloc.h"
 

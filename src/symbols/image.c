@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/xalloc.h"
 #include "symbols/flat.h"
 #include "symbols/unpack.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "cli/answering.h"
 #include "cli/args.h"
 

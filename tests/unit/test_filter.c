@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Values and expressions: what is read, what is refused, and where. */
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "unit.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* collector/reduce.c: an ELF file's tables without the rest, whatever the file is; base/pieces.c:
  * what is not whole is not used. */
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "unit.h"
 
 #include <elf.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "query/responsible.h"
 #include "random_recording.h"
 #include "recording_writer.h"

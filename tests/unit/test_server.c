@@ -9,7 +9,7 @@
 #include "answer/param.h"
 #include "answer/views.h"
 #include "answer/words.h"
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/xalloc.h"
 #include "query/allocator.h"
 #include "query/areas.h"

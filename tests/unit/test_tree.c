@@ -3,7 +3,7 @@
  *
  * Half of the recordings have made-up addresses, the others addresses of this very program, which
  * has lines and inlined functions. */
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "unit.h"
 
 #include <pthread.h>

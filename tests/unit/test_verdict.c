@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Verdicts on curves that are drawn by hand, and sums over random recordings. */
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "unit.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Filters against brute force: every field with every comparison at and around values that really
  * occur, every row of the table, and random expressions over all of them. */
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "unit.h"
 
 #include <inttypes.h>

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/human.h"
 #include "base/xalloc.h"
 #include "cli/shape.h"

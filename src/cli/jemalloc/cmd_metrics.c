@@ -4,7 +4,7 @@
  * written whole or not at all. */
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/sink.h"
 #include "cli/command.h"
 #include "cli/jemalloc/live.h"

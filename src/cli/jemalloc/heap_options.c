@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/buf_type.h"
 #include "base/cache_dir.h"
 #include "base/unpack.h"
 #include "base/xalloc.h"
