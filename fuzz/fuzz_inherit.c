@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "collector/inherit.h"
+#include "collector/naming.h"
 #include "fuzz.h"
 #include "mend.h"
 
@@ -48,7 +49,9 @@ static void inherit(const uint8_t *data, size_t size)
 	if (size >= sizeof(struct format_header))
 		memcpy(c.control->family.parent_id, data + offsetof(struct format_header, id), 16);
 	c.control->family.first_node = size % 2 ? 100 : UINT32_MAX - 1;
+	c.naming = naming_new(&c);
 	inherit_blocks(&c);
+	c.naming = naming_free(c.naming);
 	recording_release(&c.recording);
 }
 

@@ -22,6 +22,7 @@
 #include "collector/futex.h"
 #include "collector/inplace.h"
 #include "collector/log.h"
+#include "collector/naming.h"
 #include "collector/regions.h"
 #include "stream/serve.h"
 #include "wire/layout.h"
@@ -162,6 +163,7 @@ static void write_at_end(struct collector *c)
 	if (atomic_load(&control->ending) != ENDING_WRITE || atomic_load(&control->written))
 		return;
 	drain_all(c);
+	naming_look_once_more(c->naming);
 	threads_write(c);
 	if (c->attached) {
 		title_look(c);
@@ -222,8 +224,10 @@ static bool poll_program(struct collector *c, bool traffic)
 	}
 	if (traffic && due(c, &c->last_clock_ns, CLOCK_EVERY_NS))
 		info_write_clock(c);
-	if (due(c, &c->last_names_ns, NAMES_EVERY_NS))
+	if (due(c, &c->last_names_ns, NAMES_EVERY_NS)) {
 		threads_write(c);
+		naming_look(c->naming);
+	}
 	if (due(c, &c->last_title_ns,
 		c->now_ns - c->opened_ns < TITLE_SOON_NS ? TITLE_SOON_EVERY_NS : TITLE_EVERY_NS))
 		title_look(c);
@@ -261,6 +265,7 @@ static int open_recording(struct collector *c, const char *program)
 		c->next_node = family->first_node;
 	c->cull = cull_new(c);
 	c->regions = regions_sampler_new(c);
+	c->naming = naming_new(c);
 	return 0;
 }
 
@@ -431,6 +436,7 @@ bool collector_finish(struct collector *c, const char *reason, int status)
 	drain_close_chunk(c);
 	if (!c->attached)
 		poll_program(c, false);
+	naming_finish(c->naming);
 	threads_write(c);
 	if (c->attached)
 		info_write_clock(c);
@@ -472,6 +478,7 @@ void collector_release(struct collector *c)
 	recording_release(&c->recording);
 	c->cull = cull_free(c->cull);
 	c->regions = regions_sampler_free(c->regions);
+	c->naming = naming_free(c->naming);
 	binaries_release(c);
 	maps_release(&c->maps);
 	for (uint32_t i = 0; i < c->ring_count; i++)

@@ -40,6 +40,7 @@ struct binary_store;
 struct collector_file;
 struct collector_seen;
 struct cull;
+struct naming;
 struct serve;
 struct regions_sampler;
 
@@ -62,6 +63,7 @@ struct collector {
 	struct cull *cull;		 /* NULL: everything is written */
 	struct serve *serve;		 /* NULL: nobody is sent anything; see sending.c */
 	struct regions_sampler *regions; /* NULL: memory maps are not sampled */
+	struct naming *naming;		 /* of code that is in no file */
 	struct codec_encoder encoder;
 	void *scratch;
 	uint64_t horizon; /* when the last whole pass began */

@@ -20,6 +20,7 @@
 #include "base/xalloc.h"
 #include "collector/cull.h"
 #include "collector/log.h"
+#include "collector/naming.h"
 #include "collector/regions.h"
 #include "pairing/merge.h"
 #include "pairing/ranges.h"
@@ -169,6 +170,8 @@ static bool use_chunk(struct inherit *in, struct chunk *chunk, struct err *err)
 		return add_nodes(in, p, p + chunk->payload_size);
 	if (chunk->head.type == CHUNK_EVENTS)
 		return add_events(in, chunk);
+	if (chunk->head.type == CHUNK_SYMBOLS)
+		return naming_inherit(in->collector->naming, p, chunk->payload_size);
 	if (chunk->head.type == CHUNK_INFO)
 		in->culled |= has_key(p, p + chunk->payload_size, INFO_REMOVED_BELOW);
 	return true;
@@ -253,6 +256,8 @@ static uint32_t write_run(struct inherit *in, uint32_t first, uint32_t end)
 		payload_number(p, n->module);
 		payload_number(p, n->flags);
 		previous = n->address;
+		if (!n->module)
+			naming_meet(c->naming, n->address - (n->flags & NODE_EXACT ? 0 : 1));
 	}
 	recording_write(&c->recording, CHUNK_NODES, EFFORT_REST, p->data, p->used, 0);
 	return last;

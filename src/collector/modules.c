@@ -16,6 +16,7 @@
 #include "collector/collector.h"
 #include "collector/inplace.h"
 #include "collector/log.h"
+#include "collector/naming.h"
 
 #define MODULE_BYTES (7 * VARINT_MAX + 32 + PATH_MAX)
 
@@ -110,6 +111,7 @@ static void put_module(struct collector *c, uint32_t index, const struct shm_mod
 		c->modules[index].inode = found->inode;
 	}
 	binaries_add_module(c, path, m->build_id, id_size);
+	naming_module(c->naming, path);
 	log_line(LOG_DEBUG, "module %u: %.*s at %#" PRIx64 " to %#" PRIx64, index,
 		 (int)strnlen(path, PATH_MAX), path, m->start, m->end);
 }

@@ -6,6 +6,7 @@
 
 #include "collector/collector.h"
 #include "collector/log.h"
+#include "collector/naming.h"
 
 #define NODE_BYTES (4 * VARINT_MAX)
 #define ADDRESS_BITS 48
@@ -78,6 +79,8 @@ static uint32_t write_range(struct collector *c, uint32_t first, uint32_t end)
 		if (!pc)
 			break;
 		nodes_put(p, n, id, pc, &previous);
+		if (!(pc >> ADDRESS_BITS))
+			naming_meet(c->naming, pc - (n->flags & NODE_EXACT ? 0 : 1));
 	}
 	count = id - first;
 	if (!count)
@@ -134,4 +137,5 @@ void nodes_write(struct collector *c)
 		if (c->recording.error)
 			return;
 	}
+	naming_look_at_kinds(c->naming);
 }

@@ -387,6 +387,8 @@ unwind_rule modules_decode(uint64_t key)
 	unwind_rule rule = rule_make(RULE_GUESS, 2, 2);
 
 	m = find_module(key - 1);
+	/* Code that is in no file: its names are looked for while the program is there. */
+	came_late |= !m;
 	if (m)
 		rule = rule_with_module(cfi_rule(&m->image, key - 1, &scratch), m->index);
 	if (rule_kind(rule) == RULE_GUESS && frames_find(key - 1, &jitted))

@@ -252,7 +252,7 @@ unwind_rule modules_decode(uint64_t key) HIDDEN;
 void modules_changed(void) HIDDEN;
 /* by each thread at its next event.  False: not now. */
 bool modules_refresh(struct rt_thread *t) HIDDEN;
-/* Was a library met that was opened while the program ran? */
+/* Was code met that came while the program ran: a library that was opened, or in no file at all? */
 bool modules_came_late(void) HIDDEN;
 
 /* frames.c: unwind information that a JIT has registered.  The address is that of its records. */
