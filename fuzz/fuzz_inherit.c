@@ -9,6 +9,7 @@
 
 #include "collector/inherit.h"
 #include "collector/naming.h"
+#include "collector/python.h"
 #include "fuzz.h"
 #include "mend.h"
 
@@ -50,8 +51,10 @@ static void inherit(const uint8_t *data, size_t size)
 		memcpy(c.control->family.parent_id, data + offsetof(struct format_header, id), 16);
 	c.control->family.first_node = size % 2 ? 100 : UINT32_MAX - 1;
 	c.naming = naming_new(&c);
+	c.python = python_codes_new();
 	inherit_blocks(&c);
 	c.naming = naming_free(c.naming);
+	c.python = python_codes_free(c.python);
 	recording_release(&c.recording);
 }
 

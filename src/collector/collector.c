@@ -23,6 +23,7 @@
 #include "collector/inplace.h"
 #include "collector/log.h"
 #include "collector/naming.h"
+#include "collector/python.h"
 #include "collector/regions.h"
 #include "stream/serve.h"
 #include "wire/layout.h"
@@ -266,6 +267,7 @@ static int open_recording(struct collector *c, const char *program)
 	c->cull = cull_new(c);
 	c->regions = regions_sampler_new(c);
 	c->naming = naming_new(c);
+	c->python = python_codes_new();
 	return 0;
 }
 
@@ -479,6 +481,7 @@ void collector_release(struct collector *c)
 	c->cull = cull_free(c->cull);
 	c->regions = regions_sampler_free(c->regions);
 	c->naming = naming_free(c->naming);
+	c->python = python_codes_free(c->python);
 	binaries_release(c);
 	maps_release(&c->maps);
 	for (uint32_t i = 0; i < c->ring_count; i++)

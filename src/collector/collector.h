@@ -41,6 +41,7 @@ struct collector_file;
 struct collector_seen;
 struct cull;
 struct naming;
+struct python_codes;
 struct serve;
 struct regions_sampler;
 
@@ -64,6 +65,7 @@ struct collector {
 	struct serve *serve;		 /* NULL: nobody is sent anything; see sending.c */
 	struct regions_sampler *regions; /* NULL: memory maps are not sampled */
 	struct naming *naming;		 /* of code that is in no file */
+	struct python_codes *python;
 	struct codec_encoder encoder;
 	void *scratch;
 	uint64_t horizon; /* when the last whole pass began */

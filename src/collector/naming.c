@@ -140,7 +140,7 @@ static uint32_t text_number(struct naming *n, const char *text)
 	return id;
 }
 
-static void write_out(struct naming *n)
+void naming_write(struct naming *n)
 {
 	if (n->chunk.size)
 		recording_write(&n->collector->recording, CHUNK_SYMBOLS, EFFORT_REST, n->chunk.data,
@@ -166,7 +166,7 @@ static void put_location(struct naming *n, uint64_t address, const char *functio
 	n->last = address;
 	/* The writer's room is that of the largest payload. */
 	if (n->chunk.size > n->collector->payload.room - 4 * SYMBOLS_TEXT_MAX)
-		write_out(n);
+		naming_write(n);
 }
 
 void naming_add(struct naming *n, uint64_t address, const char *function, const char *raw_function,
@@ -320,7 +320,7 @@ void naming_look(struct naming *n)
 		n->wanted_count = left;
 	}
 	n->looked_for = n->kinds_looked_for = n->wanted_count;
-	write_out(n);
+	naming_write(n);
 }
 
 /* The address behind it keeps different places apart. */
@@ -352,5 +352,5 @@ void naming_finish(struct naming *n)
 	for (size_t i = 0; i < n->wanted_count; i++)
 		put_kind(n, &n->wanted[i]);
 	n->wanted_count = 0;
-	write_out(n);
+	naming_write(n);
 }

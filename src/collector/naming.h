@@ -27,6 +27,8 @@ void naming_add(struct naming *n, uint64_t address, const char *function, const 
 bool naming_inherit(struct naming *n, const uint8_t *payload, size_t size);
 /* What was mapped where frames were met since the last time: a JIT may unmap it soon. */
 void naming_look_at_kinds(struct naming *n);
+/* What was added goes into the recording. */
+void naming_write(struct naming *n);
 /* Looks for names that are still missing, and writes those that were found. */
 void naming_look(struct naming *n);
 /* The program ends, and is still there. */

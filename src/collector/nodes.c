@@ -7,6 +7,8 @@
 #include "collector/collector.h"
 #include "collector/log.h"
 #include "collector/naming.h"
+#include "collector/python.h"
+#include "wire/python.h"
 
 #define NODE_BYTES (4 * VARINT_MAX)
 #define ADDRESS_BITS 48
@@ -79,7 +81,9 @@ static uint32_t write_range(struct collector *c, uint32_t first, uint32_t end)
 		if (!pc)
 			break;
 		nodes_put(p, n, id, pc, &previous);
-		if (!(pc >> ADDRESS_BITS))
+		if ((pc & ~PYTHON_REST_MASK) == PYTHON_ADDRESS)
+			python_codes_name(c->python, c, pc);
+		else if (!(pc >> ADDRESS_BITS))
 			naming_meet(c->naming, pc - (n->flags & NODE_EXACT ? 0 : 1));
 	}
 	count = id - first;
@@ -127,6 +131,7 @@ void nodes_write(struct collector *c)
 		;
 	if (count > (uint64_t)c->node_segment_count * SHM_NODES_PER_SEGMENT)
 		count = c->node_segment_count * SHM_NODES_PER_SEGMENT;
+	python_codes_read(c->python, c);
 	write_unfinished(c);
 	while (c->next_node < count) {
 		uint32_t id = write_range(c, c->next_node, count);
@@ -137,5 +142,6 @@ void nodes_write(struct collector *c)
 		if (c->recording.error)
 			return;
 	}
+	naming_write(c->naming);
 	naming_look_at_kinds(c->naming);
 }

@@ -11,6 +11,7 @@
  * A forked child of a program with threads may do little: everything here is system calls on
  * memory of our own, and locks that others held are forgotten first. */
 #include "recorder/hooks.h"
+#include "recorder/python.h"
 #include "recorder/sandbox.h"
 #include "recorder/sys.h"
 #include "wire/layout.h"
@@ -196,6 +197,7 @@ static bool record_child(void)
 	control = rt_new_recording(parent);
 	thread_forget();
 	trie_forget();
+	python_forget();
 	rt.pid = sys_getpid();
 	rt.own_collector = true;
 	if (!control || !rt_use(control) || !modules_copy())

@@ -7,6 +7,7 @@
 #include "recorder/hooks.h"
 #include "recorder/inplace.h"
 #include "recorder/limits.h"
+#include "recorder/python.h"
 #include "recorder/real.h"
 #include "recorder/ring.h"
 #include "recorder/sandbox.h"
@@ -78,10 +79,44 @@ static void compare_with_full_walk(struct rt_thread *t, const uint64_t *frame, u
 }
 #endif
 
-static inline __attribute__((always_inline)) uint32_t take_stack(struct rt_thread *t,
-								 const uint64_t *frame)
+static inline __attribute__((always_inline)) uint32_t
+walk_to_node(struct rt_thread *t, struct walk *w, const uint64_t *frame)
 {
-	uint32_t level = t->depth, node = STACK_NONE;
+	uint32_t node = walk_stack(w, arch_caller(frame));
+
+	if (!node) {
+		node = trie_node(t, w);
+		walk_remember(w, arch_caller(frame), node);
+	}
+#ifdef MEMOIR_PARANOID
+	if (w == t->walks[0])
+		compare_with_full_walk(t, frame, node);
+#endif
+	return node;
+}
+
+/* The long way: modules have changed, the thread has no walk yet, or there is Python. */
+static __attribute__((noinline)) uint32_t
+take_stack_rarely(struct rt_thread *t, const uint64_t *frame, uint32_t level, bool unsure)
+{
+	uint32_t now = atomic_load_explicit(&rt.shm->module_generation, memory_order_relaxed), node;
+	struct walk *w = NULL;
+
+	if (t->generation == (rt.python ? ~now : now) || modules_refresh(t))
+		w = thread_walk(t, level);
+	if (!w) {
+		rt_count(COUNTER_stacks_lost, 1);
+		return STACK_NONE;
+	}
+	node = walk_to_node(t, w, frame);
+	return rt.python && !level ? python_stack(t, frame, node, unsure) : node;
+}
+
+/* `unsure`: see python_stack(). */
+static inline __attribute__((always_inline)) uint32_t
+take_stack_if(struct rt_thread *t, const uint64_t *frame, bool unsure)
+{
+	uint32_t level = t->depth, node;
 	struct walk *w;
 
 	if (unlikely(level))
@@ -94,28 +129,22 @@ static inline __attribute__((always_inline)) uint32_t take_stack(struct rt_threa
 		t->busy_at = (uint64_t)frame;
 	*(volatile uint32_t *)&t->depth = level + 1;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(t->generation !=
-		     atomic_load_explicit(&rt.shm->module_generation, memory_order_relaxed)) &&
-	    !modules_refresh(t))
-		w = NULL;
-	else if (unlikely(!(w = t->walks[level])))
-		w = thread_walk(t, level);
-	if (likely(w)) {
-		node = walk_stack(w, arch_caller(frame));
-		if (!node) {
-			node = trie_node(t, w);
-			walk_remember(w, arch_caller(frame), node);
-		}
-#ifdef MEMOIR_PARANOID
-		if (!level)
-			compare_with_full_walk(t, frame, node);
-#endif
-	} else {
-		rt_count(COUNTER_stacks_lost, 1);
-	}
+	w = t->walks[level];
+	if (unlikely(t->generation != atomic_load_explicit(&rt.shm->module_generation,
+							   memory_order_relaxed) ||
+		     !w))
+		node = take_stack_rarely(t, frame, level, unsure);
+	else
+		node = walk_to_node(t, w, frame);
 	atomic_signal_fence(memory_order_seq_cst);
 	*(volatile uint32_t *)&t->depth = level;
 	return node;
+}
+
+static inline __attribute__((always_inline)) uint32_t take_stack(struct rt_thread *t,
+								 const uint64_t *frame)
+{
+	return take_stack_if(t, frame, false);
 }
 
 /* Usable bytes and flags of a new block.  glibc keeps both in the word before it. */
@@ -187,7 +216,7 @@ static __attribute__((noinline)) void record_free(struct rt_thread *t, enum even
 
 uint32_t hooks_stack(struct rt_thread *t, const uint64_t *frame)
 {
-	return take_stack(t, frame);
+	return take_stack_if(t, frame, true);
 }
 
 /* For allocators inside the executable, which have their own word for what is usable. */
@@ -436,8 +465,11 @@ pid_t hook_fork(void)
 
 int hook_dlclose(void *handle)
 {
-	int result = real.dlclose(handle);
+	int result;
 
+	python_before_unloading();
+	result = real.dlclose(handle);
+	python_after_unloading();
 	modules_changed();
 	return result;
 }

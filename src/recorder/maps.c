@@ -9,6 +9,7 @@
  * here: nobody can tell from outside that part of its code was meant.  The recorder's own maps are
  * made by system calls and do not come here either. */
 #include "recorder/hooks.h"
+#include "recorder/python.h"
 #include "recorder/real.h"
 #include "recorder/ring.h"
 #include "recorder/sys.h"
@@ -119,6 +120,8 @@ int hook_munmap(void *p, size_t length)
 	uint64_t stamp = t ? rt_now() : 0;
 	int result = real.munmap(p, length);
 
+	python_forget_pages();
+
 	if (t && !result)
 		put_map_event(t, OP_UNMAP, CALL_munmap, stamp, p, length, 0, 0,
 			      rt.stacks_on_free ? hooks_stack(t, FRAME) : STACK_NONE);
@@ -161,6 +164,7 @@ void *hook_mremap(void *old, size_t old_length, size_t length, int flags, ...)
 		to = va_arg(list, void *);
 	va_end(list);
 	p = real.mremap(old, old_length, length, flags, to);
+	python_forget_pages();
 	if (t && p != MAP_FAILED)
 		remapped(t, stamp, old, old_length, p, length, flags, FRAME);
 	return p;

@@ -5,6 +5,7 @@
  * (_dl_find_object): dl_iterate_phdr would take the loader's lock, and a thread that holds a lock
  * of the program while it allocates could then wait for a constructor that wants that lock.
  * Slow path only, under the recorder's lock. */
+#include "recorder/python.h"
 #include "recorder/rt.h"
 #include "recorder/segments.h"
 #include "recorder/sys.h"
@@ -333,6 +334,7 @@ static struct module *add_module(const struct module *found)
 		return NULL;
 	describe(record, m);
 	module_count++;
+	python_look_at(m->map, generation > 1);
 	/* Index 0 means "no module": the table in shared memory starts with an empty record. */
 	atomic_store_explicit(&rt.shm->module_count, module_count + 1, memory_order_release);
 	/* One that was opened while the program runs may be unloaded and removed as quickly: the
@@ -418,7 +420,7 @@ bool modules_refresh(struct rt_thread *t)
 		rules_forget();
 	generation = now + 1;
 	rt_unlock(&lock);
-	t->generation = now;
+	t->generation = rt.python ? ~now : now;
 	for (int i = 0; i < RT_NESTING; i++)
 		if (t->walks[i])
 			walk_forget(t->walks[i]);

@@ -44,9 +44,11 @@ struct rt_thread {
 	uint64_t mask, notify_mask; /* the latter: when to wake the collector, and to measure */
 	uint32_t open;		    /* slots that are reserved and may be unwritten: see ring.h */
 
-	uint32_t depth;	     /* hooks on this thread that are taking a stack */
-	uint64_t busy_at;    /* the outermost one's frame */
-	uint32_t generation; /* of modules that the walks were made with */
+	uint32_t depth;	  /* hooks on this thread that are taking a stack */
+	uint64_t busy_at; /* the outermost one's frame */
+	/* Of modules that the walks were made with; where there is Python, all bits turned, so that
+	 * take_stack() goes the long way without asking. */
+	uint32_t generation;
 	int tid;
 
 	struct rt_known_stack *known;
@@ -68,6 +70,7 @@ struct rt {
 	bool stacks_on_free, drop_when_full;
 	bool maps, name_maps; /* memory maps are recorded; and named */
 	bool glibc;	      /* the allocator in use is glibc's */
+	bool python;	      /* its frames are wanted, and known how to take */
 	bool watch_callers;   /* who calls matters: it may be an allocator */
 	/* The allocator in use when it is not libc's: what it calls itself is not recorded. */
 	uint64_t allocator_low, allocator_size;
@@ -241,6 +244,9 @@ void trie_init(uint32_t first_node) HIDDEN;
 void trie_prepare(void) HIDDEN; /* nothing can be had for it later */
 void trie_forget(void) HIDDEN;	/* in a forked child: the nodes are the parent's */
 uint32_t trie_node(struct rt_thread *t, struct walk *w) HIDDEN;
+/* The node of one frame on top of another; 0 if there is no memory. */
+uint32_t trie_add(uint32_t parent, uint64_t pc, uint32_t flags) HIDDEN;
+uint32_t trie_add_frame(uint32_t parent, const struct walk *w, const struct walk_frame *f) HIDDEN;
 
 /* modules.c: which file an address is in, and its unwind rule. */
 void modules_init(void) HIDDEN;

@@ -292,6 +292,16 @@ static uint64_t pc_of(const struct walk_frame *f)
 	return (f->pc & 0xffffffffffffull) | (uint64_t)rule_module(f->rule) << 48;
 }
 
+uint32_t trie_add(uint32_t parent, uint64_t pc, uint32_t flags)
+{
+	return child_of(parent, pc, flags);
+}
+
+uint32_t trie_add_frame(uint32_t parent, const struct walk *w, const struct walk_frame *f)
+{
+	return child_of(parent, pc_of(f), flags_of(w, f));
+}
+
 /* Asks for the places in the index where the frames from f on will go if they are all new, which is
  * usual, and no other thread makes nodes meanwhile. */
 static void foresee(const struct walk *w, const struct walk_frame *f, uint32_t parent)

@@ -47,7 +47,8 @@ bool elf_read(const struct link_map *map, struct elf_image *ret)
 	return ret->symbols && ret->strings;
 }
 
-static void *matches(const struct elf_image *image, uint32_t index, const char *name)
+static void *matches(const struct elf_image *image, uint32_t index, const char *name,
+		     unsigned wanted)
 {
 	const ElfW(Sym) *s = &image->symbols[index];
 	unsigned type = ELF64_ST_TYPE(s->st_info);
@@ -57,12 +58,12 @@ static void *matches(const struct elf_image *image, uint32_t index, const char *
 		return NULL;
 	if (image->versions && image->versions[index] & 0x8000) /* an old version, kept hidden */
 		return NULL;
-	if (type == STT_GNU_IFUNC)
+	if (type == STT_GNU_IFUNC && wanted == STT_FUNC)
 		return ((void *(*)(void))address)();
-	return type == STT_FUNC ? address : NULL;
+	return type == wanted ? address : NULL;
 }
 
-static void *find_gnu(const struct elf_image *image, const char *name)
+static void *find_gnu(const struct elf_image *image, const char *name, unsigned wanted)
 {
 	const uint32_t *table = image->gnu_hash;
 	uint32_t bucket_count = table[0], first = table[1], bloom_size = table[2], hash = 5381;
@@ -75,7 +76,7 @@ static void *find_gnu(const struct elf_image *image, const char *name)
 		uint32_t entry = chains[i - first];
 		void *p;
 
-		if ((entry | 1) == (hash | 1) && (p = matches(image, i, name)))
+		if ((entry | 1) == (hash | 1) && (p = matches(image, i, name, wanted)))
 			return p;
 		if (entry & 1)
 			break;
@@ -83,7 +84,7 @@ static void *find_gnu(const struct elf_image *image, const char *name)
 	return NULL;
 }
 
-static void *find_sysv(const struct elf_image *image, const char *name)
+static void *find_sysv(const struct elf_image *image, const char *name, unsigned wanted)
 {
 	const uint32_t *table = image->sysv_hash, *chains = table + 2 + table[0];
 	uint32_t hash = 0;
@@ -93,7 +94,7 @@ static void *find_sysv(const struct elf_image *image, const char *name)
 		hash = (hash ^ (hash & 0xf0000000) >> 24) & 0x0fffffff;
 	}
 	for (uint32_t i = table[0] ? table[2 + hash % table[0]] : 0; i; i = chains[i]) {
-		void *p = matches(image, i, name);
+		void *p = matches(image, i, name, wanted);
 
 		if (p)
 			return p;
@@ -101,9 +102,19 @@ static void *find_sysv(const struct elf_image *image, const char *name)
 	return NULL;
 }
 
-void *elf_find(const struct elf_image *image, const char *name)
+static void *find_symbol(const struct elf_image *image, const char *name, unsigned wanted)
 {
 	if (image->gnu_hash)
-		return find_gnu(image, name);
-	return image->sysv_hash ? find_sysv(image, name) : NULL;
+		return find_gnu(image, name, wanted);
+	return image->sysv_hash ? find_sysv(image, name, wanted) : NULL;
+}
+
+void *elf_find(const struct elf_image *image, const char *name)
+{
+	return find_symbol(image, name, STT_FUNC);
+}
+
+void *elf_find_object(const struct elf_image *image, const char *name)
+{
+	return find_symbol(image, name, STT_OBJECT);
 }

@@ -30,3 +30,5 @@ struct elf_image {
 bool elf_read(const struct link_map *map, struct elf_image *ret) HIDDEN;
 /* The function that the file itself defines under this name, in its default version. */
 void *elf_find(const struct elf_image *image, const char *name) HIDDEN;
+/* A variable of it. */
+void *elf_find_object(const struct elf_image *image, const char *name) HIDDEN;

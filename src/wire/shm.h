@@ -16,6 +16,7 @@
 #include "wire/event.h"
 #include "wire/inplace.h"
 #include "wire/options.h"
+#include "wire/python.h"
 
 #define SHM_MAGIC_BASE 0x32304d4853524d4dull /* "MMRSHM02"; SHM_MAGIC is in layout.h */
 #define SHM_ENV "MEMOIR_SHM" /* set by `memoir run`: the path of the memfd to attach to */
@@ -108,7 +109,8 @@ enum shm_ending {
 	X(private_bytes, "bytes of memory that the recorder took for itself")                      \
 	X(dropped_sandbox,                                                                         \
 	  "events for which a seccomp filter of the program's forbade a system call")              \
-	X(sandboxed, "system calls of the recorder that such a filter forbids")
+	X(sandboxed, "system calls of the recorder that such a filter forbids")                    \
+	X(python_unmatched, "stacks whose Python frames could not be told for sure")
 
 enum shm_counter {
 #define X(name, help) COUNTER_##name,
@@ -224,6 +226,8 @@ struct shm_control {
 	uint64_t ring_offset[SHM_MAX_RINGS];
 	uint64_t node_segment_offset[SHM_MAX_NODE_SEGMENTS];
 	uint64_t module_segment_offset[SHM_MAX_MODULE_SEGMENTS];
+	_Atomic uint32_t python_segment_count;
+	uint64_t python_segment_offset[PYTHON_SEGMENTS_MAX];
 };
 
 #define SHM_CONTROL_SIZE ((sizeof(struct shm_control) + 65535) & ~(size_t)65535)

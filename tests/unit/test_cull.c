@@ -11,6 +11,8 @@
 #include "base/xalloc.h"
 #include "collector/collector.h"
 #include "collector/cull.h"
+#include "collector/naming.h"
+#include "collector/python.h"
 #include "model/model.h"
 #include "pairing/merge.h"
 #include "unit.h"
@@ -187,6 +189,8 @@ static void open_collector(struct collector *c, const char *path, uint64_t milli
 	c->scratch = xmalloc(codec_scratch_size());
 	codec_start(&c->encoder, c->scratch);
 	assert_int_equal(recording_open(&c->recording, path, 1, "x", c->payload.room), 0);
+	c->naming = naming_new(c);
+	c->python = python_codes_new();
 	c->cull = cull_new(c);
 	assert_non_null(c->cull);
 }
@@ -198,6 +202,8 @@ static void close_collector(struct collector *c)
 	info_write_counters(c, true);
 	assert_true(recording_finish(&c->recording));
 	cull_free(c->cull);
+	naming_free(c->naming);
+	python_codes_free(c->python);
 	free(c->control);
 	free(c->payload.data);
 	free(c->scratch);
