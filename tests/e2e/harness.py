@@ -131,6 +131,15 @@ def ask(*arguments, timeout=TIMEOUT):
     return json.loads(done.stdout)
 
 
+def stacks_by_size(path, first, last):
+    """{size: {stack, …}} of the single allocations of these sizes; functions innermost first."""
+    found = {}
+    for a in ask("allocations", "--json", "-F", f"size >= {first} and size <= {last}",
+                 path)["allocations"]:
+        found.setdefault(a["size"], set()).add(tuple(map(plain_name, a["backtrace"][::-1])))
+    return found
+
+
 def flatten(value, into=None):
     into = {} if into is None else into
     for key, item in value.items():
