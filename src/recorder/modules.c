@@ -381,12 +381,22 @@ static struct module *find_module(uint64_t address)
 	return m ? m : add_module(&found);
 }
 
+static enum arch_switch switches_stack(const struct module *m, uint64_t key)
+{
+	const struct run *code = run_of(m, key);
+
+	return code && code->end - key >= ARCH_SWITCH_SIZE
+		       ? arch_switches_stack((const uint8_t *)key)
+		       : SWITCH_NOT;
+}
+
 unwind_rule modules_decode(uint64_t key)
 {
 	static struct cfi_scratch scratch; /* under the lock, which the caller has */
 	struct module *m;
 	struct cfi_image jitted;
 	unwind_rule rule = rule_make(RULE_GUESS, 2, 2);
+	enum arch_switch to;
 
 	m = find_module(key - 1);
 	/* Code that is in no file: its names are looked for while the program is there. */
@@ -395,6 +405,8 @@ unwind_rule modules_decode(uint64_t key)
 		rule = rule_with_module(cfi_rule(&m->image, key - 1, &scratch), m->index);
 	if (rule_kind(rule) == RULE_GUESS && frames_find(key - 1, &jitted))
 		rule = rule_with_module(cfi_rule(&jitted, key - 1, &scratch), m ? m->index : 0);
+	if (rule_kind(rule) == RULE_GUESS && m && (to = switches_stack(m, key)) != SWITCH_NOT)
+		return rule_with_module(rule_make(RULE_SWITCH, to, 2), m->index);
 	if (rule_kind(rule) == RULE_GUESS)
 		frames_guessed(key - 1);
 	return rule;

@@ -27,6 +27,8 @@ enum unwind_kind {
 	RULE_GUESS,    /* no unwind information: a frame pointer chain is assumed and checked */
 	RULE_SIGNAL,   /* the kernel's signal frame */
 	RULE_END,      /* outermost frame */
+	RULE_SWITCH,   /* the same, on another stack: where Go calls C, or C calls Go; offset / 8 is
+			* which (arch.h) */
 	RULE_BROKEN,   /* unwind information that is not understood */
 };
 
@@ -80,5 +82,5 @@ static inline bool rule_uses_fp(unwind_rule r)
 {
 	enum unwind_kind k = rule_kind(r);
 
-	return k == RULE_FP || k == RULE_FP_DEREF || k == RULE_GUESS;
+	return k == RULE_FP || k == RULE_FP_DEREF || k == RULE_GUESS || k == RULE_SWITCH;
 }

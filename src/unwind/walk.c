@@ -170,6 +170,23 @@ static inline unwind_rule find_rule(struct walk *w, uint64_t key)
 	return c->rule;
 }
 
+/* Go moves goroutines' stacks, and does not change what C has saved of the frame register: it is
+ * believed if it is where the stack is now. */
+static bool may_switch(struct walk *w, const struct walk_fresh *f, uint64_t sp)
+{
+	uint64_t goroutine, top;
+
+	if (rule_offset(f->rule) / 8 != SWITCH_TO_C)
+		return true;
+	if (!readable(w, sp + SWITCH_GOROUTINE) || !readable(w, sp + SWITCH_DEPTH))
+		return false;
+	goroutine = word_at(sp + SWITCH_GOROUTINE);
+	if (!readable(w, goroutine + SWITCH_STACK_END))
+		return false;
+	top = word_at(goroutine + SWITCH_STACK_END) - word_at(sp + SWITCH_DEPTH);
+	return f->fp >= top && f->fp - top < ARCH_PAGE;
+}
+
 /* The rarer rules. */
 static __attribute__((noinline)) bool step_rarely(struct walk *w, struct walk_fresh *f,
 						  uint64_t *sp)
@@ -190,8 +207,13 @@ static __attribute__((noinline)) bool step_rarely(struct walk *w, struct walk_fr
 		*sp = at;
 		break;
 	case RULE_GUESS:
-		if (f->fp < *sp || f->fp - *sp > MAX_FRAME || !readable(w, f->fp) ||
-		    !readable(w, f->fp + 8))
+		if (f->fp < *sp || f->fp - *sp > MAX_FRAME)
+			return false;
+		__attribute__((fallthrough));
+	case RULE_SWITCH:
+		if (rule_kind(f->rule) == RULE_SWITCH && !may_switch(w, f, *sp))
+			return false;
+		if (!readable(w, f->fp) || !readable(w, f->fp + 8))
 			return false;
 		*sp = f->fp + 16;
 		f->sp_at = 0;
