@@ -100,6 +100,26 @@ static int compare_rows(const void *a, const void *b, void *context)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
+/* One row for each stack; the caller frees them. */
+static struct overview_row *stack_rows(enum stack_order order, const struct stack_sums *sums,
+				       uint32_t *ret_count)
+{
+	struct overview_row *rows = xcalloc((size_t)sums->count + 1, sizeof(*rows));
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < sums->count; i++) {
+		const struct stack_sum *s = &sums->rows[i];
+		struct weight w = weight_of(s, order);
+
+		if (w.count)
+			rows[count++] = (struct overview_row){
+				.stack = s->stack, .call = s->call, .weight = w, .stacks = 1
+			};
+	}
+	*ret_count = count;
+	return rows;
+}
+
 /* One row for each responsible function; the caller frees them. */
 static struct overview_row *group_rows(enum stack_order order, const struct stack_sums *sums,
 				       const struct responsible *r, uint32_t *ret_count)
@@ -152,7 +172,8 @@ static void fill_part(struct overview_part *part, enum stack_order order, struct
 		part->all.count += w.count;
 		part->stacks += w.count != 0;
 	}
-	rows = group_rows(order, sums, r, &part->functions);
+	rows = r ? group_rows(order, sums, r, &part->functions)
+		 : stack_rows(order, sums, &part->functions);
 	part->count = part->functions < top ? part->functions : top;
 	part->rows = xcalloc(part->count + 1, sizeof(*part->rows));
 	if (part->functions)
@@ -191,7 +212,8 @@ static int overview_compute(struct ask *a, void *answer)
 	else
 		stats_sum_stacks(v->model, &sums);
 	stats_count_stacks(v->model, &ret->counts);
-	r = responsible_of_view(v);
+	ret->by_stack = !strcmp(ask_text(a, "by"), "stack");
+	r = ret->by_stack ? NULL : responsible_of_view(v);
 	for (enum stack_order i = 0; i < STACK_ORDERS; i++)
 		fill_part(&ret->parts[i], i, &sums, r, ask_count(a, "top"));
 	ret->temporary = ret->parts[BY_TEMPORARY].all.count;
@@ -389,7 +411,9 @@ static void overview_drop(void *answer)
 /* Verdicts look at every curve of what was kept: seconds where all else takes none. */
 static const struct param_row params[] = {
 	{ "verdicts", PARAM_BOOL, "true", "with verdicts on what was not freed" },
-	{ "top", PARAM_COUNT, "5", "functions of each kind", .letter = 'n' },
+	{ "by", PARAM_CHOICE, "responsible", "what makes a row", .values = "responsible|stack",
+	  .letter = 'b' },
+	{ "top", PARAM_COUNT, "5", "rows of each kind", .letter = 'n' },
 	{ "backtraces", PARAM_BOOL, "false",
 	  "with every frame of the stack of each that weighs most" },
 	{ 0 },

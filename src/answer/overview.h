@@ -5,7 +5,7 @@
 #include "model/stats.h"
 #include "query/verdict.h"
 
-/* Responsible functions (query/responsible.h) by one measure, the heaviest first. */
+/* Responsible functions (query/responsible.h), or stacks, by one measure, the heaviest first. */
 struct overview_part {
 	struct weight all; /* of every stack */
 	struct overview_row {
@@ -27,7 +27,7 @@ struct answer_overview {
 	uint64_t temporary;		 /* also what was removed from the recording */
 	const struct verdicts *verdicts; /* NULL: not asked for */
 	struct verdicts own;		 /* of a part */
-	bool backtraces;
+	bool backtraces, by_stack;
 };
 
 extern const struct question question_overview;

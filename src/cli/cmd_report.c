@@ -113,7 +113,7 @@ static void print_title(struct printing *p, const struct title *title, const str
 }
 
 static void print_part(struct printing *p, struct report *r, const struct title *title,
-		       const struct overview_part *part)
+		       const struct overview_part *part, bool by_stack)
 {
 	struct weight rest = part->all;
 	struct human a, b;
@@ -122,7 +122,7 @@ static void print_part(struct printing *p, struct report *r, const struct title 
 		const struct overview_row *row = &part->rows[i];
 
 		print_row(p, title, r->view, row, &part->all);
-		if (full || stacks)
+		if (full || stacks || by_stack)
 			report_stack(r, p->out, row->stack, row->call);
 		rest.bytes -= row->weight.bytes;
 		rest.count -= row->weight.count;
@@ -130,8 +130,8 @@ static void print_part(struct printing *p, struct report *r, const struct title 
 	if (part->functions <= part->count || rest.count > part->all.count)
 		return;
 	share_of(&a, title, &rest, &part->all);
-	buf_printf(p->out, "%s%8s  in %s other function%s%s\n", term_style(&p->term, STYLE_DIM),
-		   a.text, human_count(&b, part->functions - part->count),
+	buf_printf(p->out, "%s%8s  in %s other %s%s%s\n", term_style(&p->term, STYLE_DIM), a.text,
+		   human_count(&b, part->functions - part->count), by_stack ? "stack" : "function",
 		   part->functions - part->count == 1 ? "" : "s",
 		   term_style(&p->term, STYLE_PLAIN));
 }
@@ -156,7 +156,7 @@ static void print_report(struct printing *p, const void *answer)
 		const struct overview_part *part = &o->parts[titles[i].order];
 
 		print_title(p, &titles[i], &part->all, o->view);
-		print_part(p, &r, &titles[i], part);
+		print_part(p, &r, &titles[i], part, o->by_stack);
 	}
 	free(r.frames);
 }

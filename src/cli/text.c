@@ -59,7 +59,8 @@ char *text_abbreviated(const char *name)
 			name += n;
 			continue;
 		}
-		end = *name == '<' || (*name == '(' && out.size) ? behind_bracket(name) : NULL;
+		/* What a name begins with is no argument list: <lambda>, <T as Trait>::f. */
+		end = (*name == '<' || *name == '(') && out.size ? behind_bracket(name) : NULL;
 		if (end && end > name + 2 && strncmp(name, "(anonymous", 10) != 0) {
 			buf_char(&out, *name);
 			buf_text(&out, "\xe2\x80\xa6");

@@ -173,7 +173,9 @@ def stacks_of(path):
 
 def tops_of(path, *options):
     """Every stack of the report with all of its frames, outermost first."""
-    return ask("report", "--json", "--no-verdicts", "--backtraces", "--top", "100000000", *options,
+    return ask("report", "--json", "--by", "stack", "--no-verdicts", "--backtraces", "--top",
+               "100000000",
+               *options,
                path)["top"]
 
 

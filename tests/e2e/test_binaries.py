@@ -32,7 +32,8 @@ def test_library_of_a_relative_path_just_before_the_end(compile_program, record,
 
 def frames(path, env=None):
     """What every stack looks like: names, files, lines, inlined ones."""
-    run = execute([MEMOIR, "report", "--no-cache", "--json", "--no-verdicts", "--backtraces",
+    run = execute([MEMOIR, "report", "--no-cache", "--json", "--by", "stack", "--no-verdicts",
+                   "--backtraces",
                    "--top", "100000", str(path)], env=env)
     assert run.status == 0, run
     stacks = json.loads(run.stdout)["top"]["allocated"]

@@ -77,7 +77,7 @@ def test_every_end_has_written_its_events(compile_program, tmp_path, how):
     assert process.wait(20) == WAYS[how]
     for holder in collector if isinstance(collector, list) else harness.holders(path):
         harness.kill(holder)
-    run = memoir_live("report", "--json", "--backtraces", "--top", "100000", path)
+    run = memoir_live("report", "--json", "--by", "stack", "--backtraces", "--top", "100000", path)
     made = [s for s in json.loads(run.stdout)["top"]["allocated"]
             if "make" in map(harness.plain_name, s["backtrace"])]
     assert sum(s["count"] for s in made) == 1000

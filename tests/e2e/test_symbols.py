@@ -332,7 +332,8 @@ def test_report_with_debug_symbols(tmp_path):
 
     def own_files(*options):
         report = execute(
-            [MEMOIR, "report", "--json", "--backtraces", "-n", "100", *options, recording])
+            [MEMOIR, "report", "--json", "--by", "stack", "--backtraces", "-n", "100", *options,
+             recording])
         assert report.status == 0, report
         stacks = json.loads(report.stdout)["top"]["allocated"]
         return {f.get("source") for s in stacks for f in s["backtrace"]
@@ -342,7 +343,8 @@ def test_report_with_debug_symbols(tmp_path):
     # The same again, through whatever was cached.
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     for _ in range(2):
-        report = execute([MEMOIR, "report", "-n", "100", "--full", "-d", str(tmp_path / "store"),
+        report = execute([MEMOIR, "report", "--by", "stack", "-n", "100", "--full", "-d",
+                          str(tmp_path / "store"),
                           recording],
                          env=cache)
         assert SOURCE.encode() in report.stdout

@@ -28,7 +28,8 @@ def facts(path, without=()):
 
 def report(path):
     """The report's numbers, by stack number."""
-    found = harness.ask("report", "--json", "--no-verdicts", "--top", "100000", str(path))
+    found = harness.ask("report", "--json", "--by", "stack", "--no-verdicts", "--top", "100000",
+                        str(path))
     names = {"function", "source", "line"}
     return {part: sorted(({k: v for k, v in s.items() if k not in names} for s in stacks),
                          key=lambda s: s["backtrace_id"])

@@ -26,7 +26,8 @@ def stripped(tmp_path_factory):
     run = execute([MEMOIR, "run", "-o", str(path), "--", str(program)])
     assert run.status == 0, run
     report = json.loads(
-        execute([MEMOIR, "report", "--json", "--backtraces", "--top", "1000", str(path)]).stdout)
+        execute([MEMOIR, "report", "--json", "--by", "stack", "--backtraces", "--top", "1000",
+                 str(path)]).stdout)
     frames = [f for s in report["top"]["allocated"] for f in s["backtrace"]
               if f.get("library") == "shop"]
     names = {f["name"] for f in frames}

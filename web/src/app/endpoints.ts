@@ -268,6 +268,7 @@ export interface MapsQuery extends Omit<Filters, "jemalloc"> {
 
 export interface OverviewQuery extends Omit<Filters, "backtraces"> {
 	verdicts?: boolean;
+	by?: "responsible" | "stack";
 	top?: number;
 	backtraces?: boolean;
 }

@@ -105,6 +105,7 @@ export interface Top {
 	source?: string;
 	line?: number;
 	backtrace_id: number;
+	stacks: number;
 	bytes: number;
 	count: number;
 }

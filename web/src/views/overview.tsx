@@ -88,7 +88,9 @@ const WORDS: Record<Verdict["class"], string> = {
 	start_up: "start-up",
 	"start-up": "start-up",
 };
-const stack = (backtrace: number): string => `backtrace = ${backtrace}`;
+/* What a row is about: all stacks of its function. */
+const responsible = (r: { function: string; backtrace_id: number }): string =>
+	r.backtrace_id ? `responsible = ${quote(r.function)}` : "backtrace = 0";
 const list = (): string => (has("allocations") ? "allocations" : "flame");
 
 /* Five figures, each with the sentence that makes it mean something. */
@@ -233,7 +235,8 @@ function Who({
 		(f.leaked.bytes > f.peak.bytes / 2 ? "leaked" : "peak");
 	const verdicts = new Map(known.map((v) => [v.backtrace_id, v]));
 	const rows: Row[] = (f.top[kind] ?? []).map((t) => {
-		const verdict = verdicts.get(t.backtrace_id);
+		/* Of a function with several stacks, none of theirs need be true of all. */
+		const verdict = t.stacks === 1 ? verdicts.get(t.backtrace_id) : undefined;
 		return verdict ? { ...t, verdict } : t;
 	});
 	const whole = {
@@ -243,7 +246,7 @@ function Who({
 		temporary: rows.reduce((sum, r) => sum + r.bytes, 0),
 	}[kind];
 	const ask = (r: Row, view: string): string =>
-		adding(stack(r.backtrace_id), view, view === "flame" ? { measure: kind } : {});
+		adding(responsible(r), view, view === "flame" ? { measure: kind } : {});
 	const most = Math.max(1, ...rows.map((r) => r.bytes));
 	const columns: Column<Row>[] = [
 		{
@@ -345,25 +348,25 @@ function Who({
 								? [{ label: "Its allocations", href: ask(r, "allocations") }]
 								: []),
 							{
-								label: "Ask about this stack",
+								label: "Ask about this function",
 								href: href(
 									{},
 									{
 										filter: withTerm(
 											route().parameters["filter"],
-											stack(r.backtrace_id),
+											responsible(r),
 										),
 									},
 								),
 							},
 							{
-								label: "Everything but this stack",
+								label: "Everything but this function",
 								href: href(
 									{},
 									{
 										filter: withTerm(
 											route().parameters["filter"],
-											`not ${stack(r.backtrace_id)}`,
+											`not ${responsible(r)}`,
 										),
 									},
 								),
