@@ -4,10 +4,16 @@
 
 #include "answer/leaks.h"
 #include "base/buf_text.h"
+#include "base/buf_type.h"
 #include "base/human.h"
+#include "base/xalloc.h"
 #include "cli/about.h"
 #include "cli/answering.h"
 #include "cli/report.h"
+#include "cli/text.h"
+#include "query/responsible.h"
+
+#define NAME_MAX_COLUMNS 60
 
 static bool full;
 
@@ -15,6 +21,24 @@ static const struct command_option options[] = {
 	{ "full", 0, NULL, "show every frame, and whole paths", COMMAND_FLAG, &full },
 	{ 0 },
 };
+
+/* " by parse_rows", the responsible function. */
+static void print_function(const struct report *r, struct buf *out, uint32_t stack)
+{
+	const struct responsible *responsible = responsible_of_view(r->view);
+	struct responsible_frame f;
+	struct buf name = { 0 };
+	auto_free char *shorter = NULL;
+
+	if (!responsible_find(responsible, stack, &f))
+		return;
+	responsible_name(responsible, &f, &name);
+	shorter = text_abbreviated(name.data);
+	buf_printf(out, " by %s", term_style(&r->term, STYLE_FUNCTION));
+	text_shortened(out, r->full ? name.data : shorter, r->full ? SIZE_MAX : NAME_MAX_COLUMNS);
+	buf_text(out, term_style(&r->term, STYLE_PLAIN));
+	buf_release(&name);
+}
 
 static void print_verdict(struct report *r, struct buf *out, const struct verdict *v)
 {
@@ -32,6 +56,7 @@ static void print_verdict(struct report *r, struct buf *out, const struct verdic
 	else
 		buf_printf(out, " in %s block%s", human_count(&b, v->leaked_count),
 			   v->leaked_count == 1 ? "" : "s");
+	print_function(r, out, v->stack);
 	if (v->class != VERDICT_UNCLEAR)
 		buf_printf(out, "%s, %.0f %% sure%s", term_style(t, STYLE_DIM), v->confidence * 100,
 			   term_style(t, STYLE_PLAIN));

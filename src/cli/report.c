@@ -172,8 +172,11 @@ void report_stack(struct report *r, struct buf *out, uint32_t stack, unsigned ca
 	size_t shown = 0, last;
 
 	find_frames(r, stack, call);
-	/* A long stack shows its inner and its outer end; a stack of others' frames, all. */
-	last = r->frame_count - (r->frame_count > OUTER_FRAMES ? OUTER_FRAMES : 0);
+	/* A long stack shows its inner and its outer end; what calls main() does not count. */
+	last = r->frame_count;
+	while (!r->full && last > 1 && r->frames[last - 1].kind != FRAME_PROGRAM)
+		last--;
+	last -= last > OUTER_FRAMES ? OUTER_FRAMES : 0;
 	for (size_t i = 0; i < r->frame_count; i++) {
 		size_t others = r->full ? 0 : others_from(r, i);
 

@@ -23,6 +23,11 @@ def python(request):
     return request.param
 
 
+@pytest.fixture(autouse=True)
+def wanted(monkeypatch):
+    monkeypatch.setitem(harness.ENVIRONMENT, "MEMOIR_PYTHON", "1")
+
+
 def frames_by_size(path):
     """{size: [(function, file, line)]}, innermost first, of the blocks that the script made."""
     answer = harness.ask("allocations", "--json", "-F", "size >= 100000 and size < 110000", path)
