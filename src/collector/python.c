@@ -73,7 +73,7 @@ void python_codes_read(struct python_codes *p, const struct collector *c)
 {
 	for (;;) {
 		uint32_t room = p->segment ? PYTHON_SEGMENT_SIZE - p->used : 0;
-		const struct python_record *r = (const void *)(p->segment + p->used);
+		const struct python_record *r = room ? (const void *)(p->segment + p->used) : NULL;
 		uint64_t size = room >= sizeof(*r) ? record_size(r, room) : 0;
 
 		if (size) {

@@ -62,8 +62,8 @@ void title_start(struct collector *c)
 
 	c->title[n] = 0;
 	join_words(c->title, n);
-	/* A forked child may have been quicker than its collector: no program is called that. */
-	if (c->control->family.origin == ORIGIN_FORK && one_word && strchr(c->title, ' '))
+	/* It may have been quicker than its collector: no program is called that. */
+	if (one_word && strchr(c->title, ' '))
 		info_write_text(c, "title", c->title);
 }
 

@@ -173,11 +173,11 @@ def test_every_question_has_its_doors():
                 if not RESOURCES.fullmatch(path)], "these are questions, for src/answer"
 
 
-def test_only_recordings_are_waited_for():
+def test_only_recordings_and_folders_of_them_are_waited_for():
     waiting = {e["question"]: {option for option in ("--wait", "--live", "--follow")
                                if option in usage("ask", e["question"])} for e in QUESTIONS}
     assert {name: len(options) for name, options in waiting.items()} == {
-        e["question"]: 3 if e["kind"] == "recording" else 0 for e in QUESTIONS}
+        e["question"]: {"recording": 3, "processes": 2}.get(e["kind"], 0) for e in QUESTIONS}
 
 
 @pytest.mark.parametrize("endpoint", QUESTIONS, ids=lambda e: e["question"])

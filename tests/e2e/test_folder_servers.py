@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 
 import pytest
 
@@ -71,6 +72,7 @@ def test_nginx_is_a_daemon_with_workers(tmp_path):
     try:
         assert run.returncode == 0 and f"recorded on in {tmp_path}/r\n" in stderr, stderr
         harness.wait_for(lambda: len(glob.glob(f"{tmp_path}/r/*.dat")) >= 3, what="the workers")
+        time.sleep(1.5)  # a title that comes late is looked for every second
     finally:
         os.kill(int(pid.read_text(encoding="ascii")), signal.SIGQUIT)
     harness.wait_for(lambda: not pid.exists(), what="the end of nginx")

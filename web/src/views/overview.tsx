@@ -233,10 +233,10 @@ function Who({
 	const kind =
 		KINDS.find(([key]) => key === parameters["who"])?.[0] ??
 		(f.leaked.bytes > f.peak.bytes / 2 ? "leaked" : "peak");
-	const verdicts = new Map(known.map((v) => [v.backtrace_id, v]));
+	/* The worst of a function's stacks: they come in that order. */
+	const verdicts = new Map([...known].reverse().map((v) => [v.function, v]));
 	const rows: Row[] = (f.top[kind] ?? []).map((t) => {
-		/* Of a function with several stacks, none of theirs need be true of all. */
-		const verdict = t.stacks === 1 ? verdicts.get(t.backtrace_id) : undefined;
+		const verdict = verdicts.get(t.function);
 		return verdict ? { ...t, verdict } : t;
 	});
 	const whole = {
@@ -319,7 +319,7 @@ function Who({
 			said={
 				`${plural(f.stacks, "stack")} ` +
 				`${part ? (f.stacks === 1 ? "matches" : "match") : "in all"}, the heaviest ` +
-				`${rows.length}`
+				plural(rows.length, "function")
 			}
 			tools={
 				<>
