@@ -27,6 +27,7 @@ static const struct timed_question questions[] = {
 	  "stack", "leaked" },
 	{ "stacks by own peak, group filter", "group_allocations >= 100", "stack", "peak_size" },
 	{ "functions, filtered", "size >= 64 and lifetime >= 1us", "function", "self.size" },
+	{ "responsible functions, filtered", "size >= 64", "responsible", "size" },
 	{ "threads, filtered", "size < 1k", "thread", "size" },
 	{ "size classes, alive at one time", "alive_at(50%)", "size_class", "key" },
 	{ "allocations by size, filtered", "lifetime >= 100us or chain_length >= 2", NULL, "size" },
@@ -68,7 +69,7 @@ static uint32_t answer(const struct model *m, struct locations *p, const struct 
 		page = groups_page(g, sort, true, 0, PAGE);
 		groups_free(g);
 	} else {
-		page = sort_page(v, sort_key_find(q->sort), true, 0, PAGE);
+		page = sort_page(v, sort_field(q->sort), true, 0, PAGE);
 	}
 	free(page.rows);
 	count = v->count;

@@ -29,7 +29,7 @@ CHOICES = ("by", "direction", "of", "sort_by", "level", "stacks", "class", "weig
 # What a path or a question needs that the table does not say.
 ARGUMENTS = {"{backtrace_id}": "500000"}
 NEEDED = {"/data/{id}/source": {"file": "/nowhere.c"}, "/data/{id}/diff": {"b": "last"},
-          "/data/{id}/complete": {"text": "size"}}
+          "/data/{id}/complete": {"text": "size"}, "/data/{id}/callers": {"function": "main"}}
 # What a measure needs.
 MEASURES = {"alive_at": {"at": "50%"}, "alive": {"at": "50%"}, "short_lived": {"below": "10us"}}
 EXTRA = [{"threads": "true"}, {"generate_graphs": "true"}, {"spark": "60", "count": "60"},
