@@ -4,7 +4,7 @@
  * language library's, a runtime's?
  *
  * The rules are text, a line each: KIND WHERE PATTERN…, "library c++ std::*".  Those of
- * frame_kinds.txt are built in; a user's come before them (frame_rules_user()).  A '&' in a pattern
+ * frame_kinds.txt are built in; a user's come before them (user_rules.h).  A '&' in a pattern
  * is a blank.  Rules are read once, by one thread, then by any. */
 #include <stdbool.h>
 #include <stddef.h>

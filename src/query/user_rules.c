@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/buf_text.h"
-#include "base/path.h"
+#include "base/buf_type.h"
+#include "base/read_file.h"
 
 #define RULES_MAX (1u << 20) /* bytes */
 
@@ -30,16 +30,13 @@ static void user_rules_path(struct buf *out)
 static int read_file(const char *path, struct buf *out)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char piece[4096];
-	ssize_t n;
+	int error;
 
 	if (fd < 0)
 		return -errno;
-	while ((n = read(fd, piece, sizeof(piece))) > 0 && out->size < RULES_MAX)
-		buf_add(out, piece, (size_t)n);
-	n = n < 0 ? -errno : 0;
+	error = read_to_end(fd, out, RULES_MAX);
 	close(fd);
-	return (int)n;
+	return error;
 }
 
 struct frame_rules *user_rules_read(struct err *err)
