@@ -77,6 +77,11 @@ static struct {
 	struct run_of_loop runs[RUNS_MAX];
 	uint32_t frame_count, run_count;
 	bool cut;
+	/* Of the stack before: most loops that allocate have the same one again and again. */
+	uint64_t changed; /* 0: up to here this stack is that one */
+	uint64_t sum;	  /* of its frames and runs */
+	uint32_t summed_frames, summed_runs;
+	bool summed_cut;
 } py;
 
 void python_forget_pages(void)
@@ -107,7 +112,7 @@ void python_look_at(const struct link_map *map, bool late)
 			py.layout = &python_layouts[i];
 	if (!py.layout) {
 		py.refused = true;
-		say("Python's functions are not recorded: its version is not known", NULL);
+		rt_count(COUNTER_python_unknown, 1);
 	} else {
 		modules_changed(); /* every thread comes by, and learns that there is Python */
 	}
@@ -314,6 +319,14 @@ static inline struct known_frame *known_frame(uint64_t frame)
 	return &py.known[frame / 16 % KNOWN_FRAMES];
 }
 
+static inline void put_address(uint64_t address)
+{
+	uint64_t *place = &py.frames[py.frame_count++];
+
+	py.changed |= *place ^ address;
+	*place = address;
+}
+
 static inline bool put_frame(const struct python_layout *l, struct known_frame *k, uint64_t number)
 {
 	int64_t place = (int64_t)(k->instruction - k->code - l->instructions) / 2;
@@ -326,7 +339,7 @@ static inline bool put_frame(const struct python_layout *l, struct known_frame *
 	if (place > PYTHON_PLACE_MASK)
 		place = PYTHON_PLACE_MASK;
 	k->address = python_address((uint32_t)number, (uint32_t)place);
-	py.frames[py.frame_count++] = k->address;
+	put_address(k->address);
 	return true;
 }
 
@@ -364,7 +377,7 @@ static inline bool take_frame(const struct python_layout *l, uint64_t frame)
 		k->instruction = instruction;
 		return put_frame(l, k, (k->address & ~PYTHON_ADDRESS) >> PYTHON_PLACE_BITS);
 	}
-	py.frames[py.frame_count++] = k->address;
+	put_address(k->address);
 	return true;
 }
 
@@ -381,9 +394,13 @@ static inline bool on_stack(uint64_t at, uint64_t low, uint64_t high)
 
 static bool end_run(uint64_t at)
 {
-	if (py.run_count == RUNS_MAX || (py.run_count && py.runs[py.run_count - 1].at >= at))
+	struct run_of_loop *run = &py.runs[py.run_count];
+
+	if (py.run_count == RUNS_MAX || (py.run_count && run[-1].at >= at))
 		return false;
-	py.runs[py.run_count++] = (struct run_of_loop){ at, py.frame_count };
+	py.run_count++;
+	py.changed |= run->end ^ py.frame_count;
+	*run = (struct run_of_loop){ at, py.frame_count };
 	return true;
 }
 
@@ -527,24 +544,40 @@ static bool take_python_frames(uint64_t state, uint64_t low, uint64_t high)
 {
 	py.frame_count = py.run_count = 0;
 	py.cut = false;
+	py.changed = 0;
 	return py.layout->is_entry != PYTHON_NONE ? take_runs(state, low, high)
 						  : take_list(state, low, high);
 }
 
-static uint32_t known_or_merged(struct rt_thread *t, const uint64_t *frame, uint32_t node)
+/* A hash of the stack's Python frames and where they belong. */
+static uint64_t sum_of_frames(void)
 {
-	uint64_t hash = mix(node, py.cut);
-	struct rt_known_stack *k;
-	uint32_t merged;
+	uint64_t sum = py.cut;
 
-	/* Sums that do not wait for each other. */
+	if (likely(py.frame_count == py.summed_frames && py.run_count == py.summed_runs &&
+		   py.cut == py.summed_cut))
+		return py.sum;
+	/* Parts that do not wait for each other. */
 	for (uint32_t i = 0; i < py.frame_count; i++) {
 		uint64_t part = (py.frames[i] ^ (uint64_t)i << 50) * 0x9e3779b97f4a7c15ull;
 
-		hash += (part ^ part >> 29) * 0xbf58476d1ce4e5b9ull;
+		sum += (part ^ part >> 29) * 0xbf58476d1ce4e5b9ull;
 	}
 	for (uint32_t i = 0; i < py.run_count; i++)
-		hash = mix(hash, py.runs[i].end);
+		sum = mix(sum, py.runs[i].end);
+	py.summed_frames = py.frame_count;
+	py.summed_runs = py.run_count;
+	py.summed_cut = py.cut;
+	py.sum = sum;
+	return sum;
+}
+
+static uint32_t known_or_merged(struct rt_thread *t, const uint64_t *frame, uint32_t node)
+{
+	uint64_t hash = mix(sum_of_frames(), node);
+	struct rt_known_stack *k;
+	uint32_t merged;
+
 	k = &py.stacks[hash & (KNOWN_STACKS - 1)];
 	if (likely(k->hash == hash))
 		return k->node;
@@ -563,6 +596,7 @@ static uint32_t python_stack_now(struct rt_thread *t, const uint64_t *frame, uin
 	const struct walk *w = t->walks[0];
 	uint64_t state, low = (uint64_t)frame, high = w->stack_high;
 	uint32_t unmapped;
+	bool taken;
 
 	if (py.refused || !node)
 		return node;
@@ -577,13 +611,15 @@ static uint32_t python_stack_now(struct rt_thread *t, const uint64_t *frame, uin
 	}
 	if (unlikely(!py.checked) && !looks_right(t, state)) {
 		py.refused = true;
-		say("Python's frames are not recorded: its memory is not laid out as expected",
-		    NULL);
+		rt_count(COUNTER_python_unknown, 1);
 		return node;
 	}
 	if (word_at(state + py.layout->interp) != py.interpreter)
 		return node;
-	if (!take_python_frames(state, low, high)) {
+	taken = take_python_frames(state, low, high);
+	if (py.changed)
+		py.summed_frames = UINT32_MAX;
+	if (!taken) {
 		rt_count(COUNTER_python_unmatched, 1);
 		return node;
 	}

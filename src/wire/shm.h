@@ -110,7 +110,8 @@ enum shm_ending {
 	X(dropped_sandbox,                                                                         \
 	  "events for which a seccomp filter of the program's forbade a system call")              \
 	X(sandboxed, "system calls of the recorder that such a filter forbids")                    \
-	X(python_unmatched, "stacks whose Python frames could not be told for sure")
+	X(python_unmatched, "stacks whose Python frames could not be told for sure")               \
+	X(python_unknown, "interpreters of Python whose functions are not known how to find")
 
 enum shm_counter {
 #define X(name, help) COUNTER_##name,

@@ -23,11 +23,6 @@ def python(request):
     return request.param
 
 
-@pytest.fixture(autouse=True)
-def wanted(monkeypatch):
-    monkeypatch.setitem(harness.ENVIRONMENT, "MEMOIR_PYTHON", "1")
-
-
 def frames_by_size(path):
     """{size: [(function, file, line)]}, innermost first, of the blocks that the script made."""
     answer = harness.ask("allocations", "--json", "-F", "size >= 100000 and size < 110000", path)
@@ -145,3 +140,12 @@ def test_opened_and_closed(compile_program, record):
 def test_programs_in_c_know_nothing_of_it(compile_program, record):
     recording = record([compile_program("jit", libraries=("-Wl,--no-as-needed", "-lgcc_s"))])
     assert recording.info["python_unmatched"] == 0
+
+
+def test_unknown_version(compile_program, record):
+    """It is left alone and counted, and nothing is written into the program's output."""
+    program = compile_program("python_unknown", libraries=("-Wl,--export-dynamic",))
+    recording = record([program])
+    assert recording.status == 0
+    assert recording.info["python_unknown"] == 1
+    assert b"Python" not in recording.run.stderr
