@@ -93,7 +93,7 @@ static void verdicts(const struct view *v)
 {
 	struct verdicts all;
 
-	verdicts_init(&all, v, false);
+	verdicts_init(&all, v, NULL);
 	verdicts_release(&all);
 }
 

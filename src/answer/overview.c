@@ -224,9 +224,12 @@ static int overview_compute(struct ask *a, void *answer)
 		take_totals(ret, &v->model->totals);
 	if (!ask_bool(a, "verdicts"))
 		return 0;
-	if (v->bits)
-		verdicts_init(&ret->own, v, false);
-	ret->verdicts = v->bits ? &ret->own : snapshot_verdicts(a->snapshot);
+	if (v->bits || v->responsible) {
+		verdicts_init(&ret->own, v, NULL);
+		ret->verdicts = &ret->own;
+	} else {
+		ret->verdicts = snapshot_verdicts(a->snapshot);
+	}
 	return 0;
 }
 
@@ -280,30 +283,17 @@ static void write_totals(struct json *j, const struct answer_overview *o)
 
 static void write_verdicts(struct json *j, const struct view *v, const struct verdicts *all)
 {
-	uint64_t bytes[VERDICTS] = { 0 }, count[VERDICTS] = { 0 };
-
 	json_array(j, "verdicts");
-	for (uint32_t i = 0; i < all->count; i++) {
+	for (uint32_t i = 0; i < all->count && i < VERDICTS_SHOWN; i++) {
 		const struct verdict *row = &all->rows[i];
 
-		bytes[row->class] += row->leaked_bytes;
-		count[row->class]++;
-		if (i >= VERDICTS_SHOWN)
-			continue;
 		json_object(j, NULL);
-		leaks_verdict(j, v->model, row);
+		leaks_verdict(j, v, row);
 		words_where(j, v, row->stack);
 		json_end_object(j);
 	}
 	json_end_array(j);
-	json_object(j, "verdict_counts");
-	for (unsigned i = 0; i < VERDICTS; i++)
-		json_number(j, verdict_rows[i].name, count[i]);
-	json_end_object(j);
-	json_object(j, "verdict_bytes");
-	for (unsigned i = 0; i < VERDICTS; i++)
-		json_number(j, verdict_rows[i].name, bytes[i]);
-	json_end_object(j);
+	leaks_write_sums(j, all);
 }
 
 static void write_top(struct ask *a, struct json *j, const struct answer_overview *o,

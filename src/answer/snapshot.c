@@ -88,7 +88,7 @@ const struct verdicts *snapshot_verdicts(struct snapshot *s)
 	pthread_mutex_lock(&s->judging);
 	if (!s->judged) {
 		all = views_take(&s->views, s->model, s->locations, NULL, &err);
-		verdicts_init(&s->verdicts, all->view, false);
+		verdicts_init(&s->verdicts, all->view, NULL);
 		views_give(&s->views, all);
 		s->judged = true;
 	}

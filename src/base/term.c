@@ -49,7 +49,7 @@ const char *term_style(const struct term *t, enum term_style style)
 		[STYLE_PLAIN] = "\033[0m",	[STYLE_TITLE] = "\033[1;36m",
 		[STYLE_STRONG] = "\033[1m",	[STYLE_DIM] = "\033[2m",
 		[STYLE_NUMBER] = "\033[33m",	[STYLE_FUNCTION] = "\033[32m",
-		[STYLE_WARNING] = "\033[1;33m",
+		[STYLE_WARNING] = "\033[1;33m", [STYLE_BAD] = "\033[1;31m",
 	};
 
 	return t->color ? sequences[style] : "";

@@ -10,7 +10,8 @@ enum term_style {
 	STYLE_DIM,
 	STYLE_NUMBER,
 	STYLE_FUNCTION,
-	STYLE_WARNING
+	STYLE_WARNING,
+	STYLE_BAD /* what is wrong */
 };
 
 struct term {

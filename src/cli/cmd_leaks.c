@@ -11,9 +11,11 @@
 #include "cli/answering.h"
 #include "cli/report.h"
 #include "cli/text.h"
+#include "query/known_pools.h"
 #include "query/responsible.h"
 
 #define NAME_MAX_COLUMNS 60
+#define REASONS_SAID 3
 
 static bool full;
 
@@ -40,16 +42,24 @@ static void print_function(const struct report *r, struct buf *out, uint32_t sta
 	buf_release(&name);
 }
 
+/* Red is for what should be looked at. */
+static enum term_style style_of(const struct verdict *v)
+{
+	if (!v->matters)
+		return STYLE_DIM;
+	return v->class == VERDICT_GROWING   ? STYLE_BAD
+	       : v->class == VERDICT_UNCLEAR ? STYLE_WARNING
+					     : STYLE_NUMBER;
+}
+
 static void print_verdict(struct report *r, struct buf *out, const struct verdict *v)
 {
 	const struct term *t = &r->term;
 	struct human a, b;
-	uint64_t bytes = v->freed_at_exit ? v->kept_bytes : v->leaked_bytes;
 
-	buf_printf(out, "\n%s%-9s%s ",
-		   term_style(t, v->class == VERDICT_GROWING ? STYLE_WARNING : STYLE_NUMBER),
-		   verdict_rows[v->class].title, term_style(t, STYLE_PLAIN));
-	buf_printf(out, "%s%s%s", term_style(t, STYLE_STRONG), human_size(&a, bytes),
+	buf_printf(out, "\n%s%-9s%s ", term_style(t, style_of(v)), verdict_rows[v->class].title,
+		   term_style(t, STYLE_PLAIN));
+	buf_printf(out, "%s%s%s", term_style(t, STYLE_STRONG), human_size(&a, verdict_bytes(v)),
 		   term_style(t, STYLE_PLAIN));
 	if (v->freed_at_exit)
 		buf_text(out, ", freed at exit");
@@ -57,7 +67,9 @@ static void print_verdict(struct report *r, struct buf *out, const struct verdic
 		buf_printf(out, " in %s block%s", human_count(&b, v->leaked_count),
 			   v->leaked_count == 1 ? "" : "s");
 	print_function(r, out, v->stack);
-	if (v->class != VERDICT_UNCLEAR)
+	if (v->stacks > 1)
+		buf_printf(out, " in %s stacks", human_count(&b, v->stacks));
+	if (v->class != VERDICT_UNCLEAR && v->class != VERDICT_POOL)
 		buf_printf(out, "%s, %.0f %% sure%s", term_style(t, STYLE_DIM), v->confidence * 100,
 			   term_style(t, STYLE_PLAIN));
 	buf_text(out, "\n          ");
@@ -66,55 +78,113 @@ static void print_verdict(struct report *r, struct buf *out, const struct verdic
 	report_stack(r, out, v->stack, v->call);
 }
 
-/* How much of each class there is. */
-static void print_summary(const struct report *r, struct buf *out, const struct verdicts *all)
+/* What is kept on purpose, the heaviest first. */
+static void print_reasons(struct buf *out, const struct verdicts *all)
 {
-	uint64_t bytes[VERDICTS] = { 0 }, count[VERDICTS] = { 0 };
-	struct human a, b;
+	uint32_t said = 0, more = 0;
 
 	for (uint32_t i = 0; i < all->count; i++) {
 		const struct verdict *v = &all->rows[i];
 
-		bytes[v->class] += v->freed_at_exit ? v->kept_bytes : v->leaked_bytes;
-		count[v->class]++;
-	}
-	buf_printf(out, "\n%sLEAK VERDICTS%s\n", term_style(&r->term, STYLE_TITLE),
-		   term_style(&r->term, STYLE_PLAIN));
-	if (!all->count)
-		buf_text(out, "  everything was freed\n");
-	for (unsigned i = 0; i < VERDICTS; i++) {
-		if (!count[i])
+		if (v->class != VERDICT_POOL)
 			continue;
-		buf_printf(out, "  %-9s %10s in %s stack%s", verdict_rows[i].title,
-			   human_size(&a, bytes[i]), human_count(&b, count[i]),
-			   count[i] == 1 ? "" : "s");
-		buf_printf(out, "%s  %s%s\n", term_style(&r->term, STYLE_DIM), verdict_rows[i].help,
-			   term_style(&r->term, STYLE_PLAIN));
+		if (said == REASONS_SAID) {
+			more++;
+			continue;
+		}
+		buf_printf(out, "%s%s", said++ ? "; " : "kept on purpose: ", v->known->reason);
 	}
+	if (more)
+		buf_printf(out, "; %u more", more);
+}
+
+/* What is not in the rows: how much, and how to see it. */
+static void print_rest(const struct printing *p, const struct answer_leaks *l)
+{
+	const struct verdicts *all = l->all;
+	const char *dim = term_style(&p->term, STYLE_DIM),
+		   *plain = term_style(&p->term, STYLE_PLAIN);
+	struct human a, b;
+
+	if (all->small.functions && !l->everything)
+		buf_printf(p->out,
+			   "  %-9s %10s in %s %s%s%s  too little beside the peak to matter; --all "
+			   "shows %s%s\n",
+			   "SMALL", human_size(&a, all->small.bytes),
+			   human_count(&b, all->small.functions),
+			   l->by_stack ? "stack" : "function", all->small.functions == 1 ? "" : "s",
+			   dim, all->small.functions == 1 ? "it" : "them", plain);
+	if (all->held_matters && !l->held)
+		buf_printf(p->out,
+			   "\n%s in %s block%s %s held until the end and freed at exit: memoir "
+			   "leaks --held %s\n",
+			   human_size(&a, all->held_bytes), human_count(&b, all->held_count),
+			   all->held_count == 1 ? "" : "s", all->held_count == 1 ? "was" : "were",
+			   p->ask->snapshot->name);
+}
+
+/* How much of each class there is. */
+static void print_summary(const struct printing *p, const struct answer_leaks *l)
+{
+	const char *dim = term_style(&p->term, STYLE_DIM),
+		   *plain = term_style(&p->term, STYLE_PLAIN);
+	const struct verdicts *all = l->all;
+	struct leaks_sum sum = leaks_sum(all);
+	struct human a, b;
+
+	buf_printf(p->out, "\n%sLEAK VERDICTS%s\n", term_style(&p->term, STYLE_TITLE), plain);
+	if (!all->count && !all->small.functions)
+		buf_text(p->out, "  everything was freed\n");
+	else if (!sum.functions[VERDICT_GROWING])
+		buf_text(p->out, "  nothing that matters grows\n");
+	for (unsigned i = 0; i < VERDICTS; i++) {
+		if (!sum.functions[i])
+			continue;
+		buf_printf(p->out, "  %-9s %10s in %s %s%s", verdict_rows[i].title,
+			   human_size(&a, sum.bytes[i]), human_count(&b, sum.functions[i]),
+			   i == VERDICT_POOL ? "pool"
+			   : l->by_stack     ? "stack"
+					     : "function",
+			   sum.functions[i] == 1 ? "" : "s");
+		buf_printf(p->out, "%s  ", dim);
+		if (i == VERDICT_POOL)
+			print_reasons(p->out, all);
+		else
+			buf_text(p->out, verdict_rows[i].help);
+		buf_printf(p->out, "%s\n", plain);
+	}
+	print_rest(p, l);
+}
+
+/* Pools are in the summary; their stacks are for who asks. */
+static bool is_listed(const struct answer_leaks *l, const struct verdict *v)
+{
+	return v->class != VERDICT_POOL || l->everything || l->class == VERDICT_POOL;
 }
 
 static void print_leaks(struct printing *p, const void *answer)
 {
 	const struct answer_leaks *l = answer;
 	struct report r = { .view = l->view, .term = p->term, .full = full };
-	uint64_t met = 0, more;
+	uint32_t more = 0;
 	struct human a;
 
 	about_text_program(p->out, &p->term, p->model);
 	about_text_loss(p->out, &p->term, p->model);
-	print_summary(&r, p->out, l->all);
-	for (uint32_t i = 0; i < l->all->count; i++) {
-		if (l->class != VERDICTS && l->all->rows[i].class != l->class)
-			continue;
-		if (met >= l->skip && met - l->skip < l->count)
-			print_verdict(&r, p->out, &l->all->rows[i]);
-		met++;
+	print_summary(p, l);
+	for (uint32_t i = 0; i < l->page_count && answering_turn(p); i++)
+		if (is_listed(l, &l->all->rows[l->page[i]]))
+			print_verdict(&r, p->out, &l->all->rows[l->page[i]]);
+	for (uint32_t i = 0, met = 0; i < l->all->count; i++) {
+		const struct verdict *v = &l->all->rows[i];
+
+		if (l->class == VERDICTS || v->class == l->class)
+			more += met++ >= l->skip + l->page_count && is_listed(l, v);
 	}
-	more = met > l->skip && met - l->skip > l->count ? met - l->skip - l->count : 0;
 	if (more)
-		buf_printf(p->out, "\n%s%s more stack%s; --top shows them%s\n",
+		buf_printf(p->out, "\n%s%s more; --top shows %s%s\n",
 			   term_style(&p->term, STYLE_DIM), human_count(&a, more),
-			   more == 1 ? "" : "s", term_style(&p->term, STYLE_PLAIN));
+			   more == 1 ? "it" : "them", term_style(&p->term, STYLE_PLAIN));
 	free(r.frames);
 }
 
@@ -130,6 +200,7 @@ const struct command command_leaks = {
 	.help = "what was not freed: does it grow, is it a cache, or the start?",
 	.examples = "  memoir leaks app.dat\n"
 		    "  memoir leaks --class growing --full app.dat\n"
+		    "  memoir leaks --all --top 100 app.dat   # those too small to matter, too\n"
 		    "  memoir leaks --json app.dat | jq '.verdicts[] | select(.class == "
 		    "\"growing\")'\n",
 	.options = options,

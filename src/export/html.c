@@ -63,6 +63,7 @@ static void put_verdict(struct html *p, const struct verdict *v)
 	json_text(p->j, "verdict", verdict_rows[v->class].name);
 	json_text(p->j, "meaning", verdict_rows[v->class].help);
 	json_text(p->j, "evidence", p->text.data);
+	json_bool(p->j, "matters", v->matters);
 	json_real(p->j, "sure", v->confidence, 2);
 	json_real(p->j, "rate", v->bytes_per_second, 1);
 	json_number(p->j, "most", v->most_bytes);
@@ -75,7 +76,7 @@ static void put_leaks(struct html *p)
 {
 	struct verdicts all;
 
-	verdicts_init(&all, p->x->view, false);
+	verdicts_init(&all, p->x->view, &(struct verdict_options){ .by_stack = true, .all = true });
 	json_object(p->j, "leaks");
 	json_number(p->j, "stacks", all.count);
 	json_array(p->j, "rows");

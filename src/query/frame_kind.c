@@ -87,6 +87,8 @@ static int read_line(struct frame_rules *r, const char *line, size_t size, unsig
 		length = (size_t)(word - p);
 		if (!length || (!n && *p == '#'))
 			break;
+		if (!n && length == 4 && !memcmp(p, "pool", 4))
+			break; /* read by known_pools.c */
 		if (n == 0)
 			words[0] = word_in(frame_kind_names, FRAME_KINDS, p, length);
 		else if (n == 1)
@@ -96,7 +98,7 @@ static int read_line(struct frame_rules *r, const char *line, size_t size, unsig
 				       (int)(length < 40 ? length : 40), p,
 				       n ? "place: function, c++, rust or module"
 					 : "kind: allocator, wrapper, library, runtime, start, "
-					   "hidden or program");
+					   "hidden, program or pool");
 		if (n >= 2)
 			add_rule(r, (enum frame_kind)words[0], (enum where)words[1], p, length);
 		n++;

@@ -11,6 +11,8 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/read_file.h"
+#include "base/xalloc.h"
+#include "query/known_pools.h"
 
 #define RULES_MAX (1u << 20) /* bytes */
 
@@ -39,24 +41,39 @@ static int read_file(const char *path, struct buf *out)
 	return error;
 }
 
-struct frame_rules *user_rules_read(struct err *err)
+char *user_rules_text(struct err *err)
 {
 	struct buf path = { 0 }, text = { 0 };
-	struct frame_rules *r = NULL;
+	char *ret = NULL;
 	int error;
 
 	user_rules_path(&path);
 	error = path.size ? read_file(path.data, &text) : -ENOENT;
-	if (!error && text.size) {
-		struct err line = { 0 };
-
-		r = frame_rules_read(text.data, &line);
-		if (!r)
-			err_set(err, -EINVAL, "%s: %s", path.data, line.text);
-	} else if (error && ((error != -ENOENT && error != -ENOTDIR) || getenv("MEMOIR_FRAMES"))) {
+	if (!error && text.size)
+		ret = xmemdup0(text.data, text.size);
+	else if (error && ((error != -ENOENT && error != -ENOTDIR) || getenv("MEMOIR_FRAMES")))
 		err_set(err, error, "%s: %s", path.data, strerror(-error));
-	}
 	buf_release(&path);
 	buf_release(&text);
+	return ret;
+}
+
+struct frame_rules *user_rules_read(struct err *err)
+{
+	auto_free char *text = user_rules_text(err);
+	struct frame_rules *r;
+	struct buf path = { 0 };
+	struct err line = { 0 };
+
+	if (!text)
+		return NULL;
+	r = frame_rules_read(text, &line);
+	if (r && known_pools_check(text, &line))
+		r = frame_rules_free(r);
+	if (!r) {
+		user_rules_path(&path);
+		err_set(err, -EINVAL, "%s: %s", path.data, line.text);
+		buf_release(&path);
+	}
 	return r;
 }

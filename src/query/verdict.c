@@ -1,42 +1,94 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which stacks are judged, and their events in time.  See verdict.h. */
+/* What is judged, and what of it matters.  See verdict.h.
+ *
+ * Stacks are put together by their responsible function, or by the pool that they are kept by, and
+ * the sum of what they have alive is judged: a leak in a recursive function has as many stacks as
+ * blocks, none of which grows.  A stack with much that is of another kind than the sum (a leak in a
+ * function that also fills a table) is a verdict of its own. */
 #include "query/verdict.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/parallel.h"
-#include "base/scratch.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
-#include "query/event_iterator.h"
-#include "query/series.h"
+#include "query/known_pools.h"
+#include "query/responsible.h"
 #include "query/verdict_curve.h"
+#include "query/verdict_events.h"
 
-#define EXIT_LOOK 4096u /* allocations that may belong to the exit */
-#define EXIT_SHARE 0.1	/* of the run, at most */
-#define END_BIT 0x80000000u
+#define SHARE 0.01	 /* of the peak: what has that much matters */
+#define GROWTH_SHARE 0.1 /* of the peak, that a steady growth would add if the run went on */
+#define VOUCHES_MAX 100	 /* times its length, that a run says something about what comes */
+#define VOUCHES_DAY 86400.0
+#define STEADY_FIT 0.95
+#define ALONE_MAX 64 /* stacks of a function that are judged alone */
+#define APART_SURE 0.6
+#define AHEAD 8u /* events, whose columns are asked for that much earlier */
 
 const struct verdict_row verdict_rows[VERDICTS] = {
-	[VERDICT_GROWING] = { "growing", "GROWING", "grows to the end of the run: a leak" },
+	[VERDICT_GROWING] = { "growing", "GROWING", "grows to the end of the run, as a leak does" },
 	[VERDICT_UNCLEAR] = { "unclear", "UNCLEAR",
 			      "grew until late: record more of the same work" },
 	[VERDICT_BOUNDED] = { "bounded", "BOUNDED", "grew and stopped: a cache, a pool, a table" },
 	[VERDICT_SAWTOOTH] = { "sawtooth", "SAWTOOTH", "filled and emptied again and again" },
 	[VERDICT_START_UP] = { "start-up", "START-UP", "allocated at the start, and kept" },
+	[VERDICT_POOL] = { "pool", "POOL", "kept on purpose by a library: no leak" },
+};
+
+struct left {
+	uint64_t leaked_bytes, leaked_count, kept_bytes, kept_count;
+};
+
+/* A stack with something left. */
+struct stack_left {
+	struct left left;
+	uint32_t stack, first_row;
+	uint32_t group;
+};
+
+/* What is one verdict, if its stacks do the same. */
+struct group {
+	struct left left;
+	const struct known_pool *known;
+	uint32_t first, count; /* in struct judging.stacks, most first */
+	uint32_t set;	       /* of events, plus one; 0: too little to be judged */
+	struct verdict *rows;  /* of its stacks; those judged alone, then the rest */
+	uint32_t row_count;
 };
 
 struct judging {
 	const struct view *view;
+	const struct verdict_options *options;
+	struct verdicts *v;
 	struct work work;
 	uint32_t work_rows; /* allocations before its end */
-	struct verdict *rows;
-	uint32_t count;
-	uint32_t *place;  /* by stack: plus one */
-	uint32_t *events; /* rows with END_BIT, stack after stack; as many as the recording has */
-	struct scratch events_memory;
-	uint64_t *start; /* by verdict: its first event; one more */
+	double peak, least; /* bytes: the program's, and what may matter */
+	struct stack_left *stacks;
+	uint32_t stack_count;
+	uint32_t *place; /* by node: in stacks, plus one; later its set of events, plus one */
+	struct group *groups;
+	uint32_t group_count;
+	struct set_events events;
+	uint32_t *groups_of_sets;
+	uint8_t *alone; /* by node: among its group's stacks that are judged alone, plus one */
+	uint32_t *stack_list; /* of all verdicts */
 };
+
+static uint64_t left_bytes(const struct left *l)
+{
+	return l->leaked_bytes > l->kept_bytes ? l->leaked_bytes : l->kept_bytes;
+}
+
+static void left_add(struct left *to, const struct left *l)
+{
+	to->leaked_bytes += l->leaked_bytes;
+	to->leaked_count += l->leaked_count;
+	to->kept_bytes += l->kept_bytes;
+	to->kept_count += l->kept_count;
+}
 
 static uint32_t stack_of(const struct judging *j, uint32_t row)
 {
@@ -45,163 +97,393 @@ static uint32_t stack_of(const struct judging *j, uint32_t row)
 	return node_is_known(&j->view->model->tables.nodes, stack) ? stack : 0;
 }
 
-/* A program that ends frees what it has, and allocates next to nothing: that is not its work. */
-static uint64_t end_of_work(const struct model *m, uint64_t from, uint64_t to)
-{
-	const struct columns *c = &m->allocations;
-	const struct free_order *frees = model_free_order(m);
-	uint64_t work = to, earliest = to - (uint64_t)((double)(to - from) * EXIT_SHARE);
-
-	for (uint32_t k = 0; k <= c->count && k < EXIT_LOOK; k++) {
-		uint64_t at = k < c->count ? c->allocated_at[c->count - 1 - k] + 1 : 0;
-		uint32_t first = free_order_from(frees, c, at < earliest ? earliest : at);
-		uint32_t freed = frees->count - first;
-
-		/* With no allocation that late, it begins with what is freed first. */
-		if (k <= 4 + freed / 50 && freed)
-			work = at < earliest ? c->freed_at[frees->rows[first]] : at;
-		if (at < earliest)
-			break;
-	}
-	return work;
-}
-
-/* Parts of the time in which nothing was allocated do not count as work. */
-static void find_work(struct judging *j)
-{
-	const struct model *m = j->view->model;
-	const struct columns *c = &m->allocations;
-	struct work *w = &j->work;
-	uint64_t from, to;
-	unsigned total = 0;
-
-	series_whole(m, &from, &to);
-	w->from = from;
-	w->to = end_of_work(m, from, to);
-	if (w->to <= w->from)
-		w->to = w->from + 1;
-	w->ns_per_tick = (double)(model_ns(m, to) - model_ns(m, from)) / (double)(to - from);
-	j->work_rows = columns_from(c, w->to);
-	for (unsigned i = 0; i < CURVE_SLOTS; i++) {
-		uint64_t a = from + (uint64_t)((double)(w->to - from) * i / CURVE_SLOTS);
-		uint64_t b = from + (uint64_t)((double)(w->to - from) * (i + 1) / CURVE_SLOTS);
-
-		total += columns_from(c, a) != columns_from(c, b);
-		w->active[i + 1] = total;
-	}
-	for (unsigned i = 1; i <= CURVE_SLOTS; i++)
-		w->active[i] = total ? w->active[i] / total : (double)i / CURVE_SLOTS;
-}
-
-static struct verdict *candidate(struct judging *j, uint32_t stack, size_t *room)
-{
-	if (!j->place[stack]) {
-		j->rows = xgrow(j->rows, j->count, room, sizeof(*j->rows));
-		j->rows[j->count] = (struct verdict){ .stack = stack, .freed_at_exit = true };
-		j->place[stack] = ++j->count;
-	}
-	return &j->rows[j->place[stack] - 1];
-}
-
-/* Stacks with blocks that outlive the work. */
-static void find_candidates(struct judging *j, bool held)
+static void add_row(struct judging *j, uint32_t row, size_t *room)
 {
 	const struct columns *c = &j->view->model->allocations;
+	uint32_t *place = &j->place[stack_of(j, row)];
+	uint64_t size = columns_size(c, row);
+	struct stack_left *s;
+
+	if (!*place) {
+		j->stacks = xgrow(j->stacks, j->stack_count, room, sizeof(*j->stacks));
+		j->stacks[j->stack_count] =
+			(struct stack_left){ .stack = stack_of(j, row), .first_row = row };
+		*place = ++j->stack_count;
+	}
+	s = &j->stacks[*place - 1];
+	s->first_row = row < s->first_row ? row : s->first_row;
+	if (row < j->work_rows) {
+		s->left.kept_bytes += size;
+		s->left.kept_count++;
+	}
+	if (c->freed_at[row] == NEVER) {
+		s->left.leaked_bytes += size;
+		s->left.leaked_count++;
+	} else if (row < j->work_rows) {
+		j->v->held_bytes += size;
+		j->v->held_count++;
+	}
+}
+
+/* Stacks with blocks that outlive the work; those that leaked, or with `held` all. */
+static void find_stacks(struct judging *j)
+{
+	struct outliving o;
+	uint32_t wanted = 0;
 	size_t room = 0;
 
-	for (uint32_t row = 0; row < c->count; row++) {
-		bool leaked = c->freed_at[row] == NEVER;
-		struct verdict *v;
+	j->place = xcalloc((size_t)j->view->model->tables.nodes.count + 1, sizeof(*j->place));
+	outliving_find(&o, j->view, &j->work);
+	for (unsigned w = 0; w < o.workers; w++)
+		for (size_t i = 0; i < o.of_worker[w].count; i++)
+			add_row(j, o.of_worker[w].rows[i], &room);
+	outliving_release(&o);
+	for (uint32_t i = 0; i < j->stack_count; i++) {
+		const struct left *l = &j->stacks[i].left;
 
-		if (!view_has(j->view, row) ||
-		    (!leaked && (!held || c->freed_at[row] < j->work.to || row >= j->work_rows)))
+		j->place[j->stacks[i].stack] = 0;
+		if (l->leaked_count || (j->options->held && l->kept_count))
+			j->stacks[wanted++] = j->stacks[i];
+	}
+	j->stack_count = wanted;
+}
+
+static struct group *group_at(struct judging *j, uint32_t *number, size_t *room)
+{
+	if (!*number) {
+		j->groups = xgrow(j->groups, j->group_count, room, sizeof(*j->groups));
+		j->groups[j->group_count] = (struct group){ 0 };
+		*number = ++j->group_count;
+	}
+	return &j->groups[*number - 1];
+}
+
+static int by_group(const void *a, const void *b)
+{
+	const struct stack_left *x = a, *y = b;
+	uint64_t p = left_bytes(&x->left), q = left_bytes(&y->left);
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (p != q)
+		return p < q ? 1 : -1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+static void find_groups(struct judging *j)
+{
+	const struct responsible *r = j->view->locations ? responsible_of_view(j->view) : NULL;
+	uint32_t units = r ? responsible_units(r) : 1;
+	uint32_t *of_unit = xcalloc((size_t)units + 1, sizeof(*of_unit));
+	uint32_t *of_pool = NULL;
+	size_t room = 0;
+
+	if (r) {
+		j->v->pools = known_pools_new();
+		known_pools_use(j->v->pools, r);
+		of_pool = xcalloc(known_pools_count(j->v->pools) + 1, sizeof(*of_pool));
+	}
+	for (uint32_t i = 0; i < j->stack_count; i++) {
+		struct stack_left *s = &j->stacks[i];
+		const struct known_pool *known =
+			r ? known_pool_of_stack(j->v->pools, s->stack) : NULL;
+		uint32_t own = 0, *number = &own;
+		struct responsible_frame f;
+		struct group *g;
+
+		if (known && !j->options->by_stack)
+			number = &of_pool[known->number];
+		else if (r && !j->options->by_stack)
+			number =
+				&of_unit[responsible_find(r, s->stack, &f) ? responsible_unit(r, &f)
+									   : units];
+		g = group_at(j, number, &room);
+		g->known = known;
+		g->count++;
+		left_add(&g->left, &s->left);
+		s->group = *number - 1;
+	}
+	free(of_unit);
+	free(of_pool);
+	if (j->stack_count)
+		qsort(j->stacks, j->stack_count, sizeof(*j->stacks), by_group);
+	for (uint32_t i = 0, k = 0; i < j->group_count; k += j->groups[i++].count)
+		j->groups[i].first = k;
+}
+
+/* Sets of events are of groups that may matter. */
+static void choose_groups(struct judging *j)
+{
+	struct set_events *e = &j->events;
+	const struct nodes *nodes = &j->view->model->tables.nodes;
+
+	j->groups_of_sets = xcalloc((size_t)j->group_count + 1, sizeof(*j->groups_of_sets));
+	for (uint32_t i = 0; i < j->group_count; i++) {
+		struct group *g = &j->groups[i];
+
+		if (!j->options->all && !g->known && (double)left_bytes(&g->left) < j->least)
 			continue;
-		v = candidate(j, stack_of(j, row), &room);
-		if (row < j->work_rows) {
-			v->kept_bytes += columns_size(c, row);
-			v->kept_count++;
+		j->groups_of_sets[e->sets] = i;
+		g->set = ++e->sets;
+		for (uint32_t k = g->first; k < g->first + g->count; k++)
+			j->place[j->stacks[k].stack] = g->set;
+	}
+	for (uint32_t i = 1; j->place[0] && i < nodes->count; i++)
+		if (!node_is_known(nodes, i))
+			j->place[i] = j->place[0];
+	e->view = j->view;
+	e->set_of = j->place;
+	set_events_collect(e, &j->work, j->work_rows);
+}
+
+/* Curves that a group's events are added to. */
+struct curves {
+	struct curve sum;
+	struct curve alone[ALONE_MAX];
+	unsigned alone_count;
+	const bool *apart; /* by stack judged alone: not part of the sum; NULL: all are */
+	bool by_count;	   /* blocks of no bytes are judged by their number */
+};
+
+static void draw_event(const struct judging *j, struct curves *c, uint32_t row, uint64_t at,
+		       bool is_free)
+{
+	double size = c->by_count ? 1 : (double)columns_size(&j->view->model->allocations, row);
+	unsigned alone = c->alone_count || c->apart ? j->alone[stack_of(j, row)] : 0;
+
+	if (is_free)
+		size = -size;
+	if (!alone || !c->apart || !c->apart[alone - 1])
+		curve_add(&c->sum, at, size, !is_free);
+	if (alone && alone <= c->alone_count)
+		curve_add(&c->alone[alone - 1], at, size, !is_free);
+}
+
+/* At one stamp a free comes first: realloc ends one block and begins the next. */
+static void draw_curves(const struct judging *j, const struct group *g, struct curves *c)
+{
+	const struct columns *columns = &j->view->model->allocations;
+	const struct set_events *e = &j->events;
+	const uint32_t *row = e->allocations + e->first_allocation[g->set - 1];
+	const uint32_t *rows_end = e->allocations + e->first_allocation[g->set];
+	const uint32_t *freed = e->frees + e->first_free[g->set - 1];
+	const uint32_t *freed_end = e->frees + e->first_free[g->set];
+	uint64_t count = (uint64_t)(rows_end - row) + (uint64_t)(freed_end - freed);
+
+	curve_init(&c->sum, &j->work, count);
+	for (unsigned i = 0; i < c->alone_count; i++)
+		curve_init(&c->alone[i], &j->work, count);
+	while (row < rows_end || freed < freed_end) {
+		uint64_t at = row < rows_end ? columns->allocated_at[*row] : NEVER;
+		uint64_t free_at = freed < freed_end ? columns->freed_at[*freed] : NEVER;
+
+		if (free_at <= at) {
+			if (freed_end - freed > AHEAD) {
+				__builtin_prefetch(&columns->freed_at[freed[AHEAD]]);
+				__builtin_prefetch(&columns->sizes[freed[AHEAD]]);
+			}
+			draw_event(j, c, *freed++, free_at, true);
+		} else {
+			draw_event(j, c, *row++, at, false);
 		}
-		if (!leaked)
-			continue;
-		v->freed_at_exit = false;
-		v->leaked_bytes += columns_size(c, row);
-		v->leaked_count++;
 	}
+	curve_end(&c->sum);
+	for (unsigned i = 0; i < c->alone_count; i++)
+		curve_end(&c->alone[i]);
 }
 
-static void collect_events(struct judging *j)
+static void curves_release(struct curves *c)
 {
-	const struct columns *c = &j->view->model->allocations;
-	struct event_iterator t = event_iterator_between(j->view->model, 0, j->work.to);
-	uint64_t *next, sum = 0;
-
-	j->start = xcalloc(j->count + 1, sizeof(*j->start));
-	next = xcalloc(j->count + 1, sizeof(*next));
-	for (uint32_t row = 0; row < c->count; row++) {
-		uint32_t place = j->place[stack_of(j, row)];
-
-		if (!place || !view_has(j->view, row))
-			continue;
-		if (!j->rows[place - 1].allocated_count++)
-			j->rows[place - 1].call = tags_call(c->tags[row]);
-		if (row < j->work_rows)
-			j->start[place - 1] += 1 + (c->freed_at[row] < j->work.to);
-	}
-	for (uint32_t i = 0; i <= j->count; i++) {
-		uint64_t n = j->start[i];
-
-		j->start[i] = next[i] = sum;
-		sum += n;
-	}
-	j->events = scratch_resize(&j->events_memory, (sum + 1) * sizeof(*j->events));
-	scratch_seal(&j->events_memory);
-	while (event_iterator_next(&t)) {
-		uint32_t place = j->place[stack_of(j, t.row)];
-
-		if (place && view_has(j->view, t.row))
-			j->events[next[place - 1]++] = t.row | (t.is_free ? END_BIT : 0);
-	}
-	free(next);
+	curve_release(&c->sum);
+	for (unsigned i = 0; i < c->alone_count; i++)
+		curve_release(&c->alone[i]);
 }
 
-static void judge(struct judging *j, struct verdict *v, uint64_t first, uint64_t count)
+/* Enough beside the peak, or so steady that it will be.  A run vouches for what comes by its
+ * length: of a second it says nothing, of a quarter of an hour a day. */
+static double vouched_seconds(const struct work *w)
 {
-	const struct columns *c = &j->view->model->allocations;
-	struct scratch memory = { 0 };
-	struct curve_event *events = scratch_resize(&memory, (count + 1) * sizeof(*events));
-	uint32_t work_rows;
-	size_t n = 0;
-	struct curve curve;
+	double seconds = (double)(w->to - w->from) * w->ns_per_tick / 1e9;
 
-	for (uint64_t i = 0; i < count; i++) {
-		uint32_t row = j->events[first + i] & ~END_BIT;
-		bool is_free = j->events[first + i] & END_BIT;
-		uint64_t at = is_free ? c->freed_at[row] : c->allocated_at[row];
-		/* Blocks of no bytes are judged by their number. */
-		double size = v->kept_bytes ? (double)columns_size(c, row) : 1;
+	return fmin(seconds * fmin(seconds, VOUCHES_MAX), VOUCHES_DAY);
+}
 
-		/* realloc ends one block and begins the next in the same instant. */
-		if (!n || events[n - 1].at != at)
-			events[n++] = (struct curve_event){ .at = at };
-		events[n - 1].change += is_free ? -size : size;
-		events[n - 1].allocated |= !is_free;
-	}
-	curve_draw(&curve, &j->work, events, n);
-	v->most_bytes = v->kept_bytes ? (uint64_t)curve.most : 0;
+static bool verdict_matters(const struct judging *j, const struct verdict *v)
+{
+	uint64_t most = v->leaked_bytes > v->kept_bytes ? v->leaked_bytes : v->kept_bytes;
+
+	if (!most || v->class == VERDICT_POOL)
+		return false;
+	/* Of a table that grows a little the growth counts. */
+	if (v->class == VERDICT_GROWING && most / 2 > v->late_bytes)
+		most = v->late_bytes * 2;
+	return (double)most >= j->peak * SHARE ||
+	       (v->class == VERDICT_GROWING && v->fit >= STEADY_FIT &&
+		v->confidence >= STEADY_FIT &&
+		v->bytes_per_second * vouched_seconds(&j->work) >= j->peak * GROWTH_SHARE);
+}
+
+/* What may matter by that, also where it began late. */
+static double least_that_matters(const struct judging *j)
+{
+	double seconds = (double)(j->work.to - j->work.from) * j->work.ns_per_tick / 1e9;
+	double times = seconds > 0 ? vouched_seconds(&j->work) / seconds : 0;
+
+	return j->peak * fmin(SHARE, times > 0 ? GROWTH_SHARE / times / 4 : SHARE);
+}
+
+/* Nothing that grows, or may, is kept on purpose. */
+static bool is_pool(const struct verdict *v)
+{
+	return v->known && v->class != VERDICT_GROWING &&
+	       (v->class != VERDICT_UNCLEAR || v->steps <= 1);
+}
+
+static void judge(const struct judging *j, struct verdict *v, const struct left *l,
+		  const struct group *g, const struct curve *c)
+{
+	uint64_t first;
+	uint32_t rows;
+
+	*v = (struct verdict){
+		.leaked_bytes = l->leaked_bytes,
+		.leaked_count = l->leaked_count,
+		.kept_bytes = l->kept_bytes,
+		.kept_count = l->kept_count,
+		.freed_at_exit = !l->leaked_count,
+		.most_bytes = l->kept_bytes ? (uint64_t)c->most : 0,
+		.known = g->known,
+	};
+	for (uint32_t i = 0; i < c->count; i++)
+		v->allocated_count += c->pieces[i].allocations;
 	/* What came after the program's work was done is not in the curve. */
+	if (v->allocated_count < v->leaked_count)
+		v->allocated_count = v->leaked_count;
 	if (v->most_bytes < v->leaked_bytes)
 		v->most_bytes = v->leaked_bytes;
-	curve_judge(v, &curve, &j->work, events, n);
-	work_rows = j->work_rows - columns_from(c, j->work.from + (uint64_t)((double)v->first_ns /
-									     j->work.ns_per_tick));
-	v->bytes_per_allocation = work_rows ? (double)v->kept_bytes / work_rows : 0;
+	curve_judge(v, c);
+	first = j->work.from + (uint64_t)((double)v->first_ns / j->work.ns_per_tick);
+	rows = j->work_rows - columns_from(&j->view->model->allocations, first);
+	v->bytes_per_allocation = rows ? (double)v->kept_bytes / rows : 0;
 	if (v->kept_count)
 		v->bytes_per_block = (double)v->kept_bytes / (double)v->kept_count;
 	else if (v->leaked_count)
 		v->bytes_per_block = (double)v->leaked_bytes / (double)v->leaked_count;
 	if (!v->kept_bytes)
 		v->bytes_per_second = 0;
-	scratch_release(&memory);
+	if (is_pool(v))
+		v->class = VERDICT_POOL;
+	else
+		v->known = NULL;
+	v->matters = verdict_matters(j, v);
+}
+
+/* A stack that does something else than the sum of its function's. */
+static bool is_apart(const struct verdict *whole, const struct verdict *own)
+{
+	if (whole->class != VERDICT_GROWING)
+		return own->class == VERDICT_GROWING;
+	return own->class > VERDICT_UNCLEAR && own->confidence >= APART_SURE;
+}
+
+static void left_out(struct left *from, const struct left *l)
+{
+	from->leaked_bytes -= l->leaked_bytes;
+	from->leaked_count -= l->leaked_count;
+	from->kept_bytes -= l->kept_bytes;
+	from->kept_count -= l->kept_count;
+}
+
+/* Stacks of a group that are verdicts of their own: how many, and what is left of it. */
+static unsigned find_apart(const struct judging *j, const struct group *g, struct curves *c,
+			   const struct verdict *whole, struct verdict *own, bool *apart,
+			   struct left *rest)
+{
+	unsigned count = 0;
+
+	*rest = g->left;
+	for (unsigned i = 0; i < c->alone_count; i++) {
+		const struct left *l = &j->stacks[g->first + i].left;
+
+		judge(j, &own[i], l, g, &c->alone[i]);
+		apart[i] = is_apart(whole, &own[i]);
+		if (!apart[i])
+			continue;
+		left_out(rest, l);
+		count++;
+	}
+	/* They only grow together. */
+	if (whole->class == VERDICT_GROWING && (double)left_bytes(rest) < j->least)
+		count = 0;
+	return count;
+}
+
+/* The next verdict of a group is about its next `count` stacks of the list. */
+static void add_verdict(struct judging *j, struct group *g, struct verdict *v, uint32_t *next,
+			uint32_t count)
+{
+	const uint32_t *stacks = &j->stack_list[g->first + *next];
+	const struct stack_left *first = &j->stacks[g->first];
+
+	while (first->stack != *stacks)
+		first++;
+	v->stack_list = stacks;
+	v->stack = *stacks;
+	v->stacks = count;
+	v->whole = count == g->count;
+	v->call = tags_call(j->view->model->allocations.tags[first->first_row]);
+	g->rows = xrealloc(g->rows, (g->row_count + 1) * sizeof(*g->rows));
+	g->rows[g->row_count++] = *v;
+	*next += count;
+}
+
+/* Its stacks that have enough to matter. */
+static void mark_alone(struct judging *j, const struct group *g, struct curves *c)
+{
+	for (uint32_t i = 0; g->count > 1 && i < g->count && i < ALONE_MAX; i++) {
+		const struct stack_left *s = &j->stacks[g->first + i];
+
+		if ((double)left_bytes(&s->left) < j->least)
+			return;
+		c->alone_count = i + 1;
+		j->alone[s->stack] = (uint8_t)c->alone_count;
+	}
+}
+
+static void judge_group(struct judging *j, struct group *g)
+{
+	struct curves *c = xcalloc(1, sizeof(*c));
+	struct verdict whole, own[ALONE_MAX];
+	bool apart[ALONE_MAX] = { false };
+	uint32_t next = 0, listed = 0;
+	unsigned count = 0;
+	struct left rest;
+
+	mark_alone(j, g, c);
+	c->by_count = !g->left.kept_bytes;
+	draw_curves(j, g, c);
+	judge(j, &whole, &g->left, g, &c->sum);
+	if (c->alone_count)
+		count = find_apart(j, g, c, &whole, own, apart, &rest);
+	if (!count)
+		memset(apart, 0, sizeof(apart));
+	for (unsigned part = 0; part < 2; part++)
+		for (uint32_t i = 0; i < g->count; i++)
+			if ((i < c->alone_count && apart[i]) == !part)
+				j->stack_list[g->first + listed++] = j->stacks[g->first + i].stack;
+	for (unsigned i = 0; i < c->alone_count; i++)
+		if (apart[i])
+			add_verdict(j, g, &own[i], &next, 1);
+	curves_release(c);
+	if (count && count < g->count) {
+		*c = (struct curves){ .apart = apart, .by_count = !rest.kept_bytes };
+		draw_curves(j, g, c);
+		judge(j, &whole, &rest, g, &c->sum);
+		curves_release(c);
+	}
+	if (count < g->count)
+		add_verdict(j, g, &whole, &next, g->count - count);
+	free(c);
 }
 
 static void judge_some(void *context, unsigned worker, uint64_t first, uint64_t count)
@@ -209,7 +491,7 @@ static void judge_some(void *context, unsigned worker, uint64_t first, uint64_t 
 	struct judging *j = context;
 
 	for (uint64_t i = first; i < first + count; i++)
-		judge(j, &j->rows[i], j->start[i], j->start[i + 1] - j->start[i]);
+		judge_group(j, &j->groups[j->groups_of_sets[i]]);
 }
 
 static int by_class(const void *a, const void *b)
@@ -220,6 +502,8 @@ static int by_class(const void *a, const void *b)
 
 	if (x->class != y->class)
 		return x->class < y->class ? -1 : 1;
+	if (x->matters != y->matters)
+		return x->matters ? -1 : 1;
 	if (kx != ky)
 		return kx < ky ? 1 : -1;
 	if (x->leaked_count != y->leaked_count)
@@ -227,30 +511,85 @@ static int by_class(const void *a, const void *b)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-void verdicts_init(struct verdicts *v, const struct view *view, bool held)
+static void count_small(struct verdict_rest *rest, uint32_t stacks, const struct left *l)
 {
+	rest->functions++;
+	rest->stacks += stacks;
+	rest->bytes += l->leaked_count ? l->leaked_bytes : l->kept_bytes;
+	rest->count += l->leaked_count ? l->leaked_count : l->kept_count;
+}
+
+/* Puts the verdicts of all groups together. */
+static void gather(struct judging *j)
+{
+	struct verdicts *v = j->v;
+	size_t room = 0;
+
+	for (uint32_t i = 0; i < j->group_count; i++) {
+		struct group *g = &j->groups[i];
+
+		if (!g->set)
+			count_small(&v->small, g->count, &g->left);
+		for (uint32_t k = 0; k < g->row_count; k++) {
+			const struct verdict *row = &g->rows[k];
+
+			if (!row->matters && row->class != VERDICT_POOL) {
+				struct left l = { row->leaked_bytes, row->leaked_count,
+						  row->kept_bytes, row->kept_count };
+
+				count_small(&v->small, row->stacks, &l);
+				if (!j->options->all)
+					continue;
+			}
+			v->rows = xgrow(v->rows, v->count, &room, sizeof(*v->rows));
+			v->rows[v->count++] = *row;
+		}
+		free(g->rows);
+	}
+	if (v->count)
+		qsort(v->rows, v->count, sizeof(*v->rows), by_class);
+}
+
+void verdicts_init(struct verdicts *v, const struct view *view, const struct verdict_options *o)
+{
+	static const struct verdict_options none;
 	struct judging *j = xcalloc(1, sizeof(*j));
 
 	memset(v, 0, sizeof(*v));
+	j->v = v;
 	j->view = view;
-	j->place = xcalloc(view->model->tables.nodes.count + 1, sizeof(*j->place));
-	find_work(j);
-	find_candidates(j, held);
-	collect_events(j);
-	parallel_for(j->count, 4, judge_some, j);
-	if (j->count)
-		qsort(j->rows, j->count, sizeof(*j->rows), by_class);
-	v->rows = j->rows;
-	v->count = j->count;
+	j->options = o ? o : &none;
+	j->peak = (double)view->model->totals.peak_bytes;
+	work_find(&j->work, &j->work_rows, view->model);
+	j->least = least_that_matters(j);
+	find_stacks(j);
+	find_groups(j);
+	j->alone = xcalloc((size_t)view->model->tables.nodes.count + 1, 1);
+	j->stack_list = xcalloc((size_t)j->stack_count + 1, sizeof(*j->stack_list));
+	choose_groups(j);
+	parallel_for(j->events.sets, 1, judge_some, j);
+	gather(j);
+	v->stack_list = j->stack_list;
 	v->end_ns = model_ns(view->model, j->work.to);
+	v->held_matters = v->held_bytes && (double)v->held_bytes >= j->peak * SHARE;
+	set_events_release(&j->events);
 	free(j->place);
-	scratch_release(&j->events_memory);
-	free(j->start);
+	free(j->stacks);
+	free(j->groups);
+	free(j->groups_of_sets);
+	free(j->alone);
 	free(j);
 }
 
 void verdicts_release(struct verdicts *v)
 {
 	free(v->rows);
+	free(v->stack_list);
+	known_pools_free(v->pools);
 	memset(v, 0, sizeof(*v));
+}
+
+uint64_t verdict_bytes(const struct verdict *v)
+{
+	return v->freed_at_exit ? v->kept_bytes : v->leaked_bytes;
 }

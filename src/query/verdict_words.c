@@ -3,7 +3,77 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/human.h"
+#include "query/known_pools.h"
 #include "query/verdict.h"
+
+#define FIT_SAID 0.8 /* worse lines say nothing */
+
+/* Of the program's work; what is nearly all of it is not all. */
+static int percent_of_work(const struct verdict *v)
+{
+	return (int)(v->grown_work * 100);
+}
+
+static void say_growing(struct buf *out, const struct verdict *v)
+{
+	struct human a, b, c;
+
+	/* A line through few points, or through a saw, may even fall. */
+	bool straight = v->bytes_per_second > 0 && v->fit >= FIT_SAID;
+
+	if (straight)
+		buf_printf(out, "%s/s", human_size(&a, (uint64_t)v->bytes_per_second));
+	else
+		buf_text(out, "unsteadily");
+	if (v->rate_is_late)
+		buf_text(out, " in the last half of the work");
+	else
+		buf_printf(out, " since %s", human_duration(&b, v->first_ns));
+	if (v->bytes_per_block > 0)
+		buf_printf(out, ", %s a block",
+			   human_size(&c, (uint64_t)(v->bytes_per_block + 0.5)));
+	if (straight)
+		buf_printf(out, "; a straight line fits to %d %%", (int)(v->fit * 100 + 0.5));
+	else
+		buf_printf(out, "; in %s step%s, %.0f %% of it in the last third",
+			   human_count(&a, v->steps), v->steps == 1 ? "" : "s",
+			   v->late_share * 100);
+}
+
+static void say_unclear(struct buf *out, const struct verdict *v)
+{
+	struct human a, b;
+
+	if (!v->kept_count) {
+		buf_text(out, "all of it came as the program ended; record a longer run");
+		return;
+	}
+	buf_printf(out, "grew until %s (%d %% of the work)", human_duration(&a, v->grown_ns),
+		   percent_of_work(v));
+	buf_printf(out, ", in %s step%s, %.0f %% of it in the last third",
+		   human_count(&b, v->steps), v->steps == 1 ? "" : "s", v->late_share * 100);
+	buf_text(out, "; record twice as much of the same work and look again");
+}
+
+static void say_bounded(struct buf *out, const struct verdict *v)
+{
+	struct human a, b, c;
+
+	switch (v->reason) {
+	case REASON_LEVEL:
+		buf_text(out, "goes up and down, at the end no higher than before");
+		break;
+	case REASON_SLOWING:
+		buf_text(out, "each quarter brought much less than the one before");
+		break;
+	case REASON_STOPPED:
+		buf_printf(out, "grew until %s (%d %% of the work), %s allocation%s since",
+			   human_duration(&a, v->grown_ns), percent_of_work(v),
+			   human_count(&b, v->later_count), v->later_count == 1 ? "" : "s");
+		break;
+	}
+	buf_printf(out, "; never more than %s", human_size(&c, v->most_bytes));
+}
 
 void verdict_evidence(struct buf *out, const struct verdict *v, uint64_t run_ns)
 {
@@ -11,42 +81,13 @@ void verdict_evidence(struct buf *out, const struct verdict *v, uint64_t run_ns)
 
 	switch (v->class) {
 	case VERDICT_GROWING:
-		/* A line through few points, or through a saw, may even fall. */
-		if (v->bytes_per_second > 0)
-			buf_printf(out, "%s/s", human_size(&a, (uint64_t)v->bytes_per_second));
-		else
-			buf_text(out, "unsteadily");
-		buf_printf(out, " since %s", human_duration(&b, v->first_ns));
-		if (v->bytes_per_block > 0)
-			buf_printf(out, ", %s a block",
-				   human_size(&c, (uint64_t)(v->bytes_per_block + 0.5)));
-		buf_printf(out, "; a straight line fits to %.0f %%", v->fit * 100);
+		say_growing(out, v);
 		break;
 	case VERDICT_UNCLEAR:
-		if (!v->kept_count) {
-			buf_text(out, "all of it came as the program ended; record a longer run");
-			break;
-		}
-		buf_printf(out, "grew until %s (%.0f %% of the run)",
-			   human_duration(&a, v->grown_ns), v->grown_share * 100);
-		buf_printf(out, ", in %s step%s, %.0f %% of it in the last third",
-			   human_count(&b, v->steps), v->steps == 1 ? "" : "s",
-			   v->late_share * 100);
-		buf_text(out, "; record twice as much of the same work and look again");
+		say_unclear(out, v);
 		break;
 	case VERDICT_BOUNDED:
-		if (v->level) {
-			buf_printf(out,
-				   "goes up and down, at the end no higher than before; "
-				   "never more than %s",
-				   human_size(&c, v->most_bytes));
-			break;
-		}
-		buf_printf(out, "grew until %s (%.0f %% of the run)",
-			   human_duration(&a, v->grown_ns), v->grown_share * 100);
-		buf_printf(out, ", %s allocation%s since; never more than %s",
-			   human_count(&b, v->later_count), v->later_count == 1 ? "" : "s",
-			   human_size(&c, v->most_bytes));
+		say_bounded(out, v);
 		break;
 	case VERDICT_SAWTOOTH:
 		buf_printf(out, "emptied %s times, from %s at most", human_count(&a, v->drops),
@@ -58,10 +99,19 @@ void verdict_evidence(struct buf *out, const struct verdict *v, uint64_t run_ns)
 		buf_printf(out, ", %s allocation%s since", human_count(&b, v->later_count),
 			   v->later_count == 1 ? "" : "s");
 		break;
+	case VERDICT_POOL:
+		buf_printf(out, "kept on purpose: %s", v->known->reason);
+		break;
 	case VERDICTS:
 		break;
 	}
 }
+
+static const char *const reasons[] = {
+	[REASON_STOPPED] = "stopped",
+	[REASON_LEVEL] = "level",
+	[REASON_SLOWING] = "slowing",
+};
 
 void verdict_json(struct json *j, const struct verdict *v, uint64_t run_ns)
 {
@@ -71,6 +121,12 @@ void verdict_json(struct json *j, const struct verdict *v, uint64_t run_ns)
 	json_text(j, "class", verdict_rows[v->class].name);
 	json_real(j, "confidence", v->confidence, 2);
 	json_text(j, "evidence", text.data);
+	json_bool(j, "matters", v->matters);
+	if (v->class == VERDICT_BOUNDED)
+		json_text(j, "reason", reasons[v->reason]);
+	if (v->known)
+		json_text(j, "pool", v->known->reason);
+	json_number(j, "stacks", v->stacks);
 	json_bool(j, "freed_at_exit", v->freed_at_exit);
 	json_number(j, "leaked_bytes", v->leaked_bytes);
 	json_number(j, "leaked_count", v->leaked_count);
@@ -81,10 +137,13 @@ void verdict_json(struct json *j, const struct verdict *v, uint64_t run_ns)
 	json_number(j, "first_ns", v->first_ns);
 	json_number(j, "grown_ns", v->grown_ns);
 	json_real(j, "grown_share", v->grown_share, 4);
+	json_real(j, "grown_work", v->grown_work, 4);
 	json_real(j, "fit", v->fit, 4);
 	json_real(j, "bytes_per_second", v->bytes_per_second, 1);
 	json_real(j, "bytes_per_allocation", v->bytes_per_allocation, 3);
 	json_real(j, "bytes_per_block", v->bytes_per_block, 1);
+	json_number(j, "late_bytes", v->late_bytes);
+	json_bool(j, "rate_is_late", v->rate_is_late);
 	json_real(j, "late_share", v->late_share, 4);
 	json_number(j, "steps", v->steps);
 	json_number(j, "drops", v->drops);

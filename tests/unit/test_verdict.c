@@ -3,6 +3,7 @@
 #include "base/buf_type.h"
 #include "unit.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,29 +14,45 @@
 #define TICKS 100000
 
 struct drawing {
-	struct curve_event *events;
+	struct change {
+		uint64_t at;
+		double change;
+	} * events;
 	size_t count, room;
 };
 
 static void event(struct drawing *d, uint64_t at, double change)
 {
 	d->events = xgrow(d->events, d->count, &d->room, sizeof(*d->events));
-	d->events[d->count++] = (struct curve_event){ 1000 + at, change, change > 0 };
+	d->events[d->count++] = (struct change){ 1000 + at, change };
+}
+
+static void steady_work(struct work *w)
+{
+	*w = (struct work){ .from = 1000, .to = 1000 + TICKS, .ns_per_tick = 1e4 };
+	for (unsigned i = 0; i <= CURVE_SLOTS; i++)
+		w->active[i] = (double)i / CURVE_SLOTS;
+	work_cut(w);
 }
 
 static struct verdict judged(struct drawing *d)
 {
 	struct verdict v = { 0 };
-	struct work w = { .from = 1000, .to = 1000 + TICKS, .ns_per_tick = 1e4 };
+	struct work w;
 	struct curve c;
 
-	for (unsigned i = 0; i <= CURVE_SLOTS; i++)
-		w.active[i] = (double)i / CURVE_SLOTS;
-	for (size_t i = 0; i < d->count; i++)
-		v.allocated_count += d->events[i].allocated;
-	curve_draw(&c, &w, d->events, d->count);
-	v.kept_bytes = (uint64_t)c.last;
-	curve_judge(&v, &c, &w, d->events, d->count);
+	steady_work(&w);
+	curve_init(&c, &w, d->count);
+	for (size_t i = 0; i < d->count; i++) {
+		curve_add(&c, d->events[i].at, d->events[i].change, d->events[i].change > 0);
+		v.allocated_count += d->events[i].change > 0;
+	}
+	curve_end(&c);
+	v.kept_bytes = (uint64_t)c.now;
+	v.kept_count = 1;
+	v.most_bytes = (uint64_t)c.most;
+	curve_judge(&v, &c);
+	curve_release(&c);
 	free(d->events);
 	*d = (struct drawing){ 0 };
 	assert_true(v.confidence >= 0.3 && v.confidence <= 0.99);
@@ -196,6 +213,193 @@ static void starts_are_early(void **context)
 	assert_int_equal(judged(&d).class, VERDICT_BOUNDED);
 }
 
+/* What random programs have alive: steps, saws, lines, caches, one after the other or at once. */
+static void draw_at_random(struct drawing *d, uint64_t *random)
+{
+	double level = 0, sum = 0;
+	unsigned kind = random_below(random, 7), pace = 20 + random_below(random, 2000);
+	unsigned size = 1 + random_below(random, 5000),
+		 limit = size * (2 + random_below(random, 90));
+
+	unsigned until = random_below(random, 4) ? TICKS : random_below(random, TICKS);
+
+	for (unsigned t = random_below(random, until / 2 + 1); t < until; t += pace) {
+		double change = 1 + random_below(random, size);
+
+		if (random_below(random, 300) == 0)
+			kind = random_below(random, 7);
+		if (kind == 1 && level > limit)
+			change = -level * random_below(random, 100) / 100;
+		else if (kind == 2 && random_below(random, 2))
+			change = -level / 2;
+		else if (kind == 3 && sum > limit)
+			continue;
+		else if (kind == 4)
+			change = change * (TICKS - t) * (TICKS - t) / TICKS / TICKS;
+		else if (kind == 5 && random_below(random, 40))
+			continue;
+		else if (kind == 6)
+			change = random_below(random, 2) ? -fmin(level, change) : change;
+		change = floor(change);
+		if (change == 0 || level + change < 0)
+			continue;
+		event(d, t, change);
+		level += change;
+		sum += change > 0 ? change : 0;
+	}
+}
+
+/* The same by looking at every event. */
+struct truth {
+	double most, last, least_since; /* from when it was grown */
+	uint64_t later;			/* allocations since */
+	double area[4];			/* of each quarter */
+	double floors[5];		/* at its borders, that it never fell below again */
+};
+
+static struct truth look_at(const struct drawing *d, uint64_t grown)
+{
+	struct truth t = { .least_since = INFINITY };
+	double now = 0;
+	uint64_t before = 0;
+
+	for (unsigned i = 0; i < 5; i++)
+		t.floors[i] = INFINITY;
+	for (size_t i = 0; i <= d->count; i++) {
+		uint64_t at = i < d->count ? d->events[i].at - 1000 : TICKS;
+
+		/* `now` is alive from `before` to `at`. */
+		for (unsigned q = 0; q < 4; q++) {
+			uint64_t from = TICKS / 4 * q, to = from + TICKS / 4;
+
+			from = from > before ? from : before;
+			to = to < at ? to : at;
+			if (from < to)
+				t.area[q] += now * (double)(to - from);
+		}
+		for (unsigned q = 0; q < 5; q++)
+			if (at > TICKS / 4 * q && now < t.floors[q])
+				t.floors[q] = now;
+		if (before >= grown && i && now < t.least_since)
+			t.least_since = now;
+		if (i == d->count)
+			break;
+		t.later += d->events[i].change > 0 && at > grown;
+		now += d->events[i].change;
+		t.most = fmax(t.most, now);
+		before = at;
+	}
+	t.last = t.floors[4] = now;
+	return t;
+}
+
+/* Whatever is said of a curve is so. */
+static void evidence_is_true(void **context)
+{
+	unsigned seen[VERDICTS] = { 0 }, reasons[3] = { 0 };
+	struct buf words = { 0 };
+	uint64_t random = 11;
+
+	for (unsigned i = 0; i < 4000; i++) {
+		struct drawing d = { 0 }, same = { 0 };
+		struct verdict v;
+		struct truth t;
+
+		draw_at_random(&d, &random);
+		for (size_t k = 0; k < d.count; k++)
+			event(&same, d.events[k].at - 1000, d.events[k].change);
+		v = judged(&same);
+		/* Ten microseconds a tick; rounded down. */
+		t = look_at(&d, (v.grown_ns + 5000) / 10000);
+		seen[v.class]++;
+		buf_clear(&words);
+		verdict_evidence(&words, &v, 1000000000);
+		assert_non_null(words.data);
+		assert_int_equal(v.most_bytes, (uint64_t)t.most);
+		if (t.last > 0) {
+			assert_int_equal(v.later_count, t.later);
+			assert_true(t.least_since >= t.last * 0.98 - 1e-6);
+		}
+		switch (v.class) {
+		case VERDICT_GROWING:
+			assert_true(t.floors[4] > t.floors[2]);
+			assert_true(v.late_bytes > 0);
+			if (!strncmp(words.data, "unsteadily", 10))
+				assert_null(strstr(words.data, "straight line"));
+			else
+				assert_true(v.bytes_per_second > 0 && v.fit >= 0.8);
+			break;
+		case VERDICT_BOUNDED:
+			reasons[v.reason]++;
+			/* What grew until the end has not stopped. */
+			if (v.reason == REASON_STOPPED)
+				assert_true(v.grown_work < 0.8);
+			else
+				assert_null(strstr(words.data, "grew until"));
+			if (v.reason == REASON_LEVEL)
+				assert_true(t.area[3] <= (t.area[1] + t.area[2]) / 2 * 1.2);
+			if (v.reason == REASON_SLOWING)
+				assert_true(t.floors[4] - t.floors[3] < t.floors[3] - t.floors[2] &&
+					    t.floors[3] - t.floors[2] < t.floors[2] - t.floors[1]);
+			break;
+		case VERDICT_START_UP:
+			assert_true(v.grown_ns <= 150000000);
+			break;
+		case VERDICT_SAWTOOTH:
+			assert_true(v.drops >= 3);
+			break;
+		default:
+			break;
+		}
+		free(d.events);
+	}
+	/* All of them were met. */
+	for (unsigned class = 0; class < VERDICT_POOL; class ++)
+		assert_true(seen[class] > 20);
+	for (unsigned reason = 0; reason < 3; reason++)
+		assert_true(reasons[reason] > 0);
+	buf_release(&words);
+}
+
+/* Where there are many events, a piece is a part of the work: the figures are those of all. */
+static void many_events_are_judged_like_few(void **context)
+{
+	unsigned other = 0;
+	uint64_t random = 5;
+
+	for (unsigned i = 0; i < 300; i++) {
+		struct drawing d = { 0 };
+		struct curve c[2];
+		struct verdict v[2];
+		struct work w;
+
+		steady_work(&w);
+		draw_at_random(&d, &random);
+		for (unsigned coarse = 0; coarse < 2; coarse++) {
+			v[coarse] = (struct verdict){ 0 };
+			curve_init(&c[coarse], &w, coarse ? CURVE_PIECES + 1 : 1);
+			for (size_t k = 0; k < d.count; k++) {
+				curve_add(&c[coarse], d.events[k].at, d.events[k].change,
+					  d.events[k].change > 0);
+				v[coarse].allocated_count += d.events[k].change > 0;
+			}
+			curve_end(&c[coarse]);
+			curve_judge(&v[coarse], &c[coarse]);
+		}
+		assert_true(c[1].count <= CURVE_PIECES && c[1].count <= c[0].count);
+		assert_true(c[0].most == c[1].most && c[0].now == c[1].now);
+		for (unsigned k = 0; k <= CURVE_BUCKETS; k++)
+			assert_true(fabs(c[0].floors[k] - c[1].floors[k]) <= c[0].most * 0.05);
+		assert_true(v[1].grown_share >= v[0].grown_share - 1e-9 &&
+			    v[1].grown_share <= v[0].grown_share + 1e-3);
+		other += v[0].class != v[1].class;
+		curve_release(&c[0]);
+		curve_release(&c[1]);
+		free(d.events);
+	}
+	assert_true(other <= 6);
+}
+
 static void everything_left_is_judged(void **context)
 {
 	for (unsigned i = 0; i < 20; i++) {
@@ -205,7 +409,7 @@ static void everything_left_is_judged(void **context)
 		struct verdicts leaked, held;
 		uint64_t bytes = 0, count = 0;
 
-		verdicts_init(&leaked, &v, false);
+		verdicts_init(&leaked, &v, &(struct verdict_options){ .all = true });
 		for (uint32_t k = 0; k < leaked.count; k++) {
 			bytes += leaked.rows[k].leaked_bytes;
 			count += leaked.rows[k].leaked_count;
@@ -217,7 +421,7 @@ static void everything_left_is_judged(void **context)
 		}
 		assert_int_equal(bytes, m->totals.live_bytes);
 		assert_int_equal(count, m->totals.live_count);
-		verdicts_init(&held, &v, true);
+		verdicts_init(&held, &v, &(struct verdict_options){ .all = true, .held = true });
 		assert_true(held.count >= leaked.count);
 		verdicts_release(&held);
 		verdicts_release(&leaked);
@@ -234,6 +438,8 @@ UNIT(verdict)
 		cmocka_unit_test(what_grows_late_is_not_bounded),
 		cmocka_unit_test(saws_fall),
 		cmocka_unit_test(starts_are_early),
+		cmocka_unit_test(evidence_is_true),
+		cmocka_unit_test(many_events_are_judged_like_few),
 		cmocka_unit_test(everything_left_is_judged),
 	};
 

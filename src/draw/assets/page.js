@@ -8,7 +8,8 @@ function figure(value, label, below, bad) {
 
 function showFigures() {
 	const t = data.totals,
-		growing = data.tables.leaks.rows.filter((row) => row.verdict === "growing");
+		growing = data.tables.leaks.rows.filter(
+			(row) => row.verdict === "growing" && row.matters);
 	const cost = data.cost ? data.cost.percent !== undefined ?
 		(data.cost.percent < 10 ? data.cost.percent.toFixed(1) : data.cost.percent.toFixed(0)) +
 		" %" : "—" : "—";

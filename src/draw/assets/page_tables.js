@@ -58,7 +58,8 @@ function verdictOf(row) {
 	const says = { growing: row.rate > 0 ? `grows ${bytes(row.rate)}/s` : "grows",
 		bounded: `bounded at ${bytes(Math.max(row.most, row.bytes))}`, sawtooth: "sawtooth",
 		"start-up": "start-up" };
-	return element("span", { class: "verdict " + row.verdict, title: row.meaning },
+	return element("span", { class: `verdict ${row.matters ? row.verdict : ""}`,
+		title: row.meaning },
 		says[row.verdict] || row.verdict);
 }
 

@@ -24,7 +24,7 @@ def judge(memoir, program, folder, scenario):
     subprocess.run([memoir, "run", "-o", path, "--no-write-binaries", "--", program, name],
                    check=True,
                    capture_output=True, timeout=60)
-    done = subprocess.run([memoir, "leaks", "--held", "--json", "--top", "100000", path],
+    done = subprocess.run([memoir, "leaks", "--held", "--all", "--json", "--top", "100000", path],
                           check=True,
                           capture_output=True, timeout=60)
     found = [v for v in json.loads(done.stdout)["verdicts"]

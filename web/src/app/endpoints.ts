@@ -238,10 +238,13 @@ export interface HoldersQuery extends Filters {
 }
 
 export interface LeaksQuery extends Filters {
-	class?: "growing" | "unclear" | "bounded" | "sawtooth" | "start-up";
+	class?: "growing" | "unclear" | "bounded" | "sawtooth" | "start-up" | "pool";
+	by?: "responsible" | "stack";
+	all?: boolean;
 	held?: boolean;
 	skip?: number;
 	count?: number;
+	spark?: number;
 }
 
 export interface MapsQuery extends Omit<Filters, "jemalloc"> {

@@ -89,9 +89,11 @@ export interface MapsTimeline {
 }
 
 export interface Verdict {
-	class: "growing" | "unclear" | "bounded" | "sawtooth" | "start-up" | "start_up";
+	class: "growing" | "unclear" | "bounded" | "sawtooth" | "start-up" | "start_up" | "pool";
 	confidence: number;
 	evidence: string;
+	matters: boolean; /* beside the program's peak: others are only counted */
+	stacks: number;
 	leaked_bytes: number;
 	leaked_count: number;
 	kept_bytes: number;

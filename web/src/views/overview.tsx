@@ -87,6 +87,7 @@ const WORDS: Record<Verdict["class"], string> = {
 	sawtooth: "sawtooth",
 	start_up: "start-up",
 	"start-up": "start-up",
+	pool: "kept on purpose",
 };
 /* What a row is about: all stacks of its function. */
 const responsible = (r: { function: string; backtrace_id: number }): string =>
@@ -305,7 +306,9 @@ function Who({
 			cell: (r) =>
 				r.verdict && (
 					<span
-						class={r.verdict.class === "growing" ? "tag bad" : "tag"}
+						class={
+							r.verdict.class === "growing" && r.verdict.matters ? "tag bad" : "tag"
+						}
 						title={r.verdict.evidence}>
 						{words(r.verdict)}
 					</span>
@@ -399,6 +402,8 @@ function words(v: Verdict): string {
 			return `bounded at ${bytes(v.most_bytes)}`;
 		case "sawtooth":
 			return "sawtooth";
+		case "pool":
+			return "kept on purpose";
 		default:
 			return "start-up";
 	}
