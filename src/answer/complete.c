@@ -11,6 +11,7 @@
 #include "answer/question.h"
 #include "base/buf_text.h"
 #include "base/buf_type.h"
+#include "base/order.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
@@ -35,10 +36,9 @@ static void add_item(struct listing *l, const char *text, const char *kind, cons
 	if (!l->left)
 		return;
 	l->left--;
-	a->items = xgrow(a->items, a->count, &a->room, sizeof(*a->items));
-	a->items[a->count++] = (struct completion){ .text = xstrdup(text),
-						    .help = help ? xstrdup(help) : NULL,
-						    .kind = kind };
+	*xpush(a->items, a->count, a->room) = (struct completion){
+		.text = xstrdup(text), .help = help ? xstrdup(help) : NULL, .kind = kind
+	};
 }
 
 /* Does it fit what was typed?  In the first round by its beginning, in the second anywhere. */
@@ -130,14 +130,7 @@ struct used {
 	uint64_t count;
 };
 
-static int most_used(const void *a, const void *b)
-{
-	const struct used *x = a, *y = b;
-
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	return x->string < y->string ? -1 : x->string > y->string;
-}
+ORDER(most_used, struct used, FALLING(count) ?: RISING(string))
 
 /* How often allocations go through each name: counts by string. */
 static void count_names(struct listing *l, const struct answer *a, struct used *by_string)
@@ -168,7 +161,7 @@ static void list_names(struct listing *l, const struct answer *a)
 	strings = locations_string_count(p) + 1;
 	names = xcalloc(strings, sizeof(*names));
 	count_names(l, a, names);
-	qsort(names, strings, sizeof(*names), most_used);
+	SORT(names, strings, most_used);
 	for (uint32_t i = 0; i < strings && names[i].count && l->left; i++) {
 		const char *text = locations_string(p, names[i].string);
 

@@ -79,8 +79,7 @@ static int params_append(struct params *p, char *name, char *value, struct err *
 		free(value);
 		return -EINVAL;
 	}
-	p->rows = xgrow(p->rows, p->count, &p->room, sizeof(*p->rows));
-	p->rows[p->count++] = (struct param){ .name = name, .value = value };
+	*xpush(p->rows, p->count, p->room) = (struct param){ .name = name, .value = value };
 	return 0;
 }
 

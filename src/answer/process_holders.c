@@ -7,6 +7,7 @@
 
 #include "base/buf_text.h"
 #include "base/buf_type.h"
+#include "base/order.h"
 #include "base/path.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
@@ -87,17 +88,11 @@ void process_holders_add(struct process_holders *h, const struct view *v,
 	stack_weights_release(&weights);
 }
 
-static int by_bytes(const void *a, const void *b, void *strings)
-{
-	const struct process_holder *x = a, *y = b;
-
-	if (x->weight.bytes != y->weight.bytes)
-		return x->weight.bytes > y->weight.bytes ? -1 : 1;
-	return strcmp(strings_at(strings, x->name), strings_at(strings, y->name));
-}
+ORDER_WITH(by_bytes, struct process_holder, struct strings,
+	   FALLING(weight.bytes)
+		   ?: strcmp(strings_at(context, x->name), strings_at(context, y->name)))
 
 void process_holders_sort(struct process_holders *h)
 {
-	if (h->count)
-		qsort_r(h->rows, h->count, sizeof(*h->rows), by_bytes, &h->strings);
+	SORT_WITH(h->rows, h->count, by_bytes, &h->strings);
 }

@@ -13,6 +13,7 @@
 #include "answer/folder.h"
 #include "base/buf_text.h"
 #include "base/buf_type.h"
+#include "base/order.h"
 #include "base/path.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
@@ -70,14 +71,7 @@ static void describe_process(struct process *p, const struct snapshot *s, size_t
 		snprintf(p->parent_id, sizeof(p->parent_id), "%s", parent);
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct process *x = a, *y = b;
-
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->member < y->member ? -1 : 1;
-}
+ORDER(by_start, struct process, RISING(start_ns) ?: RISING(member))
 
 /* A parent started before its child; so there is no circle, whatever the files say. */
 static void find_parents(struct answer_processes *ret)
@@ -151,14 +145,8 @@ struct edge {
 	uint64_t bytes;
 };
 
-static int by_time(const void *a, const void *b)
-{
-	const struct edge *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? -1 : 1;
-	return x->start - y->start; /* what ends makes room first */
-}
+/* What ends makes room first. */
+ORDER(by_time, struct edge, RISING(ns) ?: RISING(start))
 
 /* What those that ran at the same time had at most: each one's peak for as long as it ran. */
 static uint64_t most_together(const struct answer_processes *p)
@@ -173,7 +161,7 @@ static uint64_t most_together(const struct answer_processes *p)
 		edges[2 * i + 1] = (struct edge){ r->start_ns + r->runtime_ns + 1, false,
 						  r->totals.peak_bytes };
 	}
-	qsort(edges, (size_t)2 * p->count, sizeof(*edges), by_time);
+	SORT(edges, (size_t)2 * p->count, by_time);
 	for (uint32_t i = 0; i < 2 * p->count; i++) {
 		now = edges[i].start ? now + edges[i].bytes : now - edges[i].bytes;
 		most = now > most ? now : most;
@@ -207,15 +195,8 @@ static void sum_up(struct answer_processes *ret)
 	s->together_bytes = most_together(ret);
 }
 
-static int by_peak(const void *a, const void *b)
-{
-	const struct process *x = *(const struct process *const *)a;
-	const struct process *y = *(const struct process *const *)b;
-
-	if (x->totals.peak_bytes != y->totals.peak_bytes)
-		return x->totals.peak_bytes > y->totals.peak_bytes ? -1 : 1;
-	return x < y ? -1 : 1;
-}
+ORDER(by_peak, struct process *const,
+      COMPARE((*y)->totals.peak_bytes, (*x)->totals.peak_bytes) ?: COMPARE(*x, *y))
 
 /* The ones with the highest peaks, and those that they came from. */
 static void choose_rows(struct answer_processes *ret, uint32_t most)
@@ -224,7 +205,7 @@ static void choose_rows(struct answer_processes *ret, uint32_t most)
 
 	for (uint32_t i = 0; i < ret->count; i++)
 		order[i] = &ret->rows[i];
-	qsort(order, ret->count, sizeof(*order), by_peak);
+	SORT(order, ret->count, by_peak);
 	for (uint32_t i = 0; i < ret->count && i < most; i++)
 		for (struct process *p = order[i]; !p->shown; p = &ret->rows[p->parent]) {
 			p->shown = true;
@@ -285,7 +266,7 @@ static int processes_compute(struct ask *a, void *answer)
 		return error;
 	if (!ret->count)
 		return ask_fail(a, 404, NULL, "there is no recording in this folder");
-	qsort(ret->rows, ret->count, sizeof(*ret->rows), by_start);
+	SORT(ret->rows, ret->count, by_start);
 	find_parents(ret);
 	order_rows(ret);
 	sum_up(ret);

@@ -45,8 +45,8 @@ static int sources_compute(struct ask *a, void *answer)
 			continue;
 		if (ret->total++ < skip || ret->total - skip > most)
 			continue;
-		ret->rows = xgrow(ret->rows, ret->count, &ret->room, sizeof(*ret->rows));
-		ret->rows[ret->count++] = (struct listed_source){ file, path, is_on_disk(a, path) };
+		*xpush(ret->rows, ret->count, ret->room) =
+			(struct listed_source){ file, path, is_on_disk(a, path) };
 	}
 	return 0;
 }

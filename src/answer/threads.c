@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 
@@ -69,8 +70,7 @@ static int threads_compute(struct ask *a, void *answer)
 	for (uint32_t i = 0; i < threads; i++)
 		if (ret->sums[i].allocated_count)
 			ret->order[ret->count++] = i;
-	if (ret->count > 1)
-		qsort_r(ret->order, ret->count, sizeof(*ret->order), compare_threads, &l);
+	SORT_WITH(ret->order, ret->count, compare_threads, &l);
 	ret->skip = ask_count(a, "skip");
 	ret->skip = ret->skip < ret->count ? ret->skip : ret->count;
 	ret->shown = ret->count - ret->skip < most ? ret->count - ret->skip : most;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/buf_type.h"
+#include "base/order.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
@@ -147,8 +148,7 @@ static struct top_row *row_of_name(struct summing *s, const struct tally_row *fr
 	if (map_get(&s->ids, key, &position))
 		return &top->rows[position];
 	map_set(&s->ids, key, top->count);
-	top->rows = xgrow(top->rows, top->count, &s->room, sizeof(*top->rows));
-	row = &top->rows[top->count++];
+	row = xpush(top->rows, top->count, s->room);
 	*row = (struct top_row){ .file = f->file, .line = f->line, .id = top->count - 1 };
 	if (f->function) {
 		row->name = locations_string(s->locations, f->function);
@@ -321,8 +321,7 @@ static int top_compute(struct ask *a, void *answer)
 	top->stacks = ask_count(a, "backtraces");
 	sum_rows(&s, t);
 	choose_rows(top, ask_text(a, "text"));
-	if (top->count > 1)
-		qsort_r(top->rows, top->count, sizeof(*top->rows), compare_rows, &o);
+	SORT_WITH(top->rows, top->count, compare_rows, &o);
 	top->skip = ask_count(a, "skip");
 	top->skip = top->skip < top->count ? top->skip : top->count;
 	top->shown = top->count - top->skip < most ? top->count - top->skip : most;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 
 #define TEMPORARY ".tmp-"
@@ -231,16 +232,7 @@ static bool is_abandoned(int dir, const char *name)
 	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-static int by_use(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-
-	if (x->used.tv_sec != y->used.tv_sec)
-		return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
-	if (x->used.tv_nsec != y->used.tv_nsec)
-		return x->used.tv_nsec < y->used.tv_nsec ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
+ORDER(by_use, struct entry, RISING(used.tv_sec) ?: RISING(used.tv_nsec) ?: strcmp(x->name, y->name))
 
 uint64_t cache_dir_limit(int dir, uint64_t limit)
 {
@@ -274,9 +266,8 @@ static size_t list(int dir, struct entry **ret_entries, unsigned *removed)
 		if (!is_cached(e->d_name) ||
 		    fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 			continue;
-		entries = xgrow(entries, count, &room, sizeof(*entries));
-		entries[count++] = (struct entry){ xstrdup(e->d_name), st.st_mtim,
-						   (uint64_t)st.st_blocks * 512 };
+		*xpush(entries, count, room) = (struct entry){ xstrdup(e->d_name), st.st_mtim,
+							       (uint64_t)st.st_blocks * 512 };
 	}
 	if (stream)
 		closedir(stream);
@@ -296,8 +287,7 @@ unsigned cache_dir_tidy(int dir, uint64_t limit, const char *keep)
 	limit = cache_dir_limit(dir, limit);
 	for (size_t i = 0; i < count; i++)
 		sum += entries[i].size;
-	if (count)
-		qsort(entries, count, sizeof(*entries), by_use);
+	SORT(entries, count, by_use);
 	for (size_t i = 0; i < count; i++) {
 		if (sum > limit && (!keep || strcmp(entries[i].name, keep) != 0) &&
 		    unlinkat(dir, entries[i].name, 0) == 0) {

@@ -109,8 +109,7 @@ static void append(struct pieces_writer *w, const void *bytes, size_t size)
 void pieces_add(struct pieces_writer *w, const void *frame, size_t size, size_t raw_size)
 {
 	append(w, frame, size);
-	w->sizes = xgrow(w->sizes, w->count, &w->room, sizeof(*w->sizes));
-	w->sizes[w->count++] = (uint32_t)size;
+	*xpush(w->sizes, w->count, w->room) = (uint32_t)size;
 	w->total += raw_size;
 }
 

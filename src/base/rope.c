@@ -10,8 +10,7 @@
 
 static void rope_add_piece(struct rope *r, const char *bytes, size_t size)
 {
-	r->pieces = xgrow(r->pieces, r->count, &r->room, sizeof(*r->pieces));
-	r->pieces[r->count++] = (struct rope_piece){ .bytes = bytes, .size = size };
+	*xpush(r->pieces, r->count, r->room) = (struct rope_piece){ .bytes = bytes, .size = size };
 }
 
 void rope_end(struct rope *r)

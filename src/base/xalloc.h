@@ -21,6 +21,10 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2), re
 /* Makes room for one more element: returns the array, perhaps moved, with *room raised. */
 void *xgrow(void *array, size_t count, size_t *room, size_t element)
 	__attribute__((returns_nonnull));
+/* One more element behind an array that grows, for the caller to fill:
+ *	*xpush(l->rows, l->count, l->room) = row; */
+#define xpush(array, count, room)                                                                  \
+	((array) = xgrow((array), (count), &(room), sizeof(*(array))), &(array)[(count)++])
 
 /* Memory for arrays that grow to gigabytes: pages from the kernel, zeroed, grown without a copy,
  * and resident only where they were touched. */

@@ -9,6 +9,7 @@
 #include "base/buf_text.h"
 #include "base/human.h"
 #include "base/json.h"
+#include "base/order.h"
 #include "base/progress.h"
 #include "base/term.h"
 #include "cli/command.h"
@@ -81,14 +82,7 @@ struct named_row {
 	struct sizes_row row;
 };
 
-static int by_stored(const void *a, const void *b)
-{
-	const struct named_row *x = a, *y = b;
-
-	if (x->row.stored != y->row.stored)
-		return x->row.stored < y->row.stored ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
+ORDER(by_stored, struct named_row, FALLING(row.stored) ?: strcmp(x->name, y->name))
 
 /* Those that there are any of, the largest first. */
 static unsigned sorted_rows(const struct sizes_row *rows, unsigned count,
@@ -107,7 +101,7 @@ static unsigned sorted_rows(const struct sizes_row *rows, unsigned count,
 			snprintf(out[n].name, sizeof(out[n].name), "type %u", i);
 		out[n++].row = rows[i];
 	}
-	qsort(out, n, sizeof(*out), by_stored);
+	SORT(out, n, by_stored);
 	return n;
 }
 

@@ -19,8 +19,7 @@ static size_t debug_path_count, debug_path_room;
 
 static const char *add_debug_path(const struct command_option *row, const char *value)
 {
-	debug_paths = xgrow(debug_paths, debug_path_count, &debug_path_room, sizeof(*debug_paths));
-	debug_paths[debug_path_count++] = value;
+	*xpush(debug_paths, debug_path_count, debug_path_room) = value;
 	return NULL;
 }
 

@@ -10,6 +10,7 @@
 #include "base/buf_text.h"
 #include "base/human.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/progress.h"
 #include "base/xalloc.h"
 #include "cli/about.h"
@@ -31,8 +32,7 @@ static const char *const touch_names[TOUCHES] = { "none", "pages", "all" };
 
 static const char *add_allocator(const struct command_option *row, const char *value)
 {
-	given = xgrow(given, given_count, &given_room, sizeof(*given));
-	given[given_count++] = value;
+	*xpush(given, given_count, given_room) = value;
 	return NULL;
 }
 
@@ -71,12 +71,7 @@ struct replay {
 	struct term term;
 };
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(by_value, uint64_t, COMPARE(*x, *y))
 
 static uint64_t median_of(const struct plan_result *runs, size_t offset)
 {
@@ -84,7 +79,7 @@ static uint64_t median_of(const struct plan_result *runs, size_t offset)
 
 	for (uint64_t i = 0; i < repeat; i++)
 		memcpy(&values[i], (const char *)&runs[i] + offset, sizeof(values[i]));
-	qsort(values, repeat, sizeof(values[0]), by_value);
+	SORT(values, repeat, by_value);
 	return values[repeat / 2];
 }
 

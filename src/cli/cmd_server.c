@@ -40,8 +40,7 @@ static bool open_page, any_port, open_to_all, only_api;
 
 static const char *add_agent(const struct command_option *row, const char *value)
 {
-	agents = xgrow(agents, agent_count, &agent_room, sizeof(*agents));
-	agents[agent_count++] = value;
+	*xpush(agents, agent_count, agent_room) = value;
 	return NULL;
 }
 
@@ -53,9 +52,7 @@ static const char *add_source_root(const struct command_option *row, const char 
 		free(real);
 		return "a folder that can be read";
 	}
-	source_roots =
-		xgrow(source_roots, source_root_count, &source_root_room, sizeof(*source_roots));
-	source_roots[source_root_count++] = real;
+	*xpush(source_roots, source_root_count, source_root_room) = real;
 	return NULL;
 }
 

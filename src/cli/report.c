@@ -33,8 +33,7 @@ struct report_frame {
 
 static void add_frame(struct report *r, struct report_frame frame)
 {
-	r->frames = xgrow(r->frames, r->frame_count, &r->frame_room, sizeof(*r->frames));
-	r->frames[r->frame_count++] = frame;
+	*xpush(r->frames, r->frame_count, r->frame_room) = frame;
 }
 
 static const char *known(const struct report *r, uint32_t string)

@@ -60,9 +60,7 @@ static void take_unrecorded(struct session *s, pid_t pid, char *rest)
 {
 	unsigned answer = (unsigned)atoi(field(&rest)), machine = (unsigned)atoi(field(&rest));
 
-	s->unrecorded = xgrow(s->unrecorded, s->unrecorded_count, &s->unrecorded_room,
-			      sizeof(*s->unrecorded));
-	s->unrecorded[s->unrecorded_count++] =
+	*xpush(s->unrecorded, s->unrecorded_count, s->unrecorded_room) =
 		(struct session_unrecorded){ pid, answer, machine, xstrdup(field(&rest)) };
 }
 
@@ -75,10 +73,9 @@ static void take_line(struct session *s, char *line)
 	if (!strcmp(kind, "S")) {
 		pid_t collector = (pid_t)atoi(field(&line));
 
-		s->entries = xgrow(s->entries, s->count, &s->room, sizeof(*s->entries));
-		s->entries[s->count++] = (struct session_entry){ .pid = pid,
-								 .collector = collector,
-								 .path = xstrdup(field(&line)) };
+		*xpush(s->entries, s->count, s->room) = (struct session_entry){
+			.pid = pid, .collector = collector, .path = xstrdup(field(&line))
+		};
 	} else if (!strcmp(kind, "E")) {
 		uint64_t events = strtoull(field(&line), NULL, 10);
 		uint64_t bytes = strtoull(field(&line), NULL, 10);

@@ -31,8 +31,7 @@ void table_release(struct table *t)
 
 void table_cell(struct table *t, const char *text)
 {
-	t->cells = xgrow(t->cells, t->cell_count, &t->cell_room, sizeof(*t->cells));
-	t->cells[t->cell_count++] = xstrdup(text);
+	*xpush(t->cells, t->cell_count, t->cell_room) = xstrdup(text);
 }
 
 void table_cellf(struct table *t, const char *format, ...)

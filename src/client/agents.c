@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "client/http.h"
 
@@ -131,12 +132,7 @@ static bool alive(pid_t pid)
 	return found;
 }
 
-static int by_pid(const void *a, const void *b)
-{
-	pid_t x = ((const struct agents_entry *)a)->pid, y = ((const struct agents_entry *)b)->pid;
-
-	return (x > y) - (x < y);
-}
+ORDER(by_pid, struct agents_entry, RISING(pid))
 
 static void list_folder(const char *folder, struct agents_entry **list, size_t *count)
 {
@@ -173,8 +169,7 @@ size_t agents_list(struct agents_entry **ret)
 	*ret = NULL;
 	for (unsigned i = 0; i < n; i++)
 		list_folder(folders[i], ret, &count);
-	if (count)
-		qsort(*ret, count, sizeof(**ret), by_pid);
+	SORT(*ret, count, by_pid);
 	return count;
 }
 

@@ -223,8 +223,7 @@ static struct stack_sum *stack_of(struct cull *c, uint32_t stack)
 		c->place_room = room;
 	}
 	if (!c->place[stack]) {
-		c->stacks = xgrow(c->stacks, c->stack_count, &c->stack_room, sizeof(*c->stacks));
-		c->stacks[c->stack_count++] =
+		*xpush(c->stacks, c->stack_count, c->stack_room) =
 			(struct stack_sum){ .statistics.stack = stack, .epoch = c->epoch };
 		c->place[stack] = (uint32_t)c->stack_count;
 	}
@@ -607,9 +606,7 @@ void cull_take(struct cull *c, uint32_t ring, const struct event *events, uint32
 
 	if (!c->blocks_used || c->block_fill + n > BLOCK_EVENTS) {
 		if (c->blocks_used == c->block_count) {
-			c->blocks = xgrow(c->blocks, c->block_count, &c->block_room,
-					  sizeof(*c->blocks));
-			c->blocks[c->block_count++] =
+			*xpush(c->blocks, c->block_count, c->block_room) =
 				xreallocarray(NULL, BLOCK_EVENTS, sizeof(**c->blocks));
 		}
 		c->blocks_used++;

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "collector/cull.h"
 #include "collector/log.h"
@@ -302,14 +303,8 @@ static void put_thread(struct inherit *in, uint32_t ring, uint32_t row, uint64_t
 	put_event(in, ring, &e);
 }
 
-static int by_time(const void *x, const void *y, void *context)
-{
-	const struct columns *b = context;
-	uint64_t a = b->allocated_at[*(const uint32_t *)x];
-	uint64_t c = b->allocated_at[*(const uint32_t *)y];
-
-	return a < c ? -1 : a > c;
-}
+ORDER_WITH(by_time, uint32_t, struct columns,
+	   COMPARE(context->allocated_at[*x], context->allocated_at[*y]))
 
 /* The rows of what was alive, in order of time: rows are used again while the file is read. */
 static uint32_t *living(struct inherit *in, size_t *ret_count)
@@ -321,7 +316,7 @@ static uint32_t *living(struct inherit *in, size_t *ret_count)
 	for (uint32_t row = 0; row < b->count; row++)
 		if (b->freed_at[row] == NEVER)
 			rows[n++] = row;
-	qsort_r(rows, n, sizeof(*rows), by_time, b);
+	SORT_WITH(rows, n, by_time, b);
 	*ret_count = n;
 	return rows;
 }

@@ -198,8 +198,8 @@ void naming_meet(struct naming *n, uint64_t address)
 {
 	if (n->wanted_count >= ADDRESSES_MAX || !is_new(n, address) || is_inherited(n, address))
 		return;
-	n->wanted = xgrow(n->wanted, n->wanted_count, &n->wanted_room, sizeof(*n->wanted));
-	n->wanted[n->wanted_count++] = (struct perf_map_wanted){ .address = address };
+	*xpush(n->wanted, n->wanted_count, n->wanted_room) =
+		(struct perf_map_wanted){ .address = address };
 }
 
 static void inherit_text(struct naming *n, const char *text, size_t size)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "collector/collector.h"
 #include "collector/log.h"
@@ -154,8 +155,7 @@ static void add_line(struct perf_map *m, const char *line, const char *end)
 		p = hexadecimal(p, end, &size);
 	if (!p || p == end || !size || start + size < start)
 		return;
-	m->entries = xgrow(m->entries, m->count, &m->room, sizeof(*m->entries));
-	m->entries[m->count++] =
+	*xpush(m->entries, m->count, m->room) =
 		(struct perf_map_entry){ start, start + size, (uint32_t)(p - m->text.data),
 					 (uint32_t)(end - p) };
 }
@@ -169,29 +169,16 @@ void perf_map_parse(struct perf_map *m)
 	m->parsed = m->text.size ? (size_t)(line - m->text.data) : 0;
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct perf_map_wanted *x = a, *y = b;
-
-	return x->address < y->address ? -1 : x->address > y->address;
-}
+ORDER(by_address, struct perf_map_wanted, RISING(address))
 
 /* From the newest line to the oldest: the first that has an address is the one. */
 void perf_map_find(const struct perf_map *m, struct perf_map_wanted *wanted, size_t count)
 {
-	qsort(wanted, count, sizeof(*wanted), by_address);
+	SORT(wanted, count, by_address);
 	for (size_t i = m->count; i-- > 0;) {
 		const struct perf_map_entry *e = &m->entries[i];
-		size_t low = 0, high = count;
+		size_t low = FIRST_WHERE(k, count, wanted[k].address >= e->start);
 
-		while (low < high) {
-			size_t middle = (low + high) / 2;
-
-			if (wanted[middle].address < e->start)
-				low = middle + 1;
-			else
-				high = middle;
-		}
 		for (; low < count && wanted[low].address < e->end; low++) {
 			if (wanted[low].name)
 				continue;

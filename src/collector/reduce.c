@@ -233,8 +233,7 @@ static void choose(const struct headers *h, const struct reduce_source *s,
 
 static void add_part(struct reduced *r, uint64_t size, const uint8_t *bytes, uint64_t from)
 {
-	r->parts = xgrow(r->parts, r->count, &r->room, sizeof(*r->parts));
-	r->parts[r->count++] = (struct reduce_part){ r->size, size, bytes, from };
+	*xpush(r->parts, r->count, r->room) = (struct reduce_part){ r->size, size, bytes, from };
 	r->size += size;
 }
 

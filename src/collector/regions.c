@@ -347,8 +347,7 @@ static void add_entry(struct regions_sampler *w, const struct smaps_entry *e)
 		p.end = end;
 		if (own || shm)
 			p.flags |= MAP_IS_OWN;
-		now->list = xgrow(now->list, now->count, &now->room, sizeof(*now->list));
-		now->list[now->count++] = p;
+		*xpush(now->list, now->count, now->room) = p;
 	}
 	if (now->count == first + 1)
 		now->list[first].usage = e->usage;

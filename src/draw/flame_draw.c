@@ -12,6 +12,7 @@
 #include "base/buf_type.h"
 #include "base/human.h"
 #include "base/json.h"
+#include "base/order.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "draw/assets.h"
@@ -63,18 +64,10 @@ static uint64_t magnitude(int64_t v)
 	return v < 0 ? -(uint64_t)v : (uint64_t)v;
 }
 
-static int by_parent(const void *a, const void *b, void *context)
-{
-	const struct picture *p = context;
-	const struct box *x = a, *y = b;
-	uint32_t px = p->tree->nodes[x->node].parent, py = p->tree->nodes[y->node].parent;
-
-	if (px != py)
-		return px < py ? -1 : 1;
-	if (x->weight != y->weight)
-		return x->weight < y->weight ? 1 : -1;
-	return x->node < y->node ? -1 : x->node > y->node;
-}
+ORDER_WITH(by_parent, struct box, struct picture,
+	   COMPARE(context->tree->nodes[x->node].parent, context->tree->nodes[y->node].parent)
+		   ?: FALLING(weight)
+		   ?: RISING(node))
 
 /* Which nodes are drawn; what is too narrow counts where its parent is drawn. */
 static void choose(struct picture *p)
@@ -102,8 +95,7 @@ static void choose(struct picture *p)
 		}
 	}
 	/* The root is its own parent, and stays the first. */
-	if (p->count > 1)
-		qsort_r(p->boxes + 1, p->count - 1, sizeof(*p->boxes), by_parent, p);
+	SORT_WITH(p->boxes + 1, p->count - 1, by_parent, p);
 }
 
 static void place_boxes(struct picture *p)

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/order.h"
 #include "base/path.h"
 #include "base/xalloc.h"
 
@@ -85,12 +86,7 @@ double flame_tree_share(const struct flame_tree *t, size_t node)
 	return most;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? 1 : x > y ? -1 : 0;
-}
+ORDER(by_size, double, COMPARE(*y, *x))
 
 double flame_tree_cut(const struct flame_tree *t, size_t limit)
 {
@@ -101,7 +97,7 @@ double flame_tree_cut(const struct flame_tree *t, size_t limit)
 	shares = xcalloc(t->count, sizeof(*shares));
 	for (size_t i = 0; i < t->count; i++)
 		shares[i] = flame_tree_share(t, i);
-	qsort(shares, t->count, sizeof(*shares), by_size);
+	SORT(shares, t->count, by_size);
 	cut = shares[limit];
 	free(shares);
 	return cut;

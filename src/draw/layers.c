@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "draw/layers_internal.h"
 
@@ -147,15 +148,14 @@ static void pull_down(const struct layers *l, const struct outgoing *o, const ui
 
 static uint32_t add_vertex(struct layers_plan *p, const struct layers_vertex *v)
 {
-	p->vertices = xgrow(p->vertices, p->count, &p->room, sizeof(*p->vertices));
-	p->vertices[p->count] = *v;
-	return p->count++;
+	*xpush(p->vertices, p->count, p->room) = *v;
+	return p->count - 1;
 }
 
 static void add_link(struct layers_plan *p, uint32_t upper, uint32_t lower, double strength)
 {
-	p->links = xgrow(p->links, p->link_count, &p->link_room, sizeof(*p->links));
-	p->links[p->link_count++] = (struct layers_link){ upper, lower, strength };
+	*xpush(p->links, p->link_count, p->link_room) =
+		(struct layers_link){ upper, lower, strength };
 }
 
 /* Places of an edge in the rows between its ends. */
@@ -287,8 +287,7 @@ static void place_rows(struct layers_plan *p)
 
 static void add_pass(struct layers *l, double x, double top, double bottom)
 {
-	l->passes = xgrow(l->passes, l->pass_count, &l->pass_room, sizeof(*l->passes));
-	l->passes[l->pass_count++] = (struct layers_pass){ x, top, bottom };
+	*xpush(l->passes, l->pass_count, l->pass_room) = (struct layers_pass){ x, top, bottom };
 }
 
 /* An end of an edge at a box. */
@@ -297,16 +296,7 @@ struct port {
 	double want; /* where the line comes from */
 };
 
-static int by_box(const void *a, const void *b)
-{
-	const struct port *x = a, *y = b;
-
-	if (x->box != y->box)
-		return x->box < y->box ? -1 : 1;
-	if (x->want != y->want)
-		return x->want < y->want ? -1 : 1;
-	return x->edge < y->edge ? -1 : x->edge > y->edge;
-}
+ORDER(by_box, struct port, RISING(box) ?: RISING(want) ?: RISING(edge))
 
 /* Ends at the same side of a box, each as near to its line as the others and the box's edges let it
  * be. */
@@ -314,8 +304,7 @@ static void place_ports(struct layers *l, struct port *ports, bool upper)
 {
 	auto_free struct layers_wish *wishes = xcalloc(l->edge_count + 1, sizeof(*wishes));
 
-	if (l->edge_count > 1)
-		qsort(ports, l->edge_count, sizeof(*ports), by_box);
+	SORT(ports, l->edge_count, by_box);
 	for (size_t i = 0, n; i < l->edge_count; i += n) {
 		const struct layers_node *box = &l->nodes[ports[i].box];
 		double room = box->width / 2 - fmin(8, box->width / 4);

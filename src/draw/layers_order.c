@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "draw/layers_internal.h"
 
@@ -16,22 +17,10 @@ struct keyed {
 	uint32_t vertex, at;
 };
 
-static int by_key(const void *a, const void *b)
-{
-	const struct keyed *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
-}
+ORDER(by_key, struct keyed, RISING(key) ?: RISING(at))
 
 /* Links of the same vertex in the order of where they lead to. */
-static int by_place(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(by_place, uint32_t, COMPARE(*x, *y))
 
 /* A first order: in depth from the top, so that what belongs together is together. */
 static void order_first(struct layers_plan *p)
@@ -76,8 +65,7 @@ static uint64_t crossings_below(const struct layers_plan *p, uint32_t row, uint3
 		for (uint32_t k = p->down.start[v]; k < p->down.start[v + 1]; k++)
 			if (p->vertices[p->down.other[k]].row == row + 1)
 				positions[n++] = p->vertices[p->down.other[k]].at;
-		if (n > 1)
-			qsort(positions, n, sizeof(*positions), by_place);
+		SORT(positions, n, by_place);
 		for (uint32_t k = 0; k < n; k++) {
 			uint64_t left = 0;
 
@@ -123,8 +111,7 @@ static void sweep_row(struct layers_plan *p, uint32_t row, const struct layers_l
 		keys[i] = (struct keyed){ to > from ? sum / (to - from) : (i + 0.5) / r->count, v,
 					  i };
 	}
-	if (r->count > 1)
-		qsort(keys, r->count, sizeof(*keys), by_key);
+	SORT(keys, r->count, by_key);
 	for (uint32_t i = 0; i < r->count; i++) {
 		r->vertices[i] = keys[i].vertex;
 		p->vertices[keys[i].vertex].at = i;

@@ -12,6 +12,7 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/map.h"
+#include "base/order.h"
 #include "base/sink.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
@@ -122,8 +123,7 @@ static void path_add(struct path *p, uint32_t function, uint32_t line)
 	again = p->at[function];
 	while (again && p->count >= again)
 		p->at[p->steps[--p->count].function] = 0;
-	p->steps = xgrow(p->steps, p->count, &p->room, sizeof(*p->steps));
-	p->steps[p->count++] = (struct step){ function, line };
+	*xpush(p->steps, p->count, p->room) = (struct step){ function, line };
 	p->at[function] = (uint32_t)p->count;
 }
 
@@ -167,17 +167,9 @@ static void gather(struct callgrind *c)
 	free(path.at);
 }
 
-/* A function's own lines first, then what it calls. */
-static int compare(const void *a, const void *b)
-{
-	const struct edge *x = a, *y = b;
-
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	if (x->callee != y->callee)
-		return x->callee + 1 < y->callee + 1 ? -1 : 1; /* NO_CALLEE is the first */
-	return x->line < y->line ? -1 : x->line > y->line;
-}
+/* A function's own lines first (NO_CALLEE + 1 is 0), then what it calls. */
+ORDER(compare, struct edge,
+      RISING(function) ?: COMPARE(x->callee + 1, y->callee + 1) ?: RISING(line))
 
 /* "fn=(3) name" the first time, "fn=(3)" from then on. */
 static void put_name(struct callgrind *c, const char *what, uint32_t number, uint8_t *known,
@@ -247,8 +239,7 @@ static void put_edges(struct callgrind *c)
 {
 	struct buf *out = &c->out->buf;
 
-	if (c->edge_count)
-		qsort(c->edges, c->edge_count, sizeof(*c->edges), compare);
+	SORT(c->edges, c->edge_count, compare);
 	for (size_t i = 0; i < c->edge_count && !sink_turn(c->out); i++) {
 		const struct edge *e = &c->edges[i];
 

@@ -132,9 +132,7 @@ static uint32_t add_location(struct dhat *d, uint32_t location, unsigned count)
 	uint32_t first = d->frame_count;
 
 	d->frame_count += count;
-	d->locations =
-		xgrow(d->locations, d->location_count, &d->location_room, sizeof(*d->locations));
-	d->locations[d->location_count++] = location;
+	*xpush(d->locations, d->location_count, d->location_room) = location;
 	return first;
 }
 

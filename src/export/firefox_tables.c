@@ -94,9 +94,7 @@ static void number_frames(struct firefox_tables *t)
 						 .module = location->module,
 						 .address = location->address };
 
-			t->of_frame =
-				xgrow(t->of_frame, t->frame_count, &room, sizeof(*t->of_frame));
-			t->of_frame[t->frame_count++] = add_function(t, &f);
+			*xpush(t->of_frame, t->frame_count, room) = add_function(t, &f);
 			t->strings[f.function] = t->strings[f.file] = t->sources[f.file] = 1;
 		}
 	}

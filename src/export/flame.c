@@ -76,8 +76,7 @@ static uint32_t node_of_stack(struct growing *g, uint32_t stack)
 			at = g->node_of[id] - 1;
 			break;
 		}
-		g->path = xgrow(g->path, depth, &g->path_room, sizeof(*g->path));
-		g->path[depth++] = id;
+		*xpush(g->path, depth, g->path_room) = id;
 	}
 	while (depth--) {
 		at = add_location(g->f, at,

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/order.h"
 #include "base/parallel.h"
 #include "base/rope.h"
 #include "base/scratch.h"
@@ -256,15 +257,7 @@ static void put_calls(struct replay *r)
 	sink_rope(r->out, &r->rope);
 }
 
-static int more_entered(const void *a, const void *b, void *context)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	const uint64_t *entered = context;
-
-	if (entered[x] != entered[y])
-		return entered[x] > entered[y] ? -1 : 1;
-	return x < y ? -1 : x > y;
-}
+ORDER_WITH(more_entered, uint32_t, uint64_t, COMPARE(context[*y], context[*x]) ?: COMPARE(*x, *y))
 
 /* Frames that are entered most have the lowest numbers: a player with few functions knows those. */
 static void number_frames(struct replay *r)
@@ -274,7 +267,7 @@ static void number_frames(struct replay *r)
 
 	for (uint32_t i = 0; i < count; i++)
 		order[i] = i;
-	qsort_r(order, count, sizeof(*order), more_entered, r->entered);
+	SORT_WITH(order, count, more_entered, r->entered);
 	for (uint32_t i = 0; i < count; i++)
 		r->entered[order[i]] = i;
 	free(order);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 
 void churn_init(struct churn *c, const struct profile_options *options,
@@ -53,9 +54,7 @@ static const char *keep_text(struct churn *c, const struct log *l, uint32_t text
 static void add_threads(struct churn *c, const struct log *l)
 {
 	for (size_t i = 0; i < l->thread_count; i++) {
-		c->threads =
-			xgrow(c->threads, c->thread_count, &c->thread_room, sizeof(*c->threads));
-		c->threads[c->thread_count++] = (struct churn_thread){
+		*xpush(c->threads, c->thread_count, c->thread_room) = (struct churn_thread){
 			.log = c->log_count,
 			.uid = l->threads[i].uid,
 			.name = keep_text(c, l, l->threads[i].name),
@@ -91,8 +90,7 @@ void churn_add(struct churn *c, const char *path, const struct log *l, const str
 		bool elsewhere =
 			b->freed && b->free_thread != LOG_NONE && b->free_thread != b->thread;
 
-		c->blocks = xgrow(c->blocks, c->block_count, &c->block_room, sizeof(*c->blocks));
-		c->blocks[c->block_count++] = (struct churn_block){
+		*xpush(c->blocks, c->block_count, c->block_room) = (struct churn_block){
 			.sample = c->trace_count + b->trace,
 			.rate = l->rate,
 			.bytes = b->bytes,
@@ -165,21 +163,9 @@ struct life {
 	uint64_t ns;
 };
 
-static int by_stack_and_life(const void *a, const void *b)
-{
-	const struct life *x = a, *y = b;
+ORDER(by_stack_and_life, struct life, RISING(stack) ?: RISING(ns))
 
-	if (x->stack != y->stack)
-		return x->stack < y->stack ? -1 : 1;
-	return x->ns < y->ns ? -1 : x->ns > y->ns;
-}
-
-static int by_life(const void *a, const void *b)
-{
-	const struct life *x = a, *y = b;
-
-	return x->ns < y->ns ? -1 : x->ns > y->ns;
-}
+ORDER(by_life, struct life, RISING(ns))
 
 /* The least value that a share of all does not exceed: nearest rank. */
 static uint64_t quantile(const struct life *sorted, size_t count, unsigned percent)
@@ -199,14 +185,7 @@ static void put_lives(struct churn_stack *s, const struct life *sorted, size_t c
 	s->most_ns = sorted[count - 1].ns;
 }
 
-static int by_all_bytes(const void *a, const void *b)
-{
-	const struct churn_stack *x = a, *y = b;
-
-	if (x->all_bytes != y->all_bytes)
-		return x->all_bytes < y->all_bytes ? 1 : -1;
-	return x->sample < y->sample ? -1 : 1;
-}
+ORDER(by_all_bytes, struct churn_stack, FALLING(all_bytes) ?: RISING(sample))
 
 static void add_up(struct churn *c)
 {
@@ -228,13 +207,13 @@ static void add_up(struct churn *c)
 	}
 	if (!count)
 		return;
-	qsort(lives, count, sizeof(*lives), by_stack_and_life);
+	SORT(lives, count, by_stack_and_life);
 	for (size_t i = 0, n; i < count; i += n) {
 		for (n = 1; i + n < count && lives[i + n].stack == lives[i].stack; n++)
 			;
 		put_lives(&c->stacks[lives[i].stack], lives + i, n);
 	}
-	qsort(lives, count, sizeof(*lives), by_life);
+	SORT(lives, count, by_life);
 	put_lives(&c->total, lives, count);
 }
 
@@ -253,7 +232,6 @@ int churn_finish(struct churn *c, struct err *err)
 		if (c->stacks[i].objects)
 			c->stacks[remaining++] = c->stacks[i];
 	c->stack_count = remaining;
-	if (remaining > 1)
-		qsort(c->stacks, remaining, sizeof(*c->stacks), by_all_bytes);
+	SORT(c->stacks, remaining, by_all_bytes);
 	return 0;
 }

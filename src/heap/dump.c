@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 
 #define GAP_OBJECTS 64 /* files in the gaps of another */
@@ -121,8 +122,7 @@ static int addresses(struct reader *r, char *p, struct dump_stack *s)
 
 		if (!literal(&p, "0x") || !number(&p, 16, &pc) || (*p && *p != ' ' && *p != '\t'))
 			return wrong(r, p, "an address is expected here");
-		d->pcs = xgrow(d->pcs, d->pc_count, &d->pc_room, sizeof(*d->pcs));
-		d->pcs[d->pc_count++] = pc;
+		*xpush(d->pcs, d->pc_count, d->pc_room) = pc;
 	}
 	s->pc_count = d->pc_count - s->pc;
 	return 0;
@@ -152,14 +152,12 @@ static int thread_line(struct reader *r, char *line, struct dump_stack *stack)
 	if (all) {
 		*(stack ? &stack->counts : &d->total) = c;
 	} else if (stack) {
-		d->shares = xgrow(d->shares, d->share_count, &d->share_room, sizeof(*d->shares));
-		d->shares[d->share_count++] = (struct dump_share){ uid, c };
+		*xpush(d->shares, d->share_count, d->share_room) = (struct dump_share){ uid, c };
 		stack->share_count++;
 	} else {
 		blanks(&p);
-		d->threads =
-			xgrow(d->threads, d->thread_count, &d->thread_room, sizeof(*d->threads));
-		d->threads[d->thread_count++] = (struct dump_thread){ uid, *p ? p : NULL, c };
+		*xpush(d->threads, d->thread_count, d->thread_room) =
+			(struct dump_thread){ uid, *p ? p : NULL, c };
 	}
 	return 0;
 }
@@ -182,8 +180,7 @@ static void object_line(struct reader *r, char *p)
 	*p++ = 0;
 	if (!number(&p, 16, &o.start) || !literal(&p, " ") || !number(&p, 16, &o.bias))
 		return;
-	d->objects = xgrow(d->objects, d->object_count, &d->object_room, sizeof(*d->objects));
-	d->objects[d->object_count++] = o;
+	*xpush(d->objects, d->object_count, d->object_room) = o;
 }
 
 /* start-end perms offset dev inode path; lines that are something else are passed over. */
@@ -223,8 +220,7 @@ static void map_line(struct reader *r, char *p)
 		m.deleted = true;
 	}
 	m.path = p;
-	d->maps = xgrow(d->maps, d->map_count, &d->map_room, sizeof(*d->maps));
-	d->maps[d->map_count++] = m;
+	*xpush(d->maps, d->map_count, d->map_room) = m;
 }
 
 static void maps(struct reader *r)
@@ -241,12 +237,7 @@ static void maps(struct reader *r)
 	}
 }
 
-static int objects_by_start(const void *a, const void *b)
-{
-	const struct dump_object *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
+ORDER(objects_by_start, struct dump_object, RISING(start))
 
 /* The object that starts in one of a file's maps has those of the same name that follow, up to the
  * next that starts in such a one.  Other files may lie in gaps between them, but hardly many. */
@@ -272,19 +263,9 @@ static void give_objects(struct dump *d)
 	}
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct dump_map *x = a, *y = b;
+ORDER(by_start, struct dump_map, RISING(start))
 
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-static int by_pc(const void *a, const void *b)
-{
-	const struct dump_name *x = a, *y = b;
-
-	return x->pc < y->pc ? -1 : x->pc > y->pc;
-}
+ORDER(by_pc, struct dump_name, RISING(pc))
 
 static int threaded(struct reader *r)
 {
@@ -400,8 +381,7 @@ static int names(struct reader *r)
 		if (!literal(&p, "0x") || !number(&p, 16, &pc) || (*p != ' ' && *p != '\t'))
 			return wrong(r, p, "a line of the symbols is not ADDRESS NAME");
 		blanks(&p);
-		d->names = xgrow(d->names, d->name_count, &d->name_room, sizeof(*d->names));
-		d->names[d->name_count++] = (struct dump_name){ pc, p };
+		*xpush(d->names, d->name_count, d->name_room) = (struct dump_name){ pc, p };
 	}
 	line = next_line(r);
 	if (!line || strncmp(line, "--- ", 4))
@@ -443,12 +423,9 @@ int dump_read(struct dump *d, const void *bytes, size_t size, struct err *err)
 			     "this is not a heap profile: it begins neither with heap_v2/ nor with "
 			     "\"heap profile:\"");
 	}
-	if (d->name_count > 1)
-		qsort(d->names, d->name_count, sizeof(*d->names), by_pc);
-	if (d->map_count > 1)
-		qsort(d->maps, d->map_count, sizeof(*d->maps), by_start);
-	if (d->object_count > 1)
-		qsort(d->objects, d->object_count, sizeof(*d->objects), objects_by_start);
+	SORT(d->names, d->name_count, by_pc);
+	SORT(d->maps, d->map_count, by_start);
+	SORT(d->objects, d->object_count, objects_by_start);
 	give_objects(d);
 	return error;
 }
@@ -507,15 +484,7 @@ void dump_amounts_add(struct dump_amounts *to, const struct dump_amounts *from, 
 
 const struct dump_map *dump_map_of(const struct dump *d, uint64_t pc)
 {
-	size_t low = 0, high = d->map_count;
+	size_t low = FIRST_WHERE(i, d->map_count, d->maps[i].end > pc);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (d->maps[middle].end <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < d->map_count && d->maps[low].start <= pc ? &d->maps[low] : NULL;
 }

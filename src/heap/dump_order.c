@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 
 struct named_dump {
@@ -59,14 +60,7 @@ static int compare_numbers(uint64_t x, uint64_t y)
 	return (x > y) - (x < y);
 }
 
-static int by_written(const void *a, const void *b)
-{
-	const struct named_dump *x = a, *y = b;
-
-	if (x->written_ns != y->written_ns)
-		return x->written_ns < y->written_ns ? -1 : 1;
-	return compare_numbers(x->given, y->given);
-}
+ORDER(by_written, struct named_dump, RISING(written_ns) ?: compare_numbers(x->given, y->given))
 
 static int compare_processes(const struct named_dump *x, const struct named_dump *y)
 {
@@ -77,24 +71,12 @@ static int compare_processes(const struct named_dump *x, const struct named_dump
 	return memcmp(x->path, y->path, x->prefix);
 }
 
-static int by_process(const void *a, const void *b)
-{
-	const struct named_dump *x = a, *y = b;
-	int n = compare_processes(x, y);
+ORDER(by_process, struct named_dump,
+      compare_processes(x, y)
+	      ?: compare_numbers(x->number, y->number)
+	      ?: compare_numbers(x->given, y->given))
 
-	if (!n)
-		n = compare_numbers(x->number, y->number);
-	return n ? n : compare_numbers(x->given, y->given);
-}
-
-static int by_oldest(const void *a, const void *b)
-{
-	const struct named_dump *x = a, *y = b;
-
-	if (x->oldest_ns != y->oldest_ns)
-		return x->oldest_ns < y->oldest_ns ? -1 : 1;
-	return by_process(a, b);
-}
+ORDER(by_oldest, struct named_dump, RISING(oldest_ns) ?: by_process(x, y))
 
 /* The rows are by process. */
 static void find_oldest(struct named_dump *d, size_t count)
@@ -126,10 +108,10 @@ bool dump_order(const char **paths, size_t count)
 			d[i].written_ns =
 				(int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 	}
-	qsort(d, count, sizeof(*d), named ? by_process : by_written);
+	SORT(d, count, named ? by_process : by_written);
 	if (named) {
 		find_oldest(d, count);
-		qsort(d, count, sizeof(*d), by_oldest);
+		SORT(d, count, by_oldest);
 	}
 	for (size_t i = 0; i < count; i++)
 		paths[i] = d[i].path;

@@ -8,6 +8,7 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/csv.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "heap/report.h"
 
@@ -54,14 +55,7 @@ static void fit_line(struct dump_series_row *r, size_t count)
 	r->fit = xx > 0 && yy > 0 ? xy * xy / (xx * yy) : 0;
 }
 
-static int by_change(const void *a, const void *b)
-{
-	const struct dump_series_row *x = a, *y = b;
-
-	if (x->change != y->change)
-		return x->change < y->change ? 1 : -1;
-	return (x->what > y->what) - (x->what < y->what);
-}
+ORDER(by_change, struct dump_series_row, FALLING(change) ?: RISING(what))
 
 void dump_series_compute(struct dump_series *s, const struct profile *p, const char *const *names,
 			 const size_t *sample_ends, size_t dump_count, enum dump_series_kind kind,
@@ -95,7 +89,7 @@ void dump_series_compute(struct dump_series *s, const struct profile *p, const c
 		fit_line(&r, dump_count);
 		s->rows[s->row_count++] = r;
 	}
-	qsort(s->rows, s->row_count, sizeof(*s->rows), by_change);
+	SORT(s->rows, s->row_count, by_change);
 }
 
 void dump_series_release(struct dump_series *s)

@@ -17,6 +17,7 @@
 #include <xxhash.h>
 
 #include "base/buf.h"
+#include "base/order.h"
 #include "base/strings.h"
 #include "base/write_at.h"
 #include "base/xalloc.h"
@@ -158,16 +159,8 @@ static char *copy_of(const struct heap_cache *c, uint32_t text)
 
 bool heap_cache_find(const struct heap_cache *c, uint64_t address, struct symbol *ret)
 {
-	size_t low = 0, high = c->head.locations;
+	size_t low = FIRST_WHERE(i, c->head.locations, c->locations[i].address >= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->locations[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == c->head.locations || c->locations[low].address != address)
 		return false;
 	ret->count = c->locations[low].frame_count;
@@ -191,16 +184,10 @@ void heap_cache_add(struct heap_cache *c, uint64_t address, const struct symbol 
 {
 	if (!s->count || s->count > FRAMES_MAX)
 		return;
-	c->added = xgrow(c->added, c->added_count, &c->added_room, sizeof(*c->added));
-	c->added[c->added_count++] = (struct added){ address, s };
+	*xpush(c->added, c->added_count, c->added_room) = (struct added){ address, s };
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct added *x = a, *y = b;
-
-	return x->address < y->address ? -1 : x->address > y->address;
-}
+ORDER(by_address, struct added, RISING(address))
 
 /* What is to be written, as it grows. */
 struct packing {
@@ -297,8 +284,7 @@ struct heap_cache *heap_cache_close(struct heap_cache *c)
 {
 	if (!c)
 		return NULL;
-	if (c->added_count > 1)
-		qsort(c->added, c->added_count, sizeof(*c->added), by_address);
+	SORT(c->added, c->added_count, by_address);
 	if (c->added_count)
 		write_file(c);
 	close(c->dir);

@@ -24,8 +24,7 @@ struct hunt {
 
 static void warn(struct heap_file *f, char *line)
 {
-	f->refused = xgrow(f->refused, f->refused_count, &f->refused_room, sizeof(*f->refused));
-	f->refused[f->refused_count++] = line;
+	*xpush(f->refused, f->refused_count, f->refused_room) = line;
 }
 
 /* "FILE is not used for MODULE: why", once for each file. */
@@ -289,9 +288,7 @@ uint64_t heap_files_address(const struct heap_file *f, uint64_t offset)
 void heap_files_warn(struct heap_locations *p, struct heap_file *f, bool found)
 {
 	for (size_t i = 0; i < f->refused_count && (!found || f->insisted); i++) {
-		p->warnings = xgrow(p->warnings, p->warning_count, &p->warning_room,
-				    sizeof(*p->warnings));
-		p->warnings[p->warning_count++] = f->refused[i];
+		*xpush(p->warnings, p->warning_count, p->warning_room) = f->refused[i];
 		f->refused[i] = NULL;
 	}
 }

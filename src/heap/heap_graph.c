@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 
 /* All arrows, while they are added up. */
@@ -62,15 +63,7 @@ static void add_stack(struct adding *a, size_t stack)
 	}
 }
 
-static int by_amount(const void *a, const void *b)
-{
-	const struct heap_edge *x = a, *y = b;
-
-	if (x->amount != y->amount)
-		return x->amount < y->amount ? 1 : -1;
-	return x->caller != y->caller ? (x->caller < y->caller ? -1 : 1)
-				      : (x->callee < y->callee ? -1 : 1);
-}
+ORDER(by_amount, struct heap_edge, FALLING(amount) ?: RISING(caller) ?: RISING(callee))
 
 static void choose_nodes(struct adding *a, const struct heap_report_options *o)
 {
@@ -96,8 +89,7 @@ static void choose_edges(struct heap_graph *g, const struct heap_report_options 
 	size_t remaining = 0;
 
 	g->calls = g->edge_count;
-	if (g->edge_count > 1)
-		qsort(g->edges, g->edge_count, sizeof(*g->edges), by_amount);
+	SORT(g->edges, g->edge_count, by_amount);
 	for (size_t i = 0; i < g->edge_count; i++) {
 		const struct heap_edge e = g->edges[i];
 

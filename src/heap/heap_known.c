@@ -56,8 +56,7 @@ static void take_frames(struct heap_locations *p, struct heap_location *location
 
 		f.function = take_text(p, k, f.function);
 		f.file = take_text(p, k, f.file);
-		p->frames = xgrow(p->frames, p->frame_count, &p->frame_room, sizeof(*p->frames));
-		p->frames[p->frame_count++] = f;
+		*xpush(p->frames, p->frame_count, p->frame_room) = f;
 	}
 }
 

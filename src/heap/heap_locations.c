@@ -11,6 +11,7 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/now.h"
+#include "base/order.h"
 #include "base/parallel.h"
 #include "base/path.h"
 #include "base/xalloc.h"
@@ -108,16 +109,8 @@ static void add_code(struct heap_locations_module *m, const struct dump *d,
 
 static const char *name_given(const struct dump *d, uint64_t pc)
 {
-	size_t low = 0, high = d->name_count;
+	size_t low = FIRST_WHERE(i, d->name_count, d->names[i].pc >= pc);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (d->names[middle].pc < pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < d->name_count && d->names[low].pc == pc ? d->names[low].names : NULL;
 }
 
@@ -177,8 +170,7 @@ uint32_t heap_locations_add(struct heap_locations *p, const struct dump *d, uint
 static void add_frame(struct heap_locations *p, struct heap_location *location,
 		      struct heap_location_frame f)
 {
-	p->frames = xgrow(p->frames, p->frame_count, &p->frame_room, sizeof(*p->frames));
-	p->frames[p->frame_count++] = f;
+	*xpush(p->frames, p->frame_count, p->frame_room) = f;
 	location->frame_count++;
 }
 
@@ -286,17 +278,9 @@ static void find_address(struct resolving *r, struct heap_location *location)
 			heap_files_address(&r->files[location->module], location->offset);
 }
 
-static int by_module_and_address(const void *a, const void *b, void *context)
-{
-	const struct heap_location *x =
-		(const struct heap_location *)context + *(const uint32_t *)a;
-	const struct heap_location *y =
-		(const struct heap_location *)context + *(const uint32_t *)b;
-
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
-}
+ORDER_WITH(by_module_and_address, uint32_t, struct heap_location,
+	   COMPARE(context[*x].module, context[*y].module)
+		   ?: COMPARE(context[*x].address, context[*y].address))
 
 static void resolve_some(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
@@ -355,9 +339,7 @@ static void choose(struct resolving *r)
 		if (!*cache || !heap_cache_find(*cache, location->address, &r->found[i]))
 			r->order[r->wanted++] = (uint32_t)i;
 	}
-	if (r->wanted > 1)
-		qsort_r(r->order, r->wanted, sizeof(*r->order), by_module_and_address,
-			p->locations);
+	SORT_WITH(r->order, r->wanted, by_module_and_address, p->locations);
 }
 
 static void keep_found(struct resolving *r)

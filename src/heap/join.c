@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 
 /* A line's mean is that of one class if it is no farther from it than this, or than from what 5.3
@@ -25,19 +26,13 @@ static uint64_t known(uint64_t value)
 	return value < STATS_NONE ? value : 0;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	const struct join_class *x = a, *y = b;
-
-	return (x->size > y->size) - (x->size < y->size);
-}
+ORDER(by_size, struct join_class, RISING(size))
 
 static void add_class(struct join *j, const struct join_class *c)
 {
 	if (!c->size)
 		return;
-	j->classes = xgrow(j->classes, j->class_count, &j->class_room, sizeof(*j->classes));
-	j->classes[j->class_count++] = *c;
+	*xpush(j->classes, j->class_count, j->class_room) = *c;
 	j->unused = (int64_t)((uint64_t)j->unused + (uint64_t)c->unused);
 }
 
@@ -79,24 +74,13 @@ static void take_classes(struct join *j, const struct stats *s, const struct sta
 						   .regions = count,
 						   .unused = (int64_t)(count * page) });
 	}
-	if (j->class_count)
-		qsort(j->classes, j->class_count, sizeof(*j->classes), by_size);
+	SORT(j->classes, j->class_count, by_size);
 }
 
 /* The first class of at least this size, or class_count. */
 static size_t class_from(const struct join *j, double size)
 {
-	size_t low = 0, high = j->class_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if ((double)j->classes[middle].size < size)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_WHERE(i, j->class_count, (double)j->classes[i].size >= size);
 }
 
 /* The mean that 5.3 writes for blocks of one size.  Each sample counts for 1 / chance blocks, but
@@ -152,7 +136,7 @@ static void find_home(struct join *j, const struct stats *s, const struct stats_
 	at = class_from(j, (double)size);
 	if (at == j->class_count || j->classes[at].size != size) {
 		add_class(j, &(struct join_class){ .size = size, .large = true });
-		qsort(j->classes, j->class_count, sizeof(*j->classes), by_size);
+		SORT(j->classes, j->class_count, by_size);
 		at = class_from(j, (double)size);
 	}
 	j->home = at;
@@ -190,8 +174,7 @@ static void add_part(struct join *j, uint64_t rate, size_t stack, size_t class, 
 		j->sampled += part.sampled * ((double)home->size - (double)c->size);
 	}
 	c->seen += objects - part.sampled;
-	j->parts = xgrow(j->parts, j->part_count, &j->part_room, sizeof(*j->parts));
-	j->parts[j->part_count++] = part;
+	*xpush(j->parts, j->part_count, j->part_room) = part;
 }
 
 /* How many regions `seen` may be off: n blocks of which each is a sample with a chance of p are
@@ -343,22 +326,14 @@ static void take_mixed_lines(struct join *j, const struct profile *p, double sam
 	spread_release(&left);
 }
 
-static int by_stack(const void *a, const void *b)
-{
-	const struct join_part *x = a, *y = b;
-
-	if (x->stack != y->stack)
-		return x->stack < y->stack ? -1 : 1;
-	return (x->class > y->class) - (x->class < y->class);
-}
+ORDER(by_stack, struct join_part, RISING(stack) ?: RISING(class))
 
 /* Lines that are one stack and one class are one part. */
 static void merge_parts(struct join *j)
 {
 	size_t remaining = 0;
 
-	if (j->part_count)
-		qsort(j->parts, j->part_count, sizeof(*j->parts), by_stack);
+	SORT(j->parts, j->part_count, by_stack);
 	for (size_t i = 0; i < j->part_count; i++) {
 		if (remaining && !by_stack(&j->parts[remaining - 1], &j->parts[i])) {
 			j->parts[remaining - 1].objects += j->parts[i].objects;
@@ -417,25 +392,9 @@ static void charge(struct join *j, uint64_t rate)
 	}
 }
 
-static int parts_by_unused(const void *a, const void *b)
-{
-	const struct join_part *x = a, *y = b;
+ORDER(parts_by_unused, struct join_part, FALLING(unused) ?: FALLING(objects) ?: RISING(class))
 
-	if (x->unused != y->unused)
-		return x->unused < y->unused ? 1 : -1;
-	if (x->objects != y->objects)
-		return x->objects < y->objects ? 1 : -1;
-	return (x->class > y->class) - (x->class < y->class);
-}
-
-static int stacks_by_unused(const void *a, const void *b)
-{
-	const struct join_stack *x = a, *y = b;
-
-	if (x->unused != y->unused)
-		return x->unused < y->unused ? 1 : -1;
-	return (x->stack > y->stack) - (x->stack < y->stack); /* most bytes first */
-}
+ORDER(stacks_by_unused, struct join_stack, FALLING(unused) ?: RISING(stack))
 
 static void make_stacks(struct join *j, const struct profile *p, const bool *mixed)
 {
@@ -452,12 +411,11 @@ static void make_stacks(struct join *j, const struct profile *p, const bool *mix
 		for (; at < j->part_count && j->parts[at].stack == i; at++)
 			s.unused += j->parts[at].unused;
 		s.part_count = at - s.first;
-		if (s.part_count)
-			qsort(j->parts + s.first, s.part_count, sizeof(*j->parts), parts_by_unused);
+		SORT(j->parts + s.first, s.part_count, parts_by_unused);
 		if (s.objects > 0)
 			j->stacks[j->stack_count++] = s;
 	}
-	qsort(j->stacks, j->stack_count, sizeof(*j->stacks), stacks_by_unused);
+	SORT(j->stacks, j->stack_count, stacks_by_unused);
 }
 
 static int by_class_then_unused(const void *a, const void *b, void *context)
@@ -480,7 +438,7 @@ static void order_by_class(struct join *j)
 	j->by_class = xcalloc(j->part_count + 1, sizeof(*j->by_class));
 	for (size_t i = 0; i < j->part_count; i++)
 		j->by_class[i] = i;
-	qsort_r(j->by_class, j->part_count, sizeof(*j->by_class), by_class_then_unused, j);
+	SORT_WITH(j->by_class, j->part_count, by_class_then_unused, j);
 	for (size_t i = 0; i < j->class_count; i++) {
 		j->classes[i].first = first;
 		first += j->classes[i].part_count;

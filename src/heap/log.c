@@ -48,9 +48,8 @@ static bool read_text(struct parser *p, uint32_t *ret)
 
 static uint32_t add_thread(struct log *l, uint64_t uid, uint32_t name)
 {
-	l->threads = xgrow(l->threads, l->thread_count, &l->thread_room, sizeof(*l->threads));
-	l->threads[l->thread_count] = (struct log_thread){ uid, name };
-	return (uint32_t)l->thread_count++;
+	*xpush(l->threads, l->thread_count, l->thread_room) = (struct log_thread){ uid, name };
+	return (uint32_t)l->thread_count - 1;
 }
 
 /* "0x7f…" as a text. */
@@ -80,8 +79,7 @@ static bool read_addresses(struct parser *p, struct log_trace *ret)
 	while (json_read_element(&p->json)) {
 		if (!read_address(p, &pc))
 			return false;
-		l->pcs = xgrow(l->pcs, l->pc_count, &l->pc_room, sizeof(*l->pcs));
-		l->pcs[l->pc_count++] = pc;
+		*xpush(l->pcs, l->pc_count, l->pc_room) = pc;
 	}
 	ret->pc_count = l->pc_count - ret->pc;
 	return !p->json.failed;
@@ -89,9 +87,8 @@ static bool read_addresses(struct parser *p, struct log_trace *ret)
 
 static uint32_t add_trace(struct log *l, struct log_trace t)
 {
-	l->traces = xgrow(l->traces, l->trace_count, &l->trace_room, sizeof(*l->traces));
-	l->traces[l->trace_count] = t;
-	return (uint32_t)l->trace_count++;
+	*xpush(l->traces, l->trace_count, l->trace_room) = t;
+	return (uint32_t)l->trace_count - 1;
 }
 
 static void read_info(struct parser *p)
@@ -170,8 +167,7 @@ static void add_block(struct parser *p, const struct log_block *b, bool whole)
 		json_wrong(&p->json, "a block has no thread, trace or size");
 		return;
 	}
-	l->blocks = xgrow(l->blocks, l->block_count, &l->block_room, sizeof(*l->blocks));
-	l->blocks[l->block_count++] = *b;
+	*xpush(l->blocks, l->block_count, l->block_room) = *b;
 }
 
 static const struct log_block nothing = {

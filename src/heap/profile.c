@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf_text.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "heap/profile_filter.h"
 
@@ -65,8 +66,7 @@ static void add_sample(struct profile *p, const struct profile_sample *s, double
 
 	copy.amounts = (struct dump_amounts){ 0 };
 	dump_amounts_add(&copy.amounts, &s->amounts, sign);
-	p->samples = xgrow(p->samples, p->sample_count, &p->sample_room, sizeof(*p->samples));
-	p->samples[p->sample_count++] = copy;
+	*xpush(p->samples, p->sample_count, p->sample_room) = copy;
 }
 
 static uint32_t thread_name(struct profile *p, const struct dump *d, uint64_t uid)
@@ -423,21 +423,12 @@ static void name_sample(struct profile *p, const struct profile_sample *s, size_
 			continue;
 		for (size_t k = first_frame(p, s, i, from);
 		     k < location->frame + location->frame_count; k++) {
-			p->frames = xgrow(p->frames, p->frame_count, &p->frame_room,
-					  sizeof(*p->frames));
-			p->frames[p->frame_count++] = name_of(p, location, k);
+			*xpush(p->frames, p->frame_count, p->frame_room) = name_of(p, location, k);
 		}
 	}
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct profile_stack *x = a, *y = b;
-
-	if (x->amounts.bytes != y->amounts.bytes)
-		return x->amounts.bytes < y->amounts.bytes ? 1 : -1;
-	return x->frame < y->frame ? -1 : 1;
-}
+ORDER(by_bytes, struct profile_stack, FALLING(amounts.bytes) ?: RISING(frame))
 
 bool profile_walk(const struct profile *p, size_t sample, struct profile_walk *w)
 {
@@ -538,7 +529,7 @@ int profile_finish(struct profile *p, struct err *err)
 		p->stacks[remaining++] = *s;
 	}
 	p->stack_count = remaining;
-	qsort(p->stacks, p->stack_count, sizeof(*p->stacks), by_bytes);
+	SORT(p->stacks, p->stack_count, by_bytes);
 	note_order(p, made);
 	for (size_t i = 0; i < p->sample_count; i++)
 		if (p->samples[i].stack == PROFILE_NO_STACK ||

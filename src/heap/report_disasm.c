@@ -13,6 +13,7 @@
 #include "base/csv.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/order.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "heap/code.h"
@@ -118,16 +119,8 @@ static void read_code(struct disasm *d, size_t function)
 
 static struct row *row_at(struct routine *r, uint64_t address)
 {
-	size_t low = 0, high = r->count;
+	size_t low = FIRST_WHERE(i, r->count, r->rows[i].address > address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->rows[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? &r->rows[low - 1] : NULL;
 }
 
@@ -302,17 +295,13 @@ static void put_csv(struct disasm *d, size_t function)
 	}
 }
 
-static int by_amount(const void *a, const void *b, void *context)
+static double cum_of(const struct disasm *d, size_t routine)
 {
-	const struct disasm *d = context;
-	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	double vx = heap_amount(&d->routines[x].cum, d->o->measure);
-	double vy = heap_amount(&d->routines[y].cum, d->o->measure);
-
-	if (vx != vy)
-		return vx < vy ? 1 : -1;
-	return x < y ? -1 : x > y;
+	return heap_amount(&d->routines[routine].cum, d->o->measure);
 }
+
+ORDER_WITH(by_amount, size_t, struct disasm,
+	   COMPARE(cum_of(context, *y), cum_of(context, *x)) ?: COMPARE(*x, *y))
 
 static void put_all(struct disasm *d)
 {
@@ -325,7 +314,7 @@ static void put_all(struct disasm *d)
 	for (size_t i = 0; i < functions; i++)
 		if (d->routines[i].seen) /* in a stack that is wanted */
 			order[count++] = i;
-	qsort_r(order, count, sizeof(*order), by_amount, d);
+	SORT_WITH(order, count, by_amount, d);
 	if (d->o->form == HEAP_JSON)
 		heap_json_begin(&d->json, &d->out->buf, d->p, d->o, "routines");
 	else if (d->o->form == HEAP_CSV)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf_type.h"
+#include "base/order.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "draw/page.h"
@@ -87,14 +88,7 @@ static void put_about(struct html *h)
 	json_end_object(j);
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct stack_row *x = a, *y = b;
-
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? 1 : -1;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
-}
+ORDER(by_bytes, struct stack_row, FALLING(bytes) ?: RISING(stack))
 
 /* Of each frame function and line, the innermost first; null stands for those left out.  Lines are
  * those of functions, which stacks were put together by. */
@@ -135,8 +129,7 @@ static void put_table(struct html *h, unsigned measure)
 		if (w.bytes >= 1 || w.count >= 1)
 			rows[count++] = w;
 	}
-	if (count > 1)
-		qsort(rows, count, sizeof(*rows), by_bytes);
+	SORT(rows, count, by_bytes);
 	json_object(j, h->names[measure]);
 	json_number(j, "stacks", count);
 	json_array(j, "rows");

@@ -14,6 +14,7 @@
 #include "base/csv.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/order.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "heap/code.h"
@@ -103,8 +104,7 @@ static int find_routines(struct list *l, struct err *err)
 			if (!known)
 				continue;
 			map_set(&l->by_name, (uint64_t)f->function << 32 | f->file, l->count);
-			l->routines = xgrow(l->routines, l->count, &l->room, sizeof(*l->routines));
-			l->routines[l->count++] =
+			*xpush(l->routines, l->count, l->room) =
 				(struct routine){ .function = f->function, .file = f->file };
 		}
 	}
@@ -195,25 +195,13 @@ static void find_extents(struct list *l)
 	code_free(code);
 }
 
-static int by_line(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
+ORDER(by_line, struct row, RISING(line))
 
-	return x->line < y->line ? -1 : x->line > y->line;
-}
-
-static int by_amount(const void *a, const void *b, void *context)
-{
-	const struct routine *x = a, *y = b;
-	const struct list *l = context;
-	double vx = heap_amount(&x->cum, l->o->measure), vy = heap_amount(&y->cum, l->o->measure);
-	int order;
-
-	if (vx != vy)
-		return vx < vy ? 1 : -1;
-	order = strcmp(text(l, x->function), text(l, y->function));
-	return order ? order : strcmp(text(l, x->file), text(l, y->file));
-}
+ORDER_WITH(by_amount, struct routine, struct list,
+	   COMPARE(heap_amount(&y->cum, context->o->measure),
+		   heap_amount(&x->cum, context->o->measure))
+		   ?: strcmp(text(context, x->function), text(context, y->function))
+		   ?: strcmp(text(context, x->file), text(context, y->file)))
 
 static const struct source *source_of(const struct list *l, const struct routine *r)
 {
@@ -346,7 +334,7 @@ static void put_all(struct list *l)
 
 		if (!r->count) /* in no stack that is wanted */
 			continue;
-		qsort(r->rows, r->count, sizeof(*r->rows), by_line);
+		SORT(r->rows, r->count, by_line);
 		forms[l->o->form](l, r);
 		shown++;
 	}
@@ -378,7 +366,7 @@ static int write_list(const struct profile *p, const struct heap_report_options 
 		l.sources = o->sources ? sources_new(o->sources) : NULL;
 		add_samples(&l);
 		find_extents(&l);
-		qsort_r(l.routines, l.count, sizeof(*l.routines), by_amount, &l);
+		SORT_WITH(l.routines, l.count, by_amount, &l);
 		put_all(&l);
 	}
 	release(&l);

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/order.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "heap/report.h"
@@ -20,12 +21,7 @@ struct named {
 	uint32_t location;
 };
 
-static int by_address(const void *a, const void *b)
-{
-	const struct named *x = a, *y = b;
-
-	return x->address < y->address ? -1 : x->address > y->address;
-}
+ORDER(by_address, struct named, RISING(address))
 
 /* An allocator's library is usually stripped.  jeprof knows what to cut off by names alone, so what
  * has none there gets one that it knows. */
@@ -73,7 +69,7 @@ static void put_symbols(const struct profile *p, const struct dump *d, struct si
 
 			rows[count++] = (struct named){ k && pc ? pc - 1 : pc, p->sites[at] };
 		}
-	qsort(rows, count, sizeof(*rows), by_address);
+	SORT(rows, count, by_address);
 	for (size_t i = 0; i < count && !sink_turn(out); i++)
 		if (!i || rows[i].address != rows[i - 1].address)
 			put_names(p, &rows[i], &out->buf);

@@ -9,6 +9,7 @@
 #include "base/buf_text.h"
 #include "base/csv.h"
 #include "base/json.h"
+#include "base/order.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "heap/report.h"
@@ -43,27 +44,19 @@ static void add_neighbour(struct around *a, uint32_t name, const struct dump_amo
 	while (i < a->count && a->rows[i].name != name)
 		i++;
 	if (i == a->count) {
-		a->rows = xgrow(a->rows, a->count, &a->room, sizeof(*a->rows));
-		a->rows[a->count++] = (struct neighbour){ .name = name };
+		*xpush(a->rows, a->count, a->room) = (struct neighbour){ .name = name };
 	}
 	dump_amounts_add(&a->rows[i].amounts, amounts, 1);
 }
 
-static int by_amount(const void *a, const void *b, void *context)
-{
-	const struct neighbour *x = a, *y = b;
-	const struct heap_report_options *o = context;
-	double vx = heap_amount(&x->amounts, o->measure), vy = heap_amount(&y->amounts, o->measure);
-
-	if (vx != vy)
-		return vx < vy ? 1 : -1;
-	return x->name < y->name ? -1 : x->name > y->name;
-}
+ORDER_WITH(by_amount, struct neighbour, struct heap_report_options,
+	   COMPARE(heap_amount(&y->amounts, context->measure),
+		   heap_amount(&x->amounts, context->measure))
+		   ?: RISING(name))
 
 static void sort_neighbours(struct around *a, const struct heap_report_options *o)
 {
-	if (a->count > 1)
-		qsort_r(a->rows, a->count, sizeof(*a->rows), by_amount, (void *)o);
+	SORT_WITH(a->rows, a->count, by_amount, o);
 }
 
 static void tie(struct writer *w, struct knot *k)

@@ -56,8 +56,7 @@ static void find_lines(struct source *f, size_t size)
 	while (at < end) {
 		const char *line = memchr(at, '\n', (size_t)(end - at));
 
-		f->lines = xgrow(f->lines, f->line_count, &room, sizeof(*f->lines));
-		f->lines[f->line_count++] = at;
+		*xpush(f->lines, f->line_count, room) = at;
 		at = line ? line + 1 : end;
 	}
 	f->lines = xgrow(f->lines, f->line_count, &room, sizeof(*f->lines));

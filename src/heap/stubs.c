@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "heap/instructions.h"
 
@@ -25,12 +26,7 @@ struct stubs {
 	size_t count, room;
 };
 
-static int by_address(const void *a, const void *b)
-{
-	const struct stub_slot *x = a, *y = b;
-
-	return x->address < y->address ? -1 : x->address > y->address;
-}
+ORDER(by_address, struct stub_slot, RISING(address))
 
 static bool read_symbols(struct stubs *s)
 {
@@ -59,8 +55,8 @@ static void add_relocation(struct stubs *s, const Elf64_Rela *r)
 	memcpy(&sym, s->symbols + number * sizeof(sym), sizeof(sym));
 	if (sym.st_name >= s->text_size || !s->texts[sym.st_name])
 		return;
-	s->slots = xgrow(s->slots, s->count, &s->room, sizeof(*s->slots));
-	s->slots[s->count++] = (struct stub_slot){ r->r_offset, s->texts + sym.st_name };
+	*xpush(s->slots, s->count, s->room) =
+		(struct stub_slot){ r->r_offset, s->texts + sym.st_name };
 }
 
 struct stubs *stubs_new(const struct elf_file *f)
@@ -84,8 +80,7 @@ struct stubs *stubs_new(const struct elf_file *f)
 			add_relocation(s, &r);
 		}
 	}
-	if (s->count > 1)
-		qsort(s->slots, s->count, sizeof(*s->slots), by_address);
+	SORT(s->slots, s->count, by_address);
 	return s;
 }
 

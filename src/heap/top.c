@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 
 struct order {
@@ -53,7 +54,7 @@ void top_make(struct top *t, const struct profile *p, enum heap_measure m, bool 
 	for (size_t i = 0; i < names; i++)
 		if (seen[i])
 			t->rows[t->count++] = t->rows[i];
-	qsort_r(t->rows, t->count, sizeof(*t->rows), by_amount, &order);
+	SORT_WITH(t->rows, t->count, by_amount, &order);
 }
 
 void top_release(struct top *t)

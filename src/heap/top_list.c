@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "heap/loaded_dump.h"
@@ -21,8 +22,7 @@ static void add_side(struct top_list *l, const struct profile *p, unsigned side)
 		uint32_t at = strings_add(&l->names, strings_at(&p->names, t.rows[i].name));
 
 		while (l->count <= at) {
-			l->rows = xgrow(l->rows, l->count, &l->room, sizeof(*l->rows));
-			l->rows[l->count++] = (struct top_list_row){ 0 };
+			*xpush(l->rows, l->count, l->room) = (struct top_list_row){ 0 };
 		}
 		l->rows[at].name = strings_at(&l->names, at);
 		l->rows[at].flat[side] = t.rows[i].flat;
@@ -72,8 +72,7 @@ void top_list_compute(const struct profile *profiles, unsigned sides,
 		if (ret->rows[i].name && (!q->search || strcasestr(ret->rows[i].name, q->search)))
 			ret->rows[remaining++] = ret->rows[i];
 	ret->count = remaining;
-	if (remaining > 1)
-		qsort_r(ret->rows, remaining, sizeof(*ret->rows), by_order, &ret->question);
+	SORT_WITH(ret->rows, remaining, by_order, &ret->question);
 }
 
 static void write_pair(struct json *j, const struct top_list *l, const char *keys[2][2],

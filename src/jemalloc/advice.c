@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/human.h"
+#include "base/order.h"
 
 #define WORTH (UINT64_C(8) << 20)
 #define LIVE_ARENAS_MANY 8
@@ -459,14 +460,7 @@ static const struct {
 };
 _Static_assert(sizeof(rules) / sizeof(*rules) <= ADVICE_MAX, "room for all rules");
 
-static int heavier(const void *x, const void *y)
-{
-	const struct advice *a = x, *b = y;
-
-	if (a->weight != b->weight)
-		return (int)b->weight - (int)a->weight;
-	return (a->bytes < b->bytes) - (a->bytes > b->bytes);
-}
+ORDER(heavier, struct advice, FALLING(weight) ?: FALLING(bytes))
 
 /* What is so now, where that was printed beside the option. */
 static void find_background(struct facts *f)
@@ -490,7 +484,6 @@ unsigned advice_make(struct advice list[ADVICE_MAX], const struct stats *s,
 		list[count].id = rules[i].id;
 		count += rules[i].applies(&f, &list[count]);
 	}
-	if (count)
-		qsort(list, count, sizeof(*list), heavier);
+	SORT(list, count, heavier);
 	return count;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "jemalloc/sampled.h"
 #include "jemalloc/stats_write.h"
@@ -39,12 +40,7 @@ static void drop_oldest(struct agent_series *s)
 	s->count--;
 }
 
-static int by_id(const void *a, const void *b)
-{
-	uint32_t x = ((const struct agent_arena *)a)->id, y = ((const struct agent_arena *)b)->id;
-
-	return (x > y) - (x < y);
-}
+ORDER(by_id, struct agent_arena, RISING(id))
 
 static uint64_t in_bytes(uint64_t pages, uint64_t page)
 {
@@ -82,8 +78,7 @@ static void take_arenas(struct agent_point *p, const struct stats *said)
 		add_to(&p->value[AGENT_SERIES_MUZZY], to->muzzy);
 		p->arena_count++;
 	}
-	if (p->arena_count)
-		qsort(p->arenas, p->arena_count, sizeof(*p->arenas), by_id);
+	SORT(p->arenas, p->arena_count, by_id);
 }
 
 const struct agent_point *agent_series_add(struct agent_series *s, const struct stats *said,

@@ -10,6 +10,7 @@
 
 #include "base/buf_text.h"
 #include "base/csv.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "jemalloc/jemdata.h"
 #include "jemalloc/merge.h"
@@ -53,12 +54,11 @@ static struct arena_series_iteration *add_iteration(struct arena_series *s)
 /* A row of the last iteration, and its numbers, which are not known yet. */
 static uint64_t *add_row(struct arena_series *s, int64_t id)
 {
-	s->rows = xgrow(s->rows, s->row_count, &s->row_room, sizeof(*s->rows));
-	s->rows[s->row_count++] = (struct arena_series_row){ id, s->value_count };
+	*xpush(s->rows, s->row_count, s->row_room) =
+		(struct arena_series_row){ id, s->value_count };
 	s->iterations[s->count - 1].count++;
 	for (unsigned i = 0; i < s->field_count; i++) {
-		s->values = xgrow(s->values, s->value_count, &s->value_room, sizeof(*s->values));
-		s->values[s->value_count++] = STATS_NONE;
+		*xpush(s->values, s->value_count, s->value_room) = STATS_NONE;
 	}
 	return s->values + s->value_count - s->field_count;
 }
@@ -73,17 +73,11 @@ static void add_arena(struct arena_series *s, const struct stats *stats,
 			values[i] = fields_value(&s->fields[i], stats, a);
 }
 
-static int by_id(const void *x, const void *y)
-{
-	const struct arena_series_row *a = x, *b = y;
-
-	return (a->id > b->id) - (a->id < b->id);
-}
+ORDER(by_id, struct arena_series_row, RISING(id))
 
 static void sort_rows(struct arena_series *s, const struct arena_series_iteration *it)
 {
-	if (it->count)
-		qsort(s->rows + it->first, it->count, sizeof(*s->rows), by_id);
+	SORT(s->rows + it->first, it->count, by_id);
 }
 
 void arena_series_add(struct arena_series *s, struct snapshots *r)
@@ -245,8 +239,7 @@ static void add_table_row(struct arena_table *t, const struct arena_series *s,
 			  const struct arena_table_question *q, const struct arena_table_row *row,
 			  const uint64_t *now, const uint64_t *before, double seconds)
 {
-	t->rows = xgrow(t->rows, t->row_count, &t->row_room, sizeof(*t->rows));
-	t->rows[t->row_count++] = *row;
+	*xpush(t->rows, t->row_count, t->row_room) = *row;
 	for (unsigned i = 0; i < t->column_count; i++) {
 		const struct arena_table_column *c = &t->columns[i];
 		struct arena_table_cell cell = { 0 };
@@ -256,8 +249,7 @@ static void add_table_row(struct arena_table *t, const struct arena_series *s,
 		else if (now)
 			cell = cell_of(q, now[c->field], before ? before + c->field : NULL,
 				       seconds);
-		t->cells = xgrow(t->cells, t->cell_count, &t->cell_room, sizeof(*t->cells));
-		t->cells[t->cell_count++] = cell;
+		*xpush(t->cells, t->cell_count, t->cell_room) = cell;
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/human.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "jemalloc/sampled.h"
 #include "jemalloc/when.h"
@@ -273,17 +274,10 @@ void growth_early_text(const struct growth *g, char out[GROWTH_EARLY_MAX])
 			 GROWTH_LEAST_SAMPLES, GROWTH_LEAST_SECONDS);
 }
 
-static int faster(const void *x, const void *y)
-{
-	const struct growth_class *a = *(const struct growth_class *const *)x;
-	const struct growth_class *b = *(const struct growth_class *const *)y;
-
-	if (a->steady != b->steady)
-		return a->steady ? -1 : 1;
-	if (a->slope < b->slope || a->slope > b->slope)
-		return a->slope < b->slope ? 1 : -1;
-	return (a->size > b->size) - (a->size < b->size);
-}
+ORDER(faster, struct growth_class *const,
+      COMPARE((*y)->steady, (*x)->steady)
+	      ?: COMPARE((*y)->slope, (*x)->slope)
+	      ?: COMPARE((*x)->size, (*y)->size))
 
 const struct growth_class **growth_rank(struct growth *g, size_t *ret_count)
 {
@@ -296,8 +290,7 @@ const struct growth_class **growth_rank(struct growth *g, size_t *ret_count)
 		if (g->classes[i].rises || g->classes[i].falls)
 			list[count++] = &g->classes[i];
 	}
-	if (count)
-		qsort(list, count, sizeof(*list), faster);
+	SORT(list, count, faster);
 	*ret_count = count;
 	return list;
 }

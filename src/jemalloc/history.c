@@ -116,9 +116,7 @@ static void keep_document(struct history *h, struct stats *s, const struct stats
 	j.compact = true;
 	trim(s);
 	stats_write(&j, NULL, s, from);
-	h->documents =
-		xgrow(h->documents, h->document_count, &h->document_room, sizeof(*h->documents));
-	h->documents[h->document_count++] = (struct history_document){
+	*xpush(h->documents, h->document_count, h->document_room) = (struct history_document){
 		.number = number, .json = xmemdup0(text.data, text.size), .size = text.size
 	};
 	h->document_bytes += text.size;
@@ -127,8 +125,7 @@ static void keep_document(struct history *h, struct stats *s, const struct stats
 
 static void push_point(struct history *h)
 {
-	h->points = xgrow(h->points, h->point_count, &h->point_room, sizeof(*h->points));
-	h->points[h->point_count++] = h->last;
+	*xpush(h->points, h->point_count, h->point_room) = h->last;
 }
 
 static void add_point(struct history *h, const struct stats *s, int64_t time_ns)

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 
 const char *const live_sorts[] = { "size", "growth", "free" };
@@ -32,23 +33,12 @@ static double sort_key(const struct live_row *e, enum live_sort sort)
 	}
 }
 
-static int by_key(const void *x, const void *y, void *context)
-{
-	const struct live_row *a = x, *b = y;
-	enum live_sort sort = *(const enum live_sort *)context;
-	double one = sort_key(a, sort), two = sort_key(b, sort);
-
-	if (one < two || one > two)
-		return one < two ? 1 : -1;
-	if (a->bytes != b->bytes)
-		return a->bytes < b->bytes ? 1 : -1;
-	return (a->key > b->key) - (a->key < b->key);
-}
+ORDER_WITH(by_key, struct live_row, enum live_sort,
+	   COMPARE(sort_key(y, *context), sort_key(x, *context)) ?: FALLING(bytes) ?: RISING(key))
 
 static void sort_rows(struct live_rows *e, enum live_sort sort)
 {
-	if (e->count)
-		qsort_r(e->list, e->count, sizeof(*e->list), by_key, &sort);
+	SORT_WITH(e->list, e->count, by_key, &sort);
 }
 
 void live_rows_arenas(struct live_rows *e, const struct stats *s, const struct growth *growth,

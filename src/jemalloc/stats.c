@@ -100,8 +100,7 @@ struct stats_mutex *stats_add_mutex(struct stats_mutexes *m, const char *name, s
 {
 	struct stats_mutex *x;
 
-	m->list = xgrow(m->list, m->count, &m->room, sizeof(*m->list));
-	x = &m->list[m->count++];
+	x = xpush(m->list, m->count, m->room);
 	if (size >= sizeof(x->name))
 		size = sizeof(x->name) - 1;
 	memcpy(x->name, name, size);

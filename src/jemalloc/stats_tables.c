@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "jemalloc/merge.h"
 
@@ -173,7 +174,7 @@ static void sort_rows(struct stats_table_rows *r, int field)
 
 	for (size_t i = 0; i < r->count; i++)
 		order[i] = i;
-	qsort_r(order, r->count, sizeof(*order), by_field, &o);
+	SORT_WITH(order, r->count, by_field, &o);
 	r->values = xcalloc(r->count + 1, sizeof(*r->values));
 	r->labels = xcalloc(r->count + 1, sizeof(*r->labels));
 	for (size_t i = 0; i < r->count; i++) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 
 #define NO_MUZZY_RESIDENT 50300 /* from this release on muzzy pages are not counted as resident */
@@ -29,14 +30,7 @@ static uint64_t known(uint64_t value)
 	return value < STATS_NONE ? value : 0;
 }
 
-static int by_bytes(const void *x, const void *y)
-{
-	const struct waterfall_bin *a = x, *b = y;
-
-	if (a->bytes != b->bytes)
-		return a->bytes < b->bytes ? 1 : -1;
-	return (a->size > b->size) - (a->size < b->size);
-}
+ORDER(by_bytes, struct waterfall_bin, FALLING(bytes) ?: RISING(size))
 
 static void take_bins(struct waterfall *w, const struct stats_arena *a)
 {
@@ -56,11 +50,9 @@ static void take_bins(struct waterfall *w, const struct stats_arena *a)
 			(int64_t)((uint64_t)w->step[WATERFALL_SLABS] + (uint64_t)bin.bytes);
 		if (!bin.bytes)
 			continue;
-		w->bins = xgrow(w->bins, w->bin_count, &w->bin_room, sizeof(*w->bins));
-		w->bins[w->bin_count++] = bin;
+		*xpush(w->bins, w->bin_count, w->bin_room) = bin;
 	}
-	if (w->bin_count)
-		qsort(w->bins, w->bin_count, sizeof(*w->bins), by_bytes);
+	SORT(w->bins, w->bin_count, by_bytes);
 }
 
 /* Whether large blocks have a page more: as configured, or where that was not printed, if it is

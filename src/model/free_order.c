@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "model/model.h"
@@ -117,13 +118,7 @@ static uint64_t *sort_many(uint64_t *from, uint64_t *to, uint32_t n, unsigned bi
 	return from;
 }
 
-static int by_freed_at(const void *a, const void *b, void *context)
-{
-	const uint64_t *freed_at = context;
-	uint64_t x = freed_at[*(const uint32_t *)a], y = freed_at[*(const uint32_t *)b];
-
-	return x < y ? -1 : x > y;
-}
+ORDER_WITH(by_freed_at, uint32_t, uint64_t, COMPARE(context[*x], context[*y]))
 
 /* Rows whose keys are the same for lack of bits. */
 static void sort_exactly(const struct columns *c, const uint64_t *a, uint32_t *rows, uint32_t n)
@@ -132,7 +127,7 @@ static void sort_exactly(const struct columns *c, const uint64_t *a, uint32_t *r
 		for (k = i + 1; k < n && a[k] >> KEY_BITS == a[i] >> KEY_BITS;)
 			k++;
 		if (k > i + 1)
-			qsort_r(&rows[i], k - i, sizeof(*rows), by_freed_at, c->freed_at);
+			SORT_WITH(&rows[i], k - i, by_freed_at, c->freed_at);
 	}
 }
 
@@ -225,30 +220,10 @@ const struct free_order *model_free_order(const struct model *m)
 
 uint32_t columns_from(const struct columns *c, uint64_t stamp)
 {
-	uint32_t low = 0, high = c->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (c->allocated_at[middle] < stamp)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_WHERE(i, c->count, c->allocated_at[i] >= stamp);
 }
 
 uint32_t free_order_from(const struct free_order *e, const struct columns *c, uint64_t stamp)
 {
-	uint32_t low = 0, high = e->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (c->freed_at[e->rows[middle]] < stamp)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_WHERE(i, e->count, c->freed_at[e->rows[i]] >= stamp);
 }

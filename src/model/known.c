@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 
 static void add_text(struct known *k, const char *text, size_t size)
 {
-	k->texts = xgrow(k->texts, k->text_count, &k->text_room, sizeof(*k->texts));
-	k->texts[k->text_count++] = xmemdup0(text, size);
+	*xpush(k->texts, k->text_count, k->text_room) = xmemdup0(text, size);
 }
 
 static bool add_location(struct known *k, const uint8_t **p, const uint8_t *end, uint64_t *last)
@@ -20,9 +20,7 @@ static bool add_location(struct known *k, const uint8_t **p, const uint8_t *end,
 	if (!symbols_get_location(p, end, *last, &location))
 		return false;
 	*last = location.address;
-	k->locations =
-		xgrow(k->locations, k->location_count, &k->location_room, sizeof(*k->locations));
-	k->locations[k->location_count++] =
+	*xpush(k->locations, k->location_count, k->location_room) =
 		(struct known_location){ location.address, location.module, (uint32_t)k->line_count,
 					 location.count };
 	for (uint32_t i = 0; i < location.count; i++) {
@@ -102,14 +100,7 @@ unsigned known_level(const struct known *k, uint32_t module)
 	return module < k->level_count ? k->levels[module] : 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct known_location *x = a, *y = b;
-
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
-}
+ORDER(compare, struct known_location, RISING(module) ?: RISING(address))
 
 struct known_location *known_sorted(const struct known *k)
 {
@@ -117,7 +108,7 @@ struct known_location *known_sorted(const struct known *k)
 
 	if (k->location_count) {
 		memcpy(sorted, k->locations, k->location_count * sizeof(*sorted));
-		qsort(sorted, k->location_count, sizeof(*sorted), compare);
+		SORT(sorted, k->location_count, compare);
 	}
 	return sorted;
 }

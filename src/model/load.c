@@ -76,8 +76,7 @@ static bool decode_events(struct job *j)
 	while (codec_next_run(&d, &ring, &count)) {
 		if (ring >= SHM_MAX_RINGS || !codec_read(&d, j->events + j->event_count, count))
 			return malformed(j);
-		j->runs = xgrow(j->runs, j->run_count, &j->run_room, sizeof(*j->runs));
-		j->runs[j->run_count++] = (struct run){ ring, count };
+		*xpush(j->runs, j->run_count, j->run_room) = (struct run){ ring, count };
 		j->event_count += count;
 	}
 	return d.event_count || d.run_count ? malformed(j) : true;

@@ -22,6 +22,7 @@
 
 static const char *const call_names[] = {
 #define HOOK(name, class) [CALL_##name] = #name,
+#include "base/order.h"
 #include "wire/hooks.def"
 #undef HOOK
 };
@@ -65,9 +66,8 @@ static struct location location_of(const struct tables *t, uint32_t node)
 
 static uint32_t add_location(struct locations *p, struct location location)
 {
-	p->rows = xgrow(p->rows, p->count, &p->room, sizeof(*p->rows));
-	p->rows[p->count] = location;
-	return p->count++;
+	*xpush(p->rows, p->count, p->room) = location;
+	return p->count - 1;
 }
 
 /* Those that have no location yet. */
@@ -322,15 +322,9 @@ struct all {
 	pthread_t caller;
 };
 
-static int compare_locations(const void *a, const void *b, void *context)
-{
-	const struct location *x = (const struct location *)context + *(const uint32_t *)a;
-	const struct location *y = (const struct location *)context + *(const uint32_t *)b;
-
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
-}
+ORDER_WITH(compare_locations, uint32_t, struct location,
+	   COMPARE(context[*x].module, context[*y].module)
+		   ?: COMPARE(context[*x].address, context[*y].address))
 
 static void resolve_some(void *context, unsigned worker, uint64_t first, uint64_t count)
 {
@@ -362,8 +356,7 @@ void locations_resolve_all(struct locations *p)
 		a.order[a.total++] = i;
 		a.left[p->rows[i].module]++;
 	}
-	if (a.total)
-		qsort_r(a.order, a.total, sizeof(*a.order), compare_locations, p->rows);
+	SORT_WITH(a.order, a.total, compare_locations, p->rows);
 	parallel_for(a.total, WORK, resolve_some, &a);
 	free(a.left);
 	free(a.order);

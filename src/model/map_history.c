@@ -77,8 +77,7 @@ static void mark_map(struct builder *b, uint32_t map)
 	if (b->states[map].dirty)
 		return;
 	b->states[map].dirty = true;
-	b->dirty = xgrow(b->dirty, b->dirty_count, &b->dirty_room, sizeof(*b->dirty));
-	b->dirty[b->dirty_count++] = map;
+	*xpush(b->dirty, b->dirty_count, b->dirty_room) = map;
 }
 
 /* Notes what the maps that have changed consist of now. */
@@ -194,9 +193,7 @@ static void add_region(struct builder *b, struct map_region r, bool confirmed, b
 	update_usage(b, i);
 	if (!unsure)
 		return;
-	b->unconfirmed = xgrow(b->unconfirmed, b->unconfirmed_count, &b->unconfirmed_room,
-			       sizeof(*b->unconfirmed));
-	b->unconfirmed[b->unconfirmed_count++] = i;
+	*xpush(b->unconfirmed, b->unconfirmed_count, b->unconfirmed_room) = i;
 }
 
 /* Ends a region; the caller adds what is left of it. */
@@ -474,8 +471,7 @@ static void add_piece(struct builder *b, const struct map_sample_record *record)
 
 	if (map_get(&b->by_number, record->number, &unused))
 		return;
-	b->pieces = xgrow(b->pieces, b->piece_count, &b->piece_room, sizeof(*b->pieces));
-	b->pieces[b->piece_count++] = (struct piece){
+	*xpush(b->pieces, b->piece_count, b->piece_room) = (struct piece){
 		.start = f->start, .length = f->length, .found = *f, .changed = true
 	};
 	map_set(&b->by_number, record->number, b->piece_count);
@@ -525,8 +521,7 @@ static size_t read_sample(struct builder *b, const struct map_sample *sample,
 		} else if (record->kind == REGIONS_USAGE) {
 			set_usage(b, record);
 		} else if (p) {
-			gone = xgrow(gone, count, &room, sizeof(*gone));
-			gone[count++] = (struct gone){ p->start, p->start + p->length };
+			*xpush(gone, count, room) = (struct gone){ p->start, p->start + p->length };
 			remove_piece(b, record);
 		}
 	}

@@ -77,8 +77,7 @@ static struct map_sample *sample_at(struct regions *r, uint64_t began, uint64_t 
 	/* Looks are in order of time; a clock that jumps back must not undo that. */
 	if (last && began < last->ended)
 		began = last->ended;
-	r->samples = xgrow(r->samples, r->sample_count, &r->sample_room, sizeof(*r->samples));
-	last = &r->samples[r->sample_count++];
+	last = xpush(r->samples, r->sample_count, r->sample_room);
 	*last = (struct map_sample){ began, ended > began ? ended : began, r->record_count, 0 };
 	return last;
 }

@@ -19,8 +19,7 @@ bool removed_add(struct removed *r, const uint8_t **p, const uint8_t *end)
 		return true;
 	}
 	map_set(&r->by_stack, row.stack, r->count);
-	r->rows = xgrow(r->rows, r->count, &r->room, sizeof(*r->rows));
-	r->rows[r->count++] = row;
+	*xpush(r->rows, r->count, r->room) = row;
 	return true;
 }
 

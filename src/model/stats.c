@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "wire/event.h"
@@ -223,14 +224,7 @@ static void add_sum(struct stack_sum *to, const struct stack_sum *from)
 	to->temporary_bytes += from->temporary_bytes;
 }
 
-static int by_first(const void *a, const void *b)
-{
-	const struct stack_sum *x = a, *y = b;
-
-	if (x->first_at != y->first_at)
-		return x->first_at < y->first_at ? -1 : 1;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
-}
+ORDER(by_first, struct stack_sum, RISING(first_at) ?: RISING(stack))
 
 /* In the order in which stacks first allocated, however many threads there were. */
 static void sum_all(const struct model *m, const uint64_t *bits, bool whole_peak,
@@ -255,8 +249,7 @@ static void sum_all(const struct model *m, const uint64_t *bits, bool whole_peak
 		free(k.parts[w].sums.rows);
 	}
 	free(k.parts);
-	if (sum->sums.count)
-		qsort(sum->sums.rows, sum->sums.count, sizeof(*sum->sums.rows), by_first);
+	SORT(sum->sums.rows, sum->sums.count, by_first);
 	for (uint32_t i = 0; i < sum->sums.count; i++)
 		sum->place[sum->sums.rows[i].stack] = i + 1;
 }
@@ -349,8 +342,7 @@ uint32_t stack_sums_top(struct stack_sums *s, enum stack_order order, uint32_t n
 {
 	uint32_t found = 0;
 
-	if (s->count)
-		qsort_r(s->rows, s->count, sizeof(*s->rows), compare, &order);
+	SORT_WITH(s->rows, s->count, compare, &order);
 	while (found < n && found < s->count &&
 	       (stack_sum_key(&s->rows[found], order) ||
 		(order == BY_LEAKED_BYTES && s->rows[found].leaked_count)))

@@ -94,9 +94,7 @@ static bool add_module(struct tables *t, struct cursor *c)
 	    !counted(c, &path, &path_size) || !index || index > MODULE_MAX)
 		return false;
 	while (t->module_count <= index) {
-		t->modules =
-			xgrow(t->modules, t->module_count, &t->module_room, sizeof(*t->modules));
-		t->modules[t->module_count++] = (struct module){ 0 };
+		*xpush(t->modules, t->module_count, t->module_room) = (struct module){ 0 };
 	}
 	m.build_id_size = copy_build_id(m.build_id, sizeof(m.build_id), id, id_size);
 	m.path = xmemdup0(path, path_size);
@@ -218,8 +216,7 @@ static bool add_file(struct tables *t, struct cursor *c, const struct chunk *chu
 	}
 	if (f->total_size != total)
 		return false;
-	f->pieces = xgrow(f->pieces, f->piece_count, &f->piece_room, sizeof(*f->pieces));
-	f->pieces[f->piece_count++] = piece;
+	*xpush(f->pieces, f->piece_count, f->piece_room) = piece;
 	f->held_size += piece.size;
 	return true;
 }

@@ -9,8 +9,7 @@
 
 void map_calls_add(struct map_calls *c, const struct map_call *call)
 {
-	c->rows = xgrow(c->rows, c->count, &c->room, sizeof(*c->rows));
-	c->rows[c->count++] = *call;
+	*xpush(c->rows, c->count, c->room) = *call;
 }
 
 /* They come nearly sorted; a merge sort keeps what is equal in order. */

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 
 size_t markers_add(struct markers *m, uint64_t stamp, uint32_t value, const char *name, size_t size)
 {
-	m->rows = xgrow(m->rows, m->count, &m->room, sizeof(*m->rows));
-	m->rows[m->count] = (struct marker){ stamp, value, xmemdup0(name, strnlen(name, size)) };
-	return m->count++;
+	*xpush(m->rows, m->count, m->room) =
+		(struct marker){ stamp, value, xmemdup0(name, strnlen(name, size)) };
+	return m->count - 1;
 }
 
 void markers_extend(struct markers *m, size_t position, const char *name, size_t size)
@@ -26,16 +27,8 @@ void markers_extend(struct markers *m, size_t position, const char *name, size_t
 
 uint32_t markers_at(const struct markers *m, uint64_t stamp)
 {
-	size_t low = 0, high = m->count;
+	size_t low = FIRST_WHERE(i, m->count, m->rows[i].stamp > stamp);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->rows[middle].stamp <= stamp)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? m->rows[low - 1].value : 0;
 }
 

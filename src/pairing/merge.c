@@ -41,11 +41,9 @@ void merge_add(struct merge *m, uint32_t ring, const struct event *events, uint3
 	}
 	r = &m->rings[ring];
 	if (!r->span_count) {
-		m->active = xgrow(m->active, m->active_count, &m->active_room, sizeof(*m->active));
-		m->active[m->active_count++] = ring;
+		*xpush(m->active, m->active_count, m->active_room) = ring;
 	}
-	r->spans = xgrow(r->spans, r->span_count, &r->span_room, sizeof(*r->spans));
-	r->spans[r->span_count++] = (struct merge_span){ events, events + n };
+	*xpush(r->spans, r->span_count, r->span_room) = (struct merge_span){ events, events + n };
 }
 
 static void flush(struct merge *m)

@@ -94,8 +94,7 @@ static void recycle(struct pair *p, uint32_t row)
 
 	if (p->closed_count++ >= PAIR_CLOSED && *place != NO_ALLOCATION) {
 		forget_row(p, *place);
-		p->unused = xgrow(p->unused, p->unused_count, &p->unused_room, sizeof(*p->unused));
-		p->unused[p->unused_count++] = *place;
+		*xpush(p->unused, p->unused_count, p->unused_room) = *place;
 	}
 	*place = row;
 }

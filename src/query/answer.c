@@ -225,8 +225,7 @@ void answer_backtrace(struct answer *a, struct json *j, const char *key, uint32_
 	if (j->compact && !a->node_texts)
 		a->node_texts = xcalloc(nodes->count + 1, sizeof(*a->node_texts));
 	for (uint32_t id = stack; node_is_known(nodes, id); id = nodes->parent[id]) {
-		path = xgrow(path, n, &room, sizeof(*path));
-		path[n++] = id;
+		*xpush(path, n, room) = id;
 	}
 	json_array(j, key);
 	while (n--) {

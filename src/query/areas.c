@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "query/allocator.h"
@@ -32,8 +33,7 @@ struct marking {
 
 static void add_area(struct areas *a, uint64_t start, uint64_t end)
 {
-	a->rows = xgrow(a->rows, a->count, &a->room, sizeof(*a->rows));
-	a->rows[a->count++] = (struct area){ start, end };
+	*xpush(a->rows, a->count, a->room) = (struct area){ start, end };
 }
 
 struct area area_of_row(const struct model *m, uint32_t row, bool glibc)
@@ -108,20 +108,14 @@ static void marking_release(struct marking *k)
 	areas_release(&k->large);
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct area *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
+ORDER(by_start, struct area, RISING(start))
 
 /* Sorts, and puts together what overlaps or has at most `gap` bytes in between. */
 static void join(struct areas *a, uint64_t gap)
 {
 	size_t n = 0;
 
-	if (a->count > 1)
-		qsort(a->rows, a->count, sizeof(*a->rows), by_start);
+	SORT(a->rows, a->count, by_start);
 	for (size_t i = 0; i < a->count; i++) {
 		if (n && a->rows[i].start <= a->rows[n - 1].end + gap) {
 			if (a->rows[i].end > a->rows[n - 1].end)

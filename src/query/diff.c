@@ -7,6 +7,7 @@
 
 #include "base/buf_type.h"
 #include "base/map.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 
 const char *const diff_statuses[DIFF_STATUSES] = { "new", "gone", "grown", "shrunk", "same" };
@@ -97,21 +98,11 @@ static int compare(const struct diff *d, const struct diff_pair *a, const struct
 	return 0;
 }
 
-static int compare_stacks(const void *a, const void *b, void *context)
-{
-	const struct diff_stack *x = a, *y = b;
-	int order = compare(context, &x->weight, &y->weight);
+ORDER_WITH(compare_stacks, struct diff_stack, struct diff,
+	   compare(context, &x->weight, &y->weight) ?: RISING(node))
 
-	return order ? order : x->node < y->node ? -1 : x->node > y->node;
-}
-
-static int compare_functions(const void *a, const void *b, void *context)
-{
-	const struct diff_function *x = a, *y = b;
-	int order = compare(context, &x->total, &y->total);
-
-	return order ? order : x->name < y->name ? -1 : x->name > y->name;
-}
+ORDER_WITH(compare_functions, struct diff_function, struct diff,
+	   compare(context, &x->total, &y->total) ?: RISING(name))
 
 static void list_stacks(struct diff *d)
 {
@@ -122,11 +113,9 @@ static void list_stacks(struct diff *d)
 
 		if (!n->self.before.count && !n->self.after.count)
 			continue;
-		d->stacks = xgrow(d->stacks, d->stack_count, &room, sizeof(*d->stacks));
-		d->stacks[d->stack_count++] = (struct diff_stack){ i, n->self };
+		*xpush(d->stacks, d->stack_count, room) = (struct diff_stack){ i, n->self };
 	}
-	if (d->stack_count)
-		qsort_r(d->stacks, d->stack_count, sizeof(*d->stacks), compare_stacks, d);
+	SORT_WITH(d->stacks, d->stack_count, compare_stacks, d);
 }
 
 static bool is_inside_itself(const struct diff *d, uint32_t node)
@@ -158,8 +147,7 @@ static void list_functions(struct diff *d)
 	for (uint32_t i = 0; i < count; i++)
 		if (all[i].total.before.count || all[i].total.after.count)
 			all[remaining++] = all[i];
-	if (remaining)
-		qsort_r(all, remaining, sizeof(*all), compare_functions, d);
+	SORT_WITH(all, remaining, compare_functions, d);
 	d->functions = all;
 	d->function_count = remaining;
 }

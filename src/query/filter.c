@@ -33,9 +33,7 @@ struct condition *condition_free(struct condition *c)
 
 void condition_add(struct condition *parent, struct condition *child)
 {
-	parent->children = xgrow(parent->children, parent->child_count, &parent->child_room,
-				 sizeof(*parent->children));
-	parent->children[parent->child_count++] = child;
+	*xpush(parent->children, parent->child_count, parent->child_room) = child;
 }
 
 struct filter *filter_new(void)

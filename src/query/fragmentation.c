@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 
@@ -51,8 +52,7 @@ static uint32_t holder_of(struct looking *l, uint32_t stack)
 
 static void add_piece(struct pieces *p, uint64_t region, uint64_t bytes, uint32_t holder)
 {
-	p->rows = xgrow(p->rows, p->count, &p->room, sizeof(*p->rows));
-	p->rows[p->count++] = (struct piece){ region, (uint32_t)bytes, holder };
+	*xpush(p->rows, p->count, p->room) = (struct piece){ region, (uint32_t)bytes, holder };
 }
 
 static void add_full(struct occupancy *o, uint64_t regions, unsigned shift)
@@ -116,14 +116,7 @@ static void add_rows(struct looking *l, const struct view *v)
 	}
 }
 
-static int by_region(const void *a, const void *b)
-{
-	const struct piece *x = a, *y = b;
-
-	if (x->region != y->region)
-		return x->region < y->region ? -1 : 1;
-	return x->holder < y->holder ? -1 : x->holder > y->holder;
-}
+ORDER(by_region, struct piece, RISING(region) ?: RISING(holder))
 
 static void look_at_region(struct fragmentation *f, unsigned level, const struct piece *p,
 			   size_t count)
@@ -167,8 +160,7 @@ static void look_at_level(struct looking *l, unsigned level)
 {
 	struct pieces *p = &l->pieces[level];
 
-	if (p->count)
-		qsort(p->rows, p->count, sizeof(*p->rows), by_region);
+	SORT(p->rows, p->count, by_region);
 	for (size_t i = 0; i < p->count;) {
 		size_t first = i;
 
@@ -179,23 +171,14 @@ static void look_at_level(struct looking *l, unsigned level)
 	free(p->rows);
 }
 
-static int by_pinned(const void *a, const void *b, void *context)
-{
-	const struct holder *x = a, *y = b;
-	enum fragmentation_level level = *(enum fragmentation_level *)context;
-	uint64_t px = x->held[level].pinned_bytes, py = y->held[level].pinned_bytes;
-
-	if (px == py)
-		px = x->held[level].shared_bytes, py = y->held[level].shared_bytes;
-	if (px != py)
-		return px < py ? 1 : -1;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
-}
+ORDER_WITH(by_pinned, struct holder, enum fragmentation_level,
+	   FALLING(held[*context].pinned_bytes)
+		   ?: FALLING(held[*context].shared_bytes)
+		   ?: RISING(stack))
 
 void fragmentation_sort(struct fragmentation *f, enum fragmentation_level level)
 {
-	if (f->holder_count)
-		qsort_r(f->holders, f->holder_count, sizeof(*f->holders), by_pinned, &level);
+	SORT_WITH(f->holders, f->holder_count, by_pinned, &level);
 }
 
 void fragmentation_init(struct fragmentation *f, const struct view *v, uint64_t at)

@@ -46,8 +46,8 @@ struct frame_texts {
 static void collect(struct selecting *s, const struct condition *c, size_t memo_size)
 {
 	if (c->kind == CONDITION_TEST) {
-		s->tests = xgrow(s->tests, s->count, &s->room, sizeof(*s->tests));
-		s->tests[s->count++] = (struct frame_test){ c, xcalloc(memo_size, 1) };
+		*xpush(s->tests, s->count, s->room) =
+			(struct frame_test){ c, xcalloc(memo_size, 1) };
 	}
 	for (size_t i = 0; i < c->child_count; i++)
 		collect(s, c->children[i], memo_size);

@@ -92,8 +92,7 @@ static struct location_groups *groups_of_location(struct spreading *s, uint32_t 
 	for (unsigned i = 0; i < count; i++) {
 		uint32_t id = group_of(s, what_of(s, at, &f[i]));
 
-		s->lists = xgrow(s->lists, s->list_count, &s->list_room, sizeof(*s->lists));
-		s->lists[s->list_count++] = id;
+		*xpush(s->lists, s->list_count, s->list_room) = id;
 	}
 	return g;
 }
@@ -106,8 +105,7 @@ static void enter_node(void *context, uint32_t node)
 
 	for (uint32_t i = 0; i < g->count; i++)
 		s->within[s->lists[g->first + i]]++;
-	s->path = xgrow(s->path, s->depth, &s->path_room, sizeof(*s->path));
-	s->path[s->depth++] = here;
+	*xpush(s->path, s->depth, s->path_room) = here;
 }
 
 static void add_to_group(struct group *to, const struct level *from)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/order.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
 
@@ -102,28 +103,13 @@ static void count_block(void *context, unsigned worker, uint64_t first, uint64_t
 	}
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct size_row *x = a, *y = b;
+ORDER(by_bytes, struct size_row, FALLING(weight.bytes) ?: RISING(size))
 
-	if (x->weight.bytes != y->weight.bytes)
-		return x->weight.bytes < y->weight.bytes ? 1 : -1;
-	return x->size < y->size ? -1 : x->size > y->size;
-}
-
-static int by_count(const void *a, const void *b)
-{
-	const struct size_row *x = a, *y = b;
-
-	if (x->weight.count != y->weight.count)
-		return x->weight.count < y->weight.count ? 1 : -1;
-	return by_bytes(a, b);
-}
+ORDER(by_count, struct size_row, FALLING(weight.count) ?: by_bytes(x, y))
 
 void histogram_by_count(struct histogram *h)
 {
-	if (h->size_count)
-		qsort(h->sizes, h->size_count, sizeof(*h->sizes), by_count);
+	SORT(h->sizes, h->size_count, by_count);
 }
 
 static void add_size(struct histogram *h, size_t *room, uint64_t size, const struct tally *t)
@@ -132,8 +118,7 @@ static void add_size(struct histogram *h, size_t *room, uint64_t size, const str
 
 	if (!t->weight.count)
 		return;
-	h->sizes = xgrow(h->sizes, h->size_count, room, sizeof(*h->sizes));
-	h->sizes[h->size_count++] = (struct size_row){ size, t->weight, t->slack };
+	*xpush(h->sizes, h->size_count, *room) = (struct size_row){ size, t->weight, t->slack };
 	bin->weight.bytes += t->weight.bytes;
 	bin->weight.count += t->weight.count;
 	bin->slack += t->slack;
@@ -161,8 +146,7 @@ static void gather_sizes(struct histogram *h, struct counting *n)
 	for (size_t i = 0; i < all->large_count; i++)
 		add_size(h, &room, all->large[i].size,
 			 &(struct tally){ all->large[i].weight, all->large[i].slack });
-	if (h->size_count)
-		qsort(h->sizes, h->size_count, sizeof(*h->sizes), by_bytes);
+	SORT(h->sizes, h->size_count, by_bytes);
 	h->count = HISTOGRAM_BINS - 1;
 	for (unsigned i = 0; i < h->count; i++) {
 		h->bins[i].from = i ? 1ull << (i - 1) : 0;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "query/answer.h"
 
@@ -35,14 +36,7 @@ static void add_holder_row(struct range_holders *all, uint32_t *row_of, const st
 	all->total.count++;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct range_holder *x = a, *y = b;
-
-	if (x->weight.bytes != y->weight.bytes)
-		return x->weight.bytes > y->weight.bytes ? -1 : 1;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
-}
+ORDER(by_bytes, struct range_holder, FALLING(weight.bytes) ?: RISING(stack))
 
 void range_holders_init(struct range_holders *all, const struct view *v, uint64_t at)
 {
@@ -54,8 +48,7 @@ void range_holders_init(struct range_holders *all, const struct view *v, uint64_
 	VIEW_EACH(v, 0, m->allocations.count, row)
 	if (measuring_takes(&how, &m->allocations, row))
 		add_holder_row(all, row_of, m, row);
-	if (all->count > 1)
-		qsort(all->rows, all->count, sizeof(*all->rows), by_bytes);
+	SORT(all->rows, all->count, by_bytes);
 }
 
 void range_holders_release(struct range_holders *all)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/calls.h"
@@ -270,7 +271,7 @@ uint32_t map_list_page(const struct map_list *l, enum map_sort sort, bool descen
 	uint32_t *rows = xcalloc((size_t)l->view->count + 1, sizeof(*rows));
 	uint32_t found = view_rows(l->view, 0, l->view->count, rows), left;
 
-	qsort_r(rows, found, sizeof(*rows), compare, &how);
+	SORT_WITH(rows, found, compare, &how);
 	skip = skip < found ? skip : found;
 	left = found - skip;
 	memmove(rows, rows + skip, left * sizeof(*rows));

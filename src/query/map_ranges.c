@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "model/model.h"
 
@@ -18,12 +19,7 @@ struct map_ranges {
 	size_t count, room;
 };
 
-static int by_start(const void *x, const void *y)
-{
-	const struct map_range *a = x, *b = y;
-
-	return a->start < b->start ? -1 : a->start > b->start;
-}
+ORDER(by_start, struct map_range, RISING(start))
 
 struct map_ranges *map_ranges_new(const struct model *m, const uint64_t *ids, size_t count)
 {
@@ -37,14 +33,12 @@ struct map_ranges *map_ranges_new(const struct model *m, const uint64_t *ids, si
 		for (uint32_t k = 0; row && k < row->region_count; k++) {
 			const struct map_region *r = &h->regions[row->first_region + k];
 
-			p->list = xgrow(p->list, p->count, &p->room, sizeof(*p->list));
-			p->list[p->count++] =
+			*xpush(p->list, p->count, p->room) =
 				(struct map_range){ r->address, r->address + r->length, r->begun,
 						    r->ended, 0 };
 		}
 	}
-	if (p->count)
-		qsort(p->list, p->count, sizeof(*p->list), by_start);
+	SORT(p->list, p->count, by_start);
 	for (size_t i = 0; i < p->count; i++) {
 		if (p->list[i].end > reach)
 			reach = p->list[i].end;
@@ -66,16 +60,8 @@ bool map_ranges_overlap(const struct map_ranges *p, uint64_t address, uint64_t s
 			uint64_t ended)
 {
 	uint64_t end = address + (size ? size : 1);
-	size_t low = 0, high = p->count;
+	size_t low = FIRST_WHERE(i, p->count, p->list[i].start >= end);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->list[middle].start < end)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	while (low-- && p->list[low].reach > address)
 		if (p->list[low].end > address && p->list[low].begun < ended &&
 		    p->list[low].ended > begun)

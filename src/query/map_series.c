@@ -56,8 +56,7 @@ size_t map_series(const struct map_list *l, size_t count, struct map_point **ret
 		if (n && points[n - 1].at == u->at)
 			n--;
 		now.at = u->at;
-		points = xgrow(points, n, &room, sizeof(*points));
-		points[n++] = now;
+		*xpush(points, n, room) = now;
 	}
 	*ret_points = points;
 	return n > count && count ? thin_out(points, n, count) : n;

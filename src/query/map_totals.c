@@ -11,8 +11,7 @@
 
 static void region_appears(struct map_totals *t, uint64_t number, const struct region_found *f)
 {
-	t->rows = xgrow(t->rows, t->count, &t->room, sizeof(*t->rows));
-	t->rows[t->count++] =
+	*xpush(t->rows, t->count, t->room) =
 		(struct map_total){ .length = f->length, .own = !!(f->flags & MAP_IS_OWN) };
 	map_set(&t->by_number, number, t->count);
 	if (!(f->flags & MAP_IS_OWN))

@@ -51,9 +51,7 @@ static struct step *step_free(struct step *s)
 
 static void step_add(struct step *parent, struct step *child)
 {
-	parent->children = xgrow(parent->children, parent->child_count, &parent->child_room,
-				 sizeof(*parent->children));
-	parent->children[parent->child_count++] = child;
+	*xpush(parent->children, parent->child_count, parent->child_room) = child;
 	parent->cost += child->cost;
 }
 

@@ -41,6 +41,7 @@ const char *sort_member(const struct filter_field *field)
 {
 	static const char *const members[] = {
 #define NUMBER(id, name, column, json, ...) [ROW_##id] = json,
+#include "base/order.h"
 #include "query/fields.def"
 #undef NUMBER
 	};
@@ -118,7 +119,7 @@ uint32_t sort_items(struct sort_item *items, uint32_t total, uint32_t skip, uint
 	end = count < total - skip ? skip + count : total;
 	select_first(items, 0, total, end);
 	select_first(items, 0, end, skip);
-	qsort(items + skip, end - skip, sizeof(*items), compare);
+	SORT(items + skip, end - skip, compare);
 	memmove(items, items + skip, (end - skip) * sizeof(*items));
 	return end - skip;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/responsible.h"
@@ -43,9 +44,7 @@ static void name_function(struct source_line *l, uint32_t function)
 			return;
 	if (!function || l->function_count >= 16)
 		return;
-	l->functions =
-		xgrow(l->functions, l->function_count, &l->function_room, sizeof(*l->functions));
-	l->functions[l->function_count++] = function;
+	*xpush(l->functions, l->function_count, l->function_room) = function;
 }
 
 static void add_stack(struct source_lines *l, const struct model *m, const struct stack_weight *w,
@@ -81,21 +80,9 @@ static void add_stack(struct source_lines *l, const struct model *m, const struc
 	}
 }
 
-static int by_weight(const void *a, const void *b)
-{
-	const struct source_line *x = a, *y = b;
+ORDER(by_weight, struct source_line, FALLING(total.bytes) ?: RISING(file))
 
-	if (x->total.bytes != y->total.bytes)
-		return x->total.bytes > y->total.bytes ? -1 : 1;
-	return x->file < y->file ? -1 : x->file > y->file;
-}
-
-static int by_line(const void *a, const void *b)
-{
-	const struct source_line *x = a, *y = b;
-
-	return x->line < y->line ? -1 : x->line > y->line;
-}
+ORDER(by_line, struct source_line, RISING(line))
 
 void source_lines_init(struct source_lines *l, const struct view *v, const struct measuring *how,
 		       uint32_t only)
@@ -109,10 +96,8 @@ void source_lines_init(struct source_lines *l, const struct view *v, const struc
 	for (uint32_t i = 0; i < w.count; i++)
 		add_stack(l, v->model, &w.rows[i], i);
 	stack_weights_release(&w);
-	if (l->file_count > 1)
-		qsort(l->files, l->file_count, sizeof(*l->files), by_weight);
-	if (l->row_count > 1)
-		qsort(l->rows, l->row_count, sizeof(*l->rows), by_line);
+	SORT(l->files, l->file_count, by_weight);
+	SORT(l->rows, l->row_count, by_line);
 }
 
 void source_lines_release(struct source_lines *l)

@@ -26,8 +26,7 @@ void stack_frames_of(struct stack_frames *s, const struct view *v, uint32_t stac
 			locations_frames(v->locations, location, &count);
 
 		for (unsigned i = 0; i < count; i++) {
-			s->rows = xgrow(s->rows, s->count, &s->room, sizeof(*s->rows));
-			s->rows[s->count++] = (struct stack_frame){
+			*xpush(s->rows, s->count, s->room) = (struct stack_frame){
 				.location = location,
 				.index = i,
 				.function = frames[i].function,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/weigh.h"
@@ -48,13 +49,7 @@ static const char *normal_path(const char *path)
 	return at ? at : path;
 }
 
-static int compare_lines(const void *a, const void *b)
-{
-	const struct static_line *x = a, *y = b;
-	int order = strcmp(x->file, y->file);
-
-	return order ? order : x->line < y->line ? -1 : x->line > y->line;
-}
+ORDER(compare_lines, struct static_line, strcmp(x->file, y->file) ?: RISING(line))
 
 void statics_init(struct statics *ret_statics, const struct view *v, bool constants)
 {
@@ -70,8 +65,7 @@ void statics_init(struct statics *ret_statics, const struct view *v, bool consta
 
 		if (!f)
 			continue;
-		s->rows = xgrow(s->rows, s->count, &s->room, sizeof(*s->rows));
-		s->rows[s->count++] = (struct static_line){
+		*xpush(s->rows, s->count, s->room) = (struct static_line){
 			.file = f->file ? normal_path(locations_string(v->locations, f->file))
 					: "?",
 			.line = f->line,
@@ -81,8 +75,7 @@ void statics_init(struct statics *ret_statics, const struct view *v, bool consta
 		s->total.count += w.rows[i].weight.count;
 	}
 	stack_weights_release(&w);
-	if (s->count > 1)
-		qsort(s->rows, s->count, sizeof(*s->rows), compare_lines);
+	SORT(s->rows, s->count, compare_lines);
 	for (size_t i = 0; i < s->count; i++) {
 		if (n && !compare_lines(&s->rows[n - 1], &s->rows[i])) {
 			s->rows[n - 1].weight.bytes += s->rows[i].weight.bytes;

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "query/fields.h"
 #include "query/map_ranges.h"
 
@@ -47,17 +48,7 @@ static inline bool has_free(const struct columns *c, uint32_t row)
 /* How many markers were set up to a time. */
 static size_t marker_before(const struct markers *m, uint64_t stamp)
 {
-	size_t low = 0, high = m->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->rows[middle].stamp <= stamp)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_WHERE(i, m->count, m->rows[i].stamp > stamp);
 }
 
 /* The marker's value at a time that is not before the last one asked for. */

@@ -39,8 +39,8 @@ static struct tally_row *row_of_stack(struct tally *t, uint32_t stack, unsigned 
 		t->node_count = count;
 	}
 	if (!t->row_of[stack]) {
-		t->rows = xgrow(t->rows, t->count, &t->room, sizeof(*t->rows));
-		t->rows[t->count++] = (struct tally_row){ .stack = stack, .call = call };
+		*xpush(t->rows, t->count, t->room) =
+			(struct tally_row){ .stack = stack, .call = call };
 		t->row_of[stack] = (uint32_t)t->count;
 	}
 	return &t->rows[t->row_of[stack] - 1];

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/tree_names.h"
@@ -28,9 +29,8 @@ struct growing {
 
 static uint32_t add_node(struct grown_tree *t, uint32_t parent, uint32_t name)
 {
-	t->nodes = xgrow(t->nodes, t->count, &t->room, sizeof(*t->nodes));
-	t->nodes[t->count] = (struct grown_node){ .parent = parent, .name = name };
-	return (uint32_t)t->count++;
+	*xpush(t->nodes, t->count, t->room) = (struct grown_node){ .parent = parent, .name = name };
+	return (uint32_t)t->count - 1;
 }
 
 static uint32_t child_of(struct growing *g, uint32_t parent, uint32_t name)
@@ -58,8 +58,7 @@ static uint32_t node_of_stack(struct growing *g, uint32_t stack, uint32_t top)
 			at = g->grown_of[id] - 1;
 			break;
 		}
-		g->path = xgrow(g->path, depth, &g->path_room, sizeof(*g->path));
-		g->path[depth++] = id;
+		*xpush(g->path, depth, g->path_room) = id;
 	}
 	while (depth--) {
 		uint32_t count;
@@ -69,8 +68,7 @@ static uint32_t node_of_stack(struct growing *g, uint32_t stack, uint32_t top)
 		for (uint32_t i = 0; i < count; i++)
 			at = child_of(g, at, names[i]);
 		g->grown_of[g->path[depth]] = at + 1;
-		g->known = xgrow(g->known, g->known_count, &g->known_room, sizeof(*g->known));
-		g->known[g->known_count++] = g->path[depth];
+		*xpush(g->known, g->known_count, g->known_room) = g->path[depth];
 	}
 	return at;
 }
@@ -145,18 +143,10 @@ void tree_release(struct tree *t)
 	memset(t, 0, sizeof(*t));
 }
 
-static int compare_totals(const void *a, const void *b, void *context)
-{
-	const struct function_total *x = a, *y = b;
-	const struct tree_options *o = context;
-	uint64_t wx = tree_weight(o, &x->total), wy = tree_weight(o, &y->total);
-
-	if (wx != wy)
-		return wx < wy ? 1 : -1;
-	if (x->total.count != y->total.count)
-		return x->total.count < y->total.count ? 1 : -1;
-	return x->name < y->name ? -1 : x->name > y->name;
-}
+ORDER_WITH(compare_totals, struct function_total, struct tree_options,
+	   COMPARE(tree_weight(context, &y->total), tree_weight(context, &x->total))
+		   ?: FALLING(total.count)
+		   ?: RISING(name))
 
 uint32_t *tree_ends(const struct tree *t)
 {
@@ -178,7 +168,7 @@ uint32_t functions_order(const struct tree *t, struct function_total *all)
 	for (uint32_t i = 0; i < t->name_count; i++)
 		if (all[i].node_count && t->names[i].kind == TREE_FRAME)
 			all[count++] = all[i];
-	qsort_r(all, count, sizeof(*all), compare_totals, (void *)&t->options);
+	SORT_WITH(all, count, compare_totals, &t->options);
 	return count;
 }
 

@@ -30,9 +30,8 @@ void tree_names_release(struct tree_names *n)
 
 static uint32_t add_row(struct tree_names *n, const struct tree_name *name)
 {
-	n->rows = xgrow(n->rows, n->count, &n->room, sizeof(*n->rows));
-	n->rows[n->count] = *name;
-	return (uint32_t)n->count++;
+	*xpush(n->rows, n->count, n->room) = *name;
+	return (uint32_t)n->count - 1;
 }
 
 uint32_t tree_names_add(struct tree_names *n, enum tree_kind kind, uint32_t thread)
@@ -101,8 +100,7 @@ const uint32_t *tree_names_of(struct tree_names *n, uint32_t location, uint32_t 
 			count = 1;
 		n->of_location[location].count = count;
 		for (unsigned i = count; i-- > 0;) {
-			n->flat = xgrow(n->flat, n->flat_count, &n->flat_room, sizeof(*n->flat));
-			n->flat[n->flat_count++] = name_of(n, p, &frames[i]);
+			*xpush(n->flat, n->flat_count, n->flat_room) = name_of(n, p, &frames[i]);
 		}
 	}
 	*ret_count = n->of_location[location].count;

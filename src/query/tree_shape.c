@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 
 #define TIES_MAX 65536 /* nodes beyond twice those that were asked for */
@@ -33,17 +34,10 @@ struct shaping {
 	size_t sibling_count, sibling_room;
 };
 
-static int by_weight(const void *a, const void *b, void *context)
-{
-	const struct branch *x = a, *y = b;
-	uint64_t wx = tree_weight(context, &x->total), wy = tree_weight(context, &y->total);
-
-	if (wx != wy)
-		return wx < wy ? 1 : -1;
-	if (x->total.count != y->total.count)
-		return x->total.count < y->total.count ? 1 : -1;
-	return x->name < y->name ? -1 : x->name > y->name;
-}
+ORDER_WITH(by_weight, struct branch, struct tree_options,
+	   COMPARE(tree_weight(context, &y->total), tree_weight(context, &x->total))
+		   ?: FALLING(total.count)
+		   ?: RISING(name))
 
 static uint32_t emit(struct shaping *s, const struct branch *b, uint32_t parent)
 {
@@ -68,8 +62,7 @@ static uint32_t emit(struct shaping *s, const struct branch *b, uint32_t parent)
 
 static void add_branch(struct shaping *s, const struct branch *b)
 {
-	s->siblings = xgrow(s->siblings, s->sibling_count, &s->sibling_room, sizeof(*s->siblings));
-	s->siblings[s->sibling_count++] = *b;
+	*xpush(s->siblings, s->sibling_count, s->sibling_room) = *b;
 }
 
 static void join(struct branch *into, const struct branch *b)
@@ -112,7 +105,7 @@ static void keep_siblings(struct shaping *s, uint32_t parent)
 		s->sibling_count = 0;
 		return;
 	}
-	qsort_r(s->siblings, s->sibling_count, sizeof(*s->siblings), by_weight, o);
+	SORT_WITH(s->siblings, s->sibling_count, by_weight, o);
 	while (!full && remaining < s->sibling_count && (remaining < limit || threads) &&
 	       tree_weight(o, &s->siblings[remaining].total) >= s->least)
 		remaining++;
@@ -219,12 +212,7 @@ static void find_children(struct shaping *s, const struct branch *b, uint32_t no
 	}
 }
 
-static int lightest_first(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(lightest_first, uint64_t, COMPARE(*x, *y))
 
 /* What the lightest of the `most` heaviest nodes weighs. */
 static uint64_t weigh_cut(const struct grown_tree *g, const struct tree_options *o, uint32_t most)
@@ -236,7 +224,7 @@ static uint64_t weigh_cut(const struct grown_tree *g, const struct tree_options 
 	heaviest = xmalloc(most * sizeof(*heaviest));
 	for (uint32_t i = 0; i < most; i++)
 		heaviest[i] = tree_weight(o, &g->nodes[i].total);
-	qsort(heaviest, most, sizeof(*heaviest), lightest_first);
+	SORT(heaviest, most, lightest_first);
 	for (size_t i = most; i < g->count; i++) {
 		uint64_t weight = tree_weight(o, &g->nodes[i].total);
 		uint32_t at = 0;
@@ -278,14 +266,7 @@ struct cursor {
 	uint32_t at, name;
 };
 
-static int by_name(const void *a, const void *b)
-{
-	const struct cursor *x = a, *y = b;
-
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
-}
+ORDER(by_name, struct cursor, RISING(name) ?: RISING(at))
 
 static bool is_top(const struct shaping *s, uint32_t at)
 {
@@ -300,7 +281,7 @@ struct turning {
 /* Splits the stacks of a range by the names that they stand at, and steps each outwards. */
 static void split(struct shaping *s, struct cursor *cursors, uint32_t from, uint32_t to)
 {
-	qsort(cursors + from, to - from, sizeof(*cursors), by_name);
+	SORT(cursors + from, to - from, by_name);
 	for (uint32_t i = from; i < to;) {
 		struct branch b = { .name = cursors[i].name, .from = i };
 		uint32_t left = i; /* those that have a caller are moved to the front */
@@ -328,7 +309,7 @@ static void split(struct shaping *s, struct cursor *cursors, uint32_t from, uint
 /* Below the root: a thread's stacks each, from names that stand for it. */
 static void split_threads(struct shaping *s, struct cursor *cursors, uint32_t from, uint32_t to)
 {
-	qsort(cursors + from, to - from, sizeof(*cursors), by_name);
+	SORT(cursors + from, to - from, by_name);
 	for (uint32_t i = from; i < to;) {
 		struct branch b = { .name = cursors[i].name, .from = i };
 

@@ -316,8 +316,7 @@ static bool read_ids(const char *text, struct value *v)
 		p = skip_blanks(p);
 		if (!read_number(&p, no_units, 1, &id) || v->id_count == IDS_MAX)
 			return false;
-		v->ids = xgrow(v->ids, v->id_count, &room, sizeof(*v->ids));
-		v->ids[v->id_count++] = id;
+		*xpush(v->ids, v->id_count, room) = id;
 		p = skip_blanks(p);
 		if (!*p)
 			return true;

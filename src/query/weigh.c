@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/order.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "model/summary.h"
@@ -131,8 +132,7 @@ static void weigh_block(void *context, unsigned worker, uint64_t first, uint64_t
 
 static void add_row(struct stack_weights *out, size_t *room, const struct stack_weight *s)
 {
-	out->rows = xgrow(out->rows, out->count, room, sizeof(*out->rows));
-	out->rows[out->count++] = *s;
+	*xpush(out->rows, out->count, *room) = *s;
 	out->total.bytes += s->weight.bytes;
 	out->total.count += s->weight.count;
 }
@@ -189,14 +189,7 @@ static void gather_arrays(struct weighing *w, struct stack_weights *out)
 		pages_free(w->sums[i].rows, w->slot_count * sizeof(*w->sums[i].rows));
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct stack_weight *x = a, *y = b;
-
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
-}
+ORDER(compare, struct stack_weight, RISING(thread) ?: RISING(stack))
 
 static void gather_tables(struct weighing *w, struct stack_weights *out)
 {
@@ -212,8 +205,7 @@ static void gather_tables(struct weighing *w, struct stack_weights *out)
 		map_release(&s->row_index);
 		free(s->rows);
 	}
-	if (all->count)
-		qsort(all->rows, all->count, sizeof(*all->rows), compare);
+	SORT(all->rows, all->count, compare);
 	for (size_t k = 0; k < all->count; k++)
 		add_row(out, &room, &all->rows[k]);
 	map_release(&all->row_index);

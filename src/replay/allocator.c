@@ -108,9 +108,7 @@ int allocator_parse(struct allocator *a, const char *text, struct err *err)
 		}
 		if (!strncmp(word, "LD_PRELOAD=", 11))
 			return err_set(err, -EINVAL, "'%s': give the library itself", text);
-		a->settings = xgrow(a->settings, a->setting_count, &a->setting_room,
-				    sizeof(*a->settings));
-		a->settings[a->setting_count++] = xstrdup(word);
+		*xpush(a->settings, a->setting_count, a->setting_room) = xstrdup(word);
 	}
 }
 

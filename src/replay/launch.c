@@ -62,8 +62,7 @@ static void environment_set(struct environment *e, char *row)
 			e->rows[i] = row;
 			return;
 		}
-	e->rows = xgrow(e->rows, e->count, &e->room, sizeof(*e->rows));
-	e->rows[e->count++] = row;
+	*xpush(e->rows, e->count, e->room) = row;
 }
 
 /* Ours, with the allocator preloaded instead of whatever is. */

@@ -81,8 +81,8 @@ static struct statistics *row_of(struct removed *r, uint32_t stack, unsigned cal
 	if (!map_get(&r->by_stack, stack, &at)) {
 		at = r->count;
 		map_set(&r->by_stack, stack, at);
-		r->rows = xgrow(r->rows, r->count, &r->room, sizeof(*r->rows));
-		r->rows[r->count++] = (struct statistics){ .stack = stack, .call = call };
+		*xpush(r->rows, r->count, r->room) =
+			(struct statistics){ .stack = stack, .call = call };
 	}
 	return &r->rows[at];
 }

@@ -46,8 +46,7 @@ static bool decode(struct source_events *e, struct codec_decoder *d, const struc
 	while (codec_next_run(d, &ring, &count)) {
 		if (ring >= SHM_MAX_RINGS || !codec_read(d, e->events + e->event_count, count))
 			return false;
-		e->runs = xgrow(e->runs, e->run_count, &e->run_room, sizeof(*e->runs));
-		e->runs[e->run_count++] = (struct source_run){ ring, count };
+		*xpush(e->runs, e->run_count, e->run_room) = (struct source_run){ ring, count };
 		e->event_count += count;
 	}
 	return !d->event_count && !d->run_count;

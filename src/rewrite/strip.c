@@ -69,8 +69,7 @@ static void strip_add_event(struct taking *t, uint32_t ring, struct event e, uin
 
 	if (event_op(&e) < OP_MAP) /* those are ordered by their own */
 		e.stamp = at;
-	r->events = xgrow(r->events, r->count, &r->room, sizeof(*r->events));
-	r->events[r->count++] = e;
+	*xpush(r->events, r->count, r->room) = e;
 	/* What is freed behind a marker, or a memory map, may still be temporary. */
 	if (!event_op_aside(event_op(&e))) {
 		r->last = NO_ALLOCATION;

@@ -70,8 +70,7 @@ static struct agent_session *add_session(struct agent_sessions *l, const char *i
 {
 	struct agent_session *session = agent_session_new(id, agent, given, l->stop_fd);
 
-	l->list = xgrow(l->list, l->count, &l->room, sizeof(*l->list));
-	l->list[l->count++] = session;
+	*xpush(l->list, l->count, l->room) = session;
 	return session;
 }
 

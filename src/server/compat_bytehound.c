@@ -114,8 +114,7 @@ static int answer_raw(struct request *r, struct sink *out)
 
 		for (uint32_t id = m->allocations.stack[row]; node_is_known(nodes, id);
 		     id = nodes->parent[id]) {
-			path = xgrow(path, n, &room, sizeof(*path));
-			path[n++] = id;
+			*xpush(path, n, room) = id;
 		}
 		json_object(&j, NULL);
 		json_array(&j, "backtrace");

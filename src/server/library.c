@@ -169,8 +169,7 @@ static struct entry *add_entry(struct library *l, const char *path, const struct
 		snprintf(e->uploader, sizeof(e->uploader), "%s", how->uploader);
 	memcpy(e->id, id, ID_SIZE);
 	make_id(l, e);
-	l->entries = xgrow(l->entries, l->count, &l->room, sizeof(*l->entries));
-	l->entries[l->count++] = e;
+	*xpush(l->entries, l->count, l->room) = e;
 	pthread_cond_broadcast(&l->changed);
 	return e;
 }
@@ -235,8 +234,7 @@ int library_add(struct library *l, const char *path, struct err *err)
 	w.path = xmemdup0(path, n);
 	library_folder_id(w.path, w.id);
 	pthread_mutex_lock(&l->lock);
-	l->watched = xgrow(l->watched, l->watched_count, &l->watched_room, sizeof(*l->watched));
-	l->watched[l->watched_count++] = w;
+	*xpush(l->watched, l->watched_count, l->watched_room) = w;
 	pthread_mutex_unlock(&l->lock);
 	return 0;
 }

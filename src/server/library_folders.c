@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "answer/folder.h"
+#include "base/order.h"
 #include "base/path.h"
 #include "base/xalloc.h"
 #include "server/library_internal.h"
@@ -69,12 +70,7 @@ struct folder_state library_folder_state(const struct library *l, const struct w
 	return s;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	const struct folder_member *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
+ORDER(by_name, struct folder_member, strcmp(x->name, y->name))
 
 static struct snapshot *make_snapshot(const struct library *l, const struct watched *w)
 {
@@ -94,7 +90,7 @@ static struct snapshot *make_snapshot(const struct library *l, const struct watc
 		m->snapshot = e->snapshot ? snapshot_hold(e->snapshot) : NULL;
 		memcpy(m->id, e->id, ID_SIZE);
 	}
-	qsort(f->members, f->count, sizeof(*f->members), by_name);
+	SORT(f->members, f->count, by_name);
 	memcpy(s->id, w->id, ID_SIZE);
 	s->name = xstrdup(path_base(w->path));
 	return s;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "answer/question.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "server/answer_cache.h"
 #include "server/request.h"
@@ -28,12 +29,7 @@ static const struct first_request resources[] = {
 	{ 4, "timeline_leaked", "" },
 };
 
-static int by_turn(const void *a, const void *b)
-{
-	const struct first_request *x = a, *y = b;
-
-	return x->turn < y->turn ? -1 : x->turn > y->turn;
-}
+ORDER(by_turn, struct first_request, RISING(turn))
 
 /* In the order in which they are likely to be asked. */
 static size_t list_requests(struct first_request *ret)
@@ -47,7 +43,7 @@ static size_t list_requests(struct first_request *ret)
 				ret[count++] = (struct first_request){
 					p->turn, (*q)->path ? (*q)->path : (*q)->name, p->query
 				};
-	qsort(ret, count, sizeof(*ret), by_turn);
+	SORT(ret, count, by_turn);
 	return count;
 }
 

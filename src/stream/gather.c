@@ -66,8 +66,7 @@ static struct source *gather_add_source(struct gather *g, struct stream_target t
 	s->fd = s->keep.fd = -1;
 	s->deadline_ns = g->now_ns + wait_ns;
 	receiver_init(&s->receiver);
-	g->sources = xgrow(g->sources, g->count, &g->room, sizeof(*g->sources));
-	g->sources[g->count++] = s;
+	*xpush(g->sources, g->count, g->room) = s;
 	return s;
 }
 

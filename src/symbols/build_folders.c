@@ -74,8 +74,7 @@ static void add_folder(struct build_folders *b, const char *path)
 			return;
 	if (!is_sensible(folder))
 		return;
-	b->rows = xgrow(b->rows, b->count, &b->room, sizeof(*b->rows));
-	b->rows[b->count++] = xstrdup(folder);
+	*xpush(b->rows, b->count, b->room) = xstrdup(folder);
 }
 
 static const char *text_of(Dwarf_Die *die, unsigned name)

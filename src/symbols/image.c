@@ -27,8 +27,7 @@ void found_refuse(struct symbols_found *f, const char *path, const char *format,
 			return;
 	if (f->refused_count >= REFUSED_MAX)
 		return;
-	f->refused = xgrow(f->refused, f->refused_count, &f->refused_room, sizeof(*f->refused));
-	r = &f->refused[f->refused_count++];
+	r = xpush(f->refused, f->refused_count, f->refused_room);
 	r->path = xstrdup(path);
 	va_start(args, format);
 	if (vasprintf(&r->why, format, args) < 0)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "symbols/describe.h"
 
@@ -34,15 +35,8 @@ struct lines_reader {
 	uint64_t size;
 };
 
-static int compare(const void *a, const void *b)
-{
-	const struct lines_range *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	/* The inner one of two that start together is the later. */
-	return x->end > y->end ? -1 : x->end < y->end;
-}
+/* The inner one of two that start together is the later. */
+ORDER(compare, struct lines_range, RISING(start) ?: FALLING(end))
 
 static void add_ranges(struct lines_ranges *r, Dwarf_Die *die, uint64_t what, uint64_t first_code)
 {
@@ -54,8 +48,7 @@ static void add_ranges(struct lines_ranges *r, Dwarf_Die *die, uint64_t what, ui
 		if (start >= end || start < first_code || end >= TOMBSTONE ||
 		    r->count >= RANGES_MAX)
 			continue;
-		r->rows = xgrow(r->rows, r->count, &r->room, sizeof(*r->rows));
-		r->rows[r->count++] = (struct lines_range){ start, end, 0, what };
+		*xpush(r->rows, r->count, r->room) = (struct lines_range){ start, end, 0, what };
 	}
 }
 
@@ -63,8 +56,7 @@ static void sort_ranges(struct lines_ranges *r)
 {
 	uint64_t reach = 0;
 
-	if (r->count)
-		qsort(r->rows, r->count, sizeof(*r->rows), compare);
+	SORT(r->rows, r->count, compare);
 	for (size_t i = 0; i < r->count; i++) {
 		if (r->rows[i].end > reach)
 			reach = r->rows[i].end;
@@ -75,16 +67,8 @@ static void sort_ranges(struct lines_ranges *r)
 /* The range that holds an address and starts last, which of nested ones is the inner. */
 static const struct lines_range *find_lines_range(const struct lines_ranges *r, uint64_t address)
 {
-	size_t low = 0, high = r->count;
+	size_t low = FIRST_WHERE(i, r->count, r->rows[i].start > address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->rows[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (size_t i = low, steps = 0; i-- > 0 && steps < STEPS_MAX; steps++) {
 		if (address < r->rows[i].end)
 			return &r->rows[i];
@@ -164,8 +148,7 @@ bool lines_read(struct lines *l, const struct flat *flat, const struct flat *alt
 		add_ranges(&l->ranges, &die, l->unit_count, first_code);
 		if (l->ranges.count == before)
 			continue;
-		l->units = xgrow(l->units, l->unit_count, &l->unit_room, sizeof(*l->units));
-		l->units[l->unit_count++] =
+		*xpush(l->units, l->unit_count, l->unit_room) =
 			(struct lines_unit){ offset, 0, type == DW_UT_skeleton };
 	}
 	sort_ranges(&l->ranges);
@@ -272,7 +255,6 @@ void lines_steps(struct lines_reader *r, uint64_t start, uint64_t end, struct sy
 		/* Several rows may begin at one address; the last of them is meant. */
 		if (steps->count && steps->rows[steps->count - 1] >= address)
 			continue;
-		steps->rows = xgrow(steps->rows, steps->count, &steps->room, sizeof(*steps->rows));
-		steps->rows[steps->count++] = address;
+		*xpush(steps->rows, steps->count, steps->room) = address;
 	}
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 
 #define TABLE_MAX (4ull << 30)
@@ -24,8 +25,7 @@ static bool is_function(const Elf64_Sym *sym, const char *text)
 
 static void names_add_symbol(struct names *n, const Elf64_Sym *sym, const char *text)
 {
-	n->rows = xgrow(n->rows, n->count, &n->room, sizeof(*n->rows));
-	n->rows[n->count++] = (struct name){
+	*xpush(n->rows, n->count, n->room) = (struct name){
 		.start = sym->st_value,
 		.size = sym->st_size,
 		.text = text,
@@ -49,8 +49,7 @@ bool names_add(struct names *n, const struct elf_file *f, uint32_t table)
 		free(texts);
 		return false;
 	}
-	n->tables = xgrow(n->tables, n->table_count, &n->table_room, sizeof(*n->tables));
-	n->tables[n->table_count++] = texts;
+	*xpush(n->tables, n->table_count, n->table_room) = texts;
 	for (size_t i = 0; i < s->sh_size / sizeof(Elf64_Sym); i++) {
 		Elf64_Sym sym;
 
@@ -87,8 +86,7 @@ void names_sort(struct names *n)
 	size_t remaining = 0;
 	uint64_t reach = 0;
 
-	if (n->count)
-		qsort(n->rows, n->count, sizeof(*n->rows), compare);
+	SORT(n->rows, n->count, compare);
 	for (size_t i = 0; i < n->count; i++)
 		if (!remaining || n->rows[remaining - 1].start != n->rows[i].start)
 			n->rows[remaining++] = n->rows[i];
@@ -114,17 +112,7 @@ void names_release(struct names *n)
 /* How many start at or before an address. */
 static size_t up_to(const struct names *n, uint64_t address)
 {
-	size_t low = 0, high = n->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (n->rows[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_WHERE(i, n->count, n->rows[i].start > address);
 }
 
 const struct name *names_row(const struct names *n, uint64_t address)

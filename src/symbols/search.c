@@ -67,8 +67,7 @@ static void search_add_file(struct search *s, const char *path)
 	c.build_id_size = f.build_id_size;
 	memcpy(c.build_id, f.build_id, sizeof(c.build_id));
 	elf_file_release(&f);
-	s->files = xgrow(s->files, s->count, &s->room, sizeof(*s->files));
-	s->files[s->count++] = c;
+	*xpush(s->files, s->count, s->room) = c;
 }
 
 /* Links to files are followed, as .build-id folders are made of them; those to folders are not, so

@@ -29,8 +29,7 @@ static struct cache_options cache;
 
 static void add_word(struct words *w, const char *word)
 {
-	w->words = xgrow(w->words, w->count, &w->room, sizeof(*w->words));
-	w->words[w->count++] = word;
+	*xpush(w->words, w->count, w->room) = word;
 }
 
 static const char *add_path(const struct command_option *row, const char *value)

@@ -11,6 +11,7 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/human.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "cli/table.h"
 
@@ -142,15 +143,8 @@ static void print_stacks(const struct shown *s)
 	buf_release(&line);
 }
 
-static int by_unused(const void *a, const void *b)
-{
-	const struct join_class *x = *(const struct join_class *const *)a;
-	const struct join_class *y = *(const struct join_class *const *)b;
-
-	if (x->unused != y->unused)
-		return x->unused < y->unused ? 1 : -1;
-	return (x->size > y->size) - (x->size < y->size);
-}
+ORDER(by_unused, struct join_class *const,
+      COMPARE((*y)->unused, (*x)->unused) ?: COMPARE((*x)->size, (*y)->size))
 
 /* Those that have most of it, with their shares. */
 static void put_holders(struct buf *out, const struct join *j, const struct join_class *c)
@@ -187,7 +181,7 @@ static void print_classes(const struct shown *s)
 
 	for (size_t i = 0; i < j->class_count; i++)
 		order[i] = &j->classes[i];
-	qsort(order, j->class_count, sizeof(*order), by_unused);
+	SORT(order, j->class_count, by_unused);
 	title(s, "CLASSES", "free regions of slabs, and pages beside large blocks");
 	table_init(&t, columns);
 	for (size_t i = 0; i < j->class_count && i < s->top && order[i]->unused; i++) {
