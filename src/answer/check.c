@@ -26,7 +26,7 @@ static int check_compute(struct ask *a, void *answer)
 static int check_json(struct ask *a, const void *answer, struct json *j, struct sink *out)
 {
 	const struct answer_check *c = answer;
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 
 	json_object(j, NULL);
 	json_bool(j, "ok", c->view);
@@ -41,7 +41,6 @@ static int check_json(struct ask *a, const void *answer, struct json *j, struct 
 			json_number(j, "position", (uint64_t)c->wrong.position);
 	}
 	json_end_object(j);
-	buf_release(&text);
 	return 0;
 }
 

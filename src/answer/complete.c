@@ -110,7 +110,7 @@ static void list_joins(struct listing *l)
 /* A text as an expression has it: in quotes, and behind ~ as a pattern for itself. */
 static void add_value(struct listing *l, const char *text, const char *help)
 {
-	struct buf out = { 0 };
+	auto_buf struct buf out = { 0 };
 
 	buf_char(&out, '"');
 	for (const char *p = text; *p; p++) {
@@ -122,7 +122,6 @@ static void add_value(struct listing *l, const char *text, const char *help)
 	}
 	buf_char(&out, '"');
 	add_item(l, out.data, "value", help);
-	buf_release(&out);
 }
 
 struct used {

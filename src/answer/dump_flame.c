@@ -115,7 +115,7 @@ static void add_stack(struct growing *g, const struct profile_walk *w)
 static int add_dump(struct answer_dump_flame *ret, struct ask *a, const struct loaded_dump *d,
 		    unsigned side)
 {
-	struct profile_walk walk = { 0 };
+	auto_release(profile_walk_release) struct profile_walk walk = { 0 };
 	struct profile p;
 	struct growing g = { &ret->layout, &ret->question, &p, side, ret->up };
 	int error = dump_question_ask(&ret->question, a, d, NULL, &p);
@@ -124,7 +124,6 @@ static int add_dump(struct answer_dump_flame *ret, struct ask *a, const struct l
 	for (size_t i = 0; !error && i < p.sample_count; i++)
 		if (profile_walk(&p, i, &walk))
 			add_stack(&g, &walk);
-	profile_walk_release(&walk);
 	free(g.names);
 	profile_release(&p);
 	return error;

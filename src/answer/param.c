@@ -203,7 +203,7 @@ void param_words(struct buf *out, const char *words)
 static int wrong_choice(const struct param_row *row, const char *value, struct err *err)
 {
 	struct nearest near = nearest_to(value);
-	struct buf all = { 0 };
+	auto_buf struct buf all = { 0 };
 	char words[16][32];
 	unsigned count = 0;
 
@@ -218,7 +218,6 @@ static int wrong_choice(const struct param_row *row, const char *value, struct e
 	err_set(err, -EINVAL, "'%.40s' is none of %s%s%s%s", value, all.data,
 		nearest_found(&near) ? "; did you mean '" : "",
 		nearest_found(&near) ? near.best : "", nearest_found(&near) ? "'?" : "");
-	buf_release(&all);
 	return -EINVAL;
 }
 

@@ -61,7 +61,7 @@ void process_holders_add(struct process_holders *h, const struct view *v,
 			 const struct measuring *how, size_t member)
 {
 	struct stack_weights weights;
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 
 	weigh_stacks(&weights, v, how, false);
 	for (uint32_t i = 0; i < weights.count; i++) {
@@ -84,7 +84,6 @@ void process_holders_add(struct process_holders *h, const struct view *v,
 		h->total.bytes += w->bytes;
 		h->total.count += w->count;
 	}
-	buf_release(&text);
 	stack_weights_release(&weights);
 }
 

@@ -77,7 +77,7 @@ ORDER(by_start, struct process, RISING(start_ns) ?: RISING(member))
 static void find_parents(struct answer_processes *ret)
 {
 	struct strings ids;
-	struct map row_of = { 0 };
+	auto_release(map_release) struct map row_of = { 0 };
 	uint64_t parent;
 
 	strings_init(&ids);
@@ -91,7 +91,6 @@ static void find_parents(struct answer_processes *ret)
 		map_set(&row_of, strings_add(&ids, p->id), i);
 	}
 	strings_release(&ids);
-	map_release(&row_of);
 }
 
 /* From the order of their start into that of a walk. */
@@ -151,7 +150,7 @@ ORDER(by_time, struct edge, RISING(ns) ?: RISING(start))
 /* What those that ran at the same time had at most: each one's peak for as long as it ran. */
 static uint64_t most_together(const struct answer_processes *p)
 {
-	struct edge *edges = xcalloc((size_t)2 * p->count + 1, sizeof(*edges));
+	auto_free struct edge *edges = xcalloc((size_t)2 * p->count + 1, sizeof(*edges));
 	uint64_t now = 0, most = 0;
 
 	for (uint32_t i = 0; i < p->count; i++) {
@@ -166,7 +165,6 @@ static uint64_t most_together(const struct answer_processes *p)
 		now = edges[i].start ? now + edges[i].bytes : now - edges[i].bytes;
 		most = now > most ? now : most;
 	}
-	free(edges);
 	return most;
 }
 

@@ -21,7 +21,7 @@ struct answer_processes_flame {
 
 static void add_process(struct flame_layout *f, const struct view *v, const struct tree_options *o)
 {
-	struct buf label = { 0 };
+	auto_buf struct buf label = { 0 };
 	uint32_t under;
 	struct tree t;
 
@@ -33,7 +33,6 @@ static void add_process(struct flame_layout *f, const struct view *v, const stru
 	flame_layout_add(f, &t, 0, true, under);
 	flame_layout_weigh(f, 0, 0, &t.nodes[0].total);
 	tree_release(&t);
-	buf_release(&label);
 }
 
 static int processes_flame_compute(struct ask *a, void *answer)

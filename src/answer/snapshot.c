@@ -172,7 +172,7 @@ static void warn_removed(struct snapshot *s, struct json *j, struct buf *text)
 static void warn_symbols(struct snapshot *s, struct json *j, struct buf *text)
 {
 	const struct tables *t = &s->model->tables;
-	uint8_t *used = xcalloc(t->module_count + 1, 1);
+	auto_free uint8_t *used = xcalloc(t->module_count + 1, 1);
 	unsigned count = 0;
 
 	for (uint32_t i = 1; i < locations_count(s->locations); i++) {
@@ -203,7 +203,6 @@ static void warn_symbols(struct snapshot *s, struct json *j, struct buf *text)
 		json_end_array(j);
 		json_end_object(j);
 	}
-	free(used);
 }
 
 static void warn_stacks(struct snapshot *s, struct json *j, struct buf *text)
@@ -229,7 +228,7 @@ static void warn_stacks(struct snapshot *s, struct json *j, struct buf *text)
 
 void snapshot_warnings(struct snapshot *s, struct json *j)
 {
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 
 	json_array(j, "warnings");
 	if (s->model) {
@@ -241,5 +240,4 @@ void snapshot_warnings(struct snapshot *s, struct json *j)
 	if (s->warn)
 		s->warn(j, s);
 	json_end_array(j);
-	buf_release(&text);
 }

@@ -12,3 +12,5 @@ struct buf {
 
 void buf_release(struct buf *b);
 void buf_clear(struct buf *b);
+
+#define auto_buf __attribute__((cleanup(buf_release)))

@@ -260,7 +260,7 @@ static bool skip_number(struct json_reader *r)
 
 bool json_skip(struct json_reader *r)
 {
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	char c = peek(r);
 
 	/* Calls itself as deep as values may be. */
@@ -277,7 +277,6 @@ bool json_skip(struct json_reader *r)
 	} else if (!word(r, "true") && !word(r, "false") && !word(r, "null")) {
 		skip_number(r);
 	}
-	buf_release(&text);
 	return !r->failed;
 }
 

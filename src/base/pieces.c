@@ -79,7 +79,7 @@ bool pieces_stored(const struct pieces *p, uint32_t piece, struct buf *out)
 
 bool pieces_unpack(const struct pieces *p, uint64_t limit, struct buf *out)
 {
-	struct buf stored = { 0 };
+	auto_buf struct buf stored = { 0 };
 	bool fine = p->total <= limit;
 
 	buf_clear(out);
@@ -95,7 +95,6 @@ bool pieces_unpack(const struct pieces *p, uint64_t limit, struct buf *out)
 		       size;
 		out->size += fine ? size : 0;
 	}
-	buf_release(&stored);
 	return fine;
 }
 

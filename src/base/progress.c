@@ -24,7 +24,7 @@ void progress_start(struct progress *p, const char *what)
 
 void progress_update(struct progress *p, uint64_t done, uint64_t total)
 {
-	struct buf line = { 0 };
+	auto_buf struct buf line = { 0 };
 	uint64_t now;
 	unsigned percent, cells;
 
@@ -42,7 +42,6 @@ void progress_update(struct progress *p, uint64_t done, uint64_t total)
 		buf_text(&line, i < cells ? "\xe2\x94\x81" : "\xe2\x94\x80");
 	buf_printf(&line, " %3u %%", percent);
 	buf_flush(&line, 2);
-	buf_release(&line);
 }
 
 void progress_end(struct progress *p)

@@ -79,13 +79,10 @@ void sink_to_function(struct sink *s, sink_write write, void *context, enum sink
 static int write_terminal(void *context, const void *bytes, size_t size)
 {
 	const struct sink *s = context;
-	struct buf shown = { 0 };
-	int error;
+	auto_buf struct buf shown = { 0 };
 
 	harmless_add(&shown, bytes, size, true);
-	error = buf_write(&shown, s->fd);
-	buf_release(&shown);
-	return error;
+	return buf_write(&shown, s->fd);
 }
 
 void sink_to_fd(struct sink *s, int fd, enum sink_codec codec)

@@ -42,5 +42,7 @@ static inline void close_fd(int *fd)
 		close(*fd);
 }
 
+/* A variable that is given back when its block is left: by the function of its type. */
+#define auto_release(function) __attribute__((cleanup(function)))
 #define auto_free __attribute__((cleanup(free_pointer)))
 #define auto_close __attribute__((cleanup(close_fd)))

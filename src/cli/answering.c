@@ -282,7 +282,7 @@ static char *take_words(const struct command *c, struct ask *a, int argc, char *
 /* Everything that was given on the line, and what a table is asked with besides. */
 static bool take_params(const struct command *c, struct ask *a)
 {
-	struct params defaults = { 0 };
+	auto_release(params_release) struct params defaults = { 0 };
 	struct params *filters = filtering_params();
 	struct err err;
 
@@ -304,7 +304,6 @@ static bool take_params(const struct command *c, struct ask *a)
 	for (size_t i = 0; i < defaults.count; i++)
 		if (!ask_has(a, defaults.rows[i].name))
 			params_add(&a->params, defaults.rows[i].name, defaults.rows[i].value, &err);
-	params_release(&defaults);
 	return ask_check(a) && !(c->answers->question->check && c->answers->question->check(a));
 }
 

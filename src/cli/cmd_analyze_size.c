@@ -249,7 +249,7 @@ static int run_analyze_size(int argc, char **argv)
 {
 	struct open_options how = { .quiet = true };
 	struct lifetimes lifetimes;
-	struct buf out = { 0 };
+	auto_buf struct buf out = { 0 };
 	struct sizes sizes;
 	struct model *m;
 	int status;
@@ -268,7 +268,6 @@ static int run_analyze_size(int argc, char **argv)
 		print_text(&out, &sizes, &lifetimes);
 	if (buf_flush(&out, 1))
 		status = 1;
-	buf_release(&out);
 	return status;
 }
 

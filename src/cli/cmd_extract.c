@@ -54,20 +54,19 @@ static void add_json(struct json *j, const struct model *m, const struct embedde
 
 static int complain(const struct embedded_file *f, const struct err *err)
 {
-	struct buf line = { 0 };
+	auto_buf struct buf line = { 0 };
 
 	buf_text(&line, "memoir: ");
 	buf_printable(&line, f->path, strlen(f->path));
 	buf_printf(&line, ": %s\n", err->text);
 	fputs(line.data, stderr);
-	buf_release(&line);
 	return 1;
 }
 
 /* Writes every file; a failure is said, and the others are written all the same. */
 static int write_files(const struct model *m, struct buf *out, struct json *j)
 {
-	struct buf name = { 0 }, path = { 0 };
+	auto_buf struct buf name = { 0 }, path = { 0 };
 	struct extract x;
 	struct err err;
 	int status = 0;
@@ -89,14 +88,12 @@ static int write_files(const struct model *m, struct buf *out, struct json *j)
 			add_line(out, m, f, path.data);
 	}
 	extract_release(&x);
-	buf_release(&name);
-	buf_release(&path);
 	return status;
 }
 
 static int show(const struct model *m)
 {
-	struct buf out = { 0 };
+	auto_buf struct buf out = { 0 };
 	struct json j;
 	int status = 0;
 
@@ -115,7 +112,6 @@ static int show(const struct model *m)
 		json_end_array(&j);
 	if (buf_flush(&out, 1))
 		status = 1;
-	buf_release(&out);
 	return status;
 }
 

@@ -132,7 +132,7 @@ static void add_arguments(struct json *j, struct stream_text words)
 static void print_json(struct buf *b, const struct gather_result *r)
 {
 	static const char *const outcomes[] = { "whole", "unfinished", "stopped", "broken" };
-	struct buf id = { 0 };
+	auto_buf struct buf id = { 0 };
 	struct json j;
 
 	json_init(&j, b);
@@ -154,7 +154,6 @@ static void print_json(struct buf *b, const struct gather_result *r)
 		add_arguments(&j, r->hello->arguments);
 	}
 	json_end_object(&j);
-	buf_release(&id);
 }
 
 /* The end of a line: how much of what there is in which file. */
@@ -171,7 +170,7 @@ static void add_kept(struct buf *b, const struct gather_result *r)
 static void finished(void *context, const struct gather_result *r)
 {
 	struct shown *s = context;
-	struct buf out = { 0 }, error = { 0 };
+	auto_buf struct buf out = { 0 }, error = { 0 };
 	struct human size;
 
 	clear_line(s);
@@ -202,8 +201,6 @@ static void finished(void *context, const struct gather_result *r)
 		s->failed = true;
 	if (error.size)
 		buf_flush(&error, STDERR_FILENO);
-	buf_release(&out);
-	buf_release(&error);
 }
 
 static void progress(void *context, const struct gather_progress *p)
@@ -269,7 +266,7 @@ static bool parse_size(const char *text, uint64_t *ret)
 
 static int run_gather(int argc, char **argv)
 {
-	struct stream_target *targets = xcalloc((size_t)argc + 1, sizeof(*targets));
+	auto_free struct stream_target *targets = xcalloc((size_t)argc + 1, sizeof(*targets));
 	struct shown shown = { .possible = isatty(STDERR_FILENO) && !quiet };
 	sigset_t waiting;
 	struct gather_options o = {
@@ -307,7 +304,6 @@ static int run_gather(int argc, char **argv)
 	if (error) {
 		for (int i = 0; i < argc; i++)
 			target_release(&targets[i]);
-		free(targets);
 		return error == 2 ? 2 : 1;
 	}
 	set_signals(&waiting);
@@ -319,7 +315,6 @@ static int run_gather(int argc, char **argv)
 	if (error)
 		fprintf(stderr, "memoir: %s\n", err.text);
 	buf_release(&shown.line);
-	free(targets);
 	return error || shown.failed ? 1 : 0;
 }
 

@@ -136,7 +136,7 @@ static void stack_cells(struct listing *l, const struct group *g, bool peaks)
 	/* Finding the peaks takes a while, and narrow terminals do not show them. */
 	const struct stack_peak *peak =
 		peaks ? &model_peaks(l->view->model)[g->id] : &(struct stack_peak){ 0 };
-	struct buf where = { 0 };
+	auto_buf struct buf where = { 0 };
 
 	size_cell(&l->table, peak->bytes);
 	time_cell(&l->table, l->view, peak->at);
@@ -146,7 +146,6 @@ static void stack_cells(struct listing *l, const struct group *g, bool peaks)
 	else
 		where_line(l->view, g->id, 3, &where);
 	table_cell(&l->table, where.data);
-	buf_release(&where);
 }
 
 /* Long names lose their template arguments before they lose their end. */
@@ -166,7 +165,7 @@ static void print_groups(struct printing *p, const void *answer)
 	const struct answer_groups *shown = answer;
 	const struct groups *g = shown->groups;
 	struct listing l = { .view = g->view };
-	struct buf label = { 0 };
+	auto_buf struct buf label = { 0 };
 	struct human h, size;
 
 	choose_columns(&l, g->key, shown->sort);
@@ -194,7 +193,6 @@ static void print_groups(struct printing *p, const void *answer)
 		table_print(&l.table, &p->term, full, p->out);
 	}
 	table_release(&l.table);
-	buf_release(&label);
 }
 
 static void csv_groups(struct printing *p, const void *answer)

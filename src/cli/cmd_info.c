@@ -100,7 +100,7 @@ static int run_info(int argc, char **argv)
 	struct locations_options names;
 	struct stack_counts stacks;
 	struct locations *locations;
-	struct buf out = { 0 };
+	auto_buf struct buf out = { 0 };
 	struct model *m;
 	int status;
 
@@ -119,7 +119,6 @@ static int run_info(int argc, char **argv)
 		print_text(&out, m, locations, &stacks);
 	if (buf_flush(&out, 1))
 		status = 1;
-	buf_release(&out);
 	locations_free(locations);
 	model_free(m);
 	return status;

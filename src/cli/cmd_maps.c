@@ -133,7 +133,7 @@ static void where_of(const struct shown *s, uint32_t call, struct buf *out)
 static void add_map(const struct shown *s, struct table *t, uint32_t map)
 {
 	const struct map_row *row = &s->maps->rows[map];
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	struct human h;
 	char perms[5];
 
@@ -154,12 +154,11 @@ static void add_map(const struct shown *s, struct table *t, uint32_t map)
 	buf_clear(&text);
 	where_of(s, row->call, &text);
 	table_cell(t, text.data);
-	buf_release(&text);
 }
 
 static void add_region(const struct shown *s, struct table *t, const struct map_region *r)
 {
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	struct human h;
 	char perms[5];
 
@@ -183,7 +182,6 @@ static void add_region(const struct shown *s, struct table *t, const struct map_
 	if (!text.data)
 		buf_text(&text, "");
 	table_cell(t, text.data);
-	buf_release(&text);
 }
 
 static void add_usage(const struct shown *s, struct table *t, const struct map_usage *u)

@@ -334,7 +334,7 @@ static void print_json(struct buf *out, const struct replay *r)
 static int replay(struct replay *r, const struct opened *o)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
-	struct buf out = { 0 };
+	auto_buf struct buf out = { 0 };
 	struct progress bar;
 	int plan_fd, status = o->status;
 
@@ -366,7 +366,6 @@ static int replay(struct replay *r, const struct opened *o)
 		print_text(&out, r);
 	if (buf_flush(&out, 1))
 		status = 1;
-	buf_release(&out);
 	return status;
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/human.h"
+#include "base/xalloc.h"
 #include "cli/command.h"
 #include "cli/session.h"
 #include "collector/collector.h"
@@ -280,7 +281,7 @@ static size_t count_silent(const struct session *s)
 {
 	const struct collector *c = &run_state.collector;
 	DIR *proc = opendir("/proc");
-	struct maps maps = { 0 };
+	auto_release(maps_release) struct maps maps = { 0 };
 	size_t count = 0;
 
 	for (struct dirent *e; proc && (e = readdir(proc));) {
@@ -292,7 +293,6 @@ static size_t count_silent(const struct session *s)
 	}
 	if (proc)
 		closedir(proc);
-	maps_release(&maps);
 	return count;
 }
 

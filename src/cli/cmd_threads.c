@@ -38,7 +38,7 @@ static void size_cell(struct table *t, uint64_t bytes)
 static void curve_cell(struct table *t, const struct sparks *s, uint32_t curve)
 {
 	const int64_t *values = s->values + (size_t)curve * s->points;
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	int64_t most = 0;
 
 	buf_text(&text, "");
@@ -48,7 +48,6 @@ static void curve_cell(struct table *t, const struct sparks *s, uint32_t curve)
 		shape_cell(&text, shape_eighths((uint64_t)(values[i] > 0 ? values[i] : 0),
 						(uint64_t)most, 1));
 	table_cell(t, text.data);
-	buf_release(&text);
 }
 
 static void print_threads(struct printing *p, const void *answer)

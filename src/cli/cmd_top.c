@@ -139,7 +139,7 @@ static void ask_again(struct session *s)
 
 static void draw_screen(struct session *s)
 {
-	struct buf lines = { 0 };
+	auto_buf struct buf lines = { 0 };
 
 	s->view.filter = s->filter;
 	s->view.open = s->open;
@@ -150,7 +150,6 @@ static void draw_screen(struct session *s)
 		buf_text(&lines, screens > s->shown + 1 ? "\n\n" : "\n");
 		s->ticks.stop |= buf_flush(&lines, 1) != 0;
 	}
-	buf_release(&lines);
 }
 
 static void read_keys(struct session *s);
@@ -159,7 +158,7 @@ static void read_keys(struct session *s);
 static void show_progress(void *context, uint64_t done, uint64_t total)
 {
 	struct session *s = context;
-	struct buf line = { 0 };
+	auto_buf struct buf line = { 0 };
 	struct human h;
 
 	if (!s->terminal || now_ns() < s->progress_ns)
@@ -174,7 +173,6 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 		return;
 	buf_printf(&line, "reading %s: %s", s->path, human_share(&h, done, total));
 	screen_show(&line);
-	buf_release(&line);
 }
 
 /* What is new, if there can be anything. */

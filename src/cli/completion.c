@@ -77,7 +77,8 @@ static bool is_before_value(const struct command_option *row, void *context)
 /* What may stand in an expression, with names from the recording that is on the line. */
 static void offer_expression(struct completing *c)
 {
-	struct ask a = { .rows = question_complete.params, .fault = FAULT_NONE };
+	auto_release(ask_release) struct ask a = { .rows = question_complete.params,
+						   .fault = FAULT_NONE };
 	struct open_options how = { .quiet = true };
 	struct answer_complete answer = { 0 };
 	struct stat st;
@@ -96,7 +97,6 @@ static void offer_expression(struct completing *c)
 			offer(c, whole, strlen(whole), answer.items[i].help);
 		}
 	question_complete.release(&answer);
-	ask_release(&a);
 }
 
 static bool is_named(const char *name, size_t size, const char *expected)

@@ -148,7 +148,7 @@ static void manual_line(struct buf *out, const char *name, const char *argument,
 /* The words of a row that has some. */
 static void manual_choices(struct buf *out, const char *meaning)
 {
-	struct buf line = { 0 };
+	auto_buf struct buf line = { 0 };
 
 	for (; meaning; meaning = strchr(meaning, ';')) {
 		size_t n;
@@ -164,7 +164,6 @@ static void manual_choices(struct buf *out, const char *meaning)
 	}
 	buf_repeat(out, ' ', HELP_COLUMN);
 	buf_printf(out, "%s\n", line.data);
-	buf_release(&line);
 }
 
 void filtering_manual(struct buf *out)

@@ -13,7 +13,7 @@ extern const struct command command_gather;
 
 int main(int argc, char **argv)
 {
-	struct buf out = { 0 };
+	auto_buf struct buf out = { 0 };
 	int status = 0;
 
 	harmless_streams();
@@ -38,6 +38,5 @@ int main(int argc, char **argv)
 		status = command_gather.run(argc, argv);
 		break;
 	}
-	buf_release(&out);
 	return status;
 }

@@ -213,7 +213,7 @@ static bool is_left_behind(const struct model *m, size_t module)
 /* A recording of a family that was moved alone. */
 static void text_left_behind(struct buf *out, const struct model *m, const struct missing *missing)
 {
-	struct buf folder = { 0 };
+	auto_buf struct buf folder = { 0 };
 	const char *first = NULL;
 	size_t count = 0;
 
@@ -233,7 +233,6 @@ static void text_left_behind(struct buf *out, const struct model *m, const struc
 		buf_text(out, FORMAT_SHARED_FOLDER);
 	buf_text(out,
 		 ", which is gone: put it back, or give the files with --debug-symbols PATH.\n");
-	buf_release(&folder);
 }
 
 void modules_text(struct buf *out, const struct term *term, const struct model *m,

@@ -78,7 +78,7 @@ static void show_totals(const struct model *m, bool first)
 	static uint64_t shown;
 	const struct totals *t = &m->totals;
 	struct human a, b, c, d;
-	struct buf line = { 0 };
+	auto_buf struct buf line = { 0 };
 
 	if (!first && shown == t->events)
 		return;
@@ -89,7 +89,6 @@ static void show_totals(const struct model *m, bool first)
 		   human_size(&d, t->peak_bytes), isatty(1) ? "" : "\n");
 	fflush(stdout);
 	buf_flush(&line, STDOUT_FILENO);
-	buf_release(&line);
 }
 
 /* The lock is looked at before the file, so what was read without it is all there will be. */
@@ -206,17 +205,14 @@ void open_naming_end(void)
 static struct locations *find_names(const struct model *m, const struct open_options *options)
 {
 	struct locations_options names = naming_locations();
-	struct cache_options cache = { 0 };
-	struct locations *p;
+	auto_release(cache_options_release) struct cache_options cache = { 0 };
 
 	names.progress = naming;
 	if (!options->no_cache && !filtering_no_cache()) {
 		cache_options_init(&cache);
 		names.cache = &cache;
 	}
-	p = locations_new(m, &names);
-	cache_options_release(&cache);
-	return p;
+	return locations_new(m, &names);
 }
 
 static struct snapshot *snapshot_of(struct model *m, const char *path,

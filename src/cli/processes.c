@@ -39,7 +39,7 @@ static const struct table_column columns[] = {
 static bool *last_children(const struct answer_processes *all)
 {
 	bool *last = xcalloc((size_t)all->count + 1, sizeof(*last));
-	bool *has = xcalloc((size_t)all->count + 1, sizeof(*has));
+	auto_free bool *has = xcalloc((size_t)all->count + 1, sizeof(*has));
 
 	for (uint32_t i = all->count; i-- > 0;) {
 		uint32_t parent = all->rows[i].parent;
@@ -49,7 +49,6 @@ static bool *last_children(const struct answer_processes *all)
 		last[i] = !has[parent];
 		has[parent] = true;
 	}
-	free(has);
 	return last;
 }
 
@@ -90,7 +89,7 @@ static void text_process(struct table *t, const struct answer_processes *all,
 {
 	const struct process *p = &all->rows[row];
 	struct human ran, peak, leaked, rss, events;
-	struct buf command = { 0 };
+	auto_buf struct buf command = { 0 };
 
 	branch(&command, all, last, row);
 	if (p->became)
@@ -107,7 +106,6 @@ static void text_process(struct table *t, const struct answer_processes *all,
 	table_cell(t, human_count(&events, p->totals.events));
 	table_cell(t, f->members[p->member].name);
 	table_cell(t, command.data ? command.data : "");
-	buf_release(&command);
 }
 
 static void text_sums(struct printing *p, const struct process_sums *s)

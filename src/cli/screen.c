@@ -101,8 +101,7 @@ void screen_size(unsigned *ret_width, unsigned *ret_height)
 
 int screen_show(const struct buf *lines)
 {
-	struct buf out = { 0 };
-	int error;
+	auto_buf struct buf out = { 0 };
 
 	buf_text(&out, "\033[H");
 	for (size_t i = 0; i < lines->size; i++) {
@@ -112,9 +111,7 @@ int screen_show(const struct buf *lines)
 			buf_char(&out, lines->data[i]);
 	}
 	buf_text(&out, "\033[K\033[J");
-	error = buf_flush(&out, 1);
-	buf_release(&out);
-	return error;
+	return buf_flush(&out, 1);
 }
 
 /* A sequence that begins with ESC: which key, and how many bytes it is; 0: it is not whole. */

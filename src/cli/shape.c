@@ -175,7 +175,7 @@ void shape_bar(struct buf *out, double share, unsigned columns)
 unsigned shape_word(const char *command, const char *option, const char *text,
 		    const char *const *words, unsigned count)
 {
-	struct buf list = { 0 }, out = { 0 };
+	auto_buf struct buf list = { 0 }, out = { 0 };
 	unsigned i = 0;
 
 	while (i < count && strcmp(text, words[i]) != 0)
@@ -187,8 +187,6 @@ unsigned shape_word(const char *command, const char *option, const char *text,
 	buf_printf(&out, "memoir %s: --%s is %s, not '%s'", command, option, list.data, text);
 	args_suggest(text, list.data, &out);
 	fprintf(stderr, "%s\n", out.data);
-	buf_release(&list);
-	buf_release(&out);
 	return count;
 }
 

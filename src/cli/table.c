@@ -100,7 +100,7 @@ static void print_last(const struct table *t, const struct term *term, const cha
 void table_print(const struct table *t, const struct term *term, bool full, struct buf *out)
 {
 	size_t last = t->column_count - 1, indent = 0;
-	size_t *widths = xcalloc(t->column_count, sizeof(*widths));
+	auto_free size_t *widths = xcalloc(t->column_count, sizeof(*widths));
 
 	for (size_t i = 0; i < last; i++) {
 		if (t->columns[i].narrow > term->wide)
@@ -121,5 +121,4 @@ void table_print(const struct table *t, const struct term *term, bool full, stru
 				print_cell(t, term, i, text, widths[i], style, out);
 		}
 	}
-	free(widths);
 }

@@ -131,7 +131,7 @@ static void draw_title(struct screen_lines *s, const struct top_view *v)
 {
 	const struct model *m = v->snapshot->model;
 	const char *executable = model_info(m, "executable");
-	struct buf text = { 0 }, end = { 0 };
+	auto_buf struct buf text = { 0 }, end = { 0 };
 	struct human h;
 
 	buf_printf(&text, "%s", style(s, STYLE_TITLE));
@@ -158,8 +158,6 @@ static void draw_title(struct screen_lines *s, const struct top_view *v)
 		buf_printf(&text, "  %sdamaged: %s%s", style(s, STYLE_WARNING),
 			   model_loss(m).err.text, style(s, STYLE_PLAIN));
 	show_line(s, &text);
-	buf_release(&text);
-	buf_release(&end);
 }
 
 static void draw_facts(struct screen_lines *s, const struct top_view *v)
@@ -168,7 +166,7 @@ static void draw_facts(struct screen_lines *s, const struct top_view *v)
 	const struct answer_top *t = v->top;
 	const struct map_totals *maps = &t->tally->maps;
 	const struct top_figures all = { .recent = t->recent };
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	struct human h, change;
 
 	fact(&text, s, "heap", human_size(&h, m->totals.live_bytes));
@@ -186,7 +184,6 @@ static void draw_facts(struct screen_lines *s, const struct top_view *v)
 	buf_printf(&text, " %sin %s%s", style(s, STYLE_DIM), human_duration(&h, t->window_ns),
 		   style(s, STYLE_PLAIN));
 	show_line(s, &text);
-	buf_release(&text);
 }
 
 unsigned top_view_points(unsigned width)
@@ -229,7 +226,7 @@ static void draw_curve(struct screen_lines *s, const struct top_view *v, unsigne
 {
 	const struct answer_top *t = v->top;
 	unsigned cells = s->width > AXIS ? s->width - AXIS : 1;
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	uint64_t most = 1;
 	struct human h;
 
@@ -260,13 +257,12 @@ static void draw_curve(struct screen_lines *s, const struct top_view *v, unsigne
 		buf_text(&text, "─");
 	buf_printf(&text, " %s", h.text);
 	show_line(s, &text);
-	buf_release(&text);
 }
 
 /* The column that orders is marked, as far as it is there. */
 static void draw_table_head(struct screen_lines *s, const struct top_view *v)
 {
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 
 	buf_printf(&text, "%s ", style(s, STYLE_STRONG));
 	for (size_t i = 0; i < COLUMN_COUNT; i++) {
@@ -284,7 +280,6 @@ static void draw_table_head(struct screen_lines *s, const struct top_view *v)
 		buf_printable(&text, v->filter, strlen(v->filter));
 	}
 	show_line(s, &text);
-	buf_release(&text);
 }
 
 /* The name, made to fit: without the arguments of its templates, then without its end. */
@@ -299,7 +294,7 @@ static void draw_row(struct screen_lines *s, const struct top_view *v, const str
 		     bool selected)
 {
 	const struct locations *p = v->snapshot->locations;
-	struct buf text = { 0 }, source = { 0 };
+	auto_buf struct buf text = { 0 }, source = { 0 };
 	size_t used = 3, room;
 	struct human h;
 
@@ -323,8 +318,6 @@ static void draw_row(struct screen_lines *s, const struct top_view *v, const str
 		buf_printable(&text, source.data, source.size);
 	}
 	show_line(s, &text);
-	buf_release(&text);
-	buf_release(&source);
 }
 
 static void draw_table(struct screen_lines *s, struct top_view *v, unsigned lines)
@@ -381,7 +374,7 @@ static void draw_stacks(struct screen_lines *s, struct top_view *v, unsigned lin
 	struct view view = { .model = v->snapshot->model, .locations = v->snapshot->locations };
 	struct report r = { .view = &view, .term = *s->term, .followed = true };
 	const struct top_row *row = open_row(v);
-	struct buf text = { 0 }, head = { 0 };
+	auto_buf struct buf text = { 0 }, head = { 0 };
 	uint32_t line = 0;
 	char *next;
 
@@ -407,8 +400,6 @@ static void draw_stacks(struct screen_lines *s, struct top_view *v, unsigned lin
 		if (line >= v->first && line < v->first + v->room)
 			screen_line(s, p, (size_t)(next - p));
 	free(r.frames);
-	buf_release(&text);
-	buf_release(&head);
 }
 
 static void draw_keys(struct screen_lines *s, const struct top_view *v)

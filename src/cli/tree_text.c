@@ -74,7 +74,7 @@ static void print_name(struct buf *out, const struct tree_text *how, const struc
 {
 	size_t room = how->term.width > used + NAME_MIN ? how->term.width - used : NAME_MIN;
 	enum tree_kind kind = t->names[name].kind;
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	struct human a;
 
 	tree_name_text(t, name, &text);
@@ -93,7 +93,6 @@ static void print_name(struct buf *out, const struct tree_text *how, const struc
 		buf_printf(out, "%s \xe2\x80\xa6%s", term_style(&how->term, STYLE_DIM),
 			   term_style(&how->term, STYLE_PLAIN));
 	buf_char(out, '\n');
-	buf_release(&text);
 }
 
 /* Has a node nothing but this child, with the same figures? */

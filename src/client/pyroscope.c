@@ -91,7 +91,7 @@ int pyroscope_target(const struct pyroscope *p, int64_t from, int64_t until,
 {
 	const char *path = p->push_api ? PUSH : INGEST;
 	size_t had = strlen(p->server.target), n = strlen(path);
-	struct buf target = { 0 }, name = { 0 };
+	auto_buf struct buf target = { 0 }, name = { 0 };
 	int e = 0;
 
 	*address = p->server;
@@ -121,8 +121,6 @@ int pyroscope_target(const struct pyroscope *p, int64_t from, int64_t until,
 		e = err_set(err, -EINVAL, "name and labels are too long together");
 	else
 		strcpy(address->target, target.data);
-	buf_release(&target);
-	buf_release(&name);
 	return e;
 }
 
@@ -136,7 +134,7 @@ static void put_label(struct json *j, const char *name, const char *value)
 
 const char *pyroscope_body(const struct pyroscope *p, const struct buf *profile, struct buf *ret)
 {
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	struct json j;
 
 	if (!p->push_api) {
@@ -166,14 +164,13 @@ const char *pyroscope_body(const struct pyroscope *p, const struct buf *profile,
 	json_end_object(&j);
 	json_end_array(&j);
 	json_end_object(&j);
-	buf_release(&text);
 	return "application/json";
 }
 
 int pyroscope_send(const struct pyroscope *p, const struct buf *profile, int64_t from,
 		   int64_t until, int timeout_ms, struct err *err)
 {
-	struct buf body = { 0 }, answer = { 0 };
+	auto_buf struct buf body = { 0 }, answer = { 0 };
 	struct http_address address;
 	int e = pyroscope_target(p, from, until, &address, err);
 
@@ -188,7 +185,5 @@ int pyroscope_send(const struct pyroscope *p, const struct buf *profile, int64_t
 						  .body = &answer },
 			     err);
 	}
-	buf_release(&body);
-	buf_release(&answer);
 	return e;
 }

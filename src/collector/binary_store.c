@@ -119,8 +119,8 @@ int binary_store_find(struct binary_store *s, const char *key)
 static int copy_all(int from, int to)
 {
 	struct pieces p;
-	struct pieces_writer w = { .fd = to };
-	struct buf frame = { 0 };
+	auto_release(pieces_writer_release) struct pieces_writer w = { .fd = to };
+	auto_buf struct buf frame = { 0 };
 	bool fine = pieces_open(&p, from);
 
 	for (uint32_t i = 0; fine && !w.error && i < p.count; i++) {
@@ -131,8 +131,6 @@ static int copy_all(int from, int to)
 	if (fine)
 		fine = pieces_finish(&w) == 0;
 	pieces_release(&p);
-	pieces_writer_release(&w);
-	buf_release(&frame);
 	return fine ? 0 : -EIO;
 }
 

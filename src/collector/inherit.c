@@ -462,7 +462,7 @@ static void take_over(struct inherit *in, struct reader *r, uint64_t *ret_count,
 void inherit_blocks(struct collector *c)
 {
 	const struct shm_family *family = &c->control->family;
-	struct inherit *in = xcalloc(1, sizeof(*in));
+	auto_free struct inherit *in = xcalloc(1, sizeof(*in));
 	uint64_t count = 0, bytes = 0;
 	struct reader reader;
 	struct err err;
@@ -482,5 +482,4 @@ void inherit_blocks(struct collector *c)
 	log_line(in->why[0] ? LOG_WARN : LOG_INFO, "%" PRIu64 " inherited blocks%s%s", count,
 		 in->why[0] ? "; " : "", in->why);
 	info_write_inherited(c, count, bytes, in->why);
-	free(in);
 }

@@ -100,7 +100,7 @@ static void choose(struct picture *p)
 
 static void place_boxes(struct picture *p)
 {
-	uint32_t *box_of = xcalloc(p->tree->count, sizeof(*box_of));
+	auto_free uint32_t *box_of = xcalloc(p->tree->count, sizeof(*box_of));
 	double scale = p->total ? (WIDTH - 2.0 * MARGIN) / (double)p->total : 0;
 	double next = 0;
 
@@ -117,7 +117,6 @@ static void place_boxes(struct picture *p)
 		b->left = i > 1 && b->parent == b[-1].parent ? next : p->boxes[b->parent].left;
 		next = b->left + b->width;
 	}
-	free(box_of);
 }
 
 /* "1.50 KiB (1,536 bytes) in 3 blocks, 12.3 %" */
@@ -225,7 +224,7 @@ static void put_note(struct picture *p, struct buf *text)
 static void put_head(struct picture *p, struct buf *out)
 {
 	int height = TOP + (int)p->rows * ROW + BOTTOM;
-	struct buf line = { 0 };
+	auto_buf struct buf line = { 0 };
 
 	buf_printf(out,
 		   "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
@@ -247,7 +246,6 @@ static void put_head(struct picture *p, struct buf *out)
 	put_note(p, &line);
 	put_line(out, "note", height - BOTTOM + 24, line.data);
 	buf_text(out, "</g>\n<g id=\"boxes\">\n");
-	buf_release(&line);
 }
 
 static void json_functions(struct picture *p, struct json *j, uint32_t *number)
@@ -290,8 +288,8 @@ static void json_changes(struct picture *p, struct json *j)
  * 0 stands for the whole. */
 static void put_table(struct picture *p, struct buf *out)
 {
-	uint32_t *number = xcalloc((size_t)p->x->names->count + 1, sizeof(*number));
-	struct buf text = { 0 };
+	auto_free uint32_t *number = xcalloc((size_t)p->x->names->count + 1, sizeof(*number));
+	auto_buf struct buf text = { 0 };
 	struct json j;
 
 	json_init(&j, &text);
@@ -321,8 +319,6 @@ static void put_table(struct picture *p, struct buf *out)
 	buf_text(out, "<script id=\"table\" type=\"application/json\">");
 	xml_json(out, &text);
 	buf_text(out, "</script>\n");
-	buf_release(&text);
-	free(number);
 }
 
 int flame_draw(const struct flame_picture *x, struct sink *out)

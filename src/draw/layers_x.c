@@ -24,7 +24,7 @@ struct group {
 
 void layers_spread(struct layers_wish *wishes, size_t count)
 {
-	struct group *groups = xcalloc(count + 1, sizeof(*groups));
+	auto_free struct group *groups = xcalloc(count + 1, sizeof(*groups));
 	size_t n = 0;
 	double offset = 0;
 
@@ -49,7 +49,6 @@ void layers_spread(struct layers_wish *wishes, size_t count)
 		offset += i ? wishes[i].gap : 0;
 		wishes[i].x = groups[g].sum / groups[g].weight + offset;
 	}
-	free(groups);
 }
 
 static double gap_between(const struct layers_plan *p, uint32_t a, uint32_t b)

@@ -25,7 +25,7 @@ static bool is_kept(const struct page *p, size_t node)
 /* How many nodes are kept, and how long the names of their functions are. */
 static size_t names_size(struct page *p)
 {
-	uint8_t *seen = xcalloc((size_t)p->names->count + 1, 1);
+	auto_free uint8_t *seen = xcalloc((size_t)p->names->count + 1, 1);
 	struct flame_source source;
 	size_t size = 0;
 
@@ -42,7 +42,6 @@ static size_t names_size(struct page *p)
 		flame_names_of(p->names, function, &p->text, &source);
 		size += p->text.size;
 	}
-	free(seen);
 	return size;
 }
 
@@ -107,7 +106,7 @@ uint32_t page_function(struct page *p, uint32_t function)
 
 static void put_functions(struct page *p)
 {
-	uint32_t *by_id = xcalloc(p->function_count + 1, sizeof(*by_id));
+	auto_free uint32_t *by_id = xcalloc(p->function_count + 1, sizeof(*by_id));
 
 	for (uint32_t i = 0; i < p->id_room; i++)
 		if (p->function_ids[i])
@@ -116,7 +115,6 @@ static void put_functions(struct page *p)
 	for (uint32_t i = 0; i < p->function_count; i++)
 		put_function(p, by_id[i]);
 	json_end_array(&p->j);
-	free(by_id);
 }
 
 /* Texts by their number. */
@@ -178,7 +176,7 @@ static void own_weights(const struct page *p, const struct numbers *n, unsigned 
 /* Which nodes have a weight of their own (as steps from one to the next), and it. */
 static void put_weights(struct page *p, const struct numbers *n, unsigned measure, const char *name)
 {
-	struct flame_amount *own = xcalloc(n->count, sizeof(*own));
+	auto_free struct flame_amount *own = xcalloc(n->count, sizeof(*own));
 	const char *const keys[] = { "at", "bytes", "count" };
 
 	own_weights(p, n, measure, own);
@@ -200,7 +198,6 @@ static void put_weights(struct page *p, const struct numbers *n, unsigned measur
 		json_end_array(&p->j);
 	}
 	json_end_object(&p->j);
-	free(own);
 }
 
 /* Nodes with their parents before them: how far back the parent is, and which function it is; -1

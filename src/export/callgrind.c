@@ -137,7 +137,7 @@ static void gather(struct callgrind *c)
 {
 	static const struct stack_frame none = { .address = UINT64_MAX };
 	uint32_t nodes = c->x->view->model->tables.nodes.count;
-	struct stack_frames frames = { 0 };
+	auto_release(stack_frames_release) struct stack_frames frames = { 0 };
 	struct path path = { 0 };
 
 	for (uint32_t stack = 0; stack <= nodes; stack++) {
@@ -162,7 +162,6 @@ static void gather(struct callgrind *c)
 		if (!(stack & 0xfff))
 			export_progress(c->x, stack, nodes);
 	}
-	stack_frames_release(&frames);
 	free(path.steps);
 	free(path.at);
 }
@@ -197,7 +196,7 @@ static void put_function(struct callgrind *c, uint32_t id, const char *object, c
 	struct locations *locations = c->x->view->locations;
 	const char *path = locations_module_path(locations, f->module);
 	const char *source = locations_string(locations, f->file);
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 
 	if (f->function)
 		buf_text(&text, locations_string(locations, f->function));
@@ -208,7 +207,6 @@ static void put_function(struct callgrind *c, uint32_t id, const char *object, c
 	put_name(c, object, f->module, c->known_objects, *path ? path : "???");
 	put_name(c, file, f->file, c->known_files, *source ? source : "???");
 	put_name(c, name, id, c->known_functions, text.data);
-	buf_release(&text);
 }
 
 static void put_cost(struct buf *out, const struct cost *cost)

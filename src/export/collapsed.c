@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/sink.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
 #include "export/export.h"
 #include "query/stacks.h"
 #include "query/weigh.h"
@@ -51,7 +52,7 @@ static void put_name(struct buf *out, const struct view *v, const struct stack_f
 static int write_collapsed(const struct export *x, struct sink *out, struct err *err)
 {
 	struct stack_weights weights;
-	struct stack_frames frames = { 0 };
+	auto_release(stack_frames_release) struct stack_frames frames = { 0 };
 
 	weigh_stacks(&weights, x->view, &x->measuring, false);
 	for (uint32_t i = 0; i < weights.count && !sink_turn(out); i++) {
@@ -73,7 +74,6 @@ static int write_collapsed(const struct export *x, struct sink *out, struct err 
 			   x->by_count ? w->weight.count : w->weight.bytes);
 		export_progress(x, i, weights.count);
 	}
-	stack_frames_release(&frames);
 	stack_weights_release(&weights);
 	return out->error;
 }

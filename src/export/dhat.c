@@ -109,7 +109,7 @@ static void compare_stacks(struct dhat *d)
 {
 	const struct view *v = d->x->view;
 	const struct nodes *n = &v->model->tables.nodes;
-	struct map known = { 0 };
+	auto_release(map_release) struct map known = { 0 };
 
 	d->reads_as = xcalloc(n->count + 1, sizeof(*d->reads_as));
 	d->written = xcalloc(n->count + 1, 1);
@@ -124,7 +124,6 @@ static void compare_stacks(struct dhat *d)
 			map_set(&known, key, same = known.count + 1);
 		d->reads_as[id] = (uint32_t)same;
 	}
-	map_release(&known);
 }
 
 static uint32_t add_location(struct dhat *d, uint32_t location, unsigned count)
@@ -203,7 +202,7 @@ static void put_points(struct dhat *d, const struct model_clock *clock)
 static void put_table(struct dhat *d)
 {
 	const struct view *v = d->x->view;
-	struct buf label = { 0 };
+	auto_buf struct buf label = { 0 };
 
 	json_array(&d->j, "ftbl");
 	json_text(&d->j, NULL, "[root]");
@@ -229,13 +228,12 @@ static void put_table(struct dhat *d)
 		}
 	}
 	json_end_array(&d->j);
-	buf_release(&label);
 }
 
 static void put_head(struct dhat *d, const struct model_clock *clock)
 {
 	const struct model *m = d->x->view->model;
-	struct buf command = { 0 };
+	auto_buf struct buf command = { 0 };
 
 	export_command(d->x, &command);
 	json_number(&d->j, "dhatFileVersion", 2);
@@ -250,14 +248,13 @@ static void put_head(struct dhat *d, const struct model_clock *clock)
 	json_number(&d->j, "pid", model_info_number(m, "pid", 0));
 	json_number(&d->j, "te", clock_ns(clock, clock->end) / 1000);
 	json_number(&d->j, "tg", clock_ns(clock, m->totals.peak_at) / 1000);
-	buf_release(&command);
 }
 
 static int write_dhat(const struct export *x, struct sink *out, struct err *err)
 {
 	const struct view *v = x->view;
 	struct model_clock clock = model_clock(v->model);
-	struct stack_peak *own = v->bits ? peaks_of_view(v) : NULL;
+	auto_free struct stack_peak *own = v->bits ? peaks_of_view(v) : NULL;
 	struct dhat d = {
 		.x = x,
 		.out = out,
@@ -277,7 +274,6 @@ static int write_dhat(const struct export *x, struct sink *out, struct err *err)
 	put_points(&d, &clock);
 	put_table(&d);
 	json_end_object(&d.j);
-	free(own);
 	free(d.at_peak);
 	free(d.leaked);
 	free(d.lifetimes);

@@ -225,7 +225,7 @@ static uint32_t track_points(const struct firefox *f, struct track_point *points
 
 static void put_track(struct firefox *f)
 {
-	struct track_point *points = xcalloc(2 * BUCKETS + 1, sizeof(*points));
+	auto_free struct track_point *points = xcalloc(2 * BUCKETS + 1, sizeof(*points));
 	uint32_t count = track_points(f, points);
 	struct numbers n;
 
@@ -244,7 +244,6 @@ static void put_track(struct firefox *f)
 	numbers_end(&n);
 	json_number(&f->j, "length", count);
 	json_end_object(&f->j);
-	free(points);
 }
 
 /* Bytes alive, as differences. */

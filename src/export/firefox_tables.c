@@ -379,7 +379,7 @@ static void put_symbols(struct json *j)
 static void put_strings(struct firefox_tables *t, struct json *j)
 {
 	const struct locations *locations = t->view->locations;
-	struct buf name = { 0 };
+	auto_buf struct buf name = { 0 };
 
 	json_array(j, "stringArray");
 	for (uint32_t i = 1; i < locations_string_count(locations) && !sink_turn(t->out); i++)
@@ -401,7 +401,6 @@ static void put_strings(struct firefox_tables *t, struct json *j)
 		json_text(j, NULL, name.data);
 	}
 	json_end_array(j);
-	buf_release(&name);
 }
 
 void firefox_put_shared(struct firefox_tables *t, struct json *j)
@@ -423,13 +422,12 @@ static void put_breakpad_id(struct json *j, const struct module *m)
 {
 	static const uint8_t order[BREAKPAD_BYTES] = { 3, 2, 1,	 0,  5,	 4,  7,	 6,
 						       8, 9, 10, 11, 12, 13, 14, 15 };
-	struct buf id = { 0 };
+	auto_buf struct buf id = { 0 };
 
 	for (unsigned i = 0; i < BREAKPAD_BYTES; i++)
 		buf_printf(&id, "%02X", order[i] < m->build_id_size ? m->build_id[order[i]] : 0);
 	buf_char(&id, '0');
 	json_text(j, "breakpadId", id.data);
-	buf_release(&id);
 }
 
 void firefox_put_libraries(struct firefox_tables *t, struct json *j)

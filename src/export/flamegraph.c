@@ -49,7 +49,7 @@ static void progress(void *context, uint64_t done, uint64_t total)
 
 static int write_flamegraph(const struct export *x, struct sink *out, struct err *err)
 {
-	struct buf above = { 0 }, below = { 0 };
+	auto_buf struct buf above = { 0 }, below = { 0 };
 	struct flame_names names;
 	struct flame flame;
 
@@ -65,8 +65,6 @@ static int write_flamegraph(const struct export *x, struct sink *out, struct err
 					    .progress = progress,
 					    .progress_context = (void *)x },
 		   out);
-	buf_release(&above);
-	buf_release(&below);
 	flame_release(&flame);
 	return out->error;
 }
@@ -82,7 +80,7 @@ static int draw_processes(const struct export *x, struct merged_flame *m, struct
 	const struct measure_row *row = &measure_rows[x->measuring.measure];
 	struct flame_names names = merged_flame_names(m);
 	const struct flame_amount *all = flame_tree_amount(&m->tree, FLAME_ROOT, 0);
-	struct buf above = { 0 }, below = { 0 };
+	auto_buf struct buf above = { 0 }, below = { 0 };
 	struct human size, count;
 
 	buf_printf(&above, "%s: %s, by %s", x->title, row->title, x->by_count ? "blocks" : "bytes");
@@ -96,8 +94,6 @@ static int draw_processes(const struct export *x, struct merged_flame *m, struct
 					    .progress = progress,
 					    .progress_context = (void *)x },
 		   out);
-	buf_release(&above);
-	buf_release(&below);
 	return out->error;
 }
 

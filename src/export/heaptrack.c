@@ -225,7 +225,7 @@ static void put_events(struct heaptrack *h, struct sink *sink)
 static int write_heaptrack(const struct export *x, struct sink *out, struct err *err)
 {
 	const struct view *v = x->view;
-	struct heaptrack *h = xcalloc(1, sizeof(*h));
+	auto_free struct heaptrack *h = xcalloc(1, sizeof(*h));
 
 	h->x = x;
 	h->kinds.spill = h->large_kinds.spill = h->large_sizes.spill = true;
@@ -243,7 +243,6 @@ static int write_heaptrack(const struct export *x, struct sink *out, struct err 
 	map_release(&h->kinds);
 	map_release(&h->large_kinds);
 	map_release(&h->large_sizes);
-	free(h);
 	return out->error;
 }
 

@@ -192,7 +192,7 @@ static int write_html(const struct export *x, struct sink *out, struct err *err)
 {
 	struct html p = { .x = x, .model = x->view->model };
 	struct measuring how[MEASURES];
-	struct buf data = { 0 };
+	auto_buf struct buf data = { 0 };
 	struct flame_names names;
 
 	for (unsigned i = 0; i < MEASURES; i++)
@@ -203,7 +203,6 @@ static int write_html(const struct export *x, struct sink *out, struct err *err)
 	p.j = &p.page.j;
 	put_data(&p);
 	page_write(out, x->title, &data);
-	buf_release(&data);
 	buf_release(&p.text);
 	stack_frames_release(&p.frames);
 	page_release(&p.page);

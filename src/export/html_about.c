@@ -80,7 +80,7 @@ static void warn(void *context, const char *text)
 /* Modules with functions in the page that have no name. */
 static void put_nameless(struct html *p)
 {
-	uint32_t *count = xcalloc(p->model->tables.module_count + 1, sizeof(*count));
+	auto_free uint32_t *count = xcalloc(p->model->tables.module_count + 1, sizeof(*count));
 
 	for (uint32_t i = 0; i < p->flame.functions.count; i++) {
 		const struct functions_row *row = &p->flame.functions.rows[i];
@@ -98,7 +98,6 @@ static void put_nameless(struct html *p)
 			json_end_array(p->j);
 		}
 	json_end_array(p->j);
-	free(count);
 }
 
 void html_warnings(struct html *p)

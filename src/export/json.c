@@ -128,7 +128,7 @@ static uint32_t put_groups(struct json_export *e)
 static void put_table(struct json_export *e)
 {
 	const struct spines *s = &e->texts.spines;
-	struct rope r = { 0 };
+	auto_release(rope_release) struct rope r = { 0 };
 	struct json j = row_writer(&r);
 
 	for (uint32_t node = 1; node < s->node_count && !e->out->error; node++) {
@@ -142,7 +142,6 @@ static void put_table(struct json_export *e)
 			sink_rope(e->out, &r);
 	}
 	sink_rope(e->out, &r);
-	rope_release(&r);
 }
 
 static int write_json(const struct export *x, struct sink *out, struct err *err)

@@ -4,6 +4,7 @@
 
 #include "base/buf_text.h"
 #include "base/buf_type.h"
+#include "base/xalloc.h"
 #include "query/stacks.h"
 #include "query/weigh.h"
 
@@ -36,9 +37,9 @@ void merged_flame_add(struct merged_flame *m, const struct export *x)
 {
 	uint32_t process =
 		flame_tree_child(&m->tree, FLAME_ROOT, strings_add(&m->names, x->process));
-	struct stack_frames frames = { 0 };
+	auto_release(stack_frames_release) struct stack_frames frames = { 0 };
 	struct stack_weights weights;
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 
 	m->processes++;
 	weigh_stacks(&weights, x->view, &x->measuring, false);
@@ -55,8 +56,6 @@ void merged_flame_add(struct merged_flame *m, const struct export *x)
 		flame_tree_add(&m->tree, at, 0, w->bytes, w->count);
 		export_progress(x, i, weights.count);
 	}
-	buf_release(&text);
-	stack_frames_release(&frames);
 	stack_weights_release(&weights);
 }
 

@@ -122,7 +122,7 @@ static void put_mapping(struct writer *w, uint32_t id)
 	const struct view *v = w->x->view;
 	const struct module *m = &v->model->tables.modules[id];
 	enum symbols_level level = locations_level(v->locations, id);
-	struct buf build_id = { 0 };
+	auto_buf struct buf build_id = { 0 };
 
 	buf_hex(&build_id, m->build_id, m->build_id_size);
 	/* A module's first segment starts with its file: offset 0. */
@@ -134,7 +134,6 @@ static void put_mapping(struct writer *w, uint32_t id)
 					       .build_id = build_id.data,
 					       .functions = level != SYMBOLS_NONE,
 					       .lines = level == SYMBOLS_LINES });
-	buf_release(&build_id);
 }
 
 static bool is_program(const struct writer *w, uint32_t module)

@@ -263,14 +263,13 @@ ORDER_WITH(more_entered, uint32_t, uint64_t, COMPARE(context[*y], context[*x]) ?
 static void number_frames(struct replay *r)
 {
 	uint32_t count = locations_count(r->x->view->locations) + 1;
-	uint32_t *order = xcalloc(count, sizeof(*order));
+	auto_free uint32_t *order = xcalloc(count, sizeof(*order));
 
 	for (uint32_t i = 0; i < count; i++)
 		order[i] = i;
 	SORT_WITH(order, count, more_entered, r->entered);
 	for (uint32_t i = 0; i < count; i++)
 		r->entered[order[i]] = i;
-	free(order);
 }
 
 /* What entering and leaving frames is in words. */
@@ -292,7 +291,7 @@ static void make_words(struct replay *r)
 
 static int write_replay(const struct export *x, struct sink *out, struct err *err)
 {
-	struct replay *r = xcalloc(1, sizeof(*r));
+	auto_free struct replay *r = xcalloc(1, sizeof(*r));
 	uint64_t word;
 
 	r->x = x;
@@ -315,7 +314,6 @@ static int write_replay(const struct export *x, struct sink *out, struct err *er
 	spines_release(&r->spines);
 	free(r->ups);
 	free(r->entered);
-	free(r);
 	return out->error;
 }
 

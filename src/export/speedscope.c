@@ -89,7 +89,7 @@ static void put_profile(struct speedscope *s, enum measure measure, const char *
 static void put_frames(struct speedscope *s)
 {
 	const struct view *v = s->x->view;
-	struct buf name = { 0 };
+	auto_buf struct buf name = { 0 };
 
 	json_object(&s->j, "shared");
 	json_array(&s->j, "frames");
@@ -111,7 +111,6 @@ static void put_frames(struct speedscope *s)
 	}
 	json_end_array(&s->j);
 	json_end_object(&s->j);
-	buf_release(&name);
 }
 
 static int write_speedscope(const struct export *x, struct sink *out, struct err *err)

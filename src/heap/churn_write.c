@@ -149,7 +149,7 @@ void churn_write_json(struct json *j, const struct churn *c, uint64_t top)
 
 void churn_write_csv(struct buf *out, const struct churn *c, uint64_t top)
 {
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 
 	buf_text(out,
 		 "objects,bytes,freed,freed_by_another_thread,estimated_objects,estimated_bytes,"
@@ -174,5 +174,4 @@ void churn_write_csv(struct buf *out, const struct churn *c, uint64_t top)
 		csv_cell(out, text.data);
 		csv_end(out);
 	}
-	buf_release(&text);
 }

@@ -9,19 +9,16 @@
 
 int dump_read_maps(struct dump *d, const char *maps, size_t size, struct err *err)
 {
-	struct buf whole = { 0 };
-	int error;
+	auto_buf struct buf whole = { 0 };
 
 	buf_text(&whole, "heap_v2/1\n\nMAPPED_LIBRARIES:\n");
 	buf_add(&whole, maps, size);
-	error = dump_read(d, whole.data, whole.size, err);
-	buf_release(&whole);
-	return error;
+	return dump_read(d, whole.data, whole.size, err);
 }
 
 bool dump_read_program(struct dump *d, const char *path)
 {
-	struct buf maps = { 0 };
+	auto_buf struct buf maps = { 0 };
 	struct elf_file elf;
 	Elf64_Ehdr head;
 	Elf64_Phdr h;
@@ -42,6 +39,5 @@ bool dump_read_program(struct dump *d, const char *path)
 					   h.p_offset & ~0xfffull, path);
 	elf_file_release(&elf);
 	found = maps.size && !dump_read_maps(d, maps.data, maps.size, NULL);
-	buf_release(&maps);
 	return found;
 }

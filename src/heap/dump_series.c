@@ -149,7 +149,7 @@ void dump_series_write_json(struct json *j, const struct dump_series *s, uint64_
 
 void dump_series_write_csv(struct buf *out, const struct dump_series *s, uint64_t top)
 {
-	struct buf name = { 0 };
+	auto_buf struct buf name = { 0 };
 
 	buf_text(out, "change,slope,fit");
 	for (size_t i = 0; i < s->dump_count; i++)
@@ -169,5 +169,4 @@ void dump_series_write_csv(struct buf *out, const struct dump_series *s, uint64_
 		csv_cell(out, name.data);
 		csv_end(out);
 	}
-	buf_release(&name);
 }

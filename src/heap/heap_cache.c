@@ -272,12 +272,11 @@ static void pack(struct heap_cache *c, struct buf *out)
 
 static void write_file(struct heap_cache *c)
 {
-	struct buf out = { 0 };
+	auto_buf struct buf out = { 0 };
 
 	pack(c, &out);
 	if (out.size <= SIZE_MAX_BYTES)
 		cache_dir_put(c->dir, c->name, &out, c->limit);
-	buf_release(&out);
 }
 
 struct heap_cache *heap_cache_close(struct heap_cache *c)

@@ -358,11 +358,10 @@ static void keep_found(struct resolving *r)
 static void keep_id(struct heap_locations *p, struct heap_locations_module *m,
 		    const struct heap_file *f)
 {
-	struct buf id = { 0 };
+	auto_buf struct buf id = { 0 };
 
 	buf_hex(&id, f->build_id, f->build_id_size);
 	m->build_id = strings_at(&p->texts, strings_add(&p->texts, id.data));
-	buf_release(&id);
 }
 
 /* Addresses without a function of two builds are not the same, though their files' names are. */

@@ -139,7 +139,7 @@ void join_write_json(struct json *json, const struct join *j, uint64_t top)
 
 void join_write_csv(struct buf *out, const struct join *j, uint64_t top)
 {
-	struct buf line = { 0 };
+	auto_buf struct buf line = { 0 };
 
 	buf_text(out, "class,large,live_objects,live_bytes,unused_bytes,stack\n");
 	for (size_t i = 0; i < j->class_count; i++) {
@@ -160,5 +160,4 @@ void join_write_csv(struct buf *out, const struct join *j, uint64_t top)
 			buf_printf(out, "%" PRIu64 ",%d,%.2f,%.2f,%.2f,\n", c->size, c->large, left,
 				   left * (double)c->size, (double)c->unused - c->charged);
 	}
-	buf_release(&line);
 }

@@ -13,7 +13,7 @@
 /* What each thread's lines are estimated to stand for, as --thread adds it up. */
 static void sum_threads(struct loaded_dump *d)
 {
-	struct map index = { 0 };
+	auto_release(map_release) struct map index = { 0 };
 
 	d->thread_count = d->dump.thread_count;
 	d->threads = xcalloc(d->thread_count + 1, sizeof(*d->threads));
@@ -29,7 +29,6 @@ static void sum_threads(struct loaded_dump *d)
 		if (map_get(&index, d->dump.shares[i].thread, &at))
 			dump_amounts_add(&d->threads[at].amounts, &a, 1);
 	}
-	map_release(&index);
 }
 
 struct loaded_dump *loaded_dump_new(const char *path, const void *bytes, size_t size,

@@ -147,7 +147,7 @@ static uint32_t add_location(struct profile *p, const struct dump *d, struct map
 
 void profile_add(struct profile *p, const struct dump *d, double sign)
 {
-	struct map known = { 0 };
+	auto_release(map_release) struct map known = { 0 };
 
 	p->rate = d->rate;
 	for (size_t i = 0; i < d->stack_count; i++) {
@@ -170,7 +170,6 @@ void profile_add(struct profile *p, const struct dump *d, double sign)
 		else
 			add_sample(p, &sample, sign);
 	}
-	map_release(&known);
 }
 
 static uint64_t sample_hash(const struct profile *p, const struct profile_sample *s)

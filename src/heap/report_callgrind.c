@@ -40,7 +40,7 @@ static void put_frame(struct sink *out, const struct profile *p,
 static int write_callgrind(const struct profile *p, const struct heap_report_options *o,
 			   struct sink *out, struct err *err)
 {
-	struct profile_walk w = { 0 };
+	auto_release(profile_walk_release) struct profile_walk w = { 0 };
 
 	buf_text(&out->buf, "# callgrind format\nversion: 1\ncreator: memoir\n");
 	put_name(&out->buf, "cmd: ", o->title);
@@ -72,7 +72,6 @@ static int write_callgrind(const struct profile *p, const struct heap_report_opt
 				   p->locations.frames[w.frames[k - 1]].line, f->line, weight);
 		}
 	}
-	profile_walk_release(&w);
 	return out->error;
 }
 

@@ -39,8 +39,8 @@ static uint64_t *weigh_stacks(const struct profile *p, enum heap_measure measure
 	uint64_t *weights = xcalloc(p->stack_count + 1, sizeof(*weights)), at;
 	struct address_stack *stacks = NULL;
 	size_t count = 0, room = 0;
-	struct profile_walk w = { 0 };
-	struct map known = { 0 };
+	auto_release(profile_walk_release) struct profile_walk w = { 0 };
+	auto_release(map_release) struct map known = { 0 };
 
 	for (size_t i = 0; i < p->sample_count; i++) {
 		size_t stack = profile_stack_of(p, i);
@@ -62,8 +62,6 @@ static uint64_t *weigh_stacks(const struct profile *p, enum heap_measure measure
 		if (weight > 0)
 			weights[stacks[i].stack] += (uint64_t)fmin(weight, 0x1p62);
 	}
-	profile_walk_release(&w);
-	map_release(&known);
 	free(stacks);
 	return weights;
 }

@@ -156,12 +156,11 @@ static void add_sample(struct disasm *d, const struct profile_walk *w, size_t sa
 
 static void add_samples(struct disasm *d)
 {
-	struct profile_walk w = { 0 };
+	auto_release(profile_walk_release) struct profile_walk w = { 0 };
 
 	for (size_t i = 0; i < d->p->sample_count; i++)
 		if (profile_walk(d->p, i, &w))
 			add_sample(d, &w, i);
-	profile_walk_release(&w);
 }
 
 /* "1320 <leaf_small>" behind a jump has its name; what memory is called is not known. */

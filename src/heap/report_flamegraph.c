@@ -40,7 +40,7 @@ static int write_flamegraph(const struct profile *p, const struct heap_report_op
 {
 	bool ever = o->measure == HEAP_ALLOC_SPACE || o->measure == HEAP_ALLOC_OBJECTS;
 	enum heap_part part = o->base ? HEAP_CHANGED : HEAP_WHOLE;
-	struct buf above = { 0 }, below = { 0 };
+	auto_buf struct buf above = { 0 }, below = { 0 };
 	struct heap_flame f;
 
 	heap_flame_init(&f, p, &(struct heap_flame_measure){ o->measure, part }, 1);
@@ -57,8 +57,6 @@ static int write_flamegraph(const struct profile *p, const struct heap_report_op
 					    .subheading = below.data,
 					    .changes = f.changes },
 		   out);
-	buf_release(&above);
-	buf_release(&below);
 	heap_flame_release(&f);
 	return out->error;
 }

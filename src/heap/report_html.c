@@ -143,7 +143,7 @@ static int write_html(const struct profile *p, const struct heap_report_options 
 		      struct sink *out, struct err *err)
 {
 	struct html h = { .profile = p, .options = o };
-	struct buf data = { 0 };
+	auto_buf struct buf data = { 0 };
 
 	choose_measures(&h);
 	heap_flame_init(&h.flame, p, h.measures, h.count);
@@ -158,7 +158,6 @@ static int write_html(const struct profile *p, const struct heap_report_options 
 	page_names(&h.page);
 	json_end_object(&h.page.j);
 	page_write(out, o->title, &data);
-	buf_release(&data);
 	page_release(&h.page);
 	heap_flame_release(&h.flame);
 	return out->error;

@@ -136,12 +136,11 @@ static void add_sample(struct list *l, const struct profile_walk *w, size_t samp
 
 static void add_samples(struct list *l)
 {
-	struct profile_walk w = { 0 };
+	auto_release(profile_walk_release) struct profile_walk w = { 0 };
 
 	for (size_t i = 0; i < l->p->sample_count; i++)
 		if (profile_walk(l->p, i, &w))
 			add_sample(l, &w, i);
-	profile_walk_release(&w);
 }
 
 /* Lines that a routine has besides those of the dump: all of the code that is around its frames. */
@@ -150,7 +149,7 @@ static void find_extents(struct list *l)
 	const struct heap_locations *locations = &l->p->locations;
 	struct code *code = code_new(l->p);
 	struct strings names;
-	struct map routines = { 0 };
+	auto_release(map_release) struct map routines = { 0 };
 
 	strings_init(&names);
 	for (size_t i = 0; i < l->count; i++) {
@@ -190,7 +189,6 @@ static void find_extents(struct list *l)
 		}
 		free(steps.rows);
 	}
-	map_release(&routines);
 	strings_release(&names);
 	code_free(code);
 }

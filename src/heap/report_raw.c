@@ -79,15 +79,13 @@ static int write_raw(const struct profile *p, const struct heap_report_options *
 		     struct err *err)
 {
 	uint32_t program = p->locations.main_module;
-	struct dump d = { 0 };
+	auto_release(dump_release) struct dump d = { 0 };
 
 	/* What a damaged dump has is written; the reader of it will say what is wrong. */
 	if (o->dump)
 		dump_read(&d, o->dump, o->dump_size, err);
-	if (!o->dump || d.pc_count != p->site_count) {
-		dump_release(&d);
+	if (!o->dump || d.pc_count != p->site_count)
 		return err_set(err, -EINVAL, "a symbolized dump is made of one whole dump");
-	}
 	buf_text(&out->buf, "--- symbol\nbinary=");
 	if (program != HEAP_NO_MODULE) {
 		const char *path = p->locations.modules[program].path;
@@ -102,7 +100,6 @@ static int write_raw(const struct profile *p, const struct heap_report_options *
 	for (size_t at = d.body; at < o->dump_size && !sink_turn(out); at += SINK_BLOCK)
 		buf_add(&out->buf, (const char *)o->dump + at,
 			o->dump_size - at < SINK_BLOCK ? o->dump_size - at : SINK_BLOCK);
-	dump_release(&d);
 	return out->error;
 }
 

@@ -95,7 +95,7 @@ static int write_svg(const struct profile *p, const struct heap_report_options *
 {
 	static const char *const measures[] = { "bytes alive", "objects alive", "bytes allocated",
 						"objects allocated" };
-	struct buf above = { 0 }, below = { 0 };
+	auto_buf struct buf above = { 0 }, below = { 0 };
 	struct callgraph_node *nodes;
 	struct callgraph_edge *edges;
 	struct heap_graph g;
@@ -121,8 +121,6 @@ static int write_svg(const struct profile *p, const struct heap_report_options *
 		release_edge(&edges[i]);
 	free(nodes);
 	free(edges);
-	buf_release(&above);
-	buf_release(&below);
 	heap_graph_release(&g);
 	return out->error;
 }

@@ -28,7 +28,7 @@ static bool is_address(const char *line, size_t size)
 /* The dump: a stack for each address, then all other lines. */
 static void put_dump(const struct buf *in, struct buf *out)
 {
-	struct buf others = { 0 };
+	auto_buf struct buf others = { 0 };
 	const char *at = in->data, *end = in->data + in->size;
 
 	buf_text(out, "heap_v2/1\n");
@@ -50,7 +50,6 @@ static void put_dump(const struct buf *in, struct buf *out)
 	buf_text(out, "MAPPED_LIBRARIES:\n");
 	if (others.size)
 		buf_add(out, others.data, others.size);
-	buf_release(&others);
 }
 
 static void put_name(struct buf *out, const struct heap_locations *p, uint32_t number, uint64_t pc)

@@ -109,7 +109,7 @@ static void thin_documents(struct history *h)
 static void keep_document(struct history *h, struct stats *s, const struct stats_origin *from,
 			  uint64_t number)
 {
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	struct json j;
 
 	json_init(&j, &text);
@@ -120,7 +120,6 @@ static void keep_document(struct history *h, struct stats *s, const struct stats
 		.number = number, .json = xmemdup0(text.data, text.size), .size = text.size
 	};
 	h->document_bytes += text.size;
-	buf_release(&text);
 }
 
 static void push_point(struct history *h)

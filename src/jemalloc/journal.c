@@ -110,7 +110,7 @@ static int write_record(struct journal *j, const struct buf *record, struct err 
 
 int journal_add(struct journal *j, const struct buf *record, struct err *err)
 {
-	struct buf packed = { 0 };
+	auto_buf struct buf packed = { 0 };
 	struct sink sink;
 	int e = 0;
 
@@ -124,7 +124,6 @@ int journal_add(struct journal *j, const struct buf *record, struct err *err)
 		e = rotate(j, err);
 	if (!e)
 		e = write_record(j, record, err);
-	buf_release(&packed);
 	return e;
 }
 

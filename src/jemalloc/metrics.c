@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf_text.h"
+#include "base/xalloc.h"
 #include "jemalloc/fields.h"
 #include "jemalloc/merge.h"
 #include "jemalloc/waterfall.h"
@@ -198,7 +199,7 @@ static void mutexes(struct buf *out, const char *group, const char *of,
 
 static void overhead(struct buf *out, const struct stats *s, const struct stats_arena *whole)
 {
-	struct waterfall w = { 0 };
+	auto_release(waterfall_release) struct waterfall w = { 0 };
 
 	waterfall_make(&w, s, whole);
 	buf_text(out, "# HELP jemalloc_overhead_bytes bytes between resident and what the program "
@@ -206,7 +207,6 @@ static void overhead(struct buf *out, const struct stats *s, const struct stats_
 	for (unsigned i = 0; i < WATERFALL_STEP_COUNT; i++)
 		buf_printf(out, "jemalloc_overhead_bytes{step=\"%s\"} %" PRId64 "\n",
 			   waterfall_rows[i].name, w.step[i]);
-	waterfall_release(&w);
 }
 
 void metrics_write(struct buf *out, struct stats *s)

@@ -36,7 +36,7 @@ int report_write(struct sink *out, const struct history *files, size_t count)
 	const char *hole =
 		(char *)memmem(report_page, report_page_length, HOLE, strlen(HOLE)) + strlen(HOLE);
 	const char *rest = memchr(hole, '<', (size_t)(end - hole));
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	struct json j;
 
 	buf_add(&out->buf, report_page, (size_t)(hole - report_page));
@@ -53,6 +53,5 @@ int report_write(struct sink *out, const struct history *files, size_t count)
 	json_end_object(&j);
 	put_escaped(out, &text);
 	buf_add(&out->buf, rest, (size_t)(end - rest));
-	buf_release(&text);
 	return sink_turn(out);
 }

@@ -133,7 +133,7 @@ void stats_csv_write(struct buf *out, struct stats_csv *c, struct stats *s)
 {
 	const struct stats_arena *whole = stats_merge(s), *a = stats_tables_arena(s, c->arena);
 	bool advice = !strcmp(c->name, "advice"), waterfall = !strcmp(c->name, "waterfall");
-	struct waterfall w = { 0 };
+	auto_release(waterfall_release) struct waterfall w = { 0 };
 
 	if (!strcmp(c->name, "summary"))
 		put_summary(out, c, s);
@@ -150,7 +150,6 @@ void stats_csv_write(struct buf *out, struct stats_csv *c, struct stats *s)
 	for (const struct stats_table *t = stats_tables; t->name; t++)
 		if (!strcmp(c->name, t->name) && (a || !t->of_arena))
 			put_table(out, c, t, s, a);
-	waterfall_release(&w);
 }
 
 void stats_csv_write_growth(struct buf *out, struct stats_csv *c, struct growth *g)

@@ -56,7 +56,7 @@ void cache_keep(struct cache *c, const struct chunk *chunk)
 static void add_counters(struct buf *b, const struct tables *t)
 {
 	struct cache_record head = { .kind = CACHE_CHUNK, .type = CHUNK_COUNTERS };
-	struct buf payload = { 0 };
+	auto_buf struct buf payload = { 0 };
 
 	for (size_t i = 0; i < t->counter_count; i++) {
 		uint8_t number[VARINT_MAX];
@@ -70,14 +70,13 @@ static void add_counters(struct buf *b, const struct tables *t)
 	head.size = payload.size;
 	if (payload.size)
 		add_record(b, head, payload.data);
-	buf_release(&payload);
 }
 
 /* Nor does what is said of removed allocations before the last time. */
 static void add_removed(struct buf *b, const struct removed *r)
 {
 	struct cache_record head = { .kind = CACHE_CHUNK, .type = CHUNK_STATISTICS };
-	struct buf payload = { 0 };
+	auto_buf struct buf payload = { 0 };
 
 	for (size_t i = 0; i < r->count; i++) {
 		buf_reserve(&payload, STATISTICS_ROW_MAX);
@@ -88,7 +87,6 @@ static void add_removed(struct buf *b, const struct removed *r)
 	head.size = payload.size;
 	if (payload.size)
 		add_record(b, head, payload.data);
-	buf_release(&payload);
 }
 
 static void add_markers(struct buf *b, const struct markers *m)
@@ -105,7 +103,7 @@ static void add_markers(struct buf *b, const struct markers *m)
 static void add_slacks(struct buf *b, const struct columns *c)
 {
 	struct cache_record head = { .kind = CACHE_SLACKS };
-	struct buf rows = { 0 };
+	auto_buf struct buf rows = { 0 };
 
 	for (size_t i = 0; i < c->large_slacks.room; i++) {
 		const struct map_entry *e = &c->large_slacks.entries[i];
@@ -117,7 +115,6 @@ static void add_slacks(struct buf *b, const struct columns *c)
 	head.size = rows.size;
 	if (rows.size)
 		add_record(b, head, rows.data);
-	buf_release(&rows);
 }
 
 static void put_tables(struct buf *b, const struct model *m)
@@ -185,7 +182,7 @@ static void put_sections(struct writing *w, const struct model *m)
 {
 	const struct nodes *n = &m->tables.nodes;
 	const struct summary *summary = model_summary(m);
-	struct buf tables = { 0 };
+	auto_buf struct buf tables = { 0 };
 
 	if (m->chains_offset) {
 		w->header.sections[CACHE_CHAINS].offset = m->chains_offset;
@@ -206,7 +203,6 @@ static void put_sections(struct writing *w, const struct model *m)
 	if (tables.size > CACHE_TABLES_MAX)
 		w->error = -EFBIG;
 	w->header.tables_sum = cache_tables_sum(tables.data, tables.size);
-	buf_release(&tables);
 }
 
 static void put_header(struct writing *w, const struct model *m)

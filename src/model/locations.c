@@ -74,7 +74,7 @@ static uint32_t add_location(struct locations *p, struct location location)
 static void take_nodes(struct locations *p)
 {
 	const struct tables *t = &p->model->tables;
-	struct map *seen = xcalloc(t->module_count + 1, sizeof(*seen));
+	auto_free struct map *seen = xcalloc(t->module_count + 1, sizeof(*seen));
 
 	p->known_nodes = t->nodes.known;
 	p->of_node = xreallocarray(p->of_node, t->nodes.count, sizeof(*p->of_node));
@@ -98,7 +98,6 @@ static void take_nodes(struct locations *p)
 	}
 	for (size_t i = 0; i <= t->module_count; i++)
 		map_release(&seen[i]);
-	free(seen);
 }
 
 uint32_t locations_of_node(const struct locations *p, uint32_t node)

@@ -230,12 +230,11 @@ static void pack(const struct locations *p, struct buf *out)
 
 static void write_file(struct locations *p)
 {
-	struct buf out = { 0 };
+	auto_buf struct buf out = { 0 };
 
 	pack(p, &out);
 	if (out.size <= SIZE_MAX_BYTES)
 		cache_dir_put(p->cache->dir, p->cache->name, &out, p->cache->limit);
-	buf_release(&out);
 }
 
 void locations_cache_store(struct locations *p)

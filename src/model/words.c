@@ -94,14 +94,13 @@ struct saying {
 
 static void say_count(const struct saying *s, uint64_t count, const char *what)
 {
-	struct buf line = { 0 };
+	auto_buf struct buf line = { 0 };
 	struct human a;
 
 	if (!count)
 		return;
 	buf_printf(&line, "%s %s", human_count(&a, count), what);
 	s->say(s->context, line.data);
-	buf_release(&line);
 }
 
 static void say_counters(const struct saying *s, const struct model *m)
@@ -122,7 +121,7 @@ void words_losses(const struct model *m, void (*say)(void *context, const char *
 	const struct saying s = { say, context };
 	const char *not_hooked = model_info(m, "not_hooked");
 	struct loss loss = model_loss(m);
-	struct buf line = { 0 };
+	auto_buf struct buf line = { 0 };
 
 	say_counters(&s, m);
 	if (!words_switched(m) && not_hooked) {
@@ -138,5 +137,4 @@ void words_losses(const struct model *m, void (*say)(void *context, const char *
 			   loss.err.text);
 		say(context, line.data);
 	}
-	buf_release(&line);
 }

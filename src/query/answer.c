@@ -139,14 +139,13 @@ static void optional_text(struct json *j, const char *key, const char *text)
 
 static void function_name(const struct answer *a, struct json *j, const char *name)
 {
-	struct buf shorter = { 0 };
+	auto_buf struct buf shorter = { 0 };
 
 	if (a->shorten && *name) {
 		a->shorten(name, &shorter);
 		name = shorter.data;
 	}
 	optional_text(j, "function", name);
-	buf_release(&shorter);
 }
 
 void answer_frames(const struct answer *a, struct json *j, uint32_t node)
@@ -155,7 +154,7 @@ void answer_frames(const struct answer *a, struct json *j, uint32_t node)
 	uint64_t at = a->view->model->tables.nodes.frame[node] & NODE_ADDRESS_MASK;
 	uint32_t id = locations_of_node(p, node);
 	const struct location *location = locations_at(p, id);
-	struct buf unnamed = { 0 };
+	auto_buf struct buf unnamed = { 0 };
 	unsigned count;
 	const struct location_frame *f = locations_frames(p, id, &count);
 
@@ -179,7 +178,6 @@ void answer_frames(const struct answer *a, struct json *j, uint32_t node)
 		json_bool(j, "is_inline", f[count].inlined);
 		json_end_object(j);
 	}
-	buf_release(&unnamed);
 }
 
 /* The same, out of what was written before. */

@@ -46,7 +46,7 @@ static struct function_total *end_side(struct neighbour_side *s, const struct tr
 
 static bool is_called(const struct tree *t, uint32_t name, const char *function)
 {
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	size_t n = strlen(function);
 	bool ret;
 
@@ -54,13 +54,12 @@ static bool is_called(const struct tree *t, uint32_t name, const char *function)
 		return false;
 	tree_name_text(t, name, &text);
 	ret = !strncmp(text.data, function, n) && (!text.data[n] || text.data[n] == '(');
-	buf_release(&text);
 	return ret;
 }
 
 void callers_init(struct callers *c, const struct tree *t, const char *function)
 {
-	bool *wanted = xcalloc(t->name_count, sizeof(*wanted));
+	auto_free bool *wanted = xcalloc(t->name_count, sizeof(*wanted));
 	uint32_t *end = tree_ends(t), inside = 0;
 	struct neighbour_side callers, callees;
 
@@ -91,7 +90,6 @@ void callers_init(struct callers *c, const struct tree *t, const char *function)
 	}
 	c->callers = end_side(&callers, t, &c->caller_count);
 	c->callees = end_side(&callees, t, &c->callee_count);
-	free(wanted);
 	free(end);
 }
 

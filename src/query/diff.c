@@ -46,9 +46,9 @@ static void add_pair(struct diff_pair *to, const struct diff_pair *p)
 /* Puts a tree into the one of both. */
 static void merge_tree(struct merging *m, const struct tree *t, bool after)
 {
-	uint32_t *names = xcalloc(t->name_count, sizeof(*names));
-	uint32_t *place = xcalloc(t->count, sizeof(*place));
-	struct buf text = { 0 };
+	auto_free uint32_t *names = xcalloc(t->name_count, sizeof(*names));
+	auto_free uint32_t *place = xcalloc(t->count, sizeof(*place));
+	auto_buf struct buf text = { 0 };
 
 	for (uint32_t i = 0; i < t->name_count; i++) {
 		buf_clear(&text);
@@ -63,9 +63,6 @@ static void merge_tree(struct merging *m, const struct tree *t, bool after)
 		to = &m->d->nodes[place[i]];
 		diff_add_weight(after ? &to->self.after : &to->self.before, &n->self);
 	}
-	buf_release(&text);
-	free(names);
-	free(place);
 }
 
 int64_t diff_change(const struct diff *d, const struct diff_pair *p)

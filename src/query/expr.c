@@ -335,10 +335,9 @@ static bool is_frame_field(const struct filter_field *f)
 
 static bool has_choice(const struct filter_row *row, const char *word)
 {
-	char *key = xasprintf("%s: ", word);
+	auto_free char *key = xasprintf("%s: ", word);
 	bool has = row && row->type == ARG_CHOICE && *word && strstr(row->meaning, key);
 
-	free(key);
 	return has;
 }
 

@@ -92,13 +92,12 @@ static struct condition *choice_condition(const struct filter_row *row, const ch
 					  unsigned *count, struct err *err)
 {
 	auto_free char *meaning = choice(row->meaning, value);
-	struct buf words = { 0 };
+	auto_buf struct buf words = { 0 };
 
 	if (meaning)
 		return expr_parse(meaning, NULL, count, err);
 	list_choices(row->meaning, &words);
 	err_set(err, -EINVAL, "'%.40s' is none of %s", value, words.data);
-	buf_release(&words);
 	return NULL;
 }
 

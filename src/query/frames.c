@@ -184,7 +184,7 @@ static void select_stacks(struct selecting *s, const struct model *m, const stru
 {
 	const struct nodes *nodes = &m->tables.nodes;
 	uint32_t count = locations_count(s->p);
-	uint8_t *memo = xcalloc(count + 1, 1);
+	auto_free uint8_t *memo = xcalloc(count + 1, 1);
 
 	for (uint32_t i = 1; i < nodes->count && !s->error; i++) {
 		uint32_t location;
@@ -201,7 +201,6 @@ static void select_stacks(struct selecting *s, const struct model *m, const stru
 		if (memo[location] == MEMO_YES)
 			bit_set(stacks, i);
 	}
-	free(memo);
 }
 
 static void selecting_init(struct selecting *s, const struct model *m, struct locations *p,
@@ -231,7 +230,7 @@ int frames_select_responsible(const struct responsible *r, const struct conditio
 	const struct nodes *nodes = &r->model->tables.nodes;
 	auto_free uint8_t *memo = xcalloc(responsible_units(r), 1);
 	struct responsible_frame f;
-	struct buf name = { 0 };
+	auto_buf struct buf name = { 0 };
 
 	for (uint32_t i = 1; i < nodes->count && !s.error; i++) {
 		uint8_t *known;
@@ -247,7 +246,6 @@ int frames_select_responsible(const struct responsible *r, const struct conditio
 		if (*known == MEMO_YES)
 			bit_set(stacks, i);
 	}
-	buf_release(&name);
 	return s.error;
 }
 

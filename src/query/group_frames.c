@@ -174,7 +174,7 @@ static void group_responsible(struct groups *out, const struct summary *sum,
 			      const struct summary_sums *matched)
 {
 	const struct responsible *r = responsible_of_view(out->view);
-	uint32_t *position = xcalloc(responsible_units(r), sizeof(*position));
+	auto_free uint32_t *position = xcalloc(responsible_units(r), sizeof(*position));
 	size_t room = 0;
 
 	for (uint32_t i = 0; i < sum->count; i++) {
@@ -200,7 +200,6 @@ static void group_responsible(struct groups *out, const struct summary *sum,
 		summary_add(&g->self, &matched[i]);
 		summary_add(&g->all, &sum->rows[i].sums);
 	}
-	free(position);
 }
 
 void group_frames(struct groups *out, const struct summary *sum, const struct summary_sums *matched)

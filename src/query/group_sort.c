@@ -99,7 +99,7 @@ static uint64_t key_of(const struct groups *g, const struct group *group, struct
 struct page groups_page(const struct groups *g, struct group_sort sort, bool descending,
 			uint32_t skip, uint32_t count)
 {
-	struct sort_item *items = xcalloc((size_t)g->count + 1, sizeof(*items));
+	auto_free struct sort_item *items = xcalloc((size_t)g->count + 1, sizeof(*items));
 	uint64_t flip = descending ? UINT64_MAX : 0;
 	const struct stack_peak *peaks = NULL;
 	struct page p = { 0 };
@@ -112,7 +112,6 @@ struct page groups_page(const struct groups *g, struct group_sort sort, bool des
 	p.rows = xcalloc((size_t)p.count + 1, sizeof(*p.rows));
 	for (uint32_t i = 0; i < p.count; i++)
 		p.rows[i] = items[i].item;
-	free(items);
 	return p;
 }
 

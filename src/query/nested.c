@@ -38,7 +38,7 @@ static struct family *families(const struct nodes *nodes)
 
 void nested_walk(const struct nodes *nodes, const struct nested_visitor *v)
 {
-	struct family *of = families(nodes);
+	auto_free struct family *of = families(nodes);
 	uint32_t node = of[0].first_callee;
 
 	while (node) {
@@ -56,5 +56,4 @@ void nested_walk(const struct nodes *nodes, const struct nested_visitor *v)
 		if (node)
 			node = of[node].next;
 	}
-	free(of);
 }

@@ -357,12 +357,11 @@ static uint64_t stack_value(struct binder *b, int which, const struct summary_ro
 static struct step *bind_depth(struct binder *b, struct range r)
 {
 	struct step *s = set_new(STEP_STACKS, 2, b->nodes);
-	uint32_t *depth = depths(&b->m->tables.nodes, b->nodes);
+	auto_free uint32_t *depth = depths(&b->m->tables.nodes, b->nodes);
 
 	for (uint32_t i = 0; i < b->nodes; i++)
 		if (!r.empty && depth[i] >= r.low && depth[i] <= r.high)
 			bit_set(s->bits, i);
-	free(depth);
 	return s;
 }
 
@@ -434,13 +433,12 @@ static struct step *bind_thread(struct binder *b, const struct condition *c)
 	bool freed = c->field->which == SIDE_DEALLOCATION;
 	struct step *s = set_new(freed ? STEP_FREE_THREADS : STEP_THREADS, freed ? 5 : 3,
 				 (uint32_t)t->count);
-	struct value tid = { 0 };
+	auto_release(value_release) struct value tid = { 0 };
 	bool number = c->op == OP_EQ && !value_parse(&tid, ARG_NUMBER, c->value.text, NULL);
 
 	for (uint32_t i = 0; i < t->count; i++)
 		if ((number && t->rows[i].tid == tid.number) || name_fits(b, c, t->rows[i].name))
 			bit_set(s->bits, i);
-	value_release(&tid);
 	return b->error ? step_free(s) : s;
 }
 

@@ -221,7 +221,7 @@ static void put_together(struct series *s, struct filling *f, unsigned pieces)
 void series_init(struct series *s, const struct view *v, uint64_t from, uint64_t to, uint32_t count)
 {
 	unsigned pieces = parallel_workers() * 4 < PIECES_MAX ? parallel_workers() * 4 : PIECES_MAX;
-	struct filling *f = xcalloc(1, sizeof(*f));
+	auto_free struct filling *f = xcalloc(1, sizeof(*f));
 
 	memset(s, 0, sizeof(*s));
 	s->from = from;
@@ -244,7 +244,6 @@ void series_init(struct series *s, const struct view *v, uint64_t from, uint64_t
 	parallel_for(pieces, 1, fill_part, f);
 	put_together(s, f, pieces);
 	free(f->before);
-	free(f);
 }
 
 void series_release(struct series *s)

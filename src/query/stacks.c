@@ -54,7 +54,7 @@ static void add_utf8(struct buf *out, const char *text)
 
 void stack_frame_name(const struct view *v, const struct stack_frame *f, struct buf *out)
 {
-	struct buf unnamed = { 0 };
+	auto_buf struct buf unnamed = { 0 };
 
 	if (f->function) {
 		add_utf8(out, locations_string(v->locations, f->function));
@@ -62,7 +62,6 @@ void stack_frame_name(const struct view *v, const struct stack_frame *f, struct 
 	}
 	locations_unnamed(v->locations, f->module, f->address, &unnamed);
 	add_utf8(out, unnamed.data);
-	buf_release(&unnamed);
 }
 
 void stack_frame_label(const struct view *v, const struct stack_frame *f, struct buf *out)

@@ -45,14 +45,13 @@ bool shared_folder(const struct reader *r, struct buf *out)
 
 static int open_beside(const struct reader *r, const char *key)
 {
-	struct buf path = { 0 };
+	auto_buf struct buf path = { 0 };
 	int fd = -1;
 
 	if (shared_folder(r, &path)) {
 		buf_printf(&path, "/%s" FORMAT_SHARED_SUFFIX, key);
 		fd = open(path.data, FLAGS);
 	}
-	buf_release(&path);
 	return fd;
 }
 

@@ -93,7 +93,7 @@ static int start_runner(const struct allocator *a, const char *helper, int plan_
 {
 	char plan_text[16], result_text[16], touch_text[16];
 	char *const argv[] = { (char *)HELPER, plan_text, result_text, touch_text, NULL };
-	struct environment e = { 0 };
+	auto_release(environment_release) struct environment e = { 0 };
 	posix_spawn_file_actions_t actions;
 	int error;
 
@@ -106,7 +106,6 @@ static int start_runner(const struct allocator *a, const char *helper, int plan_
 	posix_spawn_file_actions_adddup2(&actions, plan_fd, PLAN_FD);
 	error = posix_spawn(ret_pid, helper, &actions, NULL, argv, e.rows);
 	posix_spawn_file_actions_destroy(&actions);
-	environment_release(&e);
 	return -error;
 }
 

@@ -143,12 +143,11 @@ void put_counted(struct buf *b, const void *bytes, size_t size)
 
 void output_info(struct output *o, const char *key, const void *value, size_t size)
 {
-	struct buf b = { 0 };
+	auto_buf struct buf b = { 0 };
 
 	put_counted(&b, key, strlen(key));
 	put_counted(&b, value, size);
 	output_chunk(o, CHUNK_INFO, b.data, b.size);
-	buf_release(&b);
 }
 
 void output_info_number(struct output *o, const char *key, uint64_t value)
@@ -160,12 +159,11 @@ void output_info_number(struct output *o, const char *key, uint64_t value)
 
 void output_counter(struct output *o, const char *name, uint64_t value)
 {
-	struct buf b = { 0 };
+	auto_buf struct buf b = { 0 };
 
 	put_counted(&b, name, strlen(name));
 	put_number(&b, value);
 	output_chunk(o, CHUNK_COUNTERS, b.data, b.size);
-	buf_release(&b);
 }
 
 void output_loss(struct output *o, const struct loss *loss)

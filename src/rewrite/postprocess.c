@@ -220,7 +220,7 @@ static bool postprocess_visit(void *visitor, const struct chunk *c, struct sourc
 /* Programs and libraries; what else was put into the recording may be wanted. */
 static bool is_binary(const struct model *m, const struct embedded_file *f)
 {
-	struct chunk c = { 0 };
+	auto_release(chunk_release) struct chunk c = { 0 };
 	bool binary = false;
 
 	for (size_t i = 0; i < f->piece_count && !binary; i++) {
@@ -231,7 +231,6 @@ static bool is_binary(const struct model *m, const struct embedded_file *f)
 			 c.payload_size >= p->size &&
 			 !memcmp(c.payload + c.payload_size - p->size, "\177ELF", 4);
 	}
-	chunk_release(&c);
 	return binary;
 }
 

@@ -127,7 +127,7 @@ struct alive {
 static void see_whole(struct removal *p, const struct model *m)
 {
 	const struct columns *c = &m->allocations;
-	struct alive *alive = xcalloc(p->sums.count + 1, sizeof(*alive));
+	auto_free struct alive *alive = xcalloc(p->sums.count + 1, sizeof(*alive));
 	struct event_iterator t = event_iterator_between(m, 0, NEVER);
 
 	while (event_iterator_next(&t)) {
@@ -153,7 +153,6 @@ static void see_whole(struct removal *p, const struct model *m)
 			s->peak_count++;
 		}
 	}
-	free(alive);
 }
 
 /* A stack that lost something before knows its whole already: the events are not all of it. */

@@ -162,7 +162,7 @@ static bool sizes_visit(void *visitor, const struct chunk *c, struct source_even
 
 void sizes_measure(struct sizes *z, struct source *s)
 {
-	struct measuring *m = xcalloc(1, sizeof(*m));
+	auto_free struct measuring *m = xcalloc(1, sizeof(*m));
 
 	memset(z, 0, sizeof(*z));
 	m->sizes = z;
@@ -172,5 +172,4 @@ void sizes_measure(struct sizes *z, struct source *s)
 	s->visit_ends = true;
 	z->loss = source_each(s);
 	free(m->packed);
-	free(m);
 }

@@ -77,12 +77,10 @@ static bool embed(struct source *s, struct walk *w, bool *ret_more)
 {
 	const struct embedded_file *f = &w->tables.files[w->tables.file_count - 1];
 	struct chunk piece = { .offset = w->chunk.offset, .head.type = CHUNK_FILE };
-	struct buf content = { 0 }, payload = { 0 };
+	auto_buf struct buf content = { 0 }, payload = { 0 };
 
-	if (!s->embed || !shared_file_read(&s->reader, f->key, f->total_size, &content)) {
-		buf_release(&content);
+	if (!s->embed || !shared_file_read(&s->reader, f->key, f->total_size, &content))
 		return false;
-	}
 	for (uint64_t at = 0; *ret_more && at < content.size; at += PIECE_SIZE) {
 		size_t left = content.size - at;
 
@@ -97,8 +95,6 @@ static bool embed(struct source *s, struct walk *w, bool *ret_more)
 		piece.payload_size = payload.size;
 		*ret_more = s->visit(s->visitor, &piece, NULL);
 	}
-	buf_release(&content);
-	buf_release(&payload);
 	return true;
 }
 
@@ -136,7 +132,7 @@ static struct loss each(struct source *s, struct walk *w)
 
 struct loss source_each(struct source *s)
 {
-	struct walk *w = xcalloc(1, sizeof(*w));
+	auto_free struct walk *w = xcalloc(1, sizeof(*w));
 	struct loss loss;
 
 	w->events.events = xreallocarray(NULL, CODEC_CHUNK_EVENTS, sizeof(*w->events.events));
@@ -145,6 +141,5 @@ struct loss source_each(struct source *s)
 	tables_release(&w->tables);
 	free(w->events.events);
 	free(w->events.runs);
-	free(w);
 	return loss;
 }

@@ -216,7 +216,7 @@ static void write_statistics(struct output *o, const struct removal *plan,
 			     const struct removed *earlier)
 {
 	uint8_t row[STATISTICS_ROW_MAX];
-	struct buf b = { 0 };
+	auto_buf struct buf b = { 0 };
 
 	for (size_t i = 0; i < plan->sums.count; i++) {
 		const struct statistics *s = &plan->sums.rows[i];
@@ -231,7 +231,6 @@ static void write_statistics(struct output *o, const struct removal *plan,
 	}
 	if (b.size)
 		output_chunk(o, CHUNK_STATISTICS, b.data, b.size);
-	buf_release(&b);
 }
 
 /* `all` is what the recording adds up to, `left` what the events that were taken over do. */
@@ -260,14 +259,13 @@ static void write_counters(struct output *o, const struct totals *all, const str
 		{ COUNTER_WHOLE_FREE_STACKS, stacks->free_stacks, 0 },
 		{ COUNTER_WHOLE_DEEPEST, stacks->deepest, 0 },
 	};
-	struct buf b = { 0 };
+	auto_buf struct buf b = { 0 };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		put_counted(&b, rows[i].name, strlen(rows[i].name));
 		put_number(&b, rows[i].all > rows[i].left ? rows[i].all - rows[i].left : 0);
 	}
 	output_chunk(o, CHUNK_COUNTERS, b.data, b.size);
-	buf_release(&b);
 }
 
 static bool copy_chunk(void *visitor, const struct chunk *c, struct source_events *events)

@@ -267,7 +267,7 @@ static int refused(unsigned status, const struct buf *body, struct err *err)
 
 static int fetch_stats(struct agent_session *session, struct err *err)
 {
-	struct buf body = { 0 };
+	auto_buf struct buf body = { 0 };
 	struct snapshots r;
 	unsigned status = 0;
 	int e = 0;
@@ -292,7 +292,6 @@ static int fetch_stats(struct agent_session *session, struct err *err)
 		}
 		snapshots_close(&r);
 	}
-	buf_release(&body);
 	return e;
 }
 

@@ -103,7 +103,7 @@ static int answer_control(struct request *r, struct sink *out)
 	auto_free char *name =
 		r->args[2] ? xasprintf("%s/%s", r->args[1], r->args[2]) : xstrdup(r->args[1]);
 	const struct control *c = controls_find(name);
-	struct buf target = { 0 }, body = { 0 };
+	auto_buf struct buf target = { 0 }, body = { 0 };
 	int error;
 
 	if (!c)
@@ -117,8 +117,6 @@ static int answer_control(struct request *r, struct sink *out)
 		buf_add(&out->buf, body.data, body.size);
 	if (!error)
 		agent_session_refresh_if_viewed(r->agent_session);
-	buf_release(&target);
-	buf_release(&body);
 	return error;
 }
 
@@ -128,7 +126,7 @@ static int fetch_and_open(struct request *r, struct sink *out, const char *targe
 {
 	struct agents_entry agent = agent_session_agent(r->agent_session);
 	const char *slash = strrchr(agent.program, '/');
-	struct buf body = { 0 };
+	auto_buf struct buf body = { 0 };
 	auto_free char *name = NULL;
 	char id[ID_SIZE];
 	struct err err;
@@ -136,21 +134,17 @@ static int fetch_and_open(struct request *r, struct sink *out, const char *targe
 	int error = agent_session_call(r, "GET", target, DUMP_TIMEOUT_MS, &body);
 
 	if (error)
-		goto out;
+		return error;
 	name = xasprintf("%s.%d.%u.%s", slash ? slash + 1 : agent.program, (int)agent.pid,
 			 agent_session_next_file(r->agent_session), extension);
-	if (uploads_put(r->server, body.data, body.size, name, id, &err)) {
-		error = ask_fail(&r->ask, 502, NULL, "what the agent sent cannot be opened: %s",
-				 err.text);
-		goto out;
-	}
+	if (uploads_put(r->server, body.data, body.size, name, id, &err))
+		return ask_fail(&r->ask, 502, NULL, "what the agent sent cannot be opened: %s",
+				err.text);
 	request_json(&j, out);
 	json_object(&j, NULL);
 	json_text(&j, "id", id);
 	json_text(&j, "name", name);
 	json_end_object(&j);
-out:
-	buf_release(&body);
 	return error;
 }
 

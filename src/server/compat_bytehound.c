@@ -45,7 +45,7 @@ static void add_filters(struct buf *out, const struct params *p)
 static void add_graph_urls(const struct answer *a, struct json *j, uint32_t stack, bool matched)
 {
 	const struct ask *ask = a->context;
-	struct buf url = { 0 };
+	auto_buf struct buf url = { 0 };
 
 	if (!ask_bool(ask, "generate_graphs")) {
 		json_null(j, "graph_preview_url");
@@ -59,7 +59,6 @@ static void add_graph_urls(const struct answer *a, struct json *j, uint32_t stac
 	json_text(j, "graph_preview_url", url.data);
 	url.data[url.size - strlen("&preview=true")] = 0;
 	json_text(j, "graph_url", url.data);
-	buf_release(&url);
 }
 
 static int answer_allocation_groups(struct request *r, struct sink *out)
@@ -271,7 +270,7 @@ static void write_tree_node(struct json *j, const struct tree *t, const struct t
 
 static int answer_tree(struct request *r, struct sink *out)
 {
-	struct tree t = { 0 };
+	auto_release(tree_release) struct tree t = { 0 };
 	struct json j;
 	int error = tree_compute(&r->ask, &t);
 
@@ -279,7 +278,6 @@ static int answer_tree(struct request *r, struct sink *out)
 		request_json(&j, out);
 		error = tree_write_nodes(&t, NULL, &j, out, write_tree_node);
 	}
-	tree_release(&t);
 	return error;
 }
 

@@ -297,10 +297,9 @@ static const char *given_token(const struct exchange *x, struct params *params)
 static enum MHD_Result answer_upload(struct exchange *x)
 {
 	struct sent how = { .status = 201 };
-	struct buf body = { 0 };
+	auto_buf struct buf body = { 0 };
 	struct json j;
 	char id[ID_SIZE];
-	enum MHD_Result done;
 
 	if (upload_open(x->upload, &x->request, id))
 		return send_fault(x->connection, x->server, &x->request.ask.fault);
@@ -310,9 +309,7 @@ static enum MHD_Result answer_upload(struct exchange *x)
 	json_text(&j, "id", id);
 	json_text(&j, "name", ask_text(&x->request.ask, "name"));
 	json_end_object(&j);
-	done = send_bytes(x->connection, &how, body.data, body.size, true);
-	buf_release(&body);
-	return done;
+	return send_bytes(x->connection, &how, body.data, body.size, true);
 }
 
 static int take_bytes(void *context, const void *bytes, size_t size)
@@ -332,15 +329,13 @@ static enum MHD_Result answer_quick(struct exchange *x)
 	struct request *r = &x->request;
 	struct sent how = { .status = r->route->methods & METHOD_DELETE ? 204 : 200,
 			    .type = r->route->type };
-	struct buf body = { 0 };
+	auto_buf struct buf body = { 0 };
 	struct sink sink;
-	enum MHD_Result done;
 
 	how.gzip = accepts_gzip(x->connection) && how.status == 200;
 	sink_to_function(&sink, take_bytes, &body, how.gzip ? SINK_GZIP : SINK_PLAIN);
 	if (r->route->answer(r, &sink)) {
 		sink_cancel(&sink);
-		buf_release(&body);
 		return send_fault(x->connection, x->server, &r->ask.fault);
 	}
 	sink_finish(&sink, NULL);
@@ -353,9 +348,7 @@ static enum MHD_Result answer_quick(struct exchange *x)
 			buf_clear(&body);
 		}
 	}
-	done = send_bytes(x->connection, &how, body.data, body.size, true);
-	buf_release(&body);
-	return done;
+	return send_bytes(x->connection, &how, body.data, body.size, true);
 }
 
 static ssize_t read_stream(void *context, uint64_t position, char *to, size_t room)

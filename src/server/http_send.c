@@ -232,8 +232,7 @@ enum MHD_Result send_asset(struct MHD_Connection *c, const struct asset *a)
 	struct sent how = {
 		.status = 200, .type = a->type, .etag = a->etag, .gzip = accepts_gzip(c)
 	};
-	struct buf plain = { 0 };
-	enum MHD_Result done;
+	auto_buf struct buf plain = { 0 };
 
 	if (has_etag(c, a->etag)) {
 		how.status = 304;
@@ -244,7 +243,5 @@ enum MHD_Result send_asset(struct MHD_Connection *c, const struct asset *a)
 		return send_bytes(c, &how, a->gzip, a->length, false);
 	if (!unpack(a, &plain))
 		how.status = 500;
-	done = send_bytes(c, &how, plain.data, plain.size, true);
-	buf_release(&plain);
-	return done;
+	return send_bytes(c, &how, plain.data, plain.size, true);
 }

@@ -31,7 +31,7 @@ static void list_program(struct json *j, const struct model *m, const char *exec
 {
 	struct stack_counts stacks = { 0 };
 	struct totals totals = { 0 };
-	struct buf line = { 0 };
+	auto_buf struct buf line = { 0 };
 
 	if (m) {
 		stats_count_stacks(m, &stacks);
@@ -47,7 +47,6 @@ static void list_program(struct json *j, const struct model *m, const char *exec
 	json_number(j, "unique_backtrace_count", stacks.stacks);
 	json_number(j, "maximum_backtrace_depth", stacks.deepest);
 	answer_timeval(j, "timestamp", m ? model_start_ns(m) : 0);
-	buf_release(&line);
 }
 
 /* What is left out where it is not known. */

@@ -168,11 +168,10 @@ static void start_connecting(struct gather *g, struct source *s)
  * the sender's machine, and then it is not read. */
 static void say_token(const struct gather *g, const struct source *s)
 {
-	struct buf words = { 0 };
+	auto_buf struct buf words = { 0 };
 
 	stream_put_token(&words, g->options->token ? g->options->token : "");
 	(void)!send(s->fd, words.data, words.size, MSG_DONTWAIT | MSG_NOSIGNAL);
-	buf_release(&words);
 }
 
 static void connected(struct gather *g, struct source *s)

@@ -225,7 +225,7 @@ static int hear_token(const struct serve *s, struct client *c)
  * its token may be on the way. */
 static bool is_admitted(struct serve *s, struct client *c, uint64_t now)
 {
-	struct buf refusal = { 0 };
+	auto_buf struct buf refusal = { 0 };
 	int heard = hear_token(s, c);
 
 	if (heard > 0) {
@@ -238,7 +238,6 @@ static bool is_admitted(struct serve *s, struct client *c, uint64_t now)
 		return true;
 	stream_put_refusal(&refusal);
 	(void)!send(c->fd, refusal.data, refusal.size, MSG_DONTWAIT | MSG_NOSIGNAL);
-	buf_release(&refusal);
 	return false;
 }
 

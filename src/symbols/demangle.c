@@ -170,7 +170,7 @@ static char *decode_letters(char *text)
 /* NULL if it is not mangled after all. */
 static char *attempt(const char *name, int options)
 {
-	struct output *o = xcalloc(1, sizeof(*o));
+	auto_free struct output *o = xcalloc(1, sizeof(*o));
 	volatile bool done = true;
 	char *text = NULL;
 
@@ -181,7 +181,6 @@ static char *attempt(const char *name, int options)
 		o->text.data = NULL;
 	}
 	buf_release(&o->text);
-	free(o);
 	return text;
 }
 

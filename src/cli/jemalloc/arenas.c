@@ -360,7 +360,7 @@ static void print_plots(const struct arena_table *a, const struct arena_table_qu
 static int print_new(const char *command, const struct arena_series *s,
 		     const struct arena_table_question *q)
 {
-	struct buf out = { 0 };
+	auto_buf struct buf out = { 0 };
 	struct arena_table t;
 	struct term term;
 	struct json j;
@@ -382,7 +382,6 @@ static int print_new(const char *command, const struct arena_series *s,
 	}
 	if (buf_flush(&out, 1))
 		status = 1;
-	buf_release(&out);
 	arena_table_release(&t);
 	return status;
 }

@@ -69,7 +69,7 @@ static void print_lives(struct buf *out, const struct term *t, const struct chur
 	unsigned columns = t->width > LABEL + 42 ? t->width - LABEL - 40 : 10;
 	unsigned first = 0, last = CHURN_LIVES;
 	uint64_t most = 0;
-	struct buf name = { 0 };
+	auto_buf struct buf name = { 0 };
 	struct human a, b, d;
 
 	for (unsigned i = 0; i < CHURN_LIVES; i++)
@@ -96,7 +96,6 @@ static void print_lives(struct buf *out, const struct term *t, const struct chur
 		buf_printf(out, "%s%8s\n", term_style(t, STYLE_PLAIN),
 			   l->objects ? human_share(&d, l->objects, c->total.freed) : "");
 	}
-	buf_release(&name);
 }
 
 static void print_threads(struct buf *out, const struct term *t, const struct churn *c)
@@ -133,7 +132,7 @@ static void print_threads(struct buf *out, const struct term *t, const struct ch
 static void add_row(struct table *table, const struct churn *c, const struct churn_stack *s,
 		    bool full)
 {
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	struct human h;
 
 	table_cell(table, human_size(&h, (uint64_t)s->all_bytes));
@@ -147,7 +146,6 @@ static void add_row(struct table *table, const struct churn *c, const struct chu
 	table_cell(table, human_count(&h, s->elsewhere));
 	churn_put_stack(&text, c, s, full ? SIZE_MAX : FRAMES_SHOWN, full ? "\n" : " ← ");
 	table_cell(table, text.data);
-	buf_release(&text);
 }
 
 static void print_stacks(struct buf *out, const struct term *t, const struct churn *c, uint64_t top,

@@ -225,7 +225,7 @@ failed:
 
 static int run_jemalloc_ctl(int argc, char **argv)
 {
-	struct buf target = { 0 }, body = { 0 }, out = { 0 };
+	auto_buf struct buf target = { 0 }, body = { 0 }, out = { 0 };
 	struct agents_entry agent;
 	const struct word *w;
 	struct err err = { .offset = ERR_NO_OFFSET };
@@ -249,9 +249,6 @@ static int run_jemalloc_ctl(int argc, char **argv)
 			buf_add(&out, body.data, body.size);
 		status = buf_flush(&out, STDOUT_FILENO) ? 1 : 0;
 	}
-	buf_release(&target);
-	buf_release(&body);
-	buf_release(&out);
 	return status;
 }
 

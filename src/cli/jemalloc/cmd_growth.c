@@ -87,7 +87,7 @@ static void print_rows(const struct dump_series *s, const struct term *term, str
 						{ by_stacks ? "stack" : "function", .left = true,
 						  .style = STYLE_FUNCTION },
 						{ 0 } };
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	struct table t;
 	struct human h;
 
@@ -114,12 +114,11 @@ static void print_rows(const struct dump_series *s, const struct term *term, str
 	}
 	table_print(&t, term, heap_options.full, out);
 	table_release(&t);
-	buf_release(&text);
 }
 
 static int show(const struct dump_series *s, bool named)
 {
-	struct buf out = { 0 };
+	auto_buf struct buf out = { 0 };
 	struct term term;
 	struct json j;
 	int status;
@@ -135,7 +134,6 @@ static int show(const struct dump_series *s, bool named)
 		print_rows(s, &term, &out);
 	}
 	status = buf_flush(&out, 1) ? 1 : 0;
-	buf_release(&out);
 	return status;
 }
 

@@ -291,7 +291,7 @@ static int name_addresses(const char *program)
 {
 	struct heap_locations_options where = heap_options_locations(NAME, program, NULL, 0);
 	struct err err = { .offset = ERR_NO_OFFSET };
-	struct buf in = { 0 }, out = { 0 };
+	auto_buf struct buf in = { 0 }, out = { 0 };
 	int error = heap_options_read(&in, "-", &err);
 
 	if (!error && in.size)
@@ -301,8 +301,6 @@ static int name_addresses(const char *program)
 		say_failed(NAME, "standard input", &err);
 	else
 		error = buf_flush(&out, 1);
-	buf_release(&in);
-	buf_release(&out);
 	return error != 0;
 }
 

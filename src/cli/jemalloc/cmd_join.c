@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/xalloc.h"
 #include "cli/jemalloc/agent_token.h"
 #include "cli/jemalloc/heap_options.h"
 #include "cli/jemalloc/join_print.h"
@@ -36,7 +37,7 @@ static const struct command_option *shared_options(void)
 
 static int ask_stats(const struct agents_entry *agent, struct stats *stats)
 {
-	struct buf body = { 0 };
+	auto_buf struct buf body = { 0 };
 	struct snapshots r;
 	int status = agent_ask(NAME, agent, "GET", "/stats?J", TIMEOUT_MS, &body);
 
@@ -45,7 +46,6 @@ static int ask_stats(const struct agents_entry *agent, struct stats *stats)
 		status = stats_input(NAME, agent->address, &r, stats_input_keep_last, stats);
 		snapshots_close(&r);
 	}
-	buf_release(&body);
 	return status;
 }
 
@@ -66,7 +66,7 @@ static void say_changes(const struct stats *before, const struct stats *after)
 static int from_agent(const char *word, struct profile *p, struct stats *stats)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
-	struct buf dump = { 0 };
+	auto_buf struct buf dump = { 0 };
 	struct agents_entry agent;
 	struct stats before;
 	int status;
@@ -86,7 +86,6 @@ static int from_agent(const char *word, struct profile *p, struct stats *stats)
 		status = heap_options_take(p, NAME, agent.address, &dump, 1);
 	}
 	stats_release(&before);
-	buf_release(&dump);
 	return status;
 }
 
@@ -94,8 +93,8 @@ static int show(struct profile *p, struct stats *stats)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 	const struct stats_arena *a = stats_merge(stats);
-	struct buf out = { 0 };
-	struct join join = { 0 };
+	auto_buf struct buf out = { 0 };
+	auto_release(join_release) struct join join = { 0 };
 	struct term term;
 	struct json json;
 	int error = profile_finish(p, &err);
@@ -104,10 +103,8 @@ static int show(struct profile *p, struct stats *stats)
 		error = a ? join_compute(&join, p, stats, a, &err)
 			  : err_set(&err, -ENODATA,
 				    "the statistics have no arena: print them without a");
-	if (error) {
-		join_release(&join);
+	if (error)
 		return say_failed(NAME, NULL, &err);
-	}
 	heap_options_warn(NAME, &p->locations);
 	term_init(&term, 1, heap_options.color);
 	json_init(&json, &out);
@@ -117,10 +114,7 @@ static int show(struct profile *p, struct stats *stats)
 		join_write_csv(&out, &join, top);
 	else
 		join_print(&out, &term, &join, top, heap_options.full);
-	error = buf_flush(&out, 1);
-	buf_release(&out);
-	join_release(&join);
-	return error ? 1 : 0;
+	return buf_flush(&out, 1) ? 1 : 0;
 }
 
 static int run_jemalloc_join(int argc, char **argv)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/xalloc.h"
 #include "cli/jemalloc/churn_print.h"
 #include "cli/jemalloc/heap_options.h"
 #include "cli/say.h"
@@ -33,7 +34,7 @@ static const struct command_option *shared_options(void)
 static int read_maps(struct dump *maps)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
-	struct buf bytes = { 0 };
+	auto_buf struct buf bytes = { 0 };
 	int error = heap_options_read(&bytes, maps_path, &err);
 
 	if (!error)
@@ -42,7 +43,6 @@ static int read_maps(struct dump *maps)
 				 : dump_read_maps(maps, bytes.data, bytes.size, &err));
 	if (!error && !maps->map_count)
 		error = err_set(&err, -EBADMSG, "there are no maps in it");
-	buf_release(&bytes);
 	return error ? say_failed(NAME, maps_path, &err) : 0;
 }
 
@@ -73,10 +73,9 @@ static int add_log(struct churn *c, const char *path, const struct dump *maps)
 static int show(struct churn *c)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
-	struct buf out = { 0 };
+	auto_buf struct buf out = { 0 };
 	struct term t;
 	struct json j;
-	int error;
 
 	if (churn_finish(c, &err))
 		return say_failed(NAME, NULL, &err);
@@ -90,16 +89,14 @@ static int show(struct churn *c)
 	} else {
 		churn_print(&out, &t, c, top, heap_options.full);
 	}
-	error = buf_flush(&out, 1);
-	buf_release(&out);
-	return error ? 1 : 0;
+	return buf_flush(&out, 1) ? 1 : 0;
 }
 
 static int read_and_show(const struct profile_options *how, int argc, char **argv)
 {
 	struct heap_locations_options where;
 	const char *program = NULL;
-	struct dump maps = { 0 };
+	auto_release(dump_release) struct dump maps = { 0 };
 	struct elf_file elf;
 	struct churn c;
 	int status = 0;
@@ -109,10 +106,8 @@ static int read_and_show(const struct profile_options *how, int argc, char **arg
 		program = *argv++;
 		argc--;
 	}
-	if (maps_path && read_maps(&maps)) {
-		dump_release(&maps);
+	if (maps_path && read_maps(&maps))
 		return 1;
-	}
 	if (!maps_path && program)
 		dump_read_program(&maps, program);
 	where = heap_options_locations(NAME, program, (const char **)argv, (size_t)argc);
@@ -122,7 +117,6 @@ static int read_and_show(const struct profile_options *how, int argc, char **arg
 	if (c.log_count)
 		status |= show(&c);
 	churn_release(&c);
-	dump_release(&maps);
 	return status;
 }
 

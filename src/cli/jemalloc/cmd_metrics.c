@@ -43,7 +43,7 @@ static int run_jemalloc_metrics(int argc, char **argv)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
 	const char *name = argc ? argv[0] : NULL;
-	struct buf body = { 0 };
+	auto_buf struct buf body = { 0 };
 	struct snapshots r;
 	struct stats s;
 	struct fetch f;
@@ -57,10 +57,8 @@ static int run_jemalloc_metrics(int argc, char **argv)
 		if (status)
 			return status;
 		name = f.name;
-		if (fetch_once(&f, &body, &err)) {
-			buf_release(&body);
+		if (fetch_once(&f, &body, &err))
 			return say_failed(NAME, name, &err);
-		}
 		snapshots_memory(&r, body.data, body.size);
 	}
 	stats_init(&s);
@@ -69,7 +67,6 @@ static int run_jemalloc_metrics(int argc, char **argv)
 		status |= write_metrics(&s);
 	stats_release(&s);
 	snapshots_close(&r);
-	buf_release(&body);
 	return status;
 }
 

@@ -93,9 +93,8 @@ static void print_table(const struct agents_entry *agents, size_t count, struct 
 static int run_jemalloc_ps(int argc, char **argv)
 {
 	struct agents_entry *agents;
-	struct buf out = { 0 };
+	auto_buf struct buf out = { 0 };
 	size_t count;
-	int e;
 
 	if (argc)
 		return say_wrong("memoir jemalloc ps", "takes no argument");
@@ -108,9 +107,7 @@ static int run_jemalloc_ps(int argc, char **argv)
 		fprintf(stderr, "memoir jemalloc ps: no process of yours has an agent; memoir run "
 				"--agent PROGRAM starts one\n");
 	free(agents);
-	e = buf_flush(&out, STDOUT_FILENO);
-	buf_release(&out);
-	return e ? 1 : 0;
+	return buf_flush(&out, STDOUT_FILENO) ? 1 : 0;
 }
 
 const struct command command_jemalloc_ps = {

@@ -164,7 +164,7 @@ static const char *wrong_usage(int argc, struct term *term, char room[320])
 
 static int run_jemalloc_stats(int argc, char **argv)
 {
-	struct buf series_text = { 0 };
+	auto_buf struct buf series_text = { 0 };
 	struct output o = { 0 };
 	struct term term;
 	char room[320];
@@ -198,7 +198,6 @@ static int run_jemalloc_stats(int argc, char **argv)
 	if (buf_flush(&o.out, 1))
 		o.status = 1;
 	buf_release(&o.out);
-	buf_release(&series_text);
 	return o.status;
 }
 

@@ -153,13 +153,12 @@ static void one_tick(struct watching *w)
 
 static void draw(struct watching *w)
 {
-	struct buf lines = { 0 };
+	auto_buf struct buf lines = { 0 };
 	unsigned width, height;
 
 	screen_size(&width, &height);
 	watch_view_draw(&lines, &w->view, &w->term, width, height);
 	w->clock.stop |= screen_show(&lines) != 0;
-	buf_release(&lines);
 }
 
 static void keys(struct watching *w)
@@ -242,7 +241,7 @@ static void print_json(struct watching *w, struct buf *out)
 /* Enough to see what grows; of a file, what is there may be enough. */
 static int print_once(struct watching *w)
 {
-	struct buf out = { 0 };
+	auto_buf struct buf out = { 0 };
 	int status = 0;
 
 	while (!w->clock.stop && w->classes.sample_count < samples) {
@@ -271,7 +270,6 @@ static int print_once(struct watching *w)
 		buf_char(&out, '\n');
 	if (buf_flush(&out, 1))
 		status = 1;
-	buf_release(&out);
 	return status;
 }
 

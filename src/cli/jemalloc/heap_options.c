@@ -253,7 +253,7 @@ int heap_options_take(struct profile *p, const char *command, const char *path,
 
 int heap_options_add(struct profile *p, const char *command, const char *path, double sign)
 {
-	struct buf bytes = { 0 };
+	auto_buf struct buf bytes = { 0 };
 	struct err err = { .offset = ERR_NO_OFFSET };
 	int status = heap_options_read(&bytes, path, &err) ? say_failed(command, path, &err) : 0;
 
@@ -262,6 +262,5 @@ int heap_options_add(struct profile *p, const char *command, const char *path, d
 		status = heap_options_take(p, command, path, &bytes, sign);
 	else if (bytes.size)
 		add_dump(p, &bytes, sign, &err);
-	buf_release(&bytes);
 	return status;
 }

@@ -107,7 +107,7 @@ static void print_stacks(const struct shown *s)
 						       { 0 } };
 	const struct join *j = s->join;
 	double rest = (double)j->unused - j->charged - j->pages;
-	struct buf line = { 0 };
+	auto_buf struct buf line = { 0 };
 	struct human a;
 	struct table t;
 
@@ -140,7 +140,6 @@ static void print_stacks(const struct shown *s)
 					  : "(in no stack of the dump)");
 	table_print(&t, s->term, s->full, s->out);
 	table_release(&t);
-	buf_release(&line);
 }
 
 ORDER(by_unused, struct join_class *const,
@@ -175,7 +174,7 @@ static void print_classes(const struct shown *s)
 						       { 0 } };
 	const struct join *j = s->join;
 	auto_free const struct join_class **order = xcalloc(j->class_count, sizeof(*order));
-	struct buf line = { 0 };
+	auto_buf struct buf line = { 0 };
 	struct human a;
 	struct table t;
 
@@ -200,7 +199,6 @@ static void print_classes(const struct shown *s)
 	}
 	table_print(&t, s->term, s->full, s->out);
 	table_release(&t);
-	buf_release(&line);
 }
 
 void join_print(struct buf *out, const struct term *term, const struct join *j, uint64_t top,

@@ -237,15 +237,13 @@ static void print_waterfall(const struct stats_print *t, const struct stats *s,
 			    const struct stats_arena *a)
 {
 	struct fall f = { .how = t };
-	struct waterfall w = { 0 };
+	auto_release(waterfall_release) struct waterfall w = { 0 };
 	struct human h;
 	char text[128];
 
 	waterfall_make(&w, s, a);
-	if (w.active >= STATS_NONE || w.allocated >= STATS_NONE) {
-		waterfall_release(&w);
+	if (w.active >= STATS_NONE || w.allocated >= STATS_NONE)
 		return;
-	}
 	f.whole = w.resident < STATS_NONE && w.resident > w.active ? w.resident : w.active;
 	stats_print_title(t, "FROM RESIDENT TO ALLOCATED");
 	if (w.resident < STATS_NONE) {
@@ -271,7 +269,6 @@ static void print_waterfall(const struct stats_print *t, const struct stats *s,
 			 human_size(&h, w.retained));
 		stats_print_sentence(t, 2, STYLE_DIM, text);
 	}
-	waterfall_release(&w);
 }
 
 static void print_advice(const struct stats_print *t, const struct stats *s,

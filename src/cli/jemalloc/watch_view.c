@@ -85,7 +85,7 @@ static void draw_totals(struct screen_lines *s, const struct stats *st, const st
 	};
 	uint64_t active = known(st->total[STATS_TOTAL_ACTIVE]);
 	uint64_t allocated = known(st->total[STATS_TOTAL_ALLOCATED]);
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 	struct human h;
 
 	for (unsigned row = 0; row < 2; row++) {
@@ -102,7 +102,6 @@ static void draw_totals(struct screen_lines *s, const struct stats *st, const st
 		screen_line(s, text.data, text.size);
 		buf_clear(&text);
 	}
-	buf_release(&text);
 }
 
 static void part(struct buf *out, unsigned *left, uint64_t bytes, uint64_t whole, unsigned room,
@@ -120,7 +119,7 @@ static void part(struct buf *out, unsigned *left, uint64_t bytes, uint64_t whole
 static void draw_bar(struct screen_lines *s, const struct waterfall *w)
 {
 	unsigned room = s->width > 76 ? s->width - 46 : 30, left = room;
-	struct buf text = { 0 };
+	auto_buf struct buf text = { 0 };
 
 	if (w->resident >= STATS_NONE || w->active >= STATS_NONE || w->allocated >= STATS_NONE)
 		return;
@@ -131,7 +130,6 @@ static void draw_bar(struct screen_lines *s, const struct waterfall *w)
 	part(&text, &left, left, left, left, "·");
 	buf_printf(&text, "  █ allocated ▒ free inside ░ dirty · own");
 	screen_line(s, text.data, text.size);
-	buf_release(&text);
 }
 
 static const char *share(struct human *h, uint64_t bytes, uint64_t of)
