@@ -130,7 +130,6 @@ static void warn_loss(struct snapshot *s, struct json *j, struct buf *text)
 {
 	struct loss loss = model_loss(s->model);
 	uint64_t lost = model_counters(s->model, "dropped_");
-	struct human a;
 
 	if (s->live) {
 		buf_text(text, "The program still runs: figures go up to the last look at it.");
@@ -149,7 +148,7 @@ static void warn_loss(struct snapshot *s, struct json *j, struct buf *text)
 		buf_printf(text,
 			   "%s events were lost while recording: the program was faster than the "
 			   "disk. MEMOIR_WHEN_FULL=wait loses none.",
-			   human_count(&a, lost));
+			   count_text(lost));
 		warn(j, "lost_events", text);
 	}
 }
@@ -157,14 +156,13 @@ static void warn_loss(struct snapshot *s, struct json *j, struct buf *text)
 static void warn_removed(struct snapshot *s, struct json *j, struct buf *text)
 {
 	uint64_t count = s->model->totals.allocations - s->model->recorded.allocations;
-	struct human a;
 
 	if (!count)
 		return;
 	buf_printf(text,
 		   "%s short-lived allocations were culled or stripped from this recording: they "
 		   "count in totals and groups, and cannot be shown one by one.",
-		   human_count(&a, count));
+		   count_text(count));
 	warn(j, "culled", text);
 }
 
@@ -209,19 +207,17 @@ static void warn_stacks(struct snapshot *s, struct json *j, struct buf *text)
 {
 	const struct totals *t = &s->model->totals;
 	struct stack_counts counts;
-	struct human a;
 
 	stats_count_stacks(s->model, &counts);
 	if (counts.without_stack * 100 > t->allocations && t->allocations) {
-		buf_printf(text, "%s allocations have no stack.",
-			   human_count(&a, counts.without_stack));
+		buf_printf(text, "%s allocations have no stack.", count_text(counts.without_stack));
 		warn(j, "no_stacks", text);
 	}
 	if (t->unknown_frees * 100 > t->deallocations && t->deallocations) {
 		buf_printf(text,
 			   "%s frees are of blocks that the recording does not know: it may have "
 			   "begun after them.",
-			   human_count(&a, t->unknown_frees));
+			   count_text(t->unknown_frees));
 		warn(j, "unknown_frees", text);
 	}
 }

@@ -244,12 +244,9 @@ uint64_t unpack_memory_limit(void)
 
 static int too_large(uint64_t size, uint64_t limit, const char *what, struct err *err)
 {
-	struct human a, b;
-
-	return size ? err_set(err, -EFBIG, "%s: larger than %s (at most %s)", human_size(&a, size),
-			      what, human_size(&b, limit))
-		    : err_set(err, -EFBIG, "larger than %s (at most %s)", what,
-			      human_size(&b, limit));
+	return size ? err_set(err, -EFBIG, "%s: larger than %s (at most %s)", size_text(size), what,
+			      size_text(limit))
+		    : err_set(err, -EFBIG, "larger than %s (at most %s)", what, size_text(limit));
 }
 
 /* A piece at the end of `out`. */

@@ -173,18 +173,17 @@ void answering_page(struct printing *p, const char *one, const char *many, uint3
 		    uint32_t total)
 {
 	uint64_t skip = ask_count(p->ask, "skip");
-	struct human a, b, c;
 
 	if (!total)
 		buf_printf(p->out, "no %s", one);
 	else if (shown == total || (!shown && skip < total)) /* all of them, or --count 0 */
-		buf_printf(p->out, "%s %s", human_count(&a, total), total == 1 ? one : many);
+		buf_printf(p->out, "%s %s", count_text(total), total == 1 ? one : many);
 	else if (!shown)
-		buf_printf(p->out, "nothing after the last of %s %s", human_count(&a, total),
+		buf_printf(p->out, "nothing after the last of %s %s", count_text(total),
 			   total == 1 ? one : many);
 	else
-		buf_printf(p->out, "%s to %s of %s %s", human_count(&a, skip + 1),
-			   human_count(&b, skip + shown), human_count(&c, total), many);
+		buf_printf(p->out, "%s to %s of %s %s", count_text(skip + 1),
+			   count_text(skip + shown), count_text(total), many);
 }
 
 /* What is wrong, in the words of the command line. */

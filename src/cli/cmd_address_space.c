@@ -35,11 +35,10 @@ static uint32_t blank_rows(const struct address_space *s, uint32_t row, uint32_t
 static void print_area(struct printing *p, const struct address_space *s, size_t i)
 {
 	const struct area *a = &s->areas.rows[i];
-	struct human size;
 
 	buf_printf(p->out, "\n%s%" PRIx64 "-%" PRIx64 "%s  %s\n",
 		   term_style(&p->term, STYLE_STRONG), a->start, a->end,
-		   term_style(&p->term, STYLE_PLAIN), human_size(&size, a->end - a->start));
+		   term_style(&p->term, STYLE_PLAIN), size_text(a->end - a->start));
 	for (uint32_t row = s->first_row[i]; row < s->first_row[i + 1] && answering_turn(p);
 	     row++) {
 		uint32_t blank = blank_rows(s, row, s->first_row[i + 1]);
@@ -63,7 +62,6 @@ static void print_area(struct printing *p, const struct address_space *s, size_t
 static void print_address_space(struct printing *p, const void *answer)
 {
 	const struct address_space *s = answer;
-	struct human cell, step;
 
 	about_text_program(p->out, &p->term, p->model);
 	about_text_loss(p->out, &p->term, p->model);
@@ -76,9 +74,9 @@ static void print_address_space(struct printing *p, const void *answer)
 	buf_printf(p->out,
 		   "%s a line, %s a column; from empty to full: "
 		   "\xe2\x96\x91\xe2\x96\x92\xe2\x96\x93\xe2\x96\x88\n",
-		   human_size(&cell, s->cell),
-		   human_duration(&step, (model_ns(p->model, s->to) - model_ns(p->model, s->from)) /
-						 s->columns));
+		   size_text(s->cell),
+		   duration_text((model_ns(p->model, s->to) - model_ns(p->model, s->from)) /
+				 s->columns));
 	shape_removed(p->out, &p->term, p->model);
 	for (size_t i = 0; i < s->areas.count; i++)
 		print_area(p, s, i);

@@ -85,18 +85,16 @@ static void number_cell(struct listing *l, enum row_number which, uint32_t row)
 	bool freed = m->allocations.freed_at[last] != NEVER;
 	uint64_t value = field_number(m, clock, which, row);
 	struct table *t = &l->table;
-	struct human h;
 
 	switch (numbers[which].type) {
 	case ARG_TIME:
-		table_cell(t, value == NEVER ? "" : human_duration(&h, clock_ns(clock, value)));
+		table_cell(t, value == NEVER ? "" : duration_text(clock_ns(clock, value)));
 		break;
 	case ARG_DURATION_OR_PERCENT:
-		table_cell(t,
-			   freed ? human_duration(&h, clock_duration_ns(clock, value)) : "leaked");
+		table_cell(t, freed ? duration_text(clock_duration_ns(clock, value)) : "leaked");
 		break;
 	case ARG_SIZE:
-		table_cell(t, human_size(&h, value));
+		table_cell(t, size_text(value));
 		break;
 	case ARG_ADDRESS:
 		table_cellf(t, "0x%" PRIx64, value);
@@ -143,14 +141,13 @@ static void print_allocations(struct printing *p, const void *answer)
 {
 	const struct answer_allocations *shown = answer;
 	struct listing l = { .p = p };
-	struct human h;
 
 	answer_init(&l.answer, shown->view);
 	choose_columns(&l);
 	table_init(&l.table, l.columns);
 	allocations_each(shown, add_row, &l);
 	answering_page(p, "allocation", "allocations", l.count, shown->view->count);
-	buf_printf(p->out, ", %s\n", human_size(&h, shown->view->bytes));
+	buf_printf(p->out, ", %s\n", size_text(shown->view->bytes));
 	if (l.count) {
 		buf_char(p->out, '\n');
 		table_print(&l.table, &p->term, full, p->out);

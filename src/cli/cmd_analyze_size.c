@@ -128,7 +128,6 @@ static void text_part(struct buf *out, const struct sizes *z, unsigned part)
 	struct named_row rows[256];
 	unsigned n = rows_of(z, part, rows);
 	uint64_t all = part ? z->types[CHUNK_EVENTS].stored : z->file_bytes;
-	struct human a, b, c, d;
 
 	if (!n)
 		return;
@@ -138,27 +137,22 @@ static void text_part(struct buf *out, const struct sizes *z, unsigned part)
 		   term_style(&term, STYLE_PLAIN));
 	for (unsigned i = 0; i < n; i++)
 		buf_printf(out, "  %-18s%14s  %8s%12s%14s\n", rows[i].name,
-			   human_size(&a, rows[i].row.stored),
-			   human_share(&b, rows[i].row.stored, all),
-			   human_size(&c, rows[i].row.raw), human_count(&d, rows[i].row.count));
+			   size_text(rows[i].row.stored), share_text(rows[i].row.stored, all),
+			   size_text(rows[i].row.raw), count_text(rows[i].row.count));
 	buf_char(out, '\n');
 }
 
 static void text_age(struct buf *out, const char *name, uint64_t count, uint64_t bytes,
 		     uint64_t all)
 {
-	struct human a, b, c;
-
 	if (count)
-		buf_printf(out, "  %-18s%14s  %8s%12s\n", name, human_count(&a, count),
-			   human_share(&b, count, all), human_size(&c, bytes));
+		buf_printf(out, "  %-18s%14s  %8s%12s\n", name, count_text(count),
+			   share_text(count, all), size_text(bytes));
 }
 
 static void print_text(struct buf *out, const struct sizes *z, const struct lifetimes *l)
 {
-	struct human a;
-
-	buf_printf(out, "%s in the file\n\n", human_size(&a, z->file_bytes));
+	buf_printf(out, "%s in the file\n\n", size_text(z->file_bytes));
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		text_part(out, z, i);
 	buf_printf(out, "%s%-20s%s%s%14s  %8s%12s%s\n", term_style(&term, STYLE_TITLE), "LIFETIMES",

@@ -62,15 +62,14 @@ static void print_change(struct printing *p, const struct diff *d, const struct 
 {
 	int64_t change = diff_change(d, pair);
 	char text[64];
-	struct human a, b, c, e;
 
 	signed_text(text, sizeof(text), change, d->by_count);
 	buf_printf(p->out, "%s%12s%s  %s%-6s%s  ", term_style(&p->term, style_of(change)), text,
 		   term_style(&p->term, STYLE_PLAIN), term_style(&p->term, STYLE_STRONG),
 		   diff_statuses[diff_status(d, pair)], term_style(&p->term, STYLE_PLAIN));
 	buf_printf(p->out, "%s \xe2\x86\x92 %s, %s \xe2\x86\x92 %s block%s\n",
-		   human_size(&a, pair->before.bytes), human_size(&b, pair->after.bytes),
-		   human_count(&c, pair->before.count), human_count(&e, pair->after.count),
+		   size_text(pair->before.bytes), size_text(pair->after.bytes),
+		   count_text(pair->before.count), count_text(pair->after.count),
 		   pair->after.count == 1 ? "" : "s");
 }
 
@@ -143,12 +142,11 @@ static void print_diff(struct printing *p, const void *answer)
 	const struct diff *d = &a->diff;
 	const struct diff_pair *all = &d->nodes[0].total;
 	uint32_t shown = 0;
-	struct human h, k;
 
 	for (unsigned i = 0; i < 2; i++)
 		about_line(p->out, &p->term, i ? "after" : "before", "%s: %s in %s blocks",
-			   sides[i]->name, human_size(&h, i ? all->after.bytes : all->before.bytes),
-			   human_count(&k, i ? all->after.count : all->before.count));
+			   sides[i]->name, size_text(i ? all->after.bytes : all->before.bytes),
+			   count_text(i ? all->after.count : all->before.count));
 	buf_printf(p->out, "\n%sSTACKS%s  ", term_style(&p->term, STYLE_TITLE),
 		   term_style(&p->term, STYLE_PLAIN));
 	if (a->how[1].measure == MEASURE_PEAK) /* each has its own */
@@ -156,7 +154,7 @@ static void print_diff(struct printing *p, const void *answer)
 	else
 		shape_measure_title(p->out, sides[1]->model, &a->how[1]);
 	for (unsigned i = 0; i < DIFF_STATUSES; i++)
-		buf_printf(p->out, "%s %s %s", i ? "," : ":", human_count(&h, a->counts[i]),
+		buf_printf(p->out, "%s %s %s", i ? "," : ":", count_text(a->counts[i]),
 			   diff_statuses[i]);
 	buf_text(p->out, "\n\n");
 	print_change(p, d, all);

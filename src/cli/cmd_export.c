@@ -89,13 +89,12 @@ static int fail(const struct err *err)
 static void tell_removed(const struct exporter *e, const struct model *m)
 {
 	uint64_t count = m->totals.allocations - m->recorded.allocations;
-	struct human human;
 
 	if (e->events_only && count)
 		fprintf(stderr,
 			"memoir export: %s allocations were removed from this recording; %s has "
 			"events only, so it is without them\n",
-			human_count(&human, count), e->name);
+			count_text(count), e->name);
 }
 
 /* What cannot be written is said, not died of. */

@@ -29,9 +29,7 @@ static const struct command_option options[] = {
 static void add_line(struct buf *out, const struct model *m, const struct embedded_file *f,
 		     const char *path)
 {
-	struct human size;
-
-	buf_printf(out, "%10s  ", human_size(&size, f->total_size));
+	buf_printf(out, "%10s  ", size_text(f->total_size));
 	buf_printable(out, path, strlen(path));
 	if (!model_has_file(m, f))
 		buf_text(out,

@@ -26,8 +26,6 @@ static void title(struct printing *p, const char *text)
 
 static void print_regions(struct printing *p, const struct fragmentation *f)
 {
-	struct human a, b, c, d, e;
-
 	title(p, "REGIONS");
 	buf_printf(p->out,
 		   "  with at least one block in them\n\n%s%12s %11s %10s %10s %8s %13s%s\n",
@@ -37,11 +35,11 @@ static void print_regions(struct printing *p, const struct fragmentation *f)
 		const struct occupancy *o = &f->levels[i];
 
 		buf_printf(p->out, "%12s %11s %10s %10s ", level_rows[i].name,
-			   human_count(&a, o->regions), human_size(&b, o->live_bytes),
-			   human_size(&c, o->empty_bytes));
+			   count_text(o->regions), size_text(o->live_bytes),
+			   size_text(o->empty_bytes));
 		buf_printf(p->out, "%8s %13s\n",
-			   human_share(&d, o->live_bytes, o->live_bytes + o->empty_bytes),
-			   human_count(&e, o->nearly_empty));
+			   share_text(o->live_bytes, o->live_bytes + o->empty_bytes),
+			   count_text(o->nearly_empty));
 	}
 }
 
@@ -49,7 +47,6 @@ static void print_occupancy(struct printing *p, const struct answer_fragmentatio
 {
 	const struct occupancy *o = &s->fragmentation.levels[s->level];
 	unsigned columns = p->term.width > 70 ? p->term.width - 48 : 22;
-	struct human a, b;
 	uint64_t most = 0;
 
 	title(p, "HOW FULL");
@@ -60,8 +57,7 @@ static void print_occupancy(struct printing *p, const struct answer_fragmentatio
 		most = o->bins[i].regions > most ? o->bins[i].regions : most;
 	for (unsigned i = 0; i < OCCUPANCY_BINS; i++) {
 		buf_printf(p->out, "%4u \xe2\x80\xa6 %3u %% %11s %10s  %s", i * 10, i * 10 + 10,
-			   human_count(&a, o->bins[i].regions),
-			   human_size(&b, o->bins[i].empty_bytes),
+			   count_text(o->bins[i].regions), size_text(o->bins[i].empty_bytes),
 			   term_style(&p->term, STYLE_NUMBER));
 		shape_bar(p->out, most ? (double)o->bins[i].regions / (double)most : 0, columns);
 		buf_printf(p->out, "%s\n", term_style(&p->term, STYLE_PLAIN));
@@ -70,7 +66,7 @@ static void print_occupancy(struct printing *p, const struct answer_fragmentatio
 
 static void print_slack(struct printing *p, const struct fragmentation *f)
 {
-	struct human a, b, c, d;
+	struct human a, b;
 
 	title(p, "SLACK");
 	buf_printf(p->out, "  usable, but not asked for: %s\n\n%s%21s %11s %10s %10s%s\n",
@@ -87,8 +83,8 @@ static void print_slack(struct printing *p, const struct fragmentation *f)
 			buf_printf(p->out, "%21s", a.text);
 		else
 			buf_printf(p->out, "%9s \xe2\x80\xa6 %9s", a.text, b.text);
-		buf_printf(p->out, " %11s %10s ", human_count(&c, k->weight.count),
-			   human_size(&d, k->weight.bytes));
+		buf_printf(p->out, " %11s %10s ", count_text(k->weight.count),
+			   size_text(k->weight.bytes));
 		buf_printf(p->out, "%10s %8s\n", human_size(&a, k->slack),
 			   human_share(&b, k->slack, f->slack ? f->slack : 1));
 	}
@@ -99,7 +95,6 @@ static void print_holders(struct printing *p, const struct answer_fragmentation 
 	const struct fragmentation *f = &s->fragmentation;
 	struct report r = { .view = p->ask->held->view, .term = p->term, .full = full };
 	const struct occupancy *o = &s->fragmentation.levels[s->level];
-	struct human a, b, c;
 	uint64_t shown = 0;
 
 	title(p, "HELD");
@@ -111,14 +106,14 @@ static void print_holders(struct printing *p, const struct answer_fragmentation 
 		if (!h->held[s->level].pinned_bytes)
 			break;
 		buf_printf(p->out, "\n%s%8s%s  %s%s%s", term_style(&p->term, STYLE_NUMBER),
-			   human_share(&c, h->held[s->level].pinned_bytes, o->empty_bytes),
+			   share_text(h->held[s->level].pinned_bytes, o->empty_bytes),
 			   term_style(&p->term, STYLE_PLAIN), term_style(&p->term, STYLE_STRONG),
-			   human_size(&a, h->held[s->level].pinned_bytes),
+			   size_text(h->held[s->level].pinned_bytes),
 			   term_style(&p->term, STYLE_PLAIN));
-		buf_printf(p->out, " in %s region%s", human_count(&b, h->held[s->level].regions),
+		buf_printf(p->out, " in %s region%s", count_text(h->held[s->level].regions),
 			   h->held[s->level].regions == 1 ? "" : "s");
-		buf_printf(p->out, ", for %s in %s block%s\n", human_size(&a, h->weight.bytes),
-			   human_count(&b, h->weight.count), h->weight.count == 1 ? "" : "s");
+		buf_printf(p->out, ", for %s in %s block%s\n", size_text(h->weight.bytes),
+			   count_text(h->weight.count), h->weight.count == 1 ? "" : "s");
 		report_stack(&r, p->out, h->stack, words_call(p->model, h->stack));
 		shown++;
 	}
@@ -129,8 +124,6 @@ static void print_holders(struct printing *p, const struct answer_fragmentation 
 
 static void print_over_time(struct printing *p, const struct answer_fragmentation *s)
 {
-	struct human a, b, c;
-
 	title(p, "OVER TIME");
 	buf_printf(p->out, "  regions in use\n\n%s%12s %10s", term_style(&p->term, STYLE_DIM), "at",
 		   "asked for");
@@ -140,12 +133,11 @@ static void print_over_time(struct printing *p, const struct answer_fragmentatio
 	for (uint32_t k = 0; k < s->point_count; k++) {
 		const struct fragmentation_point *at = &s->points[k];
 
-		buf_printf(p->out, "%12s %10s", human_duration(&a, model_ns(p->model, at->at)),
-			   human_size(&b, at->requested));
+		buf_printf(p->out, "%12s %10s", duration_text(model_ns(p->model, at->at)),
+			   size_text(at->requested));
 		for (unsigned i = 0; i < LEVELS; i++)
-			buf_printf(
-				p->out, "  %7s %9s", human_count(&a, at->regions[i]),
-				human_share(&c, at->usable, at->regions[i] << level_rows[i].shift));
+			buf_printf(p->out, "  %7s %9s", count_text(at->regions[i]),
+				   share_text(at->usable, at->regions[i] << level_rows[i].shift));
 		buf_char(p->out, '\n');
 	}
 }
@@ -153,14 +145,12 @@ static void print_over_time(struct printing *p, const struct answer_fragmentatio
 static void print_fragmentation(struct printing *p, const void *answer)
 {
 	const struct answer_fragmentation *s = answer;
-	struct human a, b, c;
 
 	about_text_program(p->out, &p->term, p->model);
 	about_text_loss(p->out, &p->term, p->model);
 	title(p, "FRAGMENTATION");
-	buf_printf(p->out, "  %s after the start: %s in %s blocks\n", human_duration(&a, s->at_ns),
-		   human_size(&b, s->fragmentation.live.bytes),
-		   human_count(&c, s->fragmentation.live.count));
+	buf_printf(p->out, "  %s after the start: %s in %s blocks\n", duration_text(s->at_ns),
+		   size_text(s->fragmentation.live.bytes), count_text(s->fragmentation.live.count));
 	shape_removed(p->out, &p->term, p->model);
 	print_regions(p, &s->fragmentation);
 	print_occupancy(p, s);

@@ -29,7 +29,6 @@ static void print_functions(struct printing *p, const void *answer)
 	const struct answer_functions *f = answer;
 	const struct weight *all = &f->tree.nodes[0].total;
 	struct tree_text how = { .term = p->term, .full = full };
-	struct human a, b;
 
 	about_text_program(p->out, &p->term, p->model);
 	about_text_loss(p->out, &p->term, p->model);
@@ -38,8 +37,8 @@ static void print_functions(struct printing *p, const void *answer)
 	if (!all->count)
 		buf_text(p->out, "nothing was ");
 	else
-		buf_printf(p->out, "%s in %s block%s ", human_size(&a, all->bytes),
-			   human_count(&b, all->count), all->count == 1 ? "" : "s");
+		buf_printf(p->out, "%s in %s block%s ", size_text(all->bytes),
+			   count_text(all->count), all->count == 1 ? "" : "s");
 	shape_measure_title(p->out, p->model, &f->tree.options.measuring);
 	buf_text(p->out, "\n");
 	answering_page(p, "name", "names", f->shown, f->count);
@@ -69,7 +68,6 @@ static void print_callers(struct printing *p, const void *answer)
 	const struct answer_callers *c = answer;
 	const struct callers *f = &c->callers;
 	struct tree_text how = { .term = p->term, .full = full };
-	struct human a, b;
 
 	about_text_program(p->out, &p->term, p->model);
 	about_text_loss(p->out, &p->term, p->model);
@@ -85,7 +83,7 @@ static void print_callers(struct printing *p, const void *answer)
 	print_side(p, c, "CALLED BY", f->callers, c->caller_shown, f->caller_count);
 	if (f->no_caller.count)
 		buf_printf(p->out, "%s in %s block%s: their stacks begin with it\n",
-			   human_size(&a, f->no_caller.bytes), human_count(&b, f->no_caller.count),
+			   size_text(f->no_caller.bytes), count_text(f->no_caller.count),
 			   f->no_caller.count == 1 ? "" : "s");
 	print_side(p, c, "CALLS", f->callees, c->callee_shown, f->callee_count);
 }

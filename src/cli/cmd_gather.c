@@ -159,11 +159,9 @@ static void print_json(struct buf *b, const struct gather_result *r)
 /* The end of a line: how much of what there is in which file. */
 static void add_kept(struct buf *b, const struct gather_result *r)
 {
-	struct human size;
-
 	if (!r->path)
 		return;
-	buf_printf(b, "; %s has %s of ", r->path, human_size(&size, r->size));
+	buf_printf(b, "; %s has %s of ", r->path, size_text(r->size));
 	add_program(b, r->hello);
 }
 
@@ -171,7 +169,6 @@ static void finished(void *context, const struct gather_result *r)
 {
 	struct shown *s = context;
 	auto_buf struct buf out = { 0 }, error = { 0 };
-	struct human size;
 
 	clear_line(s);
 	s->size = 0;
@@ -187,8 +184,7 @@ static void finished(void *context, const struct gather_result *r)
 	if (as_json) {
 		print_json(&out, r);
 	} else if (!quiet && r->outcome == GATHER_WHOLE) {
-		buf_printf(&out, "%s: %s, the whole recording of ", r->path,
-			   human_size(&size, r->size));
+		buf_printf(&out, "%s: %s, the whole recording of ", r->path, size_text(r->size));
 		add_program(&out, r->hello);
 		buf_char(&out, '\n');
 	} else if (!quiet && r->outcome == GATHER_STOPPED) {
@@ -207,7 +203,6 @@ static void progress(void *context, const struct gather_progress *p)
 {
 	struct shown *s = context;
 	uint64_t now, passed;
-	struct human size, rate;
 
 	if (!s->possible)
 		return;
@@ -224,11 +219,11 @@ static void progress(void *context, const struct gather_progress *p)
 			add_program(&s->line, p->hello);
 		else
 			buf_printf(&s->line, "%u programs", p->streams);
-		buf_printf(&s->line, ": %s", human_size(&size, p->size));
+		buf_printf(&s->line, ": %s", size_text(p->size));
 		if (s->at_ns && p->size > s->size)
 			buf_printf(&s->line, ", %s/s",
-				   human_size(&rate, (uint64_t)((double)(p->size - s->size) * 1e9 /
-								(double)passed)));
+				   size_text((uint64_t)((double)(p->size - s->size) * 1e9 /
+							(double)passed)));
 	}
 	s->at_ns = now;
 	s->size = p->size;

@@ -98,36 +98,31 @@ static void choose_columns(struct listing *l, const struct group_key *key, struc
 
 static void size_cell(struct table *t, uint64_t bytes)
 {
-	struct human h;
-
-	table_cell(t, human_size(&h, bytes));
+	table_cell(t, size_text(bytes));
 }
 
 static void time_cell(struct table *t, const struct view *v, uint64_t stamp)
 {
-	struct human h;
-
-	table_cell(t, human_duration(&h, model_ns(v->model, stamp)));
+	table_cell(t, duration_text(model_ns(v->model, stamp)));
 }
 
 static void sum_cell(struct listing *l, const struct group *g, struct group_sort sum)
 {
 	struct model_clock clock = model_clock(l->view->model);
 	uint64_t value = group_sum(sum.part == PART_SELF ? &g->self : &g->matched, sum.number);
-	struct human h;
 
 	switch (sums[sum.number].type) {
 	case BYTES:
 		size_cell(&l->table, value);
 		break;
 	case COUNT:
-		table_cell(&l->table, human_count(&h, value));
+		table_cell(&l->table, count_text(value));
 		break;
 	case STAMP:
 		time_cell(&l->table, l->view, value);
 		break;
 	case TICKS:
-		table_cell(&l->table, human_duration(&h, clock_duration_ns(&clock, value)));
+		table_cell(&l->table, duration_text(clock_duration_ns(&clock, value)));
 	}
 }
 
@@ -166,7 +161,6 @@ static void print_groups(struct printing *p, const void *answer)
 	const struct groups *g = shown->groups;
 	struct listing l = { .view = g->view };
 	auto_buf struct buf label = { 0 };
-	struct human h, size;
 
 	choose_columns(&l, g->key, shown->sort);
 	table_init(&l.table, l.columns);
@@ -186,8 +180,8 @@ static void print_groups(struct printing *p, const void *answer)
 		table_cell(&l.table, label.data);
 	}
 	answering_page(p, "group", "groups", shown->page.count, g->count);
-	buf_printf(p->out, " of %s allocation%s, %s\n", human_count(&h, g->view->count),
-		   g->view->count == 1 ? "" : "s", human_size(&size, g->view->bytes));
+	buf_printf(p->out, " of %s allocation%s, %s\n", count_text(g->view->count),
+		   g->view->count == 1 ? "" : "s", size_text(g->view->bytes));
 	if (shown->page.count) {
 		buf_char(p->out, '\n');
 		table_print(&l.table, &p->term, full, p->out);

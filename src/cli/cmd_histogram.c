@@ -26,7 +26,7 @@ static void decade(struct buf *out, uint64_t ns)
 /* "64 B … 127 B", "1 µs … 10 µs", "never freed" */
 static void bin_name(struct buf *out, enum histogram_kind kind, const struct histogram_bin *b)
 {
-	struct human from, to;
+	struct human from;
 
 	if (b->never) {
 		buf_text(out, "never freed");
@@ -47,8 +47,7 @@ static void bin_name(struct buf *out, enum histogram_kind kind, const struct his
 	} else if (b->from < 1024) {
 		buf_printf(out, "%" PRIu64 " \xe2\x80\xa6 %" PRIu64 " B", b->from, b->to - 1);
 	} else {
-		buf_printf(out, "%s \xe2\x80\xa6 %s", human_size(&from, b->from),
-			   human_size(&to, b->to));
+		buf_printf(out, "%s \xe2\x80\xa6 %s", human_size(&from, b->from), size_text(b->to));
 	}
 }
 
@@ -80,18 +79,17 @@ static void print_bins(struct buf *out, const struct term *t, const struct histo
 		const struct histogram_bin *b = &h->bins[i];
 		uint64_t value = value_of(&b->weight, count);
 		struct buf name = { 0 };
-		struct human a, c, d;
 
 		if (is_beyond(h, i))
 			continue;
 		bin_name(&name, h->kind, b);
 		if (text_columns(name.data) < LABEL)
 			buf_repeat(out, ' ', LABEL - text_columns(name.data));
-		buf_printf(out, "%s %11s %10s  %s", name.data, human_count(&a, b->weight.count),
-			   human_size(&c, b->weight.bytes), term_style(t, STYLE_NUMBER));
+		buf_printf(out, "%s %11s %10s  %s", name.data, count_text(b->weight.count),
+			   size_text(b->weight.bytes), term_style(t, STYLE_NUMBER));
 		shape_bar(out, most ? (double)value / (double)most : 0, columns);
 		buf_printf(out, "%s%8s\n", term_style(t, STYLE_PLAIN),
-			   value ? human_share(&d, value, value_of(&h->total, count)) : "");
+			   value ? share_text(value, value_of(&h->total, count)) : "");
 		buf_release(&name);
 	}
 }
@@ -99,7 +97,7 @@ static void print_bins(struct buf *out, const struct term *t, const struct histo
 static void print_sizes(struct buf *out, const struct term *t, const struct histogram *h,
 			bool count, uint32_t top)
 {
-	struct human a, b, c, d;
+	struct human a, b;
 
 	if (!top || !h->size_count)
 		return;
@@ -112,8 +110,8 @@ static void print_sizes(struct buf *out, const struct term *t, const struct hist
 		human_count(&a, s->size);
 		human_count(&b, s->weight.count);
 		buf_printf(out, "%*s B %11s %10s  %s%8s%s", LABEL - 2, a.text, b.text,
-			   human_size(&c, s->weight.bytes), term_style(t, STYLE_NUMBER),
-			   human_share(&d, value_of(&s->weight, count), value_of(&h->total, count)),
+			   size_text(s->weight.bytes), term_style(t, STYLE_NUMBER),
+			   share_text(value_of(&s->weight, count), value_of(&h->total, count)),
 			   term_style(t, STYLE_PLAIN));
 		if (s->slack)
 			buf_printf(out, "%s  and %s slack%s", term_style(t, STYLE_DIM),
@@ -130,7 +128,6 @@ static void print_histogram(struct printing *p, const void *answer)
 	const struct term *t = &p->term;
 	const struct model *m = p->model;
 	struct buf *out = p->out;
-	struct human a, b;
 
 	about_text_program(out, t, m);
 	about_text_loss(out, t, m);
@@ -139,8 +136,8 @@ static void print_histogram(struct printing *p, const void *answer)
 	if (!h->total.count)
 		buf_text(out, "nothing was ");
 	else
-		buf_printf(out, "%s in %s block%s ", human_size(&a, h->total.bytes),
-			   human_count(&b, h->total.count), h->total.count == 1 ? "" : "s");
+		buf_printf(out, "%s in %s block%s ", size_text(h->total.bytes),
+			   count_text(h->total.count), h->total.count == 1 ? "" : "s");
 	shape_measure_title(out, m, &shown->measuring);
 	buf_char(out, '\n');
 	shape_removed(out, t, m);

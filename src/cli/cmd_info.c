@@ -57,35 +57,31 @@ static void print_json(struct buf *out, const struct model *m, struct locations 
 static void text_markers(struct buf *out, const struct model *m)
 {
 	const struct markers *t = &m->tables.markers;
-	struct human at, rest;
 
 	buf_printf(out, "\n  %s%-10s%s%s\n", term_style(&term, STYLE_DIM), "marker", "set at, name",
 		   term_style(&term, STYLE_PLAIN));
 	for (size_t i = 0; i < t->count && i < MARKERS_SHOWN; i++) {
 		buf_printf(out, "  %-10u%s%s", t->rows[i].value,
-			   human_duration(&at, model_ns(m, t->rows[i].stamp)),
+			   duration_text(model_ns(m, t->rows[i].stamp)),
 			   t->rows[i].name[0] ? ", " : "");
 		buf_printable(out, t->rows[i].name, strlen(t->rows[i].name));
 		buf_char(out, '\n');
 	}
 	if (t->count > MARKERS_SHOWN)
 		buf_printf(out, "  and %s more: memoir info --json shows all\n",
-			   human_count(&rest, t->count - MARKERS_SHOWN));
+			   count_text(t->count - MARKERS_SHOWN));
 }
 
 static void print_text(struct buf *out, const struct model *m, struct locations *locations,
 		       const struct stack_counts *s)
 {
-	struct human a, b, c;
-
 	about_text_program(out, &term, m);
 	buf_char(out, '\n');
-	about_line(out, &term, "events", "%s", human_count(&a, m->totals.events));
+	about_line(out, &term, "events", "%s", count_text(m->totals.events));
 	about_text_totals(out, &term, m);
 	about_line(out, &term, "stacks",
 		   "%s that allocate, %s that free; the deepest has %s frames",
-		   human_count(&a, s->stacks), human_count(&b, s->free_stacks),
-		   human_count(&c, s->deepest));
+		   count_text(s->stacks), count_text(s->free_stacks), count_text(s->deepest));
 	cost_text(out, &term, m);
 	about_text_loss(out, &term, m);
 	if (m->tables.markers.count)

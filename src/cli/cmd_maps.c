@@ -73,12 +73,10 @@ static struct shown shown_of(const struct printing *p, const struct answer_maps 
 
 static void cell_life(const struct shown *s, struct table *t, uint64_t from, uint64_t to)
 {
-	struct human h;
-
 	if (to == NEVER)
 		table_cell(t, "stayed");
 	else
-		table_cell(t, human_duration(&h, model_ns(s->m, to) - model_ns(s->m, from)));
+		table_cell(t, duration_text(model_ns(s->m, to) - model_ns(s->m, from)));
 }
 
 static void permissions(char text[5], unsigned flags)
@@ -134,14 +132,13 @@ static void add_map(const struct shown *s, struct table *t, uint32_t map)
 {
 	const struct map_row *row = &s->maps->rows[map];
 	auto_buf struct buf text = { 0 };
-	struct human h;
 	char perms[5];
 
 	table_cellf(t, "#%u", map);
-	table_cell(t, human_duration(&h, model_ns(s->m, row->begun)));
+	table_cell(t, duration_text(model_ns(s->m, row->begun)));
 	cell_life(s, t, row->begun, row->ended);
-	table_cell(t, human_size(&h, row->size));
-	table_cell(t, human_size(&h, row->peak_rss));
+	table_cell(t, size_text(row->size));
+	table_cell(t, size_text(row->peak_rss));
 	table_cellf(t, "0x%" PRIx64, row->address);
 	permissions(perms, row->flags);
 	table_cell(t, perms);
@@ -159,14 +156,13 @@ static void add_map(const struct shown *s, struct table *t, uint32_t map)
 static void add_region(const struct shown *s, struct table *t, const struct map_region *r)
 {
 	auto_buf struct buf text = { 0 };
-	struct human h;
 	char perms[5];
 
 	table_cellf(t, "#%u", r->map);
-	table_cell(t, human_duration(&h, model_ns(s->m, r->begun)));
+	table_cell(t, duration_text(model_ns(s->m, r->begun)));
 	cell_life(s, t, r->begun, r->ended);
 	table_cellf(t, "0x%" PRIx64, r->address);
-	table_cell(t, human_size(&h, r->length));
+	table_cell(t, size_text(r->length));
 	permissions(perms, r->flags);
 	table_cell(t, perms);
 	table_cell(t, shown_name(map_history_region_name(s->maps, r)));
@@ -176,7 +172,7 @@ static void add_region(const struct shown *s, struct table *t, const struct map_
 		buf_printf(&text, "%s %s at 0x%" PRIx64 ": ",
 			   locations_call(s->list->view->locations,
 					  s->maps->calls.rows[source->call].call),
-			   human_size(&h, source->length), source->address);
+			   size_text(source->length), source->address);
 		where_of(s, source->call, &text);
 	}
 	if (!text.data)
@@ -186,16 +182,14 @@ static void add_region(const struct shown *s, struct table *t, const struct map_
 
 static void add_usage(const struct shown *s, struct table *t, const struct map_usage *u)
 {
-	struct human h;
-
 	table_cellf(t, "#%u", u->map);
-	table_cell(t, human_duration(&h, model_ns(s->m, u->at)));
-	table_cell(t, human_size(&h, u->address_space));
-	table_cell(t, human_size(&h, u->bytes.rss));
-	table_cell(t, human_size(&h, u->bytes.anonymous));
-	table_cell(t, human_size(&h, u->bytes.private_dirty + u->bytes.shared_dirty));
-	table_cell(t, human_size(&h, u->bytes.private_clean + u->bytes.shared_clean));
-	table_cell(t, human_size(&h, u->bytes.swap));
+	table_cell(t, duration_text(model_ns(s->m, u->at)));
+	table_cell(t, size_text(u->address_space));
+	table_cell(t, size_text(u->bytes.rss));
+	table_cell(t, size_text(u->bytes.anonymous));
+	table_cell(t, size_text(u->bytes.private_dirty + u->bytes.shared_dirty));
+	table_cell(t, size_text(u->bytes.private_clean + u->bytes.shared_clean));
+	table_cell(t, size_text(u->bytes.swap));
 }
 
 static void print_table(const struct shown *s, struct printing *p,
@@ -224,10 +218,9 @@ static void print_maps(struct printing *p, const void *answer)
 {
 	const struct answer_maps *a = answer;
 	struct shown s = shown_of(p, a);
-	struct human h;
 
 	answering_page(p, "memory map", "memory maps", a->count, a->list->view->count);
-	buf_printf(p->out, ", %s of addresses\n", human_size(&h, a->list->view->bytes));
+	buf_printf(p->out, ", %s of addresses\n", size_text(a->list->view->bytes));
 	if (!s.maps->count)
 		buf_text(p->out,
 			 "The program made none, and those that it had were not sampled: it ended "
@@ -296,7 +289,6 @@ static void print_line(struct printing *p, const char *label, const struct map_p
 	unsigned width = p->term.width > LABEL + 40 ? p->term.width - LABEL - 12 : 40;
 	double step = (double)(points[n - 1].at - points[0].at) / width;
 	uint64_t most = 0;
-	struct human h;
 	size_t hint = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -308,7 +300,7 @@ static void print_line(struct printing *p, const char *label, const struct map_p
 	for (unsigned i = 0; i < width; i++)
 		shape_cell(p->out, shape_eighths(value_at(points, n, offset, step * (i + 1), &hint),
 						 most, 1));
-	buf_printf(p->out, "%s %s\n", term_style(&p->term, STYLE_PLAIN), human_size(&h, most));
+	buf_printf(p->out, "%s %s\n", term_style(&p->term, STYLE_PLAIN), size_text(most));
 }
 
 /* The lines of a timeline, and its columns as CSV. */
@@ -334,7 +326,6 @@ static void print_timeline(struct printing *p, const void *answer)
 {
 	const struct answer_timeline_maps *t = answer;
 	const struct map_point *points = t->points;
-	struct human a, b;
 
 	about_text_program(p->out, &p->term, p->model);
 	about_text_loss(p->out, &p->term, p->model);
@@ -344,8 +335,8 @@ static void print_timeline(struct printing *p, const void *answer)
 	}
 	buf_printf(p->out, "\n%sMEMORY MAPS%s  from %s to %s; each line's highest at its end\n\n",
 		   term_style(&p->term, STYLE_TITLE), term_style(&p->term, STYLE_PLAIN),
-		   human_duration(&a, model_ns(p->model, points[0].at)),
-		   human_duration(&b, model_ns(p->model, points[t->count - 1].at)));
+		   duration_text(model_ns(p->model, points[0].at)),
+		   duration_text(model_ns(p->model, points[t->count - 1].at)));
 	for (size_t i = 0; i < LINES; i++)
 		print_line(p, lines[i].label, points, t->count, lines[i].offset);
 }

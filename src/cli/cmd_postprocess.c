@@ -50,7 +50,6 @@ static int run_postprocess(int argc, char **argv)
 {
 	struct postprocess_result result = { 0 };
 	struct postprocess_options how = { .anonymity = anonymity };
-	struct human a, b, c;
 	struct err err;
 	struct save s;
 	int status = save_open(&s, "postprocess", argc, argv, path, NULL), error;
@@ -65,8 +64,8 @@ static int run_postprocess(int argc, char **argv)
 		status = save_close(&s, error, &err, &result.loss);
 		if (s.size)
 			save_say(&s, "; %s of %s addresses have names, %s of files left out",
-				 human_count(&a, result.named), human_count(&b, result.locations),
-				 human_size(&c, result.file_bytes));
+				 count_text(result.named), count_text(result.locations),
+				 size_text(result.file_bytes));
 	}
 	free(debug_paths);
 	return status;

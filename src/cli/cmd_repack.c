@@ -59,7 +59,6 @@ static const struct command_option options[] = {
 static int run_repack(int argc, char **argv)
 {
 	struct repack_result result;
-	struct human a;
 	struct save s;
 	int status = save_open(&s, "repack", argc, argv, path, &codec);
 
@@ -69,7 +68,7 @@ static int run_repack(int argc, char **argv)
 	status = save_close(&s, result.chunks || result.loss.kind == LOSS_NONE ? 0 : -1,
 			    &result.loss.err, &result.loss);
 	if (s.size)
-		save_say(&s, "; %s events", human_count(&a, result.events));
+		save_say(&s, "; %s events", count_text(result.events));
 	return status;
 }
 

@@ -126,7 +126,6 @@ static bool has_room(const struct replay *r)
 	const struct compile *c = &r->compile;
 	uint64_t blocks = c->peak_bytes + c->peak_bytes / 8 + c->peak_live * 16;
 	uint64_t tables = compile_memory(c), available = memory_available();
-	struct human a, b, d;
 
 	if (r->touch == TOUCH_NONE)
 		blocks = 0;
@@ -135,7 +134,7 @@ static bool has_room(const struct replay *r)
 	fprintf(stderr,
 		"memoir replay: its peak of %s and %s of the replay's own do not fit into the %s "
 		"that are available; a filter chooses less%s\n",
-		human_size(&a, c->peak_bytes), human_size(&b, tables), human_size(&d, available),
+		size_text(c->peak_bytes), size_text(tables), size_text(available),
 		blocks ? ", --touch none uses no pages" : "");
 	return false;
 }
@@ -192,15 +191,14 @@ static void add_row(struct table *t, const struct entry *e)
 {
 	const struct plan_result *m = &e->median;
 	int64_t more = beyond(m);
-	struct human a, b;
+	struct human a;
 
 	table_cell(t, human_duration(&a, m->time_ns));
 	table_cell(t, human_duration(&a, m->cpu_ns));
 	table_cell(t, human_size(&a, m->peak_rss));
 	human_size(&a, (uint64_t)(more < 0 ? -more : more));
 	table_cellf(t, "%s%s", more < 0 ? "-" : "", a.text);
-	table_cell(t, more < 0 || !m->peak_bytes ? ""
-						 : human_share(&b, (uint64_t)more, m->peak_bytes));
+	table_cell(t, more < 0 || !m->peak_bytes ? "" : share_text((uint64_t)more, m->peak_bytes));
 	table_cell(t, human_size(&a, m->end_rss));
 	table_cell(t, human_count(&a, m->faults));
 	table_cell(t, e->allocator.text);
@@ -214,10 +212,9 @@ static void print_notes(struct buf *out, const struct replay *r)
 		"every byte of a block is written (--touch all)",
 	};
 	const struct compile *c = &r->compile;
-	struct human a;
 
 	buf_printf(out, "\n%smedians of %s run%s, %s\n%s\n", term_style(&r->term, STYLE_DIM),
-		   human_count(&a, repeat), repeat == 1 ? "" : "s",
+		   count_text(repeat), repeat == 1 ? "" : "s",
 		   one_thread ? "all calls on one thread" : "each thread's calls on its own",
 		   touched[r->touch]);
 	buf_text(out, "beyond: peak RSS beyond the bytes that were asked for and alive then\n");
@@ -225,7 +222,7 @@ static void print_notes(struct buf *out, const struct replay *r)
 		buf_printf(out,
 			   "alignments are not recorded: %s blocks have what their addresses have "
 			   "in common\n",
-			   human_count(&a, c->guessed));
+			   count_text(c->guessed));
 	buf_text(out, term_style(&r->term, STYLE_PLAIN));
 }
 
@@ -244,18 +241,16 @@ static void print_text(struct buf *out, const struct replay *r)
 	};
 	const struct compile *c = &r->compile;
 	const struct model *m = c->view->model;
-	struct human a, b, d, e;
 	struct table table;
 
 	about_text_program(out, &r->term, m);
 	if (c->view->filter)
 		about_text_filter(out, &r->term, c->view);
 	about_line(out, &r->term, "calls", "%s allocations, %s of them reallocs; %s frees",
-		   human_count(&a, c->allocations), human_count(&b, c->reallocations),
-		   human_count(&d, c->frees));
-	about_line(out, &r->term, "threads", "%s", human_count(&a, c->thread_count));
+		   count_text(c->allocations), count_text(c->reallocations), count_text(c->frees));
+	about_line(out, &r->term, "threads", "%s", count_text(c->thread_count));
 	about_line(out, &r->term, "alive", "%s at the peak, %s at the end",
-		   human_size(&a, c->peak_bytes), human_size(&e, c->bytes));
+		   size_text(c->peak_bytes), size_text(c->bytes));
 	shape_removed(out, &r->term, m);
 	buf_char(out, '\n');
 	table_init(&table, columns);

@@ -254,25 +254,23 @@ static void say_lost(const struct shm_control *control)
 		SHM_COUNTERS(X)
 #undef X
 	};
-	struct human number;
 
 	for (int i = COUNTER_dropped_ring_full; i <= COUNTER_dropped_no_collector; i++)
 		if (control->counters[i])
-			fprintf(stderr, "memoir: lost: %s %s\n",
-				human_count(&number, control->counters[i]), helps[i]);
+			fprintf(stderr, "memoir: lost: %s %s\n", count_text(control->counters[i]),
+				helps[i]);
 }
 
 /* After the end: what there is and what to do with it. */
 static void say_others(const struct shm_control *control)
 {
 	uint32_t n = control->family.other_programs;
-	struct human count;
 
 	if (n)
 		fprintf(stderr,
 			"memoir: it started %s other program%s, not recorded; --children records "
 			"them too\n",
-			human_count(&count, n), n == 1 ? "" : "s");
+			count_text(n), n == 1 ? "" : "s");
 }
 
 /* Children of a fork share its memory with us until they have a recording of their own, which they
@@ -308,7 +306,6 @@ static void conclude(struct run *r, const char *program, bool whole)
 	const struct collector *c = &r->collector;
 	const struct recording *file = &c->recording;
 	unsigned served = c->serve ? serve_served(c->serve) : 0;
-	struct human events, size;
 	const char *why;
 	size_t silent;
 
@@ -348,12 +345,11 @@ static void conclude(struct run *r, const char *program, bool whole)
 		fprintf(stderr,
 			"memoir: recorded %s events (%s), sent to %u client%s and kept nowhere "
 			"else\n",
-			human_count(&events, file->event_count), human_size(&size, file->size),
-			served, served == 1 ? "" : "s");
+			count_text(file->event_count), size_text(file->size), served,
+			served == 1 ? "" : "s");
 	else
 		fprintf(stderr, "memoir: recorded %s events in %s (%s)%s%s\n",
-			human_count(&events, file->event_count), file->path,
-			human_size(&size, file->size),
+			count_text(file->event_count), file->path, size_text(file->size),
 			whole ? "" : "; the rest is missing: ", whole ? "" : c->control->error);
 	say_lost(c->control);
 	if (c->late[0])

@@ -21,11 +21,9 @@ static const struct command_option options[] = {
 /* "  1.00 MiB  1.00 MiB      12 |" */
 static void print_margin(struct printing *p, const struct source_line *row, uint32_t line)
 {
-	struct human a, b;
-
 	buf_printf(p->out, "%s%11s%11s%s%8u  ", term_style(&p->term, STYLE_NUMBER),
-		   row ? human_size(&a, row->total.bytes) : "",
-		   row && row->self.count ? human_size(&b, row->self.bytes) : "",
+		   row ? size_text(row->total.bytes) : "",
+		   row && row->self.count ? size_text(row->self.bytes) : "",
 		   term_style(&p->term, STYLE_PLAIN), line);
 }
 
@@ -79,11 +77,10 @@ static void print_weights(struct printing *p, const struct source_lines *l)
 static void print_source(struct printing *p, const void *answer)
 {
 	const struct answer_source *s = answer;
-	struct human a, b;
 
 	buf_printf(p->out, "%s%s%s  %s in %s block%s ", term_style(&p->term, STYLE_TITLE), s->file,
-		   term_style(&p->term, STYLE_PLAIN), human_size(&a, s->all.total.bytes),
-		   human_count(&b, s->all.total.count), s->all.total.count == 1 ? "" : "s");
+		   term_style(&p->term, STYLE_PLAIN), size_text(s->all.total.bytes),
+		   count_text(s->all.total.count), s->all.total.count == 1 ? "" : "s");
 	shape_measure_title(p->out, p->model, &s->measuring);
 	buf_char(p->out, '\n');
 	if (!s->there)

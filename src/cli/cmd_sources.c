@@ -19,17 +19,16 @@ static const struct table_column columns[] = {
 static void print_sources(struct printing *p, const void *answer)
 {
 	const struct answer_sources *s = answer;
-	struct human h;
 	struct table t;
 
 	table_init(&t, columns);
 	for (size_t i = 0; i < s->count; i++) {
 		const struct source_line *w = s->rows[i].weights;
 
-		table_cell(&t, human_size(&h, w->total.bytes));
-		table_cell(&t, human_count(&h, w->total.count));
-		table_cell(&t, human_size(&h, w->self.bytes));
-		table_cell(&t, human_count(&h, w->self.count));
+		table_cell(&t, size_text(w->total.bytes));
+		table_cell(&t, count_text(w->total.count));
+		table_cell(&t, size_text(w->self.bytes));
+		table_cell(&t, count_text(w->self.count));
 		table_cell(&t, s->rows[i].on_disk ? "yes" : "");
 		table_cell(&t, s->rows[i].path);
 	}

@@ -37,7 +37,6 @@ static int run_strip(int argc, char **argv)
 {
 	struct strip_result result = { 0 };
 	struct strip_options how = { .threshold_ns = threshold_ns };
-	struct human a, b, c;
 	struct err err;
 	struct save s;
 	int status = save_open(&s, "strip", argc, argv, path, NULL), error;
@@ -49,8 +48,8 @@ static int run_strip(int argc, char **argv)
 	error = strip(&s.source, s.input, s.output, &how, &result, &err);
 	status = save_close(&s, error, &err, &result.loss);
 	if (s.size)
-		save_say(&s, "; %s of %s allocations removed (%s)", human_count(&a, result.removed),
-			 human_count(&b, result.allocations), human_size(&c, result.removed_bytes));
+		save_say(&s, "; %s of %s allocations removed (%s)", count_text(result.removed),
+			 count_text(result.allocations), size_text(result.removed_bytes));
 	return status;
 }
 

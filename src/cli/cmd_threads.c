@@ -29,9 +29,7 @@ static const struct table_column columns[] = {
 
 static void size_cell(struct table *t, uint64_t bytes)
 {
-	struct human h;
-
-	table_cell(t, bytes ? human_size(&h, bytes) : "");
+	table_cell(t, bytes ? size_text(bytes) : "");
 }
 
 /* ▁▂▅█: bytes alive over the run. */
@@ -54,7 +52,6 @@ static void print_threads(struct printing *p, const void *answer)
 {
 	const struct answer_threads *a = answer;
 	struct table t;
-	struct human h;
 
 	about_text_program(p->out, &p->term, p->model);
 	about_text_loss(p->out, &p->term, p->model);
@@ -70,13 +67,13 @@ static void print_threads(struct printing *p, const void *answer)
 		const struct thread *thread = &p->model->tables.threads.rows[row];
 
 		size_cell(&t, s->allocated_bytes);
-		table_cell(&t, human_count(&h, s->allocated_count));
+		table_cell(&t, count_text(s->allocated_count));
 		size_cell(&t, s->peak_bytes);
 		size_cell(&t, s->leaked_bytes);
 		size_cell(&t, s->temporary_bytes);
 		size_cell(&t, s->freed_by_other_bytes);
-		table_cell(&t, human_duration(&h, s->first_ns));
-		table_cell(&t, human_duration(&h, s->last_ns));
+		table_cell(&t, duration_text(s->first_ns));
+		table_cell(&t, duration_text(s->last_ns));
 		curve_cell(&t, &a->sparks, i);
 		table_cellf(&t, "%" PRIu64 " %s", thread->tid, thread->name);
 	}

@@ -137,7 +137,6 @@ static void print_timeline(struct printing *p, const void *answer)
 	const struct term *term = &p->term;
 	struct buf *out = p->out;
 	const struct series_point *top = &t->series.points[0];
-	struct human a, b, c;
 
 	for (uint32_t i = 1; i < t->series.count; i++)
 		if (t->series.points[i].most_bytes > top->most_bytes)
@@ -151,9 +150,9 @@ static void print_timeline(struct printing *p, const void *answer)
 		shape_removed(out, term, t->model);
 		return;
 	}
-	buf_printf(out, "at most %s in %s blocks, %s after the start\n",
-		   human_size(&a, top->most_bytes), human_count(&b, top->most_bytes_count),
-		   human_duration(&c, model_ns(t->model, top->most_at)));
+	buf_printf(out, "at most %s in %s blocks, %s after the start\n", size_text(top->most_bytes),
+		   count_text(top->most_bytes_count),
+		   duration_text(model_ns(t->model, top->most_at)));
 	shape_removed(out, term, t->model);
 	buf_char(out, '\n');
 	print_chart(t, term, out, top->most_bytes);

@@ -159,7 +159,6 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 {
 	struct session *s = context;
 	auto_buf struct buf line = { 0 };
-	struct human h;
 
 	if (!s->terminal || now_ns() < s->progress_ns)
 		return;
@@ -171,7 +170,7 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 		exit(STATUS_DONE); /* which gives the terminal back */
 	if (s->asked)
 		return;
-	buf_printf(&line, "reading %s: %s", s->path, human_share(&h, done, total));
+	buf_printf(&line, "reading %s: %s", s->path, share_text(done, total));
 	screen_show(&line);
 }
 

@@ -24,7 +24,6 @@ static void print_tree(struct printing *p, const void *answer)
 	const struct weight *all = &t->nodes[0].total;
 	struct tree_text how = { .term = p->term, .full = full };
 	struct buf *out = p->out;
-	struct human a, b;
 
 	about_text_program(out, &p->term, t->model);
 	about_text_loss(out, &p->term, t->model);
@@ -36,8 +35,8 @@ static void print_tree(struct printing *p, const void *answer)
 		buf_char(out, '\n');
 		return;
 	}
-	buf_printf(out, "%s in %s block%s ", human_size(&a, all->bytes),
-		   human_count(&b, all->count), all->count == 1 ? "" : "s");
+	buf_printf(out, "%s in %s block%s ", size_text(all->bytes), count_text(all->count),
+		   all->count == 1 ? "" : "s");
 	shape_measure_title(out, t->model, &t->options.measuring);
 	buf_text(out, "\n\n");
 	tree_text_branches(out, &how, t);

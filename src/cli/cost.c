@@ -8,17 +8,15 @@
 void cost_text(struct buf *out, const struct term *t, const struct model *m)
 {
 	struct cost c = cost_of(m);
-	struct human a, b, d, e, f;
 
 	if (!model_counters(m, "setup_ns"))
 		return; /* made by something that does not measure */
 	if (c.known)
 		about_line(out, t, "cost", "Memoir cost this program about %.*f %%: %s",
-			   c.percent < 10, c.percent, human_duration(&a, c.total_ns));
+			   c.percent < 10, c.percent, duration_text(c.total_ns));
 	else
 		about_line(out, t, "cost", "too few events to tell");
 	about_line(out, t, "", "%s recording, %s setting up, %s waiting; %s of memory, %s shared",
-		   human_duration(&a, c.recording_ns), human_duration(&b, c.setup_ns),
-		   human_duration(&d, c.waiting_ns), human_size(&e, c.memory),
-		   human_size(&f, c.shared_memory));
+		   duration_text(c.recording_ns), duration_text(c.setup_ns),
+		   duration_text(c.waiting_ns), size_text(c.memory), size_text(c.shared_memory));
 }

@@ -77,16 +77,14 @@ static void show_totals(const struct model *m, bool first)
 {
 	static uint64_t shown;
 	const struct totals *t = &m->totals;
-	struct human a, b, c, d;
 	auto_buf struct buf line = { 0 };
 
 	if (!first && shown == t->events)
 		return;
 	shown = t->events;
 	buf_printf(&line, "%s%s events  %s allocations  %s live  %s peak%s",
-		   isatty(1) ? CLEAR_LINE : "", human_count(&a, t->events),
-		   human_count(&b, t->allocations), human_size(&c, t->live_bytes),
-		   human_size(&d, t->peak_bytes), isatty(1) ? "" : "\n");
+		   isatty(1) ? CLEAR_LINE : "", count_text(t->events), count_text(t->allocations),
+		   size_text(t->live_bytes), size_text(t->peak_bytes), isatty(1) ? "" : "\n");
 	fflush(stdout);
 	buf_flush(&line, STDOUT_FILENO);
 }

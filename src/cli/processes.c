@@ -88,7 +88,6 @@ static void text_process(struct table *t, const struct answer_processes *all,
 			 const struct folder *f, const bool *last, uint32_t row)
 {
 	const struct process *p = &all->rows[row];
-	struct human ran, peak, leaked, rss, events;
 	auto_buf struct buf command = { 0 };
 
 	branch(&command, all, last, row);
@@ -99,35 +98,34 @@ static void text_process(struct table *t, const struct answer_processes *all,
 	buf_printable(&command, p->title, strlen(p->title));
 	put_end(&command, p);
 	table_cellf(t, "%llu", (unsigned long long)p->pid);
-	table_cell(t, human_duration(&ran, p->runtime_ns));
-	table_cell(t, human_size(&peak, p->totals.peak_bytes));
-	table_cell(t, human_size(&leaked, p->totals.live_bytes));
-	table_cell(t, p->peak_rss ? human_size(&rss, p->peak_rss) : "");
-	table_cell(t, human_count(&events, p->totals.events));
+	table_cell(t, duration_text(p->runtime_ns));
+	table_cell(t, size_text(p->totals.peak_bytes));
+	table_cell(t, size_text(p->totals.live_bytes));
+	table_cell(t, p->peak_rss ? size_text(p->peak_rss) : "");
+	table_cell(t, count_text(p->totals.events));
 	table_cell(t, f->members[p->member].name);
 	table_cell(t, command.data ? command.data : "");
 }
 
 static void text_sums(struct printing *p, const struct process_sums *s)
 {
-	struct human a, b, c;
 	struct buf more = { 0 };
 
 	if (s->recordings > s->processes)
-		buf_printf(&more, ", %s programs", human_count(&a, s->recordings));
+		buf_printf(&more, ", %s programs", count_text(s->recordings));
 	if (s->running)
-		buf_printf(&more, ", %s still running", human_count(&b, s->running));
-	about_line(p->out, &p->term, "processes", "%s%s", human_count(&c, s->processes),
+		buf_printf(&more, ", %s still running", count_text(s->running));
+	about_line(p->out, &p->term, "processes", "%s%s", count_text(s->processes),
 		   more.data ? more.data : "");
 	buf_release(&more);
 	about_line(p->out, &p->term, "ran", "%s, from the first one's start to the last one's end",
-		   human_duration(&a, s->end_ns - s->start_ns));
+		   duration_text(s->end_ns - s->start_ns));
 	about_line(p->out, &p->term, "allocations", "%s of %s altogether",
-		   human_count(&a, s->allocations), human_size(&b, s->allocated_bytes));
+		   count_text(s->allocations), size_text(s->allocated_bytes));
 	about_line(p->out, &p->term, "peak", "%s, each one's own added up; at most %s at once",
-		   human_size(&a, s->peak_bytes), human_size(&b, s->together_bytes));
-	about_line(p->out, &p->term, "leaked", "%s in %s block%s", human_size(&a, s->leaked_bytes),
-		   human_count(&b, s->leaked_count), s->leaked_count == 1 ? "" : "s");
+		   size_text(s->peak_bytes), size_text(s->together_bytes));
+	about_line(p->out, &p->term, "leaked", "%s in %s block%s", size_text(s->leaked_bytes),
+		   count_text(s->leaked_count), s->leaked_count == 1 ? "" : "s");
 }
 
 void processes_print(struct printing *p, const void *answer)
@@ -136,7 +134,6 @@ void processes_print(struct printing *p, const void *answer)
 	const struct folder *f = p->ask->snapshot->folder;
 	bool *last = last_children(all);
 	struct table t;
-	struct human a;
 
 	text_sums(p, &all->sums);
 	buf_char(p->out, '\n');
@@ -149,7 +146,7 @@ void processes_print(struct printing *p, const void *answer)
 	free(last);
 	if (all->shown < all->count)
 		buf_printf(p->out, "and %s more: memoir processes %s\n",
-			   human_count(&a, all->count - all->shown), f->path);
+			   count_text(all->count - all->shown), f->path);
 }
 
 void processes_judge(struct printing *p, const void *answer)
@@ -175,12 +172,11 @@ static void print_holder(struct table *t, const struct answer_processes *all,
 	const char *module = strings_at(&h->strings, row->module);
 	const char *name = strings_at(&h->strings, row->name);
 	bool with_module = *module && strncmp(name, module, strlen(module)) != 0;
-	struct human a, b, c, d;
 
-	table_cell(t, human_share(&a, row->weight.bytes, h->total.bytes));
-	table_cell(t, human_size(&b, row->weight.bytes));
-	table_cell(t, human_count(&c, row->weight.count));
-	table_cell(t, human_count(&d, row->processes));
+	table_cell(t, share_text(row->weight.bytes, h->total.bytes));
+	table_cell(t, size_text(row->weight.bytes));
+	table_cell(t, count_text(row->weight.count));
+	table_cell(t, count_text(row->processes));
 	table_cellf(t, "%llu", (unsigned long long)process_of(all, row->most)->pid);
 	table_cellf(t, "%s%s%s%s", name, with_module ? "  (" : "", with_module ? module : "",
 		    with_module ? ")" : "");
@@ -198,13 +194,11 @@ static void print_report(struct printing *p, const void *answer)
 	const struct process_holders *h = &all->holders;
 	const struct folder *f = p->ask->snapshot->folder;
 	struct table t;
-	struct human a, b;
 
 	processes_print(p, answer);
 	buf_printf(p->out, "\n%sWHO HOLDS IT%s  %s, of all processes: %s in %s blocks\n\n",
 		   term_style(&p->term, STYLE_TITLE), term_style(&p->term, STYLE_PLAIN),
-		   when[all->measure], human_size(&a, h->total.bytes),
-		   human_count(&b, h->total.count));
+		   when[all->measure], size_text(h->total.bytes), count_text(h->total.count));
 	table_init(&t, holder_columns);
 	for (size_t i = 0; i < h->count && i < all->top; i++)
 		print_holder(&t, all, &h->rows[i]);

@@ -111,11 +111,9 @@ int save_close(struct save *s, int error, const struct err *err, const struct lo
 
 void save_say(const struct save *s, const char *format, ...)
 {
-	struct human a, b;
 	va_list args;
 
-	printf("%s: %s, was %s", s->path, human_size(&a, s->size),
-	       human_size(&b, s->source.reader.size));
+	printf("%s: %s, was %s", s->path, size_text(s->size), size_text(s->source.reader.size));
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);

@@ -282,7 +282,6 @@ void session_conclude(const struct session *s, size_t silent)
 	uint64_t events = 0, bytes = 0;
 	size_t running = silent, processes = process_count(s);
 	const char *going_on = s->entries[0].path;
-	struct human a, b;
 
 	for (size_t i = 0; i < s->count; i++) {
 		const struct session_entry *e = &s->entries[i];
@@ -293,12 +292,12 @@ void session_conclude(const struct session *s, size_t silent)
 		going_on = e->ended ? going_on : e->path;
 		if (s->count <= SHOWN && e->ended)
 			fprintf(stderr, "memoir: recorded %s events in %s (%s)\n",
-				human_count(&a, e->events), e->path, human_size(&b, e->bytes));
+				count_text(e->events), e->path, size_text(e->bytes));
 	}
 	if (s->count > SHOWN)
 		fprintf(stderr, "memoir: recorded %zu programs in %zu process%s: %s events, %s\n",
-			s->count, processes, processes == 1 ? "" : "es", human_count(&a, events),
-			human_size(&b, bytes));
+			s->count, processes, processes == 1 ? "" : "es", count_text(events),
+			size_text(bytes));
 	if (running)
 		fprintf(stderr, "memoir: %zu still run%s, and %s recorded on in %.*s\n", running,
 			running == 1 ? "s" : "", running == 1 ? "is" : "are",

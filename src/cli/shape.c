@@ -113,19 +113,16 @@ static uint64_t ticks_ns(const struct model *m, uint64_t ticks)
 
 void shape_measure_title(struct buf *out, const struct model *m, const struct measuring *how)
 {
-	struct human a;
-
 	switch (how->measure) {
 	case MEASURE_ALIVE_AT:
-		buf_printf(out, "alive %s after the start",
-			   human_duration(&a, model_ns(m, how->at)));
+		buf_printf(out, "alive %s after the start", duration_text(model_ns(m, how->at)));
 		break;
 	case MEASURE_PEAK:
 		buf_printf(out, "alive at the peak, %s after the start",
-			   human_duration(&a, m->totals.peak_bytes ? model_ns(m, how->at) : 0));
+			   duration_text(m->totals.peak_bytes ? model_ns(m, how->at) : 0));
 		break;
 	case MEASURE_SHORT_LIVED:
-		buf_printf(out, "freed within %s", human_duration(&a, ticks_ns(m, how->at)));
+		buf_printf(out, "freed within %s", duration_text(ticks_ns(m, how->at)));
 		break;
 	case MEASURE_LEAKED:
 	case MEASURE_ALLOCATED:
@@ -139,14 +136,13 @@ void shape_removed(struct buf *out, const struct term *t, const struct model *m)
 {
 	const struct removed *r = &m->tables.removed;
 	uint64_t count = 0;
-	struct human a;
 
 	for (size_t i = 0; i < r->count; i++)
 		count += r->rows[i].count;
 	if (!count)
 		return;
 	buf_printf(out, "%swithout %s allocation%s that %s taken out of the recording%s\n",
-		   term_style(t, STYLE_DIM), human_count(&a, count), count == 1 ? "" : "s",
+		   term_style(t, STYLE_DIM), count_text(count), count == 1 ? "" : "s",
 		   count == 1 ? "was" : "were", term_style(t, STYLE_PLAIN));
 }
 

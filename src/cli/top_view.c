@@ -132,7 +132,6 @@ static void draw_title(struct screen_lines *s, const struct top_view *v)
 	const struct model *m = v->snapshot->model;
 	const char *executable = model_info(m, "executable");
 	auto_buf struct buf text = { 0 }, end = { 0 };
-	struct human h;
 
 	buf_printf(&text, "%s", style(s, STYLE_TITLE));
 	if (!executable || !*executable)
@@ -141,7 +140,7 @@ static void draw_title(struct screen_lines *s, const struct top_view *v)
 	buf_printf(&text, "%s", style(s, STYLE_PLAIN));
 	if (model_info(m, "pid"))
 		buf_printf(&text, "  pid %" PRIu64, model_info_number(m, "pid", 0));
-	buf_printf(&text, "  %s  ", human_duration(&h, v->top->runtime_ns));
+	buf_printf(&text, "  %s  ", duration_text(v->top->runtime_ns));
 	if (v->snapshot->live) {
 		buf_printf(&text, "%slive%s", style(s, STYLE_FUNCTION), style(s, STYLE_PLAIN));
 	} else {
@@ -153,7 +152,7 @@ static void draw_title(struct screen_lines *s, const struct top_view *v)
 		buf_printf(&text, "  %sPAUSED%s", style(s, STYLE_WARNING), style(s, STYLE_PLAIN));
 	else if (v->interval_ns && v->snapshot->live)
 		buf_printf(&text, "  %severy %s%s", style(s, STYLE_DIM),
-			   human_duration(&h, v->interval_ns), style(s, STYLE_PLAIN));
+			   duration_text(v->interval_ns), style(s, STYLE_PLAIN));
 	if (model_loss(m).kind == LOSS_DAMAGED)
 		buf_printf(&text, "  %sdamaged: %s%s", style(s, STYLE_WARNING),
 			   model_loss(m).err.text, style(s, STYLE_PLAIN));
@@ -356,13 +355,13 @@ static void add_stack_figures(struct buf *text, const struct screen_lines *s,
 {
 	const struct top_figures *f = &stack->figures;
 	bool held = row->figures.held_bytes;
-	struct human a, b, c, d;
+	struct human a, c, d;
 
 	human_share(&a, held ? f->held_bytes : f->allocations,
 		    held ? row->figures.held_bytes : row->figures.allocations);
 	buf_printf(text, "%s%8s%s  %s in %s block%s", style(s, STYLE_NUMBER), a.text,
-		   style(s, STYLE_PLAIN), human_size(&b, f->held_bytes),
-		   human_count(&c, f->held_count), f->held_count == 1 ? "" : "s");
+		   style(s, STYLE_PLAIN), size_text(f->held_bytes), human_count(&c, f->held_count),
+		   f->held_count == 1 ? "" : "s");
 	if (f->recent.allocations)
 		buf_printf(text, ", %s/s in %s allocations/s", bytes_text(&c, v->top, f),
 			   calls_text(&d, v->top, f));

@@ -75,11 +75,10 @@ static void print_name(struct buf *out, const struct tree_text *how, const struc
 	size_t room = how->term.width > used + NAME_MIN ? how->term.width - used : NAME_MIN;
 	enum tree_kind kind = t->names[name].kind;
 	auto_buf struct buf text = { 0 };
-	struct human a;
 
 	tree_name_text(t, name, &text);
 	if (kind == TREE_OTHERS)
-		buf_printf(&text, ": %s", human_count(&a, hidden));
+		buf_printf(&text, ": %s", count_text(hidden));
 	if (!how->full && text_columns(text.data) > room) {
 		char *shorter = text_abbreviated(text.data);
 
@@ -147,13 +146,13 @@ void tree_text_heading(struct buf *out, const struct tree_text *how)
 void tree_text_function(struct buf *out, const struct tree_text *how, const struct tree *t,
 			const struct function_total *row)
 {
-	struct human a, b, c;
+	struct human a;
 
 	human_share(&a, row->total.bytes, t->nodes[0].total.bytes);
 	buf_printf(out, "%s%8s%s", term_style(&how->term, STYLE_NUMBER), a.text,
 		   term_style(&how->term, STYLE_PLAIN));
 	buf_printf(out, " %10s %11s %11s  ", human_size(&a, row->total.bytes),
-		   human_count(&b, row->total.count), human_size(&c, row->self.bytes));
+		   count_text(row->total.count), size_text(row->self.bytes));
 	print_name(out, how, t, row->name, 0, 45);
 }
 

@@ -123,22 +123,20 @@ static void place_boxes(struct picture *p)
 static void put_figures(struct picture *p, uint32_t node, struct buf *out)
 {
 	const struct flame_amount *w = flame_tree_amount(p->tree, node, 0);
-	struct human size, bytes, count, share;
 
 	if (p->x->changes) {
 		const struct flame_change *c = &p->x->changes[node];
 
 		buf_printf(out, "%s%s (%s%s bytes), %s%s blocks; ", c->bytes < 0 ? "-" : "+",
-			   human_size(&size, magnitude(c->bytes)), c->bytes < 0 ? "-" : "+",
-			   human_count(&bytes, magnitude(c->bytes)), c->count < 0 ? "-" : "+",
-			   human_count(&count, magnitude(c->count)));
-		buf_printf(out, "%s of what changed",
-			   human_share(&share, weight_of(p, node), p->total));
+			   size_text(magnitude(c->bytes)), c->bytes < 0 ? "-" : "+",
+			   count_text(magnitude(c->bytes)), c->count < 0 ? "-" : "+",
+			   count_text(magnitude(c->count)));
+		buf_printf(out, "%s of what changed", share_text(weight_of(p, node), p->total));
 		return;
 	}
-	buf_printf(out, "%s (%s bytes) in %s block%s, %s", human_size(&size, w->bytes),
-		   human_count(&bytes, w->bytes), human_count(&count, w->count),
-		   w->count == 1 ? "" : "s", human_share(&share, weight_of(p, node), p->total));
+	buf_printf(out, "%s (%s bytes) in %s block%s, %s", size_text(w->bytes),
+		   count_text(w->bytes), count_text(w->count), w->count == 1 ? "" : "s",
+		   share_text(weight_of(p, node), p->total));
 }
 
 /* Of a difference red is what grew and blue what shrank, paler where both happened. */
@@ -206,16 +204,14 @@ static void put_line(struct buf *out, const char *id, double y, const char *text
 /* What of the tree is not in the picture. */
 static void put_note(struct picture *p, struct buf *text)
 {
-	struct human a, b;
-
 	if (p->narrow)
 		buf_printf(text,
 			   "Not drawn: %s box%s narrower than %g pixels, together %s of the whole.",
-			   human_count(&a, p->narrow), p->narrow == 1 ? "" : "es", NARROWEST,
-			   human_share(&b, p->narrow_weight, p->total));
+			   count_text(p->narrow), p->narrow == 1 ? "" : "es", NARROWEST,
+			   share_text(p->narrow_weight, p->total));
 	if (p->deep)
 		buf_printf(text, "%sNot drawn: %s box%s more than %d calls deep.",
-			   p->narrow ? " " : "", human_count(&a, p->deep), p->deep == 1 ? "" : "es",
+			   p->narrow ? " " : "", count_text(p->deep), p->deep == 1 ? "" : "es",
 			   DEEPEST);
 	if (!text->size)
 		buf_text(text, "Every call path is drawn.");

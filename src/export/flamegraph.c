@@ -13,29 +13,25 @@
 static void heading(const struct export *x, struct buf *text)
 {
 	const struct measure_row *row = &measure_rows[x->measuring.measure];
-	struct human when;
 
 	buf_printf(text, "%s: %s, by %s", x->title, row->title, x->by_count ? "blocks" : "bytes");
 	if (row->needs_time)
 		buf_printf(text, ", %s after the start",
-			   human_duration(&when, model_ns(x->view->model, x->measuring.at)));
+			   duration_text(model_ns(x->view->model, x->measuring.at)));
 	if (row->needs_duration)
-		buf_printf(
-			text, ", less than %s",
-			human_duration(&when, (uint64_t)((double)x->measuring.at *
-							 model_clock(x->view->model).ns_per_tick)));
+		buf_printf(text, ", less than %s",
+			   duration_text((uint64_t)((double)x->measuring.at *
+						    model_clock(x->view->model).ns_per_tick)));
 }
 
 static void subheading(const struct export *x, const struct flame_amount *all, struct buf *text)
 {
-	struct human size, count;
-
 	if (!(x->by_count ? all->count : all->bytes)) {
 		buf_text(text, "nothing to show: no allocation counts here");
 		return;
 	}
-	buf_printf(text, "%s in %s block%s", human_size(&size, all->bytes),
-		   human_count(&count, all->count), all->count == 1 ? "" : "s");
+	buf_printf(text, "%s in %s block%s", size_text(all->bytes), count_text(all->count),
+		   all->count == 1 ? "" : "s");
 	if (x->view->filter && x->view->bits) {
 		buf_text(text, " \xc2\xb7 only: ");
 		filter_print(x->view->filter, text);
@@ -81,11 +77,10 @@ static int draw_processes(const struct export *x, struct merged_flame *m, struct
 	struct flame_names names = merged_flame_names(m);
 	const struct flame_amount *all = flame_tree_amount(&m->tree, FLAME_ROOT, 0);
 	auto_buf struct buf above = { 0 }, below = { 0 };
-	struct human size, count;
 
 	buf_printf(&above, "%s: %s, by %s", x->title, row->title, x->by_count ? "blocks" : "bytes");
-	buf_printf(&below, "%s in %s blocks of %u processes", human_size(&size, all->bytes),
-		   human_count(&count, all->count), m->processes);
+	buf_printf(&below, "%s in %s blocks of %u processes", size_text(all->bytes),
+		   count_text(all->count), m->processes);
 	flame_draw(&(struct flame_picture){ .tree = &m->tree,
 					    .names = &names,
 					    .by_count = x->by_count,

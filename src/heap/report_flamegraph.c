@@ -14,7 +14,6 @@
 static void subheading(const struct heap_flame *f, struct buf *text)
 {
 	const struct flame_amount *all = flame_tree_amount(&f->tree, FLAME_ROOT, 0);
-	struct human size, count, bytes;
 
 	if (!all->bytes && !all->count) {
 		buf_text(text, "nothing to show: no stack counts here");
@@ -24,14 +23,13 @@ static void subheading(const struct heap_flame *f, struct buf *text)
 		buf_printf(text,
 			   "%s%s (%s%s bytes), %s%s blocks \xc2\xb7 a box is as wide as what "
 			   "changed in it: red more, blue less",
-			   c->bytes < 0 ? "-" : "+", human_size(&size, (uint64_t)llabs(c->bytes)),
-			   c->bytes < 0 ? "-" : "+", human_count(&bytes, (uint64_t)llabs(c->bytes)),
-			   c->count < 0 ? "-" : "+",
-			   human_count(&count, (uint64_t)llabs(c->count)));
+			   c->bytes < 0 ? "-" : "+", size_text((uint64_t)llabs(c->bytes)),
+			   c->bytes < 0 ? "-" : "+", count_text((uint64_t)llabs(c->bytes)),
+			   c->count < 0 ? "-" : "+", count_text((uint64_t)llabs(c->count)));
 	} else {
 		buf_printf(text, "%s (%s bytes) in %s block%s, estimated from samples",
-			   human_size(&size, all->bytes), human_count(&bytes, all->bytes),
-			   human_count(&count, all->count), all->count == 1 ? "" : "s");
+			   size_text(all->bytes), count_text(all->bytes), count_text(all->count),
+			   all->count == 1 ? "" : "s");
 	}
 }
 

@@ -71,7 +71,6 @@ static void legend(const struct heap_graph *g, const struct heap_report_options 
 		   struct buf *text)
 {
 	struct heap_text total, nodes, edges;
-	struct human shown, all, lines, calls;
 	const char *unit = heap_unit(o);
 
 	if (!g->nodes) {
@@ -79,9 +78,8 @@ static void legend(const struct heap_graph *g, const struct heap_report_options 
 		return;
 	}
 	buf_printf(text, "Total %s %s \xc2\xb7 %s of %s functions, %s of %s calls",
-		   heap_amount_text(&total, g->total, o), unit, human_count(&shown, g->nodes),
-		   human_count(&all, g->functions), human_count(&lines, g->edge_count),
-		   human_count(&calls, g->calls));
+		   heap_amount_text(&total, g->total, o), unit, count_text(g->nodes),
+		   count_text(g->functions), count_text(g->edge_count), count_text(g->calls));
 	if (g->nodes < g->functions || g->edge_count < g->calls)
 		buf_printf(text,
 			   " \xc2\xb7 left out: functions with %s %s or less, calls with %s %s or "

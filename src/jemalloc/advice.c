@@ -61,7 +61,6 @@ static bool dirty(const struct facts *f, struct advice *r)
 	uint64_t decay = f->s->shape[STATS_SHAPE_DIRTY_DECAY_MS];
 	bool waits =
 		f->background && decay < STATS_NONE; /* they are purged by then, at the latest */
-	struct human size, share, count;
 	char time[64] = "";
 
 	if (!worth(bytes, largest(f), 20))
@@ -71,9 +70,9 @@ static bool dirty(const struct facts *f, struct advice *r)
 	if (decay != STATS_NONE)
 		SAY(time, ", dirty_decay_ms is %" PRId64, (int64_t)decay);
 	SAY(r->what, "Freed pages stay resident: %s of dirty pages wait to be reused or purged.",
-	    human_size(&size, bytes));
-	SAY(r->evidence, "%s dirty pages, %s of %s%s%s", human_count(&count, pages),
-	    human_share(&share, bytes, largest(f)),
+	    size_text(bytes));
+	SAY(r->evidence, "%s dirty pages, %s of %s%s%s", count_text(pages),
+	    share_text(bytes, largest(f)),
 	    f->w->resident != STATS_NONE ? "what is resident" : "what is active", time,
 	    f->background_known ? f->background ? ", background_thread is on"
 						: ", background_thread is off: an idle process "
@@ -97,7 +96,6 @@ static bool muzzy(const struct facts *f, struct advice *r)
 {
 	uint64_t bytes = known(f->a->value[STATS_ARENA_PMUZZY]) * f->page;
 	uint64_t decay = f->s->shape[STATS_SHAPE_MUZZY_DECAY_MS];
-	struct human size, count;
 
 	if (!worth(bytes, largest(f), 20))
 		return false;
@@ -106,9 +104,9 @@ static bool muzzy(const struct facts *f, struct advice *r)
 	SAY(r->what,
 	    "%s of muzzy pages: the kernel may take them, and counts them as the process's "
 	    "until then.",
-	    human_size(&size, bytes));
+	    size_text(bytes));
 	SAY(r->evidence, "%s muzzy pages, muzzy_decay_ms is %" PRId64,
-	    human_count(&count, bytes / (f->page ? f->page : 1)), (int64_t)known(decay));
+	    count_text(bytes / (f->page ? f->page : 1)), (int64_t)known(decay));
 	if (decay)
 		SAY(r->setting, "muzzy_decay_ms:0");
 	SAY(r->control, "arena.4096.purge; arenas.muzzy_decay_ms. Harmless where nobody judges the "
@@ -119,13 +117,12 @@ static bool muzzy(const struct facts *f, struct advice *r)
 static bool never_purged(const struct facts *f, struct advice *r)
 {
 	uint64_t bytes = known(f->a->value[STATS_ARENA_PDIRTY]) * f->page;
-	struct human size;
 
 	if (f->s->shape[STATS_SHAPE_DIRTY_DECAY_MS] != UINT64_MAX)
 		return false;
 	r->weight = worth(bytes, largest(f), 20) ? ADVICE_DO : ADVICE_INFO;
 	SAY(r->what, "Freed pages are never given back to the kernel.");
-	SAY(r->evidence, "dirty_decay_ms is -1, %s of dirty pages now", human_size(&size, bytes));
+	SAY(r->evidence, "dirty_decay_ms is -1, %s of dirty pages now", size_text(bytes));
 	if (r->weight == ADVICE_DO)
 		SAY(r->setting, "dirty_decay_ms:10000");
 	SAY(r->control,
@@ -195,7 +192,6 @@ static bool arenas(const struct facts *f, struct advice *r)
 {
 	uint64_t active = known(f->w->active), bytes = shareable(f);
 	unsigned live = live_arenas(f->s);
-	struct human size, share;
 
 	/* Fewer arenas would make threads wait even more. */
 	if (!worth(bytes, active, 4) || is_contended(f))
@@ -205,7 +201,7 @@ static bool arenas(const struct facts *f, struct advice *r)
 	SAY(r->what, "Many arenas, each with partly filled slabs: fewer would share them.");
 	SAY(r->evidence,
 	    "%u arenas in use, %s (%s) of their active pages free beside the arena with most", live,
-	    human_size(&size, bytes), human_share(&share, bytes, active));
+	    size_text(bytes), share_text(bytes, active));
 	SAY(r->setting, "narenas:%u", live / 4);
 	SAY(r->control, "only at the start of the process. Measure both runs under the same load: "
 			"resident, and the waits of its mutexes");
@@ -216,7 +212,6 @@ static bool slabs(const struct facts *f, struct advice *r)
 {
 	uint64_t active = known(f->w->active), bytes;
 	const struct waterfall_bin *b = f->w->bins;
-	struct human size, share, one;
 
 	bytes = f->w->step[WATERFALL_SLABS] > 0 ? (uint64_t)f->w->step[WATERFALL_SLABS] : 0;
 	if (!f->w->bin_count || !worth(bytes, active, 10) || b->bytes <= 0)
@@ -225,12 +220,12 @@ static bool slabs(const struct facts *f, struct advice *r)
 	r->bytes = bytes;
 	SAY(r->what,
 	    "Slabs are kept by a few blocks each: %s of them is free and cannot be given back.",
-	    human_size(&size, bytes));
+	    size_text(bytes));
 	SAY(r->evidence,
 	    "%s of what is active; most in blocks of %" PRIu64 ": %" PRIu64 " of %" PRIu64
 	    " regions used in %" PRIu64 " slabs, %s free",
-	    human_share(&share, bytes, active), b->size, b->used, b->regions, b->slabs,
-	    human_size(&one, (uint64_t)b->bytes));
+	    share_text(bytes, active), b->size, b->used, b->regions, b->slabs,
+	    size_text((uint64_t)b->bytes));
 	SAY(r->control,
 	    "no control moves blocks: a heap profile (prof:true) and memoir jemalloc join name who "
 	    "holds those of %" PRIu64 " bytes",
@@ -241,16 +236,13 @@ static bool slabs(const struct facts *f, struct advice *r)
 static bool padding(const struct facts *f, struct advice *r)
 {
 	uint64_t bytes = (uint64_t)f->w->step[WATERFALL_PADDING];
-	struct human size, count;
 
 	if (!f->w->padded || !worth(bytes, known(f->w->active), 20))
 		return false;
 	r->weight = ADVICE_MAYBE;
 	r->bytes = bytes;
-	SAY(r->what, "Each large block takes a page more than it needs: %s.",
-	    human_size(&size, bytes));
-	SAY(r->evidence, "%s large blocks, cache_oblivious is true",
-	    human_count(&count, f->w->large_count));
+	SAY(r->what, "Each large block takes a page more than it needs: %s.", size_text(bytes));
+	SAY(r->evidence, "%s large blocks, cache_oblivious is true", count_text(f->w->large_count));
 	if (f->s->release >= FIRST_OBLIVIOUS_OPTION)
 		SAY(r->setting, "cache_oblivious:false");
 	SAY(r->control, "only at the start of the process, from 5.3 on; before, when jemalloc is "
@@ -261,16 +253,15 @@ static bool padding(const struct facts *f, struct advice *r)
 static bool tcache(const struct facts *f, struct advice *r)
 {
 	uint64_t bytes = (uint64_t)f->w->step[WATERFALL_TCACHE];
-	struct human size, share;
 
 	if (!worth(bytes, known(f->w->allocated), 10))
 		return false;
 	r->weight = ADVICE_MAYBE;
 	r->bytes = bytes;
-	SAY(r->what, "Threads keep %s of freed blocks in their caches.", human_size(&size, bytes));
+	SAY(r->what, "Threads keep %s of freed blocks in their caches.", size_text(bytes));
 	SAY(r->evidence, "%s of what is allocated, %" PRIu64 " threads, tcache_max is %" PRIu64,
-	    human_share(&share, bytes, known(f->w->allocated)),
-	    known(f->a->value[STATS_ARENA_NTHREADS]), known(f->s->shape[STATS_SHAPE_TCACHE_MAX]));
+	    share_text(bytes, known(f->w->allocated)), known(f->a->value[STATS_ARENA_NTHREADS]),
+	    known(f->s->shape[STATS_SHAPE_TCACHE_MAX]));
 	/* Without a limit that is lower than the one there is, nothing would change. */
 	if (known(f->s->shape[STATS_SHAPE_TCACHE_MAX]) > 4096)
 		SAY(r->setting,
@@ -284,14 +275,13 @@ static bool metadata(const struct facts *f, struct advice *r)
 	uint64_t bytes = known(f->s->total[STATS_TOTAL_METADATA]);
 	const char *prof = stats_setting(f->s, "opt.prof");
 	struct spread base = spread_over(f->s, base_of);
-	struct human size, share;
 
 	if (!worth(bytes, largest(f), 5))
 		return false;
 	r->weight = ADVICE_MAYBE;
 	r->bytes = bytes;
-	SAY(r->what, "jemalloc's own structures take %s.", human_size(&size, bytes));
-	SAY(r->evidence, "%s of %s, %u arenas in use%s", human_share(&share, bytes, largest(f)),
+	SAY(r->what, "jemalloc's own structures take %s.", size_text(bytes));
+	SAY(r->evidence, "%s of %s, %u arenas in use%s", share_text(bytes, largest(f)),
 	    f->w->resident != STATS_NONE ? "what is resident" : "what is active", live_arenas(f->s),
 	    prof && !strcmp(prof, "true") ? ", with the tables of the heap profiler" : "");
 	/* Each arena has some; that of a single one does not become less with their number. */
@@ -312,7 +302,6 @@ static bool profiler(const struct facts *f, struct advice *r)
 	const struct sampled *p = &f->w->sampled;
 	uint64_t bytes = p->allocated + p->pages;
 	const char *lg = stats_setting(f->s, "prof.lg_sample");
-	struct human size, share, count;
 
 	if (!lg)
 		lg = stats_setting(f->s, "opt.lg_prof_sample");
@@ -321,9 +310,9 @@ static bool profiler(const struct facts *f, struct advice *r)
 	r->weight = ADVICE_MAYBE;
 	r->bytes = bytes;
 	SAY(r->what, "The heap profiler itself takes %s%s: the program would not without it.",
-	    p->estimated ? "about " : "", human_size(&size, bytes));
+	    p->estimated ? "about " : "", size_text(bytes));
 	SAY(r->evidence, "%s of what is active, %s small blocks that were sampled%s%s",
-	    human_share(&share, bytes, known(f->w->active)), human_count(&count, p->count),
+	    share_text(bytes, known(f->w->active)), count_text(p->count),
 	    lg ? ", lg_prof_sample is " : "", lg ? lg : "");
 	if (lg)
 		SAY(r->setting, "lg_prof_sample:%lu", strtoul(lg, NULL, 10) + 2);
@@ -334,16 +323,14 @@ static bool profiler(const struct facts *f, struct advice *r)
 static bool retained(const struct facts *f, struct advice *r)
 {
 	uint64_t bytes = known(f->w->retained);
-	struct human size, other;
 
 	if (!worth(bytes, largest(f), 1))
 		return false;
 	r->weight = ADVICE_INFO;
 	r->bytes = bytes;
 	SAY(r->what, "%s of address space is retained; that is not memory, and harmless.",
-	    human_size(&size, bytes));
-	SAY(r->evidence, "retained %s, resident %s", human_size(&size, bytes),
-	    human_size(&other, largest(f)));
+	    size_text(bytes));
+	SAY(r->evidence, "retained %s, resident %s", size_text(bytes), size_text(largest(f)));
 	SAY(r->control, "retain:false is for processes whose address space is limited (ulimit -v)");
 	return true;
 }
@@ -409,16 +396,14 @@ static bool contended(const struct facts *f, struct advice *r)
 	const char *narenas = stats_setting(f->s, "opt.narenas");
 	unsigned long now = narenas ? strtoul(narenas, NULL, 10) : 0;
 	bool timed = most.wait_ns < STATS_NONE;
-	struct human count, ops, share, time;
 
 	if (!is_contention(f, &most))
 		return false;
 	r->weight = timed ? ADVICE_DO : ADVICE_MAYBE;
 	SAY(r->what, "Threads wait for each other in jemalloc: more arenas would keep them apart.");
 	SAY(r->evidence, "the lock %s was waited for %s times in %s uses (%s)%s%s", most.name,
-	    human_count(&count, most.waits), human_count(&ops, most.ops),
-	    human_share(&share, most.waits, most.ops), timed ? ", together " : "",
-	    timed ? human_duration(&time, most.wait_ns) : "");
+	    count_text(most.waits), count_text(most.ops), share_text(most.waits, most.ops),
+	    timed ? ", together " : "", timed ? duration_text(most.wait_ns) : "");
 	if (percpu && !strcmp(percpu, "disabled"))
 		SAY(r->setting, "percpu_arena:percpu");
 	else
@@ -435,14 +420,13 @@ static bool contended(const struct facts *f, struct advice *r)
 static bool abandoned(const struct facts *f, struct advice *r)
 {
 	uint64_t bytes = known(f->a->value[STATS_ARENA_ABANDONED_VM]);
-	struct human size;
 
 	if (!bytes)
 		return false;
 	r->weight = ADVICE_INFO;
 	r->bytes = bytes;
 	SAY(r->what, "%s of address space was given up since nothing could be kept about it.",
-	    human_size(&size, bytes));
+	    size_text(bytes));
 	SAY(r->evidence, "abandoned_vm is %" PRIu64, bytes);
 	return true;
 }

@@ -258,8 +258,6 @@ static void judge(const struct growth *g, struct growth_class *c, size_t class)
 
 void growth_early_text(const struct growth *g, char out[GROWTH_EARLY_MAX])
 {
-	struct human time;
-
 	*out = 0;
 	if (!growth_is_early(g))
 		return;
@@ -269,8 +267,7 @@ void growth_early_text(const struct growth *g, char out[GROWTH_EARLY_MAX])
 	else
 		snprintf(out, GROWTH_EARLY_MAX,
 			 "too early to tell a leak: %zu snapshots in %s; it takes %u over %u s",
-			 g->sample_count,
-			 human_duration(&time, (uint64_t)fmax(growth_span(g) * 1e9, 0)),
+			 g->sample_count, duration_text((uint64_t)fmax(growth_span(g) * 1e9, 0)),
 			 GROWTH_LEAST_SAMPLES, GROWTH_LEAST_SECONDS);
 }
 

@@ -95,11 +95,10 @@ struct saying {
 static void say_count(const struct saying *s, uint64_t count, const char *what)
 {
 	auto_buf struct buf line = { 0 };
-	struct human a;
 
 	if (!count)
 		return;
-	buf_printf(&line, "%s %s", human_count(&a, count), what);
+	buf_printf(&line, "%s %s", count_text(count), what);
 	s->say(s->context, line.data);
 }
 

@@ -151,13 +151,12 @@ static void label_lifetime(const struct group *group, struct buf *out)
 static void label_size(const struct groups *g, const struct group *group, struct buf *out)
 {
 	uint64_t low, high;
-	struct human a, b;
 
 	group_size_bounds(g->key->kind, group->id, &low, &high);
 	if (low == high)
-		buf_printf(out, "%s", human_size(&a, low));
+		buf_printf(out, "%s", size_text(low));
 	else
-		buf_printf(out, "%s to %s", human_count(&a, low), human_count(&b, high));
+		buf_printf(out, "%s to %s", count_text(low), count_text(high));
 }
 
 void groups_label(const struct groups *g, const struct group *group, struct buf *out)

@@ -284,12 +284,10 @@ static int answer_tree(struct request *r, struct sink *out)
 static void write_tree_line(struct buf *out, const struct tree *t, const struct tree_node *n)
 {
 	const struct tree_name *name = &t->names[n->name];
-	struct human size, first, last;
 
-	buf_printf(out, "%10s %10" PRIu64 " %10s %10s ", human_size(&size, n->total.bytes),
-		   n->total.count,
-		   human_duration(&first, n->total.count ? model_ns(t->model, n->first) : 0),
-		   human_duration(&last, n->total.count ? model_ns(t->model, n->last) : 0));
+	buf_printf(out, "%10s %10" PRIu64 " %10s %10s ", size_text(n->total.bytes), n->total.count,
+		   duration_text(n->total.count ? model_ns(t->model, n->first) : 0),
+		   duration_text(n->total.count ? model_ns(t->model, n->last) : 0));
 	for (uint32_t i = 0; i < n->depth; i++)
 		buf_text(out, i % 4 == 3 ? "| " : "  ");
 	if (name->kind == TREE_FRAME && name->file && name->line) {

@@ -41,7 +41,6 @@ static void draw_series(struct buf *out, const struct picture *p, const struct s
 static void draw_axes(struct buf *out, const struct picture *p, const struct model *m)
 {
 	double width = p->width - p->left - p->right, height = p->height - p->top - p->bottom;
-	struct human text;
 
 	for (unsigned i = 0; i <= 4; i++) {
 		double y = p->top + height * (1 - i / 4.0), x = p->left + width * i / 4;
@@ -51,13 +50,13 @@ static void draw_axes(struct buf *out, const struct picture *p, const struct mod
 			   "%.1fH%.1f\"/><text x=\"%u\" y=\"%.1f\" "
 			   "text-anchor=\"end\">%s</text>",
 			   p->left, y, p->left + width, p->left - 6, y + 4,
-			   human_size(&text, p->most / 4 * i));
+			   size_text(p->most / 4 * i));
 		buf_printf(out, "<text x=\"%.1f\" y=\"%u\" text-anchor=\"%s\">%s</text>", x,
 			   p->height - 8,
 			   !i	    ? "start"
 			   : i == 4 ? "end"
 				    : "middle",
-			   human_duration(&text, model_runtime_ns(m) / 4 * i));
+			   duration_text(model_runtime_ns(m) / 4 * i));
 	}
 }
 
@@ -74,7 +73,6 @@ static void draw(struct request *r, struct buf *out, struct picture *p, const st
 		 const struct series *all)
 {
 	bool preview = ask_bool(&r->ask, "preview");
-	struct human text;
 
 	p->most = most_of(all ? all : s);
 	buf_printf(out,
@@ -89,10 +87,9 @@ static void draw(struct request *r, struct buf *out, struct picture *p, const st
 	draw_series(out, p, s, "fill=\"#0d9488\"");
 	if (!preview) {
 		buf_printf(out, "<text x=\"%u\" y=\"13\">Matched: at most %s", p->left,
-			   human_size(&text, most_of(s)));
+			   size_text(most_of(s)));
 		if (all)
-			buf_printf(out, " \xc2\xb7 Global: at most %s",
-				   human_size(&text, most_of(all)));
+			buf_printf(out, " \xc2\xb7 Global: at most %s", size_text(most_of(all)));
 		buf_text(out, "</text>");
 	}
 	buf_text(out, "</svg>\n");

@@ -15,20 +15,18 @@ static void write_text(const struct statics *s, struct sink *out)
 {
 	struct buf *b = &out->buf;
 	struct weight sum;
-	struct human size;
 	size_t n;
 
 	buf_printf(b, "%10s %10s %s\n", "SIZE", "COUNT", "SOURCE");
-	buf_printf(b, "%10s %10" PRIu64 " all\n", human_size(&size, s->total.bytes),
-		   s->total.count);
+	buf_printf(b, "%10s %10" PRIu64 " all\n", size_text(s->total.bytes), s->total.count);
 	for (size_t i = 0; i < s->count; i += n) {
 		n = statics_of_file(s, i, &sum);
-		buf_printf(b, "%10s %10" PRIu64 "   %s\n", human_size(&size, sum.bytes), sum.count,
+		buf_printf(b, "%10s %10" PRIu64 "   %s\n", size_text(sum.bytes), sum.count,
 			   s->rows[i].file);
 		for (size_t k = i; k < i + n; k++)
 			buf_printf(b, "%10s %10" PRIu64 "     line %u\n",
-				   human_size(&size, s->rows[k].weight.bytes),
-				   s->rows[k].weight.count, s->rows[k].line);
+				   size_text(s->rows[k].weight.bytes), s->rows[k].weight.count,
+				   s->rows[k].line);
 		sink_turn(out);
 	}
 }

@@ -297,7 +297,6 @@ static void print_table(const struct arena_table *a, const struct term *term, st
 	const struct arena_table_cell *c = a->cells;
 	struct table t;
 	char room[64];
-	struct human h;
 
 	for (unsigned i = 0; i < a->column_count; i++)
 		columns[i + 3].title = a->columns[i].share ? "of mapped" : a->columns[i].name;
@@ -317,7 +316,7 @@ static void print_table(const struct arena_table *a, const struct term *term, st
 			else if (a->columns[k].digits)
 				table_cellf(&t, "%.1f", c->value);
 			else
-				table_cell(&t, human_signed_count(&h, c->number));
+				table_cell(&t, signed_count_text(c->number));
 		}
 		table_cell(&t, arena_table_note(r));
 	}

@@ -22,25 +22,21 @@ static const char *plural(uint64_t n)
 
 static void print_about(struct buf *out, const struct term *t, const struct churn_log *a)
 {
-	struct human h;
-
 	buf_printf(out, "%s%s%s: ", term_style(t, STYLE_TITLE), a->path,
 		   term_style(t, STYLE_PLAIN));
 	if (a->recent)
-		buf_printf(out, "the last %s blocks that were sampled",
-			   human_count(&h, a->recent_max));
+		buf_printf(out, "the last %s blocks that were sampled", count_text(a->recent_max));
 	else
-		buf_printf(out, "blocks that were freed within %s",
-			   human_duration(&h, a->duration_ns));
+		buf_printf(out, "blocks that were freed within %s", duration_text(a->duration_ns));
 	if (a->rate)
-		buf_printf(out, ", a sample every %s", human_size(&h, a->rate));
+		buf_printf(out, ", a sample every %s", size_text(a->rate));
 	if (a->pid)
 		buf_printf(out, "; process %" PRIu64, a->pid);
 	if (*a->version)
 		buf_printf(out, ", jemalloc %.*s", (int)strcspn(a->version, "-"), a->version);
-	buf_printf(out, "\n%s object%s, ", human_count(&h, a->objects), plural(a->objects));
-	buf_printf(out, "%s thread%s, ", human_count(&h, a->threads), plural(a->threads));
-	buf_printf(out, "%s stack trace%s\n", human_count(&h, a->traces), plural(a->traces));
+	buf_printf(out, "\n%s object%s, ", count_text(a->objects), plural(a->objects));
+	buf_printf(out, "%s thread%s, ", count_text(a->threads), plural(a->threads));
+	buf_printf(out, "%s stack trace%s\n", count_text(a->traces), plural(a->traces));
 	if (!strcmp(a->resolution, "default"))
 		buf_text(out, "Times are the kernel's coarse ones, some milliseconds apart; "
 			      "prof_time_resolution:high has finer ones.\n");
@@ -51,17 +47,15 @@ static void print_about(struct buf *out, const struct term *t, const struct chur
 /* "1 ms … 10 ms", "below 1 us" */
 static void life_name(struct buf *out, const struct churn_life *l)
 {
-	struct human h;
-
 	buf_clear(out);
 	if (l->from_ns)
-		buf_text(out, human_duration(&h, l->from_ns));
+		buf_text(out, duration_text(l->from_ns));
 	else
 		buf_text(out, "below");
 	if (l->to_ns == UINT64_MAX)
 		buf_text(out, " and more");
 	else
-		buf_printf(out, "%s %s", l->from_ns ? " …" : "", human_duration(&h, l->to_ns));
+		buf_printf(out, "%s %s", l->from_ns ? " …" : "", duration_text(l->to_ns));
 }
 
 static void print_lives(struct buf *out, const struct term *t, const struct churn *c)
@@ -70,7 +64,6 @@ static void print_lives(struct buf *out, const struct term *t, const struct chur
 	unsigned first = 0, last = CHURN_LIVES;
 	uint64_t most = 0;
 	auto_buf struct buf name = { 0 };
-	struct human a, b, d;
 
 	for (unsigned i = 0; i < CHURN_LIVES; i++)
 		most = c->lives[i].objects > most ? c->lives[i].objects : most;
@@ -80,21 +73,21 @@ static void print_lives(struct buf *out, const struct term *t, const struct chur
 		first++;
 	buf_printf(out, "\n%sLIFETIMES%s  of %s that were freed: mean %s, ",
 		   term_style(t, STYLE_TITLE), term_style(t, STYLE_PLAIN),
-		   human_count(&a, c->total.freed), human_duration(&b, (uint64_t)c->total.mean_ns));
-	buf_printf(out, "half within %s, ", human_duration(&a, c->total.half_ns));
-	buf_printf(out, "90 %% within %s, ", human_duration(&a, c->total.p90_ns));
-	buf_printf(out, "all within %s\n\n", human_duration(&a, c->total.most_ns));
+		   count_text(c->total.freed), duration_text((uint64_t)c->total.mean_ns));
+	buf_printf(out, "half within %s, ", duration_text(c->total.half_ns));
+	buf_printf(out, "90 %% within %s, ", duration_text(c->total.p90_ns));
+	buf_printf(out, "all within %s\n\n", duration_text(c->total.most_ns));
 	for (unsigned i = first; i < last; i++) {
 		const struct churn_life *l = &c->lives[i];
 
 		life_name(&name, l);
 		if (text_columns(name.data) < LABEL)
 			buf_repeat(out, ' ', LABEL - text_columns(name.data));
-		buf_printf(out, "%s %11s %10s  %s", name.data, human_count(&a, l->objects),
-			   human_size(&b, l->bytes), term_style(t, STYLE_NUMBER));
+		buf_printf(out, "%s %11s %10s  %s", name.data, count_text(l->objects),
+			   size_text(l->bytes), term_style(t, STYLE_NUMBER));
 		shape_bar(out, most ? (double)l->objects / (double)most : 0, columns);
 		buf_printf(out, "%s%8s\n", term_style(t, STYLE_PLAIN),
-			   l->objects ? human_share(&d, l->objects, c->total.freed) : "");
+			   l->objects ? share_text(l->objects, c->total.freed) : "");
 	}
 }
 
@@ -105,11 +98,10 @@ static void print_threads(struct buf *out, const struct term *t, const struct ch
 		{ "of others" }, { "name", .left = true }, { 0 }
 	};
 	struct table table;
-	struct human h;
 
 	buf_printf(out, "\n%sTHREADS%s  %s block%s freed by another thread than allocated %s\n\n",
 		   term_style(t, STYLE_TITLE), term_style(t, STYLE_PLAIN),
-		   human_count(&h, c->total.elsewhere), c->total.elsewhere == 1 ? " was" : "s were",
+		   count_text(c->total.elsewhere), c->total.elsewhere == 1 ? " was" : "s were",
 		   c->total.elsewhere == 1 ? "it" : "them");
 	table_init(&table, columns);
 	for (size_t i = 0; i < c->thread_count; i++) {
@@ -118,10 +110,10 @@ static void print_threads(struct buf *out, const struct term *t, const struct ch
 
 		buf_printable(&name, r->name, strlen(r->name));
 		table_cellf(&table, "%" PRIu64, r->uid);
-		table_cell(&table, human_count(&h, r->objects));
-		table_cell(&table, human_size(&h, r->bytes));
-		table_cell(&table, human_count(&h, r->freed));
-		table_cell(&table, human_count(&h, r->freed_others));
+		table_cell(&table, count_text(r->objects));
+		table_cell(&table, size_text(r->bytes));
+		table_cell(&table, count_text(r->freed));
+		table_cell(&table, count_text(r->freed_others));
 		table_cell(&table, name.size ? name.data : "");
 		buf_release(&name);
 	}
@@ -133,17 +125,16 @@ static void add_row(struct table *table, const struct churn *c, const struct chu
 		    bool full)
 {
 	auto_buf struct buf text = { 0 };
-	struct human h;
 
-	table_cell(table, human_size(&h, (uint64_t)s->all_bytes));
-	table_cell(table, human_count(&h, (uint64_t)(s->all_objects + .5)));
-	table_cell(table, human_count(&h, s->objects));
-	table_cell(table, s->freed ? human_duration(&h, (uint64_t)s->mean_ns) : "");
-	table_cell(table, s->freed ? human_duration(&h, s->half_ns) : "");
-	table_cell(table, s->freed ? human_duration(&h, s->p90_ns) : "");
-	table_cell(table, s->freed ? human_duration(&h, s->most_ns) : "");
-	table_cell(table, human_count(&h, s->objects - s->freed));
-	table_cell(table, human_count(&h, s->elsewhere));
+	table_cell(table, size_text((uint64_t)s->all_bytes));
+	table_cell(table, count_text((uint64_t)(s->all_objects + .5)));
+	table_cell(table, count_text(s->objects));
+	table_cell(table, s->freed ? duration_text((uint64_t)s->mean_ns) : "");
+	table_cell(table, s->freed ? duration_text(s->half_ns) : "");
+	table_cell(table, s->freed ? duration_text(s->p90_ns) : "");
+	table_cell(table, s->freed ? duration_text(s->most_ns) : "");
+	table_cell(table, count_text(s->objects - s->freed));
+	table_cell(table, count_text(s->elsewhere));
 	churn_put_stack(&text, c, s, full ? SIZE_MAX : FRAMES_SHOWN, full ? "\n" : " ← ");
 	table_cell(table, text.data);
 }
@@ -164,13 +155,12 @@ static void print_stacks(struct buf *out, const struct term *t, const struct chu
 							 .style = STYLE_FUNCTION },
 						       { 0 } };
 	struct table table;
-	struct human h;
 
 	buf_printf(out,
 		   "\n%sSTACKS%s  %s; the most bytes first, ~ as estimated from those that were "
 		   "sampled\n\n",
 		   term_style(t, STYLE_TITLE), term_style(t, STYLE_PLAIN),
-		   human_count(&h, c->stack_count));
+		   count_text(c->stack_count));
 	table_init(&table, columns);
 	for (size_t i = 0; i < c->stack_count && i < top; i++)
 		add_row(&table, c, &c->stacks[i], full);

@@ -98,16 +98,14 @@ static int record_snapshot(struct record_command *r)
 
 static void say_end(const struct record_command *r)
 {
-	struct human a;
-
 	if (quiet || !strcmp(r->journal.path, "-"))
 		return;
-	fprintf(stderr, NAME ": %s: %s snapshots", r->journal.path, human_count(&a, r->taken));
+	fprintf(stderr, NAME ": %s: %s snapshots", r->journal.path, count_text(r->taken));
 	if (r->journal.rotations)
 		fprintf(stderr, ", the older ones in %s.1 …", r->journal.path);
 	if (r->clock.missed)
 		fprintf(stderr, "; %s left out, since the answer took longer than the interval",
-			human_count(&a, r->clock.missed));
+			count_text(r->clock.missed));
 	fprintf(stderr, "\n  memoir jemalloc stats %s\n", r->journal.path);
 }
 

@@ -43,27 +43,26 @@ static void print_head(const struct shown *s)
 	const struct waterfall *w = &j->waterfall;
 	static const enum waterfall_step steps[] = { WATERFALL_SLABS, WATERFALL_PADDING,
 						     WATERFALL_SAMPLED_PAGES, WATERFALL_UNKNOWN };
-	struct human a, b, c;
 	double samples;
 
 	buf_printf(s->out, "jemalloc ");
 	buf_printable(s->out, s->join->stats->version, strlen(s->join->stats->version));
 	if (w->active < STATS_NONE && w->allocated < STATS_NONE)
 		buf_printf(s->out, ": %s active, %s allocated; %s between them",
-			   human_size(&a, w->active), human_size(&b, w->allocated),
-			   human_signed_size(&c, (int64_t)(w->active - w->allocated)));
+			   size_text(w->active), size_text(w->allocated),
+			   signed_size_text((int64_t)(w->active - w->allocated)));
 	buf_char(s->out, '\n');
 	for (unsigned i = 0; i < sizeof(steps) / sizeof(*steps); i++)
 		if (w->step[steps[i]])
-			buf_printf(s->out, "%12s  %s\n", human_signed_size(&a, w->step[steps[i]]),
+			buf_printf(s->out, "%12s  %s\n", signed_size_text(w->step[steps[i]]),
 				   waterfall_rows[steps[i]].label);
 	buf_printf(s->out, "The dump has %s in %zu stacks, a sample every %s",
-		   human_size(&a, whole(s->join->profile->total.bytes)), j->stack_count,
-		   human_size(&b, s->join->profile->rate));
+		   size_text(whole(s->join->profile->total.bytes)), j->stack_count,
+		   size_text(s->join->profile->rate));
 	if (j->mixed > 0)
 		buf_printf(s->out,
 			   "; %s of it in lines of several sizes, whose classes are a guess",
-			   human_size(&c, whole(j->mixed)));
+			   size_text(whole(j->mixed)));
 	buf_text(s->out, ".\n");
 	samples = j->home != SIZE_MAX
 			  ? fmin(j->classes[j->home].sampled, (double)j->classes[j->home].live)
@@ -72,24 +71,22 @@ static void print_head(const struct shown *s)
 		buf_printf(s->out,
 			   "Profiling itself takes %s: %s small blocks that were sampled have "
 			   "%s each instead.\n",
-			   human_size(&a, whole(j->sampled)), human_count(&b, whole(samples)),
-			   human_size(&c, j->classes[j->home].size));
+			   size_text(whole(j->sampled)), count_text(whole(samples)),
+			   size_text(j->classes[j->home].size));
 	else if (j->apart >= 1)
 		buf_printf(s->out,
 			   "Profiling itself takes %s: %s small blocks that were sampled have "
 			   "pages of their own.\n",
-			   human_size(&a, whole(j->sampled)), human_count(&b, whole(j->apart)));
+			   size_text(whole(j->sampled)), count_text(whole(j->apart)));
 }
 
 /* What is no stack's, so that the column adds up. */
 static void other_row(struct table *t, const struct join *j, double unused, const char *what)
 {
-	struct human h;
-
 	if (fabs(unused) < 0.5)
 		return;
-	table_cell(t, human_signed_size(&h, (int64_t)fmax(fmin(unused, 0x1p62), -0x1p62)));
-	table_cell(t, human_share(&h, whole(unused), j->unused > 0 ? (uint64_t)j->unused : 1));
+	table_cell(t, signed_size_text((int64_t)fmax(fmin(unused, 0x1p62), -0x1p62)));
+	table_cell(t, share_text(whole(unused), j->unused > 0 ? (uint64_t)j->unused : 1));
 	for (unsigned i = 0; i < 3; i++)
 		table_cell(t, "");
 	table_cell(t, what);
@@ -108,7 +105,6 @@ static void print_stacks(const struct shown *s)
 	const struct join *j = s->join;
 	double rest = (double)j->unused - j->charged - j->pages;
 	auto_buf struct buf line = { 0 };
-	struct human a;
 	struct table t;
 
 	title(s, "STACKS", "unused memory, by who has the blocks that keep it");
@@ -120,14 +116,14 @@ static void print_stacks(const struct shown *s)
 			rest += k->unused;
 			continue;
 		}
-		table_cell(&t, human_size(&a, whole(k->unused)));
-		table_cell(&t, human_share(&a, whole(k->unused),
-					   j->unused > 0 ? (uint64_t)j->unused : 1));
-		table_cell(&t, human_size(&a, whole(k->bytes)));
-		table_cell(&t, human_count(&a, whole(k->objects)));
+		table_cell(&t, size_text(whole(k->unused)));
+		table_cell(&t,
+			   share_text(whole(k->unused), j->unused > 0 ? (uint64_t)j->unused : 1));
+		table_cell(&t, size_text(whole(k->bytes)));
+		table_cell(&t, count_text(whole(k->objects)));
 		if (k->part_count)
 			table_cellf(&t, "%s%s", k->mixed ? "~" : "",
-				    human_size(&a, j->classes[j->parts[k->first].class].size));
+				    size_text(j->classes[j->parts[k->first].class].size));
 		else
 			table_cell(&t, "");
 		buf_clear(&line);
@@ -175,7 +171,6 @@ static void print_classes(const struct shown *s)
 	const struct join *j = s->join;
 	auto_free const struct join_class **order = xcalloc(j->class_count, sizeof(*order));
 	auto_buf struct buf line = { 0 };
-	struct human a;
 	struct table t;
 
 	for (size_t i = 0; i < j->class_count; i++)
@@ -186,12 +181,12 @@ static void print_classes(const struct shown *s)
 	for (size_t i = 0; i < j->class_count && i < s->top && order[i]->unused; i++) {
 		const struct join_class *c = order[i];
 
-		table_cell(&t, human_size(&a, c->size));
-		table_cell(&t, human_signed_size(&a, c->unused));
-		table_cell(&t, c->large ? "large" : human_share(&a, c->live, c->regions));
-		table_cell(&t, human_count(&a, c->regions));
-		table_cell(&t, human_count(&a, c->live));
-		table_cell(&t, human_count(&a, whole(c->seen)));
+		table_cell(&t, size_text(c->size));
+		table_cell(&t, signed_size_text(c->unused));
+		table_cell(&t, c->large ? "large" : share_text(c->live, c->regions));
+		table_cell(&t, count_text(c->regions));
+		table_cell(&t, count_text(c->live));
+		table_cell(&t, count_text(whole(c->seen)));
 		buf_clear(&line);
 		buf_text(&line, "");
 		put_holders(&line, j, c);

@@ -70,11 +70,10 @@ static void print_profiling(const struct stats_print *t, const struct stats *s)
 {
 	const char *rate = stats_setting(s, "opt.lg_prof_sample");
 	const char *prof = stats_setting(s, "opt.prof");
-	struct human h;
 
 	if (rate && prof)
 		line(t, "profiling interval",
-		     human_count(&h, UINT64_C(1) << (strtoul(rate, NULL, 10) & 63)),
+		     count_text(UINT64_C(1) << (strtoul(rate, NULL, 10) & 63)),
 		     strcmp(prof, "true") ? "(off)" : NULL);
 }
 
@@ -92,7 +91,7 @@ static void print_summary(const struct stats_print *t, const struct stats *s,
 	uint64_t allocated = s->total[STATS_TOTAL_ALLOCATED], active = s->total[STATS_TOTAL_ACTIVE];
 	uint64_t dirty = whole ? whole->value[STATS_ARENA_PDIRTY] : STATS_NONE;
 	uint64_t page = s->shape[STATS_SHAPE_PAGE];
-	struct human a, b;
+	struct human a;
 
 	for (unsigned i = 0; i < STATS_TOTAL_COUNT; i++) {
 		char name[64];
@@ -103,14 +102,14 @@ static void print_summary(const struct stats_print *t, const struct stats *s,
 			 i < STATS_TOTAL_BACKGROUND_THREADS ? "" : "background ",
 			 stats_total_fields[i].name);
 		line(t, name, human_count(&a, s->total[i]),
-		     fields_bytes(stats_total_fields[i].name) ? human_size(&b, s->total[i]) : NULL);
+		     fields_bytes(stats_total_fields[i].name) ? size_text(s->total[i]) : NULL);
 	}
 	if (allocated < STATS_NONE && active < STATS_NONE && active >= allocated && active)
 		line(t, "fragmentation", human_count(&a, active - allocated),
-		     human_share(&b, active - allocated, active));
+		     share_text(active - allocated, active));
 	if (dirty < STATS_NONE)
 		line(t, "dirty pages", human_count(&a, dirty),
-		     page < STATS_NONE ? human_size(&b, dirty * page) : NULL);
+		     page < STATS_NONE ? size_text(dirty * page) : NULL);
 	for (unsigned i = 0; i < STATS_SHAPE_COUNT; i++)
 		if (s->shape[i] != STATS_NONE) {
 			snprintf(a.text, sizeof(a.text), "%" PRId64, (int64_t)s->shape[i]);
@@ -157,12 +156,10 @@ static void exact(const struct fall *f, const char *text, int width)
 
 static void level(struct fall *f, const char *name, uint64_t bytes)
 {
-	struct human a, b;
-
 	buf_printf(f->how->out, "  %s%-32s%s", term_style(f->how->term, STYLE_STRONG), name,
 		   term_style(f->how->term, STYLE_PLAIN));
-	exact(f, human_count(&a, bytes), 17);
-	buf_printf(f->how->out, "  %10s", human_size(&b, bytes));
+	exact(f, count_text(bytes), 17);
+	buf_printf(f->how->out, "  %10s", size_text(bytes));
 	bar(f->how, 0, bytes, f->whole, "█");
 	buf_char(f->how->out, '\n');
 	f->at = bytes;
@@ -170,7 +167,6 @@ static void level(struct fall *f, const char *name, uint64_t bytes)
 
 static void step(struct fall *f, const struct waterfall *w, unsigned i)
 {
-	struct human a, b;
 	int64_t bytes = w->step[i];
 
 	if (!bytes)
@@ -178,9 +174,9 @@ static void step(struct fall *f, const struct waterfall *w, unsigned i)
 	buf_printf(f->how->out, "   - %-29s",
 		   i == WATERFALL_UNKNOWN && !w->attributed ? "free (bins were not printed)"
 							    : waterfall_rows[i].label);
-	exact(f, human_signed_count(&a, bytes), 17);
+	exact(f, signed_count_text(bytes), 17);
 	buf_printf(f->how->out, "  %s%10s%s", term_style(f->how->term, STYLE_NUMBER),
-		   human_signed_size(&b, bytes), term_style(f->how->term, STYLE_PLAIN));
+		   signed_size_text(bytes), term_style(f->how->term, STYLE_PLAIN));
 	if (bytes > 0 && (uint64_t)bytes <= f->at)
 		bar(f->how, f->at - (uint64_t)bytes, f->at, f->whole, "░");
 	buf_char(f->how->out, '\n');
@@ -190,7 +186,6 @@ static void step(struct fall *f, const struct waterfall *w, unsigned i)
 /* What the free regions are made of. */
 static void worst_bins(struct fall *f, const struct waterfall *w)
 {
-	struct human a, b;
 	char text[96];
 
 	for (size_t i = 0; i < w->bin_count && i < BINS_SHOWN; i++) {
@@ -202,8 +197,8 @@ static void worst_bins(struct fall *f, const struct waterfall *w)
 			 bin->size, bin->used, bin->regions);
 		buf_printf(f->how->out, "       %s%-29s%s", term_style(f->how->term, STYLE_DIM),
 			   text, term_style(f->how->term, STYLE_PLAIN));
-		exact(f, human_count(&a, (uint64_t)bin->bytes), 16);
-		buf_printf(f->how->out, "  %10s\n", human_size(&b, (uint64_t)bin->bytes));
+		exact(f, count_text((uint64_t)bin->bytes), 16);
+		buf_printf(f->how->out, "  %10s\n", size_text((uint64_t)bin->bytes));
 	}
 	if (w->bin_count > BINS_SHOWN)
 		buf_printf(f->how->out, "       %sand %zu bins more%s\n",
@@ -214,17 +209,15 @@ static void worst_bins(struct fall *f, const struct waterfall *w)
 /* Why there are blocks of the heap profiler, and how well they are known. */
 static void print_profiler(const struct stats_print *t, const struct sampled *p)
 {
-	struct human count, size;
 	char text[160];
 	int n;
 
 	if (!p->count)
 		return;
 	n = snprintf(text, sizeof(text), "the heap profiler keeps %s%s small blocks out of slabs",
-		     p->estimated ? "about " : "", human_count(&count, p->count));
+		     p->estimated ? "about " : "", count_text(p->count));
 	if (p->in == SAMPLED_LARGE)
-		snprintf(text + n, sizeof(text) - (size_t)n, ", %s each",
-			 human_size(&size, p->home));
+		snprintf(text + n, sizeof(text) - (size_t)n, ", %s each", size_text(p->home));
 	stats_print_sentence(t, 2, STYLE_DIM, text);
 	if (p->estimated)
 		stats_print_sentence(
@@ -238,7 +231,6 @@ static void print_waterfall(const struct stats_print *t, const struct stats *s,
 {
 	struct fall f = { .how = t };
 	auto_release(waterfall_release) struct waterfall w = { 0 };
-	struct human h;
 	char text[128];
 
 	waterfall_make(&w, s, a);
@@ -266,7 +258,7 @@ static void print_waterfall(const struct stats_print *t, const struct stats *s,
 	if (w.retained < STATS_NONE && w.retained) {
 		snprintf(text, sizeof(text),
 			 "besides, %s of address space is retained, which is not memory",
-			 human_size(&h, w.retained));
+			 size_text(w.retained));
 		stats_print_sentence(t, 2, STYLE_DIM, text);
 	}
 }
@@ -307,14 +299,14 @@ static void print_grown(const struct stats_print *t, const struct growth *g,
 	double slope = c->slope * (g->clock != GROWTH_SNAPSHOTS ? 3600.0 : 1.0);
 	bool narrow = t->columns && t->columns < GROWTH_NARROW;
 	int wide = narrow ? 9 : 10;
-	struct human first, last, rate;
+	struct human rate;
 
 	human_signed_size(&rate, slope > 9e18	 ? INT64_MAX
 				 : slope < -9e18 ? -INT64_MAX
 						 : (int64_t)slope);
 	buf_printf(t->out, "  %*" PRIu64 " %*s %*s %*s  %4.2f%s%s%s\n", wide, c->size, wide,
-		   human_size(&first, c->first), wide, human_size(&last, c->last), narrow ? 14 : 16,
-		   rate.text, c->fit, term_style(t->term, STYLE_WARNING),
+		   size_text(c->first), wide, size_text(c->last), narrow ? 14 : 16, rate.text,
+		   c->fit, term_style(t->term, STYLE_WARNING),
 		   c->suspect  ? narrow ? " leak?" : "  a leak?"
 		   : c->steady ? narrow ? " grows" : "  grows steadily"
 			       : "",

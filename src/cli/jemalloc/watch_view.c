@@ -52,7 +52,6 @@ static void draw_head(struct screen_lines *s, const struct watch_view *v)
 {
 	const struct stats *st = v->stats;
 	char time[40], version[32];
-	struct human up, interval, count;
 
 	if (!st) {
 		screen_linef(s, "%smemoir jemalloc watch%s  %s", term_style(s->term, STYLE_STRONG),
@@ -65,8 +64,8 @@ static void draw_head(struct screen_lines *s, const struct watch_view *v)
 	screen_linef(s, "%s%sjemalloc %s%s%s%s  every %s  %s taken  %.19s  %s",
 		     v->paused ? "PAUSED  " : "", term_style(s->term, STYLE_STRONG), version,
 		     term_style(s->term, STYLE_PLAIN), stats_uptime(st) < STATS_NONE ? "  up " : "",
-		     stats_uptime(st) < STATS_NONE ? human_duration(&up, stats_uptime(st)) : "",
-		     human_duration(&interval, v->interval_ns), human_count(&count, v->snapshots),
+		     stats_uptime(st) < STATS_NONE ? duration_text(stats_uptime(st)) : "",
+		     duration_text(v->interval_ns), count_text(v->snapshots),
 		     v->time_ns == WHEN_NONE ? "" : when_text(v->time_ns, time), v->source);
 }
 
@@ -86,19 +85,16 @@ static void draw_totals(struct screen_lines *s, const struct stats *st, const st
 	uint64_t active = known(st->total[STATS_TOTAL_ACTIVE]);
 	uint64_t allocated = known(st->total[STATS_TOTAL_ALLOCATED]);
 	auto_buf struct buf text = { 0 };
-	struct human h;
 
 	for (unsigned row = 0; row < 2; row++) {
 		for (unsigned i = 0; i < 3; i++)
 			if (st->total[fields[row][i]] < STATS_NONE)
 				total(&text, s, stats_total_fields[fields[row][i]].name,
-				      human_size(&h, st->total[fields[row][i]]));
+				      size_text(st->total[fields[row][i]]));
 		if (!row && active && active >= allocated)
-			total(&text, s, "fragmentation",
-			      human_share(&h, active - allocated, active));
+			total(&text, s, "fragmentation", share_text(active - allocated, active));
 		if (row)
-			total(&text, s, "dirty",
-			      human_size(&h, (uint64_t)w->step[WATERFALL_DIRTY]));
+			total(&text, s, "dirty", size_text((uint64_t)w->step[WATERFALL_DIRTY]));
 		screen_line(s, text.data, text.size);
 		buf_clear(&text);
 	}
@@ -149,7 +145,7 @@ static bool is_narrow(const struct screen_lines *s)
 static void draw_arenas(struct screen_lines *s, const struct watch_view *v, unsigned rows)
 {
 	struct live_rows e = { 0 };
-	struct human a, b, c, d, f;
+	struct human c, f;
 	bool narrow = is_narrow(s);
 	char more[64];
 
@@ -158,10 +154,10 @@ static void draw_arenas(struct screen_lines *s, const struct watch_view *v, unsi
 		     "allocated", "active", "free", "growth",
 		     narrow ? "" : "        dirty   threads");
 	for (size_t i = 0; i < e.count && i < rows; i++) {
-		snprintf(more, sizeof(more), " %12s %9" PRIu64, human_size(&d, e.list[i].dirty),
+		snprintf(more, sizeof(more), " %12s %9" PRIu64, size_text(e.list[i].dirty),
 			 e.list[i].count);
 		screen_linef(s, "%6" PRIu64 " %11s %11s %7s %13s%s", e.list[i].key,
-			     human_size(&a, e.list[i].bytes), human_size(&b, e.list[i].active),
+			     size_text(e.list[i].bytes), size_text(e.list[i].active),
 			     share(&c, e.list[i].free_bytes, e.list[i].active),
 			     pace(&f, v->arenas, e.list[i].growth), narrow ? "" : more);
 	}
@@ -172,7 +168,7 @@ static void draw_classes(struct screen_lines *s, const struct watch_view *v,
 			 const struct stats_arena *whole, unsigned rows)
 {
 	struct live_rows e = { 0 };
-	struct human a, b, c, d, f;
+	struct human c, f;
 	bool narrow = is_narrow(s);
 	int wide = narrow ? 10 : 11;
 
@@ -185,14 +181,13 @@ static void draw_classes(struct screen_lines *s, const struct watch_view *v,
 		bool suspect = growth && growth->suspect;
 		char free_bytes[32];
 
-		snprintf(free_bytes, sizeof(free_bytes), " %12s",
-			 human_size(&d, e.list[i].free_bytes));
-		screen_linef(
-			s, "%s%10" PRIu64 " %*s %*s %7s%s %13s%s",
-			suspect ? term_style(s->term, STYLE_WARNING) : "", e.list[i].key, wide,
-			human_size(&a, e.list[i].bytes), wide, human_count(&b, e.list[i].count),
-			share(&c, e.list[i].free_bytes, e.list[i].active), narrow ? "" : free_bytes,
-			pace(&f, v->classes, growth), suspect ? " leak?" : "");
+		snprintf(free_bytes, sizeof(free_bytes), " %12s", size_text(e.list[i].free_bytes));
+		screen_linef(s, "%s%10" PRIu64 " %*s %*s %7s%s %13s%s",
+			     suspect ? term_style(s->term, STYLE_WARNING) : "", e.list[i].key, wide,
+			     size_text(e.list[i].bytes), wide, count_text(e.list[i].count),
+			     share(&c, e.list[i].free_bytes, e.list[i].active),
+			     narrow ? "" : free_bytes, pace(&f, v->classes, growth),
+			     suspect ? " leak?" : "");
 	}
 	free(e.list);
 }
@@ -204,17 +199,16 @@ static void draw_suspect(struct screen_lines *s, const struct watch_view *v)
 	auto_free const struct growth_class **arenas = NULL;
 	char early[GROWTH_EARLY_MAX];
 	size_t arena_count;
-	struct human a, b;
 
 	arenas = growth_rank(v->arenas, &arena_count);
 	if (!count || !list[0]->steady)
 		return;
 	screen_linef(s, "%sblocks of %" PRIu64 " bytes grow steadily: %s%s, now %s",
 		     list[0]->suspect ? term_style(s->term, STYLE_WARNING) : "", list[0]->size,
-		     human_size(&a, as_bytes(list[0]->slope *
-					     (v->classes->clock == GROWTH_SNAPSHOTS ? 1 : 3600))),
+		     size_text(as_bytes(list[0]->slope *
+					(v->classes->clock == GROWTH_SNAPSHOTS ? 1 : 3600))),
 		     v->classes->clock == GROWTH_SNAPSHOTS ? " a snapshot" : " an hour",
-		     human_size(&b, list[0]->last));
+		     size_text(list[0]->last));
 	growth_early_text(v->classes, early);
 	if (*early)
 		screen_linef(s, "%s%s", term_style(s->term, STYLE_DIM), early);
