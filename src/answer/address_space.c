@@ -55,12 +55,10 @@ static int address_space_json(struct ask *a, const void *answer, struct json *j,
 	json_end_array(j);
 	json_number(j, "columns", s->columns);
 	json_number(j, "rows", s->rows);
-	json_array(j, "areas");
-	for (size_t i = 0; i < s->areas.count; i++) {
+	JSON_EACH(j, "areas", i, s->areas.count) {
 		write_area(j, s, i);
 		sink_turn(out);
 	}
-	json_end_array(j);
 	json_end_object(j);
 	return 0;
 }

@@ -35,15 +35,13 @@ static void write_weights(struct json *j, const struct function_total *f)
 static void write_rows(struct json *j, const struct tree *t, const char *key,
 		       const struct function_total *rows, uint32_t shown, struct sink *out)
 {
-	json_array(j, key);
-	for (uint32_t i = 0; i < shown; i++) {
+	JSON_EACH(j, key, i, shown) {
 		json_object(j, NULL);
 		tree_json_name(j, t, rows[i].name);
 		write_weights(j, &rows[i]);
 		json_end_object(j);
 		sink_turn(out);
 	}
-	json_end_array(j);
 }
 
 static void write_sum(struct json *j, const char *key, const struct weight *w)

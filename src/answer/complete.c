@@ -298,16 +298,12 @@ static int complete_json(struct ask *a, const void *answer, struct json *j, stru
 		json_text(j, "hint", value_help(at->matches ? ARG_REGEX : at->field->type));
 	else
 		json_null(j, "hint");
-	json_array(j, "items");
-	for (size_t i = 0; i < c->count; i++) {
-		json_object(j, NULL);
+	JSON_ROWS(j, "items", i, c->count) {
 		json_text(j, "text", c->items[i].text);
 		json_text(j, "kind", c->items[i].kind);
 		if (c->items[i].help)
 			json_text(j, "help", c->items[i].help);
-		json_end_object(j);
 	}
-	json_end_array(j);
 	json_end_object(j);
 	return 0;
 }

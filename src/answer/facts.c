@@ -138,8 +138,7 @@ static void json_stacks(struct json *j, const struct model *m, const struct stac
 
 static void json_files(struct json *j, const struct model *m)
 {
-	json_array(j, "files");
-	for (size_t i = 0; i < m->tables.file_count; i++) {
+	JSON_EACH(j, "files", i, m->tables.file_count) {
 		const struct embedded_file *f = &m->tables.files[i];
 		struct buf id = { 0 };
 
@@ -153,7 +152,6 @@ static void json_files(struct json *j, const struct model *m)
 		json_end_object(j);
 		buf_release(&id);
 	}
-	json_end_array(j);
 }
 
 static void json_cost(struct json *j, const struct model *m)

@@ -16,35 +16,26 @@
 
 static void write_levels(struct json *j, const struct fragmentation *f)
 {
-	json_array(j, "regions");
-	for (unsigned i = 0; i < LEVELS; i++) {
+	JSON_ROWS(j, "regions", i, LEVELS) {
 		const struct occupancy *o = &f->levels[i];
 
-		json_object(j, NULL);
 		json_number(j, "size", 1ull << level_rows[i].shift);
 		json_number(j, "regions", o->regions);
 		json_number(j, "live_bytes", o->live_bytes);
 		json_number(j, "empty_bytes", o->empty_bytes);
 		json_number(j, "nearly_empty", o->nearly_empty);
-		json_array(j, "occupancy");
-		for (unsigned k = 0; k < OCCUPANCY_BINS; k++) {
-			json_object(j, NULL);
+		JSON_ROWS(j, "occupancy", k, OCCUPANCY_BINS) {
 			json_number(j, "from_percent", k * 10);
 			json_number(j, "regions", o->bins[k].regions);
 			json_number(j, "live_bytes", o->bins[k].live_bytes);
 			json_number(j, "empty_bytes", o->bins[k].empty_bytes);
-			json_end_object(j);
 		}
-		json_end_array(j);
-		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 static void write_slack(struct json *j, const struct fragmentation *f)
 {
-	json_array(j, "slack");
-	for (unsigned i = 0; i < SLACK_CLASSES; i++) {
+	JSON_EACH(j, "slack", i, SLACK_CLASSES) {
 		const struct slack_class *c = &f->classes[i];
 
 		if (!c->weight.count)
@@ -57,7 +48,6 @@ static void write_slack(struct json *j, const struct fragmentation *f)
 		json_number(j, "slack_bytes", c->slack);
 		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 static void write_holders(struct ask *a, struct json *j, const struct answer_fragmentation *shown,
@@ -78,16 +68,12 @@ static void write_holders(struct ask *a, struct json *j, const struct answer_fra
 		json_number(j, "bytes", h->weight.bytes);
 		json_number(j, "count", h->weight.count);
 		json_number(j, "slack_bytes", h->slack);
-		json_array(j, "held");
-		for (unsigned k = 0; k < LEVELS; k++) {
-			json_object(j, NULL);
+		JSON_ROWS(j, "held", k, LEVELS) {
 			json_number(j, "size", 1ull << level_rows[k].shift);
 			json_number(j, "regions", h->held[k].regions);
 			json_number(j, "pinned_bytes", h->held[k].pinned_bytes);
 			json_number(j, "shared_bytes", h->held[k].shared_bytes);
-			json_end_object(j);
 		}
-		json_end_array(j);
 		answer_backtrace(&names, j, "backtrace", h->stack, words_call(v->model, h->stack));
 		json_end_object(j);
 		sink_turn(out);
@@ -99,23 +85,15 @@ static void write_holders(struct ask *a, struct json *j, const struct answer_fra
 static void write_over_time(struct json *j, const struct model *m,
 			    const struct fragmentation_point *points, uint32_t count)
 {
-	json_array(j, "over_time");
-	for (uint32_t i = 0; i < count; i++) {
-		json_object(j, NULL);
+	JSON_ROWS(j, "over_time", i, count) {
 		json_number(j, "at_ns", model_ns(m, points[i].at));
 		json_number(j, "bytes", points[i].requested);
 		json_number(j, "usable_bytes", points[i].usable);
-		json_array(j, "regions");
-		for (unsigned k = 0; k < LEVELS; k++)
+		JSON_EACH(j, "regions", k, LEVELS)
 			json_number(j, NULL, points[i].regions[k]);
-		json_end_array(j);
-		json_array(j, "most_regions");
-		for (unsigned k = 0; k < LEVELS; k++)
+		JSON_EACH(j, "most_regions", k, LEVELS)
 			json_number(j, NULL, points[i].most_regions[k]);
-		json_end_array(j);
-		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 static enum fragmentation_level level_of(const char *word)

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "base/order.h"
+
 static void write_weight(struct json *j, const struct weight *w, uint64_t slack)
 {
 	json_number(j, "count", w->count);
@@ -13,11 +15,9 @@ static void write_weight(struct json *j, const struct weight *w, uint64_t slack)
 
 static void write_bins(struct json *j, const struct histogram *h)
 {
-	json_array(j, "bins");
-	for (unsigned i = 0; i < h->count; i++) {
+	JSON_ROWS(j, "bins", i, h->count) {
 		const struct histogram_bin *b = &h->bins[i];
 
-		json_object(j, NULL);
 		if (b->never)
 			json_null(j, "from");
 		else
@@ -28,21 +28,15 @@ static void write_bins(struct json *j, const struct histogram *h)
 			json_number(j, "to", b->to);
 		json_bool(j, "never_freed", b->never);
 		write_weight(j, &b->weight, b->slack);
-		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 static void write_sizes(struct json *j, const struct histogram *h, uint32_t top)
 {
-	json_array(j, "sizes");
-	for (uint32_t i = 0; i < h->size_count && i < top; i++) {
-		json_object(j, NULL);
+	JSON_ROWS(j, "sizes", i, MIN(h->size_count, top)) {
 		json_number(j, "size", h->sizes[i].size);
 		write_weight(j, &h->sizes[i].weight, h->sizes[i].slack);
-		json_end_object(j);
 	}
-	json_end_array(j);
 	json_number(j, "size_total", h->size_count);
 }
 

@@ -90,17 +90,13 @@ static void write_region(struct maps_writing *w, struct json *j, const struct ma
 	if (r->ended != NEVER) {
 		json_object(j, "deallocation");
 		answer_moment(&w->written, j, "timestamp", r->ended);
-		json_array(j, "sources");
-		for (uint32_t i = 0; i < r->source_count; i++) {
+		JSON_ROWS(j, "sources", i, r->source_count) {
 			const struct map_source *s = &m->sources[r->first_source + i];
 
-			json_object(j, NULL);
 			answer_address(j, s->address);
 			json_number(j, "length", s->length);
 			write_source(w, j, s->call);
-			json_end_object(j);
 		}
-		json_end_array(j);
 		json_end_object(j);
 	}
 	write_permissions(j, r->flags);
@@ -151,16 +147,12 @@ static void write_map(struct maps_writing *w, struct json *j, uint32_t map)
 	json_null(j, "graph_preview_url");
 	json_null(j, "graph_url");
 	if (w->maps->regions) {
-		json_array(j, "regions");
-		for (uint32_t i = 0; i < row->region_count; i++)
+		JSON_EACH(j, "regions", i, row->region_count)
 			write_region(w, j, &m->regions[row->first_region + i]);
-		json_end_array(j);
 	}
 	if (w->maps->usage_history) {
-		json_array(j, "usage_history");
-		for (uint32_t i = 0; i < row->usage_count; i++)
+		JSON_EACH(j, "usage_history", i, row->usage_count)
 			write_usage(w, j, &m->usages[row->first_usage + i]);
-		json_end_array(j);
 	}
 	json_end_object(j);
 }

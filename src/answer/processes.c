@@ -345,11 +345,9 @@ static void holders_json(struct json *j, const struct answer_processes *p, const
 	json_number(j, "bytes", h->total.bytes);
 	json_number(j, "count", h->total.count);
 	json_number(j, "total_count", h->count);
-	json_array(j, "holders");
-	for (size_t i = 0; i < h->count && i < p->top; i++) {
+	JSON_ROWS(j, "holders", i, MIN(h->count, p->top)) {
 		const struct process_holder *row = &h->rows[i];
 
-		json_object(j, NULL);
 		json_text(j, "function", strings_at(&h->strings, row->name));
 		json_text(j, "module", strings_at(&h->strings, row->module));
 		json_number(j, "bytes", row->weight.bytes);
@@ -357,9 +355,7 @@ static void holders_json(struct json *j, const struct answer_processes *p, const
 		json_number(j, "processes", row->processes);
 		json_text(j, "most_in", f->members[row->most].id);
 		json_number(j, "most_bytes", row->most_bytes);
-		json_end_object(j);
 	}
-	json_end_array(j);
 	json_end_object(j);
 }
 
@@ -370,13 +366,11 @@ static int processes_json(struct ask *a, const void *answer, struct json *j, str
 
 	json_object(j, NULL);
 	sums_json(j, &p->sums);
-	json_array(j, "recordings");
-	for (uint32_t i = 0; i < p->count; i++) {
+	JSON_EACH(j, "recordings", i, p->count) {
 		if (p->rows[i].shown)
 			process_json(j, p, &p->rows[i], f);
 		sink_turn(out);
 	}
-	json_end_array(j);
 	json_number(j, "failed", p->failed);
 	if (p->top)
 		holders_json(j, p, f);

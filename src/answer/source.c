@@ -85,20 +85,14 @@ static void write_text(struct json *j, const struct answer_source *s)
 
 static void write_lines(struct json *j, const struct source_lines *l)
 {
-	json_array(j, "weights");
-	for (size_t i = 0; i < l->row_count; i++) {
+	JSON_ROWS(j, "weights", i, l->row_count) {
 		const struct source_line *row = &l->rows[i];
 
-		json_object(j, NULL);
 		json_number(j, "line", row->line);
 		sources_weights_json(j, row);
-		json_array(j, "functions");
-		for (size_t k = 0; k < row->function_count; k++)
+		JSON_EACH(j, "functions", k, row->function_count)
 			json_text(j, NULL, locations_string(l->locations, row->functions[k]));
-		json_end_array(j);
-		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 static int source_json(struct ask *a, const void *answer, struct json *j, struct sink *out)

@@ -57,8 +57,7 @@ static int sources_json(struct ask *a, const void *answer, struct json *j, struc
 
 	json_object(j, NULL);
 	ask_measuring_json(j, a->snapshot->model, &s->measuring);
-	json_array(j, "sources");
-	for (size_t i = 0; i < s->count; i++) {
+	JSON_EACH(j, "sources", i, s->count) {
 		json_object(j, NULL);
 		json_text(j, "file", s->rows[i].path);
 		json_bool(j, "on_disk", s->rows[i].on_disk);
@@ -66,7 +65,6 @@ static int sources_json(struct ask *a, const void *answer, struct json *j, struc
 		json_end_object(j);
 		sink_turn(out);
 	}
-	json_end_array(j);
 	json_number(j, "total_count", s->total);
 	json_end_object(j);
 	return 0;

@@ -94,8 +94,7 @@ static int threads_json(struct ask *a, const void *answer, struct json *j, struc
 	const struct sparks *s = &t->sparks;
 
 	json_object(j, NULL);
-	json_array(j, "threads");
-	for (uint32_t i = 0; i < t->shown; i++) {
+	JSON_EACH(j, "threads", i, t->shown) {
 		uint32_t row = t->order[t->skip + i];
 		const struct thread *thread = &a->snapshot->model->tables.threads.rows[row];
 
@@ -105,14 +104,11 @@ static int threads_json(struct ask *a, const void *answer, struct json *j, struc
 #define X(name) json_number(j, #name, t->sums[row].name);
 		THREAD_NUMBERS(X)
 #undef X
-		json_array(j, "spark");
-		for (uint32_t k = 0; k < s->points; k++)
+		JSON_EACH(j, "spark", k, s->points)
 			json_real(j, NULL, (double)s->values[(size_t)i * s->points + k], 0);
-		json_end_array(j);
 		json_end_object(j);
 		sink_turn(out);
 	}
-	json_end_array(j);
 	json_number(j, "total_count", t->count);
 	json_end_object(j);
 	return 0;

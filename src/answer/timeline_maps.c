@@ -27,10 +27,8 @@ static int timeline_maps_json(struct ask *a, const void *answer, struct json *j,
 	uint64_t start = model_start_ns(m);
 
 	json_object(j, NULL);
-	json_array(j, "xs");
-	for (size_t i = 0; i < shown->count; i++)
+	JSON_EACH(j, "xs", i, shown->count)
 		json_number(j, NULL, (start + model_ns(m, points[i].at)) / 1000000);
-	json_end_array(j);
 #define COLUMN(name)                                                                               \
 	json_array(j, #name);                                                                      \
 	for (size_t i = 0; i < shown->count; i++)                                                  \

@@ -375,26 +375,20 @@ static void write_head(struct json *j, const struct snapshot *s, const struct an
 		json_number(j, "peak_rss", t->tally->maps.peak_rss);
 		json_number(j, "address_space", t->tally->maps.address_space);
 	}
-	json_array(j, "curve");
-	for (uint32_t i = 0; i < t->points; i++)
+	JSON_EACH(j, "curve", i, t->points)
 		json_number(j, NULL, t->curve[i]);
-	json_end_array(j);
 }
 
 static void write_stacks(struct json *j, const struct answer_top *t, const struct top_row *row,
 			 struct answer *names)
 {
-	json_array(j, "backtraces");
-	for (uint32_t i = 0; i < row->shown_stacks; i++) {
+	JSON_ROWS(j, "backtraces", i, row->shown_stacks) {
 		const struct top_stack *s = &row->stacks[i];
 
-		json_object(j, NULL);
 		write_figures(j, t, &s->figures);
 		json_number(j, "backtrace_id", answer_stack(t->tally->model, s->stack));
 		answer_backtrace(names, j, "backtrace", s->stack, s->call);
-		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 static int top_json(struct ask *a, const void *answer, struct json *j, struct sink *out)

@@ -99,13 +99,9 @@ void words_markers(struct json *j, const struct model *m)
 {
 	const struct markers *t = &m->tables.markers;
 
-	json_array(j, "markers");
-	for (size_t i = 0; i < t->count; i++) {
-		json_object(j, NULL);
+	JSON_ROWS(j, "markers", i, t->count) {
 		json_number(j, "at_ns", model_ns(m, t->rows[i].stamp));
 		json_number(j, "value", t->rows[i].value);
 		json_text(j, "name", t->rows[i].name);
-		json_end_object(j);
 	}
-	json_end_array(j);
 }

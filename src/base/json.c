@@ -182,3 +182,14 @@ void json_written(struct json *j, const char *key, const char *text, size_t size
 	json_start_value(j, key);
 	buf_add(j->out, text, size);
 }
+
+bool json_row(struct json *j, size_t row, bool more)
+{
+	if (row)
+		json_end_object(j);
+	if (more)
+		json_object(j, NULL);
+	else
+		json_end_array(j);
+	return more;
+}

@@ -32,3 +32,14 @@ void json_bool(struct json *j, const char *key, bool value);
 void json_null(struct json *j, const char *key);
 /* One value, or several with commas between them, that were written before. */
 void json_written(struct json *j, const char *key, const char *text, size_t size);
+
+/* An array with a value for each i below `count`, which the statement behind it writes; it runs to
+ * its end. */
+#define JSON_EACH(j, key, i, count)                                                                \
+	for (size_t i = (json_array(j, key), 0);                                                   \
+	     i < (size_t)(count) || (json_end_array(j), false); i++)
+/* The same with an object for each: the statement writes what is in it. */
+#define JSON_ROWS(j, key, i, count)                                                                \
+	for (size_t i = (json_array(j, key), 0); json_row(j, i, i < (size_t)(count)); i++)
+/* For JSON_ROWS: ends the row before, and begins one if there are `more`. */
+bool json_row(struct json *j, size_t row, bool more);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Sorting and searching arrays: an order is told by what is compared, first things first.
+/* Comparing, sorting and searching: an order is told by what is compared, first things first.
  *
  *	ORDER(by_start, struct area, RISING(start) ?: FALLING(size))
  *
@@ -9,6 +9,9 @@
  *
  * Inside ORDER the two elements are x and y; ORDER_WITH has a context, too. */
 #include <stdlib.h>
+
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 #define RISING(field) COMPARE(x->field, y->field)

@@ -181,17 +181,13 @@ static void json_part(struct json *j, const struct sizes *z, unsigned part)
 	struct named_row rows[256];
 	unsigned n = rows_of(z, part, rows);
 
-	json_array(j, parts[part].key);
-	for (unsigned i = 0; i < n; i++) {
-		json_object(j, NULL);
+	JSON_ROWS(j, parts[part].key, i, n) {
 		json_text(j, "name", rows[i].name);
 		json_number(j, parts[part].about ? "about_stored_bytes" : "stored_bytes",
 			    rows[i].row.stored);
 		json_number(j, "raw_bytes", rows[i].row.raw);
 		json_number(j, "count", rows[i].row.count);
-		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 static void print_json(struct buf *out, const struct sizes *z, const struct lifetimes *l)

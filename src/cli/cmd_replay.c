@@ -279,21 +279,14 @@ static void json_run(struct json *j, const struct plan_result *r)
 
 static void json_entry(struct json *j, const struct entry *e)
 {
-	json_object(j, NULL);
 	json_text(j, "allocator", e->allocator.text);
 	json_bool(j, "failed", e->failed);
 	if (!e->failed) {
 		json_text(j, "library", e->median.library);
 		json_run(j, &e->median);
-		json_array(j, "runs");
-		for (uint64_t i = 0; i < repeat; i++) {
-			json_object(j, NULL);
+		JSON_ROWS(j, "runs", i, repeat)
 			json_run(j, &e->runs[i]);
-			json_end_object(j);
-		}
-		json_end_array(j);
 	}
-	json_end_object(j);
 }
 
 static void print_json(struct buf *out, const struct replay *r)
@@ -319,10 +312,8 @@ static void print_json(struct buf *out, const struct replay *r)
 	json_text(&j, "touch", touch_names[r->touch]);
 	json_bool(&j, "one_thread", one_thread);
 	json_number(&j, "repeat", repeat);
-	json_array(&j, "allocators");
-	for (size_t i = 0; i < r->count; i++)
+	JSON_ROWS(&j, "allocators", i, r->count)
 		json_entry(&j, &r->entries[i]);
-	json_end_array(&j);
 	json_end_object(&j);
 }
 

@@ -113,14 +113,10 @@ static void json_module(struct json *j, const struct missing *m, const struct mo
 	json_optional(j, "file", found->embedded ? "(in the recording)" : found->binary);
 	json_optional(j, "debug_file", found->debug);
 	json_optional(j, "advice", text);
-	json_array(j, "refused");
-	for (size_t k = 0; k < found->refused_count; k++) {
-		json_object(j, NULL);
+	JSON_ROWS(j, "refused", k, found->refused_count) {
 		json_text(j, "path", found->refused[k].path);
 		json_text(j, "reason", found->refused[k].why);
-		json_end_object(j);
 	}
-	json_end_array(j);
 	json_end_object(j);
 }
 
@@ -129,11 +125,9 @@ void modules_json(struct json *j, const struct model *m, struct locations *locat
 	struct missing missing;
 
 	find_missing(&missing, m, locations);
-	json_array(j, "modules");
-	for (size_t i = 0; i < m->tables.module_count; i++)
+	JSON_EACH(j, "modules", i, m->tables.module_count)
 		if (m->tables.modules[i].known)
 			json_module(j, &missing, &m->tables.modules[i], i, locations);
-	json_end_array(j);
 	missing_release(&missing);
 }
 

@@ -270,14 +270,10 @@ static void json_functions(struct picture *p, struct json *j, uint32_t *number)
 /* Of a difference: by how much each box became more or less. */
 static void json_changes(struct picture *p, struct json *j)
 {
-	json_array(j, "bytes_added");
-	for (size_t i = 0; i < p->count; i++)
+	JSON_EACH(j, "bytes_added", i, p->count)
 		json_real(j, NULL, (double)p->x->changes[p->boxes[i].node].bytes, 0);
-	json_end_array(j);
-	json_array(j, "counts_added");
-	for (size_t i = 0; i < p->count; i++)
+	JSON_EACH(j, "counts_added", i, p->count)
 		json_real(j, NULL, (double)p->x->changes[p->boxes[i].node].count, 0);
-	json_end_array(j);
 }
 
 /* For the script: each function once, and of each box its parent, function and weights.  Function
@@ -293,22 +289,14 @@ static void put_table(struct picture *p, struct buf *out)
 	json_object(&j, NULL);
 	json_bool(&j, "by_count", p->x->by_count);
 	json_functions(p, &j, number);
-	json_array(&j, "parents");
-	for (size_t i = 0; i < p->count; i++)
+	JSON_EACH(&j, "parents", i, p->count)
 		json_number(&j, NULL, p->boxes[i].parent);
-	json_end_array(&j);
-	json_array(&j, "names");
-	for (size_t i = 0; i < p->count; i++)
+	JSON_EACH(&j, "names", i, p->count)
 		json_number(&j, NULL, i ? number[p->tree->nodes[p->boxes[i].node].function] : 0);
-	json_end_array(&j);
-	json_array(&j, "bytes");
-	for (size_t i = 0; i < p->count; i++)
+	JSON_EACH(&j, "bytes", i, p->count)
 		json_number(&j, NULL, flame_tree_amount(p->tree, p->boxes[i].node, 0)->bytes);
-	json_end_array(&j);
-	json_array(&j, "counts");
-	for (size_t i = 0; i < p->count; i++)
+	JSON_EACH(&j, "counts", i, p->count)
 		json_number(&j, NULL, flame_tree_amount(p->tree, p->boxes[i].node, 0)->count);
-	json_end_array(&j);
 	if (p->x->changes)
 		json_changes(p, &j);
 	json_end_object(&j);

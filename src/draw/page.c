@@ -111,10 +111,8 @@ static void put_functions(struct page *p)
 	for (uint32_t i = 0; i < p->id_room; i++)
 		if (p->function_ids[i])
 			by_id[p->function_ids[i] - 1] = i;
-	json_array(&p->j, "functions");
-	for (uint32_t i = 0; i < p->function_count; i++)
+	JSON_EACH(&p->j, "functions", i, p->function_count)
 		put_function(p, by_id[i]);
-	json_end_array(&p->j);
 }
 
 /* Texts by their number. */
@@ -185,8 +183,7 @@ static void put_weights(struct page *p, const struct numbers *n, unsigned measur
 	for (unsigned k = 0; k < 3; k++) {
 		size_t last = 0;
 
-		json_array(&p->j, keys[k]);
-		for (size_t i = 0; i < n->count; i++) {
+		JSON_EACH(&p->j, keys[k], i, n->count) {
 			if (!own[i].count && !own[i].bytes)
 				continue;
 			json_number(&p->j, NULL,
@@ -195,7 +192,6 @@ static void put_weights(struct page *p, const struct numbers *n, unsigned measur
 					     : own[i].count);
 			last = i;
 		}
-		json_end_array(&p->j);
 	}
 	json_end_object(&p->j);
 }
@@ -234,10 +230,8 @@ void page_tree(struct page *p, const char *const *measures)
 	json_number(&p->j, "kept", p->node_count);
 	json_real(&p->j, "cut", p->cut, 9);
 	put_nodes(p, &n);
-	json_array(&p->j, "weights");
-	for (unsigned m = 0; m < p->tree->measures; m++)
+	JSON_EACH(&p->j, "weights", m, p->tree->measures)
 		put_weights(p, &n, m, measures[m]);
-	json_end_array(&p->j);
 	json_end_object(&p->j);
 	free(n.node);
 	free(n.others);

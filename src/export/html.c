@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf_type.h"
+#include "base/order.h"
 #include "base/sink.h"
 #include "model/stats.h"
 #include "query/series.h"
@@ -38,8 +39,7 @@ static void put_stack(struct html *p, uint32_t stack, unsigned call)
 	json_text(p->j, "call", locations_call(p->x->view->locations, call));
 	stack_frames_of(&p->frames, p->x->view, stack);
 	json_number(p->j, "deep", p->frames.count);
-	json_array(p->j, "frames");
-	for (size_t i = 0; i < p->frames.count; i++) {
+	JSON_EACH(p->j, "frames", i, p->frames.count) {
 		const struct stack_frame *f = &p->frames.rows[i];
 
 		if (p->frames.count > FRAMES_INNER + FRAMES_OUTER && i == FRAMES_INNER) {
@@ -50,7 +50,6 @@ static void put_stack(struct html *p, uint32_t stack, unsigned call)
 		json_number(p->j, NULL, page_function(&p->page, flame_function(&p->flame, f)));
 		json_number(p->j, NULL, f->line);
 	}
-	json_end_array(p->j);
 }
 
 static void put_verdict(struct html *p, const struct verdict *v)
@@ -79,10 +78,8 @@ static void put_leaks(struct html *p)
 	verdicts_init(&all, p->x->view, &(struct verdict_options){ .by_stack = true, .all = true });
 	json_object(p->j, "leaks");
 	json_number(p->j, "stacks", all.count);
-	json_array(p->j, "rows");
-	for (uint32_t i = 0; i < all.count && i < STACKS_SHOWN; i++)
+	JSON_EACH(p->j, "rows", i, MIN(all.count, STACKS_SHOWN))
 		put_verdict(p, &all.rows[i]);
-	json_end_array(p->j);
 	json_end_object(p->j);
 	verdicts_release(&all);
 }
@@ -104,17 +101,13 @@ static void put_table(struct html *p, struct stack_sums *sums, unsigned number)
 		stacks += weight_of(&sums->rows[i], tables[number].order).count != 0;
 	json_object(p->j, tables[number].name);
 	json_number(p->j, "stacks", stacks);
-	json_array(p->j, "rows");
-	for (uint32_t i = 0; i < shown; i++) {
+	JSON_ROWS(p->j, "rows", i, shown) {
 		struct weight w = weight_of(&sums->rows[i], tables[number].order);
 
-		json_object(p->j, NULL);
 		json_number(p->j, "bytes", w.bytes);
 		json_number(p->j, "count", w.count);
 		put_stack(p, sums->rows[i].stack, sums->rows[i].call);
-		json_end_object(p->j);
 	}
-	json_end_array(p->j);
 	json_end_object(p->j);
 }
 
@@ -158,11 +151,9 @@ static void put_series(struct html *p)
 	json_number(p->j, "from_ns", model_ns(p->model, s.from));
 	json_number(p->j, "to_ns", model_ns(p->model, s.to));
 	for (size_t r = 0; r < sizeof(series_rows) / sizeof(series_rows[0]); r++) {
-		json_array(p->j, series_rows[r].key);
-		for (uint32_t i = 0; i < s.count; i++)
+		JSON_EACH(p->j, series_rows[r].key, i, s.count)
 			json_number(p->j, NULL,
 				    *(uint64_t *)((char *)&s.points[i] + series_rows[r].at));
-		json_end_array(p->j);
 	}
 	json_end_object(p->j);
 	series_release(&s);

@@ -124,10 +124,8 @@ static int write_speedscope(const struct export *x, struct sink *out, struct err
 	json_text(&s.j, "exporter", "memoir " MEMOIR_VERSION);
 	json_text(&s.j, "name", x->title);
 	json_number(&s.j, "activeProfileIndex", 0);
-	json_array(&s.j, "profiles");
-	for (unsigned i = 0; i < PROFILES; i++)
+	JSON_EACH(&s.j, "profiles", i, PROFILES)
 		put_profile(&s, profiles[i].measure, profiles[i].name, i);
-	json_end_array(&s.j);
 	put_frames(&s);
 	json_end_object(&s.j);
 	stack_frames_release(&s.frames);

@@ -5,6 +5,7 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/csv.h"
+#include "base/order.h"
 #include "heap/churn.h"
 
 void churn_put_stack(struct buf *out, const struct churn *c, const struct churn_stack *s,
@@ -57,7 +58,6 @@ static void write_stack(struct json *j, const struct churn *c, const struct chur
 	const struct profile_stack *k = &c->profile.stacks[s->stack];
 	struct profile_walk w = { 0 };
 
-	json_object(j, NULL);
 	write_amounts(j, s);
 	json_array(j, "frames");
 	profile_walk(&c->profile, s->sample, &w);
@@ -76,16 +76,13 @@ static void write_stack(struct json *j, const struct churn *c, const struct chur
 	}
 	profile_walk_release(&w);
 	json_end_array(j);
-	json_end_object(j);
 }
 
 static void write_logs(struct json *j, const struct churn *c)
 {
-	json_array(j, "logs");
-	for (size_t i = 0; i < c->log_count; i++) {
+	JSON_ROWS(j, "logs", i, c->log_count) {
 		const struct churn_log *a = &c->logs[i];
 
-		json_object(j, NULL);
 		json_text(j, "path", a->path);
 		json_text(j, "kind", a->recent ? "recent" : "log");
 		json_number(j, "objects", a->objects);
@@ -102,9 +99,7 @@ static void write_logs(struct json *j, const struct churn *c)
 			json_text(j, "version", a->version);
 		if (*a->resolution)
 			json_text(j, "time_resolution", a->resolution);
-		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 void churn_write_json(struct json *j, const struct churn *c, uint64_t top)
@@ -114,9 +109,7 @@ void churn_write_json(struct json *j, const struct churn *c, uint64_t top)
 	json_object(j, "total");
 	write_amounts(j, &c->total);
 	json_end_object(j);
-	json_array(j, "lifetimes");
-	for (unsigned i = 0; i < CHURN_LIVES; i++) {
-		json_object(j, NULL);
+	JSON_ROWS(j, "lifetimes", i, CHURN_LIVES) {
 		json_number(j, "from_ns", c->lives[i].from_ns);
 		if (c->lives[i].to_ns == UINT64_MAX)
 			json_null(j, "to_ns");
@@ -124,12 +117,8 @@ void churn_write_json(struct json *j, const struct churn *c, uint64_t top)
 			json_number(j, "to_ns", c->lives[i].to_ns);
 		json_number(j, "objects", c->lives[i].objects);
 		json_number(j, "bytes", c->lives[i].bytes);
-		json_end_object(j);
 	}
-	json_end_array(j);
-	json_array(j, "threads");
-	for (size_t i = 0; i < c->thread_count; i++) {
-		json_object(j, NULL);
+	JSON_ROWS(j, "threads", i, c->thread_count) {
 		json_number(j, "log", c->threads[i].log);
 		json_number(j, "uid", c->threads[i].uid);
 		json_text(j, "name", c->threads[i].name);
@@ -137,13 +126,9 @@ void churn_write_json(struct json *j, const struct churn *c, uint64_t top)
 		json_number(j, "bytes", c->threads[i].bytes);
 		json_number(j, "freed", c->threads[i].freed);
 		json_number(j, "freed_of_others", c->threads[i].freed_others);
-		json_end_object(j);
 	}
-	json_end_array(j);
-	json_array(j, "stacks");
-	for (size_t i = 0; i < c->stack_count && i < top; i++)
+	JSON_ROWS(j, "stacks", i, MIN(c->stack_count, top))
 		write_stack(j, c, &c->stacks[i]);
-	json_end_array(j);
 	json_end_object(j);
 }
 

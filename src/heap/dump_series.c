@@ -117,19 +117,13 @@ void dump_series_write_json(struct json *j, const struct dump_series *s, uint64_
 {
 	json_object(j, NULL);
 	json_text(j, "measure", heap_measure_name(s->measure));
-	json_array(j, "dumps");
-	for (size_t i = 0; i < s->dump_count; i++) {
-		json_object(j, NULL);
+	JSON_ROWS(j, "dumps", i, s->dump_count) {
 		json_text(j, "file", s->names[i]);
 		json_real(j, "total", s->total[i], 2);
-		json_end_object(j);
 	}
-	json_end_array(j);
-	json_array(j, "rows");
-	for (size_t i = 0; i < s->row_count && i < top; i++) {
+	JSON_ROWS(j, "rows", i, MIN(s->row_count, top)) {
 		const struct dump_series_row *r = &s->rows[i];
 
-		json_object(j, NULL);
 		if (s->kind == DUMP_SERIES_STACKS)
 			profile_write_frames(j, s->profile, r->what);
 		else
@@ -137,13 +131,9 @@ void dump_series_write_json(struct json *j, const struct dump_series *s, uint64_
 		json_real(j, "change", r->change, 2);
 		json_real(j, "slope", r->slope, 2);
 		json_real(j, "fit", r->fit, 4);
-		json_array(j, "values");
-		for (size_t n = 0; n < s->dump_count; n++)
+		JSON_EACH(j, "values", n, s->dump_count)
 			json_real(j, NULL, r->values[n], 2);
-		json_end_array(j);
-		json_end_object(j);
 	}
-	json_end_array(j);
 	json_end_object(j);
 }
 

@@ -9,6 +9,7 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/csv.h"
+#include "base/order.h"
 #include "heap/join.h"
 
 size_t join_holders(const struct join *j, const struct join_class *c,
@@ -54,7 +55,6 @@ static void write_part(struct json *json, const struct join_part *p, const struc
 
 static void write_stack(struct json *json, const struct join *j, const struct join_stack *k)
 {
-	json_object(json, NULL);
 	profile_write_frames(json, j->profile, k->stack);
 	json_real(json, "live_objects", k->objects, 2);
 	json_real(json, "live_bytes", k->bytes, 2);
@@ -67,7 +67,6 @@ static void write_stack(struct json *json, const struct join *j, const struct jo
 		write_part(json, &j->parts[n], &j->classes[j->parts[n].class]);
 	}
 	json_end_array(json);
-	json_end_object(json);
 }
 
 static void write_class(struct json *json, const struct join *j, const struct join_class *c,
@@ -83,15 +82,13 @@ static void write_class(struct json *json, const struct join *j, const struct jo
 	json_real(json, "sampled", c->sampled, 2);
 	json_real(json, "in_stacks", c->charged, 2);
 	json_real(json, "in_no_stack", (double)c->unused - c->charged, 2);
-	json_array(json, "stacks");
-	for (size_t n = 0; n < c->part_count && n < top; n++) {
+	JSON_EACH(json, "stacks", n, MIN(c->part_count, top)) {
 		const struct join_part *p = &j->parts[j->by_class[c->first + n]];
 
 		json_object(json, NULL);
 		profile_write_frames(json, j->profile, p->stack);
 		write_part(json, p, NULL);
 	}
-	json_end_array(json);
 	json_end_object(json);
 }
 
@@ -122,18 +119,14 @@ void join_write_json(struct json *json, const struct join *j, uint64_t top)
 	json_real(json, "live_bytes", j->profile->total.bytes, 2);
 	json_real(json, "mixed_bytes", j->mixed, 2);
 	json_real(json, "profiling_bytes", j->sampled, 2);
-	json_array(json, "stacks");
-	for (size_t i = 0; i < j->stack_count && i < top; i++)
+	JSON_ROWS(json, "stacks", i, MIN(j->stack_count, top))
 		write_stack(json, j, &j->stacks[i]);
-	json_end_array(json);
-	json_array(json, "classes");
-	for (size_t i = 0; i < j->class_count; i++) {
+	JSON_EACH(json, "classes", i, j->class_count) {
 		const struct join_class *c = &j->classes[i];
 
 		if (c->live || c->regions || c->seen > 0)
 			write_class(json, j, c, top);
 	}
-	json_end_array(json);
 	json_end_object(json);
 }
 

@@ -131,24 +131,16 @@ void loaded_dump_write_summary(struct json *j, const struct loaded_dump *d)
 
 void loaded_dump_write_parts(struct json *j, const struct loaded_dump *d)
 {
-	json_array(j, "threads");
-	for (size_t i = 0; i < d->thread_count; i++) {
-		json_object(j, NULL);
+	JSON_ROWS(j, "threads", i, d->thread_count) {
 		json_number(j, "thread", d->threads[i].uid);
 		json_text(j, "name", d->threads[i].name);
 		write_amounts(j, &d->threads[i].amounts);
-		json_end_object(j);
 	}
-	json_end_array(j);
-	json_array(j, "modules");
-	for (size_t i = 0; i < d->locations.module_count; i++) {
+	JSON_ROWS(j, "modules", i, d->locations.module_count) {
 		const struct heap_locations_module *m = &d->locations.modules[i];
 
-		json_object(j, NULL);
 		json_text(j, "path", m->path);
 		json_bool(j, "found", m->file != NULL);
 		json_bool(j, "allocator", m->allocator);
-		json_end_object(j);
 	}
-	json_end_array(j);
 }

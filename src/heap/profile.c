@@ -562,8 +562,6 @@ void profile_write_frames(struct json *j, const struct profile *p, size_t stack)
 {
 	const struct profile_stack *s = &p->stacks[stack];
 
-	json_array(j, "frames");
-	for (size_t i = 0; i < s->frame_count; i++)
+	JSON_EACH(j, "frames", i, s->frame_count)
 		json_text(j, NULL, frame_name(p, s, i));
-	json_end_array(j);
 }

@@ -101,8 +101,7 @@ static void put_stack(struct html *h, const struct stack_row *w)
 	json_number(j, "bytes", (uint64_t)trunc(fmin(w->bytes, 0x1p62)));
 	json_number(j, "count", (uint64_t)trunc(fmin(w->count, 0x1p62)));
 	json_number(j, "deep", s->frame_count);
-	json_array(j, "frames");
-	for (size_t i = 0; i < s->frame_count; i++) {
+	JSON_EACH(j, "frames", i, s->frame_count) {
 		if (s->frame_count > FRAMES_INNER + FRAMES_OUTER && i == FRAMES_INNER) {
 			json_null(j, NULL);
 			i = s->frame_count - FRAMES_OUTER - 1;
@@ -111,7 +110,6 @@ static void put_stack(struct html *h, const struct stack_row *w)
 		json_number(j, NULL, page_function(&h->page, h->profile->frames[s->frame + i]));
 		json_number(j, NULL, 0);
 	}
-	json_end_array(j);
 	json_end_object(j);
 }
 
@@ -132,10 +130,8 @@ static void put_table(struct html *h, unsigned measure)
 	SORT(rows, count, by_bytes);
 	json_object(j, h->names[measure]);
 	json_number(j, "stacks", count);
-	json_array(j, "rows");
-	for (size_t i = 0; i < count && i < STACKS_SHOWN; i++)
+	JSON_EACH(j, "rows", i, MIN(count, STACKS_SHOWN))
 		put_stack(h, &rows[i]);
-	json_end_array(j);
 	json_end_object(j);
 }
 

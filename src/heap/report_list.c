@@ -284,21 +284,17 @@ static void put_json(struct list *l, const struct routine *r)
 	json_number(&l->json, "last", r->last);
 	heap_json_amounts(&l->json, "flat", &r->flat);
 	heap_json_amounts(&l->json, "cum", &r->cum);
-	json_array(&l->json, "lines");
-	for (size_t i = 0; i < r->count; i++) {
+	JSON_ROWS(&l->json, "lines", i, r->count) {
 		const struct row *row = &r->rows[i];
 		size_t size;
 		const char *source = s ? source_line(s, row->line, &size) : NULL;
 
-		json_object(&l->json, NULL);
 		json_number(&l->json, "line", row->line);
 		if (source)
 			json_bytes(&l->json, "source", source, size);
 		heap_json_amounts(&l->json, "flat", &row->flat);
 		heap_json_amounts(&l->json, "cum", &row->cum);
-		json_end_object(&l->json);
 	}
-	json_end_array(&l->json);
 	json_end_object(&l->json);
 }
 

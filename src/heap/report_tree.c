@@ -113,14 +113,10 @@ static void put_text(struct writer *w, const struct knot *k)
 
 static void json_around(struct writer *w, const char *key, const struct around *a)
 {
-	json_array(&w->json, key);
-	for (size_t i = 0; i < a->count; i++) {
-		json_object(&w->json, NULL);
+	JSON_ROWS(&w->json, key, i, a->count) {
 		json_text(&w->json, "name", strings_at(&w->p->names, a->rows[i].name));
 		heap_json_amounts(&w->json, "amounts", &a->rows[i].amounts);
-		json_end_object(&w->json);
 	}
-	json_end_array(&w->json);
 }
 
 static void put_json(struct writer *w, const struct knot *k)

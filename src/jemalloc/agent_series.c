@@ -128,13 +128,11 @@ static void write_arena(struct json *j, const struct agent_point *from, size_t c
 	snprintf(name, sizeof(name), "%u", id);
 	json_object(j, name);
 	for (unsigned muzzy = 0; muzzy < 2; muzzy++) {
-		json_array(j, muzzy ? "muzzy" : "dirty");
-		for (size_t i = 0; i < count; i++) {
+		JSON_EACH(j, muzzy ? "muzzy" : "dirty", i, count) {
 			const struct agent_arena *a = arena_of(&from[i], id);
 
 			write_value(j, !a ? STATS_NONE : muzzy ? a->muzzy : a->dirty);
 		}
-		json_end_array(j);
 	}
 	json_end_object(j);
 }
@@ -172,15 +170,11 @@ void agent_series_write(struct json *j, const struct agent_series *s, uint64_t f
 	}
 	json_number(j, "first", count ? points->number : s->number + 1);
 	json_number(j, "next", s->number + 1);
-	json_array(j, "time_ms");
-	for (size_t i = 0; i < count; i++)
+	JSON_EACH(j, "time_ms", i, count)
 		json_number(j, NULL, (uint64_t)points[i].time_ms);
-	json_end_array(j);
 	for (unsigned c = 0; c < AGENT_SERIES_CURVES; c++) {
-		json_array(j, agent_curves[c]);
-		for (size_t i = 0; i < count; i++)
+		JSON_EACH(j, agent_curves[c], i, count)
 			write_value(j, points[i].value[c]);
-		json_end_array(j);
 	}
 	write_arenas(j, points, count);
 }
@@ -209,8 +203,7 @@ static void write_all_arenas(struct json *j, const struct stats *s)
 {
 	char room[24];
 
-	json_array(j, "arenas");
-	for (size_t i = 0; i < s->arena_count; i++) {
+	JSON_EACH(j, "arenas", i, s->arena_count) {
 		if (s->arenas[i].id < 0)
 			continue;
 		json_object(j, NULL);
@@ -218,7 +211,6 @@ static void write_all_arenas(struct json *j, const struct stats *s)
 		stats_write_fields(j, stats_arena_fields, s->arenas[i].value);
 		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 /* What the heap profiler itself has of what is allocated and of what is active besides: bytes. What

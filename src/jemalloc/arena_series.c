@@ -325,11 +325,9 @@ void arena_table_write_json(struct json *j, const struct arena_table *t)
 
 	json_object(j, NULL);
 	json_number(j, "iterations", t->iterations);
-	json_array(j, "rows");
-	for (size_t i = 0; i < t->row_count; i++) {
+	JSON_ROWS(j, "rows", i, t->row_count) {
 		const struct arena_table_row *r = &t->rows[i];
 
-		json_object(j, NULL);
 		json_number(j, "iteration", r->iteration);
 		if (r->time_ns != WHEN_NONE)
 			json_real(j, "time", (double)r->time_ns / 1e9, 6);
@@ -346,9 +344,7 @@ void arena_table_write_json(struct json *j, const struct arena_table *t)
 		}
 		if (r->is_new || r->gone)
 			json_text(j, "note", arena_table_note(r));
-		json_end_object(j);
 	}
-	json_end_array(j);
 	json_end_object(j);
 }
 

@@ -300,7 +300,6 @@ void growth_release(struct growth *g)
 
 static void write_class(struct json *j, const struct growth *g, const struct growth_class *c)
 {
-	json_object(j, NULL);
 	json_number(j, "size", c->size);
 	json_text(j, "kind", c->large ? "large" : "bin");
 	json_number(j, "first_bytes", c->first);
@@ -318,7 +317,6 @@ static void write_class(struct json *j, const struct growth *g, const struct gro
 	json_number(j, "falls", c->falls);
 	json_bool(j, "steady", c->steady);
 	json_bool(j, "suspect", c->suspect);
-	json_end_object(j);
 }
 
 void growth_write(struct json *j, const char *key, struct growth *g)
@@ -336,9 +334,7 @@ void growth_write(struct json *j, const char *key, struct growth *g)
 	json_real(j, "to", g->sample_count ? g->times[g->sample_count - 1] : 0, 6);
 	growth_early_text(g, early);
 	json_text(j, "early", *early ? early : NULL);
-	json_array(j, "classes");
-	for (size_t i = 0; i < count; i++)
+	JSON_ROWS(j, "classes", i, count)
 		write_class(j, g, list[i]);
-	json_end_array(j);
 	json_end_object(j);
 }

@@ -247,25 +247,19 @@ int history_read(struct history *h, struct snapshots *r, bool (*go_on)(void *con
 static void write_series(struct json *j, const struct history *h)
 {
 	json_object(j, "series");
-	json_array(j, "snapshot");
-	for (size_t i = 0; i < h->point_count; i++)
+	JSON_EACH(j, "snapshot", i, h->point_count)
 		json_number(j, NULL, h->points[i].number);
-	json_end_array(j);
-	json_array(j, "time");
-	for (size_t i = 0; i < h->point_count; i++)
+	JSON_EACH(j, "time", i, h->point_count)
 		if (h->points[i].time_ns == WHEN_NONE)
 			json_null(j, NULL);
 		else
 			json_real(j, NULL, (double)h->points[i].time_ns / 1e9, 3);
-	json_end_array(j);
 	for (unsigned c = 0; c < HISTORY_CURVE_COUNT; c++) {
-		json_array(j, history_curves[c]);
-		for (size_t i = 0; i < h->point_count; i++)
+		JSON_EACH(j, history_curves[c], i, h->point_count)
 			if (h->points[i].value[c] < STATS_NONE)
 				json_number(j, NULL, h->points[i].value[c]);
 			else
 				json_null(j, NULL);
-		json_end_array(j);
 	}
 	json_end_object(j);
 }
@@ -290,19 +284,15 @@ void history_write(struct json *j, const char *key, const struct history *h, boo
 	json_object(j, key);
 	json_text(j, "name", h->name);
 	json_number(j, "snapshots", h->snapshots);
-	json_array(j, "kept");
-	for (size_t i = 0; i < h->document_count; i++)
+	JSON_EACH(j, "kept", i, h->document_count)
 		json_number(j, NULL, h->documents[i].number);
-	json_end_array(j);
 	write_problems(j, h);
 	write_series(j, h);
 	if (h->grown.size)
 		json_written(j, "growth", h->grown.data, h->grown.size);
 	if (documents) {
-		json_array(j, "documents");
-		for (size_t i = 0; i < h->document_count; i++)
+		JSON_EACH(j, "documents", i, h->document_count)
 			json_written(j, NULL, h->documents[i].json, h->documents[i].size);
-		json_end_array(j);
 	}
 	json_end_object(j);
 }

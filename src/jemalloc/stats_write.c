@@ -18,24 +18,17 @@ void stats_write_fields(struct json *j, const struct stats_field *fields, const 
 static void write_rows(struct json *j, const char *key, const struct stats_field *fields,
 		       const struct stats_rows *r)
 {
-	json_array(j, key);
-	for (size_t i = 0; i < r->count; i++) {
-		json_object(j, NULL);
+	JSON_ROWS(j, key, i, r->count)
 		stats_write_fields(j, fields, stats_row(r, i));
-		json_end_object(j);
-	}
-	json_end_array(j);
 }
 
 /* With what is used of its slabs, and what is free in them. */
 static void write_bins(struct json *j, const struct stats_rows *r)
 {
-	json_array(j, "bins");
-	for (size_t i = 0; i < r->count; i++) {
+	JSON_ROWS(j, "bins", i, r->count) {
 		const uint64_t *b = stats_row(r, i);
 		uint64_t regions = b[STATS_BIN_NREGS] * b[STATS_BIN_CURSLABS];
 
-		json_object(j, NULL);
 		stats_write_fields(j, stats_bin_fields, b);
 		if (b[STATS_BIN_NREGS] < STATS_NONE && b[STATS_BIN_CURSLABS] < STATS_NONE &&
 		    b[STATS_BIN_CURREGS] < STATS_NONE && b[STATS_BIN_SIZE] < STATS_NONE) {
@@ -45,21 +38,15 @@ static void write_bins(struct json *j, const struct stats_rows *r)
 				j, "free_bytes",
 				(int64_t)((regions - b[STATS_BIN_CURREGS]) * b[STATS_BIN_SIZE]));
 		}
-		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 static void write_mutexes(struct json *j, const struct stats_mutexes *m)
 {
-	json_array(j, "mutexes");
-	for (size_t i = 0; i < m->count; i++) {
-		json_object(j, NULL);
+	JSON_ROWS(j, "mutexes", i, m->count) {
 		json_text(j, "name", m->list[i].name);
 		stats_write_fields(j, stats_mutex_fields, m->list[i].value);
-		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 static void write_hpa(struct json *j, const struct stats_arena *a)
@@ -89,9 +76,7 @@ void stats_write_waterfall(struct json *j, const char *key, const struct waterfa
 	write_total(j, "program", w->program);
 	json_bool(j, "attributed", w->attributed);
 	json_number(j, "large_count", w->large_count);
-	json_array(j, "steps");
-	for (unsigned i = 0; i < WATERFALL_STEP_COUNT; i++) {
-		json_object(j, NULL);
+	JSON_ROWS(j, "steps", i, WATERFALL_STEP_COUNT) {
 		json_text(j, "name", waterfall_rows[i].name);
 		json_text(j, "label", waterfall_rows[i].label);
 		json_text(j, "from",
@@ -99,24 +84,18 @@ void stats_write_waterfall(struct json *j, const char *key, const struct waterfa
 			  : i < WATERFALL_TCACHE ? "active"
 						 : "allocated");
 		json_signed(j, "bytes", w->step[i]);
-		json_end_object(j);
 	}
-	json_end_array(j);
 	json_object(j, "sampled");
 	json_number(j, "count", w->sampled.count);
 	json_bool(j, "estimated", w->sampled.estimated);
 	json_end_object(j);
-	json_array(j, "bins");
-	for (size_t i = 0; i < w->bin_count; i++) {
-		json_object(j, NULL);
+	JSON_ROWS(j, "bins", i, w->bin_count) {
 		json_number(j, "size", w->bins[i].size);
 		json_number(j, "slabs", w->bins[i].slabs);
 		json_number(j, "regions", w->bins[i].regions);
 		json_number(j, "used", w->bins[i].used);
 		json_signed(j, "bytes", w->bins[i].bytes);
-		json_end_object(j);
 	}
-	json_end_array(j);
 	json_end_object(j);
 }
 
@@ -126,9 +105,7 @@ static void write_advice(struct json *j, const struct stats *s, const struct sta
 	struct advice list[ADVICE_MAX];
 	unsigned count = advice_make(list, s, whole, w);
 
-	json_array(j, "advice");
-	for (unsigned i = 0; i < count; i++) {
-		json_object(j, NULL);
+	JSON_ROWS(j, "advice", i, count) {
 		json_text(j, "id", list[i].id);
 		json_text(j, "weight", advice_weights[list[i].weight]);
 		json_number(j, "bytes", list[i].bytes);
@@ -136,9 +113,7 @@ static void write_advice(struct json *j, const struct stats *s, const struct sta
 		json_text(j, "evidence", list[i].evidence);
 		json_text(j, "malloc_conf", *list[i].setting ? list[i].setting : NULL);
 		json_text(j, "control", *list[i].control ? list[i].control : NULL);
-		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 static void write_arena(struct json *j, const struct stats *s, const struct stats_arena *a,
@@ -146,7 +121,6 @@ static void write_arena(struct json *j, const struct stats *s, const struct stat
 {
 	char number[24];
 
-	json_object(j, NULL);
 	json_text(j, "arena", stats_arena_name(a->id, number));
 	stats_write_fields(j, stats_arena_fields, a->value);
 	write_bins(j, &a->bins);
@@ -156,7 +130,6 @@ static void write_arena(struct json *j, const struct stats *s, const struct stat
 	write_hpa(j, a);
 	waterfall_make(w, s, a);
 	stats_write_waterfall(j, "waterfall", w);
-	json_end_object(j);
 }
 
 static void write_corrections(struct json *j, const struct stats *s)
@@ -243,10 +216,8 @@ void stats_write(struct json *j, const char *key, struct stats *s, const struct 
 	write_head(j, s, whole, from);
 	write_mutexes(j, &s->mutexes);
 	json_text(j, "whole", whole ? stats_arena_name(whole->id, number) : NULL);
-	json_array(j, "arenas");
-	for (size_t i = 0; i < s->arena_count; i++)
+	JSON_ROWS(j, "arenas", i, s->arena_count)
 		write_arena(j, s, &s->arenas[i], &w);
-	json_end_array(j);
 	if (whole) {
 		waterfall_make(&w, s, whole);
 		stats_write_waterfall(j, "waterfall", &w);

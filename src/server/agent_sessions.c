@@ -181,10 +181,8 @@ void agent_sessions_list(struct agent_sessions *l, struct json *j, const char *k
 	pthread_mutex_lock(&l->lock);
 	if (now_ms() - l->scanned_ms >= SCAN_MS)
 		scan(l);
-	json_array(j, key);
-	for (size_t i = 0; i < l->count; i++)
+	JSON_EACH(j, key, i, l->count)
 		if (!agent_session_is_lost(l->list[i]))
 			agent_session_list(l->list[i], j);
-	json_end_array(j);
 	pthread_mutex_unlock(&l->lock);
 }

@@ -181,14 +181,10 @@ static void list_operators(struct json *j)
 		{ "!~", "a regular expression matches nowhere" },
 	};
 
-	json_array(j, "operators");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		json_object(j, NULL);
+	JSON_ROWS(j, "operators", i, sizeof(rows) / sizeof(*rows)) {
 		json_text(j, "text", rows[i][0]);
 		json_text(j, "help", rows[i][1]);
-		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 static void list_exports(struct json *j)
@@ -227,19 +223,15 @@ static void list_heap_reports(struct json *j)
 
 static void list_measures(struct json *j)
 {
-	json_array(j, "measures");
-	for (unsigned i = 0; i < MEASURE_COUNT; i++) {
+	JSON_ROWS(j, "measures", i, MEASURE_COUNT) {
 		const struct measure_row *m = &measure_rows[i];
 
-		json_object(j, NULL);
 		json_text(j, "name", i == MEASURE_ALIVE_AT ? "alive" : m->name);
 		json_text(j, "title", m->title);
 		json_text(j, "help", m->help);
 		json_bool(j, "needs_time", m->needs_time);
 		json_bool(j, "needs_duration", m->needs_duration);
-		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 static void list_orders(struct json *j)
@@ -269,10 +261,8 @@ static void list_orders(struct json *j)
 		word += strlen(name);
 	}
 	json_end_array(j);
-	json_array(j, "group_sorts");
-	for (unsigned i = 0; i < NUMBERS; i++)
+	JSON_EACH(j, "group_sorts", i, NUMBERS)
 		json_text(j, NULL, group_numbers[i]);
-	json_end_array(j);
 }
 
 void api_write(struct buf *out, uint64_t upload_limit)

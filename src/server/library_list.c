@@ -162,12 +162,10 @@ void library_list(struct library *l, struct json *j)
 	}
 	count += folders;
 	pthread_mutex_unlock(&l->lock);
-	json_array(j, NULL);
-	for (size_t i = 0; i < count; i++) {
+	JSON_EACH(j, NULL, i, count) {
 		list_one(j, &rows[i]);
 		snapshot_drop(rows[i].snapshot);
 		free(rows[i].name);
 	}
-	json_end_array(j);
 	free(rows);
 }

@@ -54,8 +54,7 @@ static void print_json(const struct agents_entry *agents, size_t count, struct b
 	struct json j;
 
 	json_init(&j, out);
-	json_array(&j, NULL);
-	for (size_t i = 0; i < count; i++) {
+	JSON_EACH(&j, NULL, i, count) {
 		struct buf command = { 0 };
 
 		command_of(&agents[i], &command);
@@ -67,7 +66,6 @@ static void print_json(const struct agents_entry *agents, size_t count, struct b
 		json_end_object(&j);
 		buf_release(&command);
 	}
-	json_end_array(&j);
 }
 
 static void print_table(const struct agents_entry *agents, size_t count, struct buf *out)
