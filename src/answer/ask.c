@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/order.h"
 #include "query/sort.h"
 #include "query/user_rules.h"
 #include "query/value.h"
@@ -130,10 +131,8 @@ bool ask_check(struct ask *a)
 
 bool ask_has(const struct ask *a, const char *name)
 {
-	for (size_t i = 0; i < a->params.count; i++)
-		if (!strcmp(a->params.rows[i].name, name) && *a->params.rows[i].value)
-			return true;
-	return false;
+	return ANY(i, a->params.count,
+		   !strcmp(a->params.rows[i].name, name) && *a->params.rows[i].value);
 }
 
 const char *ask_text(const struct ask *a, const char *name)

@@ -7,14 +7,12 @@
 #include "answer/words.h"
 #include "base/buf_text.h"
 #include "base/buf_type.h"
+#include "base/order.h"
 #include "model/cost.h"
 
 static const struct info_pair *pair_named(const struct model *m, const char *key)
 {
-	for (size_t i = 0; i < m->tables.info_count; i++)
-		if (!strcmp(m->tables.info[i].key, key))
-			return &m->tables.info[i];
-	return NULL;
+	return FIND(it, m->tables.info, m->tables.info_count, !strcmp(it->key, key));
 }
 
 void facts_words_json(struct json *j, const struct model *m, const char *key)

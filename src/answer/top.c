@@ -273,8 +273,7 @@ static void take_curve(struct answer_top *top, uint32_t points)
 		uint32_t k = first < t->curve_count ? (uint32_t)first : t->curve_count - 1;
 
 		do {
-			if (t->curve[k] > top->curve[i])
-				top->curve[i] = t->curve[k];
+			top->curve[i] = MAX(top->curve[i], t->curve[k]);
 		} while (++k < t->curve_count && k < last);
 	}
 }

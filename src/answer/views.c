@@ -7,6 +7,7 @@
 
 #include "base/buf_text.h"
 #include "base/buf_type.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 
 void views_init(struct views *v)
@@ -58,10 +59,7 @@ static size_t row_for_view(const struct views *v)
 /* Is it in the table, so that it stays when nobody uses it? */
 static bool is_kept(const struct views *v, const struct held_view *h)
 {
-	for (size_t i = 0; i < v->count; i++)
-		if (v->rows[i] == h)
-			return true;
-	return false;
+	return ANY(i, v->count, v->rows[i] == h);
 }
 
 static struct held_view *views_add(struct views *v, char *text, struct filter *f)

@@ -207,10 +207,7 @@ static bool ends_with(const char *text, const char *end)
 
 static bool is_cached(const char *name)
 {
-	for (size_t i = 0; i < SUFFIXES; i++)
-		if (ends_with(name, suffixes[i]))
-			return true;
-	return false;
+	return ANY(i, SUFFIXES, ends_with(name, suffixes[i]));
 }
 
 static bool is_temporary(const char *name)

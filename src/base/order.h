@@ -59,3 +59,33 @@
 		}                                                                                  \
 		low_;                                                                              \
 	})
+
+/* Does it hold for any i below `count`, or for all? */
+#define ANY(i, count, holds)                                                                       \
+	({                                                                                         \
+		size_t i = 0;                                                                      \
+                                                                                                   \
+		while (i < (size_t)(count) && !(holds))                                            \
+			i++;                                                                       \
+		i < (size_t)(count);                                                               \
+	})
+#define ALL(i, count, holds) (!ANY(i, count, !(holds)))
+
+/* The first element `it` for which `found` holds, or NULL. */
+#define FIND(it, array, count, found)                                                              \
+	({                                                                                         \
+		__typeof__(*(array)) *it = (array), *end_ = it + (count);                          \
+                                                                                                   \
+		while (it < end_ && !(found))                                                      \
+			it++;                                                                      \
+		it < end_ ? it : NULL;                                                             \
+	})
+/* The same in a table that ends with a row without a name. */
+#define FIND_ROW(it, rows, found)                                                                  \
+	({                                                                                         \
+		__typeof__(*(rows)) *it = (rows);                                                  \
+                                                                                                   \
+		while (it->name && !(found))                                                       \
+			it++;                                                                      \
+		it->name ? it : NULL;                                                              \
+	})

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf_text.h"
+#include "base/order.h"
 
 static const struct alias aliases[] = {
 	{ "export-heaptrack", "export", "heaptrack" },
@@ -13,10 +14,7 @@ static const struct alias aliases[] = {
 
 const struct alias *alias_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++)
-		if (!strcmp(aliases[i].name, name))
-			return &aliases[i];
-	return NULL;
+	return FIND(it, aliases, sizeof(aliases) / sizeof(*aliases), !strcmp(it->name, name));
 }
 
 const struct alias *alias_at(unsigned i)

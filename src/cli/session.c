@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/human.h"
+#include "base/order.h"
 #include "base/read_file.h"
 #include "base/xalloc.h"
 #include "collector/program.h"
@@ -137,10 +138,7 @@ static bool process_ended(pid_t pid)
 
 static bool became_unrecordable(const struct session *s, pid_t pid)
 {
-	for (size_t i = 0; i < s->unrecorded_count; i++)
-		if (s->unrecorded[i].pid == pid)
-			return true;
-	return false;
+	return ANY(i, s->unrecorded_count, s->unrecorded[i].pid == pid);
 }
 
 enum awaited { NOTHING, RUNNING, SILENT, FINISHING };
@@ -229,10 +227,7 @@ void session_wait(struct session *s, const volatile sig_atomic_t *for_running)
 
 bool session_knows(const struct session *s, pid_t pid)
 {
-	for (size_t i = 0; i < s->count; i++)
-		if (s->entries[i].pid == pid)
-			return true;
-	return false;
+	return ANY(i, s->count, s->entries[i].pid == pid);
 }
 
 void session_drop(struct session *s, const char *path)

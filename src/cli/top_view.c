@@ -13,6 +13,7 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/human.h"
+#include "base/order.h"
 #include "base/path.h"
 #include "base/xalloc.h"
 #include "cli/report.h"
@@ -329,8 +330,7 @@ static void draw_table(struct screen_lines *s, struct top_view *v, unsigned line
 	if (!s->height)
 		v->room = t->shown;
 	v->selected = v->selected < v->lines ? v->selected : v->lines ? v->lines - 1 : 0;
-	if (v->selected < v->first)
-		v->first = v->selected;
+	v->first = MIN(v->first, v->selected);
 	if (v->room && v->selected >= v->first + v->room)
 		v->first = v->selected - v->room + 1;
 	if (!t->shown)
@@ -342,10 +342,7 @@ static void draw_table(struct screen_lines *s, struct top_view *v, unsigned line
 
 static const struct top_row *open_row(const struct top_view *v)
 {
-	for (uint32_t i = 0; i < v->top->count; i++)
-		if (!strcmp(v->top->rows[i].name, v->open))
-			return &v->top->rows[i];
-	return NULL;
+	return FIND(it, v->top->rows, v->top->count, !strcmp(it->name, v->open));
 }
 
 /* "  34.1 %  164 MiB in 12,345 blocks, 3.21 MiB/s, 1,234 allocations/s" */

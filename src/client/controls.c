@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/order.h"
+
 #define ONE(param, type, required)                                                                 \
 	{                                                                                          \
 		{                                                                                  \
@@ -61,10 +63,7 @@ const struct control controls[] = {
 
 const struct control *controls_find(const char *name)
 {
-	for (const struct control *c = controls; c->name; c++)
-		if (!strcmp(c->name, name))
-			return c;
-	return NULL;
+	return FIND_ROW(c, controls, !strcmp(c->name, name));
 }
 
 const char *controls_type_name(enum control_type type)

@@ -15,6 +15,7 @@
 
 #include "base/lives.h"
 #include "base/open_output.h"
+#include "base/order.h"
 #include "collector/clock.h"
 #include "collector/cull.h"
 #include "collector/daemonize.h"
@@ -262,8 +263,7 @@ static int open_recording(struct collector *c, const char *program)
 		return error;
 	lives_mark(c->recording.fd, true);
 	memcpy(family->id, c->recording.id, sizeof(family->id));
-	if (family->first_node > c->next_node)
-		c->next_node = family->first_node;
+	c->next_node = MAX(c->next_node, family->first_node);
 	c->cull = cull_new(c);
 	c->regions = regions_sampler_new(c);
 	c->naming = naming_new(c);
@@ -326,8 +326,7 @@ static void sleep_a_while(struct collector *c, uint32_t bell)
 	else if (c->idle_rounds < 8)
 		c->idle_rounds++;
 	timeout_ns <<= c->idle_rounds;
-	if (timeout_ns > LONG_SLEEP_NS)
-		timeout_ns = LONG_SLEEP_NS;
+	timeout_ns = MIN(timeout_ns, LONG_SLEEP_NS);
 	/* A short program is best looked at while it is there. */
 	if (!c->attached && c->now_ns - c->opened_ns < ATTACH_NS)
 		timeout_ns = ATTACH_SLEEP_NS;

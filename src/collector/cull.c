@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "collector/clock.h"
 #include "pairing/merge.h"
@@ -334,8 +335,7 @@ static bool was_inherited(const struct cull *c, uint64_t began, uint64_t end)
 
 		if (began <= at && end >= at)
 			return true;
-		if (at < oldest)
-			oldest = at;
+		oldest = MIN(oldest, at);
 	}
 	return count > SHM_FORKS && began < oldest;
 }
@@ -481,8 +481,7 @@ static void encode_run(struct cull *c)
 		}
 		if (!k->encoder.event_count)
 			k->chunk_started_ns = now_ns();
-		if (n > room)
-			n = room;
+		n = MIN(n, room);
 		codec_add(&k->encoder, c->run_ring, c->run + done, n);
 		done += n;
 	}

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <sys/mman.h>
 
+#include "base/order.h"
 #include "collector/clock.h"
 #include "collector/collector.h"
 #include "collector/cull.h"
@@ -48,8 +49,7 @@ static void find_rings(struct collector *c)
 {
 	uint32_t count = atomic_load_explicit(&c->control->ring_count, memory_order_acquire);
 
-	if (count > SHM_MAX_RINGS)
-		count = SHM_MAX_RINGS;
+	count = MIN(count, SHM_MAX_RINGS);
 	for (; c->ring_count < count; c->ring_count++)
 		map_ring(c, c->ring_count);
 }
@@ -113,12 +113,9 @@ static uint64_t drain_ring(struct collector *c, uint32_t i, struct drain_result 
 			drain_close_chunk(c);
 			continue;
 		}
-		if (n > capacity - at)
-			n = capacity - at;
-		if (n > STEP)
-			n = STEP;
-		if (n > room)
-			n = room;
+		n = MIN(n, capacity - at);
+		n = MIN(n, STEP);
+		n = MIN(n, room);
 		if (c->cull) {
 			cull_take(c->cull, i, &r->ring->events[at], (uint32_t)n);
 			if (c->regions)

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/order.h"
 #include "collector/relocate.h"
 #include "wire/page.h"
 
@@ -110,8 +111,7 @@ bool inplace_base(const uint8_t *bytes, size_t size, uint64_t *ret_base, uint64_
 			*ret_base = s.p_vaddr - s.p_offset;
 			found = true;
 		}
-		if (s.p_vaddr + s.p_memsz > high)
-			high = s.p_vaddr + s.p_memsz;
+		high = MAX(high, s.p_vaddr + s.p_memsz);
 	}
 	*ret_span = found && high > *ret_base ? page_up(high) - *ret_base : 0;
 	return *ret_span > 0;
@@ -275,10 +275,7 @@ static bool chosen(const struct search *s, const struct found *f)
 		return false;
 	if (inplace_rows[f->row].group != INPLACE_CXX)
 		return counts(s, f->family);
-	for (unsigned i = 0; i < FAMILY_COUNT; i++)
-		if (counts(s, i))
-			return true;
-	return false;
+	return ANY(i, FAMILY_COUNT, counts(s, i));
 }
 
 static uint64_t usable_of(const struct search *s, const struct found *f)
@@ -334,8 +331,7 @@ static void add_site(struct search *s, const struct found *f)
 
 	for (unsigned i = 0; i < plan->site_count; i++)
 		if (plan->sites[i].entry == s->file->bias + f->value) {
-			if (f->row < plan->sites[i].row)
-				plan->sites[i].row = f->row;
+			plan->sites[i].row = MIN(plan->sites[i].row, f->row);
 			return;
 		}
 	if (plan->site_count == INPLACE_SITES) {

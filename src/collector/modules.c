@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "collector/collector.h"
 #include "collector/inplace.h"
 #include "collector/log.h"
@@ -118,10 +119,8 @@ static void put_module(struct collector *c, uint32_t index, const struct shm_mod
 
 bool collector_owns(const struct collector *c, const struct maps *maps)
 {
-	for (size_t i = 0; i < maps->count; i++)
-		if (maps->list[i].inode == c->shm_inode && maps->list[i].device == c->shm_device)
-			return true;
-	return false;
+	return ANY(i, maps->count,
+		   maps->list[i].inode == c->shm_inode && maps->list[i].device == c->shm_device);
 }
 
 static void find_gone(struct collector *c)
@@ -158,12 +157,10 @@ void modules_write(struct collector *c)
 	uint32_t segments =
 		atomic_load_explicit(&c->control->module_segment_count, memory_order_acquire);
 
-	if (segments > SHM_MAX_MODULE_SEGMENTS)
-		segments = SHM_MAX_MODULE_SEGMENTS;
+	segments = MIN(segments, SHM_MAX_MODULE_SEGMENTS);
 	while (c->module_segment_count < segments && map_segment(c))
 		;
-	if (count > c->module_segment_count * SHM_MODULES_PER_SEGMENT)
-		count = c->module_segment_count * SHM_MODULES_PER_SEGMENT;
+	count = MIN(count, c->module_segment_count * SHM_MODULES_PER_SEGMENT);
 	if (c->next_module >= count || !reserve(c, count))
 		return;
 	/* For the paths.  A program that is gone has no maps, and the old ones serve; one that was

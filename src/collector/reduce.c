@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "wire/debug_sections.h"
 
@@ -166,10 +167,7 @@ static bool is_debug_section(const char *name)
 		name += 8;
 	else
 		return false;
-	for (size_t i = 0; i < DEBUG_SECTIONS; i++)
-		if (!strcmp(name, debug_sections[i]))
-			return true;
-	return false;
+	return ANY(i, DEBUG_SECTIONS, !strcmp(name, debug_sections[i]));
 }
 
 /* Is the file's debug information elsewhere?  Then it comes from a package, and so may again. */

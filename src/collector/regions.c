@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "base/strings.h"
 #include "base/xalloc.h"
 #include "collector/clock.h"
@@ -179,8 +180,7 @@ static void learn_own(struct regions_sampler *w)
 	struct shm_control *control = w->collector->control;
 	uint32_t count = atomic_load_explicit(&control->own_count, memory_order_relaxed);
 
-	if (count > SHM_OWN_RANGES)
-		count = SHM_OWN_RANGES;
+	count = MIN(count, SHM_OWN_RANGES);
 	for (; w->own_count < count; w->own_count++) {
 		const struct shm_range *r = &control->own[w->own_count];
 		uint64_t size = atomic_load_explicit(&r->size, memory_order_acquire);
@@ -368,8 +368,7 @@ static bool find_pieces(struct regions_sampler *w)
 	while (smaps_next(&at, end, &e)) {
 		owned |= e.inode == c->shm_inode && makedev(e.major, e.minor) == c->shm_device;
 		/* Something may have changed between two parts of the text. */
-		if (e.start < last)
-			e.start = last;
+		e.start = MAX(e.start, last);
 		if (e.start >= e.end)
 			continue;
 		last = e.end;
@@ -535,8 +534,7 @@ void regions_sample_if_due(struct regions_sampler *w)
 		w->started_ns = w->last_ns = now;
 	age = w->last_ns - w->started_ns;
 	every = age < FIRST_NS ? FIRST_NS : age < EVERY_NS ? age : EVERY_NS;
-	if (every < w->every_ns)
-		every = w->every_ns;
+	every = MAX(every, w->every_ns);
 	if (now - w->last_ns < every)
 		return;
 	cpu = now_on(CLOCK_THREAD_CPUTIME_ID);

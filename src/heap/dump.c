@@ -434,10 +434,8 @@ bool dump_is(const void *bytes, size_t size)
 {
 	static const char *const heads[] = { "heap_v2/", "heap profile:", "--- symbol" };
 
-	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++)
-		if (size >= strlen(heads[i]) && !memcmp(bytes, heads[i], strlen(heads[i])))
-			return true;
-	return false;
+	return ANY(i, sizeof(heads) / sizeof(*heads),
+		   size >= strlen(heads[i]) && !memcmp(bytes, heads[i], strlen(heads[i])));
 }
 
 void dump_release(struct dump *d)

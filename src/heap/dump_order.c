@@ -85,8 +85,7 @@ static void find_oldest(struct named_dump *d, size_t count)
 		int64_t oldest = d[i].written_ns;
 
 		for (end = i; end < count && !compare_processes(&d[i], &d[end]); end++)
-			if (d[end].written_ns < oldest)
-				oldest = d[end].written_ns;
+			oldest = MIN(oldest, d[end].written_ns);
 		for (size_t k = i; k < end; k++)
 			d[k].oldest_ns = oldest;
 	}

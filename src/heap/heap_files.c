@@ -7,6 +7,7 @@
 
 #include "base/buf_text.h"
 #include "base/buf_type.h"
+#include "base/order.h"
 #include "base/path.h"
 #include "base/xalloc.h"
 
@@ -225,10 +226,7 @@ static bool take_beside(struct hunt *h)
 {
 	const struct heap_locations_options *o = &h->p->options;
 
-	for (size_t i = 0; i < o->beside_count; i++)
-		if (take_under(h, o->beside[i], path_base(h->module->path)))
-			return true;
-	return false;
+	return ANY(i, o->beside_count, take_under(h, o->beside[i], path_base(h->module->path)));
 }
 
 static void take_id(struct heap_file *f, const char *digits)

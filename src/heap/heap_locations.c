@@ -31,10 +31,8 @@ static bool is_allocator(const char *path)
 	/* The agent allocates nothing for anybody; its thread is its own. */
 	if (!strncmp(path_base(path), "libmemoir-jemalloc", strlen("libmemoir-jemalloc")))
 		return false;
-	for (size_t i = 0; i < sizeof(stems) / sizeof(*stems); i++)
-		if (!strncmp(path_base(path), stems[i], strlen(stems[i])))
-			return true;
-	return false;
+	return ANY(i, sizeof(stems) / sizeof(*stems),
+		   !strncmp(path_base(path), stems[i], strlen(stems[i])));
 }
 
 void heap_locations_init(struct heap_locations *p, const struct heap_locations_options *options)

@@ -261,10 +261,8 @@ static bool allocates(const char *name)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(name, names[i]))
 			return true;
-	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
-		if (!strncmp(name, beginnings[i], strlen(beginnings[i])))
-			return true;
-	return false;
+	return ANY(i, sizeof(beginnings) / sizeof(*beginnings),
+		   !strncmp(name, beginnings[i], strlen(beginnings[i])));
 }
 
 /* How many of a location's innermost frames are the allocator's.  All of them if the function that
@@ -396,8 +394,7 @@ static void note_origin(struct profile *p, uint32_t name, const struct heap_loca
 		return;
 	if (!o->first || f->line < o->first)
 		o->first = f->line;
-	if (f->line > o->last)
-		o->last = f->line;
+	o->last = MAX(o->last, f->line);
 }
 
 /* The same frame is in many stacks. */

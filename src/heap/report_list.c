@@ -80,8 +80,7 @@ static void extend(struct routine *r, uint32_t line)
 		return;
 	if (!r->first || line < r->first)
 		r->first = line;
-	if (line > r->last)
-		r->last = line;
+	r->last = MAX(r->last, line);
 }
 
 /* The routines that the pattern knows any frame of. */

@@ -117,8 +117,7 @@ bool stubs_find(const struct stubs *s, uint64_t address, const char **ret_name)
 	if (!h)
 		return false;
 	size = h->sh_size - (address - h->sh_addr);
-	if (size > sizeof(code))
-		size = sizeof(code);
+	size = MIN(size, sizeof(code));
 	if (!elf_file_read(s->file, h->sh_offset + (address - h->sh_addr), code, size))
 		return true;
 	for (size_t at = 0; at < size;) {

@@ -147,8 +147,7 @@ static void write_arenas(struct json *j, const struct agent_point *from, size_t 
 		for (size_t i = 0; i < count; i++)
 			for (size_t k = 0; k < from[i].arena_count; k++)
 				if (from[i].arenas[k].id >= least) {
-					if (from[i].arenas[k].id < next)
-						next = from[i].arenas[k].id;
+					next = MIN(next, from[i].arenas[k].id);
 					break;
 				}
 		if (next == UINT64_MAX)

@@ -188,10 +188,7 @@ void growth_add_arenas(struct growth *g, const struct stats *s, int64_t time_ns)
 
 const struct growth_class *growth_find(const struct growth *g, uint64_t size)
 {
-	for (size_t i = 0; i < g->class_count; i++)
-		if (g->classes[i].size == size)
-			return &g->classes[i];
-	return NULL;
+	return FIND(it, g->classes, g->class_count, it->size == size);
 }
 
 double growth_span(const struct growth *g)

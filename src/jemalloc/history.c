@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "jemalloc/merge.h"
 #include "jemalloc/stats_write.h"
@@ -55,10 +56,7 @@ void history_release(struct history *h)
 /* A bin that nobody uses: nothing but its shape is told. */
 static bool is_idle(const uint64_t *row, unsigned width, uint64_t shape)
 {
-	for (unsigned i = 0; i < width; i++)
-		if (!(shape >> i & 1) && row[i] && row[i] != STATS_NONE)
-			return false;
-	return true;
+	return !ANY(i, width, !(shape >> i & 1) && row[i] && row[i] != STATS_NONE);
 }
 
 static void trim_rows(struct stats_rows *r, uint64_t shape)
@@ -299,8 +297,5 @@ void history_write(struct json *j, const char *key, const struct history *h, boo
 
 const struct history_document *history_document(const struct history *h, uint64_t number)
 {
-	for (size_t i = 0; i < h->document_count; i++)
-		if (h->documents[i].number == number)
-			return &h->documents[i];
-	return NULL;
+	return FIND(it, h->documents, h->document_count, it->number == number);
 }

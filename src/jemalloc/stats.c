@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/buf_text.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 
 #define STATS_X(what, name, text, ...) { name, text, { __VA_ARGS__ } },
@@ -171,10 +172,7 @@ int stats_find(const struct stats_field *fields, bool text, const char *word, si
 
 const struct stats_arena *stats_arena(const struct stats *s, int64_t id)
 {
-	for (size_t i = 0; i < s->arena_count; i++)
-		if (s->arenas[i].id == id)
-			return &s->arenas[i];
-	return NULL;
+	return FIND(it, s->arenas, s->arena_count, it->id == id);
 }
 
 const struct stats_arena *stats_whole(const struct stats *s)

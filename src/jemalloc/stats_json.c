@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "jemalloc/notations.h"
 
 #define DEPTH_MAX 64
@@ -274,10 +275,7 @@ static void read_mutexes(struct parser *p, struct stats_mutexes *m)
 
 static bool is_unused(const uint64_t *row, unsigned width)
 {
-	for (unsigned i = 0; i < width; i++)
-		if (row[i] && row[i] != STATS_NONE)
-			return false;
-	return true;
+	return !ANY(i, width, row[i] && row[i] != STATS_NONE);
 }
 
 /* An array of objects, one for each size class.  `sparse`: without those that are all zero, as in

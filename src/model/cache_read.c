@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "base/parallel.h"
 #include "base/write_at.h"
 #include "base/xalloc.h"
@@ -36,11 +37,10 @@ static bool read_header(int fd, struct cache_header *h, const struct cache_key *
 	    h->file_size != (uint64_t)st.st_size || !survived(h) ||
 	    (key && memcmp(key, &h->key, sizeof(*key)) != 0))
 		return false;
-	for (unsigned i = 0; i < CACHE_SECTIONS; i++)
-		if (h->sections[i].offset % COLUMNS_ALIGN || h->sections[i].offset > h->file_size ||
-		    h->sections[i].size > h->file_size - h->sections[i].offset)
-			return false;
-	return true;
+	return ALL(i, CACHE_SECTIONS,
+		   !(h->sections[i].offset % COLUMNS_ALIGN ||
+		     h->sections[i].offset > h->file_size ||
+		     h->sections[i].size > h->file_size - h->sections[i].offset));
 }
 
 struct tables_cursor {

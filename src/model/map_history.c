@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 
 #include "base/map.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "model/model.h"
 #include "pairing/ranges.h"
@@ -94,10 +95,8 @@ static void settle(struct builder *b, uint64_t at)
 		s->dirty = false;
 		if (s->last_usage != NO_USAGE)
 			last = &m->usages[s->last_usage];
-		if (row->size < now.address_space)
-			row->size = now.address_space;
-		if (row->peak_rss < now.bytes.rss)
-			row->peak_rss = now.bytes.rss;
+		row->size = MAX(row->size, now.address_space);
+		row->peak_rss = MAX(row->peak_rss, now.bytes.rss);
 		if (last && last->address_space == now.address_space &&
 		    !memcmp(&last->bytes, &now.bytes, sizeof(now.bytes)))
 			continue;
@@ -447,8 +446,7 @@ static void miss(struct builder *b, uint64_t start, uint64_t end, const struct m
 
 		if (!ranges_from(&b->seen, from, &piece) || piece.start >= end)
 			piece = (struct range){ end, end, 0 };
-		if (piece.start < to)
-			to = piece.start;
+		to = MIN(to, piece.start);
 		for (uint64_t at = from; at < to && ranges_from(&b->live, at, &r) && r.start < to;
 		     at = r.end)
 			if (!is_known(b, r.value) || is_older(b, r.value, sample))

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "model/model.h"
@@ -21,14 +22,10 @@ void summary_add(struct summary_sums *to, const struct summary_sums *from)
 	to->slack += from->slack;
 	to->leaked_count += from->leaked_count;
 	to->leaked_bytes += from->leaked_bytes;
-	if (from->min_size < to->min_size)
-		to->min_size = from->min_size;
-	if (from->max_size > to->max_size)
-		to->max_size = from->max_size;
-	if (from->first_at < to->first_at)
-		to->first_at = from->first_at;
-	if (from->last_at > to->last_at)
-		to->last_at = from->last_at;
+	to->min_size = MIN(to->min_size, from->min_size);
+	to->max_size = MAX(to->max_size, from->max_size);
+	to->first_at = MIN(to->first_at, from->first_at);
+	to->last_at = MAX(to->last_at, from->last_at);
 }
 
 struct finding {
@@ -101,8 +98,7 @@ static void sum_block(void *context, unsigned worker, uint64_t first, uint64_t c
 	for (uint32_t row = (uint32_t)first; row < first + count; row++) {
 		uint32_t i = summary_row_of(t->s, c->stack[row]);
 
-		if (row < firsts[i])
-			firsts[i] = row;
+		firsts[i] = MIN(firsts[i], row);
 		summary_count(&sums[i], columns_size(c, row), columns_slack_of(c, row),
 			      c->allocated_at[row], c->freed_at[row]);
 	}
@@ -129,8 +125,7 @@ static void sum_rows(const struct model *m, struct summary *s)
 
 		for (unsigned w = 0; w < workers; w++) {
 			summary_add(&s->rows[i].sums, &t.sums[w][i]);
-			if (t.first[w][i] < first)
-				first = t.first[w][i];
+			first = MIN(first, t.first[w][i]);
 		}
 		if (first != UINT32_MAX)
 			s->rows[i].call = tags_call(m->allocations.tags[first]);

@@ -118,8 +118,7 @@ static void join(struct areas *a, uint64_t gap)
 	SORT(a->rows, a->count, by_start);
 	for (size_t i = 0; i < a->count; i++) {
 		if (n && a->rows[i].start <= a->rows[n - 1].end + gap) {
-			if (a->rows[i].end > a->rows[n - 1].end)
-				a->rows[n - 1].end = a->rows[i].end;
+			a->rows[n - 1].end = MAX(a->rows[n - 1].end, a->rows[i].end);
 		} else {
 			a->rows[n++] = a->rows[i];
 		}

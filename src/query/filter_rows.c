@@ -4,6 +4,7 @@
 #include "query/filter.h"
 
 #include "base/nearest.h"
+#include "base/order.h"
 
 const struct filter_field filter_fields[] = {
 #define NUMBER(id, name, column, json, type, cost, heading, from, value, help)                     \
@@ -173,18 +174,12 @@ static bool same_name(const char *a, const char *b)
 
 const struct filter_field *filter_field_find(const char *name)
 {
-	for (const struct filter_field *f = filter_fields; f->name; f++)
-		if (same_name(name, f->name))
-			return f;
-	return NULL;
+	return FIND_ROW(f, filter_fields, same_name(name, f->name));
 }
 
 const struct filter_row *filter_row_find(const char *name)
 {
-	for (const struct filter_row *r = filter_rows; r->name; r++)
-		if (same_name(name, r->name))
-			return r;
-	return NULL;
+	return FIND_ROW(r, filter_rows, same_name(name, r->name));
 }
 
 const char *filter_nearest(const char *name)

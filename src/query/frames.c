@@ -10,6 +10,7 @@
 
 #include "base/buf_type.h"
 #include "base/now.h"
+#include "base/order.h"
 #include "base/path.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
@@ -133,15 +134,9 @@ static bool fulfils(struct selecting *s, const struct condition *c, const struct
 {
 	switch (c->kind) {
 	case CONDITION_AND:
-		for (size_t i = 0; i < c->child_count; i++)
-			if (!fulfils(s, c->children[i], frame))
-				return false;
-		return true;
+		return ALL(i, c->child_count, fulfils(s, c->children[i], frame));
 	case CONDITION_OR:
-		for (size_t i = 0; i < c->child_count; i++)
-			if (fulfils(s, c->children[i], frame))
-				return true;
-		return false;
+		return ANY(i, c->child_count, fulfils(s, c->children[i], frame));
 	case CONDITION_NOT:
 		return !fulfils(s, c->children[0], frame);
 	case CONDITION_TEST:
@@ -173,10 +168,7 @@ static bool location_fulfils(struct selecting *s, const struct condition *c, uin
 	unsigned count;
 	const struct location_frame *frames = locations_frames(s->p, location, &count);
 
-	for (unsigned i = 0; i < count; i++)
-		if (frame_fulfils(s, c, at, &frames[i]))
-			return true;
-	return false;
+	return ANY(i, count, frame_fulfils(s, c, at, &frames[i]));
 }
 
 static void select_stacks(struct selecting *s, const struct model *m, const struct condition *c,
@@ -211,8 +203,7 @@ static void selecting_init(struct selecting *s, const struct model *m, struct lo
 	*s = (struct selecting){ .p = p, .err = err, .started_ns = now_ns() };
 	locations_resolve_all(p);
 	memo_size = locations_string_count(p);
-	if (memo_size < m->tables.module_count)
-		memo_size = m->tables.module_count;
+	memo_size = MAX(memo_size, m->tables.module_count);
 	collect(s, c, memo_size + 1);
 }
 

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "query/clock.h"
@@ -31,12 +32,10 @@ const struct group_key group_keys[] = {
 
 const struct group_key *group_key_find(const char *name)
 {
-	for (const struct group_key *k = group_keys; k->name; k++)
-		if (!strcmp(k->name, name) ||
-		    (k->kind == GROUP_SIZE_CLASS && !strcmp(name, "size-class")) ||
-		    (k->kind == GROUP_STACK && !strcmp(name, "backtrace")))
-			return k;
-	return NULL;
+	return FIND_ROW(k, group_keys,
+			!strcmp(k->name, name) ||
+				(k->kind == GROUP_SIZE_CLASS && !strcmp(name, "size-class")) ||
+				(k->kind == GROUP_STACK && !strcmp(name, "backtrace")));
 }
 
 /* 0: no bytes; n: 2^(n-1) to 2^n - 1. */

@@ -40,8 +40,7 @@ struct map_ranges *map_ranges_new(const struct model *m, const uint64_t *ids, si
 	}
 	SORT(p->list, p->count, by_start);
 	for (size_t i = 0; i < p->count; i++) {
-		if (p->list[i].end > reach)
-			reach = p->list[i].end;
+		reach = MAX(reach, p->list[i].end);
 		p->list[i].reach = reach;
 	}
 	return p;

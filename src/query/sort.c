@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "query/fields.h"
@@ -29,19 +30,16 @@ const struct filter_field *sort_field(const char *name)
 #undef NUMBER
 	};
 
-	for (const struct filter_field *f = filter_fields; f->name; f++)
-		if ((f->class == FIELD_ROW && !strcmp(name, columns[f->which])) ||
-		    (f->class == FIELD_THREAD && f->which == SIDE_ALLOCATION &&
-		     !strcmp(name, f->name)))
-			return f;
-	return NULL;
+	return FIND_ROW(f, filter_fields,
+			(f->class == FIELD_ROW && !strcmp(name, columns[f->which])) ||
+				(f->class == FIELD_THREAD && f->which == SIDE_ALLOCATION &&
+				 !strcmp(name, f->name)));
 }
 
 const char *sort_member(const struct filter_field *field)
 {
 	static const char *const members[] = {
 #define NUMBER(id, name, column, json, ...) [ROW_##id] = json,
-#include "base/order.h"
 #include "query/fields.def"
 #undef NUMBER
 	};
@@ -243,8 +241,7 @@ struct page sort_page(const struct view *v, const struct filter_field *field, bo
 
 	if (skip >= v->count || !count)
 		return p;
-	if (count > v->count - skip)
-		count = v->count - skip;
+	count = MIN(count, v->count - skip);
 	if (sort_is_by_time(field) && !descending) { /* they are sorted already */
 		p.rows = xcalloc(count, sizeof(*p.rows));
 		p.count = view_rows(v, skip, count, p.rows);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/event_iterator.h"
@@ -97,8 +98,7 @@ static __attribute__((noinline)) void begin_step(struct tally *t, uint64_t at)
 
 static inline void pass_time(struct tally *t, uint64_t at)
 {
-	if (at > t->now)
-		t->now = at;
+	t->now = MAX(t->now, at);
 	if (__builtin_expect(at >= t->half_end, 0))
 		begin_half(t, at);
 	if (__builtin_expect(at >= t->curve_end, 0))
@@ -172,8 +172,7 @@ static void settle_block(struct tally *t, uint32_t row, bool lives)
 	t->held[row / 64] ^= bit;
 	count_held(t, row_of_block(t, row), size, lives);
 	count_held(t, &t->all, size, lives);
-	if (t->all.held_bytes > t->curve[t->curve_count - 1])
-		t->curve[t->curve_count - 1] = t->all.held_bytes;
+	t->curve[t->curve_count - 1] = MAX(t->curve[t->curve_count - 1], t->all.held_bytes);
 }
 
 void tally_observe(void *tally, const struct event *e, uint32_t ring, uint64_t at, uint32_t row)

@@ -101,8 +101,7 @@ static void grow_tree(struct growing *g, const struct stack_weights *w, bool by_
 		n = &g->tree.nodes[at];
 		if (!n->self.count || s->first < n->first)
 			n->first = s->first;
-		if (s->last > n->last)
-			n->last = s->last;
+		n->last = MAX(n->last, s->last);
 		n->self.bytes += s->weight.bytes;
 		n->self.count += s->weight.count;
 	}

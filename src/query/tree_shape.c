@@ -69,8 +69,7 @@ static void join(struct branch *into, const struct branch *b)
 {
 	if (!into->total.count || b->first < into->first)
 		into->first = b->first;
-	if (b->last > into->last)
-		into->last = b->last;
+	into->last = MAX(into->last, b->last);
 	into->total.bytes += b->total.bytes;
 	into->total.count += b->total.count;
 	into->to++;
@@ -129,8 +128,7 @@ static void walk_branches(struct shaping *s, const struct branch *root,
 	double share = s->t->options.min_share * (double)tree_weight(&s->t->options, &root->total);
 	uint64_t least = share < 1 ? 0 : (uint64_t)share;
 
-	if (least > s->least)
-		s->least = least;
+	s->least = MAX(s->least, least);
 	push_branch(s, root, TREE_NONE);
 	while (s->todo_count) {
 		struct branch b = s->todo[--s->todo_count];
@@ -170,8 +168,7 @@ static void sum_branches(struct grown_tree *g)
 		p = &g->nodes[n->parent];
 		if ((!p->total.count && !p->self.count) || n->first < p->first)
 			p->first = n->first;
-		if (n->last > p->last)
-			p->last = n->last;
+		p->last = MAX(p->last, n->last);
 		p->total.bytes += n->total.bytes;
 		p->total.count += n->total.count;
 	}

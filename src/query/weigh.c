@@ -39,8 +39,7 @@ static void merge_weights(struct stack_weight *into, const struct stack_weight *
 		return;
 	if (!into->weight.count || s->first < into->first)
 		into->first = s->first;
-	if (s->last > into->last)
-		into->last = s->last;
+	into->last = MAX(into->last, s->last);
 	into->weight.bytes += s->weight.bytes;
 	into->weight.count += s->weight.count;
 }
@@ -102,8 +101,7 @@ static inline void weigh_row(const struct weighing *w, struct sums *sums, uint32
 
 	if (!s->weight.count || c->allocated_at[row] < s->first)
 		s->first = c->allocated_at[row];
-	if (c->allocated_at[row] > s->last)
-		s->last = c->allocated_at[row];
+	s->last = MAX(s->last, c->allocated_at[row]);
 	s->weight.bytes += columns_size(c, row);
 	s->weight.count++;
 }

@@ -16,6 +16,7 @@
 #include <xxhash.h>
 
 #include "base/buf.h"
+#include "base/order.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "peer/peer.h"
@@ -144,10 +145,7 @@ static const struct asset *find_asset(const char *path)
 {
 	if (!strcmp(path, "/"))
 		path = "/index.html";
-	for (size_t i = 0; i < assets_count; i++)
-		if (!strcmp(assets[i].path, path))
-			return &assets[i];
-	return NULL;
+	return FIND(it, assets, assets_count, !strcmp(it->path, path));
 }
 
 /* How much will be sent: 0 none, UINT64_MAX not said. */

@@ -16,6 +16,7 @@
 
 #include "base/buf_type.h"
 #include "base/now.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "stream/announce.h"
 #include "stream/keep.h"
@@ -370,8 +371,7 @@ static void wait_for_something(struct gather *g)
 	}
 	g->polls[g->count] = (struct pollfd){ .fd = g->announce_fd, .events = POLLIN };
 	wake = wake > g->now_ns ? wake - g->now_ns : 0;
-	if (wake > SECOND_NS)
-		wake = SECOND_NS;
+	wake = MIN(wake, SECOND_NS);
 	timeout.tv_sec = (time_t)(wake / SECOND_NS);
 	timeout.tv_nsec = (long)(wake % SECOND_NS);
 	if (ppoll(g->polls, g->count + 1, &timeout, g->options->waiting) < 0)
@@ -425,10 +425,7 @@ static bool goes_on(const struct gather *g)
 		return false;
 	if (g->announce_fd >= 0)
 		return !g->options->count || g->ended < g->options->count;
-	for (size_t i = 0; i < g->count; i++)
-		if (g->sources[i]->state != SOURCE_ENDED)
-			return true;
-	return false;
+	return ANY(i, g->count, g->sources[i]->state != SOURCE_ENDED);
 }
 
 /* Ended ones are remembered by their recording's id, so that it is not received again; those that

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/order.h"
 
 void receiver_init(struct receiver *r)
 {
@@ -87,8 +88,7 @@ static int look_at_header(struct receiver *r, const uint8_t *bytes, size_t size,
 	struct format_header header;
 	size_t n = sizeof(r->header) - (size_t)r->received;
 
-	if (n > size)
-		n = size;
+	n = MIN(n, size);
 	memcpy(r->header + r->received, bytes, n);
 	if (r->received + n < sizeof(r->header))
 		return 0;
@@ -118,8 +118,7 @@ static void receiver_keep(struct receiver *r, const uint8_t *bytes, size_t size)
 {
 	size_t n = sizeof(r->head) - r->have;
 
-	if (n > size)
-		n = size;
+	n = MIN(n, size);
 	memcpy(r->head + r->have, bytes, n);
 	r->have += n;
 }

@@ -58,8 +58,7 @@ static void sort_ranges(struct lines_ranges *r)
 
 	SORT(r->rows, r->count, compare);
 	for (size_t i = 0; i < r->count; i++) {
-		if (r->rows[i].end > reach)
-			reach = r->rows[i].end;
+		reach = MAX(reach, r->rows[i].end);
 		r->rows[i].reach = reach;
 	}
 }

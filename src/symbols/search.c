@@ -10,6 +10,7 @@
 
 #include "base/buf_text.h"
 #include "base/buf_type.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "symbols/debuginfod.h"
 
@@ -106,11 +107,9 @@ bool search_by_build_id(struct search *s, const uint8_t *id, size_t size, search
 	if (!size)
 		return false;
 	scan_all(s);
-	for (size_t i = 0; i < s->count; i++)
-		if (s->files[i].build_id_size == size && !memcmp(s->files[i].build_id, id, size) &&
-		    take(context, s->files[i].path))
-			return true;
-	return false;
+	return ANY(i, s->count,
+		   s->files[i].build_id_size == size && !memcmp(s->files[i].build_id, id, size) &&
+			   take(context, s->files[i].path));
 }
 
 bool search_by_name(struct search *s, const char *name, search_take take, void *context)

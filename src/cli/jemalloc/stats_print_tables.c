@@ -10,6 +10,7 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/human.h"
+#include "base/order.h"
 #include "base/xalloc.h"
 #include "cli/jemalloc/stats_print.h"
 #include "cli/table.h"
@@ -45,10 +46,7 @@ static const char *cell_text(struct human *h, const struct printed *p, size_t ro
 
 static bool is_known(const struct printed *p, unsigned field)
 {
-	for (size_t i = 0; i < p->rows.count; i++)
-		if (p->rows.values[i][field] != STATS_NONE)
-			return true;
-	return false;
+	return ANY(i, p->rows.count, p->rows.values[i][field] != STATS_NONE);
 }
 
 /* As text of jemalloc has it. */
@@ -82,8 +80,7 @@ static size_t label_width(const struct printed *p)
 	size_t width = strlen(p->table->label);
 
 	for (size_t i = 0; i < p->rows.count; i++)
-		if (strlen(p->rows.labels[i]) > width)
-			width = strlen(p->rows.labels[i]);
+		width = MAX(width, strlen(p->rows.labels[i]));
 	return width;
 }
 
