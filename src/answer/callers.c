@@ -6,6 +6,7 @@
 
 #include "answer/tree.h"
 #include "base/sink.h"
+#include "query/responsible.h"
 
 static int callers_compute(struct ask *a, void *answer)
 {
@@ -16,6 +17,7 @@ static int callers_compute(struct ask *a, void *answer)
 
 	if (ask_measuring(a, a->snapshot->model, &o.measuring) || !(v = ask_view(a)))
 		return -EINVAL;
+	o.responsible = responsible_of_view(v);
 	tree_init(&ret->tree, v, &o);
 	callers_init(&ret->callers, &ret->tree, ask_text(a, "function"));
 	ret->caller_shown = ret->callers.caller_count < most ? ret->callers.caller_count : most;
@@ -23,8 +25,9 @@ static int callers_compute(struct ask *a, void *answer)
 	return 0;
 }
 
-static void write_weights(struct json *j, const struct function_total *f)
+static void write_weights(struct json *j, const struct tree *t, const struct function_total *f)
 {
+	json_text(j, "kind", frame_kind_names[t->names[f->name].whose]);
 	json_number(j, "bytes", f->total.bytes);
 	json_number(j, "count", f->total.count);
 	json_number(j, "self_bytes", f->self.bytes);
@@ -38,7 +41,7 @@ static void write_rows(struct json *j, const struct tree *t, const char *key,
 	JSON_EACH(j, key, i, shown) {
 		json_object(j, NULL);
 		tree_json_name(j, t, rows[i].name);
-		write_weights(j, &rows[i]);
+		write_weights(j, t, &rows[i]);
 		json_end_object(j);
 		sink_turn(out);
 	}
@@ -63,7 +66,7 @@ static int callers_json(struct ask *a, const void *answer, struct json *j, struc
 	if (f->function.node_count) {
 		json_object(j, "function");
 		tree_json_name(j, &c->tree, f->function.name);
-		write_weights(j, &f->function);
+		write_weights(j, &c->tree, &f->function);
 		json_end_object(j);
 	} else {
 		json_null(j, "function");

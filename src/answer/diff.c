@@ -26,8 +26,12 @@ static void write_stack(struct json *j, const struct diff *d, uint32_t node)
 	for (; node && n < sizeof(path) / sizeof(*path); node = d->nodes[node].parent)
 		path[n++] = d->nodes[node].name;
 	json_array(j, "functions");
-	while (n--)
-		json_text(j, NULL, strings_at(&d->names, path[n]));
+	for (size_t i = n; i-- > 0;)
+		json_text(j, NULL, strings_at(&d->names, path[i]));
+	json_end_array(j);
+	json_array(j, "kinds");
+	for (size_t i = n; i-- > 0;)
+		json_text(j, NULL, frame_kind_names[d->whose[path[i]]]);
 	json_end_array(j);
 }
 
@@ -57,6 +61,10 @@ static void write_functions(struct json *j, const struct answer_diff *a, struct 
 		json_object(j, NULL);
 		json_text(j, "function", strings_at(&d->names, f->name));
 		write_pair(j, d, &f->total);
+		json_number(j, "before_own_bytes", f->own.before.bytes);
+		json_number(j, "after_own_bytes", f->own.after.bytes);
+		json_number(j, "before_own_count", f->own.before.count);
+		json_number(j, "after_own_count", f->own.after.count);
 		json_number(j, "before_self_bytes", f->self.before.bytes);
 		json_number(j, "after_self_bytes", f->self.after.bytes);
 		json_number(j, "before_self_count", f->self.before.count);

@@ -6,6 +6,7 @@
 #include "answer/flame_layout.h"
 #include "answer/question.h"
 #include "base/sink.h"
+#include "query/responsible.h"
 
 #define LIMIT_MAX 200000
 
@@ -27,6 +28,7 @@ static void write_names(struct json *j, const struct flame_layout *f, struct sin
 	COLUMN(file)
 	COLUMN(line)
 	COLUMN(colour)
+	COLUMN(whose)
 #undef COLUMN
 	json_end_object(j);
 }
@@ -84,6 +86,10 @@ void flame_layout_json(struct json *j, const struct flame_layout *f, bool differ
 	json_number(j, "node_count", f->count);
 	json_number(j, "hidden_count", f->hidden);
 	write_names(j, f, out);
+	json_array(j, "kinds");
+	for (size_t i = 0; i < FRAME_KINDS; i++)
+		json_text(j, NULL, frame_kind_names[i]);
+	json_end_array(j);
 	write_strings(j, "modules", &f->modules);
 	write_strings(j, "files", &f->files);
 	write_nodes(j, f, difference, out);
@@ -144,9 +150,11 @@ static int find_against(struct ask *a, const struct measuring *how, struct again
 static void add_tree(struct flame_layout *f, const struct view *v, const struct tree_options *o,
 		     unsigned side, bool merge)
 {
+	struct tree_options with_kinds = *o;
 	struct tree t;
 
-	tree_init(&t, v, o);
+	with_kinds.responsible = responsible_of_view(v);
+	tree_init(&t, v, &with_kinds);
 	flame_layout_add(f, &t, side, merge, 0);
 	tree_release(&t);
 }

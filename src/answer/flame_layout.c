@@ -74,7 +74,7 @@ static uint32_t take_name(struct flame_layout *f, const struct tree *t, uint32_t
 	const struct tree_name *n = &t->names[number];
 	const char *module =
 		n->kind == TREE_FRAME ? locations_module_path(t->locations, n->module) : "";
-	struct flame_layout_name name = { .kind = kind_of(n), .colour = -1 };
+	struct flame_layout_name name = { .kind = kind_of(n), .colour = -1, .whose = n->whose };
 	uint64_t key, known;
 
 	text_of(t, number, text);
@@ -124,6 +124,16 @@ static void add_weight(struct weight *to, const struct weight *w)
 	to->count += w->count;
 }
 
+/* Of what is in no recording only the rules are known. */
+static enum frame_kind whose_by_name(const char *text, const char *module)
+{
+	enum frame_kind kind = frame_kind_of_function(frame_rules(), text, "");
+
+	if (kind == FRAME_KINDS)
+		kind = frame_kind_of_module(frame_rules(), module);
+	return kind == FRAME_KINDS ? FRAME_PROGRAM : kind;
+}
+
 uint32_t flame_layout_name(struct flame_layout *f, enum flame_layout_kind kind, const char *text,
 			   const char *module, const char *file, uint32_t line)
 {
@@ -135,6 +145,7 @@ uint32_t flame_layout_name(struct flame_layout *f, enum flame_layout_kind kind, 
 	if (map_get(&f->name_of, key, &known))
 		return (uint32_t)known;
 	if (kind == FLAME_LAYOUT_FUNCTION || kind == FLAME_LAYOUT_ADDRESS) {
+		name.whose = whose_by_name(text, module);
 		name.module = strings_add(&f->modules, path_base(module));
 		name.file = strings_add(&f->files, file);
 		name.colour = flame_colour_of(text, module);

@@ -29,6 +29,7 @@ struct flame_layout_name {
 	uint32_t module, file; /* strings of `modules` and `files` */
 	uint32_t line;
 	int colour;
+	enum frame_kind whose;
 };
 
 struct flame_layout_node {

@@ -10,9 +10,20 @@
 #include "base/buf_type.h"
 #include "base/sink.h"
 #include "base/xalloc.h"
+#include "query/responsible.h"
 
-enum order { BY_TOTAL, BY_SELF, BY_TOTAL_COUNT, BY_SELF_COUNT, BY_NAME, ORDERS };
-static const char *const orders[ORDERS] = { "total", "self", "total_count", "self_count", "name" };
+enum order {
+	BY_OWN,
+	BY_TOTAL,
+	BY_SELF,
+	BY_OWN_COUNT,
+	BY_TOTAL_COUNT,
+	BY_SELF_COUNT,
+	BY_NAME,
+	ORDERS
+};
+static const char *const orders[ORDERS] = { "own",	   "total",	 "self", "own_count",
+					    "total_count", "self_count", "name" };
 
 struct listing {
 	const struct tree *t;
@@ -26,8 +37,12 @@ struct listing {
 static uint64_t function_number(const struct function_total *f, enum order order)
 {
 	switch (order) {
+	case BY_OWN:
+		return f->own.bytes;
 	case BY_SELF:
 		return f->self.bytes;
+	case BY_OWN_COUNT:
+		return f->own.count;
 	case BY_TOTAL_COUNT:
 		return f->total.count;
 	case BY_SELF_COUNT:
@@ -107,6 +122,7 @@ static int functions_compute(struct ask *a, void *answer)
 
 	if (ask_measuring(a, a->snapshot->model, &o.measuring) || !(v = ask_view(a)))
 		return -EINVAL;
+	o.responsible = responsible_of_view(v);
 	tree_init(&ret->tree, v, &o);
 	ret->rows = l.rows = tree_functions(&ret->tree, &l.count);
 	ret->order = select_rows(&l, ask_text(a, "search"), &ret->count);
@@ -137,6 +153,9 @@ static int functions_json(struct ask *a, const void *answer, struct json *j, str
 		tree_json_name(j, &f->tree, row->name);
 		json_number(j, "bytes", row->total.bytes);
 		json_number(j, "count", row->total.count);
+		json_text(j, "kind", frame_kind_names[f->tree.names[row->name].whose]);
+		json_number(j, "own_bytes", row->own.bytes);
+		json_number(j, "own_count", row->own.count);
 		json_number(j, "self_bytes", row->self.bytes);
 		json_number(j, "self_count", row->self.count);
 		json_number(j, "places", row->node_count);
@@ -161,8 +180,10 @@ static const struct param_row params[] = {
 	PARAMS_MEASURE("peak"),
 	{ "by", PARAM_CHOICE, "function", "what is listed", .values = "function|line|module",
 	  .letter = 'b' },
-	{ "sort_by", PARAM_CHOICE, "total", "what orders",
-	  .values = "total|self|total_count|self_count|name", .option = "sort", .letter = 's' },
+	{ "sort_by", PARAM_CHOICE, "own",
+	  "what orders; own: of stacks whose responsible function it is",
+	  .values = "own|total|self|own_count|total_count|self_count|name", .option = "sort",
+	  .letter = 's' },
 	PARAM_ORDER("dsc"),
 	{ "search", PARAM_TEXT, NULL, "only names that contain it, in any case" },
 	PARAMS_PAGE("200"),
@@ -174,8 +195,7 @@ const struct question question_functions = {
 	.help = "what each function, line or module weighs",
 	.params = params,
 	.filters = true,
-	.prefetch =
-		(const struct prefetch[]){ { 8, "measure=peak&sort_by=self&count=100" }, { 0 } },
+	.prefetch = (const struct prefetch[]){ { 8, "measure=peak&sort_by=own&count=100" }, { 0 } },
 	.size = sizeof(struct answer_functions),
 	.compute = functions_compute,
 	.write_json = functions_json,

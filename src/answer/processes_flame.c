@@ -11,6 +11,7 @@
 #include "base/buf_type.h"
 #include "base/path.h"
 #include "base/sink.h"
+#include "query/responsible.h"
 
 #define LIMIT_MAX 200000
 
@@ -21,11 +22,13 @@ struct answer_processes_flame {
 
 static void add_process(struct flame_layout *f, const struct view *v, const struct tree_options *o)
 {
+	struct tree_options with_kinds = *o;
 	auto_buf struct buf label = { 0 };
 	uint32_t under;
 	struct tree t;
 
-	tree_init(&t, v, o);
+	with_kinds.responsible = responsible_of_view(v);
+	tree_init(&t, v, &with_kinds);
 	process_label(v->model, &label);
 	buf_char(&label, 0);
 	under = flame_layout_child(

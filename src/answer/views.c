@@ -88,7 +88,7 @@ struct held_view *views_take(struct views *v, const struct model *m, struct loca
 
 	filter_print(f, &text);
 	buf_char(&text, '\n');
-	filter_print_hidden(f, &text);
+	filter_print_frames(f, &text);
 	pthread_mutex_lock(&v->lock);
 	h = views_find(v, text.data);
 	if (h) {

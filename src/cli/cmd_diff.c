@@ -111,19 +111,23 @@ static void print_functions(struct printing *p, const struct answer_diff *answer
 {
 	const struct diff *d = &answer->diff;
 
-	buf_printf(p->out, "\n%sFUNCTIONS%s  with all that is below them\n\n",
+	buf_printf(p->out,
+		   "\n%sFUNCTIONS%s  what they are responsible for, and all that is below them\n\n",
 		   term_style(&p->term, STYLE_TITLE), term_style(&p->term, STYLE_PLAIN));
-	buf_printf(p->out, "%s%12s %11s %11s  %-6s%s\n", term_style(&p->term, STYLE_DIM), "change",
-		   "before", "after", "", term_style(&p->term, STYLE_PLAIN));
+	buf_printf(p->out, "%s%12s %12s %11s %11s  %-6s%s\n", term_style(&p->term, STYLE_DIM),
+		   "own", "change", "before", "after", "", term_style(&p->term, STYLE_PLAIN));
 	for (uint32_t i = answer->skip; i < d->function_count && i - answer->skip < answer->most;
 	     i++) {
 		const struct diff_function *f = &d->functions[i];
-		int64_t change = diff_change(d, &f->total);
+		int64_t change = diff_change(d, &f->total), own = diff_change(d, &f->own);
 		struct human a, b;
 		char text[64];
 
-		if (!change)
+		if (!change && !own)
 			break;
+		signed_text(text, sizeof(text), own, d->by_count);
+		buf_printf(p->out, "%s%12s%s ", term_style(&p->term, style_of(own)),
+			   own ? text : "", term_style(&p->term, STYLE_PLAIN));
 		signed_text(text, sizeof(text), change, d->by_count);
 		amount_text(&a, &f->total.before, d->by_count);
 		amount_text(&b, &f->total.after, d->by_count);
@@ -131,7 +135,7 @@ static void print_functions(struct printing *p, const struct answer_diff *answer
 			   term_style(&p->term, style_of(change)), text,
 			   term_style(&p->term, STYLE_PLAIN), a.text, b.text,
 			   diff_statuses[diff_status(d, &f->total)]);
-		print_name(p, strings_at(&d->names, f->name), 45);
+		print_name(p, strings_at(&d->names, f->name), 58);
 	}
 }
 

@@ -28,7 +28,7 @@ static void print_functions(struct printing *p, const void *answer)
 {
 	const struct answer_functions *f = answer;
 	const struct weight *all = &f->tree.nodes[0].total;
-	struct tree_text how = { .term = p->term, .full = full };
+	struct tree_text how = { .term = p->term, .full = full, .own = true };
 
 	about_text_program(p->out, &p->term, p->model);
 	about_text_loss(p->out, &p->term, p->model);
@@ -102,7 +102,7 @@ static const struct answering *callers_instead(void)
 
 static const struct answering answering = {
 	.question = &question_functions,
-	.defaults = "count=40&sort_by=self",
+	.defaults = "count=40",
 	.instead = callers_instead,
 	.all_names = true,
 	.print = print_functions,
@@ -113,7 +113,7 @@ const struct command command_functions = {
 	.args = "FILE",
 	.help = "what each function weighs, wherever it stands",
 	.examples = "  memoir functions app.dat                   of what made up the peak\n"
-		    "  memoir functions -m leaked --sort self app.dat\n"
+		    "  memoir functions -m leaked --sort total app.dat\n"
 		    "  memoir functions --by module app.dat\n"
 		    "  memoir functions --callers parse_rows app.dat\n",
 	.options = options,

@@ -139,8 +139,11 @@ void tree_text_branches(struct buf *out, const struct tree_text *how, const stru
 
 void tree_text_heading(struct buf *out, const struct tree_text *how)
 {
-	buf_printf(out, "%s%8s %10s %11s %11s%s\n", term_style(&how->term, STYLE_DIM), "share",
-		   "bytes", "blocks", "own bytes", term_style(&how->term, STYLE_PLAIN));
+	buf_text(out, term_style(&how->term, STYLE_DIM));
+	if (how->own)
+		buf_printf(out, "%10s ", "own bytes");
+	buf_printf(out, "%8s %10s %11s %11s%s\n", "share", "bytes", "blocks", "self bytes",
+		   term_style(&how->term, STYLE_PLAIN));
 }
 
 void tree_text_function(struct buf *out, const struct tree_text *how, const struct tree *t,
@@ -148,12 +151,15 @@ void tree_text_function(struct buf *out, const struct tree_text *how, const stru
 {
 	struct human a;
 
+	if (how->own)
+		buf_printf(out, "%s%10s%s ", term_style(&how->term, STYLE_STRONG),
+			   human_size(&a, row->own.bytes), term_style(&how->term, STYLE_PLAIN));
 	human_share(&a, row->total.bytes, t->nodes[0].total.bytes);
 	buf_printf(out, "%s%8s%s", term_style(&how->term, STYLE_NUMBER), a.text,
 		   term_style(&how->term, STYLE_PLAIN));
 	buf_printf(out, " %10s %11s %11s  ", human_size(&a, row->total.bytes),
 		   count_text(row->total.count), size_text(row->self.bytes));
-	print_name(out, how, t, row->name, 0, 45);
+	print_name(out, how, t, row->name, 0, how->own ? 56 : 45);
 }
 
 void tree_text_functions(struct buf *out, const struct tree_text *how,

@@ -10,6 +10,7 @@ struct buf;
 struct tree_text {
 	struct term term;
 	bool full; /* names as long as they are */
+	bool own;  /* with what a function is responsible for */
 };
 
 /* Branches with guides.  A line without figures has those of the line above it: the only child of

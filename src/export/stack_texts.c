@@ -9,6 +9,7 @@
 #include "base/ordered.h"
 #include "base/rope.h"
 #include "base/xalloc.h"
+#include "query/responsible.h"
 #include "query/steps.h"
 
 #define BLOCK 1024u /* places that are written at a time */
@@ -127,6 +128,7 @@ void stack_texts_init(struct stack_texts *t, const struct view *v, bool of_frees
 	spines_init(&t->spines, nodes, t->used);
 	answer_init(&t->answer, v);
 	answer_count(&t->answer);
+	t->answer.responsible = responsible_of_view(t->answer.view);
 	write_frames(t);
 	write_calls(t);
 }

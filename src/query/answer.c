@@ -12,6 +12,7 @@
 #include "query/allocator.h"
 #include "query/fields.h"
 #include "query/nested.h"
+#include "query/responsible.h"
 #include "query/steps.h"
 
 void answer_init(struct answer *a, const struct view *v)
@@ -150,6 +151,8 @@ static void function_name(const struct answer *a, struct json *j, const char *na
 
 void answer_frames(const struct answer *a, struct json *j, uint32_t node)
 {
+	const struct responsible *r =
+		a->responsible ? a->responsible : responsible_of_view(a->view);
 	struct locations *p = a->view->locations;
 	uint64_t at = a->view->model->tables.nodes.frame[node] & NODE_ADDRESS_MASK;
 	uint32_t id = locations_of_node(p, node);
@@ -176,6 +179,7 @@ void answer_frames(const struct answer *a, struct json *j, uint32_t node)
 		if (f[count].column)
 			json_number(j, "column", f[count].column);
 		json_bool(j, "is_inline", f[count].inlined);
+		json_text(j, "kind", frame_kind_names[responsible_kind(r, id, count)]);
 		json_end_object(j);
 	}
 }
@@ -206,6 +210,7 @@ void answer_call(const struct answer *a, struct json *j, unsigned call)
 	json_text(j, "function", locations_call(a->view->locations, call));
 	optional_text(j, "raw_function", locations_raw_call(call));
 	json_bool(j, "is_inline", false);
+	json_text(j, "kind", frame_kind_names[FRAME_ALLOCATOR]);
 	json_end_object(j);
 }
 
@@ -220,6 +225,8 @@ void answer_backtrace(struct answer *a, struct json *j, const char *key, uint32_
 		return;
 	if (!a->location_counts)
 		answer_count(a);
+	if (!a->responsible)
+		a->responsible = responsible_of_view(a->view);
 	if (j->compact && !a->node_texts)
 		a->node_texts = xcalloc(nodes->count + 1, sizeof(*a->node_texts));
 	for (uint32_t id = stack; node_is_known(nodes, id); id = nodes->parent[id]) {

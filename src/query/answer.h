@@ -15,8 +15,11 @@
 
 #define ANSWER_CALLS 128 /* that the columns' tags have room for */
 
+struct responsible;
+
 struct answer {
 	const struct view *view;
+	const struct responsible *responsible; /* of the view; NULL: not asked for yet */
 	struct model_clock clock;
 	uint64_t start_ns;   /* since 1970 */
 	uint64_t runtime_ns; /* at least 1 */
@@ -67,7 +70,8 @@ void answer_allocation(struct answer *a, struct json *j, uint32_t row);
 /* The fields of a group, in an object that the caller opens and closes. */
 void answer_group(struct answer *a, struct json *j, const struct groups *g,
 		  const struct group *group);
-/* The frames of one node, outermost first; counted before. */
+/* The frames of one node, outermost first, each with whose it is; counted before.  Several threads
+ * that write them set `responsible` first. */
 void answer_frames(const struct answer *a, struct json *j, uint32_t node);
 /* The innermost frame of a stack: the intercepted call; counted before. */
 void answer_call(const struct answer *a, struct json *j, unsigned call);

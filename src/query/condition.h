@@ -38,6 +38,7 @@ struct filter {
 	struct condition *all;	  /* CONDITION_AND */
 	unsigned count;		  /* of tests */
 	struct condition *hidden; /* frames that are not the user's; NULL: none */
+	struct condition *own;	  /* frames that are, whatever rules say; NULL: none */
 };
 
 struct condition *condition_new(enum condition_kind kind);

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/order.h"
 #include "base/xalloc.h"
+#include "query/responsible.h"
 
 const char *const diff_statuses[DIFF_STATUSES] = { "new", "gone", "grown", "shrunk", "same" };
 
@@ -16,6 +17,8 @@ struct merging {
 	struct diff *d;
 	struct map children; /* by parent and name */
 	size_t room;
+	struct diff_pair *own; /* by name */
+	size_t own_count;      /* room of d->whose, too */
 };
 
 static uint32_t child_of(struct merging *m, uint32_t parent, uint32_t name)
@@ -43,6 +46,22 @@ static void add_pair(struct diff_pair *to, const struct diff_pair *p)
 	diff_add_weight(&to->after, &p->after);
 }
 
+static void add_own(struct merging *m, const struct tree *t, uint32_t i, uint32_t name, bool after)
+{
+	size_t count = strings_count(&m->d->names);
+
+	if (m->own_count < count) {
+		m->own = xreallocarray(m->own, count, sizeof(*m->own));
+		memset(m->own + m->own_count, 0, (count - m->own_count) * sizeof(*m->own));
+		m->d->whose = xreallocarray(m->d->whose, count, sizeof(*m->d->whose));
+		memset(m->d->whose + m->own_count, 0, count - m->own_count);
+		m->own_count = count;
+	}
+	if (t->names[i].whose > m->d->whose[name])
+		m->d->whose[name] = (uint8_t)t->names[i].whose;
+	diff_add_weight(after ? &m->own[name].after : &m->own[name].before, &t->own[i]);
+}
+
 /* Puts a tree into the one of both. */
 static void merge_tree(struct merging *m, const struct tree *t, bool after)
 {
@@ -55,6 +74,8 @@ static void merge_tree(struct merging *m, const struct tree *t, bool after)
 		tree_name_text(t, i, &text);
 		names[i] = strings_add(&m->d->names, text.data);
 	}
+	for (uint32_t i = 0; i < t->name_count; i++)
+		add_own(m, t, i, names[i], after);
 	for (uint32_t i = 0; i < t->count; i++) {
 		const struct tree_node *n = &t->nodes[i];
 		struct diff_node *to;
@@ -99,7 +120,7 @@ ORDER_WITH(compare_stacks, struct diff_stack, struct diff,
 	   compare(context, &x->weight, &y->weight) ?: RISING(node))
 
 ORDER_WITH(compare_functions, struct diff_function, struct diff,
-	   compare(context, &x->total, &y->total) ?: RISING(name))
+	   compare(context, &x->own, &y->own) ?: compare(context, &x->total, &y->total) ?: RISING(name))
 
 static void list_stacks(struct diff *d)
 {
@@ -127,7 +148,7 @@ static bool is_inside_itself(const struct diff *d, uint32_t node)
 	return false;
 }
 
-static void list_functions(struct diff *d)
+static void list_functions(struct diff *d, const struct merging *m)
 {
 	uint32_t count = strings_count(&d->names), remaining = 0;
 	struct diff_function *all = xcalloc(count, sizeof(*all));
@@ -137,6 +158,7 @@ static void list_functions(struct diff *d)
 		struct diff_function *f = &all[n->name];
 
 		f->name = n->name;
+		f->own = m->own[n->name];
 		add_pair(&f->self, &n->self);
 		if (!is_inside_itself(d, i))
 			add_pair(&f->total, &n->total);
@@ -159,10 +181,14 @@ void diff_init(struct diff *d, const struct view *before, const struct measuring
 	d->by_count = by_count;
 	strings_init(&d->names);
 	child_of(&m, TREE_NONE, 0);
-	tree_init(&t, before, &(struct tree_options){ .measuring = *how_before });
+	tree_init(&t, before,
+		  &(struct tree_options){ .measuring = *how_before,
+					  .responsible = responsible_of_view(before) });
 	merge_tree(&m, &t, false);
 	tree_release(&t);
-	tree_init(&t, after, &(struct tree_options){ .measuring = *how_after });
+	tree_init(&t, after,
+		  &(struct tree_options){ .measuring = *how_after,
+					  .responsible = responsible_of_view(after) });
 	merge_tree(&m, &t, true);
 	tree_release(&t);
 	map_release(&m.children);
@@ -172,12 +198,14 @@ void diff_init(struct diff *d, const struct view *before, const struct measuring
 			add_pair(&d->nodes[d->nodes[i].parent].total, &d->nodes[i].total);
 	}
 	list_stacks(d);
-	list_functions(d);
+	list_functions(d, &m);
+	free(m.own);
 }
 
 void diff_release(struct diff *d)
 {
 	strings_release(&d->names);
+	free(d->whose);
 	free(d->nodes);
 	free(d->stacks);
 	free(d->functions);

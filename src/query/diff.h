@@ -32,16 +32,18 @@ struct diff_stack {
 struct diff_function {
 	uint32_t name;
 	struct diff_pair total, self; /* a stack counts once, as in tree_functions() */
+	struct diff_pair own;	      /* of stacks that it is responsible for (responsible.h) */
 };
 
 struct diff {
 	bool by_count; /* what decides about order and status */
 	struct strings names;
+	uint8_t *whose; /* by name: enum frame_kind */
 	struct diff_node *nodes;
 	uint32_t node_count;
 	struct diff_stack *stacks; /* the largest change first */
 	uint32_t stack_count;
-	struct diff_function *functions;
+	struct diff_function *functions; /* whose own changed most first, then by their total */
 	uint32_t function_count;
 };
 

@@ -50,6 +50,7 @@ struct filter *filter_free(struct filter *f)
 		return NULL;
 	condition_free(f->all);
 	condition_free(f->hidden);
+	condition_free(f->own);
 	free(f);
 	return NULL;
 }
@@ -187,8 +188,10 @@ int filter_add(struct filter *f, const char *name, const char *value, struct err
 
 	if (!row)
 		return err_set(err, -ENOENT, "there is no filter '%.60s'", name);
-	if (!*row->meaning)
+	if (!strcmp(row->name, "hide"))
 		return filter_hide(f, value, err);
+	if (!strcmp(row->name, "own"))
+		return filter_own(f, value, err);
 	c = filter_row_condition(row, value, &f->count, err);
 	if (!c)
 		return -EINVAL;
@@ -235,7 +238,9 @@ static struct condition *frames_only(struct condition *c)
 	return NULL;
 }
 
-int filter_hide(struct filter *f, const char *expression, struct err *err)
+/* Or-s conditions on frames to `list`, which may be there already. */
+static int add_frames(struct filter *f, struct condition **list, const char *expression,
+		      struct err *err)
 {
 	struct condition *c = expr_parse(expression, NULL, &f->count, err), *frames;
 
@@ -244,18 +249,32 @@ int filter_hide(struct filter *f, const char *expression, struct err *err)
 	frames = frames_only(c);
 	if (!frames) {
 		condition_free(c);
-		return err_at(err, -EINVAL, 0, "only function, source and module can be hidden by");
+		return err_at(err, -EINVAL, 0,
+			      "frames are told by function, source and module only");
 	}
-	if (!f->hidden)
-		f->hidden = condition_new(CONDITION_OR);
-	condition_add(f->hidden, frames);
+	if (!*list)
+		*list = condition_new(CONDITION_OR);
+	condition_add(*list, frames);
 	return 0;
 }
 
-void filter_print_hidden(const struct filter *f, struct buf *out)
+int filter_hide(struct filter *f, const char *expression, struct err *err)
+{
+	return add_frames(f, &f->hidden, expression, err);
+}
+
+int filter_own(struct filter *f, const char *expression, struct err *err)
+{
+	return add_frames(f, &f->own, expression, err);
+}
+
+void filter_print_frames(const struct filter *f, struct buf *out)
 {
 	if (f && f->hidden)
 		condition_print(f->hidden, out);
+	buf_char(out, '\n');
+	if (f && f->own)
+		condition_print(f->own, out);
 }
 
 static void print_list(const struct condition *c, const char *between, struct buf *out)

@@ -82,7 +82,7 @@ struct filter_row {
 	enum filter_arg type;
 	/* What it means: an expression, `$` stands for the value.  For ARG_YES_NO what yes and what
 	 * no mean, for ARG_CHOICE "word: expression" each, with semicolons between.  "": it
-	 * chooses no allocations, but frames that are hidden. */
+	 * chooses no allocations, but says whose frames are. */
 	const char *meaning;
 	const char *help;
 	bool same_frame; /* rows of this kind that are given together must hold for one frame */
@@ -104,10 +104,12 @@ struct filter *filter_free(struct filter *f);
 int filter_add(struct filter *f, const char *name, const char *value, struct err *err);
 /* Adds an expression, and-ed; err->offset is the byte at which it went wrong. */
 int filter_parse(struct filter *f, const char *expression, struct err *err);
-/* Frames that fulfil it do not lead a row (responsible.h); several are or-ed. */
+/* Whose frames are (responsible.h), beyond what the rules say: those that fulfil the expression do
+ * not lead a row (hide), or are the program's own; several are or-ed. */
 int filter_hide(struct filter *f, const char *expression, struct err *err);
+int filter_own(struct filter *f, const char *expression, struct err *err);
 bool filter_is_empty(const struct filter *f);
 /* The filter as one expression that filter_parse() takes. */
 void filter_print(const struct filter *f, struct buf *out);
-/* What it hides, as an expression; nothing if that is nothing. */
-void filter_print_hidden(const struct filter *f, struct buf *out);
+/* What it says of frames, hidden and own, as two lines of expressions. */
+void filter_print_frames(const struct filter *f, struct buf *out);

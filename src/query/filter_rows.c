@@ -70,6 +70,8 @@ const struct filter_row filter_rows[] = {
 	{ "filter", ARG_EXPRESSION, "$", "conditions with and, or, not and parentheses" },
 	{ "hide", ARG_EXPRESSION, "",
 	  "frames that do not lead a row: function, source and module conditions" },
+	{ "own", ARG_EXPRESSION, "",
+	  "frames that are the program's own, whatever the rules say: the same conditions" },
 	{ "from", ARG_TIME, "allocated >= $", "allocated at this time or later" },
 	{ "to", ARG_TIME, "allocated <= $", "allocated at this time or earlier" },
 	{ "lifetime", ARG_CHOICE,

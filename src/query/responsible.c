@@ -118,20 +118,22 @@ void responsible_choose(struct responsible *r)
 	}
 }
 
-/* What the user hides is hidden whatever the rules say, but the allocator stays one. */
-static int hide_frames(struct responsible *r, const struct condition *hidden, struct err *err)
+/* What the user hides is hidden whatever the rules say, but the allocator stays one; what is the
+ * user's own is so whatever else is said. */
+static int mark_frames(struct responsible *r, const struct condition *which, enum frame_kind kind,
+		       struct err *err)
 {
 	auto_free uint8_t *matches = xcalloc((size_t)locations_frame_count(r->locations) + 1, 1);
-	int error = frames_match(r->model, r->locations, hidden, matches, err);
+	int error = which ? frames_match(r->model, r->locations, which, matches, err) : 0;
 
 	for (uint32_t i = 0; !error && i < locations_frame_count(r->locations); i++)
-		if (matches[i] && r->kinds[i] > FRAME_HIDDEN)
-			r->kinds[i] = FRAME_HIDDEN;
+		if (matches[i] && (kind == FRAME_PROGRAM || r->kinds[i] > kind))
+			r->kinds[i] = (uint8_t)kind;
 	return error;
 }
 
 struct responsible *responsible_new(const struct model *m, struct locations *p,
-				    const struct condition *hidden, struct err *err)
+				    const struct filter *f, struct err *err)
 {
 	struct responsible *r = xcalloc(1, sizeof(*r));
 	struct frame_rules *user;
@@ -146,10 +148,16 @@ struct responsible *responsible_new(const struct model *m, struct locations *p,
 	user = user_rules_read(NULL); /* ask_view() has said what is wrong with them */
 	judge_frames(r, user);
 	frame_rules_free(user);
-	if (hidden && hide_frames(r, hidden, err))
+	if (f && (mark_frames(r, f->hidden, FRAME_HIDDEN, err) ||
+		  mark_frames(r, f->own, FRAME_PROGRAM, err)))
 		return responsible_free(r);
 	responsible_choose(r);
 	wrappers_find(r);
+	/* What is the user's own may look like a wrapper. */
+	if (f && f->own) {
+		mark_frames(r, f->own, FRAME_PROGRAM, err);
+		responsible_choose(r);
+	}
 	return r;
 }
 

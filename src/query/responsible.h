@@ -14,8 +14,6 @@
 #include "query/view.h"
 
 struct buf;
-struct condition;
-
 struct responsible {
 	struct locations_derived derived;
 	const struct model *model;
@@ -32,9 +30,10 @@ struct responsible_frame {
 };
 
 const struct responsible *responsible_of_view(const struct view *v);
-/* With what a user hides beyond the rules; NULL with err. */
+/* With what a filter says of frames beyond the rules (filter_hide(), filter_own()); NULL with err.
+ */
 struct responsible *responsible_new(const struct model *m, struct locations *p,
-				    const struct condition *hidden, struct err *err);
+				    const struct filter *f, struct err *err);
 struct responsible *responsible_free(struct responsible *r);
 
 /* False: it has no known stack. */

@@ -12,6 +12,7 @@
 #include "base/order.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
+#include "query/responsible.h"
 #include "query/tree_names.h"
 #include "query/tree_shape.h"
 #include "query/weigh.h"
@@ -107,6 +108,20 @@ static void grow_tree(struct growing *g, const struct stack_weights *w, bool by_
 	}
 }
 
+/* What each name is responsible for. */
+static struct weight *sum_own(const struct growing *g, const struct responsible *r,
+			      const struct stack_weights *w)
+{
+	struct weight *own = xcalloc(g->names.count + 1, sizeof(*own));
+	struct responsible_frame f;
+
+	for (uint32_t i = 0; i < w->count; i++)
+		if (w->rows[i].stack && responsible_find(r, w->rows[i].stack, &f))
+			weight_add(&own[tree_names_of_frame(&g->names, f.location, f.index)],
+				   &w->rows[i].weight);
+	return own;
+}
+
 void tree_init(struct tree *t, const struct view *v, const struct tree_options *o)
 {
 	struct growing g = { .v = v, .stacks = &v->model->tables.nodes };
@@ -117,9 +132,11 @@ void tree_init(struct tree *t, const struct view *v, const struct tree_options *
 	t->locations = v->locations;
 	t->model = v->model;
 	weigh_stacks(&weights, v, &o->measuring, o->by_thread);
-	tree_names_init(&g.names, v->locations, o->key);
+	tree_names_init(&g.names, v->locations, o);
 	g.grown_of = xcalloc(g.stacks->count + 1, sizeof(*g.grown_of));
 	grow_tree(&g, &weights, o->by_thread);
+	if (o->responsible)
+		t->own = sum_own(&g, o->responsible, &weights);
 	stack_weights_release(&weights);
 	free(g.grown_of);
 	free(g.path);
@@ -139,6 +156,7 @@ void tree_release(struct tree *t)
 {
 	free(t->nodes);
 	free(t->names);
+	free(t->own);
 	memset(t, 0, sizeof(*t));
 }
 
@@ -182,6 +200,8 @@ struct function_total *tree_functions(const struct tree *t, uint32_t *ret_count)
 		struct function_total *f = &all[n->name];
 
 		f->name = n->name;
+		if (t->own)
+			f->own = t->own[n->name];
 		f->node_count++;
 		weight_add(&f->self, &n->self);
 		if (outermost[n->name] && i < end[outermost[n->name] - 1])

@@ -10,10 +10,12 @@
 #include <stdint.h>
 
 #include "model/locations.h"
+#include "query/frame_kind.h"
 #include "query/measure.h"
 #include "query/view.h"
 
 struct buf;
+struct responsible;
 
 enum tree_key { TREE_BY_FUNCTION, TREE_BY_LINE, TREE_BY_MODULE, TREE_KEYS };
 extern const char *const tree_keys[TREE_KEYS]; /* "function", "line", "module" */
@@ -26,6 +28,9 @@ struct tree_options {
 	bool by_count;			  /* blocks, not bytes, are what orders and prunes */
 	double min_share;		  /* of the root; what is lighter joins "others" */
 	uint32_t max_depth, max_children; /* 0: no limit */
+	/* Of the view, where it is wanted whose frames are; else they all count as the program's.
+	 */
+	const struct responsible *responsible;
 	uint32_t max_nodes; /* 0: no limit; what cannot be among so many of the heaviest joins
 			     * "others", so that it is not made; a few more may be left */
 };
@@ -44,8 +49,9 @@ struct tree_name {
 	uint32_t raw_function;
 	uint32_t line; /* TREE_BY_LINE only */
 	uint32_t module;
-	uint64_t address; /* of a frame whose function is not known */
-	uint32_t thread;  /* position in the model's table */
+	uint64_t address;      /* of a frame whose function is not known */
+	uint32_t thread;       /* position in the model's table */
+	enum frame_kind whose; /* of its frames' kinds the one that is preferred */
 };
 
 #define TREE_NONE UINT32_MAX
@@ -67,6 +73,7 @@ struct tree {
 	uint32_t count;
 	struct tree_name *names;
 	uint32_t name_count;
+	struct weight *own; /* by name: of stacks whose responsible frame it is; NULL: not wanted */
 };
 
 void tree_init(struct tree *t, const struct view *v, const struct tree_options *o);
@@ -84,6 +91,7 @@ void tree_name_text(const struct tree *t, uint32_t name, struct buf *out);
 struct function_total {
 	uint32_t name; /* of the tree */
 	struct weight total, self;
+	struct weight own;   /* what it is responsible for, where the tree knows */
 	uint32_t node_count; /* of the tree */
 };
 /* Of a tree that is top-down and not pruned; by total, heaviest first.  The caller frees it. */

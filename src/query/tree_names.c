@@ -8,14 +8,16 @@
 #include "base/buf_text.h"
 #include "base/path.h"
 #include "base/xalloc.h"
+#include "query/responsible.h"
 
 const char *const tree_keys[TREE_KEYS] = { "function", "line", "module" };
 
-void tree_names_init(struct tree_names *n, struct locations *p, enum tree_key key)
+void tree_names_init(struct tree_names *n, struct locations *p, const struct tree_options *o)
 {
 	memset(n, 0, sizeof(*n));
 	n->locations = p;
-	n->key = key;
+	n->key = o->key;
+	n->responsible = o->responsible;
 	n->of_location = xcalloc(locations_count(p) + 1, sizeof(*n->of_location));
 }
 
@@ -87,6 +89,17 @@ static uint32_t name_of(struct tree_names *n, const struct location *p,
 	return row_of(n, &n->pairs[2], (uint64_t)function << 32 | line, &name);
 }
 
+/* Notes whose a frame is with its name. */
+static uint32_t judged(struct tree_names *n, uint32_t name, uint32_t location, unsigned index)
+{
+	enum frame_kind kind =
+		n->responsible ? responsible_kind(n->responsible, location, index) : FRAME_PROGRAM;
+
+	if (kind > n->rows[name].whose)
+		n->rows[name].whose = kind;
+	return name;
+}
+
 const uint32_t *tree_names_of(struct tree_names *n, uint32_t location, uint32_t *ret_count)
 {
 	if (!n->of_location[location].count) {
@@ -100,11 +113,19 @@ const uint32_t *tree_names_of(struct tree_names *n, uint32_t location, uint32_t 
 			count = 1;
 		n->of_location[location].count = count;
 		for (unsigned i = count; i-- > 0;) {
-			*xpush(n->flat, n->flat_count, n->flat_room) = name_of(n, p, &frames[i]);
+			*xpush(n->flat, n->flat_count, n->flat_room) =
+				judged(n, name_of(n, p, &frames[i]), location, i);
 		}
 	}
 	*ret_count = n->of_location[location].count;
 	return &n->flat[n->of_location[location].first];
+}
+
+uint32_t tree_names_of_frame(const struct tree_names *n, uint32_t location, uint32_t index)
+{
+	uint32_t first = n->of_location[location].first, count = n->of_location[location].count;
+
+	return n->flat[first + (index < count ? count - 1 - index : 0)];
 }
 
 static void frame_text(const struct tree *t, const struct tree_name *n, struct buf *out)

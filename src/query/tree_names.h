@@ -8,6 +8,7 @@
 struct tree_names {
 	struct locations *locations;
 	enum tree_key key;
+	const struct responsible *responsible; /* NULL: all frames are the program's */
 	struct tree_name *rows;
 	size_t count, room;
 	struct map pairs[3], addresses;
@@ -19,8 +20,10 @@ struct tree_names {
 	size_t flat_count, flat_room;
 };
 
-void tree_names_init(struct tree_names *n, struct locations *p, enum tree_key key);
+void tree_names_init(struct tree_names *n, struct locations *p, const struct tree_options *o);
 /* The rows stay: they are the tree's. */
 void tree_names_release(struct tree_names *n);
 const uint32_t *tree_names_of(struct tree_names *n, uint32_t location, uint32_t *ret_count);
+/* The name of one frame of a location, whose names are known. */
+uint32_t tree_names_of_frame(const struct tree_names *n, uint32_t location, uint32_t index);
 uint32_t tree_names_add(struct tree_names *n, enum tree_kind kind, uint32_t thread);

@@ -55,8 +55,8 @@ struct view *view_new(const struct model *m, struct locations *p, const struct f
 	unsigned workers = parallel_workers();
 
 	*v = (struct view){ .model = m, .locations = p, .filter = f };
-	if (f && f->hidden) {
-		v->responsible = responsible_new(m, p, f->hidden, err);
+	if (f && (f->hidden || f->own)) {
+		v->responsible = responsible_new(m, p, f, err);
 		if (!v->responsible)
 			return view_free(v);
 	}

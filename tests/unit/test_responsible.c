@@ -236,7 +236,7 @@ static void filters_know_it(void **context)
 	assert_int_equal(filter_parse(f, "responsible ~ '[0-7].$'", &err), 0);
 	assert_int_equal(filter_add(hiding, "hide", "module ~ imaginary", &err), 0);
 	assert_int_equal(filter_add(hiding, "hide", "size > 3", &err), -EINVAL);
-	assert_non_null(strstr(err.text, "only function, source and module"));
+	assert_non_null(strstr(err.text, "by function, source and module only"));
 	v = view_new(m, p, f, &err);
 	h = view_new(m, p, hiding, &err);
 	assert_non_null(v);
@@ -268,6 +268,47 @@ static void filters_know_it(void **context)
 	model_free(m);
 }
 
+/* What a user calls the program's own is so, though it is hidden too. */
+static void own_frames_lead(void **context)
+{
+	struct model *m = random_recording(&(struct random_options){ .seed = 5, .events = 400 });
+	struct locations *p = locations_new(m, NULL);
+	struct filter *f = filter_new();
+	struct err err = { 0 };
+	struct responsible_frame at;
+	struct view *v;
+	uint32_t own = 0;
+
+	assert_int_equal(filter_add(f, "hide", "module ~ .", &err), 0);
+	assert_int_equal(filter_add(f, "own", "module ~ imaginary", &err), 0);
+	assert_int_equal(filter_add(f, "own", "leaked", &err), -EINVAL);
+	v = view_new(m, p, f, &err);
+	assert_non_null(v);
+	assert_int_equal(v->count, m->allocations.count);
+	for (uint32_t i = 0; i < locations_count(p); i++) {
+		const struct location *l = locations_at(p, i);
+		unsigned count;
+
+		locations_frames(p, i, &count);
+		for (unsigned k = 0; k < count && l->module; k++) {
+			bool imaginary = strstr(locations_module_path(p, l->module), "imaginary");
+
+			assert_int_equal(responsible_kind(responsible_of_view(v), i, k) ==
+						 FRAME_PROGRAM,
+					 imaginary);
+			own += imaginary;
+		}
+	}
+	assert_true(own > 10);
+	for (uint32_t row = 0; row < m->allocations.count; row++)
+		if (responsible_find(responsible_of_view(v), m->allocations.stack[row], &at))
+			assert_true(at.kind == FRAME_PROGRAM || at.kind == FRAME_HIDDEN);
+	view_free(v);
+	filter_free(f);
+	locations_free(p);
+	model_free(m);
+}
+
 UNIT(responsible)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +317,7 @@ UNIT(responsible)
 		cmocka_unit_test(wrappers_are_found_by_shape),
 		cmocka_unit_test(random_stacks_agree),
 		cmocka_unit_test(filters_know_it),
+		cmocka_unit_test(own_frames_lead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -301,6 +301,7 @@ static const struct {
 	{ "negative_source_regex", "view\\.c$", "source != test_view.c" },
 	{ "negative_module_regex", ".", "backtrace_depth = 0" },
 	{ "hide", "function ~ beta", "size >= 0" }, /* hides frames, no allocations */
+	{ "own", "function ~ beta", "size >= 0" },
 	{ "filter", "leaked or size > 64", "not (not leaked and size <= 64)" },
 };
 #define OTHERS_COUNT (sizeof(others) / sizeof(*others))

@@ -7,6 +7,7 @@ import type { Timeval } from "./recordings";
 export interface Filters {
 	filter?: string;
 	hide?: string;
+	own?: string;
 	from?: string;
 	to?: string;
 	lifetime?:
@@ -194,7 +195,7 @@ export interface FunctionsQuery extends Filters {
 	at?: string;
 	below?: string;
 	by?: "function" | "line" | "module";
-	sort_by?: "total" | "self" | "total_count" | "self_count" | "name";
+	sort_by?: "own" | "total" | "self" | "own_count" | "total_count" | "self_count" | "name";
 	order?: "asc" | "dsc" | "desc";
 	search?: string;
 	skip?: number;
