@@ -453,7 +453,7 @@ await walk({
 		await settled(page);
 		is.filter = await key(page, "filter");
 		is.only = await texts(page, ".table-row");
-		await rows(page).first().locator("[role=gridcell]").nth(2).locator("a").click();
+		await rows(page).first().locator("[role=gridcell]").nth(3).locator("a").click();
 		await untilHash(page, "#/allocations/");
 		await drawn(page);
 		is.linked = await said(page, "allocations");

@@ -22,6 +22,7 @@ const answer = (before?: number[]): FlameAnswer => ({
 		file: [0, 0, 0, 0, 0],
 		line: [0, 1, 0, 0, 0],
 		colour: [-1, 1, 1, 1, 1],
+		whose: [0, 6, 6, 6, 6],
 	},
 	modules: ["prog"],
 	files: ["x.c"],

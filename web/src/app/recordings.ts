@@ -162,11 +162,13 @@ export function useData<T>(address: Address | null, manner: Manner = {}): Answer
 	return useAnswer<T>(address?.match(/^\/(data|folders)\/\//) ? null : address, manner);
 }
 
-/* The part of a question that every view shares: the expression and the brush. */
-export type Asked = Pick<Filters, "filter" | "from" | "to">;
+/* The part of a question that every view shares: the expression, whose frames are, the brush. */
+export type Asked = Pick<Filters, "filter" | "hide" | "own" | "from" | "to">;
 export function asked(parameters: Parameters): Asked {
 	return {
 		filter: parameters["filter"],
+		hide: parameters["hide"],
+		own: parameters["own"],
 		from: time(parameters["from"]),
 		to: time(parameters["to"]),
 	};

@@ -2,9 +2,9 @@
 // What an address of the page means: #/VIEW/RECORDING?key=value&…  Nothing here knows a browser:
 // the present route is what url.ts said last.
 //
-// Keys that every view shares: filter (the question), from, to (the brush), at (the moment), as
-// seconds since the start; measure, weight (which bytes, or blocks); units=decimal; series.  A
-// view's own keys are dropped when another is opened.
+// Keys that every view shares: filter (the question), hide and own (whose frames are), from, to
+// (the brush), at (the moment), as seconds since the start; measure, weight (which bytes, or
+// blocks); units=decimal; series.  A view's own keys are dropped when another is opened.
 export type Parameters = Record<string, string>;
 export interface Route {
 	view: string;
@@ -12,7 +12,18 @@ export interface Route {
 	parameters: Parameters;
 }
 
-const SHARED = ["filter", "from", "to", "at", "measure", "weight", "units", "series"];
+const SHARED = [
+	"filter",
+	"hide",
+	"own",
+	"from",
+	"to",
+	"at",
+	"measure",
+	"weight",
+	"units",
+	"series",
+];
 
 /* Of an address that was cut, as it stands. */
 function decoded(part: string): string {

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Stacks as the API has them, and what is left of one when it shall fit into a line.
 //
-// The rule.  Frames that start a thread or a program say nothing, nor do those of the language's
-// own library and of wrappers around the allocator, unless nothing else is there.  Of the others
-// these stay: the two innermost (who asks for memory), the outermost (which part of the program),
-// and up to two in between where paths part: a frame through which far fewer allocations go than
-// through its caller decides, one with as many is a corridor.  A gap says how many frames are not
-// shown.
+// The rule.  The responsible frame leads (the server says whose each frame is): the innermost one
+// of the program's, or what says most where there is none.  Outwards from it the program's own
+// stay: the next one, the outermost (which part of the program), and up to two in between where
+// paths part: a frame through which far fewer allocations go than through its caller decides, one
+// with as many is a corridor.  A gap says how many frames are not shown, and so does the end how
+// many are inside.
+export const KINDS = [
+	"start",
+	"allocator",
+	"wrapper",
+	"hidden",
+	"library",
+	"runtime",
+	"program",
+] as const; /* a later one is preferred */
+export type FrameKind = (typeof KINDS)[number];
+
 export interface Frame {
 	address: number;
 	address_s: string;
@@ -19,12 +30,9 @@ export interface Frame {
 	line?: number;
 	column?: number;
 	is_inline: boolean;
+	kind: FrameKind;
 }
 
-const START =
-	/^(_start|__libc_start_(main|call_main)\S*|(__)?start_thread|(__)?clone3?|_dl_start\S*|thread_start)$/;
-const PLUMBING =
-	/^(void\* |void )?(std::|__gnu_cxx::|__cxxabi|boost::|operator new|alloc::|core::|hashbrown::|__rust_|__rdl_|_rjem_|je_|g_(m|re|c|slice_)?alloc|g_malloc|g_realloc|g_try_|xstrdup|[xz](try)?(m|c|re)alloc|(__)?strn?dup|v?asprintf|__vasprintf|_IO_)/;
 const INNER = 2,
 	BETWEEN = 2;
 
@@ -32,8 +40,14 @@ const INNER = 2,
 export const callOf = (frames: readonly Frame[]): string =>
 	frames[frames.length - 1]?.function ?? "";
 
-const says = (frame: Frame): boolean => frame.function !== undefined && !START.test(frame.function);
-const plain = (frame: Frame): boolean => says(frame) && !PLUMBING.test(frame.function!);
+/* Where the responsible frame stands; -1: there is nothing but the call. */
+function lead(frames: readonly Frame[]): number {
+	let best = -1;
+	for (let i = frames.length - 2; i >= 0; i--)
+		if (best < 0 || KINDS.indexOf(frames[i]!.kind) > KINDS.indexOf(frames[best]!.kind))
+			best = i;
+	return best;
+}
 
 export interface Link {
 	frame: Frame;
@@ -42,33 +56,59 @@ export interface Link {
 
 /* What stays, innermost first. */
 export function abbreviate(frames: readonly Frame[]): Link[] {
-	const inside = frames.slice(0, -1);
-	const pick = (test: (f: Frame) => boolean): number[] =>
-		inside.map((_, i) => i).filter((i) => test(inside[i]!));
-	let places = pick(plain);
-	if (!places.length) places = pick(says);
-	if (!places.length) places = inside.map((_, i) => i);
-	if (!places.length)
-		return frames.length ? [{ frame: frames[frames.length - 1]!, skipped: 0 }] : [];
+	const first = lead(frames);
+	if (first < 0) return frames.length ? [{ frame: frames[frames.length - 1]!, skipped: 0 }] : [];
+	const places: number[] = [];
+	for (let i = 0; i <= first; i++)
+		if (i === first || frames[i]!.kind === "program") places.push(i);
 	const keep = new Set([places[0]!, ...places.slice(-INNER)]);
 	const parts = places
 		.slice(1, -INNER)
 		.map((place, i) => ({
 			place,
-			part: inside[place]!.count / Math.max(1, inside[places[i]!]!.count),
+			part: frames[place]!.count / Math.max(1, frames[places[i]!]!.count),
 		}))
 		.filter((p) => p.part < 0.8)
 		.sort((a, b) => a.part - b.part || b.place - a.place);
 	for (const { place } of parts.slice(0, BETWEEN)) keep.add(place);
 	const order = [...keep].sort((a, b) => b - a);
 	return order.map((place, i) => ({
-		frame: inside[place]!,
+		frame: frames[place]!,
 		skipped: i ? order[i - 1]! - place - 1 : 0,
 	}));
 }
 
-/* Who asks: the innermost frame that is not plumbing. */
+/* How many frames are between the responsible one and the call. */
+export const insideOf = (frames: readonly Frame[]): number => {
+	const first = lead(frames);
+	return first < 0 ? 0 : frames.length - 2 - first;
+};
+
+/* Who asks: the responsible frame. */
 export const asker = (frames: readonly Frame[]): Frame | undefined => abbreviate(frames)[0]?.frame;
+
+/* A whole stack, the innermost first: what is not the program's own in runs that can be counted.
+ * The call and the responsible frame are shown in any case, and so is a run of one. */
+export type Run = { frame: Frame; hidden?: undefined } | { frame?: undefined; hidden: Frame[] };
+export function runs(frames: readonly Frame[]): Run[] {
+	const first = lead(frames),
+		found: Run[] = [];
+	let hidden: Frame[] = [];
+	const close = (): void => {
+		if (hidden.length > 1) found.push({ hidden });
+		else found.push(...hidden.map((frame) => ({ frame })));
+		hidden = [];
+	};
+	for (let i = frames.length - 1; i >= 0; i--) {
+		const frame = frames[i]!;
+		if (frame.kind === "program" || i === first || i === frames.length - 1) {
+			close();
+			found.push({ frame });
+		} else hidden.push(frame);
+	}
+	close();
+	return found;
+}
 
 export const fileName = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 export const frameName = (frame: Frame): string =>

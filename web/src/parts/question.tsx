@@ -10,7 +10,8 @@ import { dataUrl, useData } from "../app/recordings";
 import type { Check } from "../app/types";
 import { go, useRoute } from "../app/url";
 import { Panel } from "./panel";
-import { terms, tokens, withoutTerm } from "./terms";
+import { alternatives, terms, tokens, withoutTerm } from "./terms";
+import { withoutFrame } from "./whose";
 import { bytes, count, duration, plural } from "./units";
 
 interface Completion {
@@ -253,7 +254,10 @@ function Labels({
 				{error}
 			</p>
 		);
-	if (!shown.length && !from && !to && !at)
+	const frames = (["hide", "own"] as const).flatMap((list) =>
+		alternatives(parameters[list] ?? "").map((text, i) => ({ list, text, i })),
+	);
+	if (!shown.length && !from && !to && !at && !frames.length)
 		return (
 			<p class="labels dim">
 				{facts.data &&
@@ -274,6 +278,14 @@ function Labels({
 			<ul aria-label="What is asked">
 				{shown.map((term, i) =>
 					label(`t${i}`, term.text, true, () => go({ filter: withoutTerm(filter, i) })),
+				)}
+				{frames.map(({ list, text, i }) =>
+					label(
+						`${list}${i}`,
+						`${list === "hide" ? "hidden" : "own"}: ${text}`,
+						true,
+						() => go({ [list]: withoutFrame(parameters[list] ?? "", i) }),
+					),
 				)}
 				{(from || to) &&
 					label(

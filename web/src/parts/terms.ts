@@ -66,6 +66,23 @@ export function terms(text: string): Term[] {
 	return found;
 }
 
+/* The conditions that "or" joins; one where "and" stands at the top. */
+export function alternatives(text: string): string[] {
+	const found: string[] = [];
+	let depth = 0,
+		from = 0;
+	for (const token of tokens(text)) {
+		if (token.text === "(") depth++;
+		else if (token.text === ")") depth--;
+		else if (depth === 0 && token.kind === "join" && /^(or|\|\|)$/i.test(token.text)) {
+			found.push(text.slice(from, token.at).trim());
+			from = token.at + token.text.length;
+		}
+	}
+	found.push(text.slice(from).trim());
+	return found.filter(Boolean);
+}
+
 const needsParentheses = (text: string): boolean => {
 	let depth = 0;
 	for (const token of tokens(text)) {

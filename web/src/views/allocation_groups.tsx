@@ -64,7 +64,8 @@ export function AllocationGroups({ id }: ViewProps) {
 				: ["only_matched"];
 	const sort = parameters["sort"] || `-${parts[0]}.size`;
 	const full = parameters["full"] === "1";
-	const open = useOpen();
+	const open = useOpen(),
+		unfolded = useOpen("unfold");
 	const query = { ...asked, alive_at: time(parameters["at"]) };
 	const total = useData<{ ok: boolean; bytes: number; count: number }>(
 		dataUrl(id, "/data/{id}/check", query),
@@ -304,11 +305,22 @@ export function AllocationGroups({ id }: ViewProps) {
 		}),
 	];
 	const detail = useCallback(
-		(g: Group) =>
-			full || open.has(g.backtrace_id)
-				? { height: stackHeight(g.backtrace), content: <Stack frames={g.backtrace} /> }
-				: undefined,
-		[full, parameters["open"], parameters["filter"]],
+		(g: Group) => {
+			const all = full || unfolded.has(g.backtrace_id);
+			return full || open.has(g.backtrace_id)
+				? {
+						height: stackHeight(g.backtrace, all),
+						content: (
+							<Stack
+								frames={g.backtrace}
+								all={all}
+								onAll={() => unfolded.toggle(g.backtrace_id)}
+							/>
+						),
+					}
+				: undefined;
+		},
+		[full, parameters["open"], parameters["unfold"], parameters["filter"]],
 	);
 	return (
 		<Card

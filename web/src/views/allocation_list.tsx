@@ -78,7 +78,8 @@ export function AllocationList({ id }: ViewProps) {
 	const asked = useAsked();
 	const sort = parameters["sort"] || "timestamp";
 	const full = parameters["full"] === "1";
-	const open = useOpen();
+	const open = useOpen(),
+		unfolded = useOpen("unfold");
 	const pages = usePages(
 		id,
 		"/data/{id}/allocations",
@@ -234,19 +235,26 @@ export function AllocationList({ id }: ViewProps) {
 	const detail = useCallback(
 		(a: Allocation) => {
 			if (!full && !open.has(a.id)) return undefined;
-			const list = ends(a);
+			const list = ends(a),
+				all = full || unfolded.has(a.id);
 			return {
-				height: Math.max(...list.map((e) => stackHeight(e.frames, true))),
+				height: Math.max(...list.map((e) => stackHeight(e.frames, all, true))),
 				content: (
 					<div class="stacks">
 						{list.map((e) => (
-							<Stack key={e.title} title={e.title} frames={e.frames} />
+							<Stack
+								key={e.title}
+								title={e.title}
+								frames={e.frames}
+								all={all}
+								onAll={() => unfolded.toggle(a.id)}
+							/>
 						))}
 					</div>
 				),
 			};
 		},
-		[full, parameters["open"], parameters["filter"]],
+		[full, parameters["open"], parameters["unfold"], parameters["filter"]],
 	);
 	const menu = (a: Allocation, x: number, y: number): void => {
 		const freed = a.deallocation?.backtrace_id;

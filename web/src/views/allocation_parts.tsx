@@ -12,6 +12,7 @@ import type { Item } from "../parts/menu";
 import { Two } from "../parts/spark";
 import { Chain, stackText } from "../parts/stack";
 import { duration, middle, percent } from "../parts/units";
+import { whoseItems } from "../parts/whose";
 import { callersOf } from "./callers";
 
 export const ROW = 44;
@@ -27,6 +28,15 @@ export function Who({ frames }: { frames: readonly Frame[] }) {
 						{" "}
 						<span class="place">{framePlace(frame)}</span>
 					</>
+				)}
+				{frame?.function && (
+					<a
+						class="who-callers"
+						href={callersOf(frame.function)}
+						aria-label={`Callers of ${middle(shortName(frame.function), 60)}`}
+						title="Its callers and callees">
+						⇅
+					</a>
 				)}
 			</span>
 			<span class="who-below">
@@ -60,16 +70,19 @@ export const When = ({
 		<span class="dim">–</span>
 	);
 
-/* Rows that are open: in the address, as numbers. */
-export function useOpen(): { has: (id: number) => boolean; toggle: (id: number) => void } {
-	const said = useRoute().parameters["open"] ?? "";
+/* Rows that are open, or whose frames are all shown: in the address, as numbers. */
+export function useOpen(key: "open" | "unfold" = "open"): {
+	has: (id: number) => boolean;
+	toggle: (id: number) => void;
+} {
+	const said = useRoute().parameters[key] ?? "";
 	const ids = useMemo(() => new Set(said.split(",").filter(Boolean).map(Number)), [said]);
 	return {
 		has: (id) => ids.has(id),
 		toggle: (id) => {
 			const next = new Set(ids);
 			if (!next.delete(id)) next.add(id);
-			go({ open: [...next].join(",") }, true);
+			go({ [key]: [...next].join(",") }, true);
 		},
 	};
 }
@@ -113,6 +126,7 @@ export function stackItems(id: number, frames: readonly Frame[]): Item[] {
 					},
 				]
 			: []),
+		...(frame ? whoseItems({ name, module: frame.library }, frame.kind === "program") : []),
 		{ label: "Flame graph of this stack", href: adding(stackTerm(id), "flame") },
 		...(frame?.source
 			? [
@@ -162,7 +176,7 @@ export function Tools({
 					[
 						"short",
 						"short stacks",
-						"Only the frames that tell stacks apart; click a row for all of them",
+						"The program's own functions from the responsible one outwards",
 					],
 					["full", "full"],
 				]}

@@ -5,7 +5,10 @@ import { dataUrl, useAsked, useData } from "../app/recordings";
 import { go, href, useRoute } from "../app/url";
 import { adding, functionTerm } from "../parts/adding";
 import { Card, Choice } from "../parts/card";
-import { fileName, shortName } from "../parts/frames";
+import { copy } from "../parts/clipboard";
+import { fileName, shortName, type FrameKind } from "../parts/frames";
+import { openMenu } from "../parts/menu";
+import { whoseItems } from "../parts/whose";
 import { MeasureChoice, useMeasure } from "../parts/measure";
 import { Nothing } from "../parts/nothing";
 import { Bytes, Count } from "../parts/number";
@@ -16,8 +19,10 @@ import { bytes, middle, percent, plural } from "../parts/units";
 
 interface Row {
 	name: string;
+	function?: string;
 	file?: string;
 	module?: string;
+	kind: FrameKind;
 	bytes: number;
 	count: number;
 	self_bytes: number;
@@ -113,6 +118,21 @@ function Side({
 			onOpen={(r) => {
 				location.hash = callersOf(r.name);
 			}}
+			onMenu={(r, _, x, y) =>
+				openMenu(x, y, middle(shortName(r.name), 40), [
+					{ label: "Callers and callees", href: callersOf(r.name) },
+					...(r.function
+						? [
+								{
+									label: "Only what goes through it",
+									href: adding(functionTerm(r.function)),
+								},
+							]
+						: []),
+					...whoseItems({ name: r.function, module: r.module }, r.kind === "program"),
+					{ label: "Copy the name", run: () => void copy(r.name, "Name") },
+				])
+			}
 		/>
 	);
 }

@@ -14,7 +14,7 @@ import { go, href, useRoute } from "../app/url";
 import { adding, functionTerm } from "../parts/adding";
 import { Card, Choice } from "../parts/card";
 import { copy } from "../parts/clipboard";
-import { shortName } from "../parts/frames";
+import { abbreviate, shortName, type Frame, type FrameKind } from "../parts/frames";
 import { MeasureChoice, useMeasure } from "../parts/measure";
 import { openMenu } from "../parts/menu";
 import { Nothing } from "../parts/nothing";
@@ -48,11 +48,16 @@ interface Pair {
 }
 interface Row extends Pair {
 	functions?: string[]; /* of a stack, outermost first */
+	kinds?: FrameKind[]; /* whose they are */
 	function?: string;
 	before_self_bytes?: number;
 	after_self_bytes?: number;
 	before_self_count?: number;
 	after_self_count?: number;
+	before_own_bytes?: number;
+	after_own_bytes?: number;
+	before_own_count?: number;
+	after_own_count?: number;
 }
 interface Diff {
 	before: { name: string; at_ns?: number };
@@ -74,9 +79,28 @@ const WORDS: Record<string, string> = {
 	same: "same",
 };
 
-/* The innermost first; frames that start threads say nothing here either. */
-const told = (functions: readonly string[]): string[] =>
-	[...functions].reverse().filter((f) => !/^(_start|__libc_start|start_thread|clone)/.test(f));
+/* The responsible function and the program's own outwards from it. */
+const told = (r: Row): string[] =>
+	(r.functions ?? []).length
+		? abbreviate([
+				...r.functions!.map((name, i): Frame => ({
+					address: 0,
+					address_s: "",
+					count: 1,
+					function: name,
+					is_inline: false,
+					kind: r.kinds?.[i] ?? "program",
+				})),
+				CALL,
+			]).map(({ frame }) => frame.function!)
+		: [];
+const CALL: Frame = {
+	address: 0,
+	address_s: "",
+	count: 1,
+	is_inline: false,
+	kind: "allocator",
+}; /* which a comparison does not tell */
 
 /* A change as a bar to the left (less) or to the right (more). */
 export function Change({
@@ -215,20 +239,21 @@ export function Compare({ id }: ViewProps) {
 	);
 	const data = answer.data;
 	const rows = (by === "stack" ? data?.stacks : data?.functions) ?? [];
-	/* What changed in a function itself: the change of what it calls is its callers' as well, up
-	 * to where the program starts. */
+	/* What changed in the stacks that a function leads: the change of what it calls is its callers'
+	 * as well, up to where the program starts. */
 	const own = (r: Row): number =>
 		weight === "bytes"
-			? (r.after_self_bytes ?? 0) - (r.before_self_bytes ?? 0)
-			: (r.after_self_count ?? 0) - (r.before_self_count ?? 0);
+			? (r.after_own_bytes ?? 0) - (r.before_own_bytes ?? 0)
+			: (r.after_own_count ?? 0) - (r.before_own_count ?? 0);
 	const sort = parameters["sort"] ?? (by === "function" ? "-own" : "-change");
+	const name = (r: Row): string => r.function ?? told(r)[0] ?? "no stack";
 	const value = (r: Row): Record<string, number | string> => ({
 		change: Math.abs(weight === "bytes" ? r.bytes_delta : r.count_delta),
 		own: Math.abs(own(r)),
 		before: weight === "bytes" ? r.before_bytes : r.before_count,
 		after: weight === "bytes" ? r.after_bytes : r.after_count,
 		blocks: Math.abs(r.count_delta),
-		who: r.function ?? told(r.functions ?? [])[0] ?? "",
+		who: name(r),
 		status: r.status,
 	});
 	const key = sort.replace(/^-/, ""),
@@ -242,14 +267,11 @@ export function Compare({ id }: ViewProps) {
 		1,
 		...rows.map((r) => Math.abs(weight === "bytes" ? r.bytes_delta : r.count_delta)),
 	);
-	const name = (r: Row): string => r.function ?? told(r.functions ?? [])[0] ?? "no stack";
 	const one = (r: Row): string =>
 		adding(
 			r.function
 				? functionTerm(r.function)
-				: told(r.functions ?? [])
-						.map(functionTerm)
-						.join(" and "),
+				: (r.functions ?? []).map(functionTerm).join(" and "),
 			"allocations",
 		);
 	/* What a function had on one side.  A stack here is one by its names, which no term chooses. */
@@ -300,11 +322,17 @@ export function Compare({ id }: ViewProps) {
 					<span
 						class="who"
 						title={(r.functions ? [...r.functions].reverse() : [name(r)]).join("\n")}>
-						<strong>{middle(shortName(name(r)), 90)}</strong>
+						{name(r) === "no stack" ? (
+							<strong>no stack</strong>
+						) : (
+							<a href={callersOf(name(r))}>
+								<strong>{middle(shortName(name(r)), 90)}</strong>
+							</a>
+						)}
 					</span>
 					{r.functions && (
 						<span class="who-below dim">
-							{told(r.functions)
+							{told(r)
 								.slice(1)
 								.map((f) => `← ${middle(shortName(f), 50)}`)
 								.join(" ")}
@@ -334,8 +362,8 @@ export function Compare({ id }: ViewProps) {
 			? [
 					{
 						key: "own",
-						label: "by itself",
-						title: "The change of what the function asks for itself",
+						label: "own",
+						title: "The change of the stacks that it is responsible for",
 						number: true,
 						width: "92px",
 						sort: true,

@@ -20,6 +20,7 @@ import { Card, Choice, FillButton } from "../parts/card";
 import { copy } from "../parts/clipboard";
 import { Flame } from "../parts/flame/canvas";
 import { FlameTable } from "../parts/flame/table";
+import { fold } from "../parts/flame/fold";
 import { KIND, searchPattern, Tree, type FlameAnswer } from "../parts/flame/tree";
 import { openMenu, type Item } from "../parts/menu";
 import { Sum } from "../parts/number";
@@ -36,6 +37,7 @@ import {
 	plural,
 	signed,
 } from "../parts/units";
+import { whoseItems } from "../parts/whose";
 import { callersOf } from "./callers";
 import { has } from "./names";
 import type { ViewProps } from "./views";
@@ -60,6 +62,39 @@ const SHAPES = [
 	["up", "bottom-up", "from the functions that allocate"],
 	["thread", "by thread", "threads first"],
 ] as const;
+
+/* In the user's own names, unless the address says frames=all; open: boxes that are unfolded. */
+export function useTree(answer: FlameAnswer | undefined): Tree | undefined {
+	const { frames, open } = useRoute().parameters;
+	return useMemo(() => {
+		if (!answer) return undefined;
+		if (frames === "all") return new Tree(answer);
+		const folded = fold(answer, new Set((open ?? "").split(".").filter(Boolean)));
+		return new Tree(folded.answer, folded);
+	}, [answer, frames, open]);
+}
+
+export const FramesChoice = () => (
+	<Choice
+		label="Frames"
+		value={useRoute().parameters["frames"] === "all" ? "all" : "own"}
+		options={[
+			[
+				"own",
+				"own frames",
+				"Frames of allocators, libraries and runtimes are boxes that count them",
+			],
+			["all", "all frames", "Every frame is a box"],
+		]}
+		onChange={(key) => go({ frames: key === "own" ? "" : key, zoom: "", open: "" })}
+	/>
+);
+
+/* Opens a box that holds frames, or folds it again. */
+function turnFolded(key: string): void {
+	const open = (route().parameters["open"] ?? "").split(".").filter(Boolean);
+	go({ open: (open.includes(key) ? open.filter((k) => k !== key) : [...open, key]).join(".") });
+}
 
 export function FlameView({ id }: ViewProps) {
 	const { parameters } = useRoute();
@@ -90,7 +125,7 @@ export function FlameView({ id }: ViewProps) {
 				})
 			: null,
 	);
-	const tree = useMemo(() => (answer.data ? new Tree(answer.data) : undefined), [answer.data]);
+	const tree = useTree(answer.data);
 	const asTable = parameters["as"] === "table";
 	const said = tree && answer.data && <Said tree={tree} measure={measure} at={at} />;
 	return (
@@ -317,6 +352,7 @@ function Tools({
 					)}
 				</select>
 			</label>
+			<FramesChoice />
 			<Choice
 				label="Shown as"
 				value={asTable ? "table" : "graph"}
@@ -341,14 +377,25 @@ function Tools({
 const weighed = (tree: Tree, value: number): string =>
 	tree.answer.weight === "bytes" ? bytes(value) : plural(value, "block");
 
+const HELD_SHOWN = 8;
+
 function Describe({ tree, box }: { tree: Tree; box: number }) {
 	const module = tree.module(box),
 		place = tree.place(box),
 		self = tree.answer.nodes.self[box] ?? 0,
 		before = tree.answer.nodes.before;
+	const held = tree.heldNames(box);
 	return (
 		<>
 			<div class="tip-name">{middle(tree.text(box), 300)}</div>
+			{held.slice(0, HELD_SHOWN).map((name) => (
+				<div key={name} class="dim">
+					{middle(name, 90)}
+				</div>
+			))}
+			{held.length > HELD_SHOWN && (
+				<div class="dim">and {held.length - HELD_SHOWN} more; a click shows them</div>
+			)}
 			<div>
 				{bytes(tree.bytes(box))} in {plural(tree.blocks(box), "block")} ·{" "}
 				{percent(tree.value(box), tree.value(0))}
@@ -417,16 +464,31 @@ function boxMenu(tree: Tree, box: number): Item[] {
 				),
 			);
 	}
+	if (kind === KIND.function || kind === KIND.address)
+		items.push(
+			...whoseItems(
+				{ name: kind === KIND.function ? name : undefined, module: tree.module(box) },
+				tree.whose(box) === "program",
+			),
+		);
 	if (kind === KIND.thread) {
 		const number = /(\d+)\D*$/.exec(name)?.[1];
 		if (number) items.push(ask("Only this thread", `thread = ${number}`));
 	}
 	items.push(
+		...foldItems(tree, box),
 		{ label: "Zoom in", href: href({}, { zoom: tree.key(box) }) },
 		{ label: "Pin", hint: "p", run: () => togglePin(tree, box) },
 		{ label: "Copy the stack", hint: "c", run: () => copyStack(tree, box) },
 	);
 	return items;
+}
+
+export function foldItems(tree: Tree, box: number): Item[] {
+	const opened = tree.folded?.opened[box];
+	if (tree.kind(box) === KIND.folded)
+		return [{ label: "Show its frames", run: () => turnFolded(tree.key(box)) }];
+	return opened ? [{ label: "Fold these frames", run: () => turnFolded(opened) }] : [];
 }
 
 export function togglePin(tree: Tree, box: number): void {
@@ -470,7 +532,8 @@ export function Graph({
 	const pinned = (pins ?? "").split(",").filter(Boolean);
 	const goZoom = (box: number): void => {
 		const key = tree.key(box);
-		if (key !== (zoomKey ?? "")) go({ zoom: key });
+		if (tree.kind(box) === KIND.folded) turnFolded(key);
+		else if (key !== (zoomKey ?? "")) go({ zoom: key });
 	};
 	const onKey = (key: string, box: number): boolean => {
 		if (key === "Escape") {
@@ -485,7 +548,7 @@ export function Graph({
 	/* Frames that all stacks begin with say nothing; of a zoomed box the nearest callers are
 	 * enough. */
 	const folded = Math.max(
-		tree.shared >= FOLD_FROM ? tree.shared : 0,
+		tree.shared >= FOLD_FROM && !tree.folded?.opened.some(Boolean) ? tree.shared : 0,
 		tree.depth(zoom) > FOLD_FROM + 2 ? tree.depth(zoom) - 3 : 0,
 	);
 	const fold = route().parameters["unfold"] ? 0 : folded;
@@ -603,8 +666,8 @@ export function Graph({
 					</span>
 				) : (
 					<span class="dim">
-						Click zooms in, right click asks. Hue by module, lightness by name; grey is
-						libc and the allocator.
+						Click zooms in, or shows what a box holds (+3); right click asks. Hue by
+						module, lightness by name; grey is not the program's.
 					</span>
 				)}
 				{folded > 0 && selected <= 0 && (

@@ -7,7 +7,7 @@ import { adding, functionTerm, lineTerm, sourceTerm } from "../parts/adding";
 import { Card, Choice } from "../parts/card";
 import { pathKey } from "../parts/flame/tree";
 import { copy } from "../parts/clipboard";
-import { fileName, shortName } from "../parts/frames";
+import { fileName, shortName, type FrameKind } from "../parts/frames";
 import { MeasureChoice, useMeasure } from "../parts/measure";
 import { openMenu, type Item } from "../parts/menu";
 import { Nothing } from "../parts/nothing";
@@ -19,6 +19,7 @@ import { Answered } from "../parts/states";
 import { Table, type Column } from "../parts/table";
 import { quote } from "../parts/terms";
 import { bytes, middle, plural } from "../parts/units";
+import { whoseItems } from "../parts/whose";
 import { Callers, callersOf } from "./callers";
 import type { ViewProps } from "./views";
 
@@ -32,6 +33,9 @@ interface Weighed {
 	module?: string;
 	bytes: number;
 	count: number;
+	kind: FrameKind;
+	own_bytes: number; /* of stacks whose responsible function it is */
+	own_count: number;
 	self_bytes: number;
 	self_count: number;
 	places: number;
@@ -60,7 +64,7 @@ function List({ id }: ViewProps) {
 	const measured = useMeasure();
 	const asked = useAsked();
 	const by = (parameters["by"] ?? "function") as NonNullable<FunctionsQuery["by"]>;
-	const sort = parameters["sort"] ?? "-self";
+	const sort = parameters["sort"] ?? "-own";
 	const pages = usePages(
 		id,
 		"/data/{id}/functions",
@@ -83,7 +87,18 @@ function List({ id }: ViewProps) {
 					measure: measured.measure,
 					shape: "up",
 					zoom: pathKey(["all", row.function]),
+					frames: "all",
 				})
+			: undefined;
+	const own = (row: Weighed): string | undefined =>
+		by === "function"
+			? adding(
+					[`responsible = ${quote(row.name)}`, measured.term]
+						.filter(Boolean)
+						.join(" and "),
+					"allocations",
+					{ at: "" },
+				)
 			: undefined;
 	const where = (row: Weighed): string =>
 		row.file
@@ -109,9 +124,26 @@ function List({ id }: ViewProps) {
 			),
 		},
 		{
+			key: "own",
+			label: "own",
+			title: "Bytes of the stacks that it is responsible for",
+			number: true,
+			width: "minmax(120px, 0.35fr)",
+			sort: true,
+			cell: (f) =>
+				f.own_bytes ? (
+					<Share part={f.own_bytes} whole={total.bytes}>
+						<Bytes value={f.own_bytes} to={own(f)} />
+					</Share>
+				) : (
+					<span class="dim">–</span>
+				),
+			text: (f) => String(f.own_bytes),
+		},
+		{
 			key: "self",
 			label: "self",
-			title: "Bytes that this asked for itself",
+			title: "Bytes of the stacks that end in it, whosever function it is",
 			number: true,
 			width: "minmax(120px, 0.35fr)",
 			sort: true,
@@ -179,6 +211,13 @@ function List({ id }: ViewProps) {
 				{ label: "Call tree", href: adding(term, "tree") },
 			);
 		}
+		if (by !== "line")
+			items.push(
+				...whoseItems(
+					{ name: by === "function" ? row.function : undefined, module: row.module },
+					row.kind === "program",
+				),
+			);
 		if (row.file)
 			items.push({
 				label: "Source",

@@ -16,7 +16,7 @@ import { Answered, Empty, Skeleton } from "../parts/states";
 import { Table, type Column } from "../parts/table";
 import { bytes, duration, middle, percent, plural } from "../parts/units";
 import { arranged, type ProcessesAnswer, type Process } from "./process_rows";
-import { copyStack, Graph, togglePin } from "./flame";
+import { copyStack, foldItems, FramesChoice, Graph, togglePin, useTree } from "./flame";
 
 const MEASURES = [
 	["peak", "peak", "alive at each process's own peak"],
@@ -250,6 +250,7 @@ function Flame({ tree, rows }: { tree: Tree; rows: readonly Process[] }) {
 						.slice(0, 5)
 						.map((p) => ({ label: `Open process ${p.pid}`, href: overview(p.id) }))
 				: []),
+			...foldItems(of, box),
 			{ label: "Zoom in", href: href({}, { zoom: of.key(box) }) },
 			{ label: "Pin", hint: "p", run: () => togglePin(of, box) },
 			{ label: "Copy the stack", hint: "c", run: () => copyStack(of, box) },
@@ -281,7 +282,7 @@ function Folder({ id }: { id: string }) {
 		dataUrl(id, "/folders/{id}/processes", { top: SHOWN, measure }),
 	);
 	const flame = useData<FlameAnswer>(dataUrl(id, "/folders/{id}/flame", { measure, weight }));
-	const tree = useMemo(() => (flame.data ? new Tree(flame.data) : undefined), [flame.data]);
+	const tree = useTree(flame.data);
 	const search = parameters["search"],
 		pattern = searchPattern(search ?? "");
 	const found = useMemo(
@@ -348,6 +349,7 @@ function Folder({ id }: { id: string }) {
 							]}
 							onChange={(key) => go({ weight: key === "bytes" ? "" : key })}
 						/>
+						<FramesChoice />
 						<Choice
 							label="Shown as"
 							value={parameters["as"] === "table" ? "table" : "graph"}

@@ -9,7 +9,7 @@ import { adding, functionTerm, threadTerm } from "../parts/adding";
 import { Card, Choice } from "../parts/card";
 import { copy } from "../parts/clipboard";
 import { pathKey } from "../parts/flame/tree";
-import { fileName, shortName } from "../parts/frames";
+import { fileName, KINDS, shortName } from "../parts/frames";
 import { MeasureChoice, useMeasure } from "../parts/measure";
 import { openMenu, type Item } from "../parts/menu";
 import { Nothing } from "../parts/nothing";
@@ -19,6 +19,7 @@ import { Answered } from "../parts/states";
 import { Table, type Column } from "../parts/table";
 import { quote } from "../parts/terms";
 import { bytes, count, middle, plural } from "../parts/units";
+import { whoseItems } from "../parts/whose";
 import { callersOf } from "./callers";
 import type { ViewProps } from "./views";
 
@@ -26,7 +27,14 @@ interface Flame {
 	total: { bytes: number; count: number };
 	node_count: number;
 	hidden_count: number;
-	names: { text: string[]; kind: number[]; module: number[]; file: number[]; line: number[] };
+	names: {
+		text: string[];
+		kind: number[];
+		module: number[];
+		file: number[];
+		line: number[];
+		whose: number[];
+	};
 	modules: string[];
 	files: string[];
 	nodes: {
@@ -83,13 +91,24 @@ function shared(flame: Flame, shape: Shape): number {
 	return last >= FOLDED ? last : 0;
 }
 
-/* Open at first: from the root down while one branch has most of it. */
+const isMine = (flame: Flame, i: number): boolean =>
+	KINDS[flame.names.whose[flame.nodes.name[i]!] ?? -1] === "program";
+
+/* Open at first: the heaviest path from the root down to where the program's own frames part, and on
+ * while one branch has most of it. */
 const LONGEST = 300;
 function heaviest(flame: Flame, shape: Shape): Set<string> {
 	const open = new Set<string>();
+	let parted = false;
 	for (let i = 0; i < flame.nodes.name.length && !shape.leaf[i]; i++) {
 		open.add(shape.key[i]!);
-		if (open.size >= LONGEST || flame.nodes.value[i + 1]! < flame.nodes.value[i]! * 0.5) break;
+		const alone = shape.next[i + 1] === shape.next[i];
+		parted ||= isMine(flame, i) && !alone;
+		if (
+			open.size >= LONGEST ||
+			(parted && flame.nodes.value[i + 1]! < flame.nodes.value[i]! * 0.5)
+		)
+			break;
 	}
 	return open;
 }
@@ -179,6 +198,7 @@ export function Tree({ id }: ViewProps) {
 						measure: measured.measure,
 						shape: threads ? "thread" : direction === "up" ? "up" : "",
 						zoom: names.length ? pathKey(["all", ...names]) : "",
+						frames: "all",
 					},
 				);
 	};
@@ -311,6 +331,16 @@ export function Tree({ id }: ViewProps) {
 			);
 		if (kind(i) === FUNCTION && i && by !== "module" && by !== "line")
 			items.push({ label: "Callers and callees", href: callersOf(text(i)) });
+		if (kind(i) === FUNCTION && i && by !== "line")
+			items.push(
+				...whoseItems(
+					{
+						name: by === "module" ? undefined : text(i),
+						module: flame!.modules[flame!.names.module[flame!.nodes.name[i]!]!],
+					},
+					isMine(flame!, i),
+				),
+			);
 		items.push({ label: "Allocations through all of these", href: through(i) });
 		const name = flame!.nodes.name[i]!,
 			file = flame!.files[flame!.names.file[name]!];

@@ -79,8 +79,7 @@ export function paint(ctx: CanvasRenderingContext2D, scene: Scene): number {
 	const colours = palette(dark),
 		grey = dark ? "#3d4650" : "#d5dbe1",
 		ink = dark ? "#f4f1ec" : "#1d1508";
-	const { name: names, before } = tree.answer.nodes,
-		{ text } = tree.answer.names;
+	const { name: names, before } = tree.answer.nodes;
 	const match = token("match"),
 		card = token("card"),
 		line = token("text");
@@ -125,7 +124,7 @@ export function paint(ctx: CanvasRenderingContext2D, scene: Scene): number {
 			}
 			ctx.fillRect(x, y, box - (box > 3 ? 1 : 0.4), ROW - 1);
 			if (box > 26) {
-				const name = text[names[i]!] ?? "",
+				const name = tree.text(i),
 					shown = fit(
 						ctx,
 						i || !scene.fold

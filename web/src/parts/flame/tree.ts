@@ -2,6 +2,9 @@
 // The server's flat flame answer, laid out: where each box begins and how wide it is, in the unit
 // of the answer, so that any stretch of it can be drawn.  Nodes come in the order of a walk
 // (parents first, heaviest child first), so the boxes of one depth are in order from left to right.
+import { KINDS, type FrameKind } from "../frames";
+import type { Folded } from "./fold";
+
 export interface FlameAnswer {
 	measure: string;
 	at_ns: number | null;
@@ -17,6 +20,7 @@ export interface FlameAnswer {
 		file: number[];
 		line: number[];
 		colour: number[];
+		whose: number[]; /* KINDS of ../frames.ts */
 	};
 	modules: string[];
 	files: string[];
@@ -40,9 +44,11 @@ export const KIND = {
 	none: 4,
 	address: 5,
 	process: 6,
+	folded: 7 /* made by fold.ts */,
 } as const;
 
-function hash(text: string, seed: number): number {
+export const ROOT_HASH = 0x811c9dc5;
+export function nameHash(text: string, seed: number): number {
 	let h = seed;
 	for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
 	return h >>> 0;
@@ -50,7 +56,7 @@ function hash(text: string, seed: number): number {
 
 /* How Tree.find() knows a box, by the names from the root ("all") on. */
 export const pathKey = (names: readonly string[]): string =>
-	names.reduce((h, name) => hash(name, h), 0x811c9dc5).toString(36);
+	names.reduce((h, name) => nameHash(name, h), ROOT_HASH).toString(36);
 
 /* FNV's low bits depend on the last letters only. */
 const mix = (h: number): number => (Math.imul(h ^ (h >>> 15), 0x2c1b3c6d) >>> 0) >>> 8;
@@ -68,7 +74,10 @@ export class Tree {
 	readonly shared: number = 0;
 	private byPath: Map<number, number> | undefined;
 
-	constructor(readonly answer: FlameAnswer) {
+	constructor(
+		readonly answer: FlameAnswer,
+		readonly folded?: Folded,
+	) {
 		const { parent, depth, value, before, name } = answer.nodes,
 			{ text } = answer.names;
 		const n = (this.count = value.length);
@@ -99,16 +108,16 @@ export class Tree {
 				next[p]! += this.width[i]!;
 			}
 			next[i] = this.left[i]!;
-			this.path[i] = hash(text[name[i]!] ?? "", i ? this.path[p]! : 0x811c9dc5);
+			this.path[i] = nameHash(text[name[i]!] ?? "", i ? this.path[p]! : ROOT_HASH);
 		}
 		/* By a hash, so that a module keeps its hue and a function its shade in every picture; the
 		 * server says which are grey (libc, allocators). */
 		const { colour, module, kind } = answer.names,
-			hues = answer.modules.map((m) => mix(hash(m, 0x811c9dc5)) % 24);
+			hues = answer.modules.map((m) => mix(nameHash(m, ROOT_HASH)) % 24);
 		this.colours = Int16Array.from(text, (t, i) =>
 			(colour[i] ?? -1) < 0 || (kind[i] !== KIND.function && kind[i] !== KIND.address)
 				? -1
-				: hues[module[i] ?? 0]! * 9 + (mix(hash(t, 0x811c9dc5)) % 9),
+				: hues[module[i] ?? 0]! * 9 + (mix(nameHash(t, ROOT_HASH)) % 9),
 		);
 		let lead = 0;
 		while (lead + 1 < n && parent[lead + 1] === lead && this.width[lead + 1] === this.width[0])
@@ -117,10 +126,29 @@ export class Tree {
 	}
 
 	text(i: number): string {
+		const held = this.folded?.inside[i];
+		if (held) return `+${held.length} ${this.placeOf(i)}`;
 		return this.answer.names.text[this.answer.nodes.name[i]!] ?? "";
 	}
 	kind(i: number): number {
 		return this.answer.names.kind[this.answer.nodes.name[i]!] ?? 0;
+	}
+	/* Of a folded box: on which side of the program's own frames. */
+	private placeOf(i: number): string {
+		const { direction } = this.answer,
+			above = this.kind(this.parent(i)),
+			first = above !== KIND.function && above !== KIND.address;
+		if (first) return direction === "up" ? "inside" : "outside";
+		if (this.child(i) < 0) return direction === "up" ? "outside" : "inside";
+		return "between";
+	}
+	/* Names of the frames that a folded box holds, the heaviest first. */
+	heldNames(i: number): string[] {
+		const { inside, of } = this.folded ?? {};
+		return [...new Set(inside?.[i]?.map((k) => of!.names.text[of!.nodes.name[k]!]!))];
+	}
+	whose(i: number): FrameKind {
+		return KINDS[this.answer.names.whose[this.answer.nodes.name[i]!] ?? -1] ?? "program";
 	}
 	module(i: number): string {
 		return this.answer.modules[this.answer.names.module[this.answer.nodes.name[i]!] ?? 0] ?? "";
@@ -202,8 +230,18 @@ export class Tree {
 		return level[low + by] ?? -1;
 	}
 
-	/* Boxes whose names fit, and how much of the whole lies below them (each stack once). */
+	/* Boxes whose names fit, or that hold such, and how much of the whole lies below what fits
+	 * (each stack once). */
 	search(pattern: RegExp): { hits: Uint8Array; boxes: number; weight: number } {
+		if (!this.folded) return this.searchAll(pattern);
+		const whole = new Tree(this.folded.of).searchAll(pattern),
+			{ hits } = this.searchAll(pattern);
+		this.folded.inside.forEach((held, i) => {
+			if (held?.some((k) => whole.hits[k])) hits[i] = 1;
+		});
+		return { hits, boxes: hits.reduce((sum, hit) => sum + hit, 0), weight: whole.weight };
+	}
+	private searchAll(pattern: RegExp): { hits: Uint8Array; boxes: number; weight: number } {
 		const { text } = this.answer.names,
 			fits = text.map((t) => pattern.test(t));
 		const hits = new Uint8Array(this.count),
@@ -212,7 +250,12 @@ export class Tree {
 			weight = 0;
 		for (let i = 1; i < this.count; i++) {
 			inside[i] = inside[this.parent(i)]!;
-			if (!fits[this.answer.nodes.name[i]!] || this.kind(i) === KIND.others) continue;
+			if (
+				!fits[this.answer.nodes.name[i]!] ||
+				this.kind(i) === KIND.others ||
+				this.kind(i) === KIND.folded
+			)
+				continue;
 			hits[i] = 1;
 			boxes++;
 			if (!inside[i]) {
