@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#pragma once
+/* Scripts that exist already: Bytehound's analysis scripts are written in Rhai.
+ *
+ * The part of Rhai that such scripts use is translated to Lua 5.4, which the engine then runs like
+ * any other script: docs/scripting.md says what that part is.  The text that comes out is one
+ * chunk; it begins with the table that lib/rhai.lua leaves in __rhai, and has no other way to
+ * anything.  Code that may fail stands on the line that it has in the script, so that the line of
+ * an error is the script's own. */
+#include <stddef.h>
+
+struct buf;
+struct err;
+
+/* The longest script. */
+#define RHAI_SIZE_MAX (1u << 20)
+
+/* Adds the Lua text to `out`: 0, or -EINVAL or -E2BIG with err, whose offset is the byte of the
+ * script that is wrong or not supported; nothing is added then. */
+int rhai_to_lua(const char *text, size_t size, struct buf *out, struct err *err);
+/* Line and column of a byte, both from 1; a column is a character. */
+void rhai_position(const char *text, size_t size, size_t offset, unsigned *ret_line,
+		   unsigned *ret_column);
