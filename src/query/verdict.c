@@ -26,7 +26,7 @@
 #define STEADY_FIT 0.95
 #define ALONE_MAX 64 /* stacks of a function that are judged alone */
 #define APART_SURE 0.6
-#define AHEAD 8u /* events, whose columns are asked for that much earlier */
+#define AHEAD 16 /* events, whose columns are asked for that much earlier */
 
 const struct verdict_row verdict_rows[VERDICTS] = {
 	[VERDICT_GROWING] = { "growing", "GROWING", "grows to the end of the run, as a leak does" },
@@ -245,12 +245,48 @@ struct curves {
 	bool by_count;	   /* blocks of no bytes are judged by their number */
 };
 
+/* One group's events in time: rows of allocations and of frees, each in order. */
+struct two_streams {
+	const struct columns *columns;
+	const uint32_t *row, *rows_end, *freed, *freed_end;
+	uint64_t at, free_at; /* of the next of both */
+	bool with_stacks;
+};
+
+static void stream_rows(struct two_streams *s)
+{
+	if (s->rows_end - s->row > AHEAD) {
+		__builtin_prefetch(&s->columns->allocated_at[s->row[AHEAD]]);
+		__builtin_prefetch(&s->columns->sizes[s->row[AHEAD]]);
+		if (s->with_stacks)
+			__builtin_prefetch(&s->columns->stack[s->row[AHEAD]]);
+	}
+	s->at = s->row < s->rows_end ? s->columns->allocated_at[*s->row] : NEVER;
+}
+
+static void stream_frees(struct two_streams *s)
+{
+	if (s->freed_end - s->freed > AHEAD) {
+		__builtin_prefetch(&s->columns->freed_at[s->freed[AHEAD]]);
+		__builtin_prefetch(&s->columns->sizes[s->freed[AHEAD]]);
+		if (s->with_stacks)
+			__builtin_prefetch(&s->columns->stack[s->freed[AHEAD]]);
+	}
+	s->free_at = s->freed < s->freed_end ? s->columns->freed_at[*s->freed] : NEVER;
+}
+
 static void draw_event(const struct judging *j, struct curves *c, uint32_t row, uint64_t at,
 		       bool is_free)
 {
 	double size = c->by_count ? 1 : (double)columns_size(&j->view->model->allocations, row);
-	unsigned alone = c->alone_count || c->apart ? j->alone[stack_of(j, row)] : 0;
+	unsigned alone = 0;
 
+	if (c->alone_count || c->apart) {
+		uint32_t stack = j->view->model->allocations.stack[row];
+
+		/* What is not known is never judged alone. */
+		alone = j->alone[stack < j->view->model->tables.nodes.count ? stack : 0];
+	}
 	if (is_free)
 		size = -size;
 	if (!alone || !c->apart || !c->apart[alone - 1])
@@ -262,29 +298,29 @@ static void draw_event(const struct judging *j, struct curves *c, uint32_t row, 
 /* At one stamp a free comes first: realloc ends one block and begins the next. */
 static void draw_curves(const struct judging *j, const struct group *g, struct curves *c)
 {
-	const struct columns *columns = &j->view->model->allocations;
 	const struct set_events *e = &j->events;
-	const uint32_t *row = e->allocations + e->first_allocation[g->set - 1];
-	const uint32_t *rows_end = e->allocations + e->first_allocation[g->set];
-	const uint32_t *freed = e->frees + e->first_free[g->set - 1];
-	const uint32_t *freed_end = e->frees + e->first_free[g->set];
-	uint64_t count = (uint64_t)(rows_end - row) + (uint64_t)(freed_end - freed);
+	struct two_streams s = {
+		.columns = &j->view->model->allocations,
+		.row = e->allocations + e->first_allocation[g->set - 1],
+		.rows_end = e->allocations + e->first_allocation[g->set],
+		.freed = e->frees + e->first_free[g->set - 1],
+		.freed_end = e->frees + e->first_free[g->set],
+		.with_stacks = c->alone_count || c->apart,
+	};
+	uint64_t count = (uint64_t)(s.rows_end - s.row) + (uint64_t)(s.freed_end - s.freed);
 
 	curve_init(&c->sum, &j->work, count);
 	for (unsigned i = 0; i < c->alone_count; i++)
 		curve_init(&c->alone[i], &j->work, count);
-	while (row < rows_end || freed < freed_end) {
-		uint64_t at = row < rows_end ? columns->allocated_at[*row] : NEVER;
-		uint64_t free_at = freed < freed_end ? columns->freed_at[*freed] : NEVER;
-
-		if (free_at <= at) {
-			if (freed_end - freed > AHEAD) {
-				__builtin_prefetch(&columns->freed_at[freed[AHEAD]]);
-				__builtin_prefetch(&columns->sizes[freed[AHEAD]]);
-			}
-			draw_event(j, c, *freed++, free_at, true);
+	stream_rows(&s);
+	stream_frees(&s);
+	while (s.row < s.rows_end || s.freed < s.freed_end) {
+		if (s.free_at <= s.at) {
+			draw_event(j, c, *s.freed++, s.free_at, true);
+			stream_frees(&s);
 		} else {
-			draw_event(j, c, *row++, at, false);
+			draw_event(j, c, *s.row++, s.at, false);
+			stream_rows(&s);
 		}
 	}
 	curve_end(&c->sum);
