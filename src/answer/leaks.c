@@ -236,6 +236,7 @@ const struct question question_leaks = {
 	.help = "verdicts on what was not freed",
 	.params = params,
 	.filters = true,
+	.prefetch = (const struct prefetch[]){ { 21, "spark=80&skip=0&count=60" }, { 0 } },
 	.size = sizeof(struct answer_leaks),
 	.compute = leaks_compute,
 	.write_json = leaks_json,

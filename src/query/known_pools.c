@@ -17,6 +17,7 @@ enum where { IN_FUNCTION, BELOW, IN_MODULE, LOADING, WHERES };
 static const char *const where_names[WHERES] = { "function", "below", "module", "loading" };
 
 #define KIND_WORD "pool"
+#define INTERNAL "__GI_" /* glibc calls its own functions so, where it has symbols */
 #define OWN_REASON "your rule"
 
 struct rule {
@@ -229,6 +230,10 @@ static void look_at_frame(struct known_pools *k, uint32_t number, const struct l
 	if (k->of_function[number])
 		return;
 	name = frame_owner_name(locations_string(p, f->function), &size);
+	if (size > strlen(INTERNAL) && !memcmp(name, INTERNAL, strlen(INTERNAL))) {
+		name += strlen(INTERNAL);
+		size -= strlen(INTERNAL);
+	}
 	k->of_function[number] = pool_by_name(k, IN_FUNCTION, name, size, raw);
 	k->below[number] = pool_by_name(k, BELOW, name, size, raw);
 }

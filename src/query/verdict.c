@@ -536,10 +536,12 @@ static int by_class(const void *a, const void *b)
 	uint64_t kx = x->leaked_bytes > x->kept_bytes ? x->leaked_bytes : x->kept_bytes;
 	uint64_t ky = y->leaked_bytes > y->kept_bytes ? y->leaked_bytes : y->kept_bytes;
 
-	if (x->class != y->class)
-		return x->class < y->class ? -1 : 1;
+	if ((x->class == VERDICT_POOL) != (y->class == VERDICT_POOL))
+		return y->class == VERDICT_POOL ? -1 : 1;
 	if (x->matters != y->matters)
 		return x->matters ? -1 : 1;
+	if (x->class != y->class)
+		return x->class < y->class ? -1 : 1;
 	if (kx != ky)
 		return kx < ky ? 1 : -1;
 	if (x->leaked_count != y->leaked_count)

@@ -81,7 +81,8 @@ struct verdict_rest {
 };
 
 struct verdicts {
-	struct verdict *rows; /* by class, growing ones first; then most bytes first */
+	struct verdict *rows; /* what matters first, pools last; by class, growing ones first;
+			       * then most bytes first */
 	uint32_t count;
 	struct verdict_rest
 		small;	 /* too little to matter: not in rows, unless all were asked for */

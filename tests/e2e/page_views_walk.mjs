@@ -54,8 +54,9 @@ async function answering(page, pattern, status, body) {
 }
 
 const VIEWS = {
-	allocations: "", flat: "?list=flat", functions: "", tree: "", source: "", line: "", threads: "",
-		histograms: "", address_space: "", compare: "", download: "",
+	leaks: "?all=1&pools=1", allocations: "", flat: "?list=flat", functions: "", tree: "",
+		source: "", line: "", threads: "", histograms: "", address_space: "", compare: "",
+		download: "",
 };
 const addressOf = (name) => (name === "flat" ? `#/allocations/${id}?list=flat`
 	: name === "line" ? `#/source/${id}?file=${encodeURIComponent(given.file)}`
@@ -71,7 +72,7 @@ await walk({
 			const [, question] = request.url().split(`/data/${id}/`);
 			if (question) is.asked.push(question);
 		});
-		for (const view of ["overview", "flame", "allocations", "allocations?list=flat",
+		for (const view of ["overview", "leaks", "flame", "allocations", "allocations?list=flat",
 			"functions", "tree", "threads", "histograms", "address_space"]) {
 			const [name, query] = view.split("?");
 			await page.evaluate((to) => { location.hash = to; },
@@ -86,7 +87,8 @@ await walk({
 	async numbers(is) {
 		const page = await open("#/recordings");
 		const at = `at=${given.moment}`, filter = `filter=${encodeURIComponent("size > 64")}`;
-		const addresses = [`overview/${id}`, `allocations/${id}?figures=both&${filter}`,
+		const addresses = [`overview/${id}`, `leaks/${id}?all=1`,
+			`allocations/${id}?figures=both&${filter}`,
 			`functions/${id}?sort=-self`, `functions/${id}?measure=leaked&${filter}&${at}`,
 			`functions/${id}?measure=allocated&by=module`,
 			`tree/${id}?direction=up`, `tree/${id}?by=thread&measure=leaked`,
@@ -335,16 +337,16 @@ await walk({
 		await untilKey(page, "filter", "");
 		await rows(page).first().waitFor();
 		is.again = await rows(page).count();
-		for (const view of ["functions", "tree", "threads", "histograms", "source", "address_space",
-			"allocations"]) {
+		for (const view of ["leaks", "functions", "tree", "threads", "histograms", "source",
+			"address_space", "allocations"]) {
 			await anew(page, `#/${view}/${id}?filter=${encodeURIComponent("size > 1T")}`);
 			await settled(page);
 			is[`empty_${view}`] = await text(page, ".empty");
 		}
 		await close(page);
 		/* The server fails once, then answers. */
-		const pages = { allocations: "groups", functions: "functions", tree: "flame",
-			threads: "threads", histograms: "histogram", source: "sources",
+		const pages = { leaks: "leaks", allocations: "groups", functions: "functions",
+			tree: "flame", threads: "threads", histograms: "histogram", source: "sources",
 			address_space: "address_space", compare: "diff", download: "api" };
 		is.failures = {};
 		const failing = await open("#/recordings", { quiet: true });
@@ -533,6 +535,56 @@ await walk({
 		await page.locator(".banner").waitFor();
 		is.gone = [await text(page, ".banner"), await texts(page, ".table-row")];
 		await gone();
+		await close(page);
+	},
+
+	async leaks(is) {
+		const page = await open(`#/leaks/${id}`);
+		await settled(page);
+		is.said = await said(page, "leaks");
+		is.rows = await texts(page, ".table-row");
+		is.curves = await page.locator(".table-row .spark").count();
+		is.bad = await page.locator("[data-card=leaks] .bad").count();
+		const fold = async (name) => {
+			await page.locator(`[data-fold=${name}]`).click();
+			await drawn(page);
+		};
+		is.folded = await texts(page, "[data-fold]");
+		await fold("pools");
+		is.pools = await texts(page, ".table-row");
+		await fold("pools");
+		is.again = await texts(page, ".table-row");
+		await fold("held");
+		is.held = await texts(page, ".table-row");
+		is.permalink = await hash(page);
+		/* Up and down with the keys, and in. */
+		await rows(page).first().click({ position: { x: 4, y: 60 }, button: "right" });
+		is.menu = await menuItems(page);
+		await page.keyboard.press("Escape");
+		await fold("held");
+		/* What is too small to matter is counted until somebody wants it. */
+		await visit(page, `#/leaks/${given.small}`);
+		is.small = [await said(page, "leaks"), await texts(page, "[data-fold=all]"),
+			await text(page, "[data-card=leaks]"), await page.locator(".bad").count()];
+		await fold("all");
+		is.all = [await text(page, "[data-card=leaks] .table-count"), await page.locator(
+			"[data-fold=all]").getAttribute("aria-pressed"), await page.locator(
+			".table-row .tag.bad").count()];
+		/* A question is asked of verdicts, too. */
+		await visit(page, `#/leaks/${id}?all=1&filter=${encodeURIComponent(
+			`function ~ ${given.leaking}`)}`);
+		is.asked = await texts(page, ".table-row");
+		await rows(page).first().locator(".who a").click();
+		await untilHash(page, "#/flame/");
+		await drawn(page);
+		is.flame = await key(page, "filter");
+		await back(page);
+		await rows(page).first().locator("[role=gridcell]").nth(4).locator("a").focus();
+		await page.keyboard.press("Enter");
+		await untilHash(page, "#/allocations/");
+		await drawn(page);
+		is.filter = await key(page, "filter");
+		is.linked = await said(page, "allocations");
 		await close(page);
 	},
 

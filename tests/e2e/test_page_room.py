@@ -98,8 +98,9 @@ def test_narrow_windows_lose_nothing(seen):
 @pytest.mark.long
 def test_every_view(tmp_path):
     """The same of every view at every width."""
-    views = ["overview", "flame", "table", "allocations", "flat", "functions", "callers", "tree",
-             "source", "threads", "histograms", "address_space", "compare", "download"]
+    views = ["overview", "leaks", "flame", "table", "allocations", "flat", "functions", "callers",
+             "tree", "source", "threads", "histograms", "address_space", "compare",
+             "download"]
     seen = walk_room(tmp_path, widths=[1440, 900], narrow=[900, 400], still=views,
                      views=["recordings", *views], only=["still", "narrow"])
     assert walked(seen, "still")["moved"] == {} and check_narrow(seen) >= 10

@@ -6,6 +6,7 @@ MEMOIR_SHOTS=DIR keeps the screenshots; MEMOIR_WALKS="flat tree" walks nothing e
 import glob
 import os
 import re
+import subprocess
 import urllib.parse
 
 import pytest
@@ -17,6 +18,7 @@ from test_page import binary, run_walk, walked
 pytestmark = pytest.mark.xdist_group("browser")
 PROGRAM = os.path.join(harness.BUILD, "examples", "leaky")
 FUNCTION = "load_report"
+LEAKING = "session_open"
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +26,10 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("views")
     for name in ("demo", "again"):
         assert harness.record([PROGRAM], str(folder / f"{name}.dat")).status == 0
+    matters = str(folder / "matters")
+    subprocess.run(["g++", "-std=c++17", "-O1", "-g", "-pthread", "-o", matters,
+                    os.path.join(harness.HERE, "verdicts", "matters.cpp")], check=True)
+    assert harness.record([matters, "small"], str(folder / "small.dat")).status == 0
     return folder
 
 
@@ -42,7 +48,8 @@ def report(folder):
 def seen(folder, report):
     out = os.environ.get("MEMOIR_SHOTS") or folder
     os.makedirs(out, exist_ok=True)
-    with serving.Server(folder / "demo.dat", folder / "again.dat") as server:
+    with serving.Server(folder / "demo.dat", folder / "again.dat",
+                        folder / "small.dat") as server:
         recordings = {r["name"]: r for r in server.ready()}
         first = recordings["demo.dat"]["id"]
         facts = server.get(f"/data/{first}/overview")
@@ -50,7 +57,8 @@ def seen(folder, report):
         api = server.get("/api")
         seen = run_walk("page_views_walk.mjs", {
             "address": server.address, "id": first, "second": recordings["again.dat"]["id"],
-            "function": FUNCTION, "file": sources[0]["file"], "allocations": facts["allocations"],
+            "function": FUNCTION, "leaking": LEAKING, "small": recordings["small.dat"]["id"],
+            "file": sources[0]["file"], "allocations": facts["allocations"],
             "half": facts["runtime_ns"] / 2e9, "moment": facts["peak"]["at_ns"] / 1e9,
             "only": os.environ.get("MEMOIR_WALKS", "").split() or None}, out)
         return {**seen, "api": api}
@@ -99,7 +107,8 @@ def test_numbers_lead_to_what_they_count(seen):
     followed = walked(seen, "numbers")["followed"]
     assert [f for f in followed if not (f[2] and f[3])] == []
     views = {address.split("/")[0] for address, *_ in followed}
-    assert views == {"overview", "allocations", "functions", "tree", "threads", "histograms",
+    assert views == {"overview", "leaks", "allocations", "functions", "tree", "threads",
+                     "histograms",
                      "source", "address_space", "compare"}
     assert len(followed) > 60
     assert any("zoom=" in href and "shape=up" in href and address.startswith("functions")
@@ -171,10 +180,10 @@ def test_keyboard(seen):
 def test_states(seen):
     is_ = walked(seen, "states")
     assert "No allocation matches" in is_["empty"] and is_["again"] > 3 and is_["skeleton"]
-    for view in ("functions", "tree", "threads", "histograms", "source", "address_space",
-                 "allocations"):
+    for view in ("leaks", "functions", "tree", "threads", "histograms", "source",
+                 "address_space", "allocations"):
         assert "without the question" in is_[f"empty_{view}"], view
-    assert len(is_["failures"]) == 9
+    assert len(is_["failures"]) == 10
     for view, said in is_["failures"].items():
         assert "the disk is full" in said and "Try again" in said, view
         assert int(said.split(" | ")[1]) > 0, view
@@ -227,6 +236,36 @@ def test_source(seen, report):
     assert 0 < binary(weight) <= binary(is_["linked"]) * 1.01
     banner, lines = is_["gone"]
     assert "not on this computer" in banner and "main" in lines[0]
+
+
+def test_leaks(seen, folder, report):
+    is_ = walked(seen, "leaks")
+    answer = harness.ask("leaks", "--json", folder / "demo.dat")
+    counts = answer["verdict_counts"]
+    assert len(is_["rows"]) == is_["curves"] == len(answer["verdicts"]) - counts["pool"]
+    assert any(row.startswith(LEAKING) and "serve" in row for row in is_["rows"])
+    for row, verdict in zip(is_["rows"], answer["verdicts"]):
+        assert row.startswith(verdict["function"]) and verdict["evidence"] in row
+    # Red is what grows, and matters.
+    assert (is_["bad"] > 0) == (counts["growing"] > 0)
+    assert ("grow" in is_["said"]) and (counts["growing"] > 0
+                                        or "Nothing that matters grows" in is_["said"])
+    folded = " ".join(is_["folded"])
+    assert f"in {counts['pool']} pool" in folded and "Held: " in folded
+    assert binary(folded.split("Held: ")[1]) == pytest.approx(answer["held"]["bytes"], rel=0.01)
+    assert len(is_["pools"]) == len(answer["verdicts"])
+    assert "kept on purpose" in is_["pools"][-1] and is_["again"] == is_["rows"]
+    assert len(is_["held"]) > len(is_["rows"]) and "held=1" in is_["permalink"]
+    said, button, card, bad = is_["small"]
+    assert "Nothing that matters grows" in said and bad == 0
+    assert re.match(r"Small: .* MiB in 20\d functions", button[0]) and "leak_little" not in card
+    counted, pressed, bad = is_["all"]
+    assert number(counted.split()[0]) >= 201 and pressed == "true" and bad == 0
+    assert any("Its allocations" in item for item in is_["menu"])
+    assert len(is_["asked"]) == 1 and is_["asked"][0].startswith(LEAKING)
+    assert is_["flame"] == is_["filter"]
+    assert is_["filter"].startswith(f"function ~ {LEAKING} and leaked and ")
+    assert blocks(is_["linked"]) == 4000
 
 
 def test_threads(seen, report):
@@ -282,12 +321,12 @@ def test_downloads(seen):
 
 def test_looks(seen):
     """Every view at 1280 and 2560 pixels, light and dark; nothing is wider than the window."""
-    assert walked(seen, "looks")["views"] == 22
+    assert walked(seen, "looks")["views"] == 24
     assert not seen["overflow"]
 
 
 def test_accessible(seen):
-    assert len(seen["violations"]) == 23
+    assert len(seen["violations"]) == 25
     assert {name: found for name, found in seen["violations"].items() if found} == {}
 
 

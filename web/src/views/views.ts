@@ -9,6 +9,7 @@ import { Downloads } from "./downloads";
 import { Functions } from "./functions";
 import { HeapView } from "./heap";
 import { Histograms } from "./histograms";
+import { Leaks } from "./leaks";
 import { LiveView } from "./live";
 import { Overview } from "./overview";
 import { register } from "./names";
@@ -56,6 +57,14 @@ export const VIEWS: readonly View[] = [
 		label: "Overview",
 		group: "recording",
 		component: Overview,
+		recording: true,
+		strip: true,
+	},
+	{
+		name: "leaks",
+		label: "Leaks",
+		group: "recording",
+		component: Leaks,
 		recording: true,
 		strip: true,
 	},
