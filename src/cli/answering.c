@@ -225,8 +225,8 @@ static struct snapshot *open_other(struct ask *a, const char *parameter, const c
 	return s;
 }
 
-/* What whoever asks can read. */
-static int open_source(struct ask *a, const char *path, struct stat *ret_st, const char **ret_why)
+int answering_open_source(struct ask *a, const char *path, struct stat *ret_st,
+			  const char **ret_why)
 {
 	auto_close int handle = -1;
 	int fd = -ENOENT;
@@ -371,7 +371,7 @@ int answering_run(const struct command *c, int argc, char **argv)
 	struct ask a = {
 		.fault = FAULT_NONE,
 		.open = open_other,
-		.open_source = open_source,
+		.open_source = answering_open_source,
 		.door = &asked,
 		.filters_repeat = true,
 	};

@@ -74,3 +74,6 @@ bool answering_turn(struct printing *p);
 /* "21 to 40 of 1,234 …": the line above a table of what skip and count chose. */
 void answering_page(struct printing *p, const char *one, const char *many, uint32_t shown,
 		    uint32_t total);
+/* What whoever asks can read: ask.open_source of every command. */
+int answering_open_source(struct ask *a, const char *path, struct stat *ret_st,
+			  const char **ret_why);

@@ -201,12 +201,100 @@ int filter_add(struct filter *f, const char *name, const char *value, struct err
 
 int filter_parse(struct filter *f, const char *expression, struct err *err)
 {
-	struct condition *c = expr_parse(expression, NULL, &f->count, err);
+	return filter_parse_with(f, expression, NULL, err);
+}
+
+int filter_parse_with(struct filter *f, const char *expression, const char *value, struct err *err)
+{
+	struct condition *c = expr_parse(expression, value, &f->count, err);
 
 	if (!c)
 		return -EINVAL;
 	filter_add_condition(f, c, false);
 	return 0;
+}
+
+/* What it chooses as one condition, which is the caller's; the filter is left with none. */
+static struct condition *take_all(struct filter *f)
+{
+	struct condition *all = f->all;
+
+	f->all = condition_new(CONDITION_AND);
+	if (!all->child_count)
+		all->kind = CONDITION_TRUE;
+	return all;
+}
+
+/* Moves the children of a list into another of the same kind, so that long chains stay flat. */
+static void add_flat(struct condition *list, struct condition *c)
+{
+	if (c->kind != list->kind && !(c->kind == CONDITION_AND && c->child_count == 1)) {
+		condition_add(list, c);
+		return;
+	}
+	for (size_t i = 0; i < c->child_count; i++)
+		if (c->kind == list->kind)
+			condition_add(list, c->children[i]);
+		else
+			add_flat(list, c->children[i]);
+	c->child_count = 0;
+	condition_free(c);
+}
+
+static void move_frames(struct condition **to, struct condition **from)
+{
+	if (*from && *to)
+		condition_add(*to, *from);
+	else if (*from)
+		*to = *from;
+	*from = NULL;
+}
+
+/* Counts b's tests and what it says of frames as a's, and frees it. */
+static void absorb(struct filter *a, struct filter *b)
+{
+	a->count += b->count;
+	move_frames(&a->hidden, &b->hidden);
+	move_frames(&a->own, &b->own);
+	filter_free(b);
+}
+
+struct filter *filter_and(struct filter *a, struct filter *b)
+{
+	struct condition *both = take_all(b);
+
+	if (both->kind == CONDITION_TRUE)
+		condition_free(both);
+	else
+		add_flat(a->all, both);
+	absorb(a, b);
+	return a;
+}
+
+struct filter *filter_or(struct filter *a, struct filter *b)
+{
+	struct condition *either = condition_new(CONDITION_OR);
+
+	add_flat(either, take_all(a));
+	add_flat(either, take_all(b));
+	condition_add(a->all, either);
+	absorb(a, b);
+	return a;
+}
+
+struct filter *filter_not(struct filter *f)
+{
+	struct condition *inner = take_all(f), *c = condition_new(CONDITION_NOT);
+
+	condition_add(c, inner);
+	condition_add(f->all, c);
+	return f;
+}
+
+int filter_check_size(const struct filter *f, struct err *err)
+{
+	return f->count <= CONDITION_COUNT ? 0
+					   : err_set(err, -E2BIG, "that are too many conditions");
 }
 
 /* Takes "some frame is such" apart: what is left is asked of single frames.  NULL: it asks for more

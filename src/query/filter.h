@@ -104,6 +104,15 @@ struct filter *filter_free(struct filter *f);
 int filter_add(struct filter *f, const char *name, const char *value, struct err *err);
 /* Adds an expression, and-ed; err->offset is the byte at which it went wrong. */
 int filter_parse(struct filter *f, const char *expression, struct err *err);
+/* The same of what an expression means when `$` in it stands for `value`. */
+int filter_parse_with(struct filter *f, const char *expression, const char *value, struct err *err);
+/* What both choose, what either chooses, and what it does not choose: takes them.  What they say
+ * of frames (filter_hide, filter_own) the result says. */
+struct filter *filter_and(struct filter *a, struct filter *b);
+struct filter *filter_or(struct filter *a, struct filter *b);
+struct filter *filter_not(struct filter *f);
+/* Has it more conditions than an expression may have?  0, or -E2BIG with err. */
+int filter_check_size(const struct filter *f, struct err *err);
 /* Whose frames are (responsible.h), beyond what the rules say: those that fulfil the expression do
  * not lead a row (hide), or are the program's own; several are or-ed. */
 int filter_hide(struct filter *f, const char *expression, struct err *err);

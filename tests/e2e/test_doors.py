@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Every question gives the same bytes through every door: HTTP, `memoir ask`, and the command that
-shows it.
+"""Every question gives the same bytes through every door: HTTP, `memoir ask`, the command that
+shows it, and a script.
 
 What is asked is drawn at random from the rows that /api lists, so a new question is asked here
 without a word about it."""
+import json
 import os
 import random
 import re
@@ -161,6 +162,14 @@ def command_line(endpoint, drawn, recording):
     return line + [drawn.get(word, recording) for word in words]
 
 
+def by_script(question, given, filters, path):
+    """The same asked by a script: status, bytes, what went wrong."""
+    words = json.dumps(list({**given, **filters}.items()))
+    return harness.execute([harness.MEMOIR, "script", "-d", path, "-e",
+                            "io.write(data():ask_json(argv()[1], json.decode(argv()[2])))", "--",
+                            question, words])
+
+
 def test_every_question_has_its_doors():
     with open(os.path.join(harness.ROOT, "src/answer/meson.build"), encoding="utf-8") as file:
         listed = re.search(r"question_words = \[(.*?)\]", file.read(), flags=re.S)[1]
@@ -203,9 +212,13 @@ def test_the_same_bytes(server, endpoint):
                 over_http, done)
             assert (over_http.json["error"] in done.stderr.decode() or over_http.status == 404), (
                 over_http, done)
+            scripted = by_script(endpoint["question"], given, filters, path)
+            assert scripted.status == 1 and not scripted.stdout, scripted
             continue
         assert done.status == 0, (over_http, done)
         assert done.stdout == over_http.text.encode(), (drawn, filters)
+        scripted = by_script(endpoint["question"], given, filters, path)
+        assert scripted.stdout == done.stdout, (given, filters, scripted.stderr)
         answers += 1
         line = command_line(endpoint, given, path)
         if line:

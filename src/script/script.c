@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* States of scripts: made, run, ended.  See script.h. */
+#include "script/script.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf_text.h"
+#include "base/nearest.h"
+#include "base/xalloc.h"
+#include "script/list.h"
+#include "script/state.h"
+
+struct buf *script_text(lua_State *L, enum script_texts which)
+{
+	struct script *s = script_of(L);
+
+	buf_clear(&s->texts[which]);
+	return &s->texts[which];
+}
+
+/* put(text): to the host. */
+static int put(lua_State *L, enum script_output kind, const char *name, int index)
+{
+	struct script *s = script_of(L);
+	size_t size;
+	const char *bytes = luaL_checklstring(L, index, &size);
+	int error = s->options.host.put(s->options.host.context, kind, name, bytes, size);
+
+	script_steps(L, 1 + size / 64);
+	return error ? script_fail(L, "the output cannot be written: %s", strerror(-error)) : 0;
+}
+
+static int internal_put(lua_State *L)
+{
+	return put(L, SCRIPT_TEXT, NULL, 1);
+}
+
+static int internal_put_table(lua_State *L)
+{
+	return put(L, SCRIPT_TABLE, NULL, 1);
+}
+
+static int internal_put_picture(lua_State *L)
+{
+	return put(L, SCRIPT_PICTURE, luaL_checkstring(L, 1), 2);
+}
+
+static int global_argv(lua_State *L)
+{
+	struct script *s = script_of(L);
+
+	lua_createtable(L, s->options.argc, 0);
+	for (int i = 0; i < s->options.argc; i++) {
+		lua_pushstring(L, s->options.argv[i]);
+		lua_rawseti(L, -2, i + 1);
+	}
+	return 1;
+}
+
+/* What a script may have of Lua's own; the rest is never opened. */
+static void open_libraries(lua_State *L, bool sandbox)
+{
+	static const luaL_Reg always[] = {
+		{ LUA_GNAME, luaopen_base },
+		{ LUA_COLIBNAME, luaopen_coroutine },
+		{ LUA_TABLIBNAME, luaopen_table },
+		{ LUA_STRLIBNAME, luaopen_string },
+		{ LUA_MATHLIBNAME, luaopen_math },
+		{ LUA_UTF8LIBNAME, luaopen_utf8 },
+		{ NULL, NULL },
+	};
+	static const luaL_Reg native[] = {
+		{ LUA_IOLIBNAME, luaopen_io },
+		{ LUA_OSLIBNAME, luaopen_os },
+		{ LUA_LOADLIBNAME, luaopen_package },
+		{ NULL, NULL },
+	};
+
+	for (const luaL_Reg *lib = always; lib->name; lib++) {
+		luaL_requiref(L, lib->name, lib->func, 1);
+		lua_pop(L, 1);
+	}
+	for (const luaL_Reg *lib = native; !sandbox && lib->name; lib++) {
+		luaL_requiref(L, lib->name, lib->func, 1);
+		lua_pop(L, 1);
+	}
+}
+
+/* The tables of our own half in C, which the half in Lua gets as its argument. */
+static void open_own(lua_State *L)
+{
+	static const luaL_Reg internal[] = {
+		{ "put", internal_put },
+		{ "put_table", internal_put_table },
+		{ "put_picture", internal_put_picture },
+		{ NULL, NULL },
+	};
+	struct script *s = script_of(L);
+
+	lua_newtable(L);
+	script_classes_open(L);
+	luaL_setfuncs(L, internal, 0);
+	lua_pushboolean(L, s->options.sandbox);
+	lua_setfield(L, -2, "sandbox");
+	lua_pushboolean(L, s->options.host.takes_tables);
+	lua_setfield(L, -2, "takes_tables");
+	lua_register(L, "argv", global_argv);
+	script_limits_open(L);
+	script_values_open(L);
+	script_data_open(L);
+	script_groups_open(L);
+	script_maps_open(L);
+	script_json_open(L);
+	script_asking_open(L);
+	script_exporting_open(L);
+	script_drawing_open(L);
+	script_patterns_open(L);
+	script_vocabulary_open(L);
+}
+
+static int open_state(lua_State *L)
+{
+	struct script *s = script_of(L);
+
+	open_libraries(L, s->options.sandbox);
+	open_own(L);
+	for (const struct script_lib *lib = script_libs; lib->name; lib++) {
+		char name[64] = "=memoir:";
+
+		strncat(name, lib->name, sizeof(name) - strlen(name) - 1);
+		if (luaL_loadbufferx(L, lib->text, strlen(lib->text), name, "t"))
+			return lua_error(L);
+		lua_pushvalue(L, 1);
+		lua_call(L, 1, 1);
+		if (lua_isnil(L, -1))
+			lua_pop(L, 1);
+		else
+			lua_setfield(L, 1, lib->name);
+	}
+	lua_setfield(L, LUA_REGISTRYINDEX, "memoir");
+	return 0;
+}
+
+struct script *script_new(const struct script_options *o)
+{
+	struct script *s = xcalloc(1, sizeof(*s));
+	struct script_limits limits = o->limits;
+
+	s->options = *o;
+	s->options.limits = (struct script_limits){ 0 }; /* of the script, not of the library */
+	s->lua = lua_newstate(script_allocate, s);
+	if (!s->lua)
+		abort();
+	*(struct script **)lua_getextraspace(s->lua) = s;
+	lua_pushcfunction(s->lua, open_state);
+	if (lua_pcall(s->lua, 0, 0, 0)) { /* a test opens every state that there is */
+		fprintf(stderr, "memoir: %s\n", lua_tostring(s->lua, -1));
+		abort();
+	}
+	s->options.limits = limits;
+	return s;
+}
+
+static void free_data(struct script_data *d)
+{
+	map_list_free(d->maps);
+	snapshot_drop(d->snapshot);
+	free(d->name);
+	free(d);
+}
+
+struct script *script_free(struct script *s)
+{
+	if (!s)
+		return NULL;
+	lua_sethook(s->lua, NULL, 0, 0);
+	lua_close(s->lua);
+	choice_drop(s->pending);
+	for (size_t i = 0; i < s->data_count; i++)
+		free_data(s->data[i]);
+	free(s->data);
+	for (unsigned i = 0; i < TEXT_COUNT; i++)
+		buf_release(&s->texts[i]);
+	free(s);
+	return NULL;
+}
+
+void script_add(struct script *s, struct snapshot *snapshot)
+{
+	script_add_data(s, snapshot_hold(snapshot));
+}
+
+/* "(global 'alocations')": which name may be meant? */
+static void suggest_global(lua_State *L, const char *text, struct buf *out)
+{
+	const char *at = strstr(text, "(global '");
+	char name[64] = "";
+	struct nearest near;
+
+	if (!at)
+		return;
+	at += strlen("(global '");
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "'"), at);
+	near = nearest_to(name);
+	lua_pushglobaltable(L);
+	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
+		if (lua_type(L, -2) == LUA_TSTRING)
+			nearest_consider(&near, lua_tostring(L, -2));
+	if (nearest_found(&near))
+		buf_printf(out, "; did you mean %s?", nearest_found(&near));
+	lua_pop(L, 1);
+}
+
+/* The message of an error that nobody caught. */
+static int explain(lua_State *L)
+{
+	struct script *s = script_of(L);
+	struct buf *text;
+	const char *message;
+
+	if (s->ended)
+		return 1;
+	message = luaL_tolstring(L, 1, NULL);
+	text = script_text(L, TEXT_ONE);
+	buf_text(text, message);
+	suggest_global(L, message, text);
+	lua_pushlstring(L, text->data, text->size);
+	return 1;
+}
+
+/* Text of a chunk, as limits_load() takes it. */
+struct pieces {
+	const char *text;
+	size_t left;
+};
+
+static const char *next_piece(lua_State *L, void *context, size_t *ret_size)
+{
+	struct pieces *p = context;
+	const char *text = p->text;
+
+	*ret_size = p->left < 16384 ? p->left : 16384;
+	script_steps(L, *ret_size / 16);
+	p->text += *ret_size;
+	p->left -= *ret_size;
+	return text;
+}
+
+/* "report.lua:12: …" */
+static unsigned line_of(const char *text)
+{
+	for (const char *colon = strchr(text, ':'); colon; colon = strchr(colon + 1, ':')) {
+		char *end;
+		unsigned long line = strtoul(colon + 1, &end, 10);
+
+		if (end > colon + 1 && *end == ':')
+			return (unsigned)line;
+	}
+	return 0;
+}
+
+static void set_end(struct script *s, int error, bool syntax, struct script_end *ret)
+{
+	const char *text = error ? lua_tostring(s->lua, -1) : "";
+
+	*ret = (struct script_end){ .status = SCRIPT_DONE };
+	if (!error && !s->ended)
+		return;
+	ret->status = s->exited	 ? SCRIPT_EXITED
+		      : s->ended ? SCRIPT_STOPPED
+		      : syntax	 ? SCRIPT_SYNTAX
+				 : SCRIPT_FAILED;
+	ret->code = s->code;
+	if (error == LUA_ERRMEM && !s->ended)
+		text = "it needs more memory than its limit allows";
+	if (s->exited)
+		text = "";
+	snprintf(ret->text, sizeof(ret->text), "%s", text ? text : "an error without a text");
+	ret->line = line_of(ret->text);
+}
+
+/* The chunk that was loaded, or its error, is on top; below it is the message handler. */
+static int call_chunk(struct script *s)
+{
+	int error = lua_pcall(s->lua, 0, LUA_MULTRET, 1);
+
+	lua_sethook(s->lua, NULL, 0, 0);
+	return error;
+}
+
+static const char *chunk_name(const char *name, char room[256])
+{
+	snprintf(room, 256, "%s%s", strchr(name, '.') || strchr(name, '/') ? "@" : "=", name);
+	return room;
+}
+
+/* A line that begins with #! is the kernel's. */
+static void skip_shebang(const char **text, size_t *size)
+{
+	if (*size < 2 || memcmp(*text, "#!", 2) != 0)
+		return;
+	while (*size && **text != '\n') {
+		++*text;
+		--*size;
+	}
+}
+
+void script_run(struct script *s, const char *name, const char *text, size_t size,
+		struct script_end *ret_end)
+{
+	struct pieces p = { text, size };
+	char room[256];
+	int error;
+	bool syntax;
+
+	lua_settop(s->lua, 0);
+	lua_pushcfunction(s->lua, explain);
+	script_limits_start(s);
+	skip_shebang(&p.text, &p.left);
+	error = lua_load(s->lua, next_piece, &p, chunk_name(name, room), "t");
+	syntax = error;
+	if (!error)
+		error = call_chunk(s);
+	set_end(s, error, syntax, ret_end);
+}
+
+/* Does a text end where more of it is expected? */
+static bool is_beginning(lua_State *L, int error)
+{
+	size_t size;
+	const char *text = lua_tolstring(L, -1, &size);
+
+	return error == LUA_ERRSYNTAX && size >= 5 && !strcmp(text + size - 5, "<eof>");
+}
+
+bool script_run_line(struct script *s, const char *text, size_t size, struct script_end *ret_end)
+{
+	struct buf wrapped = { 0 };
+	lua_State *L = s->lua;
+	int error;
+
+	lua_settop(L, 0);
+	lua_pushcfunction(L, explain);
+	script_limits_start(s);
+	buf_printf(&wrapped, "return __show(%.*s\n)", (int)size, text);
+	error = luaL_loadbufferx(L, wrapped.data, wrapped.size, "=line", "t");
+	buf_release(&wrapped);
+	if (error) {
+		lua_pop(L, 1);
+		error = luaL_loadbufferx(L, text, size, "=line", "t");
+	}
+	if (is_beginning(L, error))
+		return false;
+	if (!error)
+		error = call_chunk(s);
+	set_end(s, error, error == LUA_ERRSYNTAX, ret_end);
+	return true;
+}
+
+void script_complete(struct script *s, const char *text, struct buf *out)
+{
+	lua_State *L = s->lua;
+
+	lua_settop(L, 0);
+	script_limits_start(s);
+	lua_getfield(L, LUA_REGISTRYINDEX, "memoir");
+	lua_getfield(L, -1, "complete");
+	lua_pushstring(L, text);
+	if (!lua_pcall(L, 1, 1, 0) && lua_isstring(L, -1))
+		buf_text(out, lua_tostring(L, -1));
+	lua_sethook(L, NULL, 0, 0);
+	lua_settop(L, 0);
+}
