@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "answer/leaks.h"
+#include "answer/sentences.h"
 #include "answer/words.h"
 #include "base/buf_type.h"
 #include "base/path.h"
@@ -17,7 +18,8 @@
 #include "query/responsible.h"
 
 #define VERDICTS_SHOWN 5
-#define CACHED_STACKS 1000 /* of each kind; more are not kept */
+#define JUDGED_ROWS 10000000u /* of more, sentences do not speak of growth unless they have to */
+#define CACHED_STACKS 1000    /* of each kind; more are not kept */
 
 static void write_info(struct json *j, const struct model *m, const char *key, const char *info)
 {
@@ -196,6 +198,36 @@ static void take_totals(struct answer_overview *ret, const struct totals *t)
 	ret->stacks = ret->counts.stacks;
 }
 
+static void find_verdicts(struct ask *a, struct answer_overview *ret)
+{
+	const struct view *v = ret->view;
+
+	if (v->bits || v->responsible) {
+		verdicts_init(&ret->own, v, NULL);
+		ret->verdicts = &ret->own;
+	} else {
+		ret->verdicts = snapshot_verdicts(a->snapshot);
+	}
+}
+
+static void find_sentences(struct ask *a, struct answer_overview *ret)
+{
+	static const char *const words[] = { "auto", "all", "quick" };
+	const struct verdict_options held = { .held = true };
+	unsigned wanted = ask_choice(a, "sentences", words, 3);
+
+	ret->says = wanted < 3;
+	if (!ret->says)
+		return;
+	ret->judged =
+		wanted == 1 || (!wanted && ret->view->model->allocations.count <= JUDGED_ROWS);
+	/* They speak of what was freed at exit, too. */
+	if (ret->judged)
+		verdicts_init(&ret->held, ret->view, &held);
+	sentences_of_view(&ret->sentences, a->snapshot, ret->view, ret->judged ? &ret->held : NULL,
+			  &ret->memory);
+}
+
 static int overview_compute(struct ask *a, void *answer)
 {
 	struct answer_overview *ret = answer;
@@ -222,14 +254,10 @@ static int overview_compute(struct ask *a, void *answer)
 	stack_sums_release(&sums);
 	if (!v->bits)
 		take_totals(ret, &v->model->totals);
-	if (!ask_bool(a, "verdicts"))
-		return 0;
-	if (v->bits || v->responsible) {
-		verdicts_init(&ret->own, v, NULL);
-		ret->verdicts = &ret->own;
-	} else {
-		ret->verdicts = snapshot_verdicts(a->snapshot);
-	}
+	process_memory_init(&ret->memory, v);
+	if (ask_bool(a, "verdicts"))
+		find_verdicts(a, ret);
+	find_sentences(a, ret);
 	return 0;
 }
 
@@ -379,6 +407,11 @@ static int overview_json(struct ask *a, const void *answer, struct json *j, stru
 	if (o->view->bits)
 		write_filter(j, o->view);
 	write_totals(j, o);
+	sentences_memory_json(j, o->view->model, &o->memory);
+	if (o->says) {
+		sentences_json(j, o->view, &o->sentences);
+		json_bool(j, "growth_judged", o->judged);
+	}
 	if (o->verdicts)
 		write_verdicts(j, o->view, o->verdicts);
 	write_top(a, j, o, out);
@@ -396,11 +429,17 @@ static void overview_drop(void *answer)
 	for (unsigned i = 0; i < STACK_ORDERS; i++)
 		free(o->parts[i].rows);
 	verdicts_release(&o->own);
+	verdicts_release(&o->held);
+	sentences_release(&o->sentences);
 }
 
 /* Verdicts look at every curve of what was kept: seconds where all else takes none. */
 static const struct param_row params[] = {
 	{ "verdicts", PARAM_BOOL, "true", "with verdicts on what was not freed" },
+	{ "sentences", PARAM_CHOICE, "auto",
+	  "what is to be known first; auto: without growth, which takes longest, where there are "
+	  "very many allocations, quick: always without",
+	  .values = "auto|all|quick|none" },
 	{ "by", PARAM_CHOICE, "responsible", "what makes a row", .values = "responsible|stack",
 	  .letter = 'b' },
 	{ "top", PARAM_COUNT, "5", "rows of each kind", .letter = 'n' },
@@ -415,7 +454,9 @@ const struct question question_overview = {
 	.params = params,
 	.filters = true,
 	.is_long = overview_is_long,
-	.prefetch = (const struct prefetch[]){ { 2, "verdicts=false" }, { 20, "" }, { 0 } },
+	.prefetch = (const struct prefetch[]){ { 2, "sentences=none&verdicts=false" },
+					       { 20, "" },
+					       { 0 } },
 	.size = sizeof(struct answer_overview),
 	.compute = overview_compute,
 	.write_json = overview_json,

@@ -3,6 +3,7 @@
 /* What the question overview answers, and memoir report prints. */
 #include "answer/question.h"
 #include "model/stats.h"
+#include "query/sentence.h"
 #include "query/verdict.h"
 
 /* Responsible functions (query/responsible.h), or stacks, by one measure, the heaviest first. */
@@ -27,6 +28,11 @@ struct answer_overview {
 	uint64_t temporary;		 /* also what was removed from the recording */
 	const struct verdicts *verdicts; /* NULL: not asked for */
 	struct verdicts own;		 /* of a part */
+	struct verdicts held;		 /* for sentences: also of what was freed at exit */
+	struct process_memory memory;	 /* of the whole process, whatever is asked */
+	struct sentences sentences;
+	bool says;   /* sentences were asked for */
+	bool judged; /* they speak of growth */
 	bool backtraces, by_stack;
 };
 

@@ -40,6 +40,7 @@ static int timeline_maps_json(struct ask *a, const void *answer, struct json *j,
 	COLUMN(dirty)
 	COLUMN(clean)
 	COLUMN(swap)
+	COLUMN(mapped)
 #undef COLUMN
 	json_end_object(j);
 	return 0;

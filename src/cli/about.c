@@ -134,7 +134,25 @@ static void text_switched(struct buf *out, const struct term *t, const struct mo
 			   m->totals.unknown_frees == 1 ? "" : "s");
 }
 
-void about_text_totals(struct buf *out, const struct term *t, const struct model *m)
+/* What nobody has seen is not said. */
+static void text_memory(struct buf *out, const struct term *t, const struct model *m,
+			const struct process_memory *p)
+{
+	struct human a, b;
+
+	if (p->sampled)
+		about_line(out, t, "resident", "%s at most when sampled, %s after the start",
+			   human_size(&a, p->peak.rss),
+			   human_duration(&b, model_ns(m, p->peak.at)));
+	if (p->most.mapped)
+		about_line(out, t, "mapped",
+			   "%s at most, by the program itself, %s after the start",
+			   human_size(&a, p->most.mapped),
+			   human_duration(&b, model_ns(m, p->most.at)));
+}
+
+void about_text_totals(struct buf *out, const struct term *t, const struct model *m,
+		       const struct process_memory *memory)
 {
 	const struct totals *s = &m->totals;
 	struct human a, b, c;
@@ -149,6 +167,8 @@ void about_text_totals(struct buf *out, const struct term *t, const struct model
 			   human_size(&a, s->peak_bytes), human_count(&b, s->peak_count),
 			   s->peak_count == 1 ? "" : "s",
 			   human_duration(&c, model_ns(m, s->peak_at)));
+	if (memory)
+		text_memory(out, t, m, memory);
 	about_line(out, t, "leaked", "%s in %s block%s", human_size(&a, s->live_bytes),
 		   human_count(&b, s->live_count), s->live_count == 1 ? "" : "s");
 	about_line(out, t, "temporary", "%s, %s of all allocations; %s as heaptrack counts",

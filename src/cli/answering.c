@@ -306,11 +306,14 @@ static bool take_params(const struct command *c, struct ask *a)
 	return ask_check(a) && !(c->answers->question->check && c->answers->question->check(a));
 }
 
-static int write_answer(const struct command *c, struct ask *a, const void *answer, int status)
+static int write_answer(const struct command *c, struct ask *a, const char *path,
+			const void *answer, int status)
 {
 	const struct question *q = c->answers->question;
 	struct err err = { .offset = ERR_NO_OFFSET };
-	struct printing p = { .ask = a, .model = a->snapshot->model, .status = status };
+	struct printing p = {
+		.ask = a, .path = path, .model = a->snapshot->model, .status = status
+	};
 	struct sink sink;
 	struct json j;
 
@@ -358,7 +361,8 @@ static int ask_about(const struct command *c, struct ask *a, char *path)
 		fprintf(stderr, "memoir %s: %s\n", c->name, strerror(-error));
 		status = STATUS_FAILED;
 	} else {
-		status = write_answer(c, a, answer, other_status > status ? other_status : status);
+		status = write_answer(c, a, path, answer,
+				      other_status > status ? other_status : status);
 	}
 	if (q->release)
 		q->release(answer);

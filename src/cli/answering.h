@@ -16,6 +16,7 @@ struct buf;
 /* What print() gets besides the answer. */
 struct printing {
 	struct ask *ask;
+	const char *path;	   /* of the file, as it was given */
 	const struct model *model; /* of the ask's snapshot; NULL: it is no recording */
 	struct term term;
 	struct buf *out; /* flushed by answering_turn() and at the end */

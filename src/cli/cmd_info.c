@@ -78,7 +78,7 @@ static void print_text(struct buf *out, const struct model *m, struct locations 
 	about_text_program(out, &term, m);
 	buf_char(out, '\n');
 	about_line(out, &term, "events", "%s", count_text(m->totals.events));
-	about_text_totals(out, &term, m);
+	about_text_totals(out, &term, m, NULL);
 	about_line(out, &term, "stacks",
 		   "%s that allocate, %s that free; the deepest has %s frames",
 		   count_text(s->stacks), count_text(s->free_stacks), count_text(s->deepest));

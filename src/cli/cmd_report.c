@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* memoir report: what made up the peak, what leaked, who allocates most, and what for nothing. */
+/* memoir report: what is to be known first, in sentences; then what made up the peak, what leaked,
+ * who allocates most, and what for nothing. */
 #include <stdlib.h>
 
 #include "answer/overview.h"
@@ -10,12 +11,15 @@
 #include "cli/answering.h"
 #include "cli/processes.h"
 #include "cli/report.h"
+#include "cli/sentences_text.h"
 #include "cli/text.h"
 #include "cli/where.h"
 
-static bool full, stacks;
+static bool with_commands, full, stacks;
 
 static const struct command_option options[] = {
+	{ "commands", 0, NULL, "show below each sentence the command that shows its evidence",
+	  COMMAND_FLAG, &with_commands },
 	{ "stacks", 0, NULL, "show the stack of each that weighs most", COMMAND_FLAG, &stacks },
 	{ "full", 0, NULL, "the same with every frame, and whole paths", COMMAND_FLAG, &full },
 	{ "measure", 'm', "WORD", "of a folder: peak, leaked, allocated or temporary (peak)",
@@ -148,7 +152,13 @@ static void print_report(struct printing *p, const void *answer)
 	struct report r = { .view = o->view, .term = p->term, .full = full };
 
 	about_text_program(p->out, &p->term, p->model);
-	about_text_totals(p->out, &p->term, p->model);
+	sentences_text(p, o->view, &o->sentences, with_commands);
+	if (o->says && !o->judged && !ask_has(p->ask, "sentences"))
+		buf_printf(p->out,
+			   "%s  Of so many allocations growth is judged with --sentences all.%s\n",
+			   term_style(&p->term, STYLE_DIM), term_style(&p->term, STYLE_PLAIN));
+	buf_char(p->out, '\n');
+	about_text_totals(p->out, &p->term, p->model, &o->memory);
 	about_text_loss(p->out, &p->term, p->model);
 	if (o->view->bits)
 		about_text_filter(p->out, &p->term, o->view);

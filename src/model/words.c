@@ -19,8 +19,7 @@ static const struct {
 #undef X
 };
 
-/* As it could be typed into a shell. */
-static void quote(struct buf *out, const char *word)
+void words_quoted(struct buf *out, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_-+=./,:@%^";
@@ -48,7 +47,7 @@ void words_command(struct buf *out, const struct model *m)
 	for (; p < end; p += strlen(p) + 1) {
 		if (out->size)
 			buf_char(out, ' ');
-		quote(out, p);
+		words_quoted(out, p);
 	}
 }
 

@@ -8,6 +8,8 @@
 
 struct buf;
 
+/* One word of a command line, in quotes if a shell would not take it as it is. */
+void words_quoted(struct buf *out, const char *word);
 /* The command line, as it could be typed into a shell; nothing if it is not known. */
 void words_command(struct buf *out, const struct model *m);
 /* What the process called itself at last, else the command line. */

@@ -376,7 +376,7 @@ static void print_list(const struct condition *c, const char *between, struct bu
 }
 
 /* Reads back as the same bytes: see read_text() in expr.c. */
-static void print_quoted(const char *text, struct buf *out)
+void filter_print_text(const char *text, struct buf *out)
 {
 	if (expr_is_number_word(text)) {
 		buf_text(out, text);
@@ -411,7 +411,7 @@ static void print_test(const struct condition *c, struct buf *out)
 			buf_printf(out, "%s%llu", i ? ", " : "",
 				   (unsigned long long)c->value.ids[i]);
 	else
-		print_quoted(c->value.text, out);
+		filter_print_text(c->value.text, out);
 	buf_text(out, alive ? ")" : "");
 }
 

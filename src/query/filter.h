@@ -120,5 +120,7 @@ int filter_own(struct filter *f, const char *expression, struct err *err);
 bool filter_is_empty(const struct filter *f);
 /* The filter as one expression that filter_parse() takes. */
 void filter_print(const struct filter *f, struct buf *out);
+/* A value as expressions have it: in quotes if need be. */
+void filter_print_text(const char *text, struct buf *out);
 /* What it says of frames, hidden and own, as two lines of expressions. */
 void filter_print_frames(const struct filter *f, struct buf *out);

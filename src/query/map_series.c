@@ -3,8 +3,10 @@
 #include "query/map_series.h"
 
 #include "base/xalloc.h"
+#include "query/process_memory.h"
 
-static void add_point(struct map_point *p, const struct map_usage *u, bool less)
+static void add_point(struct map_point *p, const struct map_history *m, const struct map_usage *u,
+		      bool less)
 {
 	const struct region_usage *b = &u->bytes;
 	uint64_t sign = less ? UINT64_MAX : 1;
@@ -15,6 +17,8 @@ static void add_point(struct map_point *p, const struct map_usage *u, bool less)
 	p->dirty += sign * (b->shared_dirty + b->private_dirty);
 	p->clean += sign * (b->shared_clean + b->private_clean);
 	p->swap += sign * b->swap;
+	if (map_is_programs(&m->rows[u->map]))
+		p->mapped += sign * u->address_space;
 }
 
 /* Of many points, the last one of each of `count` equal parts of the time. */
@@ -51,8 +55,8 @@ size_t map_series(const struct map_list *l, size_t count, struct map_point **ret
 		if (!view_has(l->view, u->map))
 			continue;
 		if (at > m->rows[u->map].first_usage)
-			add_point(&now, &m->usages[at - 1], true);
-		add_point(&now, u, false);
+			add_point(&now, m, &m->usages[at - 1], true);
+		add_point(&now, m, u, false);
 		if (n && points[n - 1].at == u->at)
 			n--;
 		now.at = u->at;

@@ -7,6 +7,7 @@
 struct map_point {
 	uint64_t at; /* stamp */
 	uint64_t address_space, rss, anonymous, dirty, clean, swap;
+	uint64_t mapped; /* by the program itself, for memory of its own */
 };
 /* At most `count` points between the first and the last change, or all changes if there are no more
  * than that; the caller frees *ret_points.  0: all of them. */

@@ -415,7 +415,8 @@ def test_timeline(finished):
     """All maps together, without the recorder's own."""
     path, maps = finished
     series = harness.ask("maps", "--timeline", "--json", "--no-cache", path)
-    assert list(series) == ["xs", "address_space", "rss", "anonymous", "dirty", "clean", "swap"]
+    assert list(series) == ["xs", "address_space", "rss", "anonymous", "dirty", "clean", "swap",
+                            "mapped"]
     assert len({len(values) for values in series.values()}) == 1 and len(series["xs"]) >= 8
     assert series["xs"] == sorted(series["xs"])
     theirs = [m["usage_history"][-1] for m in maps if not m["is_own"]]

@@ -253,7 +253,7 @@ def test_failing(seen):
     is_ = walked(seen, "failing")
     assert "the disk is full" in is_["said"] and is_["again"] > 3
     assert "does not have this recording" in is_["unknown"] and "no such view" in is_["no_view"]
-    assert "does not answer" in is_["gone"] and is_["kept"] == 5
+    assert "does not answer" in is_["gone"] and is_["kept"] == 6
 
 
 def test_frame(seen):

@@ -272,6 +272,7 @@ export interface MapsQuery extends Omit<Filters, "jemalloc"> {
 
 export interface OverviewQuery extends Omit<Filters, "backtraces"> {
 	verdicts?: boolean;
+	sentences?: "auto" | "all" | "quick" | "none";
 	by?: "responsible" | "stack";
 	top?: number;
 	backtraces?: boolean;

@@ -8,7 +8,7 @@ import { dataUrl, useAsked, useData, type Asked } from "./recordings";
 import type { Overview } from "./types";
 
 export const useFacts = (id: string): Answer<Overview> =>
-	useData<Overview>(dataUrl(id, "/data/{id}/overview", { verdicts: false }));
+	useData<Overview>(dataUrl(id, "/data/{id}/overview", { sentences: "none", verdicts: false }));
 
 const isPart = (asked: Asked): boolean =>
 	Object.values(asked).some((v) => v !== undefined && v !== "");
@@ -19,7 +19,13 @@ export function useMatched(id: string): { part: boolean; answer: Answer<Overview
 		part = isPart(asked);
 	const whole = useFacts(id),
 		matched = useData<Overview>(
-			part ? dataUrl(id, "/data/{id}/overview", { verdicts: false, ...asked }) : null,
+			part
+				? dataUrl(id, "/data/{id}/overview", {
+						sentences: "none",
+						verdicts: false,
+						...asked,
+					})
+				: null,
 		);
 	return { part, answer: part ? matched : whole };
 }

@@ -86,6 +86,7 @@ export interface MapsTimeline {
 	dirty: number[];
 	clean: number[];
 	swap: number[];
+	mapped: number[]; /* by the program itself */
 }
 
 export interface Verdict {
@@ -110,6 +111,27 @@ export interface Top {
 	stacks: number;
 	bytes: number;
 	count: number;
+}
+/* What is to be known first.  parts: the text, with its numbers to be written as the page does. */
+export interface Sentence {
+	kind: string;
+	text: string;
+	parts: {
+		text: string;
+		bytes?: number;
+		bytes_per_second?: number;
+		count?: number;
+		ns?: number;
+		function?: boolean;
+	}[];
+	bytes: number;
+	at_ns?: number;
+	evidence: {
+		question: string;
+		parameters: Record<string, string>;
+		view: string;
+		term: string; /* to be added to what is asked; "": nothing */
+	};
 }
 export interface Overview {
 	id: string;
@@ -137,6 +159,9 @@ export interface Overview {
 	heaptrack_temporary?: number; /* of a whole recording only */
 	peak: { bytes: number; count: number; at_ns: number };
 	leaked: { bytes: number; count: number };
+	/* Of the whole process; not there: nobody has seen it. */
+	memory: { rss?: { bytes: number; at_ns: number }; mapped?: { bytes: number; at_ns: number } };
+	sentences?: Sentence[]; /* as verdicts are: later */
 	stacks: number;
 	deepest_stack: number;
 	without_stack: number;

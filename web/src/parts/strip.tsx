@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The timeline that stands above every view of a recording.  The brush is the range and the dashed
 // line the moment that everything below speaks about; both are in the address (from, to, at).  The
-// whole recording is the quiet line behind what the question leaves.
+// whole recording is the quiet line behind what the question leaves.  Beside the bytes of blocks
+// stand what was resident, and what the program mapped itself, where they are something else.
 import { useMemo } from "preact/hooks";
 import { dataUrl, nsToSeconds, time, useData } from "../app/recordings";
 import { useFacts } from "../app/facts";
@@ -35,6 +36,40 @@ const FORMAT: Record<Series, (v: number) => string> = {
 	blocks: (v) => short(v),
 	rate: (v) => `${short(v)}/s`,
 };
+
+/* What maps had at each of the moments: as at the last sample or call before, nothing before the
+ * first. */
+export function atMoments(
+	moments: readonly number[],
+	xs: readonly number[],
+	values: readonly number[],
+): (number | null)[] {
+	let next = 0;
+	return moments.map((x) => {
+		while (next < xs.length && xs[next]! <= x) next++;
+		return next ? values[next - 1]! : null;
+	});
+}
+
+const OTHERWISE = 1.25; /* as much as the blocks, and it is worth a curve of its own */
+const WORTH = 0.1; /* of the blocks' peak: the same of what is mapped */
+
+/* The curves of the process, behind the one of its blocks. */
+function processLines(t: Timeline, maps: MapsTimeline): Line[] {
+	const moments = t.xs_ns.map((ns) => ns / 1e9),
+		xs = maps.xs.map((ms) => (ms - t.start_ms) / 1e3),
+		peak = t.peak.bytes;
+	const lines: Line[] = [];
+	if (Math.max(...maps.rss) > OTHERWISE * peak)
+		lines.push({ label: "resident", values: atMoments(moments, xs, maps.rss), tone: "second" });
+	if (Math.max(...maps.mapped) > WORTH * peak)
+		lines.push({
+			label: "mapped by the program",
+			values: atMoments(moments, xs, maps.mapped),
+			tone: "third",
+		});
+	return lines;
+}
 
 export function Strip({ id }: { id: string }) {
 	const { view, parameters } = useRoute();
@@ -123,7 +158,17 @@ export function Strip({ id }: { id: string }) {
 											fill: true,
 										},
 									]
-								: [{ label, values: values(t, series), tone: "curve", fill: true }];
+								: [
+										{
+											label,
+											values: values(t, series),
+											tone: "curve",
+											fill: true,
+										},
+										...(series === "bytes" && mapped
+											? processLines(t, mapped)
+											: []),
+									];
 					const moment = at ? Number(at) : undefined;
 					const brush =
 						from || to

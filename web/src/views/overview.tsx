@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The first view of a recording: how much, when, who, why.  The figures that people came for are in
-// words, each leading to what it counts; then who holds the memory, with verdicts; then the graphs,
-// which show the stretch that the brush of the strip chose.  All of them are of what the question
-// and the brush choose, and their links keep both; only the last card is of the recording itself.
+// The first view of a recording: how much, when, who, why.  First the sentences; then the figures
+// that people came for, each leading to what it counts; then who holds the memory, with verdicts;
+// then the graphs, which show the stretch that the brush of the strip chose.  All of them are of
+// what the question and the brush choose, and their links keep both; only the process's own memory
+// and the last card are of the recording itself.
 import type { Answer } from "../app/api";
 import { useFacts, useMatched, useVerdicts } from "../app/facts";
 import type { Overview as Facts, Top, Verdict } from "../app/types";
@@ -27,6 +28,7 @@ import {
 } from "../parts/units";
 import { has } from "./names";
 import { Graphs } from "./overview_graphs";
+import { Sentences } from "./overview_sentences";
 import type { ViewProps } from "./views";
 
 export function Overview({ id }: ViewProps) {
@@ -51,6 +53,7 @@ export function Overview({ id }: ViewProps) {
 							) : null}
 						</Banner>
 					))}
+					<Sentences facts={verdicts} />
 					<Answered what="What matches" answer={matched.answer} lines={4}>
 						{(of) => (
 							<Glance
@@ -94,7 +97,7 @@ const responsible = (r: { function: string; backtrace_id: number }): string =>
 	r.backtrace_id ? `responsible = ${quote(r.function)}` : "backtrace = 0";
 const list = (): string => (has("allocations") ? "allocations" : "flame");
 
-/* Five figures, each with the sentence that makes it mean something. */
+/* Six figures, each with the sentence that makes it mean something. */
 function Glance({
 	facts: f,
 	whole,
@@ -126,6 +129,7 @@ function Glance({
 					{duration(f.peak.at_ns / 1e9)}
 				</a>
 			</Figure>
+			<Resident facts={whole} />
 			<Figure
 				name="Never freed"
 				value={<Bytes value={f.leaked.bytes} to={flame("leaked")} />}
@@ -185,6 +189,27 @@ function Glance({
 					: ""}
 			</Figure>
 		</section>
+	);
+}
+
+/* Of the whole process, whatever is asked; nothing where no sample was taken. */
+function Resident({ facts: { memory, peak } }: { facts: Facts }) {
+	const { rss, mapped } = memory;
+	if (!rss) return null;
+	return (
+		<Figure
+			name="Resident"
+			value={
+				<Bytes
+					value={rss.bytes}
+					to={href({}, { series: "rss", at: String(rss.at_ns / 1e9) })}
+				/>
+			}>
+			most that was seen, at {duration(rss.at_ns / 1e9)}
+			{mapped && mapped.bytes > peak.bytes / 100
+				? `; ${bytes(mapped.bytes)} mapped by the program itself`
+				: ""}
+		</Figure>
 	);
 }
 

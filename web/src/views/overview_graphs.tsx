@@ -73,16 +73,18 @@ const GROUPS: readonly Group[] = [
 			{ key: "dirty", label: "dirty", field: "dirty", kind: "bytes" },
 			{ key: "clean", label: "clean", field: "clean", kind: "bytes" },
 			{ key: "swap", label: "swap", field: "swap", kind: "bytes" },
+			{ key: "mapped", label: "mapped", field: "mapped", kind: "bytes" },
 		],
 	},
 ];
 
-/* What the timeline above draws, as a curve of the groups. */
-const ABOVE: Record<string, string> = {
-	bytes: "allocated_size",
-	blocks: "allocated_count",
-	rate: "allocations_per_second",
-	rss: "rss",
+/* What the timeline above draws, as curves of the groups: beside the bytes alive it may show what
+ * is resident. */
+const ABOVE: Record<string, readonly string[]> = {
+	bytes: ["allocated_size", "rss"],
+	blocks: ["allocated_count"],
+	rate: ["allocations_per_second"],
+	rss: ["rss"],
 };
 
 const FORMAT: Record<Curve["kind"], (v: number) => string> = {
@@ -124,9 +126,10 @@ function Graph({ id, group, facts }: { id: string; group: Group; facts: Facts })
 		dataUrl(id, group.path, group.filtered ? { filter, from: time(from), to: time(to) } : {}),
 	);
 	/* The timeline has drawn one of them already: another one is the first here. */
-	const above = useTimelineFolded() ? "" : ABOVE[parameters["series"] || "bytes"];
+	const above = useTimelineFolded() ? [] : (ABOVE[parameters["series"] || "bytes"] ?? []);
 	const usual =
-		group.curves.find((c) => group.key === "leaked" || c.field !== above) ?? group.curves[0]!;
+		group.curves.find((c) => group.key === "leaked" || !above.includes(c.field)) ??
+		group.curves[0]!;
 	const curve = group.curves.find((c) => c.key === parameters[group.key]) ?? usual;
 	const start = facts.start_ms;
 	const xs = useMemo(

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Sentences with their evidence.  See sentences.h. */
+#include "answer/sentences.h"
+
+#include "base/buf_text.h"
+#include "base/buf_type.h"
+#include "query/answer.h"
+
+void sentences_of_view(struct sentences *ret, const struct snapshot *s, const struct view *v,
+		       const struct verdicts *verdicts, const struct process_memory *memory)
+{
+	const struct sentence_sources from = {
+		.view = v,
+		.verdicts = verdicts,
+		.memory = v->bits ? NULL : memory,
+		.running = s->live,
+	};
+
+	sentences_init(ret, &from);
+}
+
+void sentence_filter(struct buf *out, const struct view *v, const struct sentence *s)
+{
+	if (v->filter && !filter_is_empty(v->filter))
+		filter_print(v->filter, out);
+	if (*s->term)
+		buf_printf(out, "%s%s", out->size ? " and " : "", s->term);
+}
+
+static void write_parts(struct json *j, const struct sentence *s)
+{
+	static const char *const keys[] = {
+		[PART_BYTES] = "bytes",	  [PART_BYTES_PER_SECOND] = "bytes_per_second",
+		[PART_COUNT] = "count",	  [PART_NS] = "ns",
+		[PART_THREAD] = "thread",
+	};
+
+	json_array(j, "parts");
+	for (size_t i = 0; i < s->part_total; i++) {
+		const struct sentence_part *p = &s->parts[i];
+
+		json_object(j, NULL);
+		json_text(j, "text", p->text);
+		if (p->kind == PART_FUNCTION)
+			json_bool(j, "function", true);
+		else if (p->kind < sizeof(keys) / sizeof(*keys) && keys[p->kind])
+			json_number(j, keys[p->kind], p->value);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void write_evidence(struct json *j, const struct view *v, const struct sentence *s)
+{
+	const struct sentence_rule *rule = &sentence_rules[s->kind];
+	struct params given = { 0 };
+	struct buf filter = { 0 };
+	struct err err;
+
+	sentence_filter(&filter, v, s);
+	params_decode_query(&given, rule->parameters, &err);
+	json_object(j, "evidence");
+	json_text(j, "question", rule->question);
+	json_object(j, "parameters");
+	for (size_t i = 0; i < given.count; i++)
+		json_text(j, given.rows[i].name, given.rows[i].value);
+	if (filter.size)
+		json_text(j, "filter", filter.data);
+	json_end_object(j);
+	json_text(j, "view", rule->view);
+	json_text(j, "term", s->term);
+	json_end_object(j);
+	params_release(&given);
+	buf_release(&filter);
+}
+
+/* What is 0 says nothing. */
+static void write_figure(struct json *j, const char *key, uint64_t value)
+{
+	if (value)
+		json_number(j, key, value);
+}
+
+static void write_sentence(struct json *j, const struct view *v, const struct sentence *s)
+{
+	struct buf text = { 0 };
+
+	json_object(j, NULL);
+	json_text(j, "kind", sentence_rules[s->kind].name);
+	for (size_t i = 0; i < s->part_total; i++)
+		buf_text(&text, s->parts[i].text);
+	json_text(j, "text", text.data);
+	buf_release(&text);
+	write_parts(j, s);
+	json_number(j, "bytes", s->bytes);
+	write_figure(j, "whole_bytes", s->whole);
+	write_figure(j, "count", s->count);
+	write_figure(j, "whole_count", s->all_count);
+	write_figure(j, "functions", s->functions);
+	if (s->function) {
+		json_text(j, "function", s->function);
+		json_number(j, "backtrace_id", answer_stack(v->model, s->stack));
+	}
+	write_figure(j, "part_bytes", s->part_bytes);
+	write_figure(j, "part_count", s->part_count);
+	write_figure(j, "pool_bytes", s->pool_bytes);
+	write_figure(j, "resident_bytes", s->resident_bytes);
+	write_figure(j, "threads", s->threads);
+	write_figure(j, "thread", s->thread);
+	write_figure(j, "at_ns", s->at_ns);
+	write_figure(j, "since_ns", s->since_ns);
+	write_figure(j, "bytes_per_second", s->bytes_per_second);
+	write_evidence(j, v, s);
+	json_end_object(j);
+}
+
+void sentences_json(struct json *j, const struct view *v, const struct sentences *all)
+{
+	json_array(j, "sentences");
+	for (uint32_t i = 0; i < all->count; i++)
+		write_sentence(j, v, &all->rows[i]);
+	json_end_array(j);
+}
+
+void sentences_memory_json(struct json *j, const struct model *m, const struct process_memory *p)
+{
+	json_object(j, "memory");
+	if (p->sampled) {
+		json_object(j, "rss");
+		json_number(j, "bytes", p->peak.rss);
+		json_number(j, "at_ns", model_ns(m, p->peak.at));
+		json_end_object(j);
+	}
+	if (p->most.mapped) {
+		json_object(j, "mapped");
+		json_number(j, "bytes", p->most.mapped);
+		json_number(j, "at_ns", model_ns(m, p->most.at));
+		json_end_object(j);
+	}
+	json_end_object(j);
+}

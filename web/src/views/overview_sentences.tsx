@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What is to be known first, in sentences that the server makes from the figures.  Each leads to
+// the view that shows where it comes from; their numbers are written as everywhere on the page.
+import type { Answer } from "../app/api";
+import type { Overview as Facts, Sentence } from "../app/types";
+import { href, type Parameters } from "../app/url";
+import { adding } from "../parts/adding";
+import { bytes, count, duration, middle } from "../parts/units";
+
+type Part = Sentence["parts"][number];
+
+function words(part: Part): string {
+	if (part.bytes !== undefined) return bytes(part.bytes);
+	if (part.bytes_per_second !== undefined) return `${bytes(part.bytes_per_second)}/s`;
+	if (part.count !== undefined) return count(part.count);
+	if (part.ns !== undefined) return duration(part.ns / 1e9);
+	return part.function ? middle(part.text, 70) : part.text;
+}
+
+/* Where the evidence is: the present question, and what the sentence is about. */
+export function evidence({ evidence: e, at_ns }: Sentence): string {
+	const { measure } = e.parameters;
+	if (e.view === "overview")
+		return href({}, { series: "rss", at: at_ns ? String(at_ns / 1e9) : "" });
+	const more: Parameters = measure ? { measure } : {};
+	return e.term ? adding(e.term, e.view, more) : href({ view: e.view }, more);
+}
+
+export function Sentences({ facts }: { facts: Answer<Facts> }) {
+	const all = facts.data?.sentences;
+	if (facts.error) return null; /* the verdicts' figure says what is wrong */
+	return (
+		<section class="sentences" aria-label="In short" aria-busy={!all}>
+			{all ? (
+				<ul>
+					{all.map((s) => (
+						<li key={s.text}>
+							<a href={evidence(s)} data-kind={s.kind}>
+								{s.parts.map((p, i) =>
+									p.function ? (
+										<b key={i} title={p.text}>
+											{words(p)}
+										</b>
+									) : p.text === words(p) && Object.keys(p).length === 1 ? (
+										p.text
+									) : (
+										<b key={i}>{words(p)}</b>
+									),
+								)}
+								.
+							</a>
+						</li>
+					))}
+				</ul>
+			) : (
+				<p class="dim" role="status">
+					Being worked out …
+				</p>
+			)}
+		</section>
+	);
+}
