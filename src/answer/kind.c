@@ -47,6 +47,7 @@ static void no_progress(void *context, uint64_t done, uint64_t total)
 /* Names are looked for as long as the locations live, the loading is over before. */
 static void find_names(struct snapshot *s, const struct loading *l)
 {
+	struct parts naming = { l, 85, 95 };
 	struct locations_options names = l->names;
 	struct cache_options cache;
 
@@ -55,7 +56,9 @@ static void find_names(struct snapshot *s, const struct loading *l)
 	names.progress = no_progress;
 	s->locations = locations_new(s->model, &names);
 	cache_options_release(&cache);
+	locations_on_progress(s->locations, part_done, &naming);
 	locations_resolve_all(s->locations);
+	locations_on_progress(s->locations, no_progress, NULL);
 }
 
 static int load_recording(struct snapshot *s, const struct loading *l, struct err *err)

@@ -3,6 +3,7 @@
  * who allocates most, and what for nothing. */
 #include <stdlib.h>
 
+#include "answer/missing_names.h"
 #include "answer/overview.h"
 #include "base/buf_text.h"
 #include "base/buf_type.h"
@@ -140,6 +141,20 @@ static void print_part(struct printing *p, struct report *r, const struct title 
 		   term_style(&p->term, STYLE_PLAIN));
 }
 
+/* Once, at the end: which names would say more. */
+static void print_missing_names(struct printing *p, const struct view *v)
+{
+	auto_buf struct buf line = { 0 };
+	struct missing_names missing;
+
+	missing_names_init(&missing, v);
+	missing_names_line(&missing, &line);
+	if (line.size)
+		buf_printf(p->out, "\n%s%s%s\n", term_style(&p->term, STYLE_WARNING), line.data,
+			   term_style(&p->term, STYLE_PLAIN));
+	missing_names_release(&missing);
+}
+
 static void print_report(struct printing *p, const void *answer)
 {
 	static const struct title titles[] = {
@@ -168,6 +183,7 @@ static void print_report(struct printing *p, const void *answer)
 		print_title(p, &titles[i], &part->all, o->view);
 		print_part(p, &r, &titles[i], part, o->by_stack);
 	}
+	print_missing_names(p, o->view);
 	free(r.frames);
 }
 

@@ -9,8 +9,8 @@
 #include "base/buf_type.h"
 #include "base/path.h"
 #include "base/xalloc.h"
-#include "cli/packages.h"
 #include "recording/shared_file.h"
+#include "symbols/packages.h"
 
 #define INDENT 12
 

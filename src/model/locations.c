@@ -343,6 +343,17 @@ static void resolve_some(void *context, unsigned worker, uint64_t first, uint64_
 		p->options.progress(p->options.context, done, a->total);
 }
 
+bool locations_ask_servers(const struct locations *p)
+{
+	return p->options.debuginfod;
+}
+
+void locations_on_progress(struct locations *p, model_progress progress, void *context)
+{
+	p->options.progress = progress;
+	p->options.context = context;
+}
+
 void locations_resolve_all(struct locations *p)
 {
 	struct all a = { .locations = p, .caller = pthread_self() };

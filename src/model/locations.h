@@ -57,6 +57,10 @@ uint32_t locations_frame_count(const struct locations *p);
 const struct location *locations_at(struct locations *p, uint32_t location);
 const struct location_frame *locations_frames(struct locations *p, uint32_t location,
 					      unsigned *ret_count);
+/* Are the servers of DEBUGINFOD_URLS asked for names? */
+bool locations_ask_servers(const struct locations *p);
+/* Who is told how far locations_resolve_all() is, instead of who was named at first. */
+void locations_on_progress(struct locations *p, model_progress progress, void *context);
 /* With progress; then the two above never wait. */
 void locations_resolve_all(struct locations *p);
 

@@ -120,7 +120,8 @@ ORDER_WITH(compare_stacks, struct diff_stack, struct diff,
 	   compare(context, &x->weight, &y->weight) ?: RISING(node))
 
 ORDER_WITH(compare_functions, struct diff_function, struct diff,
-	   compare(context, &x->own, &y->own) ?: compare(context, &x->total, &y->total) ?: RISING(name))
+	   compare(context, &x->own, &y->own) ?: compare(context, &x->total, &y->total)
+						 ?: RISING(name))
 
 static void list_stacks(struct diff *d)
 {

@@ -304,3 +304,25 @@ int library_remove(struct library *l, const char *id, const char *by)
 	pthread_mutex_unlock(&l->lock);
 	return error;
 }
+
+int library_find_names(struct library *l, const char *id, const char *by)
+{
+	struct entry *e;
+	int error = 0;
+
+	pthread_mutex_lock(&l->lock);
+	e = find_entry(l, id);
+	if (!e)
+		error = -ENOENT;
+	else if (e->uploaded && by && strcmp(by, e->uploader) != 0)
+		error = -EACCES;
+	if (!error && !e->naming) {
+		e->debuginfod = e->naming = true;
+		/* One that is being loaded is begun again when that is done. */
+		if (e->state != ENTRY_LOADING)
+			e->state = ENTRY_WAITING;
+		pthread_cond_broadcast(&l->changed);
+	}
+	pthread_mutex_unlock(&l->lock);
+	return error;
+}

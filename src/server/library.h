@@ -51,6 +51,10 @@ void library_counts(struct library *l, size_t *ret_all, size_t *ret_done);
  * -errno with err. */
 int library_upload(struct library *l, const char *path, const char *name, const char *uploader,
 		   char ret_id[ID_SIZE], struct err *err);
+/* Loads a recording again and asks the debuginfod servers for names; the old snapshot is answered
+ * from until then.  0, -ENOENT, or -EACCES if it was uploaded, and not `by` this one; NULL: whoever
+ * it was. */
+int library_find_names(struct library *l, const char *id, const char *by);
 /* Forgets an uploaded one: 0, -ENOENT, -EPERM if it was not uploaded, or -EACCES if not `by` this
  * one; NULL: whoever it was. */
 int library_remove(struct library *l, const char *id, const char *by);

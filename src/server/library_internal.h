@@ -34,6 +34,8 @@ struct entry {
 	char uploader[64];	   /* who sent it: see struct visitor; "": this server itself */
 	bool held;		   /* by a loader, which works on it without the lock */
 	bool gone;		   /* to be freed by that one */
+	bool debuginfod;	   /* somebody wants names from its servers */
+	bool naming;		   /* and they are being looked for */
 	uint64_t began_ns;	   /* CLOCK_MONOTONIC: when the loader took it */
 	uint64_t look_ns;	   /* the same: not to be loaded again before */
 };

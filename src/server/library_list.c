@@ -69,7 +69,8 @@ struct listed {
 	uint64_t size, version;
 	struct snapshot *snapshot;
 	size_t recordings; /* of a folder; 0: it is none */
-	bool live;
+	bool live, naming;
+	double named;
 };
 
 static void list_one(struct json *j, struct listed *e)
@@ -101,6 +102,8 @@ static void list_one(struct json *j, struct listed *e)
 		json_array(j, "warnings");
 		json_end_array(j);
 	}
+	if (e->naming)
+		json_real(j, "naming_progress", e->named, 2);
 	if (e->recordings)
 		json_number(j, "recordings", e->recordings);
 	json_end_object(j);
@@ -157,6 +160,8 @@ void library_list(struct library *l, struct json *j)
 			.version = e->version,
 			.snapshot = e->snapshot ? snapshot_hold(e->snapshot) : NULL,
 			.live = e->snapshot && e->snapshot->live,
+			.naming = e->naming,
+			.named = e->held ? e->progress : 0,
 		};
 		memcpy(rows[folders + i].id, e->id, ID_SIZE);
 	}

@@ -122,8 +122,10 @@ static void load(struct library *l, struct entry *e)
 	struct err err = { .offset = ERR_NO_OFFSET };
 	struct snapshot *s = snapshot_new();
 	struct file_state file = e->file;
+	bool naming = e->debuginfod;
 	int error = 0;
 
+	how.names.debuginfod |= naming;
 	e->state = ENTRY_LOADING;
 	e->progress = 0;
 	e->held = true;
@@ -142,6 +144,10 @@ static void load(struct library *l, struct entry *e)
 	pthread_mutex_lock(&l->lock);
 	e->file = file;
 	take_in(l, e, s, error, &err, now_ns() - e->began_ns);
+	if (naming)
+		e->naming = false;
+	else if (e->naming)
+		e->state = ENTRY_WAITING; /* names were wanted meanwhile */
 	if (!error && !s->live && !l->stopping && !next_waiting(l, false))
 		prepare(l, s);
 	e->held = false;

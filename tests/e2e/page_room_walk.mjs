@@ -119,7 +119,8 @@ await walk({
 
 	/* The flame graph fills the window, by its button and by a key; Escape leaves. */
 	async fill(is) {
-		const page = await open(`#/flame/${id}?measure=allocated&frames=all&unfold=1`, { height: 620 });
+		const page = await open(`#/flame/${id}?measure=allocated&frames=all&unfold=1`,
+			{ height: 620 });
 		await settled(page);
 		const filling = () => page.evaluate(() => {
 			const box = document.querySelector(".filling")?.getBoundingClientRect();

@@ -378,7 +378,7 @@ await walk({
 		await partial.route(/\/list$/, async (route) => {
 			const answer = await route.fetch(), list = await answer.json();
 			for (const r of list) r.warnings = [{ kind: "live", text: "still written" },
-				{ kind: "no_symbols", text: "libfoo.so has no symbols.", modules: ["libfoo.so"] },
+				{ kind: "truncated", text: "libfoo.so is cut.", modules: ["libfoo.so"] },
 				{ kind: "culled", text: "some were culled" }];
 			await route.fulfill({ response: answer, json: list });
 		});

@@ -89,7 +89,8 @@ def test_a_server_that_is_open_to_all(recording):
         server.loaded()
         assert another_user.statuses(server.port, ("GET", "/list"),
                                      ("GET", "/data/last/flame")) == [200, 200]
-        assert another_user.statuses(server.port, ("POST", "/agents/1/control/purge")) == [404]
+        assert another_user.statuses(server.port, ("POST", "/agents/1/control/purge"),
+                                     ("POST", "/data/last/find_names")) == [404, 403]
         with open(recording, "rb") as file:
             ours = server.ask("/upload?name=ours", method="POST", body=file.read())
         assert ours.status == 201

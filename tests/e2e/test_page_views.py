@@ -188,7 +188,7 @@ def test_states(seen):
         assert "the disk is full" in said and "Try again" in said, view
         assert int(said.split(" | ")[1]) > 0, view
     assert "sice" in is_["wrong"]
-    assert is_["partial"] == "libfoo.so has no symbols. libfoo.so 1 more warning"
+    assert is_["partial"] == "libfoo.so is cut. libfoo.so 1 more warning"
 
 
 def test_functions(seen, report):

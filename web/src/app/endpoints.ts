@@ -490,6 +490,7 @@ export interface Endpoints {
 	"/data/{id}/holders": HoldersQuery;
 	"/data/{id}/leaks": LeaksQuery;
 	"/data/{id}/maps": MapsQuery;
+	"/data/{id}/missing_names": Nothing;
 	"/data/{id}/overview": OverviewQuery;
 	"/folders/{id}/processes": ProcessesQuery;
 	"/folders/{id}/flame": ProcessesFlameQuery;
@@ -517,6 +518,7 @@ export interface Endpoints {
 	"/agents/{agent}/snapshot": Nothing;
 	"/progress": ProgressQuery;
 	"/data/{id}/graph": DataGraphQuery;
+	"/data/{id}/find_names": Nothing;
 	"/data/{id}/allocation_groups": DataAllocationGroupsQuery;
 	"/data/{id}/timeline_leaked": TimelineQuery;
 	"/data/{id}/tree": TreeQuery;

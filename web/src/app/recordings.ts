@@ -52,6 +52,7 @@ export interface Recording {
 	timestamp?: Timeval;
 	pid?: number;
 	hostname?: string | null;
+	naming_progress?: number; /* names are being looked for */
 	recordings?: number; /* of a folder */
 	heap?: {
 		program: string;
@@ -121,7 +122,9 @@ export async function refresh(): Promise<void> {
 		});
 	}
 	clearTimeout(timer);
-	const busy = state.list?.some((r) => r.state === "loading" || r.state === "live");
+	const busy = state.list?.some(
+		(r) => r.state === "loading" || r.state === "live" || r.naming_progress !== undefined,
+	);
 	timer = window.setTimeout(() => void refresh(), state.error ? 3000 : busy ? 1000 : 5000);
 }
 

@@ -4,6 +4,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { onSaid } from "../parts/clipboard";
 import { MenuHost } from "../parts/menu";
+import { MissingNames } from "../parts/names";
 import { Partial } from "../parts/partial";
 import { Question } from "../parts/question";
 import { Banner, Empty, Failure, Skeleton } from "../parts/states";
@@ -148,6 +149,7 @@ function Body({
 	return (
 		<>
 			{view.strip && <Strip key={id} id={id} />}
+			{view.strip && <MissingNames key={`names/${id}`} recording={recording} />}
 			{view.strip && view.name !== "overview" && <Partial recording={recording} />}
 			<view.component key={`${view.name}/${id}`} id={id} />
 		</>

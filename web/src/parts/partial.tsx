@@ -9,8 +9,10 @@ import { plural } from "./units";
 const NAMED = 4;
 
 export function Partial({ recording }: { recording: Recording }) {
-	/* That it is still being written is said in the left column. */
-	const [first, ...more] = (recording.warnings ?? []).filter((w) => w.kind !== "live");
+	/* That it is still being written is said in the left column, missing names by MissingNames. */
+	const [first, ...more] = (recording.warnings ?? []).filter(
+		(w) => w.kind !== "live" && w.kind !== "no_symbols",
+	);
 	if (!first) return null;
 	const modules = first.modules ?? [];
 	return (

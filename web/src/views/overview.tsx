@@ -39,20 +39,22 @@ export function Overview({ id }: ViewProps) {
 		<Answered what="The overview" answer={facts} lines={10}>
 			{(data) => (
 				<div class="stack">
-					{data.warnings.map((w) => (
-						<Banner key={w.kind + w.text}>
-							{w.text}
-							{w.modules?.length ? (
-								<span class="dim">
-									{" "}
-									{w.modules.slice(0, 8).join(", ")}
-									{w.modules.length > 8
-										? ` and ${w.modules.length - 8} more`
-										: ""}
-								</span>
-							) : null}
-						</Banner>
-					))}
+					{data.warnings
+						.filter((w) => w.kind !== "no_symbols")
+						.map((w) => (
+							<Banner key={w.kind + w.text}>
+								{w.text}
+								{w.modules?.length ? (
+									<span class="dim">
+										{" "}
+										{w.modules.slice(0, 8).join(", ")}
+										{w.modules.length > 8
+											? ` and ${w.modules.length - 8} more`
+											: ""}
+									</span>
+								) : null}
+							</Banner>
+						))}
 					<Sentences facts={verdicts} />
 					<Answered what="What matches" answer={matched.answer} lines={4}>
 						{(of) => (

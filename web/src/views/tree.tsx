@@ -94,8 +94,8 @@ function shared(flame: Flame, shape: Shape): number {
 const isMine = (flame: Flame, i: number): boolean =>
 	KINDS[flame.names.whose[flame.nodes.name[i]!] ?? -1] === "program";
 
-/* Open at first: the heaviest path from the root down to where the program's own frames part, and on
- * while one branch has most of it. */
+/* Open at first: the heaviest path from the root down to where the program's own frames part, and
+ * on while one branch has most of it. */
 const LONGEST = 300;
 function heaviest(flame: Flame, shape: Shape): Set<string> {
 	const open = new Set<string>();

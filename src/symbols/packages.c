@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Packages.  See packages.h. */
-#include "cli/packages.h"
+#include "symbols/packages.h"
 
 #include <dirent.h>
 #include <fcntl.h>
