@@ -109,7 +109,9 @@ await walk({
 				document.querySelector("main a.number[data-bytes], main a.number[data-blocks]"));
 			const links = await page.locator(
 				".figure a.number, [data-card=strip] a.number, .table-row a.number").evaluateAll(
+				/* A moment in the timeline is no sum. */
 				(list) => list.filter((a) => (a.dataset.bytes || a.dataset.blocks) &&
+				!a.getAttribute("href").includes("series=rss") &&
 				!(Number(a.closest(".table-row")?.dataset.row) > 0))
 				.map((a) =>
 					({ href: a.getAttribute("href"), bytes: a.dataset.bytes,

@@ -5,6 +5,7 @@ import {
 	functionFrame,
 	moduleFrame,
 	namespaceFrame,
+	nameOf,
 	namespaceOf,
 	whoseItems,
 	withFrame,
@@ -39,6 +40,12 @@ test("what a namespace's frames are called", () => {
 
 test("a module by the end of its path", () =>
 	expect(moduleFrame("/usr/lib/libx.so.1")).toBe('module = "libx.so.1"'));
+
+test("an address in a module is no name", () => {
+	expect(nameOf("libx.so.1+0x12ab")).toBeUndefined();
+	expect(nameOf("0x12ab")).toBeUndefined();
+	expect(nameOf("operator+(acme::T, int)")).toBe("operator+(acme::T, int)");
+});
 
 describe("lists", () => {
 	const f = functionFrame("f"),

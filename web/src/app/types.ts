@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Answers of the server that more than one part reads (docs/http-api.md).
+import type { FrameKind } from "../parts/frames";
 import type { Warning } from "./recordings";
 
 export interface Parameter {
@@ -105,6 +106,7 @@ export interface Verdict {
 }
 export interface Top {
 	function: string;
+	kind?: FrameKind; /* nobody's without a stack */
 	source?: string;
 	line?: number;
 	backtrace_id: number;

@@ -70,17 +70,18 @@ export function MissingNames({ recording }: { recording: Recording }) {
 								title="Copy the names of the packages"
 								onClick={() => void copy(packages, "Packages")}>
 								<code>{packages}</code>
-							</button>
-							.{" "}
+							</button>{" "}
 						</>
 					)}
 					{debuginfod.asked ? (
 						<span class="dim">The debuginfod servers have none for them.</span>
 					) : (
 						debuginfod.problem && (
-							<span class="dim">
-								With DEBUGINFOD_URLS={debuginfod.suggested} in the server’s
-								environment they can be fetched from here.
+							<span
+								class="dim"
+								title={`DEBUGINFOD_URLS=${debuginfod.suggested} memoir server …`}>
+								{packages ? "Or start" : "Start"} the server with DEBUGINFOD_URLS
+								set, and fetch them here.
 							</span>
 						)
 					)}

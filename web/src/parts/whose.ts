@@ -52,6 +52,10 @@ export const withoutFrame = (list: string, index: number): string =>
 		.filter((_, i) => i !== index)
 		.join(" or ");
 
+/* A function as a row has it, where it may be an address in a module: that has no name. */
+export const nameOf = (text: string): string | undefined =>
+	/^(\S*\+)?0x[0-9a-f]+$/.test(text) ? undefined : text;
+
 /* What a menu offers about a frame.  mine: it counts as the program's now. */
 export function whoseItems(
 	frame: { name?: string | undefined; module?: string | undefined },

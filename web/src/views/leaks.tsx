@@ -10,8 +10,8 @@ import { go, href, useRoute } from "../app/url";
 import { adding } from "../parts/adding";
 import { Card } from "../parts/card";
 import { copy } from "../parts/clipboard";
-import { shortName, type Frame } from "../parts/frames";
-import { openMenu } from "../parts/menu";
+import { asker, shortName, type Frame } from "../parts/frames";
+import { openMenu, type Item } from "../parts/menu";
 import { Nothing } from "../parts/nothing";
 import { Bytes, Count } from "../parts/number";
 import { usePages } from "../parts/pages";
@@ -20,6 +20,7 @@ import { Chain, stackText } from "../parts/stack";
 import { Answered } from "../parts/states";
 import { Table, type Column } from "../parts/table";
 import { bytes, count, duration, middle, percent, plural } from "../parts/units";
+import { whoseItems } from "../parts/whose";
 import { callersOf } from "./callers";
 import type { ViewProps } from "./views";
 import "../style/leaks.css";
@@ -40,6 +41,14 @@ interface Leak extends Verdict {
 	drops: number;
 	backtrace: Frame[];
 	spark?: number[];
+}
+
+/* Whose the function that leads shall be. */
+function whoseOf(v: Leak): Item[] {
+	const frame = asker(v.backtrace);
+	return frame
+		? whoseItems({ name: frame.function, module: frame.library }, frame.kind === "program")
+		: [];
 }
 
 interface Answer {
@@ -311,6 +320,7 @@ export function Leaks({ id }: ViewProps) {
 						{ label: "Without this", href: adding(`not (${v.filter})`) },
 					]
 				: []),
+			...whoseOf(v),
 			...(v.source
 				? [
 						{

@@ -29,6 +29,7 @@ import {
 import { has } from "./names";
 import { Graphs } from "./overview_graphs";
 import { Sentences } from "./overview_sentences";
+import { nameOf, whoseItems } from "../parts/whose";
 import type { ViewProps } from "./views";
 
 export function Overview({ id }: ViewProps) {
@@ -389,6 +390,9 @@ function Who({
 									},
 								),
 							},
+							...(r.kind
+								? whoseItems({ name: nameOf(r.function) }, r.kind === "program")
+								: []),
 							{
 								label: "Everything but this function",
 								href: href(

@@ -73,6 +73,7 @@ export class Tree {
 	/* levels below the root that all stacks have in common, but the last */
 	readonly shared: number = 0;
 	private byPath: Map<number, number> | undefined;
+	private unfolded: Tree | undefined;
 
 	constructor(
 		readonly answer: FlameAnswer,
@@ -234,7 +235,7 @@ export class Tree {
 	 * (each stack once). */
 	search(pattern: RegExp): { hits: Uint8Array; boxes: number; weight: number } {
 		if (!this.folded) return this.searchAll(pattern);
-		const whole = new Tree(this.folded.of).searchAll(pattern),
+		const whole = (this.unfolded ??= new Tree(this.folded.of)).searchAll(pattern),
 			{ hits } = this.searchAll(pattern);
 		this.folded.inside.forEach((held, i) => {
 			if (held?.some((k) => whole.hits[k])) hits[i] = 1;
