@@ -253,7 +253,8 @@ const struct command command_script = {
 	.help = "an analysis as a program, in Lua; a prompt without one",
 	.examples = "  memoir script -d app.dat                       # a prompt; help() helps\n"
 		    "  memoir script -d app.dat -e 'print(allocations():only_leaked():len())'\n"
-		    "  memoir script report.lua -d before.dat -d after.dat\n",
+		    "  memoir script report.lua -d before.dat -d after.dat\n"
+		    "  memoir script leaks.rhai -d app.dat            # Bytehound's language\n",
 	.options = options,
 	.run = run_script,
 };

@@ -124,6 +124,14 @@ static int index_value(lua_State *L)
 	return script_fail(L, "%s has nothing at a %s", class->name, luaL_typename(L, 2));
 }
 
+int script_type_name(lua_State *L)
+{
+	luaL_checkany(L, 1);
+	if (luaL_getmetafield(L, 1, "__name") != LUA_TSTRING)
+		lua_pushstring(L, luaL_typename(L, 1));
+	return 1;
+}
+
 static void make_class(lua_State *L, const struct script_class *class)
 {
 	lua_newtable(L); /* the metatable */

@@ -90,8 +90,7 @@ void script_limits_start(struct script *s)
 	lua_sethook(s->lua, count_hook, LUA_MASKCOUNT, HOOK_INSTRUCTIONS);
 }
 
-/* The innermost function that is the script's own, not the library's: "report.lua:3: ". */
-static void push_where(lua_State *L)
+void script_push_where(lua_State *L)
 {
 	lua_Debug ar;
 
@@ -113,7 +112,7 @@ int script_fail(lua_State *L, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	push_where(L);
+	script_push_where(L);
 	lua_pushstring(L, text);
 	lua_concat(L, 2);
 	return lua_error(L);

@@ -125,11 +125,10 @@ bool rhai_is_place(const struct rhai_node *n)
 bool rhai_changes(struct rhai_text name)
 {
 	static const char *const names[] = {
-		"append",      "chop",	    "clear",	"crop",	      "dedup",	    "drain",
-		"extract_all", "fill_with", "insert",	"make_lower", "make_upper", "mixin",
-		"order",       "pad",	    "pop",	"push",	      "remove",	    "replace",
-		"retain",      "reverse",   "set",	"shift",      "sort",	    "splice",
-		"split_off",   "trim",	    "truncate",
+		"append",    "chop",   "clear",	     "crop",	   "dedup",  "drain",
+		"fill_with", "insert", "make_lower", "make_upper", "mixin",  "pad",
+		"pop",	     "push",   "remove",     "replace",	   "retain", "reverse",
+		"set",	     "shift",  "sort",	     "splice",	   "trim",   "truncate",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)

@@ -11,6 +11,7 @@
 #include "base/nearest.h"
 #include "base/xalloc.h"
 #include "script/list.h"
+#include "script/rhai.h"
 #include "script/state.h"
 
 struct buf *script_text(lua_State *L, enum script_texts which)
@@ -96,6 +97,7 @@ static void open_own(lua_State *L)
 		{ "put", internal_put },
 		{ "put_table", internal_put_table },
 		{ "put_picture", internal_put_picture },
+		{ "type_name", script_type_name },
 		{ NULL, NULL },
 	};
 	struct script *s = script_of(L);
@@ -214,18 +216,37 @@ static void suggest_global(lua_State *L, const char *text, struct buf *out)
 	lua_pop(L, 1);
 }
 
+/* What Lua says of a line of the library's, as in "memoir:graph:12: bad argument", behind that: it
+ * is about the line of the script that called it.  NULL: it is something else. */
+static const char *behind_own_place(const char *message)
+{
+	size_t name = strlen("memoir:"), digits;
+
+	if (strncmp(message, "memoir:", name) != 0)
+		return NULL;
+	name += strcspn(message + name, ":");
+	digits = strspn(message + name + !!message[name], "0123456789");
+	return digits && !strncmp(message + name + 1 + digits, ": ", 2)
+		       ? message + name + 1 + digits + 2
+		       : NULL;
+}
+
 /* The message of an error that nobody caught. */
 static int explain(lua_State *L)
 {
 	struct script *s = script_of(L);
 	struct buf *text;
-	const char *message;
+	const char *message, *ours;
 
 	if (s->ended)
 		return 1;
 	message = luaL_tolstring(L, 1, NULL);
+	ours = behind_own_place(message);
+	if (ours)
+		script_push_where(L);
 	text = script_text(L, TEXT_ONE);
-	buf_text(text, message);
+	buf_text(text, ours ? lua_tostring(L, -1) : "");
+	buf_text(text, ours ? ours : message);
 	suggest_global(L, message, text);
 	lua_pushlstring(L, text->data, text->size);
 	return 1;
@@ -308,23 +329,51 @@ static void skip_shebang(const char **text, size_t *size)
 	}
 }
 
+static bool is_rhai(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 5 && !strcmp(name + n - 5, ".rhai");
+}
+
+/* Text in Rhai to text in Lua, of the same lines; or why not is on top. */
+static int translate(lua_State *L, const char *name, const char *text, size_t size,
+		     struct buf *ret_lua)
+{
+	struct err err = { .offset = 0 };
+	unsigned line, column;
+
+	if (!rhai_to_lua(text, size, ret_lua, &err))
+		return LUA_OK;
+	rhai_position(text, size, err.offset, &line, &column);
+	lua_pushfstring(L, "%s:%d:%d: %s", name, (int)line, (int)column, err.text);
+	return LUA_ERRSYNTAX;
+}
+
 void script_run(struct script *s, const char *name, const char *text, size_t size,
 		struct script_end *ret_end)
 {
 	struct pieces p = { text, size };
+	struct buf lua = { 0 };
 	char room[256];
-	int error;
+	int error = LUA_OK;
 	bool syntax;
 
 	lua_settop(s->lua, 0);
 	lua_pushcfunction(s->lua, explain);
 	script_limits_start(s);
 	skip_shebang(&p.text, &p.left);
-	error = lua_load(s->lua, next_piece, &p, chunk_name(name, room), "t");
+	if (is_rhai(name)) {
+		error = translate(s->lua, name, text, size, &lua);
+		p = (struct pieces){ lua.data, lua.size };
+	}
+	if (!error)
+		error = lua_load(s->lua, next_piece, &p, chunk_name(name, room), "t");
 	syntax = error;
 	if (!error)
 		error = call_chunk(s);
 	set_end(s, error, syntax, ret_end);
+	buf_release(&lua);
 }
 
 /* Does a text end where more of it is expected? */

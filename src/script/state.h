@@ -60,6 +60,8 @@ void *script_allocate(void *context, void *p, size_t old_size, size_t new_size);
 void script_limits_start(struct script *s);
 /* For what runs long in C: so many steps were done.  Leaves by an error at the end of a limit. */
 void script_steps(lua_State *L, uint64_t steps);
+/* The innermost function that is the script's own, not the library's: "report.lua:3: ". */
+void script_push_where(lua_State *L);
 /* An error with the place in the script that is to blame. */
 int script_fail(lua_State *L, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void script_limits_open(lua_State *L);
@@ -104,6 +106,8 @@ void *script_check(lua_State *L, int index, const struct script_class *class);
 /* Replaces the function on top by one that may be called with and without the value at 1 before its
  * arguments. */
 void script_bind(lua_State *L);
+/* What a value is: its class's key, or Lua's word.  type_name(value) of the library's Lua half. */
+int script_type_name(lua_State *L);
 /* What a value has: names with the end of a line behind each. */
 void script_names(lua_State *L, int index, struct buf *out);
 
