@@ -13,7 +13,8 @@ void sentences_of_view(struct sentences *ret, const struct snapshot *s, const st
 		.view = v,
 		.verdicts = verdicts,
 		.memory = v->bits ? NULL : memory,
-		.running = s->live,
+		.open_end = s->live || !v->model->reader.ended ||
+			    model_loss(v->model).kind != LOSS_NONE,
 	};
 
 	sentences_init(ret, &from);

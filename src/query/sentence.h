@@ -90,7 +90,7 @@ struct sentence_sources {
 	const struct view *view;
 	const struct verdicts *verdicts;     /* with held ones; NULL: nothing is said of growth */
 	const struct process_memory *memory; /* NULL: nothing is said of the whole process */
-	bool running;			     /* it has not ended yet */
+	bool open_end;			     /* the recording ends before the program did */
 };
 
 /* A kind, and where the evidence is: what `term` has to be added to as a filter. */

@@ -32,7 +32,9 @@ static void say_fate(struct sentence *s, const struct function_figures *g)
 	}
 	if (settled->some && settled->bytes >= left / 10 * 9) {
 		s->since_ns = settled->moves ? 0 : settled->since_ns;
-		sentence_say(s, settled->moves ? "; bounded" : "; bounded since {since}");
+		sentence_say(s, settled->level	 ? "; it goes up and down"
+				: settled->moves ? "; bounded"
+						 : "; bounded since {since}");
 	}
 	if (sentence_keeps_peak(g))
 		sentence_say(s, ", and freed when the program ended");

@@ -106,6 +106,7 @@ static void add_verdict(struct function_figures *to, const struct verdict *v)
 	if (how == JUDGED_SETTLED) {
 		j->since_ns = v->grown_ns > j->since_ns ? v->grown_ns : j->since_ns;
 		j->moves |= v->class == VERDICT_BOUNDED && v->reason != REASON_STOPPED;
+		j->level |= v->class == VERDICT_BOUNDED && v->reason == REASON_LEVEL;
 	} else {
 		j->since_ns = j->some && j->since_ns < v->first_ns ? j->since_ns : v->first_ns;
 		j->moves |= v->rate_is_late;
@@ -113,7 +114,7 @@ static void add_verdict(struct function_figures *to, const struct verdict *v)
 	j->freed = (j->freed || !j->some) && v->freed_at_exit;
 	j->some = true;
 	j->bytes += verdict_bytes(v);
-	if (v->bytes_per_second > 0)
+	if (verdict_is_steady(v))
 		j->bytes_per_second += v->bytes_per_second;
 }
 

@@ -15,6 +15,7 @@ struct judged {
 	bool some;  /* any at all */
 	bool freed; /* at exit: all of them */
 	bool moves; /* there is no moment since when */
+	bool level; /* it goes up and down: what moves does */
 };
 
 enum judgement { JUDGED_GROWING, JUDGED_UNCLEAR, JUDGED_SETTLED, JUDGEMENTS };

@@ -43,14 +43,17 @@ static void add_growing(struct sentence_list *to, const struct function_figures 
 	s->since_ns = j->since_ns;
 	s->bytes_per_second = (uint64_t)j->bytes_per_second;
 	sentence_about_function(to, s, g->stack);
-	if (!s->bytes_per_second)
-		sentence_say(s, "{function} grows since {since}");
-	else if (j->moves)
-		sentence_say(s, "{function} grows by {rate} in the last half of the work");
+	if (j->freed)
+		sentence_say(s, "{function} keeps more and more until the program ends, {bytes}");
 	else
-		sentence_say(s, "{function} grows by {rate} since {since}");
-	sentence_say(s, j->freed ? ": {bytes}, freed when the program ended"
-				 : ": {bytes} was never freed");
+		sentence_say(s, "{function} grows");
+	if (s->bytes_per_second)
+		sentence_say(s, j->freed ? ": {rate}" : " by {rate}");
+	else
+		sentence_say(s, j->freed ? ": unsteadily" : " unsteadily");
+	sentence_say(s, j->moves ? " in the last half of the work" : " since {since}");
+	if (!j->freed)
+		sentence_say(s, ": {bytes} was never freed");
 }
 
 void find_growing(struct sentence_list *to, const struct figures *f)
@@ -72,7 +75,9 @@ void find_growing(struct sentence_list *to, const struct figures *f)
 		rate += g->judged[JUDGED_GROWING].bytes_per_second;
 	}
 	s->bytes_per_second = (uint64_t)rate;
-	sentence_say(s, "{functions|more function} grow by {rate} in all: {bytes}");
+	sentence_say(s, "{functions|more function} keep more and more, {bytes} in all");
+	if (s->bytes_per_second)
+		sentence_say(s, ": {rate}");
 }
 
 void find_unclear(struct sentence_list *to, const struct figures *f)
@@ -161,7 +166,7 @@ static bool say_pool(struct sentence *s, const struct figures *f)
 void find_left(struct sentence_list *to, const struct figures *f)
 {
 	const struct weight *all = &f->all[FIGURE_LEFT];
-	bool quiet = nothing_grows(f), running = f->from->running;
+	bool quiet = nothing_grows(f);
 	uint64_t functions;
 	const struct function_figures *most = figures_most(f, FIGURE_LEFT, false, &functions);
 	struct sentence *s;
@@ -190,7 +195,8 @@ void find_left(struct sentence_list *to, const struct figures *f)
 	if (say_pool(s, f))
 		return;
 	sentence_say(s, "{bytes} in {count|block}");
-	sentence_say(s, running ? " is not freed yet" : " was never freed");
+	sentence_say(s, f->from->open_end ? " is not freed where the recording ends"
+					  : " was never freed");
 	if (functions == 1)
 		sentence_say(s, ", all of it from {function}");
 	else if (sentence_reads_same(s->part_bytes, s->bytes))

@@ -9,7 +9,7 @@
 #include "query/sentence_words.h"
 
 #define TREE(measure) "tree", "measure=" measure, "tree -m " measure, "flame"
-#define LEAKS "leaks", "held=true", "leaks --held", "allocations"
+#define LEAKS "leaks", "held=true", "leaks --held", "leaks"
 
 /* Of two with as many bytes at stake, the first row's is said first. */
 const struct sentence_rule sentence_rules[SENTENCE_KINDS] = {

@@ -104,6 +104,8 @@ void verdicts_init(struct verdicts *v, const struct view *view, const struct ver
 void verdicts_release(struct verdicts *v);
 /* The bytes that a verdict is about: what leaked, or what was kept until it was freed at exit. */
 uint64_t verdict_bytes(const struct verdict *v);
+/* Does its line fit so well that bytes_per_second says something? */
+bool verdict_is_steady(const struct verdict *v);
 /* The figures that made a verdict, as a sentence. */
 void verdict_evidence(struct buf *out, const struct verdict *v, uint64_t run_ns);
 /* The fields of a verdict, for an object that somebody else opens: all but which stack it is. */

@@ -14,12 +14,16 @@ static int percent_of_work(const struct verdict *v)
 	return (int)(v->grown_work * 100);
 }
 
+/* A line through few points, or through a saw, may even fall. */
+bool verdict_is_steady(const struct verdict *v)
+{
+	return v->bytes_per_second > 0 && v->fit >= FIT_SAID;
+}
+
 static void say_growing(struct buf *out, const struct verdict *v)
 {
+	bool straight = verdict_is_steady(v);
 	struct human a, b, c;
-
-	/* A line through few points, or through a saw, may even fall. */
-	bool straight = v->bytes_per_second > 0 && v->fit >= FIT_SAID;
 
 	if (straight)
 		buf_printf(out, "%s/s", human_size(&a, (uint64_t)v->bytes_per_second));

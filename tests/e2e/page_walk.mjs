@@ -73,6 +73,18 @@ await walk({
 		/* verdicts come after the rest */
 		await page.locator(".figure", { hasText: "growing" }).waitFor();
 		is.figures = await texts(page, ".figure");
+		is.sentences = await page.locator(".sentences a").evaluateAll(
+			(all) => all.map((a) => [a.dataset.kind, a.innerText, a.hash]));
+		/* Each leads to its evidence. */
+		is.evidence = {};
+		for (const [kind, , hash] of is.sentences) {
+			await page.evaluate((to) => { location.hash = to; }, hash);
+			await settled(page);
+			is.evidence[kind] = await text(page, "main");
+			await page.goBack();
+			await untilHash(page, "#/overview/");
+		}
+		await settled(page);
 		is.strip = await text(page, "[data-card=strip] .said");
 		is.who = await texts(page, "[data-card=who] .table-row");
 		is.verdicts = await texts(page, "[data-card=who] .tag");
@@ -477,8 +489,12 @@ await walk({
 		is.who = await texts(page, "[data-card=who] .table-row");
 		is.said = await text(page, "[data-card=who] .said");
 		is.about = await text(page, "[data-card=about]");
-		is.links = await page.locator(".figure-value a, [data-card=who] .table-row a").evaluateAll(
-			(all) => all.map((a) => a.hash));
+		is.sentences = await page.locator(".sentences a").evaluateAll(
+			(all) => all.map((a) => [a.dataset.kind, a.innerText, a.hash]));
+		/* What was resident is of the whole process, and so is its link. */
+		is.links = await page.locator(".figure-value a, .sentences a, [data-card=who] .table-row a")
+			.evaluateAll((all) => all.filter((a) => !a.hash.includes("series=rss")).map(
+				(a) => a.hash));
 		await shot(page, "overview-part");
 		await page.locator(".figure", { hasText: "Never freed" }).locator(
 			".figure-value a").click();

@@ -131,6 +131,17 @@ def test_recordings(seen):
     assert "leaky" in is_["uploaded"] and is_["forgotten"]
 
 
+def check_sentences(shown, said):
+    """The page's are those of the command line, in that order, each with a link."""
+    assert [kind for kind, _, _ in shown] == [s["kind"] for s in said]
+    for (_, text, link), sentence in zip(shown, said):
+        for part in sentence["parts"]:
+            assert "ns" in part or part["text"].strip() in text, (text, sentence["text"])
+        assert link.startswith(f"#/{sentence['evidence']['view']}/"), link
+        query = urllib.parse.parse_qs(link.split("?", 1)[1]) if "?" in link else {}
+        assert sentence["evidence"]["term"] in query.get("filter", [""])[0], link
+
+
 def test_overview(seen, report):
     is_ = walked(seen, "overview")
     assert is_["title"] == "Overview · leaky · Memoir" and is_["cut"] == [0, 0, 0, 0]
@@ -138,6 +149,13 @@ def test_overview(seen, report):
     assert binary(figures["Peak"]) == pytest.approx(report["peak"]["bytes"], rel=0.01)
     assert binary(figures["Never freed"]) == pytest.approx(report["leaked"]["bytes"], rel=0.01)
     assert f"{report['leaked']['count']:,} blocks" in figures["Never freed"]
+    assert "Resident" in figures
+    check_sentences(is_["sentences"], report["sentences"])
+    for sentence in report["sentences"]:
+        if sentence["kind"] in ("peak", "left"):
+            size = re.escape(f"{sentence['bytes'] / 1024:.3g} KiB" if sentence["bytes"] < 1 << 20
+                             else f"{sentence['bytes'] / (1 << 20):.3g} MiB")
+            assert re.search(size, is_["evidence"][sentence["kind"]]), sentence["text"]
     assert "peak" in is_["strip"] and "never freed" in is_["strip"]
     assert any("session_open" in row or "calloc" in row or "token" in row
                for row in is_["who"]), is_["who"]
@@ -178,6 +196,7 @@ def test_overview_of_a_part(seen, report, folder, part):
         assert (f"{weight['count']:,} {unit}{'s' if weight['count'] != 1 else ''}" in
                 figures[name]), name
     assert f"{said['temporary']:,}" in figures["Temporary"]
+    check_sentences(is_["sentences"], said["sentences"])
     assert [binary(row) for row in is_["who"]] == pytest.approx(
         [s["bytes"] for s in said["top"]["allocated"]], rel=0.01)
     assert "match" in is_["said"]

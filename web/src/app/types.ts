@@ -101,6 +101,7 @@ export interface Verdict {
 	kept_bytes: number;
 	most_bytes: number;
 	bytes_per_second: number;
+	fit?: number; /* of the line that this is the slope of: below 0.8 it says nothing */
 	backtrace_id: number;
 	function?: string;
 }

@@ -118,7 +118,9 @@ function Glance({
 	const counts = verdicts.data?.verdict_counts ?? {};
 	const growing = counts["growing"] ?? 0;
 	const grows = (verdicts.data?.verdicts ?? []).filter((v) => v.class === "growing");
-	const rate = grows.reduce((sum, v) => sum + v.bytes_per_second, 0);
+	const rate = grows
+		.filter((v) => v.bytes_per_second > 0 && (v.fit ?? 0) >= 0.8)
+		.reduce((sum, v) => sum + v.bytes_per_second, 0);
 	const others = Object.entries(counts)
 		.filter(([key, n]) => n && key !== "growing")
 		.map(([key, n]) => `${n} ${WORDS[key as Verdict["class"]] ?? key}`)

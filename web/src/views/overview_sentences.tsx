@@ -5,6 +5,7 @@ import type { Answer } from "../app/api";
 import type { Overview as Facts, Sentence } from "../app/types";
 import { href, type Parameters } from "../app/url";
 import { adding } from "../parts/adding";
+import { shortName } from "../parts/frames";
 import { bytes, count, duration, middle } from "../parts/units";
 
 type Part = Sentence["parts"][number];
@@ -14,7 +15,7 @@ function words(part: Part): string {
 	if (part.bytes_per_second !== undefined) return `${bytes(part.bytes_per_second)}/s`;
 	if (part.count !== undefined) return count(part.count);
 	if (part.ns !== undefined) return duration(part.ns / 1e9);
-	return part.function ? middle(part.text, 70) : part.text;
+	return part.function ? middle(shortName(part.text), 70) : part.text;
 }
 
 /* Where the evidence is: the present question, and what the sentence is about. */
@@ -22,7 +23,7 @@ export function evidence({ evidence: e, at_ns }: Sentence): string {
 	const { measure } = e.parameters;
 	if (e.view === "overview")
 		return href({}, { series: "rss", at: at_ns ? String(at_ns / 1e9) : "" });
-	const more: Parameters = measure ? { measure } : {};
+	const more: Parameters = measure ? { measure } : e.view === "leaks" ? { held: "1" } : {};
 	return e.term ? adding(e.term, e.view, more) : href({ view: e.view }, more);
 }
 
@@ -41,10 +42,10 @@ export function Sentences({ facts }: { facts: Answer<Facts> }) {
 										<b key={i} title={p.text}>
 											{words(p)}
 										</b>
-									) : p.text === words(p) && Object.keys(p).length === 1 ? (
-										p.text
-									) : (
+									) : p.bytes !== undefined ? (
 										<b key={i}>{words(p)}</b>
+									) : (
+										words(p)
 									),
 								)}
 								.
