@@ -400,36 +400,38 @@ static void put_assign_variable(struct rhai_writer *w, struct rhai_node *target,
 	rhai_put(w, *n->word ? ") " : " ");
 }
 
-/* x[i] = …, x.name += …: a string, which is a value, is assigned anew as a whole. */
+/* x[i] = …, x.y[i] += …: what it is a part of is put back, as it may be a string, a value. */
 static void put_assign_part(struct rhai_writer *w, struct rhai_node *target, struct rhai_node *n)
 {
-	struct rhai_node *parts[] = { target->kids[0],
-				      target->kind == RHAI_INDEX ? target->kids[1] : NULL,
-				      n->kids[1] };
-	bool variable = parts[0]->kind == RHAI_VARIABLE;
+	struct rhai_node *of = target->kids[0], *nodes[4];
+	bool variable = of->kind == RHAI_VARIABLE;
+	size_t count = 0;
 
-	if (parts[1]) {
-		rhai_put_all_before(w, parts, 3, target->first_apart, true);
+	for (size_t i = 0; i < of->count; i++)
+		nodes[count++] = of->kids[i];
+	if (target->kind == RHAI_INDEX)
+		nodes[count++] = target->kids[1];
+	nodes[count++] = n->kids[1];
+	rhai_put_all_before(w, nodes, count, !variable && (target->first_apart || of->first_apart),
+			    !variable);
+	rhai_to_line(w, target->line);
+	if (variable) {
+		rhai_put_value(w, of, false);
+		rhai_put(w, " = R.%s_part(", *n->word ? "update" : "set");
+		rhai_put_part(w, target);
 	} else {
-		struct rhai_node *two[] = { parts[0], parts[2] };
-
-		rhai_put_all_before(w, two, 2, target->first_apart, true);
+		rhai_put(w, "R.%s_within(", *n->word ? "update" : "set");
+		rhai_put_part(w, of);
+		rhai_put(w, ", ");
+		if (target->kind == RHAI_INDEX)
+			rhai_put_value(w, target->kids[1], false);
+		else
+			rhai_put_quoted(w, target->text);
 	}
-	if (variable && !parts[0]->temporary) {
-		rhai_put_value(w, parts[0], false);
-		rhai_put(w, " = ");
-	}
-	rhai_put(w, *n->word ? "R.update_part(" : "R.set_part(");
-	rhai_put_value(w, parts[0], false);
-	rhai_put(w, ", ");
-	if (parts[1])
-		rhai_put_value(w, parts[1], false);
-	else
-		rhai_put_quoted(w, target->text);
 	if (*n->word)
 		rhai_put(w, ", \"%s\"", n->word);
 	rhai_put(w, ", ");
-	rhai_put_value(w, parts[2], true);
+	rhai_put_value(w, n->kids[1], true);
 	rhai_put(w, ") ");
 }
 

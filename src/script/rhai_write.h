@@ -104,6 +104,10 @@ void rhai_put_aside(struct rhai_writer *w, struct rhai_node *n, bool own);
 bool rhai_is_call(const struct rhai_node *n);
 /* x.trim(), which changes the variable x. */
 bool rhai_changes_variable(const struct rhai_node *n);
+/* x.y.trim() and x[i].trim(), which change a part of something. */
+bool rhai_changes_part(const struct rhai_node *n);
+/* Of x.y and x[i] two arguments: x, and "y" or i. */
+void rhai_put_part(struct rhai_writer *w, const struct rhai_node *part);
 /* The arguments behind the first, each with a comma before it. */
 void rhai_put_arguments(struct rhai_writer *w, const struct rhai_node *n);
 

@@ -100,6 +100,23 @@ bool rhai_changes_variable(const struct rhai_node *n)
 	return n->kind == RHAI_METHOD && n->kids[0]->kind == RHAI_VARIABLE && rhai_changes(n->text);
 }
 
+bool rhai_changes_part(const struct rhai_node *n)
+{
+	return n->kind == RHAI_METHOD && rhai_changes(n->text) &&
+	       (n->kids[0]->kind == RHAI_INDEX || n->kids[0]->kind == RHAI_PROPERTY);
+}
+
+/* A constant, or a part of one. */
+static bool is_constant(struct rhai_writer *w, const struct rhai_node *n)
+{
+	const struct rhai_variable *v;
+
+	while (n->kind == RHAI_INDEX || n->kind == RHAI_PROPERTY)
+		n = n->kids[0];
+	v = n->kind == RHAI_VARIABLE ? rhai_find_variable(w, n->text) : NULL;
+	return n->kind == RHAI_GLOBAL || (v && v->constant);
+}
+
 /* Has it a value only after statements of its own, and not as an expression behind some? */
 static bool is_statement(const struct rhai_node *n)
 {
@@ -154,12 +171,29 @@ void rhai_put_all_before(struct rhai_writer *w, struct rhai_node **nodes, size_t
 	}
 }
 
+/* Of what is changed not its value, but what it is a part of and where. */
+static void put_parts_before(struct rhai_writer *w, struct rhai_node *n)
+{
+	struct rhai_node *of = n->kids[0], *nodes[RHAI_ARGUMENTS_MAX + 2];
+	size_t count = 0;
+
+	for (size_t i = 0; i < of->count; i++)
+		nodes[count++] = of->kids[i];
+	for (size_t i = 1; i < n->count && count < RHAI_ARGUMENTS_MAX + 2; i++)
+		nodes[count++] = n->kids[i];
+	rhai_put_all_before(w, nodes, count, n->first_apart || of->first_apart, true);
+}
+
 void rhai_put_before(struct rhai_writer *w, struct rhai_node *n)
 {
 	unsigned t;
 
 	if (!n->hoisted || n->temporary || w->r->failed)
 		return;
+	if (rhai_changes_part(n)) {
+		put_parts_before(w, n);
+		return;
+	}
 	if (!is_statement(n)) {
 		rhai_put_all_before(w, n->kids, n->count, n->first_apart,
 				    n->kind == RHAI_METHOD || n->kind == RHAI_INDEX ||
@@ -219,25 +253,31 @@ void rhai_put_arguments(struct rhai_writer *w, const struct rhai_node *n)
 	}
 }
 
-/* What a method changes in an array or map is put back there, if it is a string. */
+void rhai_put_part(struct rhai_writer *w, const struct rhai_node *part)
+{
+	put_operand(w, part->kids[0], false, 1);
+	rhai_put(w, ", ");
+	if (part->kind == RHAI_INDEX)
+		put_operand(w, part->kids[1], false, 2);
+	else
+		rhai_put_quoted(w, part->text);
+}
+
+/* A part that a method changes is put back, as it may be a string. */
 static void put_method(struct rhai_writer *w, const struct rhai_node *n)
 {
 	const struct rhai_node *of = n->kids[0];
-	bool part = (of->kind == RHAI_INDEX || of->kind == RHAI_PROPERTY) && !of->temporary;
 
 	if (rhai_has_function(w, n->text, n->count - 1))
 		rhai_fail(w->r, n->at, "'this' is not supported: call '%.*s' with an argument",
 			  n->text.size < 60 ? (int)n->text.size : 60, n->text.data);
-	if (part && rhai_changes(n->text)) {
+	if (rhai_changes_part(n) && !is_constant(w, of)) {
 		rhai_put(w, "R.change_in(");
-		put_operand(w, of->kids[0], false, 1);
-		rhai_put(w, ", ");
-		if (of->kind == RHAI_INDEX)
-			put_operand(w, of->kids[1], false, 2);
-		else
-			rhai_put_quoted(w, of->text);
+		rhai_put_part(w, of);
 	} else {
-		rhai_put(w, "R.%s(", rhai_changes_variable(n) ? "method_of_constant" : "method");
+		rhai_put(w, "R.%s(",
+			 rhai_changes(n->text) && is_constant(w, of) ? "method_of_constant"
+								     : "method");
 		put_operand(w, of, false, 1);
 	}
 	rhai_put(w, ", ");

@@ -791,6 +791,25 @@ function R.update_part(value, i, operator, part)
   return R.set_part(value, i, R.update(R.index(value, i), operator, part))
 end
 
+-- The same with a part of a part: value[at][i] = part.  A string is put back.
+local function put_back(container, at, value, changed)
+  if not rawequal(value, changed) then
+    R.set_part(container, at, changed)
+  end
+end
+
+function R.set_within(container, at, i, part)
+  local value = R.index_or_property(container, at)
+
+  put_back(container, at, value, R.set_part(value, i, part))
+end
+
+function R.update_within(container, at, i, operator, part)
+  local value = R.index_or_property(container, at)
+
+  put_back(container, at, value, R.update_part(value, i, operator, part))
+end
+
 -- What can be asked without parentheses.
 local getters = {
   array = { len = true, is_empty = true },
