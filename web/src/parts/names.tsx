@@ -80,7 +80,7 @@ export function MissingNames({ recording }: { recording: Recording }) {
 							<span
 								class="dim"
 								title={`DEBUGINFOD_URLS=${debuginfod.suggested} memoir server …`}>
-								{packages ? "Or start" : "Start"} the server with DEBUGINFOD_URLS
+								{packages ? "or start" : "Start"} the server with DEBUGINFOD_URLS
 								set, and fetch them here.
 							</span>
 						)

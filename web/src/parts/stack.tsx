@@ -116,7 +116,9 @@ export function Stack({
 									? "frames-call"
 									: frame.is_inline
 										? "frames-inline"
-										: ""
+										: frame.kind === "program"
+											? ""
+											: "frames-other"
 							}>
 							{frame.function ? (
 								<a
