@@ -53,7 +53,7 @@ test-quick: ## unit and policy tests, and the end-to-end tests that take no time
 	@$(PYTHON) scripts/test --build $(BUILD) --quick
 
 test-long: ## other people's suites under the recorder, a million stacks; ten minutes
-	@scripts/install-deps $(NEEDED) test
+	@scripts/install-deps $(NEEDED) test long
 	@$(PYTHON) scripts/test --build $(BUILD) --long $(if $(CI),--werror)
 
 bench: ## plain, Memoir and heaptrack side by side; writes build/bench.json

@@ -16,6 +16,7 @@
 #include "base/xalloc.h"
 #include "model/locations_internal.h"
 #include "model/stats.h"
+#include "symbols/starts.h"
 #include "wire/shm.h"
 
 #define WORK 32 /* locations that a worker takes at a time */
@@ -370,6 +371,50 @@ void locations_resolve_all(struct locations *p)
 	parallel_for(a.total, WORK, resolve_some, &a);
 	free(a.left);
 	free(a.order);
+}
+
+static bool has_no_name(struct locations *p, uint32_t location)
+{
+	unsigned count;
+	const struct location_frame *f = locations_frames(p, location, &count);
+
+	return count == 1 && !f->function && !f->raw_function;
+}
+
+struct location_function *locations_functions(struct locations *p)
+{
+	struct location_function *functions = xcalloc((size_t)p->count + 1, sizeof(*functions));
+	struct starts *starts = xcalloc(p->module_count + 1, sizeof(*starts));
+	auto_free bool *looked_for = xcalloc(p->module_count + 1, sizeof(*looked_for));
+	struct map *seen = xcalloc(p->module_count + 1, sizeof(*seen));
+
+	for (uint32_t i = 0; i < p->count; i++) {
+		uint32_t module = p->rows[i].module;
+		uint64_t start, next, found;
+
+		functions[i] = (struct location_function){ i, UINT32_MAX };
+		if (!module || !has_no_name(p, i))
+			continue;
+		if (!looked_for[module])
+			symbols_starts(p->symbols, module, &starts[module]);
+		looked_for[module] = true;
+		start = starts_find(&starts[module], p->rows[i].address, &next);
+		if (!start)
+			continue;
+		if (next - start < UINT32_MAX)
+			functions[i].size = (uint32_t)(next - start);
+		if (map_get(&seen[module], start, &found))
+			functions[i].first = (uint32_t)found;
+		else
+			map_set(&seen[module], start, i);
+	}
+	for (size_t i = 0; i <= p->module_count; i++) {
+		starts_release(&starts[i]);
+		map_release(&seen[i]);
+	}
+	free(starts);
+	free(seen);
+	return functions;
 }
 
 const char *locations_string(const struct locations *p, uint32_t id)

@@ -64,6 +64,15 @@ void locations_on_progress(struct locations *p, model_progress progress, void *c
 /* With progress; then the two above never wait. */
 void locations_resolve_all(struct locations *p);
 
+/* The function that a location without a name is in, as far as its module says where functions
+ * begin. */
+struct location_function {
+	uint32_t first; /* of the locations in it; the location itself where nothing is known */
+	uint32_t size;	/* of its code; UINT32_MAX: not known */
+};
+/* For each location; the caller frees it. */
+struct location_function *locations_functions(struct locations *p);
+
 /* "" for 0, and for a number that was never given out. */
 const char *locations_string(const struct locations *p, uint32_t id);
 /* All ids are below. */

@@ -3,6 +3,7 @@
 #include "query/frame_kind.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,18 +15,20 @@
 #include "query/frame_kinds.h"
 
 const char *const frame_kind_names[FRAME_KINDS] = {
-	[FRAME_START] = "start",     [FRAME_ALLOCATOR] = "allocator", [FRAME_WRAPPER] = "wrapper",
-	[FRAME_HIDDEN] = "hidden",   [FRAME_LIBRARY] = "library",     [FRAME_RUNTIME] = "runtime",
-	[FRAME_PROGRAM] = "program",
+	[FRAME_START] = "start",       [FRAME_ALLOCATOR] = "allocator", [FRAME_WRAPPER] = "wrapper",
+	[FRAME_HIDDEN] = "hidden",     [FRAME_LIBRARY] = "library",	[FRAME_RUNTIME] = "runtime",
+	[FRAME_STANDARD] = "standard", [FRAME_PROGRAM] = "program",
 };
 
-enum where { IN_FUNCTION, IN_CXX, IN_RUST, IN_MODULE, WHERES };
-static const char *const where_names[WHERES] = { "function", "c++", "rust", "module" };
+enum where { IN_FUNCTION, IN_CXX, IN_RUST, IN_GO, IN_SOURCE, IN_MODULE, WHERES };
+static const char *const where_names[WHERES] = {
+	"function", "c++", "rust", "go", "source", "module",
+};
 
 struct frame_rule {
-	char *pattern; /* without the '*' */
+	char *pattern; /* without the '*' at its end; of a path's whole */
 	size_t size;
-	bool prefix;
+	bool prefix, is_path; /* a path: the pattern is a shell's */
 	enum where where;
 	enum frame_kind kind;
 };
@@ -60,7 +63,8 @@ static void add_rule(struct frame_rules *r, enum frame_kind kind, enum where whe
 {
 	struct frame_rule rule = { .kind = kind, .where = where };
 
-	rule.prefix = size && text[size - 1] == '*';
+	rule.is_path = where == IN_SOURCE || (where == IN_MODULE && memchr(text, '/', size));
+	rule.prefix = size && text[size - 1] == '*' && !rule.is_path;
 	rule.size = size - rule.prefix;
 	rule.pattern = xmemdup0(text, rule.size);
 	for (char *c = rule.pattern; *c; c++)
@@ -96,9 +100,9 @@ static int read_line(struct frame_rules *r, const char *line, size_t size, unsig
 		if ((n == 0 && words[0] == FRAME_KINDS) || (n == 1 && words[1] == WHERES))
 			return err_set(err, -EINVAL, "line %u: '%.*s' is no %s", number,
 				       (int)(length < 40 ? length : 40), p,
-				       n ? "place: function, c++, rust or module"
-					 : "kind: allocator, wrapper, library, runtime, start, "
-					   "hidden, program or pool");
+				       n ? "place: function, c++, rust, go, source or module"
+					 : "kind: allocator, wrapper, library, runtime, standard, "
+					   "start, hidden, program or pool");
 		if (n >= 2)
 			add_rule(r, (enum frame_kind)words[0], (enum where)words[1], p, length);
 		n++;
@@ -248,6 +252,10 @@ static const char *rust_owner(const char *name, size_t *ret_size)
 	word = strcspn(p, " >:<,;]()");
 	if (strncmp(p + word, "::", 2) != 0 && (word <= 1 || is_word_of(primitives, p, word))) {
 		as = strstr(p, " as ");
+		/* A trait may be inside a function, of a type of its own: "<u8 as
+		 * <[_]>::to_vec::C>". */
+		if (as && as[4] == '<')
+			return rust_owner(as + 4, ret_size);
 		p = as ? as + 4 : "core::";
 	}
 	*ret_size = strlen(p);
@@ -277,6 +285,15 @@ static bool is_rust(const char *name, const char *raw)
 	return !*raw && (strstr(name, "::{closure") || strstr(name, "::{impl#"));
 }
 
+/* What follows the package in "github.com/some/shop.(*Store).Read"; NULL in no Go name. */
+static const char *go_owner(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	const char *dot = strchr(slash ? slash : name, '.');
+
+	return dot && dot > name && dot[1] ? dot + 1 : NULL;
+}
+
 static bool rule_fits(const struct frame_rule *rule, const char *text, size_t size)
 {
 	return size >= rule->size && (rule->prefix || size == rule->size) &&
@@ -304,6 +321,32 @@ enum frame_kind frame_kind_of_function(const struct frame_rules *r, const char *
 	const char *owner = frame_owner_name(name, &size);
 	const struct frame_rule *rule =
 		find_rule(r, owner, size, 1u << IN_FUNCTION | 1u << (rust ? IN_RUST : IN_CXX));
+	const char *go = rule ? NULL : go_owner(name);
+
+	if (go)
+		rule = find_rule(r, go, strlen(go), 1u << IN_GO);
+	return rule ? rule->kind : FRAME_KINDS;
+}
+
+/* The longest pattern of a shell that fits the path. */
+static const struct frame_rule *find_path_rule(const struct frame_rules *r, const char *path,
+					       enum where where)
+{
+	const struct frame_rule *found = NULL;
+
+	for (size_t i = 0; *path && i < r->count; i++) {
+		const struct frame_rule *rule = &r->rows[i];
+
+		if (rule->where == where && rule->is_path && (!found || rule->size > found->size) &&
+		    !fnmatch(rule->pattern, path, 0))
+			found = rule;
+	}
+	return found;
+}
+
+enum frame_kind frame_kind_of_source(const struct frame_rules *r, const char *path)
+{
+	const struct frame_rule *rule = find_path_rule(r, path, IN_SOURCE);
 
 	return rule ? rule->kind : FRAME_KINDS;
 }
@@ -313,5 +356,7 @@ enum frame_kind frame_kind_of_module(const struct frame_rules *r, const char *pa
 	const char *name = path_base(path);
 	const struct frame_rule *rule = find_rule(r, name, strlen(name), 1u << IN_MODULE);
 
+	if (!rule)
+		rule = find_path_rule(r, path, IN_MODULE);
 	return rule ? rule->kind : FRAME_KINDS;
 }

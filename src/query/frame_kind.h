@@ -20,6 +20,7 @@ enum frame_kind {
 	FRAME_HIDDEN,	 /* by the user */
 	FRAME_LIBRARY,	 /* of the language */
 	FRAME_RUNTIME,	 /* an interpreter's, a collector's */
+	FRAME_STANDARD,	 /* of the modules that come with a language, and run like the program's */
 	FRAME_PROGRAM,	 /* none of these */
 	FRAME_KINDS
 };
@@ -36,7 +37,8 @@ struct frame_rules *frame_rules_free(struct frame_rules *r);
  * FRAME_KINDS: nothing. */
 enum frame_kind frame_kind_of_function(const struct frame_rules *r, const char *name,
 				       const char *raw);
-/* The same of the file that its code is in. */
+/* The same of the source file, and of the file that its code is in. */
+enum frame_kind frame_kind_of_source(const struct frame_rules *r, const char *path);
 enum frame_kind frame_kind_of_module(const struct frame_rules *r, const char *path);
 
 /* The part of a demangled name that says whose it is: without return type, parameters and what is

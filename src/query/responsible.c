@@ -22,7 +22,7 @@ static uint32_t function_of(const struct location_frame *f)
 /* What the rules say; the user's come first. */
 struct judging {
 	const struct frame_rules *rules[2];
-	uint8_t *of_function, *of_module; /* a kind plus one; 0: not looked at */
+	uint8_t *of_function, *of_source, *of_module; /* a kind plus one; 0: not looked at */
 };
 
 static enum frame_kind kind_of_function(struct judging *g, const struct responsible *r,
@@ -44,19 +44,34 @@ static enum frame_kind kind_of_function(struct judging *g, const struct responsi
 	return (enum frame_kind)(*known - 1);
 }
 
-static enum frame_kind kind_of_module(struct judging *g, const struct responsible *r,
-				      uint32_t module)
+/* By the path of a source file or of a module. */
+static enum frame_kind kind_of_path(struct judging *g, uint8_t *known, const char *path,
+				    enum frame_kind (*judge)(const struct frame_rules *r,
+							     const char *path))
 {
-	uint8_t *known = &g->of_module[module];
 	enum frame_kind kind = FRAME_KINDS;
 
 	for (unsigned i = 0; !*known && i < 2 && kind == FRAME_KINDS; i++)
 		if (g->rules[i])
-			kind = frame_kind_of_module(g->rules[i],
-						    locations_module_path(r->locations, module));
+			kind = judge(g->rules[i], path);
 	if (!*known)
 		*known = (uint8_t)(kind + 1);
 	return (enum frame_kind)(*known - 1);
+}
+
+static enum frame_kind kind_of_frame(struct judging *g, const struct responsible *r,
+				     const struct location *at, const struct location_frame *f)
+{
+	enum frame_kind kind = kind_of_function(g, r, f);
+
+	if (kind == FRAME_KINDS && f->file)
+		kind = kind_of_path(g, &g->of_source[f->file],
+				    locations_string(r->locations, f->file), frame_kind_of_source);
+	if (kind == FRAME_KINDS && at->module)
+		kind = kind_of_path(g, &g->of_module[at->module],
+				    locations_module_path(r->locations, at->module),
+				    frame_kind_of_module);
+	return kind;
 }
 
 static void judge_frames(struct responsible *r, const struct frame_rules *user)
@@ -65,6 +80,7 @@ static void judge_frames(struct responsible *r, const struct frame_rules *user)
 	struct judging g = {
 		.rules = { user, frame_rules() },
 		.of_function = xcalloc((size_t)locations_string_count(p) + 1, 1),
+		.of_source = xcalloc((size_t)locations_string_count(p) + 1, 1),
 		.of_module = xcalloc(r->model->tables.module_count + 1, 1),
 	};
 
@@ -74,15 +90,15 @@ static void judge_frames(struct responsible *r, const struct frame_rules *user)
 		const struct location_frame *f = locations_frames(p, i, &count);
 
 		for (unsigned k = 0; k < count; k++) {
-			enum frame_kind kind = kind_of_function(&g, r, &f[k]);
+			enum frame_kind kind = kind_of_frame(&g, r, at, &f[k]);
 
-			if (kind == FRAME_KINDS && at->module)
-				kind = kind_of_module(&g, r, at->module);
+			r->told[at->first_frame + k] = kind == FRAME_PROGRAM;
 			r->kinds[at->first_frame + k] =
 				(uint8_t)(kind == FRAME_KINDS ? FRAME_PROGRAM : kind);
 		}
 	}
 	free(g.of_function);
+	free(g.of_source);
 	free(g.of_module);
 }
 
@@ -127,9 +143,25 @@ static int mark_frames(struct responsible *r, const struct condition *which, enu
 	int error = which ? frames_match(r->model, r->locations, which, matches, err) : 0;
 
 	for (uint32_t i = 0; !error && i < locations_frame_count(r->locations); i++)
-		if (matches[i] && (kind == FRAME_PROGRAM || r->kinds[i] > kind))
+		if (matches[i] && (kind == FRAME_PROGRAM || r->kinds[i] > kind)) {
 			r->kinds[i] = (uint8_t)kind;
+			r->told[i] = kind == FRAME_PROGRAM;
+		}
 	return error;
+}
+
+static void find_wrappers(struct responsible *r)
+{
+	const struct summary *sum = model_summary(r->model);
+	auto_free struct stack_traffic *rows = xcalloc((size_t)sum->count + 1, sizeof(*rows));
+
+	for (uint32_t i = 0; i < sum->count; i++) {
+		const struct summary_sums *s = &sum->rows[i].sums;
+
+		rows[i] = (struct stack_traffic){ sum->rows[i].stack, s->count, s->min_size,
+						  s->max_size };
+	}
+	wrappers_find(r, rows, sum->count);
 }
 
 struct responsible *responsible_new(const struct model *m, struct locations *p,
@@ -142,6 +174,7 @@ struct responsible *responsible_new(const struct model *m, struct locations *p,
 	r->model = m;
 	r->locations = p;
 	r->kinds = xcalloc((size_t)locations_frame_count(p) + 1, 1);
+	r->told = xcalloc((size_t)locations_frame_count(p) + 1, 1);
 	r->index_of_location = xcalloc((size_t)locations_count(p) + 1, 1);
 	r->location_of_node =
 		xcalloc((size_t)m->tables.nodes.count + 1, sizeof(*r->location_of_node));
@@ -152,12 +185,7 @@ struct responsible *responsible_new(const struct model *m, struct locations *p,
 		  mark_frames(r, f->own, FRAME_PROGRAM, err)))
 		return responsible_free(r);
 	responsible_choose(r);
-	wrappers_find(r);
-	/* What is the user's own may look like a wrapper. */
-	if (f && f->own) {
-		mark_frames(r, f->own, FRAME_PROGRAM, err);
-		responsible_choose(r);
-	}
+	find_wrappers(r);
 	return r;
 }
 
@@ -166,6 +194,7 @@ struct responsible *responsible_free(struct responsible *r)
 	if (!r)
 		return NULL;
 	free(r->kinds);
+	free(r->told);
 	free(r->index_of_location);
 	free(r->location_of_node);
 	free(r);
@@ -195,6 +224,11 @@ const struct responsible *responsible_of_view(const struct view *v)
 enum frame_kind responsible_kind(const struct responsible *r, uint32_t location, unsigned index)
 {
 	return (enum frame_kind)r->kinds[locations_at(r->locations, location)->first_frame + index];
+}
+
+bool responsible_is_told(const struct responsible *r, const struct responsible_frame *f)
+{
+	return r->told[locations_at(r->locations, f->location)->first_frame + f->index];
 }
 
 bool responsible_find(const struct responsible *r, uint32_t stack, struct responsible_frame *ret)

@@ -19,6 +19,7 @@ struct responsible {
 	const struct model *model;
 	struct locations *locations;
 	uint8_t *kinds;		    /* by number of frame: enum frame_kind */
+	uint8_t *told;		    /* the same: a rule says that it is the program's */
 	uint8_t *index_of_location; /* of its frame that is preferred */
 	uint32_t *location_of_node; /* that the responsible frame of its stack is in */
 };
@@ -39,6 +40,8 @@ struct responsible *responsible_free(struct responsible *r);
 /* False: it has no known stack. */
 bool responsible_find(const struct responsible *r, uint32_t stack, struct responsible_frame *ret);
 enum frame_kind responsible_kind(const struct responsible *r, uint32_t location, unsigned index);
+/* Is it shown because a rule says so, whatever it looks like? */
+bool responsible_is_told(const struct responsible *r, const struct responsible_frame *f);
 /* Its function, or "libx.so+0x12ab". */
 void responsible_name(const struct responsible *r, const struct responsible_frame *f,
 		      struct buf *out);

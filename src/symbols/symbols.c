@@ -15,6 +15,7 @@
 #include "symbols/lines.h"
 #include "symbols/names.h"
 #include "symbols/search.h"
+#include "symbols/starts.h"
 
 #define READERS_MAX 16
 /* Of images that are open though nobody resolves in them now. */
@@ -264,6 +265,21 @@ bool symbols_function(struct symbols *s, size_t module, uint64_t address,
 						  demangle(row->text) };
 	give_back(&s->loaded[module], r);
 	return row;
+}
+
+void symbols_starts(struct symbols *s, size_t module, struct starts *ret)
+{
+	struct symbols_found found;
+	struct image image;
+
+	memset(ret, 0, sizeof(*ret));
+	if (module >= s->count)
+		return;
+	image_open(&image, &s->modules[module], s->search, &s->options, &found);
+	if (elf_file_is_open(&image.binary))
+		starts_read(ret, &image.binary);
+	image_release(&image);
+	found_release(&found);
 }
 
 void symbols_steps(struct symbols *s, size_t module, uint64_t start, uint64_t end,

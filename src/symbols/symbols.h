@@ -92,6 +92,11 @@ struct symbols_function {
 bool symbols_function(struct symbols *s, size_t module, uint64_t address,
 		      struct symbols_function *ret);
 
+/* Where the functions of a module begin, names or not (symbols/starts.h); the caller releases it.
+ */
+struct starts;
+void symbols_starts(struct symbols *s, size_t module, struct starts *ret);
+
 struct symbols_steps {
 	uint64_t *rows;
 	size_t count, room;

@@ -46,7 +46,7 @@ def mentions(text):
     return set(re.findall(r"shop *\+ *0x[0-9a-f]+|0x[0-9a-f]+ (?:in shop|\[shop\]|\(shop\))", text))
 
 
-COMMANDS = [("report", "--full"), ("tree",), ("allocations", "--full"), ("leaks",)]
+COMMANDS = [("report", "--full"), ("tree",), ("allocations", "--full"), ("leaks", "--all")]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c[0])

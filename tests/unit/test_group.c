@@ -93,7 +93,8 @@ struct labels {
 	enum group_kind kind;
 	char texts[200][LABEL_MAX];
 	unsigned count;
-	int self; /* the innermost that is no wrapper */
+	unsigned frames, responsible; /* met so far; which one of them is responsible */
+	unsigned self;		      /* its label */
 };
 
 static const char *base_name(const char *path)
@@ -124,24 +125,26 @@ static bool add_label(void *context, const char *function, const char *file, uin
 		;
 	if (i == l->count)
 		strcpy(l->texts[l->count++], text);
-	if (l->self < 0 && strncmp(function, "xmalloc", 7) != 0)
-		l->self = (int)i;
+	if (l->frames++ == l->responsible) {
+		assert_true(strncmp(function, "xmalloc", 7) != 0 || !l->responsible);
+		l->self = i;
+	}
 	return false;
 }
 
-static void labels_of(struct labels *l, const struct brute *b, enum group_kind kind, uint32_t stack)
+static void labels_of(struct labels *l, const struct brute *b, const struct view *v,
+		      enum group_kind kind, uint32_t stack)
 {
 	l->b = b;
 	l->kind = kind;
 	l->count = 0;
-	l->self = -1;
+	l->self = l->frames = 0;
+	l->responsible = responsible_depth(responsible_of_view(v), stack);
 	brute_frames(b, stack, add_label, l);
 	if (!l->count)
 		strcpy(l->texts[l->count++], kind == GROUP_FUNCTION ? "unknown function"
 					     : kind == GROUP_MODULE ? "no module"
 								    : "unknown source");
-	if (l->self < 0)
-		l->self = 0;
 }
 
 static void sums_add(struct brute_sums *to, const struct brute_sums *from)
@@ -172,7 +175,7 @@ static void due_frames(const struct brute *b, const struct view *v, enum group_k
 	for (uint32_t row = 0; row < b->count; row++) {
 		if (!view_has(v, row))
 			continue;
-		labels_of(l, b, kind, brute_stack(b, row));
+		labels_of(l, b, v, kind, brute_stack(b, row));
 		for (unsigned i = 0; i < l->count; i++)
 			brute_add(b, &due_called(d, l->texts[i])->matched, row);
 		brute_add(b, &due_called(d, l->texts[l->self])->self, row);
@@ -182,7 +185,7 @@ static void due_frames(const struct brute *b, const struct view *v, enum group_k
 
 		if (!all.count)
 			continue;
-		labels_of(l, b, kind, stack);
+		labels_of(l, b, v, kind, stack);
 		for (unsigned i = 0; i < l->count; i++)
 			sums_add(&due_called(d, l->texts[i])->all, &all);
 	}

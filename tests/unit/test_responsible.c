@@ -51,6 +51,8 @@ static void names_have_kinds(void **context)
 		{ "<T as core::convert::Into<U>>::into", "", FRAME_LIBRARY },
 		{ "<[T] as alloc::slice::hack::ConvertVec>::to_vec", "", FRAME_LIBRARY },
 		{ "<str>::to_owned", "", FRAME_LIBRARY },
+		{ "<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec::<alloc::alloc::Global>", "_R",
+		  FRAME_LIBRARY },
 		{ "<&mut I as core::iter::traits::iterator::Iterator>::next", "", FRAME_LIBRARY },
 		{ "<app::Row as core::clone::Clone>::clone", "", FRAME_PROGRAM },
 		{ "<app::Table>::add", "", FRAME_PROGRAM },
@@ -137,49 +139,104 @@ static struct model *by_hand_end(struct by_hand *h)
 
 #define MAIN 0x2000
 #define WRAPPER 0x3000
+#define BETWEEN(i) (0x3100 + (i)*0x100)
 #define CALLER(i) (0x4000 + (i)*0x100)
 
-/* Ten functions get memory through one place, of one size or of many. */
-static bool is_hidden(bool many_sizes, unsigned callers)
+/* How functions get memory through one place. */
+struct shape {
+	unsigned callers;
+	unsigned between; /* functions, one after the other, between them and the place */
+	uint64_t size, step;
+};
+
+/* Does the place lead, or the one that called for it? */
+static bool is_hidden(const struct shape *s)
 {
+	uint32_t main_node, stack = 0;
+	struct responsible_frame f;
 	struct locations *p;
 	struct responsible *r;
-	struct responsible_frame f;
 	struct by_hand h;
 	struct model *m;
-	uint32_t main_node, stack = 0;
+	bool own;
 
 	by_hand_begin(&h);
 	main_node = add_node(&h, 0, MAIN);
-	for (unsigned i = 0; i < callers; i++) {
-		stack = add_node(&h, add_node(&h, main_node, CALLER(i)), WRAPPER);
-		add_block(&h, stack, many_sizes ? 16 + i * 24 : 64);
+	for (unsigned i = 0; i < s->callers; i++) {
+		stack = add_node(&h, main_node, CALLER(i));
+		for (unsigned k = 0; k < s->between; k++)
+			stack = add_node(&h, stack, BETWEEN(k));
+		stack = add_node(&h, stack, WRAPPER);
+		add_block(&h, stack, s->size + i * s->step);
 	}
 	m = by_hand_end(&h);
 	p = locations_new(m, NULL);
 	r = responsible_new(m, p, NULL, NULL);
 	assert_true(responsible_find(r, stack, &f));
-	if (f.location == locations_of_node(p, stack)) {
+	own = f.location == locations_of_node(p, stack);
+	if (own) {
 		assert_int_equal(responsible_depth(r, stack), 0);
 	} else {
-		assert_int_equal(locations_at(p, f.location)->address, CALLER(callers - 1) - 1);
-		assert_int_equal(responsible_depth(r, stack), 1);
+		assert_int_equal(locations_at(p, f.location)->address, CALLER(s->callers - 1) - 1);
+		assert_int_equal(responsible_depth(r, stack), 1 + s->between);
 	}
-	callers = f.location != locations_of_node(p, stack);
 	responsible_free(r);
 	locations_free(p);
 	model_free(m);
 	writer_release(&h.w);
-	return callers;
+	return !own;
 }
 
 static void wrappers_are_found_by_shape(void **context)
 {
-	assert_true(is_hidden(true, 10));
+	assert_true(is_hidden(&(struct shape){ .callers = 10, .size = 16, .step = 24 }));
 	/* A constructor: what it makes is always as large. */
-	assert_false(is_hidden(false, 10));
+	assert_false(is_hidden(&(struct shape){ .callers = 10, .size = 64 }));
+	/* A pool: always as large, too, but nobody's object. */
+	assert_true(is_hidden(&(struct shape){ .callers = 10, .size = 65536 }));
+	assert_false(is_hidden(&(struct shape){ .callers = 3, .size = 65536 }));
 	/* A function of the program that a few others call. */
-	assert_false(is_hidden(true, 3));
+	assert_false(is_hidden(&(struct shape){ .callers = 3, .size = 16, .step = 24 }));
+}
+
+static void towers_of_wrappers_are_found(void **context)
+{
+	for (unsigned between = 1; between < 3; between++) {
+		struct shape s = { .callers = 10, .between = between, .size = 16, .step = 24 };
+
+		assert_true(is_hidden(&s));
+		s.callers = 3;
+		assert_false(is_hidden(&s));
+		s = (struct shape){ .callers = 10, .between = between, .size = 64 };
+		assert_false(is_hidden(&s));
+	}
+	/* A way so long is the program's. */
+	assert_false(
+		is_hidden(&(struct shape){ .callers = 10, .between = 6, .size = 16, .step = 24 }));
+}
+
+static void rules_on_paths_and_packages(void **context)
+{
+	const struct frame_rules *r = frame_rules();
+
+	assert_int_equal(frame_kind_of_source(r, "/usr/lib/python3.11/re/__init__.py"),
+			 FRAME_STANDARD);
+	assert_int_equal(frame_kind_of_source(r, "<frozen importlib._bootstrap>"), FRAME_STANDARD);
+	/* The longer pattern: what somebody installed there is not the language's. */
+	assert_int_equal(frame_kind_of_source(r, "/opt/lib/python3.11/site-packages/a/b.py"),
+			 FRAME_PROGRAM);
+	assert_int_equal(frame_kind_of_source(r, "/srv/shop.py"), FRAME_KINDS);
+	assert_int_equal(frame_kind_of_source(r, ""), FRAME_KINDS);
+	assert_int_equal(
+		frame_kind_of_module(r, "/usr/lib/python3.11/lib-dynload/_json.cpython-311.so"),
+		FRAME_RUNTIME);
+	assert_int_equal(frame_kind_of_module(r, "/srv/_json.cpython-311.so"), FRAME_KINDS);
+	assert_int_equal(kind("github.com/a/shop._cgo_cmalloc", ""), FRAME_WRAPPER);
+	assert_int_equal(kind("main._Cfunc_shop_make", ""), FRAME_RUNTIME);
+	assert_int_equal(kind("main.(*Store).Read", ""), FRAME_PROGRAM);
+	assert_int_equal(kind("parse.part.0", ""), FRAME_PROGRAM);
+	assert_int_equal(kind("[JIT Java]+0x7f0000001234", ""), FRAME_RUNTIME);
+	assert_int_equal(kind("java/nio/Bits::reserveMemory", ""), FRAME_STANDARD);
 }
 
 /* The first frame of the best kind, found by going outwards from each stack. */
@@ -314,7 +371,9 @@ UNIT(responsible)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_have_kinds),
 		cmocka_unit_test(wrong_rules_are_named),
+		cmocka_unit_test(rules_on_paths_and_packages),
 		cmocka_unit_test(wrappers_are_found_by_shape),
+		cmocka_unit_test(towers_of_wrappers_are_found),
 		cmocka_unit_test(random_stacks_agree),
 		cmocka_unit_test(filters_know_it),
 		cmocka_unit_test(own_frames_lead),
