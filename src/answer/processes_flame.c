@@ -9,7 +9,6 @@
 #include "answer/processes.h"
 #include "base/buf_text.h"
 #include "base/buf_type.h"
-#include "base/path.h"
 #include "base/sink.h"
 #include "query/responsible.h"
 

@@ -2,7 +2,6 @@
 /* What a recording says about itself: INFO, CLOCK and COUNTERS chunks. */
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -22,7 +22,6 @@
 #include "pairing/ranges.h"
 #include "wire/event.h"
 
-#define NO_REGION UINT32_MAX
 #define NO_USAGE UINT32_MAX
 
 struct piece {

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <lz4.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,15 +154,6 @@ void output_info_number(struct output *o, const char *key, uint64_t value)
 	char text[24];
 
 	output_info(o, key, text, (size_t)snprintf(text, sizeof(text), "%" PRIu64, value));
-}
-
-void output_counter(struct output *o, const char *name, uint64_t value)
-{
-	auto_buf struct buf b = { 0 };
-
-	put_counted(&b, name, strlen(name));
-	put_number(&b, value);
-	output_chunk(o, CHUNK_COUNTERS, b.data, b.size);
 }
 
 void output_loss(struct output *o, const struct loss *loss)

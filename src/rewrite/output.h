@@ -47,10 +47,9 @@ void output_run(struct output *o, uint32_t ring, const struct event *events, uin
 void output_horizon(struct output *o, uint64_t horizon);
 void output_flush(struct output *o);
 
-/* One key and its value; one counter. */
+/* One key and its value. */
 void output_info(struct output *o, const char *key, const void *value, size_t size);
 void output_info_number(struct output *o, const char *key, uint64_t value);
-void output_counter(struct output *o, const char *name, uint64_t value);
 /* What was lost of the recording that this one is made of: see model_loss(). */
 void output_loss(struct output *o, const struct loss *loss);
 

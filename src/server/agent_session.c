@@ -116,11 +116,6 @@ const char *agent_session_id(const struct agent_session *session)
 	return session->id;
 }
 
-bool agent_session_is_given(const struct agent_session *session)
-{
-	return session->given;
-}
-
 struct agents_entry agent_session_agent(struct agent_session *session)
 {
 	struct agents_entry agent;

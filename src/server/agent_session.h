@@ -33,7 +33,6 @@ struct agent_session *agent_session_drop(struct agent_session *session);
 bool agent_session_stop(struct agent_session *session, const struct timespec *deadline);
 
 const char *agent_session_id(const struct agent_session *session);
-bool agent_session_is_given(const struct agent_session *session);
 /* What is known of it; a copy. */
 struct agents_entry agent_session_agent(struct agent_session *session);
 /* The same address, token and process? */

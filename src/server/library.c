@@ -266,16 +266,6 @@ enum library_found library_take(struct library *l, const char *id, struct snapsh
 	return found;
 }
 
-void library_counts(struct library *l, size_t *ret_all, size_t *ret_done)
-{
-	pthread_mutex_lock(&l->lock);
-	*ret_all = l->count;
-	*ret_done = 0;
-	for (size_t i = 0; i < l->count; i++)
-		*ret_done += l->entries[i]->snapshot || l->entries[i]->state == ENTRY_FAILED;
-	pthread_mutex_unlock(&l->lock);
-}
-
 int library_upload(struct library *l, const char *path, const char *name, const char *uploader,
 		   char ret_id[ID_SIZE], struct err *err)
 {

@@ -8,7 +8,6 @@
  * Nothing here waits for a load but the loaders. */
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 
 #include "answer/snapshot.h"
@@ -44,8 +43,6 @@ enum library_found library_take(struct library *l, const char *id, struct snapsh
 				double *ret_progress, struct err *err);
 /* All of them as an array. */
 void library_list(struct library *l, struct json *j);
-/* How many there are, and of those how many are loaded or have failed. */
-void library_counts(struct library *l, size_t *ret_all, size_t *ret_done);
 
 /* Opens an uploaded file, which becomes the library's and is removed in the end: 0 and its id, or
  * -errno with err. */

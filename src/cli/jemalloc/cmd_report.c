@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir jemalloc report: statistics as one page that needs nothing else. */
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
