@@ -264,10 +264,8 @@ void ask_measuring_json(struct json *j, const struct model *m, const struct meas
 {
 	json_text(j, "measure",
 		  how->measure == MEASURE_ALIVE_AT ? "alive" : measure_rows[how->measure].name);
-	if (how->measure == MEASURE_ALIVE_AT || how->measure == MEASURE_PEAK)
-		json_number(j, "at_ns", m->totals.peak_bytes ? model_ns(m, how->at) : 0);
-	else
-		json_null(j, "at_ns");
+	json_number_if(j, "at_ns", how->measure == MEASURE_ALIVE_AT || how->measure == MEASURE_PEAK,
+		       m->totals.peak_bytes ? model_ns(m, how->at) : 0);
 }
 
 const struct view *ask_view(struct ask *a)

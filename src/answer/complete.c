@@ -294,10 +294,10 @@ static int complete_json(struct ask *a, const void *answer, struct json *j, stru
 	json_object(j, NULL);
 	json_number(j, "from", param_position(c->expression, at->from));
 	json_number(j, "to", param_position(c->expression, at->to));
-	if (at->kind == PLACE_VALUE && at->field)
-		json_text(j, "hint", value_help(at->matches ? ARG_REGEX : at->field->type));
-	else
-		json_null(j, "hint");
+	json_text(j, "hint",
+		  at->kind == PLACE_VALUE && at->field
+			  ? value_help(at->matches ? ARG_REGEX : at->field->type)
+			  : NULL);
 	JSON_ROWS(j, "items", i, c->count) {
 		json_text(j, "text", c->items[i].text);
 		json_text(j, "kind", c->items[i].kind);

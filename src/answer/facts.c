@@ -72,10 +72,7 @@ void facts_program_json(struct json *j, const struct model *m)
 	json_info_number(j, m, "exit_status");
 	json_info_number(j, m, "exit_signal");
 	json_info_number(j, m, "peak_rss");
-	if (start)
-		json_real(j, "start", (double)start / 1e9, 6);
-	else
-		json_null(j, "start");
+	json_real_if(j, "start", start, (double)start / 1e9, 6);
 	json_number(j, "runtime_ns", model_runtime_ns(m));
 	json_number(j, "threads", m->tables.threads.count);
 }
@@ -157,10 +154,7 @@ static void json_cost(struct json *j, const struct model *m)
 	struct cost c = cost_of(m);
 
 	json_object(j, "cost");
-	if (c.known)
-		json_real(j, "percent", c.percent, 1);
-	else
-		json_null(j, "percent");
+	json_real_if(j, "percent", c.known, c.percent, 1);
 	json_number(j, "ns", c.total_ns);
 	json_number(j, "recording_ns", c.recording_ns);
 	json_real(j, "event_ns", c.event_ns, 1);

@@ -275,10 +275,7 @@ static int processes_compute(struct ask *a, void *answer)
 
 static void number_or_null(struct json *j, const char *key, int64_t value)
 {
-	if (value < 0)
-		json_null(j, key);
-	else
-		json_number(j, key, (uint64_t)value);
+	json_number_if(j, key, value >= 0, (uint64_t)value);
 }
 
 static void process_json(struct json *j, const struct answer_processes *all,
@@ -287,10 +284,8 @@ static void process_json(struct json *j, const struct answer_processes *all,
 	json_object(j, NULL);
 	json_text(j, "file", f->members[p->member].name);
 	json_text(j, "id", f->members[p->member].id);
-	if (p->parent == PROCESS_NONE)
-		json_null(j, "parent_id");
-	else
-		json_text(j, "parent_id", f->members[all->rows[p->parent].member].id);
+	json_text(j, "parent_id",
+		  p->parent != PROCESS_NONE ? f->members[all->rows[p->parent].member].id : NULL);
 	json_number(j, "depth", p->depth);
 	json_text(j, "origin", p->origin);
 	json_bool(j, "became", p->became);

@@ -119,6 +119,17 @@ size_t text_columns(const char *text)
 	return n;
 }
 
+void text_column(struct buf *out, size_t start, size_t column)
+{
+	size_t used = text_columns(out->data + start);
+
+	if (used + 2 > column) {
+		buf_char(out, '\n');
+		used = 0;
+	}
+	buf_repeat(out, ' ', column - used);
+}
+
 void text_wrap(struct buf *out, const char *text, size_t column, size_t width)
 {
 	size_t at = column;

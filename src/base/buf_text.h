@@ -21,5 +21,7 @@ void buf_base64(struct buf *b, const void *bytes, size_t size);
 void buf_printable(struct buf *b, const char *text, size_t size);
 /* Columns that a UTF-8 text takes on a terminal: code points, as nearly all are one wide. */
 size_t text_columns(const char *text);
+/* Goes on at a column: in the next line if what was added from `start` on leaves no room for it. */
+void text_column(struct buf *out, size_t start, size_t column);
 /* Adds a text in lines that end before `width` and go on at `column`, where the cursor is. */
 void text_wrap(struct buf *out, const char *text, size_t column, size_t width);

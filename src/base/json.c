@@ -193,3 +193,19 @@ bool json_row(struct json *j, size_t row, bool more)
 		json_end_array(j);
 	return more;
 }
+
+void json_number_if(struct json *j, const char *key, bool known, uint64_t value)
+{
+	if (known)
+		json_number(j, key, value);
+	else
+		json_null(j, key);
+}
+
+void json_real_if(struct json *j, const char *key, bool known, double value, unsigned digits)
+{
+	if (known)
+		json_real(j, key, value, digits);
+	else
+		json_null(j, key);
+}

@@ -22,7 +22,7 @@ void json_object(struct json *j, const char *key);
 void json_array(struct json *j, const char *key);
 void json_end_object(struct json *j);
 void json_end_array(struct json *j);
-void json_text(struct json *j, const char *key, const char *text);
+void json_text(struct json *j, const char *key, const char *text); /* NULL: null */
 void json_bytes(struct json *j, const char *key, const char *text, size_t size);
 void json_number(struct json *j, const char *key, uint64_t value);
 void json_signed(struct json *j, const char *key, int64_t value);
@@ -30,6 +30,9 @@ void json_signed(struct json *j, const char *key, int64_t value);
 void json_real(struct json *j, const char *key, double value, unsigned digits);
 void json_bool(struct json *j, const char *key, bool value);
 void json_null(struct json *j, const char *key);
+/* Null unless it is known. */
+void json_number_if(struct json *j, const char *key, bool known, uint64_t value);
+void json_real_if(struct json *j, const char *key, bool known, double value, unsigned digits);
 /* One value, or several with commas between them, that were written before. */
 void json_written(struct json *j, const char *key, const char *text, size_t size);
 

@@ -10,6 +10,14 @@
 #define WORD_MAX 64
 #define FAR 99
 
+bool nearest_same(const char *word, const char *name)
+{
+	for (; *word || *name; word++, name++)
+		if (*word != *name && !(*word == '-' && *name == '_'))
+			return false;
+	return true;
+}
+
 struct nearest nearest_to(const char *word)
 {
 	return (struct nearest){ .word = word, .distance = FAR };

@@ -10,6 +10,9 @@ struct nearest {
 	bool same_length; /* the best one has as many letters */
 };
 
+/* Is a word that somebody typed this name?  A dash may stand for an underline. */
+bool nearest_same(const char *word, const char *name);
+
 struct nearest nearest_to(const char *word);
 void nearest_consider(struct nearest *n, const char *word);
 /* The best one if it is near enough to be meant, or NULL. */

@@ -75,6 +75,30 @@ void sink_to_function(struct sink *s, sink_write write, void *context, enum sink
 	}
 }
 
+static int write_buf(void *context, const void *bytes, size_t size)
+{
+	buf_add(context, bytes, size);
+	return 0;
+}
+
+void sink_to_buf(struct sink *s, struct buf *out, enum sink_codec codec)
+{
+	sink_to_function(s, write_buf, out, codec);
+}
+
+static int write_sink(void *context, const void *bytes, size_t size)
+{
+	struct sink *out = context;
+
+	buf_add(&out->buf, bytes, size);
+	return sink_turn(out);
+}
+
+void sink_to_sink(struct sink *s, struct sink *out, enum sink_codec codec)
+{
+	sink_to_function(s, write_sink, out, codec);
+}
+
 /* Whatever a format says of names: here they are for somebody's eyes. */
 static int write_terminal(void *context, const void *bytes, size_t size)
 {

@@ -39,6 +39,9 @@ struct sink {
 enum sink_codec sink_codec_of(const char *path);
 
 void sink_to_function(struct sink *s, sink_write write, void *context, enum sink_codec codec);
+/* Behind what is in a buf, and into another sink. */
+void sink_to_buf(struct sink *s, struct buf *out, enum sink_codec codec);
+void sink_to_sink(struct sink *s, struct sink *out, enum sink_codec codec);
 void sink_to_fd(struct sink *s, int fd, enum sink_codec codec);
 /* 0, or -errno with err. */
 int sink_to_file(struct sink *s, const char *path, enum sink_codec codec, struct err *err);

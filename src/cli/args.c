@@ -252,7 +252,7 @@ enum args_result args_parse(const struct command *c, int *argc, char ***argv, st
 static bool help_row(const struct command_option *row, void *context)
 {
 	struct buf *out = context;
-	size_t start = out->size, used;
+	size_t start = out->size;
 
 	if (row->letter)
 		buf_printf(out, "  -%c, --%s", row->letter, row->name);
@@ -260,12 +260,7 @@ static bool help_row(const struct command_option *row, void *context)
 		buf_printf(out, "      --%s", row->name);
 	if (row->argument)
 		buf_printf(out, " %s", row->argument);
-	used = text_columns(out->data + start);
-	if (used + 2 > HELP_COLUMN) {
-		buf_char(out, '\n');
-		used = 0;
-	}
-	buf_repeat(out, ' ', HELP_COLUMN - used);
+	text_column(out, start, HELP_COLUMN);
 	text_wrap(out, row->help, HELP_COLUMN, HELP_WIDTH);
 	return false;
 }
@@ -274,15 +269,10 @@ static void help_members(const struct command *c, struct buf *out)
 {
 	buf_text(out, "Commands:\n");
 	for (const struct command *const *m = c->members; *m; m++) {
-		size_t start = out->size, used;
+		size_t start = out->size;
 
 		buf_printf(out, "  %s %s", (*m)->name, (*m)->args);
-		used = text_columns(out->data + start);
-		if (used + 2 > GROUP_COLUMN) {
-			buf_char(out, '\n');
-			used = 0;
-		}
-		buf_repeat(out, ' ', GROUP_COLUMN - used);
+		text_column(out, start, GROUP_COLUMN);
 		buf_printf(out, "%s\n", (*m)->help);
 	}
 	buf_printf(out, "\nmemoir %s COMMAND --help says more.\n\nOptions:\n", c->name);

@@ -133,15 +133,10 @@ void filtering_help(struct buf *out)
 
 static void manual_line(struct buf *out, const char *name, const char *argument, const char *help)
 {
-	size_t start = out->size, used;
+	size_t start = out->size;
 
 	buf_printf(out, "  %s%s%s", name, argument ? " " : "", argument ? argument : "");
-	used = text_columns(out->data + start);
-	if (used + 2 > HELP_COLUMN) {
-		buf_char(out, '\n');
-		used = 0;
-	}
-	buf_repeat(out, ' ', HELP_COLUMN - used);
+	text_column(out, start, HELP_COLUMN);
 	text_wrap(out, help, HELP_COLUMN, HELP_WIDTH);
 }
 

@@ -90,14 +90,6 @@ static char *advice(const struct missing *m, size_t i, const struct symbols_foun
 	return xstrdup("its file is not there: give it with --debug-symbols");
 }
 
-static void json_optional(struct json *j, const char *key, const char *text)
-{
-	if (text)
-		json_text(j, key, text);
-	else
-		json_null(j, key);
-}
-
 static void json_module(struct json *j, const struct missing *m, const struct module *module,
 			size_t i, struct locations *locations)
 {
@@ -110,9 +102,9 @@ static void json_module(struct json *j, const struct missing *m, const struct mo
 	json_text(j, "build_id", id);
 	json_bool(j, "has_symbols", found->level >= SYMBOLS_NAMES);
 	json_text(j, "symbols", level_texts[found->level]);
-	json_optional(j, "file", found->embedded ? "(in the recording)" : found->binary);
-	json_optional(j, "debug_file", found->debug);
-	json_optional(j, "advice", text);
+	json_text(j, "file", found->embedded ? "(in the recording)" : found->binary);
+	json_text(j, "debug_file", found->debug);
+	json_text(j, "advice", text);
 	JSON_ROWS(j, "refused", k, found->refused_count) {
 		json_text(j, "path", found->refused[k].path);
 		json_text(j, "reason", found->refused[k].why);

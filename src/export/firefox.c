@@ -227,21 +227,14 @@ static void put_track(struct firefox *f)
 {
 	auto_free struct track_point *points = xcalloc(2 * BUCKETS + 1, sizeof(*points));
 	uint32_t count = track_points(f, points);
-	struct numbers n;
 
 	json_object(&f->j, "samples");
-	n = numbers_start(&f->j, "time");
-	for (uint32_t i = 0; i < count; i++)
+	NUMBERS_EACH(n, &f->j, "time", i, i < count)
 		numbers_ms(&n, clock_ns(&f->clock, points[i].at));
-	numbers_end(&n);
-	n = numbers_start(&f->j, "count");
-	for (uint32_t i = 0; i < count; i++)
+	NUMBERS_EACH(n, &f->j, "count", i, i < count)
 		numbers_add(&n, (int64_t)(points[i].bytes - (i ? points[i - 1].bytes : 0)));
-	numbers_end(&n);
-	n = numbers_start(&f->j, "number");
-	for (uint32_t i = 0; i < count; i++)
+	NUMBERS_EACH(n, &f->j, "number", i, i < count)
 		numbers_add(&n, (int64_t)points[i].events);
-	numbers_end(&n);
 	json_number(&f->j, "length", count);
 	json_end_object(&f->j);
 }
@@ -310,7 +303,6 @@ static void put_meta(struct firefox *f)
 	const char *arch = model_info(m, "arch");
 	uint32_t threads = count_threads(f);
 	struct json *j = &f->j;
-	struct numbers n;
 
 	json_object(j, "meta");
 	json_number(j, "interval", 1);
@@ -335,13 +327,10 @@ static void put_meta(struct firefox *f)
 	put_category(j, "Program", "yellow");
 	json_end_array(j);
 	put_empty(j, "markerSchema");
-	n = numbers_start(j, "initialVisibleThreads");
-	for (uint32_t i = 0; i < VISIBLE_MAX && (!i || i < threads); i++)
+	NUMBERS_EACH(n, j, "initialVisibleThreads", i, i < VISIBLE_MAX && (!i || i < threads))
 		numbers_add(&n, i);
-	numbers_end(&n);
-	n = numbers_start(j, "initialSelectedThreads");
-	numbers_add(&n, 0);
-	numbers_end(&n);
+	NUMBERS_EACH(n, j, "initialSelectedThreads", i, i < 1)
+		numbers_add(&n, i);
 	put_about(f);
 	json_end_object(j);
 }

@@ -257,28 +257,21 @@ static void put_frame_column(struct firefox_tables *t, struct json *j, const cha
 static void put_same(struct firefox_tables *t, struct json *j, const char *key, const char *value,
 		     uint64_t count)
 {
-	struct numbers n = numbers_start(j, key);
-
-	for (uint64_t i = 0; i < count && !sink_turn(t->out); i++) {
+	NUMBERS_EACH(n, j, key, i, i < count && !sink_turn(t->out)) {
 		numbers_next(&n);
 		buf_text(n.out, value);
 	}
-	numbers_end(&n);
 }
 
 static void put_frames(struct firefox_tables *t, struct json *j)
 {
-	struct numbers n;
-
 	json_object(j, "frameTable");
 	put_frame_column(t, j, "address", FRAME_ADDRESS);
 	put_frame_column(t, j, "inlineDepth", FRAME_DEPTH);
 	put_frame_column(t, j, "category", FRAME_CATEGORY);
 	put_same(t, j, "subcategory", "0", t->frame_count);
-	n = numbers_start(j, "func");
-	for (uint32_t i = 0; i < t->frame_count && !sink_turn(t->out); i++)
+	NUMBERS_EACH(n, j, "func", i, i < t->frame_count && !sink_turn(t->out))
 		numbers_add(&n, t->of_frame[i]);
-	numbers_end(&n);
 	put_same(t, j, "nativeSymbol", "null", t->frame_count);
 	put_same(t, j, "innerWindowID", "null", t->frame_count);
 	put_frame_column(t, j, "line", FRAME_LINE);
@@ -295,29 +288,22 @@ static const struct functions_row *function_row(const struct firefox_tables *t, 
 static void put_functions(struct firefox_tables *t, struct json *j)
 {
 	uint32_t unnamed = t->string_count + t->library_count;
-	struct numbers n;
 
 	json_object(j, "funcTable");
-	n = numbers_start(j, "name");
-	for (size_t i = 0; i < t->row_count && !sink_turn(t->out); i++) {
+	NUMBERS_EACH(n, j, "name", i, i < t->row_count && !sink_turn(t->out)) {
 		uint32_t name = function_row(t, i)->function;
 
 		numbers_add(&n, name ? t->strings[name] - 1 : unnamed++);
 	}
-	numbers_end(&n);
 	put_same(t, j, "isJS", "false", t->row_count);
 	put_same(t, j, "relevantForJS", "false", t->row_count);
-	n = numbers_start(j, "resource");
-	for (size_t i = 0; i < t->row_count && !sink_turn(t->out); i++)
+	NUMBERS_EACH(n, j, "resource", i, i < t->row_count && !sink_turn(t->out))
 		numbers_add(&n, (int64_t)t->libraries[t->rows[i].module] - 1);
-	numbers_end(&n);
-	n = numbers_start(j, "source");
-	for (size_t i = 0; i < t->row_count && !sink_turn(t->out); i++)
+	NUMBERS_EACH(n, j, "source", i, i < t->row_count && !sink_turn(t->out))
 		if (t->sources[function_row(t, i)->file])
 			numbers_add(&n, t->sources[function_row(t, i)->file] - 1);
 		else
 			numbers_null(&n);
-	numbers_end(&n);
 	put_same(t, j, "lineNumber", "null", t->row_count);
 	put_same(t, j, "columnNumber", "null", t->row_count);
 	json_number(j, "length", t->row_count);
@@ -326,22 +312,14 @@ static void put_functions(struct firefox_tables *t, struct json *j)
 
 static void put_resources(struct firefox_tables *t, struct json *j)
 {
-	struct numbers n;
-
 	json_object(j, "resourceTable");
-	n = numbers_start(j, "lib");
-	for (uint32_t i = 0; i < t->library_count; i++)
+	NUMBERS_EACH(n, j, "lib", i, i < t->library_count)
 		numbers_add(&n, i);
-	numbers_end(&n);
-	n = numbers_start(j, "name");
-	for (uint32_t i = 0; i < t->library_count; i++)
+	NUMBERS_EACH(n, j, "name", i, i < t->library_count)
 		numbers_add(&n, t->string_count + i);
-	numbers_end(&n);
 	put_same(t, j, "host", "null", t->library_count);
-	n = numbers_start(j, "type");
-	for (uint32_t i = 0; i < t->library_count; i++)
+	NUMBERS_EACH(n, j, "type", i, i < t->library_count)
 		numbers_add(&n, RESOURCE_LIBRARY);
-	numbers_end(&n);
 	json_number(j, "length", t->library_count);
 	json_end_object(j);
 }

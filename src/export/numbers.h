@@ -2,9 +2,8 @@
 #pragma once
 /* A JSON array of numbers, written without printf: there may be as many as a recording has events.
  *
- *	struct numbers n = numbers_start(&j, "weight");
- *	numbers_add(&n, -64);
- *	numbers_end(&n);
+ *	NUMBERS_EACH(n, &j, "weight", i, i < count)
+ *		numbers_add(&n, weights[i]);
  *
  * One thread: the exporter's. */
 #include <stdbool.h>
@@ -73,3 +72,9 @@ static inline void numbers_ms(struct numbers *n, uint64_t ns)
 	buf_char(n->out, '.');
 	numbers_digits(n->out, ns % 1000000, 6);
 }
+
+/* The whole array, with what the statement adds for each i while `more` holds. */
+#define NUMBERS_EACH(n, j, key, i, more)                                                           \
+	for (struct numbers n = numbers_start(j, key), *once_ = &n; once_;                         \
+	     numbers_end(&n), once_ = NULL)                                                        \
+		for (size_t i = 0; more; i++)

@@ -111,10 +111,7 @@ void churn_write_json(struct json *j, const struct churn *c, uint64_t top)
 	json_end_object(j);
 	JSON_ROWS(j, "lifetimes", i, CHURN_LIVES) {
 		json_number(j, "from_ns", c->lives[i].from_ns);
-		if (c->lives[i].to_ns == UINT64_MAX)
-			json_null(j, "to_ns");
-		else
-			json_number(j, "to_ns", c->lives[i].to_ns);
+		json_number_if(j, "to_ns", c->lives[i].to_ns != UINT64_MAX, c->lives[i].to_ns);
 		json_number(j, "objects", c->lives[i].objects);
 		json_number(j, "bytes", c->lives[i].bytes);
 	}

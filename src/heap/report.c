@@ -22,6 +22,14 @@ const struct heap_report *const heap_reports[] = {
 	NULL,
 };
 
+const struct heap_report *heap_report_find(const char *name)
+{
+	for (const struct heap_report *const *h = heap_reports; *h; h++)
+		if (!strcmp((*h)->name, name))
+			return *h;
+	return NULL;
+}
+
 bool heap_counts_objects(enum heap_measure m)
 {
 	return m == HEAP_INUSE_OBJECTS || m == HEAP_ALLOC_OBJECTS;

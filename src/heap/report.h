@@ -56,6 +56,8 @@ struct heap_report {
 };
 
 extern const struct heap_report *const heap_reports[]; /* NULL at the end */
+/* By name, or NULL. */
+const struct heap_report *heap_report_find(const char *name);
 
 /* An amount as reports print it: whole bytes or objects (cut, not rounded, as those of jeprof), or
  * megabytes with one digit. */

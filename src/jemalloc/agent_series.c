@@ -107,10 +107,7 @@ const struct agent_point *agent_series_add(struct agent_series *s, const struct 
 
 static void write_value(struct json *j, uint64_t value)
 {
-	if (value < STATS_NONE)
-		json_number(j, NULL, value);
-	else
-		json_null(j, NULL);
+	json_number_if(j, NULL, value < STATS_NONE, value);
 }
 
 static const struct agent_arena *arena_of(const struct agent_point *p, uint32_t id)

@@ -248,16 +248,12 @@ static void write_series(struct json *j, const struct history *h)
 	JSON_EACH(j, "snapshot", i, h->point_count)
 		json_number(j, NULL, h->points[i].number);
 	JSON_EACH(j, "time", i, h->point_count)
-		if (h->points[i].time_ns == WHEN_NONE)
-			json_null(j, NULL);
-		else
-			json_real(j, NULL, (double)h->points[i].time_ns / 1e9, 3);
+		json_real_if(j, NULL, h->points[i].time_ns != WHEN_NONE,
+			     (double)h->points[i].time_ns / 1e9, 3);
 	for (unsigned c = 0; c < HISTORY_CURVE_COUNT; c++) {
 		JSON_EACH(j, history_curves[c], i, h->point_count)
-			if (h->points[i].value[c] < STATS_NONE)
-				json_number(j, NULL, h->points[i].value[c]);
-			else
-				json_null(j, NULL);
+			json_number_if(j, NULL, h->points[i].value[c] < STATS_NONE,
+				       h->points[i].value[c]);
 	}
 	json_end_object(j);
 }

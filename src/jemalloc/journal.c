@@ -79,12 +79,6 @@ static int rotate(struct journal *j, struct err *err)
 	return open_file(j, err);
 }
 
-static int pack(void *context, const void *bytes, size_t size)
-{
-	buf_add(context, bytes, size);
-	return 0;
-}
-
 static int write_record(struct journal *j, const struct buf *record, struct err *err)
 {
 	size_t done = 0;
@@ -115,7 +109,7 @@ int journal_add(struct journal *j, const struct buf *record, struct err *err)
 	int e = 0;
 
 	if (j->codec != SINK_PLAIN) {
-		sink_to_function(&sink, pack, &packed, j->codec);
+		sink_to_buf(&sink, &packed, j->codec);
 		buf_add(&sink.buf, record->data, record->size);
 		e = sink_finish(&sink, err);
 		record = &packed;

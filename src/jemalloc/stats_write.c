@@ -59,10 +59,7 @@ static void write_hpa(struct json *j, const struct stats_arena *a)
 
 static void write_total(struct json *j, const char *key, uint64_t value)
 {
-	if (value < STATS_NONE)
-		json_number(j, key, value);
-	else
-		json_null(j, key);
+	json_number_if(j, key, value < STATS_NONE, value);
 }
 
 void stats_write_waterfall(struct json *j, const char *key, const struct waterfall *w)
@@ -177,14 +174,8 @@ static void write_head(struct json *j, const struct stats *s, const struct stats
 {
 	json_text(j, "file", from->file);
 	json_number(j, "offset", from->offset);
-	if (from->time_ns == WHEN_NONE)
-		json_null(j, "time");
-	else
-		json_real(j, "time", (double)from->time_ns / 1e9, 6);
-	if (stats_uptime(s) < STATS_NONE)
-		json_number(j, "uptime_ns", stats_uptime(s));
-	else
-		json_null(j, "uptime_ns");
+	json_real_if(j, "time", from->time_ns != WHEN_NONE, (double)from->time_ns / 1e9, 6);
+	json_number_if(j, "uptime_ns", stats_uptime(s) < STATS_NONE, stats_uptime(s));
 	json_text(j, "version", s->version);
 	json_text(j, "notation", s->json ? "json" : "text");
 	json_bool(j, "mutex_counters_lost", s->mutexes_lost);

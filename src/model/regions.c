@@ -6,27 +6,19 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "wire/varint.h"
+#include "recording/payload.h"
 
-struct cursor {
-	const uint8_t *p, *end;
-};
-
-static bool number(struct cursor *c, uint64_t *ret_value)
-{
-	return varint_get(&c->p, c->end, ret_value);
-}
-
-static bool get_found(struct regions *r, struct cursor *c, struct region_found *f)
+static bool get_found(struct regions *r, struct payload_reader *c, struct region_found *f)
 {
 	uint64_t major, minor, flags, size;
 	char *name;
 
-	if (!number(c, &f->start) || !number(c, &f->length) || !number(c, &f->offset) ||
-	    !number(c, &f->inode) || !number(c, &major) || !number(c, &minor) ||
-	    !number(c, &flags) || !number(c, &size) || size > (uint64_t)(c->end - c->p) ||
-	    major > UINT32_MAX || minor > UINT32_MAX || flags > UINT8_MAX || !f->length ||
-	    f->start >= REGION_ADDRESS_MAX || f->length > REGION_ADDRESS_MAX)
+	if (!payload_get(c, &f->start) || !payload_get(c, &f->length) ||
+	    !payload_get(c, &f->offset) || !payload_get(c, &f->inode) || !payload_get(c, &major) ||
+	    !payload_get(c, &minor) || !payload_get(c, &flags) || !payload_get(c, &size) ||
+	    size > (uint64_t)(c->end - c->p) || major > UINT32_MAX || minor > UINT32_MAX ||
+	    flags > UINT8_MAX || !f->length || f->start >= REGION_ADDRESS_MAX ||
+	    f->length > REGION_ADDRESS_MAX)
 		return false;
 	f->major = (uint32_t)major;
 	f->minor = (uint32_t)minor;
@@ -38,22 +30,23 @@ static bool get_found(struct regions *r, struct cursor *c, struct region_found *
 	return true;
 }
 
-static bool get_usage(struct cursor *c, struct region_usage *u)
+static bool get_usage(struct payload_reader *c, struct region_usage *u)
 {
 #define X(name)                                                                                    \
-	if (!number(c, &u->name) || u->name > REGION_USAGE_MAX)                                    \
+	if (!payload_get(c, &u->name) || u->name > REGION_USAGE_MAX)                               \
 		return false;
 	REGIONS_USAGES(X)
 #undef X
 	return true;
 }
 
-static bool get_record(struct regions *r, struct cursor *c, struct map_sample_record *record)
+static bool get_record(struct regions *r, struct payload_reader *c,
+		       struct map_sample_record *record)
 {
 	uint64_t kind;
 
 	memset(record, 0, sizeof(*record));
-	if (!number(c, &kind) || !number(c, &record->number))
+	if (!payload_get(c, &kind) || !payload_get(c, &record->number))
 		return false;
 	record->kind = (uint8_t)kind;
 	switch (kind) {
@@ -84,11 +77,11 @@ static struct map_sample *sample_at(struct regions *r, uint64_t began, uint64_t 
 
 bool regions_add(struct regions *r, const uint8_t *bytes, size_t size)
 {
-	struct cursor c = { bytes, bytes + size };
+	struct payload_reader c = { bytes, bytes + size };
 	uint64_t began, took;
 	struct map_sample *sample;
 
-	if (!number(&c, &began) || !number(&c, &took) || began >= UINT64_MAX - 1 ||
+	if (!payload_get(&c, &began) || !payload_get(&c, &took) || began >= UINT64_MAX - 1 ||
 	    took >= UINT64_MAX - 1 - began)
 		return false;
 	if (!r->named)

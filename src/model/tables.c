@@ -7,40 +7,19 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "wire/varint.h"
+#include "recording/payload.h"
 
 #define MODULE_MAX 65535u /* a node has sixteen bits for it */
 #define NAMES_MAX 1024u	  /* different keys or counters; they are searched one by one */
 
-struct cursor {
-	const uint8_t *p, *end;
-};
-
-static bool number(struct cursor *c, uint64_t *ret_value)
+static bool add_info(struct tables *t, struct payload_reader *c)
 {
-	return varint_get(&c->p, c->end, ret_value);
-}
-
-/* A length and that many bytes. */
-static bool counted(struct cursor *c, const uint8_t **ret_bytes, size_t *ret_size)
-{
-	uint64_t n;
-
-	if (!number(c, &n) || n > (uint64_t)(c->end - c->p))
-		return false;
-	*ret_bytes = c->p;
-	*ret_size = (size_t)n;
-	c->p += n;
-	return true;
-}
-
-static bool add_info(struct tables *t, struct cursor *c)
-{
-	const uint8_t *key, *value;
+	const void *key, *value;
 	size_t key_size, value_size, i;
 	char *name;
 
-	if (!counted(c, &key, &key_size) || !counted(c, &value, &value_size))
+	if (!payload_get_counted(c, &key, &key_size) ||
+	    !payload_get_counted(c, &value, &value_size))
 		return false;
 	name = xmemdup0(key, key_size);
 	for (i = 0; i < t->info_count; i++)
@@ -60,7 +39,7 @@ static bool add_info(struct tables *t, struct cursor *c)
 	return true;
 }
 
-static bool add_clock(struct tables *t, struct cursor *c)
+static bool add_clock(struct tables *t, struct payload_reader *c)
 {
 	struct clock_reading r;
 
@@ -82,16 +61,17 @@ static size_t copy_build_id(uint8_t *to, size_t room, const uint8_t *bytes, size
 	return n;
 }
 
-static bool add_module(struct tables *t, struct cursor *c)
+static bool add_module(struct tables *t, struct payload_reader *c)
 {
-	const uint8_t *id, *path;
+	const void *id, *path;
 	size_t id_size, path_size;
 	struct module m = { .known = true }, *row;
 	uint64_t index;
 
-	if (!number(c, &index) || !number(c, &m.bias) || !number(c, &m.start) ||
-	    !number(c, &m.end) || !number(c, &m.stamp) || !counted(c, &id, &id_size) ||
-	    !counted(c, &path, &path_size) || !index || index > MODULE_MAX)
+	if (!payload_get(c, &index) || !payload_get(c, &m.bias) || !payload_get(c, &m.start) ||
+	    !payload_get(c, &m.end) || !payload_get(c, &m.stamp) ||
+	    !payload_get_counted(c, &id, &id_size) || !payload_get_counted(c, &path, &path_size) ||
+	    !index || index > MODULE_MAX)
 		return false;
 	while (t->module_count <= index) {
 		*xpush(t->modules, t->module_count, t->module_room) = (struct module){ 0 };
@@ -118,21 +98,22 @@ static void nodes_reserve(struct nodes *n, uint32_t count)
 	n->room = room;
 }
 
-static bool add_nodes(struct tables *t, struct cursor *c)
+static bool add_nodes(struct tables *t, struct payload_reader *c)
 {
 	struct nodes *n = &t->nodes;
 	uint64_t first, count, address = 0;
 
 	/* A node takes at least four bytes. */
-	if (!number(c, &first) || !number(c, &count) || count > (uint64_t)(c->end - c->p) / 4 ||
-	    !first || first > (uint64_t)n->count + NODE_GAP_MAX || first + count >= UINT32_MAX)
+	if (!payload_get(c, &first) || !payload_get(c, &count) ||
+	    count > (uint64_t)(c->end - c->p) / 4 || !first ||
+	    first > (uint64_t)n->count + NODE_GAP_MAX || first + count >= UINT32_MAX)
 		return false;
 	nodes_reserve(n, (uint32_t)(first + count));
 	for (uint64_t id = first; id < first + count; id++) {
 		uint64_t up, step, module, flags;
 
-		if (!number(c, &up) || !number(c, &step) || !number(c, &module) ||
-		    !number(c, &flags) || !up || up > id || module > MODULE_MAX)
+		if (!payload_get(c, &up) || !payload_get(c, &step) || !payload_get(c, &module) ||
+		    !payload_get(c, &flags) || !up || up > id || module > MODULE_MAX)
 			return false;
 		address += unzigzag(step);
 		n->known += !n->frame[id];
@@ -145,25 +126,25 @@ static bool add_nodes(struct tables *t, struct cursor *c)
 	return true;
 }
 
-static bool add_thread(struct tables *t, struct cursor *c)
+static bool add_thread(struct tables *t, struct payload_reader *c)
 {
-	const uint8_t *name;
+	const void *name;
 	size_t size;
 	uint64_t tid;
 
-	if (!number(c, &tid) || !counted(c, &name, &size))
+	if (!payload_get(c, &tid) || !payload_get_counted(c, &name, &size))
 		return false;
 	threads_name(&t->threads, threads_row(&t->threads, tid), (const char *)name, size);
 	return true;
 }
 
-static bool add_counter(struct tables *t, struct cursor *c)
+static bool add_counter(struct tables *t, struct payload_reader *c)
 {
-	const uint8_t *name;
+	const void *name;
 	size_t size, i;
 	uint64_t value;
 
-	if (!counted(c, &name, &size) || !number(c, &value))
+	if (!payload_get_counted(c, &name, &size) || !payload_get(c, &value))
 		return false;
 	for (i = 0; i < t->counter_count; i++)
 		if (strlen(t->counters[i].name) == size && !memcmp(t->counters[i].name, name, size))
@@ -191,16 +172,16 @@ static struct embedded_file *file_of(struct tables *t, uint64_t number)
 	return &t->files[t->file_count++];
 }
 
-static bool add_file(struct tables *t, struct cursor *c, const struct chunk *chunk)
+static bool add_file(struct tables *t, struct payload_reader *c, const struct chunk *chunk)
 {
 	struct embedded_file *f;
 	struct file_piece piece = { .chunk_offset = chunk->offset };
-	const uint8_t *id, *path;
+	const void *id, *path;
 	size_t id_size, path_size;
 	uint64_t index, total;
 
-	if (!number(c, &index) || !number(c, &total) || !number(c, &piece.offset) ||
-	    !counted(c, &id, &id_size) || !counted(c, &path, &path_size))
+	if (!payload_get(c, &index) || !payload_get(c, &total) || !payload_get(c, &piece.offset) ||
+	    !payload_get_counted(c, &id, &id_size) || !payload_get_counted(c, &path, &path_size))
 		return false;
 	piece.size = (uint64_t)(c->end - c->p) + chunk->beyond;
 	c->p = c->end;
@@ -221,15 +202,16 @@ static bool add_file(struct tables *t, struct cursor *c, const struct chunk *chu
 	return true;
 }
 
-static bool add_shared_file(struct tables *t, struct cursor *c)
+static bool add_shared_file(struct tables *t, struct payload_reader *c)
 {
-	const uint8_t *id, *path, *key;
+	const void *id, *path, *key;
 	size_t id_size, path_size, key_size;
 	struct embedded_file *f;
 	uint64_t index, total;
 
-	if (!number(c, &index) || !number(c, &total) || !counted(c, &id, &id_size) ||
-	    !counted(c, &path, &path_size) || !counted(c, &key, &key_size))
+	if (!payload_get(c, &index) || !payload_get(c, &total) ||
+	    !payload_get_counted(c, &id, &id_size) || !payload_get_counted(c, &path, &path_size) ||
+	    !payload_get_counted(c, &key, &key_size))
 		return false;
 	if (c->p < c->end) /* one in a chunk */
 		return false;
@@ -245,7 +227,7 @@ static bool add_shared_file(struct tables *t, struct cursor *c)
 
 bool tables_add(struct tables *t, const struct chunk *chunk, struct err *err)
 {
-	struct cursor c = { chunk->payload, chunk->payload + chunk->payload_size };
+	struct payload_reader c = { chunk->payload, chunk->payload + chunk->payload_size };
 	bool fine = true;
 
 	while (fine && c.p < c.end) {
@@ -305,13 +287,14 @@ uint64_t tables_counter(const struct tables *t, const char *name)
 
 size_t tables_head_size(const struct chunk *chunk)
 {
-	struct cursor c = { chunk->payload, chunk->payload + chunk->payload_size };
-	const uint8_t *bytes;
+	struct payload_reader c = { chunk->payload, chunk->payload + chunk->payload_size };
+	const void *bytes;
 	uint64_t value;
 	size_t size;
 
-	if (chunk->head.type == CHUNK_FILE && number(&c, &value) && number(&c, &value) &&
-	    number(&c, &value) && counted(&c, &bytes, &size) && counted(&c, &bytes, &size))
+	if (chunk->head.type == CHUNK_FILE && payload_get(&c, &value) && payload_get(&c, &value) &&
+	    payload_get(&c, &value) && payload_get_counted(&c, &bytes, &size) &&
+	    payload_get_counted(&c, &bytes, &size))
 		return (size_t)(c.p - chunk->payload);
 	return chunk->payload_size;
 }

@@ -166,22 +166,14 @@ const struct filter_row filter_rows[] = {
 	{ 0 },
 };
 
-static bool same_name(const char *a, const char *b)
-{
-	for (; *a || *b; a++, b++)
-		if (*a != *b && !(*a == '-' && *b == '_'))
-			return false;
-	return true;
-}
-
 const struct filter_field *filter_field_find(const char *name)
 {
-	return FIND_ROW(f, filter_fields, same_name(name, f->name));
+	return FIND_ROW(f, filter_fields, nearest_same(name, f->name));
 }
 
 const struct filter_row *filter_row_find(const char *name)
 {
-	return FIND_ROW(r, filter_rows, same_name(name, r->name));
+	return FIND_ROW(r, filter_rows, nearest_same(name, r->name));
 }
 
 const char *filter_nearest(const char *name)

@@ -5,6 +5,7 @@
 
 #include "base/buf_text.h"
 #include "base/human.h"
+#include "base/nearest.h"
 #include "base/path.h"
 #include "base/xalloc.h"
 #include "query/group.h"
@@ -19,14 +20,6 @@ const char *const group_numbers[NUMBERS] = {
 	[NUMBER_PEAK_COUNT] = "peak_count",
 	[NUMBER_KEY] = "key",
 };
-
-static bool same_name(const char *a, const char *b)
-{
-	for (; *a || *b; a++, b++)
-		if (*a != *b && !(*a == '-' && *b == '_'))
-			return false;
-	return true;
-}
 
 bool group_sort_find(const struct group_key *key, const char *name, struct group_sort *ret_sort)
 {
@@ -46,7 +39,7 @@ bool group_sort_find(const struct group_key *key, const char *name, struct group
 			break;
 		}
 	for (unsigned i = 0; i < NUMBERS; i++)
-		if (same_name(name, group_numbers[i]))
+		if (nearest_same(name, group_numbers[i]))
 			s.number = (enum group_number)i;
 	if (!strcmp(name, "count"))
 		s.number = NUMBER_ALLOCATED_COUNT;

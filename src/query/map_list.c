@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/order.h"
 #include "base/xalloc.h"
 #include "model/stats.h"
@@ -33,14 +34,6 @@ void map_filter_init(struct map_filter *f)
 	*f = (struct map_filter){ .peak_rss_max = UINT64_MAX };
 }
 
-static bool same_name(const char *a, const char *b)
-{
-	for (; *a || *b; a++, b++)
-		if (*a != *b && !(*a == '-' && *b == '_'))
-			return false;
-	return true;
-}
-
 static int set_flag(int8_t *flag, const char *value, struct err *err)
 {
 	if (!strcmp(value, "only_true") || !strcmp(value, "yes"))
@@ -59,9 +52,9 @@ int map_filter_set(struct map_filter *f, const char *name, const char *value, st
 	size_t i;
 	int error;
 
-	if (same_name(name, "bytehound")) /* whose pages know it by that */
+	if (nearest_same(name, "bytehound")) /* whose pages know it by that */
 		name = "memoir";
-	while (row->name && !same_name(name, row->name))
+	while (row->name && !nearest_same(name, row->name))
 		row++;
 	if (!row->name)
 		return -ENOENT;
@@ -226,7 +219,7 @@ enum map_sort map_sort_find(const char *name)
 {
 	unsigned i = 0;
 
-	while (i < MAP_SORTS && !same_name(name, map_sort_names[i]))
+	while (i < MAP_SORTS && !nearest_same(name, map_sort_names[i]))
 		i++;
 	return (enum map_sort)i;
 }

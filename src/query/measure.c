@@ -2,6 +2,8 @@
 /* The measures and their names.  See measure.h. */
 #include "query/measure.h"
 
+#include "base/nearest.h"
+
 const struct measure_row measure_rows[MEASURE_COUNT] = {
 	[MEASURE_LEAKED] = { "leaked", "never freed", "what was never freed", false, false },
 	[MEASURE_PEAK] = { "peak", "alive at the peak",
@@ -16,19 +18,11 @@ const struct measure_row measure_rows[MEASURE_COUNT] = {
 				  "what was freed before it reached an age", false, true },
 };
 
-static bool same_name(const char *a, const char *b)
-{
-	for (; *a || *b; a++, b++)
-		if (*a != *b && !(*a == '-' && *b == '_'))
-			return false;
-	return true;
-}
-
 enum measure measure_find(const char *name)
 {
 	enum measure m = 0;
 
-	while (m < MEASURE_COUNT && !same_name(name, measure_rows[m].name))
+	while (m < MEASURE_COUNT && !nearest_same(name, measure_rows[m].name))
 		m++;
 	return m;
 }

@@ -9,6 +9,7 @@
 #include "base/buf_type.h"
 #include "base/map.h"
 #include "base/xalloc.h"
+#include "recording/payload.h"
 #include "rewrite/names.h"
 #include "wire/regions.h"
 
@@ -20,33 +21,12 @@ struct work {
 	struct buf payload, text;
 };
 
-struct cursor {
-	const uint8_t *p, *end;
-};
-
-static bool number(struct cursor *c, uint64_t *ret_value)
+static bool take_info(struct work *w, struct payload_reader *c)
 {
-	return varint_get(&c->p, c->end, ret_value);
-}
-
-static bool counted(struct cursor *c, const char **ret_bytes, size_t *ret_size)
-{
-	uint64_t n;
-
-	if (!number(c, &n) || n > (uint64_t)(c->end - c->p))
-		return false;
-	*ret_bytes = (const char *)c->p;
-	*ret_size = (size_t)n;
-	c->p += n;
-	return true;
-}
-
-static bool take_info(struct work *w, struct cursor *c)
-{
-	const char *key, *value;
+	const void *key, *value;
 	size_t key_size, size;
 
-	if (!counted(c, &key, &key_size) || !counted(c, &value, &size))
+	if (!payload_get_counted(c, &key, &key_size) || !payload_get_counted(c, &value, &size))
 		return false;
 	if (anonymize_info(&w->anonymizer, key, key_size, value, size, &w->text)) {
 		put_counted(&w->payload, key, key_size);
@@ -55,13 +35,13 @@ static bool take_info(struct work *w, struct cursor *c)
 	return true;
 }
 
-static bool take_counter(struct work *w, struct cursor *c)
+static bool take_counter(struct work *w, struct payload_reader *c)
 {
-	const char *name;
+	const void *name;
 	size_t size;
 	uint64_t value;
 
-	if (!counted(c, &name, &size) || !number(c, &value))
+	if (!payload_get_counted(c, &name, &size) || !payload_get(c, &value))
 		return false;
 	if (anonymize_counter(&w->anonymizer, name, size)) {
 		put_counted(&w->payload, name, size);
@@ -70,16 +50,16 @@ static bool take_counter(struct work *w, struct cursor *c)
 	return true;
 }
 
-static bool take_module(struct work *w, struct cursor *c)
+static bool take_module(struct work *w, struct payload_reader *c)
 {
-	const char *id, *path;
+	const void *id, *path;
 	size_t id_size, path_size;
 	uint64_t v[5];
 
 	for (unsigned i = 0; i < 5; i++)
-		if (!number(c, &v[i]))
+		if (!payload_get(c, &v[i]))
 			return false;
-	if (!counted(c, &id, &id_size) || !counted(c, &path, &path_size))
+	if (!payload_get_counted(c, &id, &id_size) || !payload_get_counted(c, &path, &path_size))
 		return false;
 	for (unsigned i = 0; i < 5; i++)
 		put_number(&w->payload, v[i]);
@@ -92,9 +72,9 @@ static bool take_module(struct work *w, struct cursor *c)
 
 /* Rewrites a chunk that is a sequence of records. */
 static void take_records(struct work *w, const struct chunk *c,
-			 bool (*take)(struct work *, struct cursor *))
+			 bool (*take)(struct work *, struct payload_reader *))
 {
-	struct cursor at = { c->payload, c->payload + c->payload_size };
+	struct payload_reader at = { c->payload, c->payload + c->payload_size };
 
 	buf_clear(&w->payload);
 	while (at.p < at.end && take(w, &at))
@@ -105,10 +85,10 @@ static void take_records(struct work *w, const struct chunk *c,
 
 static void take_file(struct work *w, const struct chunk *c)
 {
-	struct cursor at = { c->payload, c->payload + c->payload_size };
+	struct payload_reader at = { c->payload, c->payload + c->payload_size };
 	uint64_t file, value;
 
-	if (w->anonymizer.how == ANONYMIZE_NONE && number(&at, &file) &&
+	if (w->anonymizer.how == ANONYMIZE_NONE && payload_get(&at, &file) &&
 	    !map_get(&w->binaries, file, &value))
 		output_chunk(w->output, c->head.type, c->payload, c->payload_size);
 	else
@@ -116,19 +96,19 @@ static void take_file(struct work *w, const struct chunk *c)
 }
 
 /* A region's name is a file's, or says what the kernel uses it for. */
-static bool take_region(struct work *w, struct cursor *c)
+static bool take_region(struct work *w, struct payload_reader *c)
 {
 	uint64_t kind, v[8];
 	unsigned count;
-	const char *name;
+	const void *name;
 	size_t size;
 
-	if (!number(c, &kind))
+	if (!payload_get(c, &kind))
 		return false;
 	count = kind == REGIONS_ADD ? 8 : kind == REGIONS_USAGE ? REGION_USAGE_COUNT + 1 : 1;
 	put_number(&w->payload, kind);
 	for (unsigned i = 0; i < count; i++) {
-		if (!number(c, &v[i]))
+		if (!payload_get(c, &v[i]))
 			return false;
 		/* Which file it was is nobody's business either. */
 		if (w->anonymizer.how == ANONYMIZE_FULL && kind == REGIONS_ADD && i >= 4 && i < 7)
@@ -137,9 +117,9 @@ static bool take_region(struct work *w, struct cursor *c)
 	}
 	if (kind != REGIONS_ADD)
 		return true;
-	if (!counted(c, &name, &size))
+	if (!payload_get_counted(c, &name, &size))
 		return false;
-	if (size && *name == '/')
+	if (size && *(const char *)name == '/')
 		anonymize_module(&w->anonymizer, name, size, &w->text);
 	else
 		anonymize_region(&w->anonymizer, name, size, &w->text);
@@ -149,11 +129,11 @@ static bool take_region(struct work *w, struct cursor *c)
 
 static void take_regions(struct work *w, const struct chunk *c)
 {
-	struct cursor at = { c->payload, c->payload + c->payload_size };
+	struct payload_reader at = { c->payload, c->payload + c->payload_size };
 	uint64_t began, took;
 
 	buf_clear(&w->payload);
-	if (!number(&at, &began) || !number(&at, &took))
+	if (!payload_get(&at, &began) || !payload_get(&at, &took))
 		return;
 	put_number(&w->payload, began);
 	put_number(&w->payload, took);

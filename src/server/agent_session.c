@@ -382,12 +382,6 @@ int agent_session_call(struct request *r, const char *method, const char *target
 			n ? n : 24, n ? body->data : "the agent refuses this");
 }
 
-static int take_bytes(void *context, const void *bytes, size_t size)
-{
-	buf_add(context, bytes, size);
-	return 0;
-}
-
 /* The list of agents holds the session too, so the last one here never is its last user. */
 static void unuse(struct asked *a)
 {
@@ -438,7 +432,7 @@ static void answer_agent_session(struct agent_session *session, struct asked *a)
 	wanted = a->users > 1; /* somebody still waits */
 	pthread_mutex_unlock(&session->lock);
 	if (wanted) {
-		sink_to_function(&sink, take_bytes, &a->body, SINK_PLAIN);
+		sink_to_buf(&sink, &a->body, SINK_PLAIN);
 		if (r->route->answer(r, &sink))
 			sink_cancel(&sink);
 		else
@@ -581,10 +575,7 @@ void agent_session_list(struct agent_session *session, struct json *j)
 	json_text(j, "address", session->agent.address);
 	json_bool(j, "given", session->given);
 	json_text(j, "state", state);
-	if (*session->error)
-		json_text(j, "error", session->error);
-	else
-		json_null(j, "error");
+	json_text(j, "error", *session->error ? session->error : NULL);
 	if (session->now.size) {
 		json_text(j, "version", session->version);
 		json_bool(j, "prof", session->prof);

@@ -253,10 +253,7 @@ static void list_orders(struct json *j)
 		json_text(j, "name", name);
 		json_text(j, "help", f->help);
 		json_text(j, "type", arg_types[f->type]);
-		if (sort_member(f))
-			json_text(j, "member", sort_member(f));
-		else
-			json_null(j, "member");
+		json_text(j, "member", sort_member(f));
 		json_end_object(j);
 		word += strlen(name);
 	}

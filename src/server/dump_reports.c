@@ -13,17 +13,9 @@
 #include "server/dumps.h"
 #include "server/request.h"
 
-static const struct heap_report *find_report(const char *name)
-{
-	for (const struct heap_report *const *h = heap_reports; *h; h++)
-		if (!strcmp((*h)->name, name))
-			return *h;
-	return NULL;
-}
-
 static const struct heap_report *format_of(struct request *r)
 {
-	const struct heap_report *h = find_report(r->args[1]);
+	const struct heap_report *h = heap_report_find(r->args[1]);
 	struct nearest near = nearest_to(r->args[1]);
 
 	if (h)
@@ -40,18 +32,10 @@ static const struct heap_report *format_of(struct request *r)
 /* Always; and what is compressed by itself is not compressed again. */
 static bool prepare(struct request *r)
 {
-	const struct heap_report *h = find_report(r->args[1]);
+	const struct heap_report *h = heap_report_find(r->args[1]);
 
 	r->packed = h && h->gzip;
 	return true;
-}
-
-static int forward(void *context, const void *bytes, size_t size)
-{
-	struct sink *out = context;
-
-	buf_add(&out->buf, bytes, size);
-	return sink_turn(out);
 }
 
 static int write_report(struct request *r, const struct heap_report *h, const struct profile *p,
@@ -62,7 +46,7 @@ static int write_report(struct request *r, const struct heap_report *h, const st
 	int error;
 
 	if (h->gzip)
-		sink_to_function(&packing, forward, out, SINK_GZIP);
+		sink_to_sink(&packing, out, SINK_GZIP);
 	error = h->write(p, o, h->gzip ? &packing : out, &err);
 	if (h->gzip && error)
 		sink_cancel(&packing);
@@ -95,7 +79,7 @@ static const struct heap_report *type_of(struct request *r, const struct heap_re
 	if (!strcmp(form, "text"))
 		return h;
 	if (h->has_forms)
-		return find_report(form);
+		return heap_report_find(form);
 	ask_fail(&r->ask, 400, "form", "'%s' cannot be had as %s", h->name, form);
 	return NULL;
 }

@@ -48,14 +48,6 @@ static bool prepare(struct request *r)
 	return true;
 }
 
-static int forward(void *context, const void *bytes, size_t size)
-{
-	struct sink *out = context;
-
-	buf_add(&out->buf, bytes, size);
-	return sink_turn(out);
-}
-
 static int answer_exports(struct request *r, struct sink *out)
 {
 	const struct exporter *e = format_of(r);
@@ -81,7 +73,7 @@ static int answer_exports(struct request *r, struct sink *out)
 	if (!shown)
 		r->file_name = xasprintf("%s.%s", title, e->extension);
 	if (e->gzip)
-		sink_to_function(&packing, forward, out, SINK_GZIP);
+		sink_to_sink(&packing, out, SINK_GZIP);
 	error = e->write(&x, e->gzip ? &packing : out, &err);
 	if (e->gzip && error)
 		sink_cancel(&packing);

@@ -310,12 +310,6 @@ static enum MHD_Result answer_upload(struct exchange *x)
 	return send_bytes(x->connection, &how, body.data, body.size, true);
 }
 
-static int take_bytes(void *context, const void *bytes, size_t size)
-{
-	buf_add(context, bytes, size);
-	return 0;
-}
-
 static void make_etag(struct exchange *x, const void *bytes, size_t size)
 {
 	snprintf(x->etag, sizeof(x->etag), "\"%016llx\"",
@@ -331,7 +325,7 @@ static enum MHD_Result answer_quick(struct exchange *x)
 	struct sink sink;
 
 	how.gzip = accepts_gzip(x->connection) && how.status == 200;
-	sink_to_function(&sink, take_bytes, &body, how.gzip ? SINK_GZIP : SINK_PLAIN);
+	sink_to_buf(&sink, &body, how.gzip ? SINK_GZIP : SINK_PLAIN);
 	if (r->route->answer(r, &sink)) {
 		sink_cancel(&sink);
 		return send_fault(x->connection, x->server, &r->ask.fault);

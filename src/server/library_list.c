@@ -82,10 +82,7 @@ static void list_one(struct json *j, struct listed *e)
 	json_text(j, "state", e->state);
 	json_real(j, "progress", e->progress, 2);
 	json_number(j, "version", e->version);
-	if (e->failed)
-		json_text(j, "error", e->err.text);
-	else
-		json_null(j, "error");
+	json_text(j, "error", e->failed ? e->err.text : NULL);
 	json_number(j, "file_size", e->size);
 	json_bool(j, "live", e->live);
 	json_bool(j, "uploaded", e->uploaded);

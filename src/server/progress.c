@@ -41,10 +41,7 @@ static int answer_progress(struct request *r, struct sink *out)
 	json_text(&j, "state", p.computing ? "computing" : p.asked ? "waiting" : "none");
 	json_real(&j, "seconds", p.ms / 1000, 3);
 	json_number(&j, "pass", p.pass);
-	if (p.pass)
-		json_real(&j, "done", p.done, 3);
-	else
-		json_null(&j, "done");
+	json_real_if(&j, "done", p.pass, p.done, 3);
 	json_end_object(&j);
 	return 0;
 }

@@ -72,20 +72,6 @@ struct push {
 	uint64_t sent, failed, failed_now;
 };
 
-static int append_bytes(void *context, const void *bytes, size_t size)
-{
-	buf_add(context, bytes, size);
-	return 0;
-}
-
-static const struct heap_report *report_of(const char *word)
-{
-	for (const struct heap_report *const *r = heap_reports; *r; r++)
-		if (!strcmp((*r)->name, word))
-			return *r;
-	return NULL;
-}
-
 static void name_by_program(const struct profile *p)
 {
 	struct err err;
@@ -101,7 +87,7 @@ static void name_by_program(const struct profile *p)
 static int convert(struct push *u, const char *path, const struct buf *dump)
 {
 	const struct heap_report *report =
-		report_of(pyroscope.format == PYROSCOPE_PPROF ? "pprof" : "collapsed");
+		heap_report_find(pyroscope.format == PYROSCOPE_PPROF ? "pprof" : "collapsed");
 	struct heap_locations_options where =
 		heap_options_locations(NAME, heap_options.program, &u->path, u->path != NULL);
 	struct profile_options how = { .thread = PROFILE_ALL_THREADS,
@@ -129,8 +115,7 @@ static int convert(struct push *u, const char *path, const struct buf *dump)
 		if (!u->sent)
 			heap_options_warn(NAME, &p.locations);
 		name_by_program(&p);
-		sink_to_function(&sink, append_bytes, &u->profile,
-				 report->gzip ? SINK_GZIP : SINK_PLAIN);
+		sink_to_buf(&sink, &u->profile, report->gzip ? SINK_GZIP : SINK_PLAIN);
 		report->write(&p, &o, &sink, &err);
 		if (sink_finish(&sink, &err))
 			status = say_failed(NAME, NULL, &err);
