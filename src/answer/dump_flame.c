@@ -116,7 +116,7 @@ static int add_dump(struct answer_dump_flame *ret, struct ask *a, const struct l
 		    unsigned side)
 {
 	auto_release(profile_walk_release) struct profile_walk walk = { 0 };
-	struct profile p;
+	auto_release(profile_release) struct profile p = { 0 };
 	struct growing g = { &ret->layout, &ret->question, &p, side, ret->up };
 	int error = dump_question_ask(&ret->question, a, d, NULL, &p);
 
@@ -125,7 +125,6 @@ static int add_dump(struct answer_dump_flame *ret, struct ask *a, const struct l
 		if (profile_walk(&p, i, &walk))
 			add_stack(&g, &walk);
 	free(g.names);
-	profile_release(&p);
 	return error;
 }
 

@@ -55,7 +55,7 @@ static void write_holders(struct ask *a, struct json *j, const struct answer_fra
 {
 	const struct fragmentation *f = &shown->fragmentation;
 	const struct view *v = shown->view;
-	struct answer names;
+	auto_release(snapshot_answer_release) struct answer names = { 0 };
 
 	snapshot_answer(a->snapshot, &names, v);
 	json_number(j, "holder_total", f->holder_count);
@@ -79,7 +79,6 @@ static void write_holders(struct ask *a, struct json *j, const struct answer_fra
 		sink_turn(out);
 	}
 	json_end_array(j);
-	snapshot_answer_release(&names);
 }
 
 static void write_over_time(struct json *j, const struct model *m,

@@ -6,6 +6,7 @@
 
 #include "answer/words.h"
 #include "base/sink.h"
+#include "base/xalloc.h"
 #include "query/answer.h"
 
 static void write_range_holder(struct json *j, struct answer *a, const struct range_holder *h)
@@ -45,7 +46,7 @@ static int holders_json(struct ask *a, const void *answer, struct json *j, struc
 {
 	const struct answer_holders *h = answer;
 	const struct range_holders *all = &h->holders;
-	struct answer names;
+	auto_release(snapshot_answer_release) struct answer names = { 0 };
 
 	snapshot_answer(a->snapshot, &names, h->view);
 	json_object(j, NULL);
@@ -60,7 +61,6 @@ static int holders_json(struct ask *a, const void *answer, struct json *j, struc
 	}
 	json_end_array(j);
 	json_end_object(j);
-	snapshot_answer_release(&names);
 	return 0;
 }
 

@@ -21,13 +21,12 @@
 /* Does a snapshot begin in these bytes? */
 static bool begins(const void *bytes, size_t size)
 {
-	struct snapshots r;
+	auto_release(snapshots_close) struct snapshots r = { 0 };
 	struct err err;
 	bool found;
 
 	snapshots_memory(&r, bytes, size);
 	found = snapshots_next(&r, &err) != 0; /* whole, or cut off here */
-	snapshots_close(&r);
 	return found;
 }
 
@@ -69,13 +68,10 @@ static bool is_statistics(const struct kind_file *f, char ret_id[ID_SIZE])
 
 const char *kind_guess_statistics(const struct kind_file *f)
 {
-	struct snapshots r;
-	const char *guess;
+	auto_release(snapshots_close) struct snapshots r = { 0 };
 
 	snapshots_memory(&r, f->head, f->size);
-	guess = snapshots_guess(&r);
-	snapshots_close(&r);
-	return guess;
+	return snapshots_guess(&r);
 }
 
 struct reading {
@@ -113,7 +109,7 @@ static void warn_of_statistics(struct json *j, const struct snapshot *s)
 static int load_statistics(struct snapshot *s, const struct loading *l, struct err *err)
 {
 	struct reading reading = { l, s->file_size };
-	struct snapshots r;
+	auto_release(snapshots_close) struct snapshots r = { 0 };
 	int error = snapshots_open(&r, l->path, err);
 
 	if (!error) {
@@ -123,7 +119,6 @@ static int load_statistics(struct snapshot *s, const struct loading *l, struct e
 		history_init(s->statistics, l->name, KEPT, KEPT_BYTES);
 		error = history_read(s->statistics, &r, go_on, &reading, err);
 	}
-	snapshots_close(&r);
 	return error;
 }
 

@@ -76,7 +76,7 @@ ORDER(by_start, struct process, RISING(start_ns) ?: RISING(member))
 /* A parent started before its child; so there is no circle, whatever the files say. */
 static void find_parents(struct answer_processes *ret)
 {
-	struct strings ids;
+	auto_release(strings_release) struct strings ids = { 0 };
 	auto_release(map_release) struct map row_of = { 0 };
 	uint64_t parent;
 
@@ -90,7 +90,6 @@ static void find_parents(struct answer_processes *ret)
 		}
 		map_set(&row_of, strings_add(&ids, p->id), i);
 	}
-	strings_release(&ids);
 }
 
 /* From the order of their start into that of a walk. */

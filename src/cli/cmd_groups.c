@@ -193,13 +193,12 @@ static void csv_groups(struct printing *p, const void *answer)
 {
 	const struct answer_groups *shown = answer;
 	const struct groups *g = shown->groups;
-	struct csv_lines l;
+	auto_release(csv_lines_release) struct csv_lines l = { 0 };
 
 	csv_lines_init(&l, g->view);
 	csv_groups_head(p->out, g);
 	for (uint32_t i = 0; i < shown->page.count && answering_turn(p); i++)
 		csv_group(&l, p->out, g, &g->rows[shown->page.rows[i]]);
-	csv_lines_release(&l);
 }
 
 static const struct answering answering = {

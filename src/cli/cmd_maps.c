@@ -7,6 +7,7 @@
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "base/human.h"
+#include "base/xalloc.h"
 #include "cli/about.h"
 #include "cli/answering.h"
 #include "cli/shape.h"
@@ -195,7 +196,7 @@ static void add_usage(const struct shown *s, struct table *t, const struct map_u
 static void print_table(const struct shown *s, struct printing *p,
 			const struct table_column *columns)
 {
-	struct table t;
+	auto_release(table_release) struct table t = { 0 };
 
 	table_init(&t, columns);
 	for (uint32_t i = 0; i < s->answer->count; i++) {
@@ -211,7 +212,6 @@ static void print_table(const struct shown *s, struct printing *p,
 	}
 	buf_char(p->out, '\n');
 	table_print(&t, &p->term, full, p->out);
-	table_release(&t);
 }
 
 static void print_maps(struct printing *p, const void *answer)

@@ -3,6 +3,7 @@
 #include "answer/sources.h"
 #include "base/buf_text.h"
 #include "base/human.h"
+#include "base/xalloc.h"
 #include "cli/answering.h"
 #include "cli/table.h"
 
@@ -19,7 +20,7 @@ static const struct table_column columns[] = {
 static void print_sources(struct printing *p, const void *answer)
 {
 	const struct answer_sources *s = answer;
-	struct table t;
+	auto_release(table_release) struct table t = { 0 };
 
 	table_init(&t, columns);
 	for (size_t i = 0; i < s->count; i++) {
@@ -36,7 +37,6 @@ static void print_sources(struct printing *p, const void *answer)
 	buf_text(p->out, s->count ? "\n\n" : "\n");
 	if (s->count)
 		table_print(&t, &p->term, true, p->out);
-	table_release(&t);
 }
 
 static const struct answering answering = {

@@ -114,13 +114,12 @@ static void json_module(struct json *j, const struct missing *m, const struct mo
 
 void modules_json(struct json *j, const struct model *m, struct locations *locations)
 {
-	struct missing missing;
+	auto_release(missing_release) struct missing missing = { 0 };
 
 	find_missing(&missing, m, locations);
 	JSON_EACH(j, "modules", i, m->tables.module_count)
 		if (m->tables.modules[i].known)
 			json_module(j, &missing, &m->tables.modules[i], i, locations);
-	missing_release(&missing);
 }
 
 static void text_refused(struct buf *out, const struct term *term,
@@ -224,7 +223,7 @@ static void text_left_behind(struct buf *out, const struct model *m, const struc
 void modules_text(struct buf *out, const struct term *term, const struct model *m,
 		  struct locations *locations)
 {
-	struct missing missing;
+	auto_release(missing_release) struct missing missing = { 0 };
 
 	find_missing(&missing, m, locations);
 	buf_printf(out, "\n  %s%-13s%s\n", term_style(term, STYLE_DIM), "symbols   module",
@@ -246,5 +245,4 @@ void modules_text(struct buf *out, const struct term *term, const struct model *
 	}
 	text_left_behind(out, m, &missing);
 	text_advice(out, term, &missing);
-	missing_release(&missing);
 }

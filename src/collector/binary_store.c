@@ -118,7 +118,7 @@ int binary_store_find(struct binary_store *s, const char *key)
 
 static int copy_all(int from, int to)
 {
-	struct pieces p;
+	auto_release(pieces_release) struct pieces p = { 0 };
 	auto_release(pieces_writer_release) struct pieces_writer w = { .fd = to };
 	auto_buf struct buf frame = { 0 };
 	bool fine = pieces_open(&p, from);
@@ -130,7 +130,6 @@ static int copy_all(int from, int to)
 	}
 	if (fine)
 		fine = pieces_finish(&w) == 0;
-	pieces_release(&p);
 	return fine ? 0 : -EIO;
 }
 

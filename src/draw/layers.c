@@ -83,7 +83,7 @@ static void open_cycles(struct layers *l)
 	auto_free uint8_t *called = xcalloc(l->node_count + 1, 1);
 	auto_free uint32_t *stack = xcalloc(l->node_count + 1, sizeof(*stack));
 	auto_free uint32_t *next = xcalloc(l->node_count + 1, sizeof(*next));
-	struct outgoing o;
+	auto_release(outgoing_release) struct outgoing o = { 0 };
 
 	outgoing_init(&o, l);
 	for (size_t i = 0; i < l->node_count; i++)
@@ -94,7 +94,6 @@ static void open_cycles(struct layers *l)
 		for (size_t i = 0; i < l->node_count; i++)
 			if (!state[i] && (!uncalled || !called[i]))
 				open_cycles_from(l, &o, (uint32_t)i, state, next, stack);
-	outgoing_release(&o);
 }
 
 /* Boxes so that each is behind all that lead to it, and the longest way to each. */
@@ -192,7 +191,7 @@ static void find_rows(struct layers_plan *p)
 	auto_free uint32_t *row = xcalloc(l->node_count + 1, sizeof(*row));
 	uint32_t *order;
 	uint64_t passes = 0;
-	struct outgoing o;
+	auto_release(outgoing_release) struct outgoing o = { 0 };
 
 	outgoing_init(&o, l);
 	order = sort_boxes(l, &o, row);
@@ -211,7 +210,6 @@ static void find_rows(struct layers_plan *p)
 	for (size_t i = 0; i < l->edge_count; i++)
 		add_edge(p, (uint32_t)i, passes > PASSES_MOST);
 	free(order);
-	outgoing_release(&o);
 }
 
 static void links_init(struct layers_links *s, const struct layers_plan *p, bool down)

@@ -84,7 +84,7 @@ static void add_edge(struct callgrind *c, uint32_t function, uint32_t line, uint
 static void weigh(struct callgrind *c, enum measure measure, int bytes, int count)
 {
 	struct measuring how = measuring_of(c->x->view->model, measure, 0);
-	struct stack_weights weights;
+	auto_release(stack_weights_release) struct stack_weights weights = { 0 };
 
 	weigh_stacks(&weights, c->x->view, &how, false);
 	for (uint32_t i = 0; i < weights.count; i++) {
@@ -94,7 +94,6 @@ static void weigh(struct callgrind *c, enum measure measure, int bytes, int coun
 			cost->values[bytes] = weights.rows[i].weight.bytes;
 		cost->values[count] = weights.rows[i].weight.count;
 	}
-	stack_weights_release(&weights);
 }
 
 struct step {

@@ -246,7 +246,7 @@ void csv_group(struct csv_lines *l, struct buf *out, const struct groups *g,
 static void put_groups(const struct export *x, struct sink *out)
 {
 	struct groups *g = groups_new(x->view, group_key_find("stack"));
-	struct csv_lines l;
+	auto_release(csv_lines_release) struct csv_lines l = { 0 };
 
 	csv_lines_init(&l, x->view);
 	csv_groups_head(&out->buf, g);
@@ -254,7 +254,6 @@ static void put_groups(const struct export *x, struct sink *out)
 		csv_group(&l, &out->buf, g, &g->rows[i]);
 		export_progress(x, i, g->count);
 	}
-	csv_lines_release(&l);
 	groups_free(g);
 }
 

@@ -95,12 +95,11 @@ static struct weight *weigh(const struct view *v, enum measure measure)
 {
 	struct weight *by_node = xcalloc(v->model->tables.nodes.count + 1, sizeof(*by_node));
 	struct measuring how = measuring_of(v->model, measure, 0);
-	struct stack_weights weights;
+	auto_release(stack_weights_release) struct stack_weights weights = { 0 };
 
 	weigh_stacks(&weights, v, &how, false);
 	for (uint32_t i = 0; i < weights.count; i++)
 		by_node[weights.rows[i].stack] = weights.rows[i].weight;
-	stack_weights_release(&weights);
 	return by_node;
 }
 

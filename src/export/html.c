@@ -9,6 +9,7 @@
 #include "base/buf_type.h"
 #include "base/order.h"
 #include "base/sink.h"
+#include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/series.h"
 #include "query/verdict.h"
@@ -73,7 +74,7 @@ static void put_verdict(struct html *p, const struct verdict *v)
 /* The growing ones first: those are what a reader came for. */
 static void put_leaks(struct html *p)
 {
-	struct verdicts all;
+	auto_release(verdicts_release) struct verdicts all = { 0 };
 
 	verdicts_init(&all, p->x->view, &(struct verdict_options){ .by_stack = true, .all = true });
 	json_object(p->j, "leaks");
@@ -81,7 +82,6 @@ static void put_leaks(struct html *p)
 	JSON_EACH(p->j, "rows", i, MIN(all.count, STACKS_SHOWN))
 		put_verdict(p, &all.rows[i]);
 	json_end_object(p->j);
-	verdicts_release(&all);
 }
 
 static struct weight weight_of(const struct stack_sum *s, enum stack_order order)
@@ -142,7 +142,7 @@ static const struct {
 
 static void put_series(struct html *p)
 {
-	struct series s;
+	auto_release(series_release) struct series s = { 0 };
 	uint64_t from, to;
 
 	series_whole(p->model, &from, &to);
@@ -150,13 +150,11 @@ static void put_series(struct html *p)
 	json_object(p->j, "series");
 	json_number(p->j, "from_ns", model_ns(p->model, s.from));
 	json_number(p->j, "to_ns", model_ns(p->model, s.to));
-	for (size_t r = 0; r < sizeof(series_rows) / sizeof(series_rows[0]); r++) {
+	for (size_t r = 0; r < sizeof(series_rows) / sizeof(series_rows[0]); r++)
 		JSON_EACH(p->j, series_rows[r].key, i, s.count)
 			json_number(p->j, NULL,
 				    *(uint64_t *)((char *)&s.points[i] + series_rows[r].at));
-	}
 	json_end_object(p->j);
-	series_release(&s);
 }
 
 static void put_data(struct html *p)

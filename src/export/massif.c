@@ -164,7 +164,7 @@ static void put_snapshots(struct massif *m)
 	const struct view *v = m->x->view;
 	struct view_peak peak = view_peak(v);
 	struct moment at_peak = { .at = peak.at, .bytes = peak.bytes, .is_peak = true };
-	struct series s;
+	auto_release(series_release) struct series s = { 0 };
 	uint64_t from, to;
 	bool peak_is_due = peak.at && peak.bytes;
 
@@ -186,7 +186,6 @@ static void put_snapshots(struct massif *m)
 			put_moment(m, &here);
 		export_progress(m->x, i, MOMENTS);
 	}
-	series_release(&s);
 }
 
 static int write_massif(const struct export *x, struct sink *out, struct err *err)

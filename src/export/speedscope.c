@@ -10,6 +10,7 @@
 #include "base/buf_type.h"
 #include "base/json.h"
 #include "base/sink.h"
+#include "base/xalloc.h"
 #include "export/export.h"
 #include "export/functions.h"
 #include "query/weigh.h"
@@ -57,7 +58,7 @@ static void put_profile(struct speedscope *s, enum measure measure, const char *
 {
 	const struct view *v = s->x->view;
 	struct measuring how = measuring_of(v->model, measure, 0);
-	struct stack_weights weights;
+	auto_release(stack_weights_release) struct stack_weights weights = { 0 };
 	uint64_t total = 0;
 
 	weigh_stacks(&weights, v, &how, false);
@@ -83,7 +84,6 @@ static void put_profile(struct speedscope *s, enum measure measure, const char *
 			json_number(&s->j, NULL, weight_of(s->x, &weights.rows[i]));
 	json_end_array(&s->j);
 	json_end_object(&s->j);
-	stack_weights_release(&weights);
 }
 
 static void put_frames(struct speedscope *s)

@@ -308,7 +308,7 @@ static double take_plain_lines(struct join *j, const struct profile *p, bool *mi
 static void take_mixed_lines(struct join *j, const struct profile *p, double samples)
 {
 	auto_free double *share = xcalloc(j->class_count, sizeof(*share));
-	struct spread left;
+	auto_release(spread_release) struct spread left = { 0 };
 	double mean;
 
 	spread_init(&left, j, p->rate, samples);
@@ -323,7 +323,6 @@ static void take_mixed_lines(struct join *j, const struct profile *p, double sam
 			if (share[k] > PART_LEAST)
 				add_part(j, p->rate, stack, k, a->objects * share[k]);
 	}
-	spread_release(&left);
 }
 
 ORDER(by_stack, struct join_part, RISING(stack) ?: RISING(class))

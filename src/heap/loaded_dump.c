@@ -66,7 +66,7 @@ int loaded_dump_resolve(struct loaded_dump *d, const struct heap_locations_optio
 	auto_free char *folder = xmemdup0(d->path, (size_t)(path_base(d->path) - d->path));
 	const char *beside[] = { *folder ? folder : "." };
 	struct heap_locations_options all = *where, none = { 0 };
-	struct profile p;
+	auto_release(profile_release) struct profile p = { 0 };
 	int error;
 
 	all.beside = beside;
@@ -79,7 +79,6 @@ int loaded_dump_resolve(struct loaded_dump *d, const struct heap_locations_optio
 	d->locations = p.locations;
 	d->locations.options = none; /* it is over with what it points to */
 	heap_locations_init(&p.locations, &none);
-	profile_release(&p);
 	return error;
 }
 

@@ -2,12 +2,13 @@
 /* The table as CSV: a line for each row, its own and cumulative amounts in all four measures. */
 #include "base/csv.h"
 #include "base/sink.h"
+#include "base/xalloc.h"
 #include "heap/report.h"
 
 static int write_csv(const struct profile *p, const struct heap_report_options *o, struct sink *out,
 		     struct err *err)
 {
-	struct top t;
+	auto_release(top_release) struct top t = { 0 };
 
 	top_make(&t, p, o->measure, o->by_cum);
 	heap_csv_begin(&out->buf, "name");
@@ -17,7 +18,6 @@ static int write_csv(const struct profile *p, const struct heap_report_options *
 		heap_csv_amounts(&out->buf, &t.rows[i].cum);
 		csv_end(&out->buf);
 	}
-	top_release(&t);
 	return out->error;
 }
 

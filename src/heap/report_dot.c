@@ -5,6 +5,7 @@
 
 #include "base/buf_text.h"
 #include "base/sink.h"
+#include "base/xalloc.h"
 #include "heap/heap_graph.h"
 
 static void put_quoted(struct buf *out, const char *text)
@@ -45,7 +46,7 @@ static void put_edge(const struct heap_graph *g, const struct heap_report_option
 static int write_dot(const struct profile *p, const struct heap_report_options *o, struct sink *out,
 		     struct err *err)
 {
-	struct heap_graph g;
+	auto_release(heap_graph_release) struct heap_graph g = { 0 };
 	struct heap_text h;
 
 	heap_graph_init(&g, p, o);
@@ -61,7 +62,6 @@ static int write_dot(const struct profile *p, const struct heap_report_options *
 	for (size_t i = 0; i < g.edge_count && !sink_turn(out); i++)
 		put_edge(&g, o, out, &g.edges[i]);
 	buf_text(&out->buf, "}\n");
-	heap_graph_release(&g);
 	return out->error;
 }
 

@@ -2,13 +2,14 @@
 /* The table as JSON: every row's own and cumulative amounts, in all four measures. */
 #include "base/json.h"
 #include "base/sink.h"
+#include "base/xalloc.h"
 #include "heap/report.h"
 
 static int write_json(const struct profile *p, const struct heap_report_options *o,
 		      struct sink *out, struct err *err)
 {
 	struct json j;
-	struct top t;
+	auto_release(top_release) struct top t = { 0 };
 
 	top_make(&t, p, o->measure, o->by_cum);
 	heap_json_begin(&j, &out->buf, p, o, "rows");
@@ -20,7 +21,6 @@ static int write_json(const struct profile *p, const struct heap_report_options 
 		json_end_object(&j);
 	}
 	heap_json_end(&j);
-	top_release(&t);
 	return out->error;
 }
 

@@ -147,7 +147,7 @@ static void find_extents(struct list *l)
 {
 	const struct heap_locations *locations = &l->p->locations;
 	struct code *code = code_new(l->p);
-	struct strings names;
+	auto_release(strings_release) struct strings names = { 0 };
 	auto_release(map_release) struct map routines = { 0 };
 
 	strings_init(&names);
@@ -188,7 +188,6 @@ static void find_extents(struct list *l)
 		}
 		free(steps.rows);
 	}
-	strings_release(&names);
 	code_free(code);
 }
 

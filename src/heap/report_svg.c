@@ -96,7 +96,7 @@ static int write_svg(const struct profile *p, const struct heap_report_options *
 	auto_buf struct buf above = { 0 }, below = { 0 };
 	struct callgraph_node *nodes;
 	struct callgraph_edge *edges;
-	struct heap_graph g;
+	auto_release(heap_graph_release) struct heap_graph g = { 0 };
 
 	heap_graph_init(&g, p, o);
 	nodes = xcalloc(g.nodes + 1, sizeof(*nodes));
@@ -119,7 +119,6 @@ static int write_svg(const struct profile *p, const struct heap_report_options *
 		release_edge(&edges[i]);
 	free(nodes);
 	free(edges);
-	heap_graph_release(&g);
 	return out->error;
 }
 

@@ -189,7 +189,7 @@ static int write_tree(const struct profile *p, const struct heap_report_options 
 {
 	struct writer w = { p, o, out };
 	uint64_t shown = 0;
-	struct top t;
+	auto_release(top_release) struct top t = { 0 };
 	int found = 0;
 
 	top_make(&t, p, o->measure, true);
@@ -205,7 +205,6 @@ static int write_tree(const struct profile *p, const struct heap_report_options 
 	}
 	if (o->form == HEAP_JSON)
 		heap_json_end(&w.json);
-	top_release(&t);
 	return found < 0 ? found : out->error;
 }
 

@@ -71,8 +71,8 @@ int symbolize(const struct buf *in, const struct heap_locations_options *where, 
 {
 	auto_free uint32_t *numbers = NULL;
 	struct buf text = { 0 };
-	struct heap_locations locations;
-	struct dump d;
+	auto_release(heap_locations_release) struct heap_locations locations = { 0 };
+	auto_release(dump_release) struct dump d = { 0 };
 	int error;
 
 	put_dump(in, &text);
@@ -85,7 +85,5 @@ int symbolize(const struct buf *in, const struct heap_locations_options *where, 
 	heap_locations_resolve(&locations);
 	for (size_t i = 0; i < d.pc_count && !error; i++)
 		put_name(out, &locations, numbers[i], d.pcs[i]);
-	heap_locations_release(&locations);
-	dump_release(&d);
 	return error;
 }

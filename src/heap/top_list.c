@@ -13,7 +13,7 @@
 
 static void add_side(struct top_list *l, const struct profile *p, unsigned side)
 {
-	struct top t;
+	auto_release(top_release) struct top t = { 0 };
 
 	l->total[side] = p->total;
 	top_make(&t, p, l->question.measure, false);
@@ -28,7 +28,6 @@ static void add_side(struct top_list *l, const struct profile *p, unsigned side)
 		l->rows[at].flat[side] = t.rows[i].flat;
 		l->rows[at].cum[side] = t.rows[i].cum;
 	}
-	top_release(&t);
 }
 
 /* What orders a row; 0 where its name does. */

@@ -56,7 +56,7 @@ static void put_table(struct buf *out, struct stats_csv *c, const struct stats_t
 	auto_free char *names =
 		xasprintf("%s%s%s", t->of_arena ? "arena" : "", t->of_arena && t->label ? "," : "",
 			  t->label ? t->label : "");
-	struct stats_table_rows r;
+	auto_release(stats_table_rows_release) struct stats_table_rows r = { 0 };
 	char number[24];
 
 	begin(out, c, names, t->fields, NULL);
@@ -70,7 +70,6 @@ static void put_table(struct buf *out, struct stats_csv *c, const struct stats_t
 		put_values(out, t->fields, r.values[i]);
 		csv_end(out);
 	}
-	stats_table_rows_release(&r);
 }
 
 static void put_summary(struct buf *out, struct stats_csv *c, const struct stats *s)

@@ -162,7 +162,7 @@ static void add_symbol(struct locations *p, struct location *location, const str
 static void resolve(struct locations *p, struct location *location)
 {
 	uint64_t started = now_ns();
-	struct symbol symbol;
+	auto_release(symbol_release) struct symbol symbol = { 0 };
 
 	symbols_resolve(p->symbols, location->module ? location->module : SIZE_MAX,
 			location->address, &symbol);
@@ -171,7 +171,6 @@ static void resolve(struct locations *p, struct location *location)
 	if (!location->frame_count)
 		add_symbol(p, location, &symbol);
 	pthread_mutex_unlock(&p->lock);
-	symbol_release(&symbol);
 }
 
 /* What the recording brings with it is not looked for anywhere else. */

@@ -243,7 +243,7 @@ int frames_select_responsible(const struct responsible *r, const struct conditio
 int frames_match(const struct model *m, struct locations *p, const struct condition *c,
 		 uint8_t *marks, struct err *err)
 {
-	struct selecting s;
+	auto_release(selecting_release) struct selecting s = { 0 };
 
 	selecting_init(&s, m, p, c, err);
 	for (uint32_t i = 0; i < locations_count(p) && !s.error; i++) {
@@ -254,7 +254,6 @@ int frames_match(const struct model *m, struct locations *p, const struct condit
 		for (unsigned k = 0; k < count; k++)
 			marks[at->first_frame + k] = frame_fulfils(&s, c, at, &f[k]);
 	}
-	selecting_release(&s);
 	return s.error;
 }
 
@@ -262,7 +261,7 @@ int frames_select(const struct model *m, struct locations *p, const struct condi
 		  uint64_t *stacks, uint64_t *calls, struct err *err)
 {
 	const struct condition *inner = c->children[0];
-	struct selecting s;
+	auto_release(selecting_release) struct selecting s = { 0 };
 
 	selecting_init(&s, m, p, inner, err);
 	select_stacks(&s, m, inner, stacks);
@@ -272,6 +271,5 @@ int frames_select(const struct model *m, struct locations *p, const struct condi
 		if (fulfils(&s, inner, &texts))
 			bit_set(calls, i);
 	}
-	selecting_release(&s);
 	return s.error;
 }

@@ -268,7 +268,7 @@ void series_whole(const struct model *m, uint64_t *ret_from, uint64_t *ret_to)
 struct view_peak view_peak(const struct view *v)
 {
 	struct view_peak peak = { 0 };
-	struct series s;
+	auto_release(series_release) struct series s = { 0 };
 	uint64_t from, to;
 
 	series_whole(v->model, &from, &to);
@@ -276,6 +276,5 @@ struct view_peak view_peak(const struct view *v)
 	if (s.points[0].allocated_count)
 		peak = (struct view_peak){ s.points[0].most_bytes, s.points[0].most_bytes_count,
 					   s.points[0].most_at };
-	series_release(&s);
 	return peak;
 }

@@ -265,7 +265,7 @@ static void take_window(struct tally *t, const struct model *m)
 
 static void take_curve(struct tally *t, const struct view *v)
 {
-	struct series s;
+	auto_release(series_release) struct series s = { 0 };
 	uint64_t from, to;
 
 	series_whole(v->model, &from, &to);
@@ -275,7 +275,6 @@ static void take_curve(struct tally *t, const struct view *v)
 	t->curve_count = TALLY_POINTS;
 	for (unsigned i = 0; i < TALLY_POINTS; i++)
 		t->curve[i] = s.points[i].most_bytes;
-	series_release(&s);
 }
 
 void tally_whole(struct tally *t, const struct view *v, uint64_t window_ns)

@@ -295,7 +295,7 @@ static void print_table(const struct arena_table *a, const struct term *term, st
 		{ .title = "iteration" }, { .title = "time", .left = true }, { .title = "arena" }
 	};
 	const struct arena_table_cell *c = a->cells;
-	struct table t;
+	auto_release(table_release) struct table t = { 0 };
 	char room[64];
 
 	for (unsigned i = 0; i < a->column_count; i++)
@@ -321,7 +321,6 @@ static void print_table(const struct arena_table *a, const struct term *term, st
 		table_cell(&t, arena_table_note(r));
 	}
 	table_print(&t, term, true, out);
-	table_release(&t);
 }
 
 /* A plot of each column of each arena, in the order in which they come. */
@@ -360,7 +359,7 @@ static int print_new(const char *command, const struct arena_series *s,
 		     const struct arena_table_question *q)
 {
 	auto_buf struct buf out = { 0 };
-	struct arena_table t;
+	auto_release(arena_table_release) struct arena_table t = { 0 };
 	struct term term;
 	struct json j;
 	struct err err;
@@ -381,7 +380,6 @@ static int print_new(const char *command, const struct arena_series *s,
 	}
 	if (buf_flush(&out, 1))
 		status = 1;
-	arena_table_release(&t);
 	return status;
 }
 

@@ -97,7 +97,7 @@ static void print_threads(struct buf *out, const struct term *t, const struct ch
 		{ "thread" },	 { "allocated" },	   { "bytes" }, { "freed" },
 		{ "of others" }, { "name", .left = true }, { 0 }
 	};
-	struct table table;
+	auto_release(table_release) struct table table = { 0 };
 
 	buf_printf(out, "\n%sTHREADS%s  %s block%s freed by another thread than allocated %s\n\n",
 		   term_style(t, STYLE_TITLE), term_style(t, STYLE_PLAIN),
@@ -118,7 +118,6 @@ static void print_threads(struct buf *out, const struct term *t, const struct ch
 		buf_release(&name);
 	}
 	table_print(&table, t, false, out);
-	table_release(&table);
 }
 
 static void add_row(struct table *table, const struct churn *c, const struct churn_stack *s,
@@ -154,7 +153,7 @@ static void print_stacks(struct buf *out, const struct term *t, const struct chu
 						       { "stack", .left = true,
 							 .style = STYLE_FUNCTION },
 						       { 0 } };
-	struct table table;
+	auto_release(table_release) struct table table = { 0 };
 
 	buf_printf(out,
 		   "\n%sSTACKS%s  %s; the most bytes first, ~ as estimated from those that were "
@@ -165,7 +164,6 @@ static void print_stacks(struct buf *out, const struct term *t, const struct chu
 	for (size_t i = 0; i < c->stack_count && i < top; i++)
 		add_row(&table, c, &c->stacks[i], full);
 	table_print(&table, t, full, out);
-	table_release(&table);
 }
 
 void churn_print(struct buf *out, const struct term *t, const struct churn *c, uint64_t top,

@@ -88,7 +88,7 @@ static void print_rows(const struct dump_series *s, const struct term *term, str
 						  .style = STYLE_FUNCTION },
 						{ 0 } };
 	auto_buf struct buf text = { 0 };
-	struct table t;
+	auto_release(table_release) struct table t = { 0 };
 	struct human h;
 
 	buf_printf(out, "\n%sGROWTH%s  %s\n\n", term_style(term, STYLE_TITLE),
@@ -113,7 +113,6 @@ static void print_rows(const struct dump_series *s, const struct term *term, str
 		table_cell(&t, text.data);
 	}
 	table_print(&t, term, heap_options.full, out);
-	table_release(&t);
 }
 
 static int show(const struct dump_series *s, bool named)

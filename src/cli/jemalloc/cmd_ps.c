@@ -70,7 +70,7 @@ static void print_json(const struct agents_entry *agents, size_t count, struct b
 
 static void print_table(const struct agents_entry *agents, size_t count, struct buf *out)
 {
-	struct table t;
+	auto_release(table_release) struct table t = { 0 };
 	struct term term;
 
 	term_init(&term, STDOUT_FILENO, NULL);
@@ -85,7 +85,6 @@ static void print_table(const struct agents_entry *agents, size_t count, struct 
 		buf_release(&command);
 	}
 	table_print(&t, &term, !isatty(STDOUT_FILENO), out);
-	table_release(&t);
 }
 
 static int run_jemalloc_ps(int argc, char **argv)

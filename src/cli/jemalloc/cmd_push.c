@@ -95,7 +95,7 @@ static int convert(struct push *u, const char *path, const struct buf *dump)
 				       .whole = report->by_thread };
 	struct heap_report_options o = { .measure = HEAP_INUSE_SPACE, .title = "" };
 	struct err err = { .offset = ERR_NO_OFFSET };
-	struct profile p;
+	auto_release(profile_release) struct profile p = { 0 };
 	struct sink sink;
 	size_t before;
 	int status;
@@ -120,7 +120,6 @@ static int convert(struct push *u, const char *path, const struct buf *dump)
 		if (sink_finish(&sink, &err))
 			status = say_failed(NAME, NULL, &err);
 	}
-	profile_release(&p);
 	return status;
 }
 

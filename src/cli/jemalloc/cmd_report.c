@@ -28,7 +28,7 @@ static const struct command_option options[] = {
 static int read_file(struct history *h, const char *path, size_t share)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
-	struct snapshots r;
+	auto_release(snapshots_close) struct snapshots r = { 0 };
 	int error;
 
 	history_init(h, !strcmp(path, "-") ? "standard input" : path_base(path), KEPT, share);
@@ -40,7 +40,6 @@ static int read_file(struct history *h, const char *path, size_t share)
 	for (size_t at = 0; !error && at < h->problems.size;
 	     at += strlen(h->problems.data + at) + 1)
 		fprintf(stderr, NAME ": %s, %s\n", path, h->problems.data + at);
-	snapshots_close(&r);
 	return error || h->problem_count;
 }
 

@@ -235,11 +235,10 @@ int heap_options_read(struct buf *b, const char *path, struct err *err)
 
 static int add_dump(struct profile *p, const struct buf *bytes, double sign, struct err *err)
 {
-	struct dump d;
+	auto_release(dump_release) struct dump d = { 0 };
 	int error = dump_read(&d, bytes->data, bytes->size, err);
 
 	profile_add(p, &d, sign);
-	dump_release(&d);
 	return error;
 }
 

@@ -105,7 +105,7 @@ static void print_stacks(const struct shown *s)
 	const struct join *j = s->join;
 	double rest = (double)j->unused - j->charged - j->pages;
 	auto_buf struct buf line = { 0 };
-	struct table t;
+	auto_release(table_release) struct table t = { 0 };
 
 	title(s, "STACKS", "unused memory, by who has the blocks that keep it");
 	table_init(&t, columns);
@@ -135,7 +135,6 @@ static void print_stacks(const struct shown *s)
 		  j->stack_count > s->top ? "(other stacks, and in no stack of the dump)"
 					  : "(in no stack of the dump)");
 	table_print(&t, s->term, s->full, s->out);
-	table_release(&t);
 }
 
 ORDER(by_unused, struct join_class *const,
@@ -171,7 +170,7 @@ static void print_classes(const struct shown *s)
 	const struct join *j = s->join;
 	auto_free const struct join_class **order = xcalloc(j->class_count, sizeof(*order));
 	auto_buf struct buf line = { 0 };
-	struct table t;
+	auto_release(table_release) struct table t = { 0 };
 
 	for (size_t i = 0; i < j->class_count; i++)
 		order[i] = &j->classes[i];
@@ -193,7 +192,6 @@ static void print_classes(const struct shown *s)
 		table_cell(&t, line.data);
 	}
 	table_print(&t, s->term, s->full, s->out);
-	table_release(&t);
 }
 
 void join_print(struct buf *out, const struct term *term, const struct join *j, uint64_t top,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/xalloc.h"
 #include "cli/say.h"
 
 int stats_input(const char *command, const char *name, struct snapshots *r, stats_input_take take,
@@ -32,11 +33,10 @@ int stats_input(const char *command, const char *name, struct snapshots *r, stat
 int stats_input_file(const char *command, const char *path, stats_input_take take, void *context)
 {
 	struct err err = { .offset = ERR_NO_OFFSET };
-	struct snapshots r;
+	auto_release(snapshots_close) struct snapshots r = { 0 };
 	int status = snapshots_open(&r, path, &err) ? say_failed(command, path, &err)
 						    : stats_input(command, path, &r, take, context);
 
-	snapshots_close(&r);
 	return status;
 }
 

@@ -110,7 +110,7 @@ static void print_rows(const struct printed *p)
 	unsigned first = p->table->label != NULL, last = p->count - 1;
 	int width = (int)column_width(p, p->shown[last]);
 	bool bins = p->table->fields == stats_bin_fields;
-	struct table table;
+	auto_release(table_release) struct table table = { 0 };
 	struct human h;
 	char padded[64];
 
@@ -135,7 +135,6 @@ static void print_rows(const struct printed *p)
 		}
 	}
 	table_print(&table, p->how->term, true, p->how->out);
-	table_release(&table);
 }
 
 static void print_notes(const struct printed *p)
