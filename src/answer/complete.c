@@ -3,7 +3,6 @@
  *
  * Names of functions, files and modules come with the most used first. See complete.h. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -2,7 +2,6 @@
 /* The question dump_flame: a heap profile as a call tree in flat arrays, of the shape of the
  * question flame; also the difference of two dumps. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "answer/dump_question.h"

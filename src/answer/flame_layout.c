@@ -2,7 +2,6 @@
 /* The layout of a flame graph.  See flame_layout.h. */
 #include "answer/flame_layout.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -3,7 +3,6 @@
 #include "answer/fragmentation.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "answer/words.h"

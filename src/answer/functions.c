@@ -3,7 +3,6 @@
 #include "answer/functions.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "answer/tree.h"

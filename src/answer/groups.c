@@ -3,7 +3,6 @@
 #include "answer/groups.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "answer/words.h"

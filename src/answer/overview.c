@@ -4,7 +4,6 @@
 #include "answer/overview.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "answer/leaks.h"

@@ -2,7 +2,6 @@
 /* Who holds the memory of several processes.  See process_holders.h. */
 #include "answer/process_holders.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The list of questions, which meson.build makes from its words.  See question.h. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "answer/question.h"

@@ -3,7 +3,6 @@
 #include "answer/threads.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

@@ -7,7 +7,6 @@
 #include "answer/top.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_type.h"

@@ -2,7 +2,6 @@
 /* Filters that were applied lately.  See views.h. */
 #include "answer/views.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

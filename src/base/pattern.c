@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <pcre2.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"

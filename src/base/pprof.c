@@ -2,7 +2,6 @@
 /* pprof's profile.proto.  See pprof.h. */
 #include "base/pprof.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

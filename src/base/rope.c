@@ -2,7 +2,6 @@
 /* Ropes.  See rope.h. */
 #include "base/rope.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

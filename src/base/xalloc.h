@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #pragma once
-/* Memory on the host side: out of it means abort, so callers check nothing.
+/* Memory on the host side: out of it means abort, so callers check nothing.  free() and the rest of
+ * stdlib.h come with it.
  *
  * A size that was read from a file must be checked against the file before it comes here. */
 #include <stdbool.h>

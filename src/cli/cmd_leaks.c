@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir leaks: what was not freed, and whether it grows, is a cache, a saw, or the start. */
-#include <stdlib.h>
-
 #include "answer/leaks.h"
 #include "base/buf_text.h"
 #include "base/buf_type.h"

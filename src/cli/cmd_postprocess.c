@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* memoir postprocess: a recording that needs no other file, and tells no more than it should. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/human.h"

@@ -2,7 +2,6 @@
 /* Modules for readers.  See modules.h. */
 #include "cli/modules.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -2,7 +2,6 @@
 /* A folder of recordings as text.  See processes.h. */
 #include "cli/processes.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

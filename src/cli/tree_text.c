@@ -2,7 +2,6 @@
 /* Trees for a terminal.  See tree_text.h. */
 #include "cli/tree_text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

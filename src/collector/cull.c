@@ -8,7 +8,6 @@
  * use twice, ends without a beginning) is kept: the reader has the rules for that. */
 #include "collector/cull.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

@@ -3,7 +3,6 @@
 #include "collector/naming.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

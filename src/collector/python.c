@@ -4,7 +4,6 @@
  * Records are the program's own memory, which may be broken: sizes are checked before use. */
 #include "collector/python.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "base/map.h"

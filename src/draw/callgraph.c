@@ -5,7 +5,6 @@
 #include "draw/callgraph.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

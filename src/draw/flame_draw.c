@@ -5,7 +5,6 @@
  * the script finds their weights and the functions' whole names in a table behind them. */
 #include "draw/flame_draw.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -2,7 +2,6 @@
 /* Trees for flame graphs.  See flame_tree.h. */
 #include "draw/flame_tree.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

@@ -5,7 +5,6 @@
  * it, moved down where that makes heavy edges shorter; rows of boxes are the even ones, so that
  * each edge has an odd row between its ends for its label. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Who is beside whom in a row: sweeps down and up by the mean place of neighbours, then neighbours
  * changed where fewer lines cross; the best order that was seen is kept.  See layers_internal.h. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* How far to the right: each row in turn goes to the mean of what its vertices are linked to, as
  * far as the others in the row let it.  See layers_internal.h. */
-#include <stdlib.h>
-
 #include "base/xalloc.h"
 #include "draw/layers_internal.h"
 

@@ -2,7 +2,6 @@
 /* Pages.  See page.h. */
 #include "draw/page.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

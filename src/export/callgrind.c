@@ -6,7 +6,6 @@
  * by name and file, as the readers do it, and what is inlined is a function of its own.  Names are
  * written when they are first needed, and are known by their number from then on. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -4,7 +4,6 @@
  * Readers cut a line at its last blank and a stack at each ';', and take '#' in front for a
  * comment: a ';' or a line end in a name becomes another character, and no line starts with '#'. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -2,7 +2,6 @@
 /* Comma-separated values: a line for each allocation, or for each group.  See csv.h. */
 #include "export/csv.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

@@ -9,7 +9,6 @@
  * Two stacks may well read the same (a signal's and a call's way to one instruction), so the second
  * has an innermost frame of its own there. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_type.h"

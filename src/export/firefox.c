@@ -9,7 +9,6 @@
  * held is proportional to stacks. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/json.h"
 #include "base/sink.h"

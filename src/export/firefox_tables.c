@@ -3,7 +3,6 @@
 #include "export/firefox_tables.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

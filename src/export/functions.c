@@ -2,7 +2,6 @@
 /* Functions by number.  See functions.h. */
 #include "export/functions.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"

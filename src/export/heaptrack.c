@@ -7,7 +7,6 @@
  * What frees its block in the very next line is what that tool calls temporary, so the order of
  * events is kept. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What a page says of the program, in figures and warnings.  See html.h. */
-#include <stdlib.h>
-
 #include "base/buf_type.h"
 #include "base/xalloc.h"
 #include "export/html.h"

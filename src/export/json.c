@@ -5,7 +5,6 @@
  * written once (stack_texts.h) and rows only point to them, blocks of rows are written on all
  * cores, and where the reader can look stacks up, there is a table of them instead. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/buf_text.h"
 #include "base/json.h"

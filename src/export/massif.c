@@ -5,7 +5,6 @@
  * is below a hundredth of its moment's total is joined, as massif does.  Bytes are those that were
  * asked for; the allocator's own are not counted.  Readers drop whatever follows a '#'. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -5,7 +5,6 @@
  * location, its inlined functions as lines of it (base/pprof.h). */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -4,7 +4,6 @@
  * A sample is a list of frames, outermost first; the frames follow the profiles, when all are
  * known. */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/buf_text.h"
 #include "base/buf_type.h"

@@ -2,7 +2,6 @@
 /* Stacks as JSON that are written once.  See stack_texts.h. */
 #include "export/stack_texts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_type.h"

@@ -2,7 +2,6 @@
 /* Events by thread.  See thread_events.h. */
 #include "export/thread_events.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"

@@ -5,7 +5,6 @@
  * patterns are its business; sample N of the profile is the Nth trace of all logs. */
 #include "heap/churn.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

@@ -3,7 +3,6 @@
 #include "heap/code.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"

@@ -3,7 +3,6 @@
 #include "heap/dump_order.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>

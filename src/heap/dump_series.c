@@ -2,7 +2,6 @@
 /* Dumps in a row.  See dump_series.h. */
 #include "heap/dump_series.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -2,7 +2,6 @@
 /* Files of modules.  See heap_files.h. */
 #include "heap/heap_files.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

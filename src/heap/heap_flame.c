@@ -3,7 +3,6 @@
 #include "heap/heap_flame.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/buf_text.h"
 #include "base/xalloc.h"

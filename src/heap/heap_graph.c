@@ -3,7 +3,6 @@
 #include "heap/heap_graph.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/map.h"
 #include "base/order.h"

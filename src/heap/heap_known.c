@@ -6,7 +6,6 @@
  * threads may take from it at once. */
 #include "heap/heap_known.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"

@@ -5,7 +5,6 @@
  * that the result is the same every time. */
 #include "heap/heap_locations.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -3,7 +3,6 @@
 #include "heap/loaded_dump.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/map.h"
 #include "base/path.h"

@@ -13,7 +13,6 @@
 #include "heap/log.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

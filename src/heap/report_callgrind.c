@@ -4,7 +4,6 @@
  *
  * Works on locations, not on names, since it needs sources and lines whatever the profile shows. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -8,7 +8,6 @@
  * are one with the sum. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

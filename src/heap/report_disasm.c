@@ -6,7 +6,6 @@
  * function that their code is in.  An instruction that is in a stack twice counts once. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

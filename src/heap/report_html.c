@@ -5,7 +5,6 @@
  * Of a difference the page has two trees, what was added and what went: in neither of them anything
  * is less than nothing. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_type.h"

@@ -7,7 +7,6 @@
  * line that is in a stack twice counts once. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -4,7 +4,6 @@
  * A pprof location is one of ours, its inlined functions are lines of it; a mapping is a module.
  * Locations with the same offset in two modules stay two. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/pprof.h"
 #include "base/sink.h"

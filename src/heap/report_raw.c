@@ -6,7 +6,6 @@
  * joined by "--", the outermost first. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The graph of calls as one picture (draw/callgraph.h), drawn here: nothing else is run. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -3,7 +3,6 @@
  *
  * A name that is in a stack twice is counted at its innermost frame, so that no amount counts
  * twice. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

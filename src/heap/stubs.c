@@ -2,7 +2,6 @@
 /* Stubs.  See stubs.h. */
 #include "heap/stubs.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

@@ -2,7 +2,6 @@
 /* Flat and cumulative amounts.  See top.h. */
 #include "heap/top.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

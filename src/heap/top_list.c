@@ -3,7 +3,6 @@
 #include "heap/top_list.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

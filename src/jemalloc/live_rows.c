@@ -2,8 +2,6 @@
 /* Rows of a running process.  See live_rows.h. */
 #include "jemalloc/live_rows.h"
 
-#include <stdlib.h>
-
 #include "base/order.h"
 #include "base/xalloc.h"
 

@@ -3,7 +3,6 @@
 #include "jemalloc/stats_tables.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

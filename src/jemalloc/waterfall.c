@@ -2,7 +2,6 @@
 /* From resident to allocated.  See waterfall.h. */
 #include "jemalloc/waterfall.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

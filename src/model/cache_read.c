@@ -3,7 +3,6 @@
  *
  * Everything that is used as an index or a length is checked here, before anybody else sees it. */
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -2,7 +2,6 @@
 /* Names from the recording itself.  See known.h. */
 #include "model/known.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

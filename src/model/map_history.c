@@ -11,7 +11,6 @@
 #include "model/map_history.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 

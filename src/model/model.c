@@ -3,7 +3,6 @@
 #include "model/model.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

@@ -2,7 +2,6 @@
 /* Reading samples of memory maps.  See regions.h. */
 #include "model/regions.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"

@@ -2,7 +2,6 @@
 /* Sums by stack.  See stats.h. */
 #include "model/stats.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

@@ -2,7 +2,6 @@
 /* The list of map calls.  See map_calls.h. */
 #include "pairing/map_calls.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"

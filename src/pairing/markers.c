@@ -2,7 +2,6 @@
 /* The table of markers.  See markers.h. */
 #include "pairing/markers.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

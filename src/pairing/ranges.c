@@ -3,7 +3,6 @@
  * balanced whatever comes.  See ranges.h. */
 #include "pairing/ranges.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"

@@ -2,8 +2,6 @@
 /* How full addresses are over time.  See address_space.h. */
 #include "query/address_space.h"
 
-#include <stdlib.h>
-
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "query/allocator.h"

@@ -5,7 +5,6 @@
  * space in use, however many blocks there were.  Large blocks are kept as they are. */
 #include "query/areas.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

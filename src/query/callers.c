@@ -2,7 +2,6 @@
 /* Who calls a function, and what it calls.  See callers.h. */
 #include "query/callers.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_type.h"

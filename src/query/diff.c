@@ -2,7 +2,6 @@
 /* Differences.  See diff.h. */
 #include "query/diff.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_type.h"

@@ -5,7 +5,6 @@
  * are at most two pieces a block and level; sorted by region they say who is in each. */
 #include "query/fragmentation.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

@@ -4,8 +4,6 @@
  * One pass over the events.  Every region that a block's end lies in has a count of its bytes in
  * use; they lie together for each 2 MiB, so that a block costs one look-up in a small table.
  * Regions inside a block are its own, and are counted without being looked at. */
-#include <stdlib.h>
-
 #include "base/map.h"
 #include "base/xalloc.h"
 #include "query/event_iterator.h"

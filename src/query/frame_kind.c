@@ -6,7 +6,6 @@
 #include <fnmatch.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Names and order of groups.  See group.h. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -2,7 +2,6 @@
 /* Histograms.  See histogram.h. */
 #include "query/histogram.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"

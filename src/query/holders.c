@@ -2,8 +2,6 @@
 /* Who holds blocks at a moment.  See holders.h. */
 #include "query/holders.h"
 
-#include <stdlib.h>
-
 #include "base/order.h"
 #include "base/xalloc.h"
 #include "query/answer.h"

@@ -3,7 +3,6 @@
 #include "query/known_pools.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/path.h"

@@ -3,7 +3,6 @@
 #include "query/map_list.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"

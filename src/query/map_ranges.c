@@ -3,8 +3,6 @@
  * of those before it reaches: so a look back ends where nothing can come any more. */
 #include "query/map_ranges.h"
 
-#include <stdlib.h>
-
 #include "base/order.h"
 #include "base/xalloc.h"
 #include "model/model.h"

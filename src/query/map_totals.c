@@ -2,8 +2,6 @@
 /* Sums of memory maps, sample by sample.  See map_totals.h. */
 #include "query/map_totals.h"
 
-#include <stdlib.h>
-
 #include "base/xalloc.h"
 #include "pairing/pair.h"
 

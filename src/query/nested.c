@@ -2,8 +2,6 @@
 /* Walks over stacks.  See nested.h. */
 #include "query/nested.h"
 
-#include <stdlib.h>
-
 #include "base/xalloc.h"
 #include "model/stats.h"
 

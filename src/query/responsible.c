@@ -2,7 +2,6 @@
 /* Responsible frames.  See responsible.h. */
 #include "query/responsible.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

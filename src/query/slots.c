@@ -2,7 +2,6 @@
 /* Slots.  See slots.h. */
 #include "query/slots.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"

@@ -6,7 +6,6 @@
  * sorts. */
 #include "query/sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

@@ -2,7 +2,6 @@
 /* What source files and their lines weigh.  See source_lines.h. */
 #include "query/source_lines.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

@@ -2,8 +2,6 @@
 /* Small curves.  See spark.h. */
 #include "query/spark.h"
 
-#include <stdlib.h>
-
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "query/answer.h"

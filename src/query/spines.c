@@ -4,7 +4,6 @@
  * Parents have smaller numbers than what they call, so one pass backwards and one forwards do. */
 #include "query/spines.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"

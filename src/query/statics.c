@@ -5,7 +5,6 @@
  * was split off for constant arguments has .constprop in its name. */
 #include "query/statics.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

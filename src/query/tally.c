@@ -2,7 +2,6 @@
 /* Figures of stacks, event by event.  See tally.h. */
 #include "query/tally.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

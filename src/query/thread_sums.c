@@ -2,8 +2,6 @@
 /* Threads, summed up on all cores.  See thread_sums.h. */
 #include "query/thread_sums.h"
 
-#include <stdlib.h>
-
 #include "base/parallel.h"
 #include "base/xalloc.h"
 #include "query/measure.h"

@@ -6,7 +6,6 @@
  * tree_shape.c makes of it what was asked for. */
 #include "query/tree.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

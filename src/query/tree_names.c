@@ -2,7 +2,6 @@
 /* Names of tree nodes.  See tree_names.h and tree.h. */
 #include "query/tree_names.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -6,7 +6,6 @@
  * that is split by the name that each stands at. */
 #include "query/tree_shape.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

@@ -3,7 +3,6 @@
 #include "query/verdict_curve.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"

@@ -2,7 +2,6 @@
 /* Rows and events that verdicts are made from.  See verdict_events.h. */
 #include "query/verdict_events.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/parallel.h"

@@ -3,7 +3,6 @@
 #include "query/weight_cache.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"

@@ -2,7 +2,6 @@
 /* Wrappers found by shape.  See wrappers.h. */
 #include "query/wrappers.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

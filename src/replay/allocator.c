@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
  * refers to is not in the file. */
 #include "rewrite/names.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

@@ -3,7 +3,6 @@
 #include "rewrite/postprocess.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_type.h"

@@ -2,7 +2,6 @@
 /* Deciding what is removed.  See removal.h. */
 #include "rewrite/removal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"

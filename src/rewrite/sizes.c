@@ -6,7 +6,6 @@
  * share of each column that it has of the column's bytes. */
 #include "rewrite/sizes.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* /agents…: programs that run with an agent in them: what their jemalloc says now and said before,
  * and changes.  All but the list is answered by the agent's own thread (agent_session.h). */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

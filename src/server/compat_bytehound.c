@@ -4,7 +4,6 @@
  * maps, …) are the questions' own.  Any thread. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "answer/groups.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* GET /data/{id}/graph: the curve of a filter's bytes over the run, as a small SVG picture. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"

@@ -6,7 +6,6 @@
  * anew once one of them has become another. */
 #include <fnmatch.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "answer/folder.h"

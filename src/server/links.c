@@ -4,7 +4,6 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 

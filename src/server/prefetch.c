@@ -5,7 +5,6 @@
  * compares them with what every view asks when it is opened. */
 #include "server/prefetch.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "answer/question.h"

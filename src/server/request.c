@@ -3,7 +3,6 @@
 #include "server/request.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "answer/kind.h"

@@ -2,7 +2,6 @@
 /* The table of what can be asked.  See route.h. */
 #include "server/route.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "answer/question.h"

@@ -3,7 +3,6 @@
 #include "symbols/debuginfod.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 
 #include "base/xalloc.h"
 

@@ -7,7 +7,6 @@
 #include <libiberty/demangle.h>
 #include <pthread.h>
 #include <setjmp.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

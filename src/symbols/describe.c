@@ -3,7 +3,6 @@
 #include "symbols/describe.h"
 
 #include <dwarf.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"

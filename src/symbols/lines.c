@@ -7,7 +7,6 @@
 #include "symbols/lines.h"
 
 #include <dwarf.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

@@ -2,7 +2,6 @@
 /* Symbol tables.  See names.h. */
 #include "symbols/names.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

@@ -4,7 +4,6 @@
 
 #include <fts.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

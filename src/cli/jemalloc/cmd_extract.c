@@ -3,7 +3,6 @@
 #include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/sink.h"

@@ -2,7 +2,6 @@
 /* memoir jemalloc ps: the processes of this user that have an agent, and where it listens. */
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -10,7 +10,6 @@
  * an interval has what came since the profile that was sent before, and the first one none. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

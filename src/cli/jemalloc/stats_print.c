@@ -3,7 +3,6 @@
  * what grows.  See stats_print.h. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf_text.h"
