@@ -33,6 +33,7 @@ static struct {
 	char **buffer;
 	int *append;
 	int *over;
+	FILE **output;
 } edit;
 
 static struct script *completed; /* whose names are completed */
@@ -52,13 +53,14 @@ static bool load_edit(void)
 	*(void **)&edit.write_history = dlsym(library, "write_history");
 	*(void **)&edit.matches = dlsym(library, "rl_completion_matches");
 	edit.completer = dlsym(library, "rl_attempted_completion_function");
-	edit.word_breaks = dlsym(library, "rl_completer_word_break_characters");
+	edit.word_breaks = dlsym(library, "rl_basic_word_break_characters");
 	edit.buffer = dlsym(library, "rl_line_buffer");
 	edit.append = dlsym(library, "rl_completion_append_character");
 	edit.over = dlsym(library, "rl_attempted_completion_over");
+	edit.output = dlsym(library, "rl_outstream");
 	return edit.readline && edit.add_history && edit.read_history && edit.write_history &&
 	       edit.matches && edit.completer && edit.word_breaks && edit.buffer && edit.append &&
-	       edit.over;
+	       edit.over && edit.output;
 }
 
 static char *next_match(const char *word, int state)
@@ -90,6 +92,9 @@ static void start_edit(struct script *s)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 
+	/* Our stdout has no descriptor any more (harmless.h), and libedit asks for one. */
+	if (!*edit.output)
+		*edit.output = fdopen(dup(1), "w");
 	completed = s;
 	*edit.completer = complete;
 	*edit.word_breaks = " \t\n.:()[]{},;+-*/<>=~#\"'&|";

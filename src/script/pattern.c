@@ -184,7 +184,9 @@ static const char *match_again(struct matcher *m, const char *s, char digit)
 
 	if (i >= m->level || m->captures[i].size == CAPTURE_OPEN)
 		script_fail(m->L, "invalid capture index %%%u in pattern", i + 1);
-	size = m->captures[i].size < 0 ? 0 : (size_t)m->captures[i].size;
+	if (m->captures[i].size == CAPTURE_POSITION) /* no text is like a position */
+		return NULL;
+	size = (size_t)m->captures[i].size;
 	for (size_t k = 0; k < size; k += 64)
 		step(m);
 	if ((size_t)(m->text_end - s) < size || memcmp(m->captures[i].from, s, size) != 0)
@@ -388,6 +390,16 @@ static int push_found(lua_State *L, size_t from, size_t to)
 	return 2;
 }
 
+/* Is there nothing in a pattern that means more than itself?  A ')' alone is left to be found, as
+ * Lua does. */
+static bool is_plain(const char *pattern, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (pattern[i] && strchr("^$*+?.([%-", pattern[i]))
+			return false;
+	return true;
+}
+
 static int find_or_match(lua_State *L, bool find)
 {
 	size_t size, pattern_size, start;
@@ -401,8 +413,7 @@ static int find_or_match(lua_State *L, bool find)
 		lua_pushnil(L);
 		return 1;
 	}
-	if (find && (lua_toboolean(L, 4) || !memchr(pattern, ESCAPE, pattern_size)) &&
-	    (lua_toboolean(L, 4) || strcspn(pattern, "^$*+?.([-)") == pattern_size)) {
+	if (find && (lua_toboolean(L, 4) || is_plain(pattern, pattern_size))) {
 		s = memmem(text + start, size - start, pattern, pattern_size);
 		script_steps(L, (size - start) / 64);
 		if (!s) {

@@ -120,6 +120,7 @@ static void open_own(lua_State *L)
 	script_exporting_open(L);
 	script_drawing_open(L);
 	script_patterns_open(L);
+	script_files_open(L);
 	script_vocabulary_open(L);
 }
 

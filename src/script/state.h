@@ -151,6 +151,8 @@ void script_patterns_open(lua_State *L);
 /* drawing.c */
 void script_drawing_open(lua_State *L);
 
+/* files.c */
+void script_files_open(lua_State *L);
 /* vocabulary.c */
 void script_vocabulary_open(lua_State *L);
 

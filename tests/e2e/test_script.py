@@ -3,8 +3,10 @@
 that would run or grow for ever is ended."""
 import json
 import os
+import pty
 import random
 import re
+import select
 import signal
 import subprocess
 import time
@@ -616,3 +618,78 @@ def test_help():
     whole = script("help()")
     assert "allocations()" in whole and "println(" in whole
     assert "flamegraph " in script("help('export')")
+
+
+def test_folders(tmp_path):
+    script("mkdir_p('a/b//c') mkdir_p('a/b') chdir('a') io.open('x', 'w'):close() "
+           "print(dirname('a/b'),"
+           " dirname('/a'), dirname('a'))", cwd=tmp_path)
+    assert (tmp_path / "a/b/c").is_dir() and (tmp_path / "a/x").exists()
+    done = harness.execute([harness.MEMOIR, "script", "-e", "mkdir_p('a/x/y')"], cwd=tmp_path)
+    assert done.status == 1 and b"a/x: " in done.stderr, done
+
+
+def test_slave(made):
+    """What one snippet defines is there for the next, and what they do is a JSON object a line."""
+    snippets = ["x = #allocations() println('{}', x) print('two\\nlines') io = io", "\nnonsense()",
+                "x = = 1", "allocations():save_as_graph('a.svg')", "exit(3)", "print(x)",
+                "print(io)"]
+    done = harness.execute([harness.MEMOIR, "script-slave", "-d", made],
+                           stdin="".join(text + "\0" for text in snippets).encode())
+    assert done.status == 0 and not done.stderr, done
+    count = str(len(ids(made)))
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    picture = said[8]
+    assert bytes(picture.pop("data")).startswith(b"<svg ")
+    idle = {"kind": "idle"}
+    assert said == [
+        {"kind": "println", "message": count}, {"kind": "println", "message": "two"},
+        {"kind": "println", "message": "lines"}, idle,
+        {"kind": "runtime_error", "line": 2, "column": None,
+         "message": "attempt to call a nil value (global 'nonsense')"}, idle,
+        {"kind": "syntax_error", "line": 1, "column": None,
+         "message": "unexpected symbol near '='"}, idle,
+        {"kind": "image", "path": "a.svg"}, idle, idle,
+        {"kind": "println", "message": count}, idle, {"kind": "println", "message": "nil"}, idle]
+    done = harness.execute([harness.MEMOIR, "script-slave", "--rhai", "-d", made],
+                           stdin=b"println(allocations().len());\0let x = ;\0")
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert said[0] == {"kind": "println", "message": count} and said[1] == said[3] == idle
+    assert (said[2]["kind"], said[2]["line"], said[2]["column"]) == ("syntax_error", 1, 9), said
+
+
+def test_prompt(made, tmp_path):
+    """On a terminal: a name is completed, a wrong one is said, Ctrl-C ends a loop and not the
+    prompt, and lines are there the next time."""
+    env = {**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": "", "TERM": "xterm"}
+    child, terminal = pty.fork()
+    if not child:
+        os.execve(harness.MEMOIR, ["memoir", "script", "-d", made], env)
+    shown = ""
+
+    def until(text):
+        nonlocal shown
+        end = time.monotonic() + 30
+        while text not in shown:
+            assert select.select([terminal], [], [], max(end - time.monotonic(), 0))[0], shown
+            shown += os.read(terminal, 4096).decode(errors="replace")
+        shown = shown.partition(text)[2]
+
+    until("> ")
+    os.write(terminal, b"print(#alloc\t():only_temp\t())\n")
+    until("orary())")
+    until(str(len(ids(made, "-F", "not leaked"))))
+    os.write(terminal, b"alocations()\n")
+    until("did you mean allocations?")
+    until("> ")
+    os.write(terminal, b"while true do end\n")
+    until("end")
+    time.sleep(0.5)
+    os.write(terminal, b"\x03")
+    until("it was stopped")
+    until("> ")
+    os.write(terminal, b"\x04")
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert "alocations()" in (tmp_path / ".memoir_script_history").read_text()
