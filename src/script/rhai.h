@@ -12,8 +12,8 @@
 struct buf;
 struct err;
 
-/* The longest script. */
-#define RHAI_SIZE_MAX (1u << 20)
+/* The longest script.  While it is translated it takes about a hundred times as much. */
+#define RHAI_SIZE_MAX (1u << 18)
 
 /* Adds the Lua text to `out`: 0, or -EINVAL or -E2BIG with err, whose offset is the byte of the
  * script that is wrong or not supported; nothing is added then. */

@@ -162,24 +162,28 @@ static void parse_arguments(struct rhai *r, struct rhai_node *n)
 
 void rhai_parse_parameters(struct rhai *r, struct rhai_node *n, const char *close)
 {
-	size_t at = r->token.at;
+	struct rhai_text names[RHAI_ARGUMENTS_MAX];
+	size_t at = r->token.at, count = 0;
 
-	n->parameters = rhai_alloc(r, RHAI_ARGUMENTS_MAX * sizeof(*n->parameters));
 	while (!r->failed && !rhai_at(r, close)) {
 		struct rhai_text name = rhai_take_name(r, "parameter");
 
-		for (size_t i = 0; i < n->parameter_count; i++)
-			if (n->parameters[i].size == name.size &&
-			    !memcmp(n->parameters[i].data, name.data, name.size))
+		for (size_t i = 0; i < count; i++)
+			if (names[i].size == name.size &&
+			    !memcmp(names[i].data, name.data, name.size))
 				rhai_fail(r, at, "two parameters have the same name");
-		if (n->parameter_count == RHAI_ARGUMENTS_MAX)
+		if (count == RHAI_ARGUMENTS_MAX)
 			rhai_fail(r, at, "more than %d parameters", RHAI_ARGUMENTS_MAX);
 		else
-			n->parameters[n->parameter_count++] = name;
+			names[count++] = name;
 		if (!rhai_take(r, ","))
 			break;
 	}
 	rhai_want(r, close);
+	n->parameters = rhai_alloc(r, count * sizeof(*names));
+	n->parameter_count = count;
+	if (count)
+		memcpy(n->parameters, names, count * sizeof(*names));
 }
 
 /* |a, b| body.  Loops outside are no loops for it. */

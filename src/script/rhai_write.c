@@ -14,6 +14,9 @@
 #include "script/rhai.h"
 #include "script/rhai_write.h"
 
+/* Variables and operands after which a part of the script outside of functions ends. */
+#define PART_DECLARES 1000
+
 static const struct rhai_destination nowhere = { RHAI_NOWHERE, 0 };
 static const struct rhai_destination to_caller = { RHAI_TO_CALLER, 0 };
 
@@ -68,9 +71,9 @@ static void put_result(struct rhai_writer *w, struct rhai_node *n, struct rhai_d
 	} else if (rhai_is_call(n)) {
 		rhai_put_value(w, n, false);
 	} else {
-		rhai_put(w, "do local _ = ");
+		rhai_put(w, "R.ignore(");
 		rhai_put_value(w, n, false);
-		rhai_put(w, " end");
+		rhai_put(w, ")");
 	}
 	rhai_put(w, " ");
 }
@@ -252,6 +255,7 @@ static void put_for(struct rhai_writer *w, struct rhai_node *n)
 		rhai_declare(w, variables[i]);
 	}
 	w->locals += 6; /* Lua's own four, i and e */
+	w->declared += 6;
 	put_body(w, n->kids[1]);
 	rhai_put(w, "end end ");
 	scope_close(w, s);
@@ -591,8 +595,10 @@ void rhai_put_function(struct rhai_writer *w, const struct rhai_node *n)
 	struct rhai_loop loop = w->loop;
 	bool in_function = w->in_function;
 	size_t pending = w->pending;
+	unsigned declared = w->declared;
 
 	w->locals = 0;
+	w->declared = 0;
 	w->pending = 0;
 	w->in_function = true;
 	rhai_put(w, "(");
@@ -609,6 +615,7 @@ void rhai_put_function(struct rhai_writer *w, const struct rhai_node *n)
 	rhai_put(w, "end");
 	w->in_function = in_function;
 	w->pending = pending;
+	w->declared = declared;
 	w->loop = loop;
 	scope_close(w, s);
 }
@@ -630,7 +637,8 @@ static void put_definition(struct rhai_writer *w, const struct rhai_node *n)
 }
 
 /* Functions may be called before the line on which they are defined: what is between two of them
- * becomes a function itself, and all of these are executed at the end. */
+ * becomes a function itself, or several where it is long, and all of these are executed at the
+ * end. */
 static void put_script(struct rhai_writer *w)
 {
 	const struct rhai_node *n = w->script;
@@ -640,15 +648,17 @@ static void put_script(struct rhai_writer *w)
 	for (size_t i = 0; i < n->count && !w->r->failed; i++) {
 		bool definition = n->kids[i]->kind == RHAI_FN;
 
-		if (definition && open) {
+		if (open && (definition || w->declared > PART_DECLARES)) {
 			rhai_put(w, "end ");
 			w->level--;
-			w->locals = 0;
-		} else if (!definition && !open) {
+			w->locals = w->declared = 0;
+			open = false;
+		}
+		if (!definition && !open) {
 			rhai_put(w, "M[#M + 1] = function() ");
 			w->level++;
+			open = true;
 		}
-		open = !definition;
 		if (definition)
 			put_definition(w, n->kids[i]);
 		else

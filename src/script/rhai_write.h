@@ -50,11 +50,12 @@ struct rhai_writer {
 	struct buf *out;
 	unsigned line; /* of the end of what is written */
 	unsigned ids, temporaries;
-	unsigned level;	  /* how deep Lua would nest here */
-	unsigned locals;  /* variables of the Lua function here */
-	size_t pending;	  /* registers that the expression here takes */
-	bool in_function; /* or in a closure: where return has somewhere to go */
-	bool enclosed;	  /* in a function, which sees no variable outside */
+	unsigned level;	   /* how deep Lua would nest here */
+	unsigned declared; /* variables of the Lua function until here */
+	unsigned locals;   /* variables of the Lua function here */
+	size_t pending;	   /* registers that the expression here takes */
+	bool in_function;  /* or in a closure: where return has somewhere to go */
+	bool enclosed;	   /* in a function, which sees no variable outside */
 	struct rhai_loop loop;
 	/* What can be seen: variables[visible] and behind it. */
 	struct rhai_variable *variables;

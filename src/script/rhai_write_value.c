@@ -18,6 +18,8 @@
  */
 #define LEVEL_MAX 95
 #define LOCALS_MAX 120
+/* Names that Lua remembers of a function, though most are out of sight: 32767 at most. */
+#define DECLARED_MAX 20000
 #define PENDING_MAX 120
 /* Elements of a table that Lua holds in registers before it puts them there. */
 #define ELEMENTS_HELD 50
@@ -84,6 +86,8 @@ void rhai_deeper(struct rhai_writer *w, const struct rhai_node *n)
 
 void rhai_count_local(struct rhai_writer *w, const struct rhai_node *n)
 {
+	if (++w->declared > DECLARED_MAX)
+		rhai_fail(w->r, n->at, "the function is too long: make several of it");
 	if (++w->locals > LOCALS_MAX)
 		rhai_fail(w->r, n->at, "more than %d variables and operands in one function",
 			  LOCALS_MAX);

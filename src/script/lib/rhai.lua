@@ -1045,6 +1045,10 @@ function R.pointer(name)
   end
 end
 
+-- A value that nobody uses: Lua has no such statement.
+function R.ignore()
+end
+
 function R.throw(value)
   fail(value == nil and "the script gave up" or text_of(value))
 end
