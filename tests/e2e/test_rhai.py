@@ -161,9 +161,9 @@ def test_allocations_one_by_one(analyse, choosing):
 
 
 def test_graphs(analyse, tmp_path):
-    (tmp_path / "pictures").mkdir()
     said = analyse("""
         let out = argv()[0];
+        mkdir_p(out);
         let leaked = allocations().only_leaked();
         let base = graph().add("leaked", leaked).add("the rest", allocations());
         base.save(`${out}/all.svg`);
