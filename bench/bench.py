@@ -49,6 +49,13 @@ OPEN_BUDGET = 10e6
 AGAIN_BUDGET = 1
 ROW_BUDGET = 64
 QUERY_BUDGET = 200  # ms
+SCRIPT_BUDGET = 1000000  # allocations a second
+SCRIPT_LOOP = """
+local all, count, bytes = allocations(), #allocations(), 0
+local begun = os.clock()
+for a in all:iter() do bytes = bytes + a.size end
+assert(bytes == all.size)
+print(count / (os.clock() - begun))"""
 SYMBOLS_BUDGET = 5  # seconds for 10,000 addresses in 100 MB of debug information
 MEMORY_BUDGET = 64 << 20
 NODE_BUDGET = 64
@@ -448,15 +455,22 @@ class Bench:
                         "lz4"], stdout=subprocess.DEVNULL, check=True)
         result = json.loads(subprocess.run([os.path.join(self.build, "bench", "bench_query"), path],
                                            capture_output=True, check=True).stdout)
+        scripted = float(subprocess.run(
+            [os.path.join(self.build, "memoir"), "script", "-d", path, "-e", SCRIPT_LOOP],
+            capture_output=True, check=True).stdout)
         os.unlink(path)
         for row in result["questions"]:
             row["verdict"] = self.check(f"query page: {row['name']}, ms", row["ms"], QUERY_BUDGET)
+        result["script_rows_per_second"] = scripted
+        verdict = self.check("script: allocations a second", scripted, SCRIPT_BUDGET, at_most=False)
         self.result["query"] = result
         print(f"\nquery page: 20 of {result['allocations'] / 1e6:.1f}M allocations, ms "
               f"(at most {QUERY_BUDGET}; the first one also makes what is kept with the recording)")
         table([["question", "matching", "first", "then", "", "cpu"]] +
               [[r["name"], f"{r['matched']:,}", r["first_ms"], r["ms"], r["verdict"], r["cpu_ms"]]
                for r in result["questions"]])
+        print(f"\na script's loop over them: {scripted / 1e6:.1f}M allocations a second of "
+              f"processor time (at least {SCRIPT_BUDGET / 1e6:.0f}M)  {verdict}")
 
     def jemalloc(self):
         jemalloc.run(self, table)
