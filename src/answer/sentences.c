@@ -2,6 +2,8 @@
 /* Sentences with their evidence.  See sentences.h. */
 #include "answer/sentences.h"
 
+#include <string.h>
+
 #include "base/buf_text.h"
 #include "base/buf_type.h"
 #include "query/answer.h"
@@ -20,12 +22,28 @@ void sentences_of_view(struct sentences *ret, const struct snapshot *s, const st
 	sentences_init(ret, &from);
 }
 
-void sentence_filter(struct buf *out, const struct view *v, const struct sentence *s)
+void sentence_filters(const struct view *v, const struct sentence *s,
+		      void (*tell)(void *context, const char *name, const char *value),
+		      void *context)
 {
+	struct buf filter = { 0 }, frames = { 0 };
+	char *own;
+
 	if (v->filter && !filter_is_empty(v->filter))
-		filter_print(v->filter, out);
+		filter_print(v->filter, &filter);
 	if (*s->term)
-		buf_printf(out, "%s%s", out->size ? " and " : "", s->term);
+		buf_printf(&filter, "%s%s", filter.size ? " and " : "", s->term);
+	if (filter.size)
+		tell(context, "filter", filter.data);
+	filter_print_frames(v->filter, &frames);
+	own = strchr(frames.data, '\n');
+	*own++ = 0;
+	if (*frames.data)
+		tell(context, "hide", frames.data);
+	if (*own)
+		tell(context, "own", own);
+	buf_release(&filter);
+	buf_release(&frames);
 }
 
 static void write_parts(struct json *j, const struct sentence *s)
@@ -51,28 +69,29 @@ static void write_parts(struct json *j, const struct sentence *s)
 	json_end_array(j);
 }
 
+static void write_filter(void *context, const char *name, const char *value)
+{
+	json_text(context, name, value);
+}
+
 static void write_evidence(struct json *j, const struct view *v, const struct sentence *s)
 {
 	const struct sentence_rule *rule = &sentence_rules[s->kind];
 	struct params given = { 0 };
-	struct buf filter = { 0 };
 	struct err err;
 
-	sentence_filter(&filter, v, s);
 	params_decode_query(&given, rule->parameters, &err);
 	json_object(j, "evidence");
 	json_text(j, "question", rule->question);
 	json_object(j, "parameters");
 	for (size_t i = 0; i < given.count; i++)
 		json_text(j, given.rows[i].name, given.rows[i].value);
-	if (filter.size)
-		json_text(j, "filter", filter.data);
+	sentence_filters(v, s, write_filter, j);
 	json_end_object(j);
 	json_text(j, "view", rule->view);
 	json_text(j, "term", s->term);
 	json_end_object(j);
 	params_release(&given);
-	buf_release(&filter);
 }
 
 /* What is 0 says nothing. */

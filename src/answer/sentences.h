@@ -9,7 +9,10 @@ void sentences_of_view(struct sentences *ret, const struct snapshot *s, const st
 		       const struct verdicts *verdicts, const struct process_memory *memory);
 /* "sentences": […]. */
 void sentences_json(struct json *j, const struct view *v, const struct sentences *all);
-/* The expression that chooses what a sentence is about, of what the view does; "": everything. */
-void sentence_filter(struct buf *out, const struct view *v, const struct sentence *s);
+/* Tells each filter that chooses what a sentence is about, of what the view does: "filter" and its
+ * expression; "hide", "own" and what they say of frames. */
+void sentence_filters(const struct view *v, const struct sentence *s,
+		      void (*tell)(void *context, const char *name, const char *value),
+		      void *context);
 /* "memory": {…}: what the whole process had. */
 void sentences_memory_json(struct json *j, const struct model *m, const struct process_memory *p);

@@ -86,23 +86,25 @@ static void print_part(struct printing *p, struct flow *f, const struct sentence
 	}
 }
 
+static void print_filter(void *out, const char *name, const char *value)
+{
+	if (strcmp(name, "filter") != 0)
+		buf_printf(out, " --%s ", name);
+	else
+		buf_text(out, " -F ");
+	words_quoted(out, value);
+}
+
 /* "memoir tree -m peak -F 'responsible = "parse"' app.dat" */
 static void print_command(struct printing *p, const struct view *v, const struct sentence *s)
 {
-	struct buf filter = { 0 };
-
-	sentence_filter(&filter, v, s);
 	buf_repeat(p->out, ' ', INDENT);
 	buf_printf(p->out, "%smemoir %s", term_style(&p->term, STYLE_DIM),
 		   sentence_rules[s->kind].command);
-	if (filter.size) {
-		buf_text(p->out, " -F ");
-		words_quoted(p->out, filter.data);
-	}
+	sentence_filters(v, s, print_filter, p->out);
 	buf_char(p->out, ' ');
 	words_quoted(p->out, p->path);
 	buf_printf(p->out, "%s\n", term_style(&p->term, STYLE_PLAIN));
-	buf_release(&filter);
 }
 
 void sentences_text(struct printing *p, const struct view *v, const struct sentences *all,

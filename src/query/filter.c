@@ -365,6 +365,29 @@ void filter_print_frames(const struct filter *f, struct buf *out)
 		condition_print(f->own, out);
 }
 
+int filter_add_all(struct filter *f, const struct filter *other, struct err *err)
+{
+	struct buf text = { 0 };
+	int error = 0;
+
+	if (!filter_is_empty(other)) {
+		filter_print(other, &text);
+		error = filter_parse(f, text.data, err);
+	}
+	buf_clear(&text);
+	if (!error && other->hidden) {
+		condition_print(other->hidden, &text);
+		error = filter_hide(f, text.data, err);
+	}
+	buf_clear(&text);
+	if (!error && other->own) {
+		condition_print(other->own, &text);
+		error = filter_own(f, text.data, err);
+	}
+	buf_release(&text);
+	return error;
+}
+
 static void print_list(const struct condition *c, const char *between, struct buf *out)
 {
 	buf_text(out, c->child_count > 1 ? "(" : "");

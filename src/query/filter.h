@@ -117,6 +117,8 @@ int filter_check_size(const struct filter *f, struct err *err);
  * not lead a row (hide), or are the program's own; several are or-ed. */
 int filter_hide(struct filter *f, const char *expression, struct err *err);
 int filter_own(struct filter *f, const char *expression, struct err *err);
+/* Adds all that another says, of allocations and of frames. */
+int filter_add_all(struct filter *f, const struct filter *other, struct err *err);
 bool filter_is_empty(const struct filter *f);
 /* The filter as one expression that filter_parse() takes. */
 void filter_print(const struct filter *f, struct buf *out);

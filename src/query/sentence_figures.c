@@ -171,17 +171,12 @@ const struct function_figures *figures_most(const struct figures *f, unsigned we
 /* The view's own filter, and an expression. */
 static struct view *narrow(const struct view *v, struct filter *both, const char *expression)
 {
-	struct buf own = { 0 };
-	struct view *narrowed = NULL;
 	struct err err;
 
-	if (v->filter && !filter_is_empty(v->filter))
-		filter_print(v->filter, &own);
-	if ((!own.size || !filter_parse(both, own.data, &err)) &&
-	    !filter_parse(both, expression, &err))
-		narrowed = view_new(v->model, v->locations, both, &err);
-	buf_release(&own);
-	return narrowed;
+	if ((v->filter && filter_add_all(both, v->filter, &err)) ||
+	    filter_parse(both, expression, &err))
+		return NULL;
+	return view_new(v->model, v->locations, both, &err);
 }
 
 static void choose_most(const struct figures *f, const struct view *v, struct figures_chosen *ret)

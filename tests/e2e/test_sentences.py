@@ -129,6 +129,48 @@ def test_memory_of_the_process(said):
     assert max(series["rss"]) == memory["rss"]["bytes"]
 
 
+@pytest.mark.parametrize("scenario", ["mapped", "resident", "growing"])
+def test_memory_is_that_of_the_maps(said, scenario):
+    """What each map had at each moment, added up."""
+    path, sentences = said(scenario)
+    memory = harness.ask("report", "--json", path)["memory"]
+    changes = defaultdict(lambda: [0, 0])
+    for found in harness.ask("maps", "--json", "--history", "--regions", path)["maps"]:
+        if found["is_own"]:
+            continue
+        own = "source" in found and not any(r["inode"] for r in found["regions"]) and (
+            not found["is_shared"] and (found["is_readable"] or found["is_writable"]))
+        before = [0, 0]
+        for usage in found["usage_history"]:
+            now = [usage["rss"], usage["address_space"] if own else 0]
+            for i in range(2):
+                changes[ns(usage["timestamp_relative"])][i] += now[i] - before[i]
+            before = now
+    rss = mapped = most_rss = most_mapped = 0
+    for at in sorted(changes):
+        rss, mapped = rss + changes[at][0], mapped + changes[at][1]
+        if rss > most_rss:
+            most_rss, rss_at = rss, at
+        most_mapped = max(most_mapped, mapped)
+    assert memory["rss"] == {"bytes": most_rss, "at_ns": rss_at}
+    assert memory.get("mapped", {"bytes": 0})["bytes"] == most_mapped
+    if scenario == "mapped":
+        assert by_kind(sentences)["mapped"]["bytes"] == most_mapped
+
+
+def test_hidden_frames(said):
+    """Evidence hides what the question hides."""
+    path, _ = said("left")
+    hide = 'function = "build_table"'
+    sentences = harness.ask("report", "--json", "--hide", hide, path)["sentences"]
+    peak = by_kind(sentences)["peak"]
+    assert peak["function"] == "left" and peak["evidence"]["parameters"]["hide"] == hide
+    answer = question("tree", path, peak["evidence"]["parameters"])
+    assert answer["tree"]["bytes"] == peak["bytes"] == 3000000
+    text = memoir("report", "--commands", "--hide", hide, path).stdout.decode()
+    assert f"-F 'responsible = \"left\"' --hide '{hide}'" in text
+
+
 def test_never_sampled(tmp_path):
     path = str(tmp_path / "made.dat")
     subprocess.run([GENERATE, path, "500", "2", "3"], check=True, stdout=subprocess.DEVNULL)

@@ -91,7 +91,7 @@ static void mapped(void)
 
 	memset(arena, 1, 32 << 20);
 	kept[0] = build_table(1000000);
-	wait_ms(150);
+	wait_ms(700);
 	free(kept[0]);
 }
 

@@ -14,6 +14,7 @@ import { Bytes, Count } from "./number";
 import { openMenu } from "./menu";
 import { Plot, type Line } from "./plot";
 import { momentMenu } from "./moments";
+import { atMoments } from "./sampled";
 import { Answered } from "./states";
 import { bytes, count, duration, short } from "./units";
 
@@ -36,20 +37,6 @@ const FORMAT: Record<Series, (v: number) => string> = {
 	blocks: (v) => short(v),
 	rate: (v) => `${short(v)}/s`,
 };
-
-/* What maps had at each of the moments: as at the last sample or call before, nothing before the
- * first. */
-export function atMoments(
-	moments: readonly number[],
-	xs: readonly number[],
-	values: readonly number[],
-): (number | null)[] {
-	let next = 0;
-	return moments.map((x) => {
-		while (next < xs.length && xs[next]! <= x) next++;
-		return next ? values[next - 1]! : null;
-	});
-}
 
 const OTHERWISE = 1.25; /* as much as the blocks, and it is worth a curve of its own */
 const WORTH = 0.1; /* of the blocks' peak: the same of what is mapped */
