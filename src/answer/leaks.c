@@ -91,6 +91,8 @@ void leaks_write_sums(struct json *j, const struct verdicts *all)
 	json_number(j, "stacks", all->small.stacks);
 	json_number(j, "bytes", all->small.bytes);
 	json_number(j, "count", all->small.count);
+	json_number(j, "late_bytes", all->small.late_bytes);
+	json_bool(j, "grows", all->small.grows);
 	json_end_object(j);
 	json_object(j, "held");
 	json_number(j, "bytes", all->held_bytes);

@@ -112,6 +112,14 @@ static void print_rest(const struct printing *p, const struct answer_leaks *l)
 			   human_count(&b, all->small.functions),
 			   l->by_stack ? "stack" : "function", all->small.functions == 1 ? "" : "s",
 			   dim, all->small.functions == 1 ? "it" : "them", plain);
+	if (all->small.grows)
+		buf_printf(
+			p->out,
+			"  %stogether they grow%s: %s of it, %s of the peak, came in the last half "
+			"of the work\n",
+			term_style(&p->term, STYLE_WARNING), plain,
+			human_size(&a, all->small.late_bytes),
+			human_share(&b, all->small.late_bytes, p->model->totals.peak_bytes));
 	if (all->held_matters && !l->held)
 		buf_printf(p->out,
 			   "\n%s in %s block%s %s held until the end and freed at exit: memoir "
@@ -134,7 +142,9 @@ static void print_summary(const struct printing *p, const struct answer_leaks *l
 	if (!all->count && !all->small.functions)
 		buf_text(p->out, "  everything was freed\n");
 	else if (!sum.functions[VERDICT_GROWING])
-		buf_text(p->out, "  nothing that matters grows\n");
+		buf_printf(p->out, "  %s\n",
+			   all->small.grows ? "no single function that matters grows"
+					    : "nothing that matters grows");
 	for (unsigned i = 0; i < VERDICTS; i++) {
 		if (!sum.functions[i])
 			continue;

@@ -23,6 +23,7 @@
 #define VOUCHES_MAX 100	 /* times its length, that a run says something about what comes */
 #define VOUCHES_DAY 86400.0
 #define STEADY_FIT 0.95
+#define LATE_TIMES 4 /* what grows has so much less than all from its last half, at most */
 #define ALONE_MAX 64 /* stacks of a function that are judged alone */
 #define APART_SURE 0.6
 #define AHEAD 16 /* events, whose columns are asked for that much earlier */
@@ -39,6 +40,7 @@ const struct verdict_row verdict_rows[VERDICTS] = {
 
 struct left {
 	uint64_t leaked_bytes, leaked_count, kept_bytes, kept_count;
+	uint64_t late_bytes; /* kept, and allocated in the last half of the work */
 };
 
 /* A stack with something left. */
@@ -64,6 +66,7 @@ struct judging {
 	struct verdicts *v;
 	struct work work;
 	uint32_t work_rows; /* allocations before its end */
+	uint32_t late_rows; /* the same of its last half: from this one on */
 	double peak, least; /* bytes: the program's, and what may matter */
 	struct stack_left *stacks;
 	uint32_t stack_count;
@@ -87,6 +90,7 @@ static void left_add(struct left *to, const struct left *l)
 	to->leaked_count += l->leaked_count;
 	to->kept_bytes += l->kept_bytes;
 	to->kept_count += l->kept_count;
+	to->late_bytes += l->late_bytes;
 }
 
 static uint32_t stack_of(const struct judging *j, uint32_t row)
@@ -114,6 +118,8 @@ static void add_row(struct judging *j, uint32_t row, size_t *room)
 	if (row < j->work_rows) {
 		s->left.kept_bytes += size;
 		s->left.kept_count++;
+		if (row >= j->late_rows)
+			s->left.late_bytes += size;
 	}
 	if (c->freed_at[row] == NEVER) {
 		s->left.leaked_bytes += size;
@@ -427,6 +433,7 @@ static void left_out(struct left *from, const struct left *l)
 	from->leaked_count -= l->leaked_count;
 	from->kept_bytes -= l->kept_bytes;
 	from->kept_count -= l->kept_count;
+	from->late_bytes -= l->late_bytes;
 }
 
 /* Stacks of a group that are verdicts of their own: how many, and what is left of it. */
@@ -554,6 +561,7 @@ static void count_small(struct verdict_rest *rest, uint32_t stacks, const struct
 	rest->stacks += stacks;
 	rest->bytes += l->leaked_count ? l->leaked_bytes : l->kept_bytes;
 	rest->count += l->leaked_count ? l->leaked_count : l->kept_count;
+	rest->late_bytes += l->late_bytes;
 }
 
 /* Puts the verdicts of all groups together. */
@@ -572,7 +580,8 @@ static void gather(struct judging *j)
 
 			if (!row->matters && row->class != VERDICT_POOL) {
 				struct left l = { row->leaked_bytes, row->leaked_count,
-						  row->kept_bytes, row->kept_count };
+						  row->kept_bytes, row->kept_count,
+						  row->late_bytes };
 
 				count_small(&v->small, row->stacks, &l);
 				if (!j->options->all)
@@ -598,6 +607,7 @@ void verdicts_init(struct verdicts *v, const struct view *view, const struct ver
 	j->options = o ? o : &none;
 	j->peak = (double)view->model->totals.peak_bytes;
 	work_find(&j->work, &j->work_rows, view->model);
+	j->late_rows = columns_from(&view->model->allocations, j->work.borders[CURVE_PIECES / 2]);
 	j->least = least_that_matters(j);
 	find_stacks(j);
 	find_groups(j);
@@ -607,6 +617,9 @@ void verdicts_init(struct verdicts *v, const struct view *view, const struct ver
 	parallel_for(j->events.sets, 1, judge_some, j);
 	gather(j);
 	v->stack_list = j->stack_list;
+	v->small.grows = v->small.late_bytes &&
+			 (double)v->small.late_bytes * 2 >= j->peak * GROWTH_SHARE &&
+			 v->small.late_bytes * LATE_TIMES >= v->small.bytes;
 	v->end_ns = model_ns(view->model, j->work.to);
 	v->held_matters = v->held_bytes && (double)v->held_bytes >= j->peak * SHARE;
 	set_events_release(&j->events);

@@ -78,6 +78,8 @@ struct verdict {
 struct verdict_rest {
 	uint32_t functions, stacks;
 	uint64_t bytes, count; /* leaked, or kept where it was freed at exit */
+	uint64_t late_bytes;   /* of them, those that came in the last half of the work */
+	bool grows;	       /* all of it together does, and that matters */
 };
 
 struct verdicts {

@@ -6,7 +6,8 @@
 #include "query/known_pools.h"
 #include "query/verdict.h"
 
-#define FIT_SAID 0.8 /* worse lines say nothing */
+#define SHORT_RUN_NS 500000000 /* what grows in it may just be what is done once */
+#define FIT_SAID 0.8	       /* worse lines say nothing */
 
 /* Of the program's work; what is nearly all of it is not all. */
 static int percent_of_work(const struct verdict *v)
@@ -20,7 +21,7 @@ bool verdict_is_steady(const struct verdict *v)
 	return v->bytes_per_second > 0 && v->fit >= FIT_SAID;
 }
 
-static void say_growing(struct buf *out, const struct verdict *v)
+static void say_growing(struct buf *out, const struct verdict *v, uint64_t run_ns)
 {
 	bool straight = verdict_is_steady(v);
 	struct human a, b, c;
@@ -42,6 +43,8 @@ static void say_growing(struct buf *out, const struct verdict *v)
 		buf_printf(out, "; in %s step%s, %.0f %% of it in the last third",
 			   human_count(&a, v->steps), v->steps == 1 ? "" : "s",
 			   v->late_share * 100);
+	if (run_ns < SHORT_RUN_NS)
+		buf_printf(out, "; a run of %s shows little", human_duration(&a, run_ns));
 }
 
 static void say_unclear(struct buf *out, const struct verdict *v)
@@ -85,7 +88,7 @@ void verdict_evidence(struct buf *out, const struct verdict *v, uint64_t run_ns)
 
 	switch (v->class) {
 	case VERDICT_GROWING:
-		say_growing(out, v);
+		say_growing(out, v, run_ns);
 		break;
 	case VERDICT_UNCLEAR:
 		say_unclear(out, v);

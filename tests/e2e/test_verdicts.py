@@ -117,7 +117,13 @@ def test_small_ones_are_counted(recorded):
     for key in ("verdict_counts", "verdict_bytes", "small"):
         assert everything[key] == answer[key], key
     text = text_of(path)
-    assert "nothing that matters grows" in text and "GROWING" not in text
+    assert "no single function that matters grows" in text and "GROWING" not in text
+    # Two hundred small ones are a large one.
+    assert answer["small"]["grows"] and "together they grow: " in text
+    assert 0.4 < answer["small"]["late_bytes"] / little < 0.6
+    calm = harness.ask("leaks", "--json", recorded("recursive"))
+    assert not calm["small"]["grows"]
+    assert "nothing that matters grows" in text_of(recorded("interned"))
     assert "--all shows them" in text
     assert "GROWING" in text_of(path, "--all") and "--all shows" not in text_of(path, "--all")
     # Nor is anything red.

@@ -172,6 +172,7 @@ export interface Overview {
 	verdicts?: Verdict[]; /* these take longer, and come after the rest: see facts.ts */
 	verdict_counts?: Record<string, number>;
 	verdict_bytes?: Record<string, number>;
+	small?: { functions: number; bytes: number; late_bytes: number; grows: boolean };
 	top: Record<"leaked" | "peak" | "allocated" | "temporary", Top[]>;
 	modules: { name: string; symbols: string; places: number }[];
 	markers: { at_ns: number; value: number; name?: string }[];

@@ -55,7 +55,7 @@ interface Answer {
 	work_end_ns: number;
 	verdict_counts: Record<string, number>;
 	verdict_bytes: Record<string, number>;
-	small: { functions: number; stacks: number; bytes: number; count: number };
+	small: { functions: number; stacks: number; bytes: number; count: number; grows: boolean };
 	held: { bytes: number; count: number; matters: boolean };
 	total_count: number;
 	verdicts: Leak[];
@@ -140,8 +140,13 @@ function Heading({ answer, shown }: { answer: Answer; shown: readonly Leak[] }) 
 					{rate > 0 ? `, ${bytes(rate)}/s steadily` : ""}
 				</span>
 			) : (
-				<span>Nothing that matters grows</span>
+				<span>
+					{answer.small.grows
+						? "No single function that matters grows"
+						: "Nothing that matters grows"}
+				</span>
 			)}
+			{answer.small.grows && <span class="leaks-warn"> · small ones grow together</span>}
 			{others.length ? ` · ${others.join(" · ")}` : ""}
 		</>
 	);

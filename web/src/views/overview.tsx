@@ -98,7 +98,6 @@ const WORDS: Record<Verdict["class"], string> = {
 /* What a row is about: all stacks of its function. */
 const responsible = (r: { function: string; backtrace_id: number }): string =>
 	r.backtrace_id ? `responsible = ${quote(r.function)}` : "backtrace = 0";
-const list = (): string => (has("allocations") ? "allocations" : "flame");
 
 /* Six figures, each with the sentence that makes it mean something. */
 function Glance({
@@ -146,24 +145,17 @@ function Glance({
 				<Figure
 					name="Leak verdicts"
 					value={
-						growing && growing === grows.length ? (
-							<a
-								class="number"
-								href={adding(
-									"leaked and backtrace = " +
-										`${grows.map((v) => v.backtrace_id).join(",")}`,
-									list(),
-								)}>
-								{growing} growing
-							</a>
-						) : growing ? (
-							`${growing} growing`
-						) : (
-							"none growing"
-						)
+						<a class="number" href={href({ view: "leaks" })}>
+							{growing ? `${growing} growing` : "none growing"}
+						</a>
 					}
 					bad={growing > 0}>
-					{growing && rate ? `${bytes(rate)}/s in all` : others || "nothing was left"}
+					{growing && rate && growing === grows.length
+						? `${bytes(rate)}/s in all`
+						: verdicts.data.small?.grows
+							? `small ones grow together: ${bytes(verdicts.data.small.late_bytes)} ` +
+								"in the last half"
+							: others || "nothing that matters was left"}
 				</Figure>
 			) : verdicts.error ? (
 				<Figure name="Leak verdicts" value="–">
