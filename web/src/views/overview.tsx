@@ -150,11 +150,13 @@ function Glance({
 						</a>
 					}
 					bad={growing > 0}>
-					{growing && rate && growing === grows.length
-						? `${bytes(rate)}/s in all`
+					{growing
+						? rate && growing === grows.length
+							? `${bytes(rate)}/s in all`
+							: `${bytes(verdicts.data.verdict_bytes?.["growing"] ?? 0)} in all`
 						: verdicts.data.small?.grows
-							? `small ones grow together: ${bytes(verdicts.data.small.late_bytes)} ` +
-								"in the last half"
+							? `small ones grow together: ` +
+								`${bytes(verdicts.data.small.late_bytes)} in the last half`
 							: others || "nothing that matters was left"}
 				</Figure>
 			) : verdicts.error ? (
