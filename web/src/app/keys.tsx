@@ -13,7 +13,7 @@ const KEYS: readonly (readonly [string, string])[] = [
 	["d", "dark or light"],
 	["t", "the timeline, or only its heading"],
 	["f", "the flame graph fills the window, or no longer"],
-	["← →", "in the timeline: the moment; with Shift the range"],
+	["← →", "in the timeline: the moment; with Shift a range from it"],
 	["↑ ↓ ← →", "in the flame graph: to callers, callees and neighbours"],
 	["Enter", "in the flame graph: zoom in; in a table: open"],
 	["c  p", "in the flame graph: copy the stack, pin the box"],

@@ -12,7 +12,7 @@ import { go, useRoute } from "../app/url";
 import { Panel } from "./panel";
 import { alternatives, terms, tokens, withoutTerm } from "./terms";
 import { withoutFrame } from "./whose";
-import { bytes, count, duration, plural } from "./units";
+import { bytes, duration, plural } from "./units";
 
 interface Completion {
 	from: number;
@@ -299,7 +299,8 @@ function Labels({
 			</ul>
 			{check?.ok && (
 				<span class="dim">
-					{count(check.count)} allocations, {bytes(check.bytes)} in all, match
+					{plural(check.count, "allocation")}, {bytes(check.bytes)} in all,{" "}
+					{check.count === 1 ? "matches" : "match"}
 				</span>
 			)}
 		</div>

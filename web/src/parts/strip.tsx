@@ -15,6 +15,7 @@ import { openMenu } from "./menu";
 import { Plot, type Line } from "./plot";
 import { momentMenu } from "./moments";
 import { atMoments } from "./sampled";
+import { shifted } from "./range";
 import { Answered } from "./states";
 import { bytes, count, duration, short } from "./units";
 
@@ -171,10 +172,16 @@ export function Strip({ id }: { id: string }) {
 								PageUp: 10 * step,
 							} as Record<string, number>
 						)[event.key];
-						if (by !== undefined && event.shiftKey && brush) {
-							const [a, b] = brush,
-								move = Math.max(-a, Math.min(end - b, by));
-							go({ from: seconds(a + move), to: seconds(b + move) }, true);
+						if (by !== undefined && event.shiftKey) {
+							const range = shifted(brush, moment, end, by);
+							const empty = range[0] === range[1];
+							go(
+								{
+									from: empty ? "" : seconds(range[0]),
+									to: empty ? "" : seconds(range[1]),
+								},
+								true,
+							);
 						} else if (by !== undefined)
 							go(
 								{

@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What changed: from this recording to another one, or from one moment of it to another.
-import {
-	find,
-	nsToSeconds,
-	programName,
-	seconds,
-	time,
-	useAsked,
-	useRecordings,
-} from "../app/recordings";
+import { find, programName, seconds, time, useAsked, useRecordings } from "../app/recordings";
 import { url, useAnswer } from "../app/api";
 import { go, href, useRoute } from "../app/url";
 import { adding, functionTerm } from "../parts/adding";
@@ -128,17 +120,18 @@ function Chooser({
 	against,
 	at,
 	atOther,
+	ends,
 }: {
 	id: string;
 	against: string;
 	at: string;
 	atOther: string;
+	ends: readonly [string, string]; /* what is compared where no moment is said */
 }) {
 	const { list } = useRecordings();
 	const ready = (list ?? []).filter(
 		(r) => r.kind === "recording" && (r.state === "ready" || r.state === "live"),
 	);
-	const runtime = seconds(find(id)?.runtime);
 	const moment = (text: string): string =>
 		Number.isFinite(Number(text)) ? String(Math.max(0, Number(text))) : "";
 	return (
@@ -169,7 +162,7 @@ function Chooser({
 					min="0"
 					step="any"
 					aria-label="Moment before, seconds"
-					placeholder={against === id ? "0" : "peak"}
+					placeholder={against === id ? String(+Number(ends[0]).toFixed(3)) : "peak"}
 					value={atOther}
 					onChange={(event) => go({ at_other: moment(event.currentTarget.value) })}
 				/>{" "}
@@ -184,7 +177,7 @@ function Chooser({
 					min="0"
 					step="any"
 					aria-label="Moment after, seconds"
-					placeholder={against === id ? String(+runtime.toFixed(3)) : "peak"}
+					placeholder={against === id ? String(+Number(ends[1]).toFixed(3)) : "peak"}
 					value={at}
 					onChange={(event) => go({ at: moment(event.currentTarget.value) })}
 				/>{" "}
@@ -215,17 +208,26 @@ export function Compare({ id }: ViewProps) {
 	const others = (list ?? []).filter(
 		(r) => r.id !== id && r.kind === "recording" && (r.state === "ready" || r.state === "live"),
 	);
-	const against = parameters["against"] ?? (others.length === 1 ? others[0]!.id : id);
+	/* Who has chosen a range asks what changed from its one end to its other. */
+	const { from, to } = parameters;
+	const against =
+		parameters["against"] ?? (others.length === 1 && !from && !to ? others[0]!.id : id);
 	const same = against === id;
 	const runtime = seconds(find(id)?.runtime);
-	const at = parameters["at"] ?? "",
+	const ends = [from || "0", to || String(runtime)] as const;
+	/* The range that keys have made begins or ends at the moment: nobody asks about that one. */
+	const chosen = parameters["at"] ?? "";
+	const at = chosen === from || chosen === to ? "" : chosen,
 		atOther = parameters["at_other"] ?? "";
 	const by = parameters["by"] === "stack" ? "stack" : "function";
 	const weight = parameters["weight"] === "count" ? "count" : "bytes";
 	/* Two moments are compared by what was alive; otherwise whatever the measure says. */
 	const moments = same || at !== "" || atOther !== "";
 	const query = moments
-		? { at_a: time(atOther || "0"), at_b: time(at || String(runtime)) }
+		? {
+				at_a: time(atOther || (same ? ends[0] : "0")),
+				at_b: time(at || (same ? ends[1] : String(runtime))),
+			}
 		: { measure: measured.measure };
 	const { from: _from, to: _to, ...filters } = asked;
 	const answer = useAnswer<Diff>(
@@ -471,15 +473,13 @@ export function Compare({ id }: ViewProps) {
 						class="button"
 						href={href(
 							{ view: "flame" },
-							same
-								? { against: atOther || "0", at: at || nsToSeconds(runtime * 1e9) }
-								: { against },
+							same ? { against: atOther || ends[0], at: at || ends[1] } : { against },
 						)}>
 						Flame graph
 					</a>
 				</>
 			}>
-			<Chooser id={id} against={against} at={at} atOther={atOther} />
+			<Chooser id={id} against={against} at={at} atOther={atOther} ends={ends} />
 			<Answered what="The comparison" answer={answer} lines={10}>
 				{() =>
 					sorted.length === 0 ? (
