@@ -111,10 +111,10 @@ void find_unclear(struct sentence_list *to, const struct figures *f)
 	sentence_say(s, ": record more of the same work");
 }
 
-/* No function that matters is growing, or may be. */
+/* No function that matters is growing, or may be; nor do the small ones together. */
 static bool nothing_grows(const struct figures *f)
 {
-	if (!f->judged || !f->is_whole)
+	if (!f->judged || !f->is_whole || f->from->verdicts->small.grows)
 		return false;
 	for (uint32_t i = 0; i < f->count; i++)
 		if (f->functions[i].judged[JUDGED_GROWING].some ||

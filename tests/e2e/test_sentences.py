@@ -235,8 +235,8 @@ class Recording:
                          for row in whole["top"]["allocated"]}
         self.rows = self.chosen()
         self.temporary = self.chosen("temporary")
-        self.verdicts = harness.ask("leaks", "--json", "--held", "--top", "1000000",
-                                    *self.filters, path)["verdicts"]
+        leaks = harness.ask("leaks", "--json", "--held", "--top", "1000000", *self.filters, path)
+        self.verdicts, self.small = leaks["verdicts"], leaks["small"]
 
     def chosen(self, term=None):
         return harness.ask("ask", "allocations", "--stacks", "false",
@@ -292,6 +292,7 @@ def check_left(r, s):
         assert "was freed" in s["text"] and "never" not in s["text"]
     if "grows" in s["text"]:
         assert not [v for v in r.verdicts if v["class"] in ("growing", "unclear")]
+        assert not r.small["grows"]
 
 
 def check_growing(r, s):
