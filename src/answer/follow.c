@@ -52,8 +52,7 @@ static void find_new_names(struct follow *f)
 		return;
 	locations_free(s->locations);
 	s->locations = locations_new(s->model, &f->names);
-	for (size_t i = 0; i < f->tally.count; i++)
-		f->tally.rows[i].location = 0;
+	tally_forget_names(&f->tally);
 }
 
 void follow_read_on(struct follow *f, model_progress progress, void *context)

@@ -76,7 +76,30 @@ static struct top_figures figures_of(const struct tally *t, const struct tally_r
 	};
 }
 
-/* By names alone: which functions behave like wrappers is known of a whole recording only. */
+/* Which functions behave like wrappers is found out again when there is a quarter more to see, or
+ * twice as much of it. */
+static void judge_followed(struct tally *t, struct locations *p)
+{
+	auto_free struct stack_traffic *rows = NULL;
+
+	if (t->responsible && t->count <= t->judged_stacks + t->judged_stacks / 4 &&
+	    t->all.allocations / 2 < t->judged_allocations)
+		return;
+	tally_forget_names(t);
+	rows = xcalloc(t->count + 1, sizeof(*rows));
+	for (size_t i = 0; i < t->count; i++) {
+		const struct tally_row *row = &t->rows[i];
+
+		rows[i] = (struct stack_traffic){ row->stack, row->allocations, row->min_size,
+						  row->max_size };
+	}
+	t->judged_stacks = t->count;
+	t->judged_allocations = t->all.allocations;
+	t->judged_nodes = t->model->tables.nodes.count;
+	t->responsible = responsible_so_far(t->model, p, rows, t->count);
+}
+
+/* By names alone: of a stack that is newer than what was found out. */
 static bool find_by_names(const struct model *m, struct locations *p, uint32_t stack,
 			  struct responsible_frame *ret)
 {
@@ -111,14 +134,19 @@ static bool find_by_names(const struct model *m, struct locations *p, uint32_t s
 }
 
 /* Which frame names a stack's row. */
-static void find_row_name(struct tally_row *row, const struct model *m, struct locations *p,
+static void find_row_name(struct tally_row *row, const struct tally *t, struct locations *p,
 			  const struct responsible *r)
 {
 	struct responsible_frame f = { 0 };
 
 	if (row->location)
 		return;
-	if (r ? responsible_find(r, row->stack, &f) : find_by_names(m, p, row->stack, &f))
+	/* Of a node that was not known then there is no location. */
+	if (!r && row->stack < t->judged_nodes &&
+	    responsible_find(t->responsible, row->stack, &f) && f.location)
+		row->frame = f.index;
+	else if (r ? responsible_find(r, row->stack, &f)
+		   : find_by_names(t->model, p, row->stack, &f))
 		row->frame = f.index;
 	row->location = f.location + 1;
 }
@@ -164,6 +192,8 @@ static struct top_row *row_of_name(struct summing *s, const struct tally_row *fr
 
 static void sum_rows(struct summing *s, struct tally *t)
 {
+	if (!s->responsible)
+		judge_followed(t, s->locations);
 	s->id_of = xcalloc(t->count + 1, sizeof(*s->id_of));
 	for (size_t i = 0; i < t->count; i++) {
 		struct top_figures f = figures_of(t, &t->rows[i]);
@@ -171,7 +201,7 @@ static void sum_rows(struct summing *s, struct tally *t)
 
 		if (!f.allocations)
 			continue;
-		find_row_name(&t->rows[i], t->model, s->locations, s->responsible);
+		find_row_name(&t->rows[i], t, s->locations, s->responsible);
 		row = row_of_name(s, &t->rows[i]);
 		add_figures(&row->figures, &f);
 		row->stack_count++;

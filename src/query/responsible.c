@@ -163,8 +163,8 @@ static void find_wrappers(struct responsible *r)
 	wrappers_find(r, rows, sum->count);
 }
 
-struct responsible *responsible_new(const struct model *m, struct locations *p,
-				    const struct filter *f, struct err *err)
+/* By the rules alone. */
+static struct responsible *judged(const struct model *m, struct locations *p)
 {
 	struct responsible *r = xcalloc(1, sizeof(*r));
 	struct frame_rules *user;
@@ -180,11 +180,29 @@ struct responsible *responsible_new(const struct model *m, struct locations *p,
 	user = user_rules_read(NULL); /* ask_view() has said what is wrong with them */
 	judge_frames(r, user);
 	frame_rules_free(user);
+	return r;
+}
+
+struct responsible *responsible_new(const struct model *m, struct locations *p,
+				    const struct filter *f, struct err *err)
+{
+	struct responsible *r = judged(m, p);
+
 	if (f && (mark_frames(r, f->hidden, FRAME_HIDDEN, err) ||
 		  mark_frames(r, f->own, FRAME_PROGRAM, err)))
 		return responsible_free(r);
 	responsible_choose(r);
 	find_wrappers(r);
+	return r;
+}
+
+struct responsible *responsible_so_far(const struct model *m, struct locations *p,
+				       const struct stack_traffic *rows, size_t count)
+{
+	struct responsible *r = judged(m, p);
+
+	responsible_choose(r);
+	wrappers_find(r, rows, count);
 	return r;
 }
 

@@ -30,11 +30,21 @@ struct responsible_frame {
 	enum frame_kind kind;
 };
 
+/* What a stack allocated. */
+struct stack_traffic {
+	uint32_t stack;
+	uint64_t count, min_size, max_size;
+};
+
 const struct responsible *responsible_of_view(const struct view *v);
 /* With what a filter says of frames beyond the rules (filter_hide(), filter_own()); NULL with err.
  */
 struct responsible *responsible_new(const struct model *m, struct locations *p,
 				    const struct filter *f, struct err *err);
+/* Of a recording that grows, by what its stacks have allocated so far: for the nodes that it has
+ * now. */
+struct responsible *responsible_so_far(const struct model *m, struct locations *p,
+				       const struct stack_traffic *rows, size_t count);
 struct responsible *responsible_free(struct responsible *r);
 
 /* False: it has no known stack. */

@@ -8,6 +8,7 @@
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/event_iterator.h"
+#include "query/responsible.h"
 #include "query/series.h"
 
 #define FIRST_STEP (1ull << 20) /* ticks */
@@ -24,7 +25,15 @@ void tally_release(struct tally *t)
 	free(t->rows);
 	free(t->row_of);
 	free(t->held);
+	responsible_free(t->responsible);
 	*t = (struct tally){ 0 };
+}
+
+void tally_forget_names(struct tally *t)
+{
+	t->responsible = responsible_free(t->responsible);
+	for (size_t i = 0; i < t->count; i++)
+		t->rows[i].location = 0;
 }
 
 static struct tally_row *row_of_stack(struct tally *t, uint32_t stack, unsigned call)
@@ -132,6 +141,10 @@ static void count_allocation(struct tally *t, struct tally_row *row, uint64_t si
 {
 	struct tally_recent *recent = recent_of(t, row);
 
+	if (!row->allocations || size < row->min_size)
+		row->min_size = size;
+	if (size > row->max_size)
+		row->max_size = size;
 	row->allocations++;
 	row->allocated_bytes += size;
 	recent->allocations++;

@@ -19,6 +19,8 @@
 
 #define TALLY_POINTS 1024
 
+struct responsible;
+
 struct tally_recent {
 	uint64_t allocations, bytes; /* allocated */
 	int64_t change;		     /* of what is held */
@@ -30,6 +32,7 @@ struct tally_row {
 	uint32_t location, frame;
 	uint64_t held_bytes, held_count;
 	uint64_t allocations, allocated_bytes, temporary;
+	uint64_t min_size, max_size; /* of what was followed */
 	/* The same of what was removed from a recording that is followed. */
 	uint64_t removed_allocations, removed_bytes, removed_temporary;
 	uint32_t half; /* the half of the window that recent[0] is of; recent[1]: the one before */
@@ -54,10 +57,18 @@ struct tally {
 	uint32_t curve_count; /* the last one is being filled */
 	uint64_t curve_from, curve_step, curve_end;
 	struct map_totals maps;
+	/* Whose the stacks of a recording that is followed are, when it had so many of them, of
+	 * allocations and of nodes; what answer/top.c has found out. */
+	struct responsible *responsible;
+	size_t judged_stacks;
+	uint64_t judged_allocations;
+	uint32_t judged_nodes;
 };
 
 void tally_init(struct tally *t, const struct model *m, uint64_t window_ns);
 void tally_release(struct tally *t);
+/* Others are the names now: what was found out by them is found out anew. */
+void tally_forget_names(struct tally *t);
 /* pair_observer and pair_displaced_observer; the context is the tally. */
 void tally_observe(void *tally, const struct event *e, uint32_t ring, uint64_t at, uint32_t row);
 void tally_observe_displaced(void *tally, uint32_t row, uint32_t by);

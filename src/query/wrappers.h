@@ -9,11 +9,5 @@
  * or a wrapper calls is a part of it.  Any thread, one at a time for each `r`. */
 #include "query/responsible.h"
 
-/* What a stack allocated. */
-struct stack_traffic {
-	uint32_t stack;
-	uint64_t count, min_size, max_size;
-};
-
 /* Makes them FRAME_WRAPPER and chooses again, until there are no more. */
 void wrappers_find(struct responsible *r, const struct stack_traffic *rows, size_t count);

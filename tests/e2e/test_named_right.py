@@ -9,6 +9,7 @@ records them all, prints the table, and writes it into docs/named.md."""
 import argparse
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -184,6 +185,26 @@ def test_what_a_rule_calls_the_programs_is_no_wrapper(tmp_path):
 
     assert "grab" not in first({})
     assert first({"MEMOIR_FRAMES": str(rules)}) == ["grab"]
+
+
+def test_they_are_found_while_the_program_runs(tmp_path):
+    """memoir top shows what the report will show."""
+    path = tmp_path / "out.dat"
+    process = subprocess.Popen([harness.MEMOIR, "run", "-q", "-o", path, "--",
+                                named_programs.shop_c(0)],
+                               env={**harness.ENVIRONMENT, "SHOP_STAYS": "1"})
+    try:
+        def screen():
+            done = harness.execute([harness.MEMOIR, "top", "--screens", "2", "-i", "0.2", "-n", "20",
+                                    str(path)])
+            words = set(done.stdout.decode().split())
+            return "grab" not in words and {"live", "parse_rows", "fill_pages",
+                                            "build_index"} <= words
+        harness.wait_for(screen, timeout=20, what="the functions without their wrapper")
+    finally:
+        for pid in harness.descendants(process.pid):
+            harness.kill(pid)
+        process.wait(60)
 
 
 def write(judged, sums):

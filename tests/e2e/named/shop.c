@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WORKS __attribute__((noinline, noclone))
 
@@ -111,5 +112,7 @@ int main(void)
 	build_index();
 	write_report();
 	answer_questions(500);
+	if (getenv("SHOP_STAYS"))
+		pause();
 	return 0;
 }
