@@ -38,6 +38,10 @@ from named_programs import PROGRAMS, WRAPPERS, Missing
 from serving import Server
 
 
+# One worker has them all: what they build is kept in one place.
+pytestmark = pytest.mark.xdist_group("named")
+
+
 def rows_of(path):
     """{command: [(function, bytes), …]}, the first five of each."""
     report = harness.ask("report", "--json", path, timeout=300)["top"]["peak"]
