@@ -7,6 +7,7 @@
  * words exist only while their part is sorted. */
 #include "model/free_order.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -202,20 +203,21 @@ struct free_order *free_order_free(struct free_order *e)
 	return NULL;
 }
 
-/* Two threads may build it at once; one of the two is kept. */
 const struct free_order *model_free_order(const struct model *m)
 {
-	_Atomic(struct free_order *) *slot = &((struct model *)m)->free_order;
-	struct free_order *mine, *other = NULL,
-				 *there = atomic_load_explicit(slot, memory_order_acquire);
+	struct model *mutable = (struct model *)m; /* a cache: what it says does not change */
+	struct free_order *e = atomic_load_explicit(&mutable->free_order, memory_order_acquire);
 
-	if (there)
-		return there;
-	mine = free_order_new(&m->allocations);
-	if (atomic_compare_exchange_strong(slot, &other, mine))
-		return mine;
-	free_order_free(mine);
-	return other;
+	if (e)
+		return e;
+	pthread_mutex_lock(&mutable->building_free_order);
+	e = atomic_load_explicit(&mutable->free_order, memory_order_acquire);
+	if (!e) {
+		e = free_order_new(&m->allocations);
+		atomic_store_explicit(&mutable->free_order, e, memory_order_release);
+	}
+	pthread_mutex_unlock(&mutable->building_free_order);
+	return e;
 }
 
 uint32_t columns_from(const struct columns *c, uint64_t stamp)

@@ -59,8 +59,9 @@ struct model {
 	struct derived *derived;		 /* stats.h; NULL: to be computed when asked for */
 	_Atomic(struct free_order *) free_order; /* see model_free_order() */
 	_Atomic(struct summary *) summary;	 /* see model_summary() */
-	pthread_mutex_t building_summary;	 /* another recording's does not wait for it */
-	_Atomic(struct map_history *) maps;	 /* see model_maps() */
+	/* Of this recording: another one's does not wait for it. */
+	pthread_mutex_t building_summary, building_free_order;
+	_Atomic(struct map_history *) maps; /* see model_maps() */
 };
 
 typedef void (*model_progress)(void *context, uint64_t done, uint64_t total);

@@ -3,6 +3,7 @@
 #include "query/map_list.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base/nearest.h"
@@ -148,6 +149,9 @@ static struct model *make_shadow(const struct model *m, const struct map_history
 	s->free_order = NULL;
 	s->summary = NULL;
 	s->maps = NULL;
+	/* Another thread may hold those that were copied. */
+	pthread_mutex_init(&s->building_summary, NULL);
+	pthread_mutex_init(&s->building_free_order, NULL);
 	/* What was taken out of the recording is not of these. */
 	s->tables.removed = (struct removed){ 0 };
 	s->recorded.allocated_bytes = 0;

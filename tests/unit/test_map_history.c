@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -502,6 +503,19 @@ static void recording_with_maps(void **state)
 	list = map_list_new(m, NULL, NULL, &only, &err);
 	assert_int_equal(map_list_page(list, MAP_SORT_TIMESTAMP, false, 0, 10, &rows), 1);
 	assert_int_equal(rows[0], 1);
+	free(rows);
+	map_list_free(list);
+	/* Somebody else just makes what is kept with the recording; maps have their own of it. */
+	assert_int_equal(filter_add(f, "group_allocations_min", "1", &err), 0);
+	assert_int_equal(filter_add(f, "group_max_total_usage_first_seen_max", "1000000000s", &err),
+			 0);
+	map_filter_init(&only);
+	pthread_mutex_lock(&m->building_summary);
+	pthread_mutex_lock(&m->building_free_order);
+	list = map_list_new(m, NULL, f, &only, &err);
+	pthread_mutex_unlock(&m->building_free_order);
+	pthread_mutex_unlock(&m->building_summary);
+	assert_int_equal(map_list_page(list, MAP_SORT_SIZE, true, 0, 10, &rows), 2);
 	free(rows);
 	map_list_free(list);
 	filter_free(f);
