@@ -12,6 +12,9 @@
 #define BLOCK 65536
 #define SMALL 16384u /* sizes below have a place of their own */
 #define DECADES 13   /* 10 ns … 10,000 s; a bin before, one after */
+#define LENGTHS 65   /* of numbers, in bits */
+#define LANES                                                                                      \
+	4 /* rows next to each other add to different bins: they need not wait for each other */
 
 const char *const histogram_kinds[HISTOGRAM_KINDS] = { "size", "lifetime" };
 
@@ -21,7 +24,7 @@ struct tally {
 };
 
 struct counts {
-	struct tally bins[HISTOGRAM_BINS];
+	struct tally bins[LANES][HISTOGRAM_BINS];
 	struct tally *small; /* by size */
 	struct size_row *large;
 	size_t large_count, large_room;
@@ -32,8 +35,9 @@ struct counting {
 	const struct view *v;
 	struct measuring how;
 	enum histogram_kind kind;
-	uint64_t decades[DECADES]; /* ticks of 10 ns, 100 ns … */
-	struct counts *counts;	   /* by worker */
+	uint64_t decades[DECADES + 1]; /* ticks of 10 ns, 100 ns …; and of no lifetime */
+	uint8_t bin_of[LENGTHS];       /* of the smallest number of a length */
+	struct counts *counts;	       /* by worker */
 };
 
 static void tally(struct tally *t, const struct tally *more)
@@ -49,16 +53,29 @@ static unsigned size_bin(uint64_t size)
 	return size ? 64 - (unsigned)__builtin_clzll(size) : 0;
 }
 
+/* From one power of two to the next there is at most one decade. */
+static void find_decades(struct counting *n)
+{
+	uint64_t ns = 10;
+
+	for (unsigned i = 0; i < DECADES; i++, ns *= 10)
+		n->decades[i] = measure_ticks(n->v->model, ns);
+	n->decades[DECADES] = NEVER;
+	for (unsigned length = 0; length < LENGTHS; length++) {
+		uint64_t smallest = length ? 1ull << (length - 1) : 0;
+
+		while (n->bin_of[length] < DECADES && n->decades[n->bin_of[length]] <= smallest)
+			n->bin_of[length]++;
+	}
+}
+
 static unsigned lifetime_bin(const struct counting *n, const struct columns *c, uint32_t row)
 {
 	uint64_t lifetime = c->freed_at[row] - c->allocated_at[row];
-	unsigned bin = 0;
+	unsigned bin = n->bin_of[size_bin(lifetime)];
 
-	if (c->freed_at[row] == NEVER)
-		return DECADES + 1;
-	while (bin < DECADES && lifetime >= n->decades[bin])
-		bin++;
-	return bin;
+	bin += lifetime >= n->decades[bin];
+	return c->freed_at[row] == NEVER ? DECADES + 1 : bin;
 }
 
 static void tally_large(struct counts *k, uint64_t size, const struct tally *more)
@@ -84,17 +101,15 @@ static void count_block(void *context, unsigned worker, uint64_t first, uint64_t
 
 	if (!k->small)
 		k->small = xcalloc(SMALL, sizeof(*k->small));
-	for (uint64_t i = first; i < first + count; i++) {
-		uint32_t row = (uint32_t)i;
-		struct tally one;
-		uint64_t size;
+	VIEW_EACH(n->v, first, count, row)
+	{
+		uint64_t size = columns_size(c, row);
+		struct tally one = { { size, 1 }, columns_slack_of(c, row) };
 
-		if (!view_has(n->v, row) || !measuring_takes(&n->how, c, row))
+		if (!measuring_takes(&n->how, c, row))
 			continue;
-		size = columns_size(c, row);
-		one = (struct tally){ { size, 1 }, columns_slack(c, row) };
 		if (n->kind == HISTOGRAM_LIFETIME)
-			tally(&k->bins[lifetime_bin(n, c, row)], &one);
+			tally(&k->bins[row % LANES][lifetime_bin(n, c, row)], &one);
 		else if (size < SMALL)
 			tally(&k->small[size], &one);
 		else
@@ -167,11 +182,14 @@ static void gather_lifetimes(struct histogram *h, struct counting *n)
 		bin->never = i == DECADES + 1;
 		if (i >= DECADES)
 			bin->to = NEVER;
-		for (unsigned w = 0; w < parallel_workers(); w++) {
-			bin->weight.bytes += n->counts[w].bins[i].weight.bytes;
-			bin->weight.count += n->counts[w].bins[i].weight.count;
-			bin->slack += n->counts[w].bins[i].slack;
-		}
+		for (unsigned w = 0; w < parallel_workers(); w++)
+			for (unsigned lane = 0; lane < LANES; lane++) {
+				const struct tally *t = &n->counts[w].bins[lane][i];
+
+				bin->weight.bytes += t->weight.bytes;
+				bin->weight.count += t->weight.count;
+				bin->slack += t->slack;
+			}
 	}
 }
 
@@ -191,13 +209,11 @@ void histogram_init(struct histogram *h, const struct view *v, const struct meas
 		    enum histogram_kind kind)
 {
 	struct counting n = { .v = v, .how = *how, .kind = kind };
-	uint64_t ns = 10;
 
 	memset(h, 0, sizeof(*h));
 	h->kind = kind;
 	n.counts = xcalloc(parallel_workers(), sizeof(*n.counts));
-	for (unsigned i = 0; i < DECADES; i++, ns *= 10)
-		n.decades[i] = measure_ticks(v->model, ns);
+	find_decades(&n);
 	parallel_for(v->model->allocations.count, BLOCK, count_block, &n);
 	if (kind == HISTOGRAM_SIZE)
 		gather_sizes(h, &n);
