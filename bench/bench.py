@@ -5,7 +5,7 @@
   make bench                        everything; half an hour or so
   make bench BENCH="--quick"        fewer repetitions
   make bench BENCH="--only pairs"   one part: pairs, threads, programs, short, memory, open, export,
-                                    shapes, query, api,
+                                    shapes, query, api, views,
                                     symbols, jemalloc, agent, heap
 
 Prints a table and writes build/bench.json.  Added time is a run's time minus the plain one's,
@@ -31,12 +31,13 @@ import heap
 import jemalloc
 import short
 import symbols
+import views
 import work
 from tables import as_share, mib, table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTS = ("pairs", "threads", "programs", "short", "memory", "open", "export", "shapes", "query",
-         "api", "symbols",
+         "api", "views", "symbols",
          "jemalloc", "agent", "heap")
 MODES = ("plain", "memoir", "memoir-nofree", "heaptrack")
 # Shares of what heaptrack adds: (with free stacks, without).
@@ -480,6 +481,9 @@ class Bench:
 
     def api(self):
         api.run(self, table, mib)
+
+    def views(self):
+        views.run(self, table)
 
     def agent(self):
         agent.run(self, table)

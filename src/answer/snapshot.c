@@ -13,7 +13,6 @@
 #include "base/xalloc.h"
 #include "model/stats.h"
 #include "query/answer.h"
-#include "query/peaks.h"
 
 void snapshot_id(char ret_id[ID_SIZE], const uint8_t id[16])
 {
@@ -104,7 +103,6 @@ void snapshot_prepare(struct snapshot *s)
 	if (!s->model)
 		return;
 	model_free_order(s->model);
-	model_peaks(s->model);
 	all = views_take(&s->views, s->model, s->locations, NULL, &err);
 	snapshot_answer(s, &a, all->view);
 	snapshot_answer_release(&a);

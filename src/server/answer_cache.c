@@ -36,6 +36,7 @@ struct answer_cache {
 	uint64_t bytes, limit;
 	size_t waiting, computing; /* of those that cannot wait */
 	size_t later, prefetched;  /* that wait, of those that can */
+	size_t computing_later;	   /* of those, what somebody waits for */
 	bool stopping, prefetching;
 	struct gate *gate;
 	pthread_t workers[WORKERS_MAX + QUIET_WORKERS];
@@ -203,12 +204,19 @@ static size_t *counter_of(struct answer_cache *cache, const struct cached_answer
 	return a->prefetched ? &cache->prefetched : a->later ? &cache->later : &cache->waiting;
 }
 
+/* With the lock held: is there something to prefetch, and nobody who waits for an answer? */
+static bool may_prefetch(const struct answer_cache *cache)
+{
+	return cache->prefetched && !cache->waiting && !cache->computing && !cache->later &&
+	       !cache->computing_later;
+}
+
 /* With the lock held. */
 static void wake_workers(struct answer_cache *cache)
 {
 	if (cache->waiting)
 		pthread_cond_signal(&cache->work);
-	if (cache->later || (cache->prefetched && !cache->waiting && !cache->computing))
+	if (cache->later || may_prefetch(cache))
 		pthread_cond_broadcast(&cache->quiet_work);
 }
 
@@ -216,14 +224,19 @@ static void wake_workers(struct answer_cache *cache)
 static void answer_one(struct answer_cache *cache, struct cached_answer *a, bool quiet)
 {
 	struct cached_answer *gone = NULL;
+	size_t *computing = !quiet	    ? &cache->computing
+			    : a->prefetched ? NULL
+					    : &cache->computing_later;
 
 	--*counter_of(cache, a);
 	a->state = ANSWER_COMPUTING;
-	cache->computing += !quiet;
+	if (computing)
+		++*computing;
 	pthread_mutex_unlock(&cache->lock);
 	compute(cache, a, quiet);
 	pthread_mutex_lock(&cache->lock);
-	cache->computing -= !quiet;
+	if (computing)
+		--*computing;
 	a->state = ANSWER_DONE;
 	cache->bytes += cost(a);
 	wake_all(a);
@@ -288,7 +301,7 @@ static void *quiet_worker(void *context)
 		else if (a)
 			timed_cond_wait(&cache->quiet_work, &cache->lock,
 					(uint64_t)((now_ms() + left) * 1e6));
-		else if (prefetches && cache->prefetched && !cache->waiting && !cache->computing)
+		else if (prefetches && may_prefetch(cache))
 			answer_one(cache, next_waiting(cache, true, true), true);
 		else
 			pthread_cond_wait(&cache->quiet_work, &cache->lock);

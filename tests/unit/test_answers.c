@@ -280,6 +280,37 @@ static void patience(void **state)
 	gate_release(&g);
 }
 
+/* Nothing is prefetched while somebody waits for what can wait.  Either of two workers may compute
+ * that, and one of them prefetches: so this is seen a few times. */
+static void nothing_is_prefetched_meanwhile(void **state)
+{
+	for (unsigned turn = 0; turn < 8; turn++) {
+		struct sleeper *s = sleeper_new();
+		struct request r = { .route = &route, .ask.fault = FAULT_NONE };
+		struct request other = { .route = &quick, .ask.fault = FAULT_NONE };
+		struct cached_answer *a;
+		struct answer_cache *k;
+		struct gate g;
+
+		start(&g, true);
+		at_once = 0;
+		k = answer_cache_new(&g, 1, 1 << 20);
+		a = answer_cache_ask(k, "patient", &r, false, true, &s->waiter);
+		sem_wait(&has_begun);
+		answer_cache_prefetch(k, "prefetched", &other, false);
+		usleep(20000);
+		assert_int_equal(at_once, 0);
+		sem_post(&may_go);
+		sem_wait(&s->woken);
+		while (!at_once)
+			sched_yield();
+		answer_cache_release(k, a, &s->waiter);
+		answer_cache_free(k);
+		gate_release(&g);
+		free(s);
+	}
+}
+
 static void ends_with_questions_waiting(void **state)
 {
 	struct cached_answer *a[8];
@@ -454,6 +485,7 @@ UNIT(answers)
 		cmocka_unit_test(is_bounded),
 		cmocka_unit_test(faults_are_not_cached),
 		cmocka_unit_test(patience),
+		cmocka_unit_test(nothing_is_prefetched_meanwhile),
 		cmocka_unit_test(ends_with_questions_waiting),
 		cmocka_unit_test(ends_with_one_computing),
 		cmocka_unit_test(streams_are_no_faster_than_their_clients),

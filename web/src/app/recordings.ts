@@ -122,10 +122,13 @@ export async function refresh(): Promise<void> {
 		});
 	}
 	clearTimeout(timer);
-	const busy = state.list?.some(
-		(r) => r.state === "loading" || r.state === "live" || r.naming_progress !== undefined,
+	const loading = state.list?.some((r) => r.state === "loading"),
+		busy = state.list?.some((r) => r.state === "live" || r.naming_progress !== undefined);
+	timer = window.setTimeout(
+		() => void refresh(),
+		/* Who waits for a file sees it as soon as it is there. */
+		state.error ? 3000 : loading ? 250 : busy ? 1000 : 5000,
 	);
-	timer = window.setTimeout(() => void refresh(), state.error ? 3000 : busy ? 1000 : 5000);
 }
 
 export function useRecordings(): State {
