@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Programs of whose memory a person knows whose it is: what is run, and which functions are right.
 
-The answers were written down from the programs' sources, not from what Memoir says: what works is
-right; what only gets memory for others (an allocator, a wrapper, a copy of a text, a pool, a
+The answers are a person's, by what the programs' sources do: what works is right; what only gets memory for others (an allocator, a wrapper, a copy of a text, a pool, a
 container) is wrong, and so is a place without a name, unless the symbol table of the same program
 before it was stripped says what it is in.
 """
@@ -274,9 +273,9 @@ def java_jni(folder):
          "compiled$|generated$|Unsafe_AllocateMemory0$|" + JVM)
 def java(folder):
     path = jvm(folder, "buffers")
-    for left in glob.glob("/tmp/perf-*.map"):
-        if os.path.getmtime(left) >= os.path.getmtime(folder):
-            os.unlink(left)
+    pid = harness.ask("report", "--json", "--no-verdicts", path, timeout=300)["pid"]
+    if os.path.exists(f"/tmp/perf-{pid}.map"):
+        os.unlink(f"/tmp/perf-{pid}.map")
     return path
 
 
