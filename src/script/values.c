@@ -68,6 +68,16 @@ static int sum(lua_State *L, int64_t a, int64_t b)
 	return 1;
 }
 
+static int difference(lua_State *L, int64_t a, int64_t b)
+{
+	int64_t ns;
+
+	if (__builtin_sub_overflow(a, b, &ns))
+		return script_fail(L, "the duration is too long");
+	script_push_duration(L, ns);
+	return 1;
+}
+
 static int duration_add(lua_State *L)
 {
 	return sum(L, check_duration(L, 1), check_duration(L, 2));
@@ -75,9 +85,7 @@ static int duration_add(lua_State *L)
 
 static int duration_sub(lua_State *L)
 {
-	int64_t b = check_duration(L, 2);
-
-	return sum(L, check_duration(L, 1), b == INT64_MIN ? INT64_MAX : -b);
+	return difference(L, check_duration(L, 1), check_duration(L, 2));
 }
 
 static int duration_mul(lua_State *L)
@@ -107,7 +115,7 @@ static int duration_div(lua_State *L)
 
 static int duration_unm(lua_State *L)
 {
-	return sum(L, 0, -check_duration(L, 1));
+	return difference(L, 0, check_duration(L, 1));
 }
 
 static int duration_eq(lua_State *L)

@@ -461,6 +461,9 @@ def test_output_arguments_and_exit(tmp_path):
         "1s 3ms\t1ms 500us\t-1s\t25h\t0s\n")
     assert script("print(s(3) / s(2), s(3) / 2, s(1) < s(2), ms(1) == us(1000), kb(2), mib(1))") \
         == "1.5\t1s 500ms\ttrue\ttrue\t2000\t1048576\n"
+    assert script("print(ns(math.mininteger) == ns(0) - ns(math.maxinteger) - ns(1), "
+                  "(pcall(function() return -ns(math.mininteger) end)), ('ab'):rep(3, '-'))") == (
+        "true\tfalse\tab-ab-ab\n")
     assert script("show{{a = 1, b = 'x'}, {a = 200}}") == "a    b\n  1  x\n200\n"
 
 
@@ -520,6 +523,7 @@ ENDLESS = [
     "1 << 40 end}) table.insert(t, 1, 1)",
     "table.concat(setmetatable({}, {__index = function() return '' end}), '', 1, 1 << 40)",
     "while true do ('x'):rep(1000000) end",
+    "while true do (''):rep(1 << 60) end",
     "while true do loadstring(('x = 1 '):rep(100000)) end",
     "while true do json.decode('[' .. ('1,'):rep(100000) .. '1]') end",
     "local t = {} t[1] = t while true do pcall(json.encode, {1, 2, 3}) end",

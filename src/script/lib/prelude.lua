@@ -90,12 +90,15 @@ function table.remove(t, ...)
 end
 
 function string.rep(text, count, between)
-  text = tostring(text)
+  text, count = tostring(text), math.tointeger(count) or fail("rep: how often is a whole number")
+  if text == "" and (between == nil or between == "") then
+    return ""
+  end
   if between and between ~= "" and count > 1 then
     return string.rep(text .. between, count - 1) .. text
   end
   local block = PIECE // math.max(#text, 1)
-  memoir.steps(math.max(#text * count // 64 | 0, 0))
+  memoir.steps(math.max(math.min(count, 1 << 40) * #text // 64, 0))
   if block < 2 or count < 2 * block then
     return rep(text, count)
   end
