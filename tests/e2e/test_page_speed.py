@@ -16,8 +16,9 @@ from test_page import run_walk
 
 pytestmark = pytest.mark.xdist_group("browser")
 EVENTS, WHOLE = 4_400_000, 44_000_000
-# Two cores for a second, less what the browser takes of them; and what does not depend on events.
-SHARE, CONSTANT = 1.6 * EVENTS / WHOLE, 0.1
+# Two cores for a second, less what the browser takes of them; and what does not depend on events,
+# with the half that processor time grows by where other tests share the caches.
+SHARE, CONSTANT = 1.6 * EVENTS / WHOLE, 0.2
 
 
 @pytest.fixture(scope="module")
