@@ -83,12 +83,15 @@ static char *dashed(const char *prefix, const char *name)
 	return copy;
 }
 
-/* "what is weighed: leaked, peak or allocated (peak)" */
-static char *help_of(const struct param_row *row)
+/* "what is weighed: leaked or peak (peak)"; of what an option leaves out, "without …". */
+static char *help_of(const struct param_row *row, bool off)
 {
 	struct buf text = { 0 };
 
-	buf_text(&text, row->help);
+	if (off && !strncmp(row->help, "with ", 5))
+		buf_printf(&text, "without %s", row->help + 5);
+	else
+		buf_text(&text, row->help);
 	if (row->values) {
 		buf_text(&text, ": ");
 		param_words(&text, row->values);
@@ -148,7 +151,7 @@ const struct command_option *answering_options(const struct answering *a)
 				.name = dashed(off ? "no-" : "", name),
 				.letter = row->letter,
 				.argument = flag ? NULL : argument_of(row),
-				.help = help_of(row),
+				.help = help_of(row, off),
 				.type = COMMAND_CALL,
 				.set = set_param,
 				.context = row,
@@ -254,7 +257,7 @@ static char *take_words(const struct command *c, struct ask *a, int argc, char *
 		const struct param_row *row = param_row_find(a->rows, *words);
 
 		if (!argc) {
-			auto_free char *choices = row && row->values ? help_of(row) : NULL;
+			auto_free char *choices = row && row->values ? help_of(row, false) : NULL;
 
 			fprintf(stderr, "memoir %s: %s%s (memoir %s --help says more)\n", c->name,
 				!row	  ? "which recording?"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The function that leads a row is the right one: the first five rows of `memoir report` (the
 peak), of `memoir leaks`, and of the calls in what the page's Overview asks, of programs of which a
-person wrote down whose memory it is (named_programs.py).
+person wrote down whose memory it is (named_programs.py).  What the recordings say in sentences is
+compared with their allocations on the way.
 
   python3 tests/e2e/test_named_right.py build --write
 
@@ -34,6 +35,7 @@ import pytest
 
 import harness
 import named_programs
+import test_sentences
 from named_programs import PROGRAMS, WRAPPERS, Missing
 from serving import Server
 
@@ -63,6 +65,7 @@ def judge(name, folder):
     """[(program, command, row, function, is it right), …]"""
     program = PROGRAMS[name]
     path = program.record(str(folder))
+    test_sentences.check_real(path)
     names = named_programs.Names(program.symbols()) if program.symbols else None
     found = []
     for command, rows in rows_of(path).items():
