@@ -95,24 +95,11 @@ static int put(void *context, enum script_output kind, const char *name, const v
 /* What is wrong, without its place, which has members of its own. */
 static int say_error(const struct script_end *end)
 {
-	const char *text = end->text;
 	struct buf out = { 0 };
 	struct json j;
-	unsigned long column = 0;
-	char *after;
+	unsigned column;
+	const char *text = script_end_message(end, &column);
 
-	if (end->line) {
-		const char *colon = strchr(text, ':');
-
-		if (colon && strtoul(colon + 1, &after, 10) == end->line && after[0] == ':') {
-			text = after + 1 + (after[1] == ' ');
-			column = strtoul(text, &after, 10); /* Rhai's reader tells it */
-			if (column && after[0] == ':')
-				text = after + 1 + (after[1] == ' ');
-			else
-				column = 0;
-		}
-	}
 	begin(&j, &out, end->status == SCRIPT_SYNTAX ? "syntax_error" : "runtime_error");
 	json_text(&j, "message", text);
 	if (end->line)

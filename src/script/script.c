@@ -304,6 +304,23 @@ static void set_end(struct script *s, int error, bool syntax, struct script_end 
 	ret->line = line_of(ret->text);
 }
 
+const char *script_end_message(const struct script_end *end, unsigned *ret_column)
+{
+	const char *text = end->text, *colon = strchr(text, ':');
+	unsigned long column;
+	char *after;
+
+	*ret_column = 0;
+	if (!end->line || !colon || strtoul(colon + 1, &after, 10) != end->line || *after != ':')
+		return text;
+	text = after + 1 + (after[1] == ' ');
+	column = strtoul(text, &after, 10);
+	if (after == text || *after != ':')
+		return text;
+	*ret_column = (unsigned)column;
+	return after + 1 + (after[1] == ' ');
+}
+
 /* The chunk that was loaded, or its error, is on top; below it is the message handler. */
 static int call_chunk(struct script *s)
 {

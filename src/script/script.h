@@ -84,6 +84,10 @@ struct script_end {
 	char text[1000]; /* "report.lua:3: there is no …" */
 };
 
+/* What is wrong without its place before it, and the column, which only Rhai's reader tells; 0: it
+ * is not known. */
+const char *script_end_message(const struct script_end *end, unsigned *ret_column);
+
 /* `name` is what errors call the text: a file's name, "-e".  A name that ends in .rhai makes it a
  * text in Rhai. */
 void script_run(struct script *s, const char *name, const char *text, size_t size,

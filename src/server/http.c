@@ -25,6 +25,7 @@
 #include "server/http_send.h"
 #include "server/library.h"
 #include "server/links.h"
+#include "server/runs.h"
 #include "server/stream.h"
 #include "server/upload.h"
 
@@ -51,6 +52,7 @@ struct exchange {
 	struct cached_answer *cached;
 	struct stream *stream;
 	struct asked *asked;
+	struct run *run;
 	char etag[40];
 };
 
@@ -102,6 +104,8 @@ static void completed(void *server, struct MHD_Connection *c, void **context,
 		stream_drop(x->stream);
 	if (x->asked)
 		asked_drop(x->asked);
+	if (x->run)
+		run_drop(x->run);
 	upload_free(x->upload);
 	request_release(&x->request);
 	free(x->address);
@@ -260,6 +264,13 @@ static void look(struct exchange *x, const char *method)
 		return;
 	if (which != METHOD_GET)
 		name_visitor(x);
+	if (!x->asset && x->request.route->way == ROUTE_RUN) {
+		if (!header_of(x->connection, "Content-Length") || body == UINT64_MAX)
+			refuse(x, 411, "how long is it? Content-Length is missing");
+		else if (body > RUN_BODY_MAX)
+			refuse(x, 413, "a script has at most 256 KiB");
+		return;
+	}
 	if (x->asset || x->request.route->way != ROUTE_UPLOAD) {
 		if (body)
 			refuse(x, 413, "no body is expected here");
@@ -369,6 +380,14 @@ static enum MHD_Result send_done(struct exchange *x)
 		how.etag = NULL;
 		return send_bytes(x->connection, &how, body->data, body->size, false);
 	}
+	if (x->run) {
+		how.etag = NULL;
+		how.gzip = run_is_gzip(x->run);
+		if (run_fault(x->run)->status)
+			return send_fault(x->connection, x->server, run_fault(x->run));
+		return send_bytes(x->connection, &how, run_body(x->run)->data,
+				  run_body(x->run)->size, false);
+	}
 	if (x->cached) {
 		const struct cached_answer *a = x->cached;
 
@@ -433,6 +452,15 @@ static enum MHD_Result answer_asked(struct exchange *x)
 	return send_fault(x->connection, x->server, &x->fault);
 }
 
+static enum MHD_Result answer_run(struct exchange *x)
+{
+	x->run = run_new(x->server->runs, &x->request, accepts_gzip(x->connection), &x->waiter);
+	if (x->run)
+		return MHD_YES;
+	refuse(x, 503, "as many scripts run already as may at a time: try again");
+	return send_fault(x->connection, x->server, &x->fault);
+}
+
 static enum MHD_Result answer_http(struct exchange *x)
 {
 	struct params params = { 0 };
@@ -456,6 +484,8 @@ static enum MHD_Result answer_http(struct exchange *x)
 		return answer_quick(x);
 	if (x->request.route->way == ROUTE_ASKED)
 		return answer_asked(x);
+	if (x->request.route->way == ROUTE_RUN)
+		return answer_run(x);
 	return answer_computed(x);
 }
 
@@ -469,6 +499,8 @@ static enum MHD_Result go_on(struct exchange *x)
 		return MHD_NO;
 	if (x->asked)
 		ready = asked_is_done(x->asked);
+	else if (x->run)
+		ready = run_is_done(x->run);
 	else
 		ready = x->cached ? answer_cache_is_done(x->server->answer_cache, x->cached)
 				  : stream_is_ready(x->stream);
@@ -498,12 +530,14 @@ static enum MHD_Result handle(void *server, struct MHD_Connection *c, const char
 	if (*data_size) {
 		if (x->upload && !x->request.ask.fault.status)
 			upload_write(x->upload, &x->request, data, *data_size);
+		else if (!x->upload && !x->refused)
+			buf_add(&x->request.body, data, *data_size);
 		*data_size = 0;
 		return MHD_YES;
 	}
 	if (x->upload && x->request.ask.fault.status)
 		return send_fault(c, x->server, &x->request.ask.fault);
-	return x->cached || x->stream || x->asked ? go_on(x) : answer_http(x);
+	return x->cached || x->stream || x->asked || x->run ? go_on(x) : answer_http(x);
 }
 
 int http_start(struct server *s, int socket, struct err *err)

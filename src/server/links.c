@@ -13,12 +13,14 @@
 
 #define MS_NS 1000000ull
 #define TURN_MS 200
+#define WAITING_TURN_MS 50 /* while somebody waits for an answer, which may be in vain */
 
 struct links {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	pthread_t watcher;
 	bool watching, stopping;
+	bool waiting; /* somebody waits for an answer */
 	struct link *first;
 	unsigned count;
 	struct pollfd *polled;
@@ -53,9 +55,11 @@ static void find_gone(struct links *l)
 {
 	size_t n = 0;
 
+	l->waiting = false;
 	for (struct link *k = l->first; k; k = k->next) {
 		if ((k->busy && !k->asleep) || k->gone)
 			continue;
+		l->waiting |= k->asleep;
 		l->polled = xgrow(l->polled, n, &l->polled_room, sizeof(*l->polled));
 		l->of_polled = xgrow(l->of_polled, n, &l->of_room, sizeof(struct link *));
 		l->polled[n] = (struct pollfd){ .fd = k->fd, .events = POLLRDHUP };
@@ -79,7 +83,7 @@ static void find_gone(struct links *l)
 static void *close_dead_links(void *context)
 {
 	struct links *l = context;
-	uint64_t until;
+	uint64_t from;
 
 	pthread_mutex_lock(&l->lock);
 	while (!l->stopping) {
@@ -89,8 +93,10 @@ static void *close_dead_links(void *context)
 		}
 		end_idle(l);
 		find_gone(l);
-		until = now_ns() + TURN_MS * MS_NS;
-		while (!l->stopping && !timed_cond_wait(&l->changed, &l->lock, until))
+		from = now_ns();
+		while (!l->stopping &&
+		       !timed_cond_wait(&l->changed, &l->lock,
+					from + (l->waiting ? WAITING_TURN_MS : TURN_MS) * MS_NS))
 			;
 	}
 	pthread_mutex_unlock(&l->lock);
@@ -168,6 +174,10 @@ void link_sleeps(struct links *l, struct link *k, struct waiter *w)
 	pthread_mutex_lock(&l->lock);
 	k->asleep = w != NULL;
 	k->waiter = w;
+	if (w && !l->waiting) {
+		l->waiting = true;
+		pthread_cond_broadcast(&l->changed);
+	}
 	pthread_mutex_unlock(&l->lock);
 }
 

@@ -123,6 +123,7 @@ void request_release(struct request *r)
 	for (unsigned i = 0; i < ROUTE_ARGS; i++)
 		free(r->args[i]);
 	free(r->file_name);
+	buf_release(&r->body);
 	if (r->roots)
 		source_roots_release(r->roots);
 	free(r->roots);

@@ -3,10 +3,12 @@
 /* One request: what was asked (answer/ask.h), checked against its route's table, and how it came.
  *
  * Made by the thread that speaks HTTP, then handed to its handler; one thread at a time. */
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "answer/ask.h"
+#include "base/buf_type.h"
 #include "base/json.h"
 #include "server/route.h"
 
@@ -27,6 +29,8 @@ struct request {
 	char *args[ROUTE_ARGS]; /* what stands for {…} in the path */
 	struct ask ask;
 	struct agent_session *agent_session; /* of {agent}; NULL: the path has none */
+	struct buf body;		     /* ROUTE_RUN: what was sent */
+	const atomic_bool *stop;	     /* ROUTE_RUN: nobody waits for the answer any more */
 	struct source_roots *roots; /* where sources may be read; NULL: nobody wanted to yet */
 	/* What the answer says of itself. */
 	const char *type; /* instead of the route's */

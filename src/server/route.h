@@ -21,6 +21,7 @@ enum route_way {
 	ROUTE_STREAM, /* by a thread of its own, in pieces, as fast as they are taken */
 	ROUTE_QUICK,  /* at once */
 	ROUTE_UPLOAD, /* with a body: see upload.h */
+	ROUTE_RUN,    /* with a body, for as long as its client waits: see runs.h */
 	ROUTE_ASKED,  /* by the thread of the agent that it is about: see agent_session.h */
 };
 

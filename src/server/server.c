@@ -22,6 +22,8 @@
 #include "server/library.h"
 #include "server/links.h"
 #include "server/prefetch.h"
+#include "server/runs.h"
+#include "server/script_files.h"
 #include "server/stream.h"
 #include "server/upload.h"
 
@@ -143,6 +145,8 @@ struct server *server_new(const struct server_options *o, struct err *err)
 	s->agent_sessions = agent_sessions_new();
 	gate_init(&s->gate, parallel_workers());
 	s->uploads = uploads_new();
+	s->runs = runs_new();
+	s->script_files = script_files_new(s->nonce);
 	return s;
 }
 
@@ -185,6 +189,7 @@ static bool stop_threads(struct server *s, const struct timespec *deadline)
 		ended &= answer_cache_stop(s->answer_cache, deadline);
 	if (s->streams)
 		ended &= streams_stop(s->streams, deadline);
+	ended &= runs_stop(s->runs, deadline);
 	ended &= agent_sessions_stop(s->agent_sessions, deadline);
 	http_stop(s);
 	return ended;
@@ -209,6 +214,8 @@ struct server *server_free(struct server *s)
 	s->agent_sessions = agent_sessions_free(s->agent_sessions);
 	s->streams = streams_free(s->streams);
 	s->answer_cache = answer_cache_free(s->answer_cache);
+	s->runs = runs_free(s->runs);
+	s->script_files = script_files_free(s->script_files);
 	s->links = links_free(s->links);
 	s->library = library_free(s->library);
 	s->uploads = uploads_free(s->uploads);

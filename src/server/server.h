@@ -4,10 +4,10 @@
  *
  * Threads: one speaks HTTP (libmicrohttpd's) and never computes; workers answer what is cached
  * (answer_cache.h; two of them quietly, what can wait), each stream has a thread (stream.h), each
- * running agent that is asked about one (agent_session.h), one watches the connections (links.h),
- * several belong to the library.  Ends in the other order: nothing is accepted any more, questions
- * are dropped, their threads are waited for (server_stop(): not for ever), then connections end,
- * then what they used is freed. */
+ * script (runs.h), each running agent that is asked about one (agent_session.h), one watches the
+ * connections (links.h), several belong to the library.  Ends in the other order: nothing is
+ * accepted any more, questions are dropped, their threads are waited for (server_stop(): not for
+ * ever), then connections end, then what they used is freed. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,6 +43,8 @@ struct server {
 	struct streams *streams;
 	struct links *links;
 	struct uploads *uploads;
+	struct runs *runs;
+	struct script_files *script_files;
 	struct MHD_Daemon *daemon;
 	bool loopback; /* it listens to this computer only */
 };

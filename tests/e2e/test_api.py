@@ -67,6 +67,10 @@ def address(server, endpoint):
             "processes": server.folder}[kind]
     path = endpoint["path"].replace("{id}", file).replace("{backtrace_id}", "2").replace(
         "{number}", "0")
+    if "{hash}" in path:
+        saved = server.ask(f"/data/{file}/script", method="POST",
+                           body="graph():add(allocations()):save('a.svg')").json["output"][0]
+        path = path.replace("{hash}", saved["checksum"])
     return path.replace("{format}", "text" if kind == "heap" else "json").replace(
         "{name}", "a%20name.json")
 

@@ -284,7 +284,7 @@ def test_nothing_of_this_computer_is_told(recording, server):
         if "GET" not in endpoint["methods"]:
             continue
         path = endpoint["path"].format(id="last", agent="1", backtrace_id="5", format="json",
-                                       name="x", number="0")
+                                       name="x", number="0", hash="0")
         path += {"/data/{id}/source": "?file=x", "/data/{id}/diff": "?b=last"}.get(
             endpoint["path"], "")
         text = server.ask(path).text

@@ -447,6 +447,10 @@ export interface DataExportQuery extends Filters {
 	stacks?: "whole" | "table";
 }
 
+export interface DataScriptQuery {
+	language?: "lua" | "rhai";
+}
+
 export interface DumpsReportQuery {
 	measure?: "inuse_space" | "inuse_objects" | "alloc_space" | "alloc_objects";
 	by?: "function" | "line" | "file" | "address";
@@ -528,6 +532,9 @@ export interface Endpoints {
 	"/data/{id}/backtrace/{backtrace_id}": DataBacktraceQuery;
 	"/data/{id}/export/{format}": DataExportQuery;
 	"/data/{id}/export/{format}/{name}": DataExportQuery;
+	"/data/{id}/script": DataScriptQuery;
+	"/data/{id}/execute_script": DataScriptQuery;
+	"/data/{id}/script_files/{hash}/{name}": Nothing;
 	"/data/{id}/dynamic_constants": Filters;
 	"/data/{id}/dynamic_constants/{name}": Filters;
 	"/data/{id}/dynamic_constants_ascii_tree": Filters;

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Scripts over HTTP: what they put out, and that none of them is in anybody's way."""
+import http.client
+import json
+import os
+import random
+import subprocess
+import threading
+import time
+import xml.etree.ElementTree
+
+import another_user
+import harness
+import pytest
+from another_user import needs_root  # noqa: F401
+from web import Server
+
+GENERATE = os.path.join(harness.BUILD, "tests", "unit", "gen_recording")
+FOREVER = "while true do end"
+RUNS_MAX = 4
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("script_http") / "made.dat")
+    subprocess.run([GENERATE, path, "3000", "4", "5"], check=True, stdout=subprocess.DEVNULL)
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(recording):
+    with Server(recording) as running:
+        running.loaded()
+        yield running
+
+
+def run(server, text, path="script", **parameters):
+    answer = server.ask(f"/data/last/{path}", method="POST", body=text, **parameters)
+    assert answer.status == 200, answer
+    return answer.json
+
+
+def lines(answer):
+    return [item["value"] for item in answer["output"] if item["kind"] == "println"]
+
+
+class Running:
+    """A script whose answer nobody waits for; it is ended with its connection."""
+
+    def __init__(self, server, text):
+        self.connection = http.client.HTTPConnection(server.host, server.port, timeout=100)
+        self.connection.request("POST", "/data/last/script", body=text)
+
+    def close(self):
+        self.connection.close()
+
+
+def ticks(server):
+    """Processor time of the server so far, in seconds."""
+    with open(f"/proc/{server.process.pid}/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def usual_threads(server, count):
+    harness.wait_for(lambda: server.threads <= count, timeout=20, what="the scripts' threads")
+
+
+def test_what_it_prints_is_what_the_command_prints(server, recording):
+    text = """
+        local leaked = allocations():only_leaked()
+        print(#leaked, leaked.size)
+        for group in leaked:group_by_backtrace():sort_by_size():take(5):iter() do
+          println("{} in {}", group.size, #group)
+        end
+        print("several\\nlines")"""
+    done = harness.execute([harness.MEMOIR, "script", "-d", recording, "-e", text])
+    answer = run(server, text)
+    assert answer["status"] == "ok" and 0 < answer["elapsed"] < 60
+    assert lines(answer) == done.stdout.decode().splitlines() and len(lines(answer)) == 8
+    assert server.data("overview", lifetime="only_leaked")["allocations"] == int(
+        lines(answer)[0].split()[0])
+
+
+def test_text_without_an_end_comes_before_what_follows_it(server):
+    answer = run(server, """
+        local rows = {{name = "a", size = 1}, {name = "b", size = 2}}
+        show(rows)
+        print("behind")""")
+    assert [item["kind"] for item in answer["output"]] == ["table", "println"]
+    assert answer["output"][0]["table"] == {
+        "columns": ["name", "size"], "rows": [{"name": "a", "size": 1}, {"name": "b", "size": 2}]}
+
+
+def test_bytehounds_path_takes_rhai(server):
+    text = """
+        fn describe(list) { println("{} of {}", list.len(), allocations().len()); }
+        let leaked = allocations().only_leaked();
+        describe(leaked);
+        graph().add("leaked", leaked).save("leaked.svg");"""
+    answer = run(server, text, "execute_script")
+    everything = server.data("overview")["allocations"]
+    assert answer["status"] == "ok"
+    assert lines(answer)[0].endswith(f" of {everything}")
+    picture = answer["output"][1]
+    assert {"kind": "image", "basename": "leaked.svg", "path": "leaked.svg"}.items() \
+        <= picture.items()
+    assert picture["url"].endswith(f"/script_files/{picture['checksum']}/leaked.svg")
+    assert run(server, text, language="rhai")["output"] == answer["output"]
+    assert run(server, "print(1 // 2)", "execute_script", language="lua")["status"] == "ok"
+    # Its clients know no tables.
+    table = run(server, "show([#{a: 1}]);", "execute_script")
+    assert {item["kind"] for item in table["output"]} == {"println"}
+
+
+@pytest.mark.parametrize("text,language,line,column,message", [
+    ("print('a')\nlocal = 5", "lua", 2, None, "<name> expected near '='"),
+    ("print('a')\n\nnothing.at_all()", "lua", 3, None, "attempt to index a nil value"),
+    ("print('a')\nallocations():only_larger('much')", "lua", 2, None, "much"),
+    ("print('a')\nerror({})", "lua", None, None, "table"),
+    ("print(\"a\");\nlet x = ;", "rhai", 2, 9, "an expression is missing"),
+    ("print(\"a\");\n\nnothing();", "rhai", 3, None, "nothing"),
+    ("print('a')\nio.open('/etc/passwd')", "lua", 2, None, "global 'io'"),
+    ("print('a')\nload('/etc/passwd')", "lua", 2, None, "load"),
+    ("print('a')\nos.exit(1)", "lua", 2, None, "global 'os'"),
+    ("\x00\x01\x02", "lua", 1, None, "unexpected symbol"),
+])
+def test_an_error_is_an_answer(server, text, language, line, column, message):
+    answer = run(server, text, language=language)
+    assert answer["status"] == "error" and message in answer["message"], answer
+    assert (answer["line"], answer["column"]) == (line, column), answer
+    assert lines(answer) in ([], ["a"])
+
+
+def test_exit_is_an_end_like_any_other(server):
+    answer = run(server, "print('a') exit(3) print('b')")
+    assert answer["status"] == "ok" and lines(answer) == ["a"]
+    assert run(server, "")["output"] == []
+
+
+def test_scripts_know_nothing_of_each_other(server):
+    run(server, "left = 5 function print() end string.rep = nil")
+    assert lines(run(server, "print(rawget(_G, 'left'), ('x'):rep(3))")) == ["nil\txxx"]
+
+
+def test_bodies_that_are_none(server):
+    path = "/data/last/script"
+    assert server.ask(path, method="POST", body=b"x" * (256 * 1024 + 1)).status == 413
+    assert run(server, "-" * (256 * 1024))["status"] == "ok"  # a comment, as long as may be
+    with server.connect() as peer:
+        peer.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\n"
+                     "Transfer-Encoding: chunked\r\n\r\n5\r\nprint\r\n".encode())
+        assert b" 411 " in peer.recv(100)
+    answer = run(server, b"print('\xff\xfe')")
+    assert lines(answer) == ["\ufffd\ufffd"]
+    answer = server.ask(path, method="POST", body="print(1)", language="perl")
+    assert answer.status == 400 and answer.json["parameter"] == "language"
+    assert server.ask(path, method="POST", body="print(1)", speed="1").status == 400
+    answer = server.ask(path)
+    assert answer.status == 405 and answer.headers["Allow"] == "POST"
+    for unknown in ("0" * 32, "nothing"):
+        answer = server.ask(f"/data/{unknown}/script", method="POST", body="print(1)")
+        assert answer.status == 404 and "recording" in answer.json["error"]
+
+
+def test_pages_from_elsewhere_run_none(server):
+    for headers in ({"Origin": "http://elsewhere.example"}, {"Sec-Fetch-Site": "cross-site"}):
+        answer = server.ask("/data/last/script", method="POST", body="print(1)", headers=headers)
+        assert answer.status == 403
+
+
+@needs_root
+def test_another_user_runs_scripts_where_everybody_may_read(recording):
+    question = ("POST", "/data/last/script", {}, "print(#allocations())")
+    with Server(recording) as server:
+        server.loaded()
+        assert another_user.statuses(server.port, question) == [401]
+    with Server("--open-to-all", recording) as server:
+        server.loaded()
+        assert another_user.statuses(server.port, question) == [200]
+
+
+# Files
+
+def saved(answer):
+    return [item for item in answer["output"] if item["kind"] in ("image", "file")]
+
+
+def test_pictures_are_fetched(server):
+    answer = run(server, """
+        graph():add("leaked", allocations():only_leaked()):save("in a folder/a b & c.svg")
+        allocations():save_as_flamegraph()
+        allocations():save("all.csv", "csv")""")
+    graph, flame, table = saved(answer)
+    assert [item["kind"] for item in (graph, flame, table)] == ["image", "image", "file"]
+    assert graph["path"] == "in a folder/a b & c.svg" and graph["basename"] == "a b & c.svg"
+    for item in (graph, flame):
+        fetched = server.ask(item["url"])
+        assert fetched.status == 200 and fetched.headers["Content-Type"] == "image/svg+xml"
+        assert "sandbox" in fetched.headers["Content-Security-Policy"]
+        assert xml.etree.ElementTree.fromstring(fetched.text).tag.endswith("svg")
+        assert len(fetched.text.encode()) == item["size"]
+    fetched = server.ask(table["url"])
+    assert fetched.headers["Content-Disposition"] == 'attachment; filename="all.csv"'
+    assert fetched.text == server.ask("/data/last/export/csv").text
+    # The same content has the same address, another one another.
+    again = saved(run(server, "allocations():save('all.csv', 'csv')"))[0]
+    assert again["checksum"] == table["checksum"] != graph["checksum"]
+    missing = table["url"].replace(table["checksum"], "0" * 32)
+    assert server.ask(missing).status == 404
+    assert server.ask(graph["url"].replace(graph["url"].split("/")[2], "0" * 32)).status == 404
+
+
+def test_files_take_no_more_memory_than_they_may(recording):
+    with Server(recording) as server:
+        server.loaded()
+        first = saved(run(server, "graph():add(allocations()):save('first.svg')"))[0]
+        assert server.ask(first["url"]).status == 200
+        # One script keeps 8 MiB; the same as often as it likes is one file, but counts each time.
+        answer = run(server, "for i = 1, 2000 do graph():add(allocations()):save('x.svg') end")
+        assert answer["status"] == "error" and "too large" in answer["message"], answer
+        size = first["size"]
+        assert len(saved(answer)) == min(8 * 2**20 // size, 1000)
+        # What is older goes when 32 MiB are full.
+        many = """
+            for i = 1, 200 do
+              graph():add("%d-" .. i, allocations()):add(allocations()):with_size(1000, 600 + i)
+                :save("x.svg")
+            end"""
+        rounds = []
+        for i in range(8):
+            rounds += saved(run(server, many % i))
+        assert sum(item["size"] for item in rounds) > 40 * 2**20
+        gone = [server.ask(item["url"]).status
+                for item in (rounds[0], rounds[-1])]
+        assert gone == [404, 200]
+
+
+# Limits
+
+def test_a_script_that_takes_too_much_memory_is_ended(server):
+    before = server.memory
+    for text in ("local s = ('x'):rep(1 << 30)", "local t = {} while true do t[#t + 1] = {} end",
+                 "local s = 'x' while true do s = s .. s end",
+                 "pcall(function() local s = 'x' while true do s = s .. s end end)"
+                 "local s = ('x'):rep(1 << 30)"):
+        answer = run(server, text)
+        assert answer["status"] == "error" and "memory" in answer["message"], answer
+    assert server.memory - before < 256 * 2**20
+    answer = run(server, "while true do print(('x'):rep(1000)) end")
+    assert answer["status"] == "error" and "too large" in answer["message"]
+    assert 7 * 2**20 < sum(map(len, lines(answer))) < 8 * 2**20
+
+
+def test_scripts_that_never_end_are_in_nobodys_way(server):
+    threads = server.threads
+    server.data("flame")
+    running = [Running(server, text) for text in
+               (FOREVER, "pcall(function() while true do end end)",
+                "while true do pcall(string.find, ('a'):rep(3000), ('a*'):rep(30) .. 'b') end",
+                "while true do local x = #allocations():only_larger(math.random(1 << 40)) end")]
+    assert len(running) == RUNS_MAX
+    harness.wait_for(lambda: server.threads >= threads + RUNS_MAX, what="four that run")
+    rng = random.Random(7)
+    took = []
+    for path in ("overview", "flame", "allocations?count=20", "timeline", "leaks") * 4:
+        separator = "&" if "?" in path else "?"
+        began = time.monotonic()
+        server.data(f"{path}{separator}size_min={rng.randrange(1, 10**6)}")
+        took.append(time.monotonic() - began)
+    assert max(took) < 1, took
+    answer = server.ask("/data/last/script", method="POST", body="print(1)")
+    assert answer.status == 503 and answer.headers["Retry-After"] == "1"
+    running.pop().close()
+    harness.wait_for(lambda: server.ask("/data/last/script", method="POST",
+                                        body="print(1)").status == 200, what="a place")
+    for one in running:
+        one.close()
+    usual_threads(server, threads)
+
+
+@pytest.mark.parametrize("text", [
+    FOREVER, "while true do pcall(error) end",
+    "string.find(('a'):rep(100000), ('a*'):rep(40) .. 'b')",
+    "local t = {} for i = 1, 1000000 do t[i] = i % 1000 end while true do table.sort(t) end",
+    "while true do local x = #allocations():only_larger(math.random(1 << 40)) end",
+])
+def test_a_client_that_goes_ends_its_script(server, text):
+    threads = server.threads
+    slowest = []
+    for _ in range(3):
+        running = Running(server, text)
+        harness.wait_for(lambda: server.threads > threads, what="one that runs")
+        time.sleep(0.2)
+        began, used = time.monotonic(), ticks(server)
+        running.close()
+        harness.wait_for(lambda: server.threads <= threads, timeout=10, what="its end")
+        slowest.append((time.monotonic() - began, ticks(server) - used))
+    # Another program may have had the processor; what the script had of it is what counts.
+    assert min(elapsed for elapsed, _ in slowest) < 0.15, slowest
+    assert min(used for _, used in slowest) <= 0.15, slowest
+
+
+def test_the_server_ends_while_scripts_run(recording):
+    with Server(recording) as server:
+        server.loaded()
+        threads = server.threads
+        running = [Running(server, FOREVER) for _ in range(RUNS_MAX)]
+        harness.wait_for(lambda: server.threads >= threads + RUNS_MAX, what="four that run")
+        began = time.monotonic()
+    assert time.monotonic() - began < 5
+    for one in running:
+        one.close()
+
+
+def test_many_at_once(server):
+    """Each answer is of its own script, whoever runs beside it."""
+    wrong = []
+
+    def ask(number):
+        for i in range(20):
+            answer = server.ask("/data/last/script", method="POST",
+                                body=f"print({number} * 1000 + {i}, #allocations())")
+            if answer.status == 200:
+                if lines(answer.json)[0].split("\t")[0] != str(number * 1000 + i):
+                    wrong.append(answer)
+            elif answer.status != 503:
+                wrong.append(answer)
+
+    threads = [threading.Thread(target=ask, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong[0]
+    assert json.loads(lines(run(server, "print(json.encode({1}))"))[0]) == [1]
