@@ -10,6 +10,7 @@
 #include "export/export.h"
 #include "heap/report.h"
 #include "query/filter.h"
+#include "query/frame_kind.h"
 #include "query/group.h"
 #include "query/sort.h"
 #include "server/request.h"
@@ -262,6 +263,13 @@ static void list_orders(struct json *j)
 		json_text(j, NULL, group_numbers[i]);
 }
 
+/* Whose a frame may be, what leads a row last. */
+static void list_frame_kinds(struct json *j)
+{
+	JSON_EACH(j, "frame_kinds", i, FRAME_KINDS)
+		json_text(j, NULL, frame_kind_names[i]);
+}
+
 void api_write(struct buf *out, uint64_t upload_limit)
 {
 	struct json j;
@@ -278,6 +286,7 @@ void api_write(struct buf *out, uint64_t upload_limit)
 	list_heap_reports(&j);
 	list_measures(&j);
 	list_orders(&j);
+	list_frame_kinds(&j);
 	json_number(&j, "upload_limit", upload_limit);
 	json_end_object(&j);
 }

@@ -577,3 +577,15 @@ export type GroupNumber =
 	| "peak_size"
 	| "peak_count"
 	| "key";
+
+/* Whose a frame is, by the number that a flame graph has; a later one is preferred. */
+export const FRAME_KINDS = [
+	"start",
+	"allocator",
+	"wrapper",
+	"hidden",
+	"library",
+	"runtime",
+	"standard",
+	"program",
+] as const;

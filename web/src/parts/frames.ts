@@ -7,15 +7,9 @@
 // paths part: a frame through which far fewer allocations go than through its caller decides, one
 // with as many is a corridor.  A gap says how many frames are not shown, and so does the end how
 // many are inside.
-export const KINDS = [
-	"start",
-	"allocator",
-	"wrapper",
-	"hidden",
-	"library",
-	"runtime",
-	"program",
-] as const; /* a later one is preferred */
+import { FRAME_KINDS } from "../app/endpoints";
+
+export const KINDS = FRAME_KINDS;
 export type FrameKind = (typeof KINDS)[number];
 
 export interface Frame {
