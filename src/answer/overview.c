@@ -453,7 +453,7 @@ const struct question question_overview = {
 	.params = params,
 	.filters = true,
 	.is_long = overview_is_long,
-	.prefetch = (const struct prefetch[]){ { 2, "sentences=none&verdicts=false" },
+	.prefetch = (const struct prefetch[]){ { 2, "sentences=quick&verdicts=false" },
 					       { 20, "" },
 					       { 0 } },
 	.size = sizeof(struct answer_overview),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The facts of a recording, in two steps: all but the verdicts at once, and those when they are
-// there (on a large recording they take seconds, and nobody should wait for the rest that long).
+// The facts of a recording, in two steps: all but verdicts and what sentences say of growth at
+// once, and those when they are there (on a large recording they take seconds, and nobody should wait for the rest that long).
 //
 // With a question or a range, the same of what matches: useMatched().
 import type { Answer } from "./api";
@@ -8,7 +8,7 @@ import { dataUrl, useAsked, useData, type Asked } from "./recordings";
 import type { Overview } from "./types";
 
 export const useFacts = (id: string): Answer<Overview> =>
-	useData<Overview>(dataUrl(id, "/data/{id}/overview", { sentences: "none", verdicts: false }));
+	useData<Overview>(dataUrl(id, "/data/{id}/overview", { sentences: "quick", verdicts: false }));
 
 const isPart = (asked: Asked): boolean =>
 	Object.values(asked).some((v) => v !== undefined && v !== "");
@@ -21,7 +21,7 @@ export function useMatched(id: string): { part: boolean; answer: Answer<Overview
 		matched = useData<Overview>(
 			part
 				? dataUrl(id, "/data/{id}/overview", {
-						sentences: "none",
+						sentences: "quick",
 						verdicts: false,
 						...asked,
 					})

@@ -164,7 +164,8 @@ export interface Overview {
 	leaked: { bytes: number; count: number };
 	/* Of the whole process; not there: nobody has seen it. */
 	memory: { rss?: { bytes: number; at_ns: number }; mapped?: { bytes: number; at_ns: number } };
-	sentences?: Sentence[]; /* as verdicts are: later */
+	sentences?: Sentence[]; /* those on growth come later, as verdicts do */
+	growth_judged?: boolean;
 	stacks: number;
 	deepest_stack: number;
 	without_stack: number;

@@ -56,7 +56,7 @@ export function Overview({ id }: ViewProps) {
 								) : null}
 							</Banner>
 						))}
-					<Sentences facts={verdicts} />
+					<Sentences quick={matched.answer} whole={verdicts} />
 					<Answered what="What matches" answer={matched.answer} lines={4}>
 						{(of) => (
 							<Glance

@@ -27,11 +27,17 @@ export function evidence({ evidence: e, at_ns }: Sentence): string {
 	return e.term ? adding(e.term, e.view, more) : href({ view: e.view }, more);
 }
 
-export function Sentences({ facts }: { facts: Answer<Facts> }) {
-	const all = facts.data?.sentences;
-	if (facts.error) return null; /* the verdicts' figure says what is wrong */
+/* quick: what is said at once; whole: of growth, too, which takes longer in a large recording. */
+export function Sentences({ quick, whole }: { quick: Answer<Facts>; whole: Answer<Facts> }) {
+	const later = whole.fresh ? whole.data : undefined;
+	const all = (later ?? quick.data)?.sentences;
+	if (quick.error) return null; /* what stands below says what is wrong */
 	return (
-		<section class="sentences" aria-label="In short" aria-busy={!all}>
+		<section
+			class="sentences"
+			aria-label="In short"
+			aria-busy={!all}
+			data-fresh={later || quick.fresh ? undefined : "false"}>
 			{all ? (
 				<ul>
 					{all.map((s) => (
@@ -52,6 +58,12 @@ export function Sentences({ facts }: { facts: Answer<Facts> }) {
 							</a>
 						</li>
 					))}
+					{later?.growth_judged === false && (
+						<li class="dim">
+							Of so many allocations <a href={href({ view: "leaks" })}>Leaks</a> alone
+							says what grows.
+						</li>
+					)}
 				</ul>
 			) : (
 				<p class="dim" role="status">
