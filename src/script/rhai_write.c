@@ -329,7 +329,8 @@ static void put_change(struct rhai_writer *w, struct rhai_node *n, struct rhai_d
 	rhai_put_all_before(w, n->kids + 1, n->count - 1, false, false);
 	rhai_to_line(w, n->line);
 	if (v.constant) {
-		rhai_put(w, to.goal == RHAI_TO_TEMPORARY ? "t%u = " : "", to.temporary);
+		if (to.goal == RHAI_TO_TEMPORARY)
+			rhai_put(w, "t%u = ", to.temporary);
 		rhai_put_value(w, n, false);
 		rhai_put(w, " ");
 		return;
