@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "answer/maps.h"
 #include "base/buf.h"
 #include "base/buf_text.h"
 #include "base/now.h"
@@ -15,6 +16,7 @@
 #include "base/sink.h"
 #include "base/xalloc.h"
 #include "client/http.h"
+#include "script/from_filters.h"
 #include "script/script.h"
 #include "server/request.h"
 #include "server/script_files.h"
@@ -184,6 +186,26 @@ static int answer_script_file(struct request *r, struct sink *out)
 	return 0;
 }
 
+static int answer_filters(struct request *r, struct sink *out)
+{
+	const struct params *p = &r->ask.params;
+	auto_buf struct buf code = { 0 };
+	struct json j;
+
+	script_from_filters(p, r->route->params != NULL, &code);
+	request_json(&j, out);
+	json_object(&j, NULL);
+	json_text(&j, "prologue", "");
+	json_text(&j, "code", code.data);
+	json_array(&j, "left_out");
+	for (size_t i = 0; i < p->count; i++)
+		if (script_leaves_out(&p->rows[i]))
+			json_text(&j, NULL, p->rows[i].name);
+	json_end_array(&j);
+	json_end_object(&j);
+	return 0;
+}
+
 #define PARAM_LANGUAGE(otherwise)                                                                  \
 	{                                                                                          \
 		"language", PARAM_CHOICE, otherwise, "what the script is written in",              \
@@ -192,6 +214,11 @@ static int answer_script_file(struct request *r, struct sink *out)
 
 static const struct param_row script_params[] = {
 	PARAM_LANGUAGE("lua"),
+	{ 0 },
+};
+
+static const struct param_row map_params[] = {
+	PARAMS_MAP,
 	{ 0 },
 };
 
@@ -207,5 +234,10 @@ const struct route routes_scripts[] = {
 	  .params = execute_params, .way = ROUTE_RUN, .answer = answer_script },
 	{ "/data/{id}/script_files/{hash}/{name}", METHOD_GET, "a file that a script saved",
 	  .type = "application/octet-stream", .answer = answer_script_file },
+	{ "/data/{id}/allocation_filter_to_script", METHOD_GET, "filters as a script's text",
+	  .filters = true, .answer = answer_filters },
+	{ "/data/{id}/map_filter_to_script", METHOD_GET,
+	  "filters of memory maps as a script's text", .params = map_params, .filters = true,
+	  .answer = answer_filters },
 	{ 0 },
 };

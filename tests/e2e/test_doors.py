@@ -21,7 +21,8 @@ QUESTIONS = [e for e in TABLE if "question" in e]
 RESOURCES = re.compile(r"/data/{id}/(export/.*|dynamic_(constants|statics)(_ascii_tree)?(/.*)?|"
                        r"allocation_ascii_tree|allocation_groups|backtrace/.*|backtraces|mallopts|raw_allocations|"
                        r"timeline_leaked|tree|statistics_report|graph|find_names|"
-                       r"script|execute_script|script_files/.*)")
+                       r"script|execute_script|script_files/.*|"
+                       r"(allocation|map)_filter_to_script)")
 # Words of a command's line that are parameters.
 WORDS = {"histogram": ("of", "FILE"), "diff": ("FILE", "b")}
 ANSWERS = 5  # of each question and recording

@@ -334,3 +334,90 @@ def test_many_at_once(server):
         thread.join()
     assert not wrong, wrong[0]
     assert json.loads(lines(run(server, "print(json.encode({1}))"))[0]) == [1]
+
+
+# Filters as scripts
+
+VALUES = {"size": ["64", "1k"], "count": ["2", "5"], "count_or_percent": ["1", "50%"],
+          "duration": ["10us"], "duration_or_percent": ["10us", "20%"], "time": ["40%", "50us"],
+          "address": ["0x10000000", "1000"], "number": ["0", "3"], "ids": ["7", "3,5,9"],
+          "regex": ["a", 'function_1|\\d"?', "e.*\\.c$"], "text": ["malloc", "free"],
+          "thread": ["1"], "yes_no": ["yes", "no"],
+          "expression": ["size > 100 and not leaked", 'function ~ "1\\d" or call = calloc']}
+
+
+def chosen(server, code, language):
+    """How many allocations a list has, and their bytes."""
+    text = f"let list = {code}; println(list.len()); println(list.size);"
+    if language == "lua":
+        text = f"local list = {code} println(list:len()) println(list.size)"
+    answer = run(server, text, language=language)
+    assert answer["status"] == "ok", (code, answer)
+    return [int(line) for line in lines(answer)]
+
+
+def test_every_filter_as_a_script_chooses_the_same(server):
+    filters = server.json("/api")["filters"]
+    everything = server.data("allocations", count=0)["total_count"]
+    asked = [({row["name"]: value}, row["name"]) for row in filters
+             if row["name"] not in ("hide", "own")
+             for value in row.get("values") or VALUES[row["type"]]]
+    rng = random.Random(11)
+    asked += [(dict(item for one, _ in rng.sample(asked, 3) for item in one.items()), None)
+              for _ in range(20)]
+    telling = set()
+    for parameters, name in asked:
+        wanted = server.data("allocations", stacks="false", **parameters)["allocations"]
+        wanted = [len(wanted), sum(a["size"] for a in wanted)]
+        answer = server.data("allocation_filter_to_script", **parameters)
+        assert answer["prologue"] == "" and answer["left_out"] == []
+        for language in ("lua", "rhai"):
+            assert chosen(server, answer["code"], language) == wanted, (parameters, answer)
+        if name and 0 < wanted[0] < everything:
+            telling.add(name)
+    assert len(telling) > 40, sorted(telling)
+
+
+def test_a_filter_as_a_script_reads_well(server):
+    def code(**parameters):
+        return server.data("allocation_filter_to_script", **parameters)["code"]
+    assert code() == "allocations()"
+    assert code(lifetime="only_leaked", size_min="1024", size_max="1M", temporary="no") == (
+        "allocations()\n  .only_leaked()\n  .only_larger_or_equal(1024)\n  "
+        ".only_smaller_or_equal(\"1M\")"
+        "\n  .only_not_freed_at_once()")
+    assert code(filter='function ~ "a\\d"') == (
+        'allocations()\n  .where("function ~ \\"a\\\\d\\"")')
+    assert code(function_regex="main") == 'allocations()\n  .only_passing_through_function("main")'
+    # Both of one frame: no two methods say that.
+    assert code(function_regex="main", source_regex="c$").startswith(
+        'allocations()\n  .where("frame(')
+    answer = server.data("allocation_filter_to_script", hide="function ~ x", lifetime="all")
+    assert (answer["code"], answer["left_out"]) == ("allocations()", ["hide"])
+    refused = server.ask("/data/last/allocation_filter_to_script", filter="size >")
+    assert refused.status == 400 and refused.json["parameter"] == "filter"
+
+
+def test_filters_of_maps_as_a_script(compile_program, tmp_path):
+    path = str(tmp_path / "maps.dat")
+    program = compile_program("maps_more", flags=("-O0",))
+    assert harness.record([program, "remap"], path).status == 0
+    with Server(path) as server:
+        server.loaded()
+        everything = server.data("maps", count=0)["total_count"]
+        telling = 0
+        for parameters in ({}, {"readable": "only_false"}, {"writable": "yes"},
+                           {"executable": "only_true", "readable": "yes"}, {"shared": "no"},
+                           {"bytehound": "only_true"}, {"memoir": "no"}, {"jemalloc": "no"},
+                           {"peak_rss_min": "8k"}, {"peak_rss_max": "4096"}, {"id": "2"},
+                           {"size_min": "1M"}, {"lifetime": "only_leaked"}, {"from": "1%"},
+                           {"filter": "size < 100k", "writable": "only_true"}):
+            wanted = server.data("maps", count=0, **parameters)["total_count"]
+            telling += 0 < wanted < everything
+            code = server.data("map_filter_to_script", **parameters)["code"]
+            assert code.startswith("maps()")
+            for language, text in (("lua", f"print(({code}):len())"),
+                                   ("rhai", f"print({code}.len());")):
+                answer = run(server, text, language=language)
+                assert lines(answer) == [str(wanted)], (parameters, code, answer)
+        assert telling > 4

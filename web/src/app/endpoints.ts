@@ -451,6 +451,19 @@ export interface DataScriptQuery {
 	language?: "lua" | "rhai";
 }
 
+export interface DataMapFilterToScriptQuery extends Omit<Filters, "jemalloc"> {
+	id?: number | string;
+	peak_rss_min?: string;
+	peak_rss_max?: string;
+	readable?: "only_true" | "only_false" | "yes" | "no";
+	writable?: "only_true" | "only_false" | "yes" | "no";
+	executable?: "only_true" | "only_false" | "yes" | "no";
+	shared?: "only_true" | "only_false" | "yes" | "no";
+	jemalloc?: "only_true" | "only_false" | "yes" | "no";
+	memoir?: "only_true" | "only_false" | "yes" | "no";
+	bytehound?: "only_true" | "only_false" | "yes" | "no";
+}
+
 export interface DumpsReportQuery {
 	measure?: "inuse_space" | "inuse_objects" | "alloc_space" | "alloc_objects";
 	by?: "function" | "line" | "file" | "address";
@@ -535,6 +548,8 @@ export interface Endpoints {
 	"/data/{id}/script": DataScriptQuery;
 	"/data/{id}/execute_script": DataScriptQuery;
 	"/data/{id}/script_files/{hash}/{name}": Nothing;
+	"/data/{id}/allocation_filter_to_script": Filters;
+	"/data/{id}/map_filter_to_script": DataMapFilterToScriptQuery;
 	"/data/{id}/dynamic_constants": Filters;
 	"/data/{id}/dynamic_constants/{name}": Filters;
 	"/data/{id}/dynamic_constants_ascii_tree": Filters;
