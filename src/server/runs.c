@@ -78,6 +78,7 @@ static void *run_thread(void *context)
 	struct run *run = context;
 	struct runs *all = run->all;
 
+	pthread_setname_np(pthread_self(), "script");
 	if (setpriority(PRIO_PROCESS, (id_t)gettid(), RUN_NICE) < 0)
 		errno = 0; /* then it is as loud as the others */
 	parallel_quietly();
