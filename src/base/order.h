@@ -74,11 +74,12 @@
 /* The first element `it` for which `found` holds, or NULL. */
 #define FIND(it, array, count, found)                                                              \
 	({                                                                                         \
-		__typeof__(*(array)) *it = (array), *end_ = it + (count);                          \
+		__typeof__(*(array)) *it = (array);                                                \
+		size_t left_ = (count);                                                            \
                                                                                                    \
-		while (it < end_ && !(found))                                                      \
+		for (; left_ && !(found); left_--)                                                 \
 			it++;                                                                      \
-		it < end_ ? it : NULL;                                                             \
+		left_ ? it : NULL;                                                                 \
 	})
 /* The same in a table that ends with a row without a name. */
 #define FIND_ROW(it, rows, found)                                                                  \

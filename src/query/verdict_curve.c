@@ -150,10 +150,10 @@ void curve_end(struct curve *c)
 		curve_take(c);
 	c->has_pending = false;
 	for (uint32_t i = 0; i <= c->count; i++) {
-		const struct curve_piece *p = &c->pieces[i];
+		const struct curve_piece *p = i < c->count ? &c->pieces[i] : NULL;
 		unsigned to = CURVE_BUCKETS;
 
-		if (i < c->count) {
+		if (p) {
 			to = (unsigned)(work_active(c->work, p->first_at) * CURVE_BUCKETS);
 			to = to < CURVE_BUCKETS ? to : CURVE_BUCKETS - 1;
 		}
