@@ -165,7 +165,8 @@ def run(bench, table):
     bench.result["views"] = {"events": events, "seconds": found,
                              "processor_s": processor, "reading": reading}
     print(f"\nviews: {events / 1e6:.0f} M events, seconds until everything is shown / until the "
-          f"page is at rest (at most {BUDGET}); processor time of the server, filtered and of a range")
+          f"page is at rest (at most {BUDGET}); processor time of the server, filtered and "
+          "of a range")
     table([["view", *(cell for how in HOW for cell in (how, "")), "processor"]] +
           [[name, *(cell for how in HOW for cell in (
               " / ".join(f"{times[how][until]:.2f}" for until in UNTIL),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Programs of whose memory a person knows whose it is: what is run, and which functions are right.
 
-The answers are a person's, by what the programs' sources do: what works is right; what only gets memory for others (an allocator, a wrapper, a copy of a text, a pool, a
-container) is wrong, and so is a place without a name, unless the symbol table of the same program
-before it was stripped says what it is in.
-"""
+The answers are a person's, by what the programs' sources do: what works is right; what only gets
+memory for others (an allocator, a wrapper, a copy of a text, a pool, a container) is wrong, and so
+is a place without a name, unless the symbol table of the same program before it was stripped says
+what it is in. """
 import bisect
 import glob
 import os

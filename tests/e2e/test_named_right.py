@@ -202,8 +202,9 @@ def test_they_are_found_while_the_program_runs(tmp_path):
                                env={**harness.ENVIRONMENT, "SHOP_STAYS": "1"})
     try:
         def screen():
-            done = harness.execute([harness.MEMOIR, "top", "--screens", "2", "-i", "0.2", "-n", "20",
-                                    str(path)])
+            done = harness.execute(
+                [harness.MEMOIR, "top", "--screens", "2", "-i", "0.2", "-n", "20",
+                 str(path)])
             words = set(done.stdout.decode().split())
             return "grab" not in words and {"live", "parse_rows", "fill_pages",
                                             "build_index"} <= words

@@ -47,7 +47,8 @@ def test_processor_time_of_a_view(recording, tmp_path, more):
         seen = run_walk("page_speed.mjs", {"address": server.address, "pid": server.process.pid,
                                            "visits": visits + views(row["id"], more)}, tmp_path)
     assert "failed" not in seen["visits"], seen["visits"]["failed"]
-    assert len(seen["visits"]) == 2 * len(views("")) and not any(v["failed"] for v in seen["visits"].values())
+    assert (len(seen["visits"]) == 2 * len(views(""))
+            and not any(v["failed"] for v in seen["visits"].values()))
     took = {name: v["ticks"] / os.sysconf("SC_CLK_TCK") for name, v in seen["visits"].items()
             if not name.startswith("whole ")}
     print(", ".join(f"{name} {seconds:.2f}" for name, seconds in took.items()))

@@ -75,7 +75,7 @@ def generated():
         ("Timeval;" if re.match("time|duration", row["type"]) else "number;")
         for row in api["sorts"] if row["member"]])
     yield "\n" + union(api["group_sorts"], "export type GroupNumber =") + "\n"
-    yield "\n/* Whose a frame is, by the number that a flame graph has; a later one is preferred. */\n"
+    yield "\n/* Whose a frame is, by its number in a flame graph; a later one is preferred. */\n"
     yield "export const FRAME_KINDS = [\n" + "".join(
         f'\t"{kind}",\n' for kind in api["frame_kinds"]) + "] as const;\n"
 

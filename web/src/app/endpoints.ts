@@ -593,7 +593,7 @@ export type GroupNumber =
 	| "peak_count"
 	| "key";
 
-/* Whose a frame is, by the number that a flame graph has; a later one is preferred. */
+/* Whose a frame is, by its number in a flame graph; a later one is preferred. */
 export const FRAME_KINDS = [
 	"start",
 	"allocator",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The facts of a recording, in two steps: all but verdicts and what sentences say of growth at
-// once, and those when they are there (on a large recording they take seconds, and nobody should wait for the rest that long).
+// once, and those when they are there (on a large recording they take seconds, and nobody should
+// wait for the rest that long).
 //
 // With a question or a range, the same of what matches: useMatched().
 import type { Answer } from "./api";
