@@ -534,9 +534,12 @@ def test_names(streaming, tmp_path, gathering):
     """The recording's own name never replaces a file; the name that was asked for does."""
     target = streaming("run")
     here = Gathering(tmp_path / "same", target.where, command=(GATHER, "-o", f"{tmp_path}/"))
+    folder = tmp_path / "gathered1"
+    folder.mkdir()
+    (folder / "x.dat").write_text("old")
+    (folder / "y.dat").write_text("other")
     named = gathering(target.where, "--output", "x.dat", "--json")
-    (named.folder / "x.dat").write_text("old")
-    (named.folder / "y.dat").write_text("other")
+    assert named.folder == folder
     harness.wait_for(lambda: any(f.startswith("x.dat.") for f in os.listdir(named.folder)), LONG)
     harness.wait_for(lambda: any(f.endswith(".part") for f in os.listdir(tmp_path)), LONG)
     busy = gathering(target.where, "-o", target.path).end(status=1)
