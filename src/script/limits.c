@@ -195,12 +195,20 @@ static const char *next_piece(lua_State *L, void *context, size_t *ret_size)
 	return text;
 }
 
+int script_load_text(lua_State *L, const char *text, size_t size, const char *name)
+{
+	struct pieces p = { text, size };
+
+	return lua_load(L, next_piece, &p, name, "t");
+}
+
 /* load(text [, name [, mode [, env]]]): text only, never a compiled chunk.  A function's pieces are
  * joined first. */
 static int limits_load(lua_State *L)
 {
 	bool has_env = lua_gettop(L) >= 4;
-	struct pieces p;
+	const char *text;
+	size_t size;
 	luaL_Buffer b;
 
 	lua_settop(L, 4);
@@ -219,8 +227,8 @@ static int limits_load(lua_State *L)
 		luaL_pushresult(&b);
 		lua_replace(L, 1);
 	}
-	p.text = luaL_checklstring(L, 1, &p.left);
-	if (lua_load(L, next_piece, &p, luaL_optstring(L, 2, p.text), "t")) {
+	text = luaL_checklstring(L, 1, &size);
+	if (script_load_text(L, text, size, luaL_optstring(L, 2, text))) {
 		lua_pushnil(L);
 		lua_insert(L, -2);
 		return 2;

@@ -253,24 +253,6 @@ static int explain(lua_State *L)
 	return 1;
 }
 
-/* Text of a chunk, as limits_load() takes it. */
-struct pieces {
-	const char *text;
-	size_t left;
-};
-
-static const char *next_piece(lua_State *L, void *context, size_t *ret_size)
-{
-	struct pieces *p = context;
-	const char *text = p->text;
-
-	*ret_size = p->left < 16384 ? p->left : 16384;
-	script_steps(L, *ret_size / 16);
-	p->text += *ret_size;
-	p->left -= *ret_size;
-	return text;
-}
-
 /* "report.lua:12: …" */
 static unsigned line_of(const char *text)
 {
@@ -371,7 +353,6 @@ static int translate(lua_State *L, const char *name, const char *text, size_t si
 void script_run(struct script *s, const char *name, const char *text, size_t size,
 		struct script_end *ret_end)
 {
-	struct pieces p = { text, size };
 	struct buf lua = { 0 };
 	char room[256];
 	int error = LUA_OK;
@@ -380,13 +361,14 @@ void script_run(struct script *s, const char *name, const char *text, size_t siz
 	lua_settop(s->lua, 0);
 	lua_pushcfunction(s->lua, explain);
 	script_limits_start(s);
-	skip_shebang(&p.text, &p.left);
+	skip_shebang(&text, &size);
 	if (is_rhai(name)) {
 		error = translate(s->lua, name, text, size, &lua);
-		p = (struct pieces){ lua.data, lua.size };
+		text = lua.data;
+		size = lua.size;
 	}
 	if (!error)
-		error = lua_load(s->lua, next_piece, &p, chunk_name(name, room), "t");
+		error = script_load_text(s->lua, text, size, chunk_name(name, room));
 	syntax = error;
 	if (!error)
 		error = call_chunk(s);

@@ -60,6 +60,9 @@ void *script_allocate(void *context, void *p, size_t old_size, size_t new_size);
 void script_limits_start(struct script *s);
 /* For what runs long in C: so many steps were done.  Leaves by an error at the end of a limit. */
 void script_steps(lua_State *L, uint64_t steps);
+/* lua_load() of a text, which is never a compiled chunk, in pieces, so that a long one can be
+ * stopped. */
+int script_load_text(lua_State *L, const char *text, size_t size, const char *name);
 /* The innermost function that is the script's own, not the library's: "report.lua:3: ". */
 void script_push_where(lua_State *L);
 /* An error with the place in the script that is to blame. */

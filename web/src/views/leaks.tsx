@@ -23,6 +23,7 @@ import { bytes, count, duration, middle, percent, plural } from "../parts/units"
 import { whoseItems } from "../parts/whose";
 import { callersOf } from "./callers";
 import type { ViewProps } from "./views";
+import { VERDICT_WORDS } from "../parts/verdict";
 import "../style/leaks.css";
 
 interface Leak extends Verdict {
@@ -60,16 +61,6 @@ interface Answer {
 	total_count: number;
 	verdicts: Leak[];
 }
-
-const WORDS: Record<Verdict["class"], string> = {
-	growing: "growing",
-	unclear: "unclear",
-	bounded: "bounded",
-	sawtooth: "sawtooth",
-	start_up: "start-up",
-	"start-up": "start-up",
-	pool: "kept on purpose",
-};
 
 const sizeOf = (v: Leak): number => (v.freed_at_exit ? v.kept_bytes : v.leaked_bytes);
 const blocksOf = (v: Leak): number => (v.freed_at_exit ? v.kept_count : v.leaked_count);
@@ -130,7 +121,7 @@ function Heading({ answer, shown }: { answer: Answer; shown: readonly Leak[] }) 
 		.reduce((sum, v) => sum + v.bytes_per_second, 0);
 	const others = (["unclear", "bounded", "sawtooth", "start-up"] as const)
 		.filter((key) => counts[key])
-		.map((key) => `${count(counts[key]!)} ${WORDS[key]}`);
+		.map((key) => `${count(counts[key]!)} ${VERDICT_WORDS[key]}`);
 	return (
 		<>
 			{growing ? (
@@ -265,7 +256,7 @@ export function Leaks({ id }: ViewProps) {
 							? ""
 							: `${Math.round(v.confidence * 100)} % sure`
 					}>
-					<span class={tone(v)}>{WORDS[v.class]}</span>
+					<span class={tone(v)}>{VERDICT_WORDS[v.class]}</span>
 				</Two>
 			),
 		},

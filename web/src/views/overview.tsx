@@ -30,6 +30,7 @@ import { has } from "./names";
 import { Graphs } from "./overview_graphs";
 import { Sentences } from "./overview_sentences";
 import { nameOf, whoseItems } from "../parts/whose";
+import { VERDICT_WORDS } from "../parts/verdict";
 import type { ViewProps } from "./views";
 
 export function Overview({ id }: ViewProps) {
@@ -86,15 +87,6 @@ export function Overview({ id }: ViewProps) {
 	);
 }
 
-const WORDS: Record<Verdict["class"], string> = {
-	growing: "growing",
-	unclear: "unclear",
-	bounded: "bounded",
-	sawtooth: "sawtooth",
-	start_up: "start-up",
-	"start-up": "start-up",
-	pool: "kept on purpose",
-};
 /* What a row is about: all stacks of its function. */
 const responsible = (r: { function: string; backtrace_id: number }): string =>
 	r.backtrace_id ? `responsible = ${quote(r.function)}` : "backtrace = 0";
@@ -122,7 +114,7 @@ function Glance({
 		.reduce((sum, v) => sum + v.bytes_per_second, 0);
 	const others = Object.entries(counts)
 		.filter(([key, n]) => n && key !== "growing")
-		.map(([key, n]) => `${n} ${WORDS[key as Verdict["class"]] ?? key}`)
+		.map(([key, n]) => `${n} ${VERDICT_WORDS[key as Verdict["class"]] ?? key}`)
 		.join(", ");
 	return (
 		<section class="glance" aria-label="At a glance">
