@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The same for the rules of MIPS64, with what that processor's folder says of return addresses. */
+#define FUZZ_WORD cfi_mips64
+#include "fuzz_cfi.c"
